@@ -1,0 +1,196 @@
+// Every setting once: name, environment variable, default, unit, meaning. Flags of the command line override variables.
+import { join } from 'node:path';
+import { MobilityError } from './model/errors.ts';
+
+export interface Config {
+  /** Store address: `sqlite:FOLDER`, a plain folder, or `mongodb://…`. */
+  store: string;
+  /** Folder of the server's and the pipeline's log files. */
+  logDir: string;
+  logLevel: 'debug' | 'info' | 'warning' | 'error';
+  /** MiB a log file may reach before the next one begins. */
+  logMaxSizeMiB: number;
+  /** Rotated log files kept, of each kind. */
+  logMaxFiles: number;
+  host: string;
+  port: number;
+  /** Server processes. */
+  workers: number;
+  auth: 'dev' | 'token';
+  /** Lets `/profile/create` register names that nobody preloaded. */
+  openRegistration: boolean;
+  /** Lets the method `dev` listen on other addresses than loopback. */
+  devAnywhere: boolean;
+  /** MiB of a request body, as sent and after inflating. */
+  bodyLimitMiB: number;
+  /** MiB of request bodies that one server process holds at once before it answers 503. */
+  waitingLimitMiB: number;
+  /** s; how long a killed pipeline run keeps its user. */
+  leaseSeconds: number;
+  /** s; how long a server that was told to stop waits for running calls. */
+  drainSeconds: number;
+}
+
+interface Setting {
+  name: keyof Config;
+  variable: string;
+  default: string;
+  meaning: string;
+  parse: (text: string) => unknown;
+}
+
+const text = (value: string): string => value;
+const oneOf =
+  (...allowed: string[]) =>
+  (value: string): string => {
+    if (!allowed.includes(value)) throw new TypeError(`one of ${allowed.join(', ')}`);
+    return value;
+  };
+const integer =
+  (min: number, max: number) =>
+  (value: string): number => {
+    if (!/^\d+$/.test(value) || Number(value) < min || Number(value) > max)
+      throw new TypeError(`a whole number from ${min} to ${max}`);
+    return Number(value);
+  };
+const flag = (value: string): boolean => {
+  if (['1', 'true', 'yes', 'on'].includes(value.toLowerCase())) return true;
+  if (['', '0', 'false', 'no', 'off'].includes(value.toLowerCase())) return false;
+  throw new TypeError('true or false');
+};
+
+/** The table of settings, in the order of docs/configuration.md. */
+export const settings: readonly Setting[] = [
+  {
+    name: 'store',
+    variable: 'MOBILITY_STORE',
+    default: 'sqlite:./data',
+    meaning: 'store address: sqlite:FOLDER or mongodb://…',
+    parse: text,
+  },
+  {
+    name: 'logDir',
+    variable: 'MOBILITY_LOG_DIR',
+    default: '',
+    meaning: "folder of the log files; default: logs in the store's folder, or ./logs",
+    parse: text,
+  },
+  {
+    name: 'logLevel',
+    variable: 'MOBILITY_LOG_LEVEL',
+    default: 'debug',
+    meaning: 'least level kept: debug, info, warning or error',
+    parse: oneOf('debug', 'info', 'warning', 'error'),
+  },
+  {
+    name: 'logMaxSizeMiB',
+    variable: 'MOBILITY_LOG_MAX_SIZE',
+    default: '100',
+    meaning: 'MiB of a log file before the next one begins',
+    parse: integer(1, 10_000),
+  },
+  {
+    name: 'logMaxFiles',
+    variable: 'MOBILITY_LOG_MAX_FILES',
+    default: '30',
+    meaning: 'rotated log files kept, of each kind',
+    parse: integer(1, 10_000),
+  },
+  {
+    name: 'host',
+    variable: 'MOBILITY_HOST',
+    default: '127.0.0.1',
+    meaning: 'address the server listens on',
+    parse: text,
+  },
+  {
+    name: 'port',
+    variable: 'MOBILITY_PORT',
+    default: '8080',
+    meaning: 'port the server listens on; 0: any free one',
+    parse: integer(0, 65_535),
+  },
+  { name: 'workers', variable: 'MOBILITY_WORKERS', default: '2', meaning: 'server processes', parse: integer(1, 256) },
+  {
+    name: 'auth',
+    variable: 'MOBILITY_AUTH',
+    default: 'token',
+    meaning: 'who is calling: token, or dev (plain names, for development)',
+    parse: oneOf('dev', 'token'),
+  },
+  {
+    name: 'openRegistration',
+    variable: 'MOBILITY_OPEN_REGISTRATION',
+    default: 'false',
+    meaning: 'with dev: /profile/create registers any name',
+    parse: flag,
+  },
+  {
+    name: 'devAnywhere',
+    variable: 'MOBILITY_DEV_ANYWHERE',
+    default: 'false',
+    meaning: 'with dev: listen on other addresses than loopback',
+    parse: flag,
+  },
+  {
+    name: 'bodyLimitMiB',
+    variable: 'MOBILITY_BODY_LIMIT',
+    default: '64',
+    meaning: 'MiB of a request body, as sent and after inflating',
+    parse: integer(1, 1024),
+  },
+  {
+    name: 'waitingLimitMiB',
+    variable: 'MOBILITY_WAITING_LIMIT',
+    default: '128',
+    meaning: 'MiB of bodies one server process holds at once before it answers 503',
+    parse: integer(1, 65_536),
+  },
+  {
+    name: 'leaseSeconds',
+    variable: 'MOBILITY_LEASE_SECONDS',
+    default: '60',
+    meaning: 's a killed pipeline run keeps its user',
+    parse: integer(1, 86_400),
+  },
+  {
+    name: 'drainSeconds',
+    variable: 'MOBILITY_DRAIN_SECONDS',
+    default: '30',
+    meaning: 's a stopping server waits for running calls',
+    parse: integer(1, 3600),
+  },
+];
+
+/**
+ * The configuration in force: `flags` (texts as given on the command line, undefined: not given), else `env`, else defaults.
+ * Throws `MOBILITY_CONFIG` naming the setting, what was found and what was expected.
+ */
+export function readConfig(
+  env: Record<string, string | undefined>,
+  flags: Partial<Record<keyof Config, string | boolean>> = {},
+): Config {
+  const found: Record<string, unknown> = {};
+  for (const setting of settings) {
+    const given = flags[setting.name];
+    const value = given === undefined ? (env[setting.variable] ?? setting.default) : String(given);
+    try {
+      found[setting.name] = setting.parse(value);
+    } catch (error) {
+      const source = given === undefined ? setting.variable : `the flag for ${setting.name}`;
+      throw new MobilityError(
+        'MOBILITY_CONFIG',
+        `${source}: expected ${(error as Error).message}, found ${JSON.stringify(value)}`,
+      );
+    }
+  }
+  const config = found as unknown as Config;
+  if (config.logDir === '') config.logDir = defaultLogDir(config.store);
+  return config;
+}
+
+/** `logs` in the folder of an embedded store; `./logs` beside any other. */
+function defaultLogDir(store: string): string {
+  if (/^mongodb(\+srv)?:/.test(store)) return './logs';
+  return join(store.replace(/^sqlite:/, ''), 'logs');
+}

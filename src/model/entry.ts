@@ -1,0 +1,50 @@
+// An entry as phones push it, and what makes two entries the same one.
+import type { JsonObject, JsonValue } from './json.ts';
+
+/** What an entry says about itself. Unknown names a phone adds are kept. */
+export interface Metadata {
+  /** Kind of entry, such as `background/location`. */
+  key: string;
+  /** When the phone wrote the entry, decimal seconds since the epoch. */
+  write_ts: number;
+  /** `message`, `sensor-data` or `rw-document`; no part of the identity. */
+  type?: string;
+  platform?: string;
+  /** IANA zone of the phone when it wrote the entry. */
+  time_zone?: string;
+  read_ts?: number;
+  plugin?: string | null;
+  [name: string]: JsonValue | undefined;
+}
+
+/** A usable entry: metadata with a key and a finite `write_ts`, and an object as payload. */
+export interface Entry {
+  metadata: Metadata;
+  data: JsonObject;
+}
+
+/** Identity of a pushed entry within one user. The same in usercache, timeseries and error timeseries. */
+export interface Identity {
+  key: string;
+  write_ts: number;
+}
+
+export function identityOf(entry: Entry): Identity {
+  return { key: entry.metadata.key, write_ts: entry.metadata.write_ts };
+}
+
+/** An identity as one text, for maps and sets. A key holds no blank, see `intake/check-entries.ts`. */
+export function identityText(identity: Identity): string {
+  return `${identity.write_ts} ${identity.key}`;
+}
+
+/**
+ * The time by which an entry is found: `data.ts`; else `data.start_ts` (labels and surveys over a range); else null.
+ * Seconds since the epoch.
+ */
+export function dataTime(data: JsonObject): number | null {
+  for (const value of [data.ts, data.start_ts]) {
+    if (typeof value === 'number' && Number.isFinite(value)) return value;
+  }
+  return null;
+}

@@ -1,0 +1,49 @@
+// The errors a caller may meet: one class, one list of stable codes.
+
+/** Every code a `MobilityError` can carry. Codes stay; messages may change. Explained one by one in docs/errors.md. */
+export const errorCodes = [
+  'MOBILITY_BAD_REQUEST',
+  'MOBILITY_BODY_TOO_LARGE',
+  'MOBILITY_CONFIG',
+  'MOBILITY_CONVERSION',
+  'MOBILITY_FORBIDDEN',
+  'MOBILITY_LEASE_HELD',
+  'MOBILITY_LEASE_LOST',
+  'MOBILITY_LOG_UNREADABLE',
+  'MOBILITY_NO_CONVERTER',
+  'MOBILITY_STORE_ADDRESS',
+  'MOBILITY_STORE_BUSY',
+  'MOBILITY_STORE_CLOSED',
+  'MOBILITY_STORE_DAMAGED',
+  'MOBILITY_STORE_FULL',
+  'MOBILITY_STORE_READONLY',
+  'MOBILITY_STORE_UNAVAILABLE',
+  'MOBILITY_STORE_VERSION',
+  'MOBILITY_UNSUPPORTED',
+  'MOBILITY_USAGE',
+  'MOBILITY_USER_EXISTS',
+  'MOBILITY_USER_UNKNOWN',
+] as const;
+
+export type ErrorCode = (typeof errorCodes)[number];
+
+/** An error that a caller may meet and handle. Programming mistakes are `TypeError`s instead. */
+export class MobilityError extends Error {
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'MobilityError';
+    this.code = code;
+  }
+}
+
+/** True when `error` is a `MobilityError`, of one of `codes` if any are given. */
+export function isMobilityError(error: unknown, ...codes: ErrorCode[]): error is MobilityError {
+  return error instanceof MobilityError && (codes.length === 0 || codes.includes(error.code));
+}
+
+/** The text of anything that was thrown. */
+export function errorText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

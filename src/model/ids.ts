@@ -1,0 +1,19 @@
+// Ids that follow from what they name, so that the same thing has the same id in every run and on every store.
+import { createHash, randomUUID } from 'node:crypto';
+
+/** 24 hex characters, in the form of an object id, from the parts that identify a thing. */
+export function idOf(...parts: (string | number)[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 24);
+}
+
+/** A new random UUID for a user. */
+export function newUuid(): string {
+  return randomUUID();
+}
+
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** True for a UUID in its lower case, dashed form. */
+export function isUuid(text: string): boolean {
+  return uuidPattern.test(text);
+}

@@ -1,0 +1,118 @@
+// What the pipeline derives: trips with sections and stops, the places between them, and the chain they form.
+
+/** `[longitude, latitude]`, degrees WGS84. */
+export type Position = [longitude: number, latitude: number];
+
+/** A stay: where one trip ends and the next begins. */
+export interface Place {
+  id: string;
+  location: Position;
+  /** Ids of the raw places that this one unites: more than one where trips too short to keep lay between. */
+  raw_places: string[];
+  /** When the user came; null for the first place of all. Seconds since the epoch. */
+  enter_ts: number | null;
+  /** Zone at `enter_ts`. */
+  enter_zone: string | null;
+  /** The trip that ends here. */
+  ending_trip: string | null;
+  /** How the place was found: the segmentation method. */
+  source: string;
+}
+
+/** Part of a trip in one mode. Lists are aligned: one element per vertex of the line. */
+export interface Section {
+  id: string;
+  start_ts: number;
+  end_ts: number;
+  /** `PredictedModeTypes.X` where the service inferred the mode, `MotionTypes.X` where it repeats the phone. */
+  sensed_mode: string;
+  /** s */
+  duration: number;
+  /** m, along the line */
+  distance: number;
+  coordinates: Position[];
+  /** m above sea level, where the phone told; null elsewhere */
+  altitudes: (number | null)[];
+  /** seconds since the epoch */
+  times: number[];
+  /** m/s since the vertex before; first 0 */
+  speeds: number[];
+  /** m since the vertex before; first 0 */
+  distances: number[];
+  source: string;
+}
+
+/** Pause between two sections of one trip. */
+export interface Stop {
+  id: string;
+  enter_ts: number;
+  exit_ts: number;
+  enter_loc: Position;
+  exit_loc: Position;
+  /** m, straight */
+  distance: number;
+  /** s */
+  duration: number;
+  /** Section before and section after. */
+  ending_section: string;
+  starting_section: string;
+  source: string;
+}
+
+/** Movement between two places, cleaned: its start and end are those of the stay before and after. */
+export interface Trip {
+  id: string;
+  raw_trip: string;
+  /** Segmentation method, such as `DwellSegmentationTimeFilter`. */
+  source: string;
+  start_ts: number;
+  end_ts: number;
+  /** Zones at start and end; `zone_guessed` when the phone did not name them. */
+  start_zone: string;
+  end_zone: string;
+  zone_guessed: boolean;
+  start_loc: Position;
+  end_loc: Position;
+  /** s */
+  duration: number;
+  /** m, sections and stops */
+  distance: number;
+  start_place: Place;
+  end_place: Place;
+  /** In order of time; between two neighbours stands the stop of the same index. */
+  sections: Section[];
+  stops: Stop[];
+}
+
+/** What the analysis must know at the end of one link of the chain to go on with the next. */
+export interface Carry {
+  /** Segmentation goes on at this location's `ts`: the location itself is the predecessor of the next one. */
+  resume_ts: number;
+  /** True when that location itself starts the next trip. */
+  started: boolean;
+  /** Where the user is after this link, as segmented; null before the first trip. */
+  raw_place: { id: string; location: Position; enter_ts: number } | null;
+  /** The same for the diary, without trips too short to keep. */
+  place: Place | null;
+}
+
+/**
+ * One link of a user's chain of trips: a trip; `untracked` time, in which the user moved unseen; or a `dropped` trip, too
+ * short to keep. Links follow each other by `chain_ts` and each hangs only on what came before it.
+ */
+export interface TripRecord {
+  id: string;
+  kind: 'trip' | 'untracked' | 'dropped';
+  /** Start as segmented; ascending and unique within a user. */
+  chain_ts: number;
+  /** Start and end as shown. */
+  start_ts: number;
+  end_ts: number;
+  /** Local day of the start, `YYYY-MM-DD`. */
+  day: string;
+  /** The link follows from locations and events up to this data time; null: also from there being no later ones. */
+  settled_ts: number | null;
+  /** The trip; null unless `kind` is `trip`. */
+  trip: Trip | null;
+  carry: Carry;
+}

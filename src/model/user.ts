@@ -1,0 +1,20 @@
+// A user of the registry, and the tokens that open their account.
+
+export interface UserRecord {
+  /** UUID, 36 characters, lower case. Never changes. */
+  uuid: string;
+  /** The name the user logs in with; compared exactly. */
+  user_email: string;
+  /** Last update of this record, seconds since the epoch. */
+  update_ts: number;
+}
+
+/** A token of the method `token`; only its hash is kept. */
+export interface TokenRecord {
+  /** SHA-256 of the token, 64 hex characters. */
+  hash: string;
+  user_id: string;
+  created_ts: number;
+  /** From here on the token is refused; null: never. */
+  expires_ts: number | null;
+}

@@ -1,0 +1,329 @@
+// The Store interface and what each of its methods promises. Only keys, ranges and plain values cross it: no query language.
+import type { Entry, Identity } from '../model/entry.ts';
+import type { JsonObject, JsonValue } from '../model/json.ts';
+import type { TimeRange } from '../model/time.ts';
+import type { TripRecord } from '../model/trip.ts';
+import type { TokenRecord, UserRecord } from '../model/user.ts';
+
+/**
+ * Everything the service keeps. Users are named by UUID; no method but those of `users` and `tokens` reads across users.
+ *
+ * Every promise resolves after its effect is durable. After `close` every method rejects with `MOBILITY_STORE_CLOSED`; a full
+ * disk rejects with `MOBILITY_STORE_FULL`, an engine out of reach with `MOBILITY_STORE_UNAVAILABLE`, and nothing is half done.
+ */
+export interface Store {
+  /** The address it was opened with, without credentials. */
+  readonly address: string;
+  readonly users: UserRegistry;
+  readonly tokens: Tokens;
+  readonly profiles: Profiles;
+  readonly usercache: Usercache;
+  readonly documents: Documents;
+  readonly errors: ErrorTimeseries;
+  readonly timeseries: Timeseries;
+  readonly trips: Trips;
+  readonly pipeline: PipelineStates;
+  readonly leases: Leases;
+  /** Rows of one user in each collection. */
+  counts(userId: string): Promise<Record<Collection, number>>;
+  /** Removes the user from every collection; returns the rows removed from each. Repeatable after an interruption. */
+  erase(userId: string): Promise<Record<Collection, number>>;
+  /** Resolves when a small write and a small read work. */
+  ping(): Promise<void>;
+  /** Finishes what runs and lets go of everything. A second close does nothing. */
+  close(): Promise<void>;
+}
+
+/** Every collection that holds rows of users. `erase` and `counts` cover exactly these. */
+export const collections = [
+  'users',
+  'tokens',
+  'profiles',
+  'usercache',
+  'documents',
+  'errors',
+  'timeseries',
+  'trips',
+  'pipeline',
+  'leases',
+] as const;
+export type Collection = (typeof collections)[number];
+
+// ---------------------------------------------------------------- people
+
+export interface UserRegistry {
+  /**
+   * Registers a name. A name that is there keeps its UUID and gets a new `update_ts`. Throws `MOBILITY_USER_EXISTS` when
+   * `uuid` is given and either the name has another UUID or the UUID another name. Two registrations at once make one user.
+   */
+  register(email: string, options: { uuid?: string; now: number }): Promise<{ user: UserRecord; created: boolean }>;
+  byEmail(email: string): Promise<UserRecord | null>;
+  byUuid(uuid: string): Promise<UserRecord | null>;
+  /** Users by UUID, ascending, after `after`. */
+  list(page: { after?: string; limit: number }): Promise<UserRecord[]>;
+}
+
+export interface Tokens {
+  add(token: TokenRecord): Promise<void>;
+  byHash(hash: string): Promise<TokenRecord | null>;
+  list(userId: string): Promise<TokenRecord[]>;
+  /** Removes one token of the user, or all; returns how many. */
+  remove(userId: string, hash?: string): Promise<number>;
+}
+
+/** What the app reports about itself, one object per user, without the user's id in it. */
+export interface Profiles {
+  get(userId: string): Promise<JsonObject | null>;
+  /** Sets the top-level fields of `fields`, and those of `defaults` that are not there yet. Atomic. Returns the whole profile. */
+  merge(userId: string, fields: JsonObject, defaults?: JsonObject): Promise<JsonObject>;
+}
+
+// ---------------------------------------------------------------- staging
+
+export type PutResult = 'inserted' | 'updated';
+
+/** Something pushed that cannot be an entry, exactly as it came. */
+export interface UnusableEntry {
+  entry: JsonValue;
+  reason: string;
+  message: string;
+}
+
+/** A waiting entry and the revision it was read at: it changes with every push, and is never used again. */
+export interface WaitingEntry {
+  entry: Entry;
+  revision: string;
+}
+
+export interface Usercache {
+  /**
+   * Stores a batch in one transaction: `entries` by identity (a later one replaces an earlier one), `unusable` into the error
+   * timeseries, once per content. Results are in the order of `entries`; `updated` when the identity was known to the
+   * usercache, the timeseries or the error timeseries, or stood earlier in the batch. All or nothing.
+   */
+  put(
+    userId: string,
+    batch: { entries: readonly Entry[]; unusable: readonly UnusableEntry[] },
+    now: number,
+  ): Promise<PutResult[]>;
+  /** Waiting entries by key and `write_ts`, ascending, after `after`. */
+  read(userId: string, page: { after?: Identity; limit: number }): Promise<WaitingEntry[]>;
+  /**
+   * Ends the stay of entries that were moved: each is removed unless it has been pushed again since it was read, and an error of
+   * the same identity with it; each of `failed` that is still at its revision goes to the error timeseries, once. Atomic.
+   * Returns how many left. Call it after the timeseries has them.
+   */
+  settle(
+    userId: string,
+    outcome: { moved: readonly WaitingRef[]; failed: readonly FailedEntry[] },
+    now: number,
+  ): Promise<number>;
+  /** Waiting entries by time, like `Timeseries.find`. */
+  find(userId: string, query: EntryQuery): Promise<EntryPage>;
+  /** Number of waiting entries, and the oldest and newest `write_ts`. */
+  summary(userId: string): Promise<{ count: number; oldest_ts: number | null; newest_ts: number | null }>;
+}
+
+export interface WaitingRef extends Identity {
+  revision: string;
+}
+
+export interface FailedEntry extends WaitingRef {
+  reason: string;
+  message: string;
+}
+
+/** What the phone pulls. Identity: user and key; apart from what phones push under the same key. */
+export interface Document {
+  key: string;
+  /** Last change, seconds since the epoch. */
+  write_ts: number;
+  data: JsonValue;
+}
+
+export interface Documents {
+  /** Replaces the document in place, or inserts it. */
+  put(userId: string, document: Document): Promise<PutResult>;
+  get(userId: string, key: string): Promise<Document | null>;
+  /** All documents of the user by `write_ts`, then key. */
+  list(userId: string): Promise<Document[]>;
+  /** Keys present, sorted. */
+  keys(userId: string): Promise<string[]>;
+  /** Removes one document; false when there was none. */
+  remove(userId: string, key: string): Promise<boolean>;
+}
+
+/** An entry set aside, with what is known about why. */
+export interface ErrorRow {
+  /** Made from the identity, or from the content of an unusable entry. */
+  id: string;
+  /** Exactly as pushed (times in seconds). */
+  entry: JsonValue;
+  /** null for an unusable entry. */
+  identity: Identity | null;
+  reason: string;
+  message: string;
+  /** When it was set aside first and last, seconds since the epoch. */
+  first_ts: number;
+  last_ts: number;
+  /** How often it failed. */
+  tries: number;
+}
+
+export interface ErrorTimeseries {
+  /** Errors by id, ascending, after `after`. */
+  list(userId: string, page: { key?: string; reason?: string; after?: string; limit: number }): Promise<ErrorRow[]>;
+  /** Counts by key (null: unusable without a key) and reason. */
+  summary(userId: string): Promise<{ key: string | null; reason: string; count: number }[]>;
+  /**
+   * Moves errors back to the usercache as `entry`, atomically: an identity that waits there already keeps the newer content and
+   * the error goes. An error that is no longer there is passed over. Returns how many went back.
+   */
+  takeBack(userId: string, errors: readonly { id: string; entry: Entry }[]): Promise<number>;
+}
+
+// ---------------------------------------------------------------- long term
+
+/** Entries by one of their two times. */
+export interface EntryQuery {
+  /** Without keys: all. */
+  keys?: readonly string[];
+  /** `write_ts`: when it was written; `ts`: `dataTime` of the payload, entries without one are left out. */
+  time: 'write_ts' | 'ts';
+  /** Half-open; a missing bound is open. */
+  from?: number;
+  to?: number;
+  after?: EntryCursor;
+  limit: number;
+  descending?: boolean;
+}
+
+/** Position in the order of a query: time, then key, then `write_ts`. */
+export interface EntryCursor {
+  time: number;
+  key: string;
+  write_ts: number;
+}
+
+export interface EntryPage {
+  entries: Entry[];
+  /** Where the next page begins; null at the end. */
+  next: EntryCursor | null;
+}
+
+export interface TimeseriesChange {
+  /** Converted entries; each replaces what has its identity. */
+  put: readonly Entry[];
+  /** Identities that failed: what an earlier content left in the timeseries goes. */
+  remove: readonly Identity[];
+  /** Data time to mark as changed beyond what `put` and `remove` change. */
+  alsoChanged?: TimeRange | null;
+}
+
+export interface Timeseries {
+  /**
+   * Applies a change and marks in the pipeline state, in the same transaction (or before, where there are none), the data time it
+   * touches: `dataTime` of every entry that is new, gone or different (old and new time) and that affects trips
+   * (`affectsOf`), and whether one affects documents. Identical content changes nothing. Throws `MOBILITY_LEASE_LOST`.
+   */
+  apply(
+    userId: string,
+    change: TimeseriesChange,
+    lease: Lease,
+  ): Promise<{ inserted: number; updated: number; unchanged: number; removed: number }>;
+  /** One page of entries. Every entry of a range is found by following `next`. */
+  find(userId: string, query: EntryQuery): Promise<EntryPage>;
+  get(userId: string, identity: Identity): Promise<Entry | null>;
+  /** Count and first and last `dataTime` per key. */
+  summary(userId: string): Promise<{ key: string; count: number; first_ts: number | null; last_ts: number | null }[]>;
+  /** The entries with a valid zone next to `writeTs`: the last at or before, the first after; equal times by key, the smallest. */
+  zonesAround(userId: string, writeTs: number): Promise<{ before: ZoneSighting | null; after: ZoneSighting | null }>;
+  /** Span of `dataTime` (end included) of entries without a valid zone that affect trips, `write_ts` in `written`; null if none. */
+  zonelessSpan(userId: string, written: TimeRange): Promise<TimeRange | null>;
+}
+
+export interface ZoneSighting {
+  write_ts: number;
+  zone: string;
+}
+
+export interface Trips {
+  /** Links of the chain by `chain_ts` in `[from, to)`, ascending. */
+  chain(userId: string, range: { from?: number; to?: number; limit: number }): Promise<TripRecord[]>;
+  /** The last link with `settled_ts` below `ts`, all links before it being settled too; null if none. */
+  lastSettledBefore(userId: string, ts: number): Promise<TripRecord | null>;
+  /** Trips (not the other kinds) by local start day, both ends included, ascending. */
+  byDay(userId: string, days: { from: string; to: string }): Promise<TripRecord[]>;
+  /** The first trip (not the other kinds) that follows `chainTs`. */
+  next(userId: string, chainTs: number): Promise<TripRecord | null>;
+  /** Start of the first and end of the last trip, and their number. */
+  summary(userId: string): Promise<{ count: number; start_ts: number | null; end_ts: number | null }>;
+  /**
+   * Makes `records` the links with `chain_ts` in `[from, to)` and merges `state` into the pipeline state, in one transaction.
+   * Links that are the same keep their rows. Throws `MOBILITY_LEASE_LOST`.
+   */
+  replace(
+    userId: string,
+    range: { from: number; to: number },
+    records: readonly TripRecord[],
+    state: Partial<PipelineState>,
+    lease: Lease,
+  ): Promise<{ added: number; removed: number; changed: number; unchanged: number }>;
+}
+
+// ---------------------------------------------------------------- the pipeline's own
+
+/** Where the pipeline stands with one user. Times are seconds since the epoch. */
+export interface PipelineState {
+  /** Data time changed since trips were derived last, both ends included; null: trips are up to date. */
+  changed: TimeRange | null;
+  /** True when the documents may differ from the trips. */
+  documents_due: boolean;
+  /** Data time up to which the diary is final; null before the first trip. */
+  complete_until: number | null;
+  /** Which locations the trips came from: the phone's filtered ones, or all where it sends no filtered ones. */
+  locations_from: 'background/filtered_location' | 'background/location' | null;
+  /** Version of the analysis that made the trips. */
+  analysis_version: number | null;
+  /** Last run that did something: when, and why it failed (null: it did not). */
+  last_run_ts: number | null;
+  last_error: string | null;
+}
+
+/** The state of a user whom the pipeline has not met. */
+export const initialPipelineState: PipelineState = {
+  changed: null,
+  documents_due: false,
+  complete_until: null,
+  locations_from: null,
+  analysis_version: null,
+  last_run_ts: null,
+  last_error: null,
+};
+
+export interface PipelineStates {
+  get(userId: string): Promise<PipelineState>;
+  /** Merges fields into the state. Throws `MOBILITY_LEASE_LOST`. */
+  merge(userId: string, fields: Partial<PipelineState>, lease: Lease): Promise<void>;
+  /** Those of `userIds` with waiting entries, changed data time, or documents due. */
+  withWork(userIds: readonly string[]): Promise<Set<string>>;
+}
+
+/** The right to work on one user until it expires. `fence` grows with every lease on the user, so a late owner is known. */
+export interface Lease {
+  user_id: string;
+  owner: string;
+  fence: number;
+  expires_ts: number;
+}
+
+export interface Leases {
+  /** Takes the user unless another's unexpired lease is there. Atomic, by the store's clock. */
+  acquire(userId: string, owner: string, seconds: number): Promise<{ lease: Lease } | { heldBy: Lease }>;
+  /** Moves the expiry. Throws `MOBILITY_LEASE_LOST` when another has taken over. */
+  renew(lease: Lease, seconds: number): Promise<Lease>;
+  /** Gives it back; a lease already lost is no error. */
+  release(lease: Lease): Promise<void>;
+  /** The unexpired lease on the user. */
+  get(userId: string): Promise<Lease | null>;
+}
