@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+// Starts the command line, nothing else.
 import { main } from '../dist/cli/main.js';
 
-await main(process.argv);
+process.exitCode = await main(process.argv);

@@ -1,0 +1,50 @@
+// `mobility config`: the settings in force and where each comes from.
+import { Command } from 'commander';
+import { type Config, settings } from '../../config.ts';
+import type { CommandContext } from '../context.ts';
+import { table } from '../output.ts';
+
+interface SettingInForce {
+  name: keyof Config;
+  variable: string;
+  value: string | number | boolean;
+  source: 'flag' | 'variable' | 'default';
+  meaning: string;
+}
+
+/** Shows every setting; credentials in the store's address are left out. */
+export function configCommand(context: CommandContext): Command {
+  return new Command('config')
+    .description('show the settings in force and where each comes from')
+    .addHelpText('after', '\nExamples:\n  mobility config\n  MOBILITY_PORT=9000 mobility config --json')
+    .action(
+      context.run(async () => {
+        const inForce = settingsInForce(context);
+        await context.output.result(inForce, () => settingsText(inForce));
+        return {};
+      }),
+    );
+}
+
+function settingsInForce(context: CommandContext): SettingInForce[] {
+  const config = context.config();
+  return settings.map(({ name, variable, meaning }) => {
+    const fromFlag = context.flags[name] !== undefined;
+    const source = fromFlag ? 'flag' : context.env[variable] !== undefined ? 'variable' : 'default';
+    const value = config[name];
+    return { name, variable, value: typeof value === 'string' ? withoutCredentials(value) : value, source, meaning };
+  });
+}
+
+function settingsText(inForce: readonly SettingInForce[]): string {
+  const rows = inForce.map(({ variable, value, source }) => [variable, String(value), source]);
+  return table([['VARIABLE', 'VALUE', 'FROM'], ...rows]);
+}
+
+/** An address without user, password and those parameters that hold secrets. */
+export function withoutCredentials(address: string): string {
+  if (!address.includes('://')) return address;
+  return address
+    .replace(/^([a-z][a-z0-9+]*:\/\/)[^/?#]*@/i, '$1…@')
+    .replace(/([?&][^=&]*(?:password|token|secret|properties)[^=&]*=)[^&]*/gi, '$1…');
+}

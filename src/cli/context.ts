@@ -1,0 +1,162 @@
+// What every command is given: settings, store, logs, output and the clock; and the closing of all of them.
+import { type Config, readConfig } from '../config.ts';
+import type { FileLog } from '../log/files.ts';
+import type { Log } from '../log/log.ts';
+import { MobilityError } from '../model/errors.ts';
+import { isUuid } from '../model/ids.ts';
+import type { UserRecord } from '../model/user.ts';
+import type { Store } from '../store/store.ts';
+import { createOutput, type Output, type Sink } from './output.ts';
+
+/** Settings given as flags: texts as typed. */
+export type SettingFlags = Partial<Record<keyof Config, string | boolean>>;
+
+/**
+ * What a command came to. 3: done in part. Left out: all is well, or, if `signal` was aborted meanwhile, interrupted; a command
+ * whose proper end is a signal says 0.
+ */
+export interface Outcome {
+  exitCode?: 0 | 3;
+}
+
+/** The surroundings of one run of the program. Opens what a command asks for, once, and `close` closes it. */
+export interface CommandContext {
+  readonly env: Record<string, string | undefined>;
+  readonly output: Output;
+  /** Standard input, for typed confirmations. */
+  readonly stdin: NodeJS.ReadableStream & { isTTY?: boolean };
+  /** Seconds since the epoch. */
+  readonly now: () => number;
+  /** Aborted by Ctrl-C or SIGTERM, once a command has called `interruptible`. */
+  readonly signal: AbortSignal;
+  /** Settings in force: the command's own `flags` and those that every command takes, else variables, else defaults. */
+  config(flags?: SettingFlags): Config;
+  /** The settings given by flags that every command takes. */
+  readonly flags: SettingFlags;
+  /** Opens the store of the settings; the same one at every call. */
+  store(): Promise<Store>;
+  /** Opens the log files of that kind; the same ones at every call. */
+  log(kind: LogKind): Promise<Log>;
+  /** The user by name or UUID. Throws `MOBILITY_USER_UNKNOWN`, saying what to do. */
+  findUser(nameOrUuid: string): Promise<UserRecord>;
+  /** From here on Ctrl-C and SIGTERM abort `signal` instead of ending the program; a second one ends it at once. */
+  interruptible(): AbortSignal;
+  /** Makes an action of commander out of a handler, so that what it returns reaches the exit code. */
+  run<Args extends unknown[]>(
+    handler: (...args: Args) => Promise<Outcome | undefined>,
+  ): (...args: Args) => Promise<void>;
+  /** What the command came to. */
+  readonly outcome: Outcome;
+  /** Flushes and closes everything that was opened. */
+  close(): Promise<void>;
+}
+
+/** Which program's log files. */
+export type LogKind = 'server' | 'pipeline';
+
+export interface ContextOptions {
+  env: Record<string, string | undefined>;
+  stdout: Sink;
+  stderr: Sink;
+  stdin: NodeJS.ReadableStream & { isTTY?: boolean };
+  now: () => number;
+}
+
+/** Makes the context of one run. `flags` and `json` are filled in by `main.ts` when the command line is parsed. */
+export function createContext(options: ContextOptions): CommandContext & { setFlags(flags: GlobalFlags): void } {
+  let json = false;
+  let flags: SettingFlags = {};
+  let outcome: Outcome = {};
+  let store: Promise<Store> | undefined;
+  const logs = new Map<LogKind, Promise<FileLog>>();
+  const abort = new AbortController();
+  const stopListening: (() => void)[] = [];
+  const context: CommandContext & { setFlags(flags: GlobalFlags): void } = {
+    env: options.env,
+    stdin: options.stdin,
+    now: options.now,
+    signal: abort.signal,
+    output: createOutput({ ...options, json: () => json }),
+    get flags() {
+      return flags;
+    },
+    get outcome() {
+      return outcome;
+    },
+    setFlags: (given) => {
+      ({ json, settings: flags } = given);
+    },
+    config: (own = {}) => readConfig(options.env, { ...own, ...flags }),
+    store: () => (store ??= openStoreOf(context.config())),
+    log: (kind) => {
+      if (!logs.has(kind)) logs.set(kind, openLogOf(context.config(), kind));
+      return logs.get(kind)!;
+    },
+    findUser: async (nameOrUuid) => findUser(await context.store(), nameOrUuid),
+    interruptible: () => {
+      if (stopListening.length === 0) stopListening.push(abortOnSignals(abort));
+      return abort.signal;
+    },
+    run:
+      (handler) =>
+      async (...args) => {
+        outcome = (await handler(...args)) ?? {};
+      },
+    close: async () => {
+      for (const stop of stopListening) stop();
+      // An opening that failed has been reported by whoever waited for it: here only what is open matters.
+      const opened = await Promise.allSettled([store, ...logs.values()]);
+      const closings = opened.map((one) => (one.status === 'fulfilled' ? one.value?.close() : undefined));
+      for (const closing of await Promise.allSettled(closings)) if (closing.status === 'rejected') throw closing.reason;
+    },
+  };
+  return context;
+}
+
+/** Flags that every command takes, as parsed. */
+export interface GlobalFlags {
+  json: boolean;
+  settings: SettingFlags;
+}
+
+// Store engines and the log writer are loaded when a command needs them: `--help` and `config` start in a third of the time.
+async function openStoreOf(config: Config): Promise<Store> {
+  const { openStore } = await import('../store/open.ts');
+  return openStore(config.store);
+}
+
+async function openLogOf(config: Config, kind: LogKind): Promise<FileLog> {
+  const { openFileLog } = await import('../log/files.ts');
+  return openFileLog({
+    folder: config.logDir,
+    name: kind,
+    level: config.logLevel,
+    maxSizeMiB: config.logMaxSizeMiB,
+    maxFiles: config.logMaxFiles,
+  });
+}
+
+async function findUser(store: Store, nameOrUuid: string): Promise<UserRecord> {
+  const uuid = nameOrUuid.toLowerCase();
+  const user = (await store.users.byEmail(nameOrUuid)) ?? (isUuid(uuid) ? await store.users.byUuid(uuid) : null);
+  if (user !== null) return user;
+  throw new MobilityError(
+    'MOBILITY_USER_UNKNOWN',
+    `no user ${JSON.stringify(nameOrUuid)} in ${store.address}; expected a registered name or UUID: ` +
+      'see `mobility users list`, or register with `mobility users add NAME`',
+  );
+}
+
+/** Aborts at the first SIGINT or SIGTERM; later ones end the program as usual. */
+function abortOnSignals(abort: AbortController): () => void {
+  const signals = ['SIGINT', 'SIGTERM'] as const;
+  const stop = (): void => {
+    for (const signal of signals) process.removeListener(signal, onSignal);
+  };
+  const onSignal = (signal: NodeJS.Signals): void => {
+    stop();
+    abort.abort(signal);
+  };
+  for (const signal of signals) process.on(signal, onSignal);
+  return stop;
+}

@@ -1,0 +1,126 @@
+// What commands say: data to standard output, notes and progress to standard error, and `--json` instead of text.
+import { stripVTControlCharacters } from 'node:util';
+import ora from 'ora';
+
+/** A stream as commands need it; `process.stdout` and `process.stderr` are two. */
+export interface Sink {
+  write(text: string, done?: (error?: Error | null) => void): boolean;
+  isTTY?: boolean;
+  columns?: number;
+}
+
+/** Something that takes a while. Shown only on a terminal. */
+export interface Progress {
+  update(text: string): void;
+  /** Takes the progress away; `text` stays as a note. */
+  done(text?: string): void;
+}
+
+/** The mouth of a command. */
+export interface Output {
+  /** True when the caller asked for `--json`. */
+  readonly json: boolean;
+  /** Columns of the terminal, at most 100; 80 when standard output is no terminal. */
+  readonly columns: number;
+  /** The result of a command: `value` as JSON with `--json`, else `text`. Resolves when the reader has taken it. */
+  result(value: unknown, text: string | (() => string)): Promise<void>;
+  /** Data as it is, to standard output. Waits for a slow reader. Throws `OutputClosed` when nobody reads any more. */
+  write(text: string): Promise<void>;
+  /** One line of data, or of JSON lines. */
+  line(text: string): Promise<void>;
+  /** A remark for people, to standard error. */
+  note(text: string): void;
+  /** Shows that work goes on: a spinner on a terminal, nothing elsewhere. */
+  progress(text: string): Progress;
+  /** Marks of a terminal; the text itself where there is none, or with NO_COLOR. */
+  bold(text: string): string;
+  dim(text: string): string;
+}
+
+/** Thrown by `Output.write` after the reader has gone (`mobility … | head`). Ends a command quietly. */
+export class OutputClosed extends Error {
+  constructor() {
+    super('nobody reads standard output any more');
+    this.name = 'OutputClosed';
+  }
+}
+
+export interface OutputOptions {
+  stdout: Sink;
+  stderr: Sink;
+  env: Record<string, string | undefined>;
+  /** Asked on each use, since flags are known only after parsing. */
+  json: () => boolean;
+}
+
+/** Makes the output of one run of the program. */
+export function createOutput({ stdout, stderr, env, json }: OutputOptions): Output {
+  const noColor = (env.NO_COLOR ?? '') !== '' || env.TERM === 'dumb';
+  const marked = stdout.isTTY === true && !noColor;
+  const write = (text: string): Promise<void> =>
+    new Promise((resolve, reject) => {
+      stdout.write(text, (error) => {
+        if (error == null) resolve();
+        else reject((error as NodeJS.ErrnoException).code === 'EPIPE' ? new OutputClosed() : error);
+      });
+    });
+  const note = (text: string): void => {
+    stderr.write(`${text}\n`);
+  };
+  return {
+    get json() {
+      return json();
+    },
+    columns: stdout.isTTY === true ? Math.min(stdout.columns ?? 80, 100) : 80,
+    write,
+    line: (text) => write(`${text}\n`),
+    result: (value, text) => {
+      const shown = json() ? JSON.stringify(value, null, 2) : typeof text === 'function' ? text() : text;
+      return shown === '' ? Promise.resolve() : write(`${shown.replace(/\n+$/, '')}\n`);
+    },
+    note,
+    progress: (text) => (stderr.isTTY === true ? spin(text, stderr, !noColor) : silent(note)),
+    bold: (text) => (marked ? `\u001b[1m${text}\u001b[22m` : text),
+    dim: (text) => (marked ? `\u001b[2m${text}\u001b[22m` : text),
+  };
+}
+
+function spin(text: string, stream: Sink, color: boolean): Progress {
+  const spinner = ora({ text, stream: stream as NodeJS.WriteStream, ...(color ? {} : { color: false }) }).start();
+  return {
+    update: (next) => {
+      spinner.text = next;
+    },
+    done: (last) => {
+      spinner.stop();
+      if (last !== undefined) stream.write(`${last}\n`);
+    },
+  };
+}
+
+function silent(note: (text: string) => void): Progress {
+  return { update: () => {}, done: (last) => last !== undefined && note(last) };
+}
+
+/** Rows as aligned columns, two blanks apart; columns named in `right` are aligned to the right. */
+export function table(rows: readonly (readonly string[])[], right: readonly number[] = []): string {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, textWidth(cell));
+  }
+  const pad = (cell: string, i: number): string => {
+    const fill = ' '.repeat(widths[i]! - textWidth(cell));
+    return right.includes(i) ? fill + cell : cell + fill;
+  };
+  return rows.map((row) => row.map(pad).join('  ').trimEnd()).join('\n');
+}
+
+/** Columns a text takes, without marks. Letters beyond the basic plane count as one. */
+export function textWidth(text: string): number {
+  return [...stripVTControlCharacters(text)].length;
+}
+
+/** `1 trip`, `2 trips`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;
+}
