@@ -1,0 +1,194 @@
+// An Android phone's day: a fix every 30 seconds while it believes in a trip, which ends five minutes after arrival.
+import type { Entry } from '../model/entry.ts';
+import type { JsonObject } from '../model/json.ts';
+import { keys } from '../model/keys.ts';
+import { formatForPeople } from '../model/time.ts';
+import { type Notebook, openNotebook } from './notebook.ts';
+import { type DayPlan, stepAt, whereAt } from './plan-day.ts';
+import { type Random, seededRandom } from './random.ts';
+import { type Fix, receiver, rounded } from './receiver.ts';
+import type { TravelMode } from './ride.ts';
+import { span } from './town.ts';
+
+const interval = 30; // s between fixes
+const fence = 100; // m around the last stop
+const quiet = 300; // s within the fence that end a trip
+const bootedBefore = 260_000; // s
+
+/** What an Android phone pushes of `plan`: everything up to the end of the last trip, ascending by `write_ts`. */
+export function senseAndroid(plan: DayPlan, seed: string | number): Entry[] {
+  const phone = new AndroidPhone(plan, seededRandom('android', seed, plan.day));
+  phone.settle();
+  for (let ts = plan.from + 60; ts < plan.to; ) ts = phone.tick(ts);
+  return phone.pushed();
+}
+
+class AndroidPhone {
+  readonly #plan: DayPlan;
+  readonly #random: Random;
+  readonly #receive: (ts: number) => Fix;
+  readonly #notes: Notebook;
+  #centre: Fix;
+  /** Fixes of the trip going on; null while waiting for one. */
+  #trip: Fix[] | null = null;
+  #battery = 96;
+  #nextSync: number;
+  #lastEnd = Number.NEGATIVE_INFINITY;
+
+  constructor(plan: DayPlan, random: Random) {
+    this.#plan = plan;
+    this.#random = random;
+    this.#receive = receiver(plan, random);
+    this.#notes = openNotebook('android', plan.zone);
+    this.#centre = this.#receive(plan.from);
+    this.#nextSync = plan.from + random.between(300, 3600);
+  }
+
+  /** What a phone has from its set-up and sends with every push, and the check of the night. */
+  settle(): void {
+    const at = this.#plan.from + 2;
+    this.#notes.write('rw-document', keys.consent, at, {
+      category: 'emSensorDataCollectionProtocol',
+      protocol_id: 'simulated-study',
+      approval_date: '2016-07-14',
+    });
+    this.#notes.write('rw-document', keys.sensorConfig, at + 0.01, {
+      is_duty_cycling: true,
+      simulate_user_interaction: false,
+      accuracy: 100,
+      accuracy_threshold: 200,
+      filter_distance: -1,
+      filter_time: 30_000,
+      geofence_radius: fence,
+      trip_end_stationary_mins: 5,
+      android_geofence_responsiveness: 5000,
+      ios_use_visit_notifications_for_detection: true,
+      ios_use_remote_push_for_sync: true,
+    });
+    this.#notes.write('rw-document', keys.syncConfig, at + 0.02, { sync_interval: 3600, ios_use_remote_push: true });
+    this.#transition('waiting_for_trip_start', 'initialize', at + 1);
+  }
+
+  /** What the phone does at `ts`; returns when it wakes up next. */
+  tick(ts: number): number {
+    if (ts >= this.#nextSync) this.#sync(ts);
+    return this.#trip === null ? this.#wait(ts) : this.#track(ts, this.#trip);
+  }
+
+  /** Rows after the last end of a trip stay on the phone until the next one. */
+  pushed(): Entry[] {
+    return this.#notes.entries().filter((entry) => entry.metadata.write_ts <= this.#lastEnd);
+  }
+
+  #wait(ts: number): number {
+    if (span(whereAt(this.#plan, ts), this.#centre.point) <= fence) {
+      const step = stepAt(this.#plan, ts);
+      return Math.max(ts + 5, step.kind === 'stay' ? Math.min(step.to, this.#nextSync) : 0);
+    }
+    const noticed = ts + this.#random.between(5, 40);
+    this.#transition('waiting_for_trip_start', 'exited_geofence', noticed);
+    this.#trip = [];
+    return noticed + this.#random.between(1, 4);
+  }
+
+  #track(ts: number, trip: Fix[]): number {
+    const fix = this.#receive(rounded(ts, 3));
+    const written = ts + this.#random.between(0.05, 1.5);
+    this.#location(keys.location, fix, written);
+    if (fix.accuracy < 200) {
+      this.#location(keys.filteredLocation, fix, written + 0.004);
+      trip.push(fix);
+    }
+    this.#motion(fix, written + this.#random.between(0.1, 6));
+    if (arrived(trip, ts)) {
+      this.#lastEnd = rounded(ts + this.#random.between(8, 20), 3);
+      this.#transition('ongoing_trip', 'stopped_moving', this.#lastEnd);
+      this.#trip = null;
+      this.#centre = fix;
+    }
+    return ts + interval + Math.max(-1, this.#random.normal(0.6)) + (this.#random.chance(0.02) ? interval : 0);
+  }
+
+  #location(key: string, fix: Fix, written: number): void {
+    const [longitude, latitude] = fix.position;
+    this.#notes.write('sensor-data', key, written, {
+      latitude,
+      longitude,
+      altitude: fix.altitude,
+      accuracy: fix.accuracy,
+      bearing: fix.bearing ?? 0,
+      sensed_speed: fix.speed ?? 0,
+      ts: fix.ts,
+      fmt_time: formatForPeople(fix.ts, this.#plan.zone, 'MMM D, YYYY h:mm:ss A'),
+      elapsedRealtimeNanos: Math.round((fix.ts - this.#plan.from + bootedBefore) * 1000) * 1_000_000,
+      filter: 'time',
+    });
+  }
+
+  #motion(fix: Fix, written: number): void {
+    const { type, confidence } = recognised(fix, this.#random);
+    this.#notes.write('sensor-data', keys.motionActivity, written, {
+      ts: rounded(written - 0.02, 3),
+      type,
+      confidence,
+    });
+  }
+
+  #transition(state: string, transition: string, ts: number): void {
+    this.#notes.write('message', keys.transition, ts, {
+      currState: `local.state.${state}`,
+      transition: `local.transition.${transition}`,
+      ts: rounded(ts, 3),
+    });
+    this.#readBattery(ts + 0.05);
+  }
+
+  #readBattery(ts: number): void {
+    this.#battery = Math.max(8, this.#battery - this.#random.between(0.3, 1.6));
+    const warmth = Math.round(this.#random.between(262, 318));
+    this.#notes.write('sensor-data', keys.battery, ts, {
+      battery_level_pct: Math.round(this.#battery),
+      battery_status: 3,
+      android_health: 'GOOD',
+      android_plugged: 'UNKNOWN',
+      android_technology: 'Li-ion',
+      android_temperature: warmth,
+      android_voltage: warmth, // phones repeat the temperature here
+      ts: rounded(ts, 3),
+    });
+  }
+
+  #sync(ts: number): void {
+    const event = (key: string, name: string, at: number, reading: number): void =>
+      this.#notes.write('message', key, at, { name, ts: rounded(at, 3), reading, ...this.#app() });
+    event('stats/client_nav_event', 'sync_launched', ts, -1);
+    this.#readBattery(ts + 0.3);
+    event('stats/client_time', 'pull_duration', ts + 2, rounded(this.#random.between(0.2, 1.8), 3));
+    event('stats/client_time', 'sync_duration', ts + 2.1, rounded(this.#random.between(0.6, 4), 3));
+    this.#nextSync = ts + 3600 + this.#random.between(-120, 900);
+  }
+
+  #app(): JsonObject {
+    return { client_app_version: '1.0.0', client_os_version: '6.0.1' };
+  }
+}
+
+/** The phone's own test: the last ten fixes and all of the last five minutes lie around the newest. */
+function arrived(trip: readonly Fix[], ts: number): boolean {
+  const newest = trip.at(-1);
+  if (newest === undefined || trip.length < 10 || ts - trip[0]!.ts < quiet) return false;
+  const recent = trip.filter((fix, i) => i >= trip.length - 10 || fix.ts > ts - quiet);
+  return recent.every((fix) => span(fix.point, newest.point) < fence);
+}
+
+const typeOf: Record<TravelMode, number> = { walk: 7, bike: 1, bus: 0, train: 0, car: 0 };
+const [onFoot, still, unknown, tilting] = [2, 3, 4, 5];
+
+/** The most probable activity as the platform recognises it: mostly right, unsure at halts. */
+function recognised({ mode, speed }: Fix, random: Random): { type: number; confidence: number } {
+  if (random.chance(0.05)) return { type: tilting, confidence: 100 };
+  if (random.chance(0.04)) return { type: unknown, confidence: Math.round(random.between(30, 45)) };
+  if (mode === null || (speed === null && random.chance(0.7))) return { type: still, confidence: 100 };
+  const type = mode === 'walk' && random.chance(0.12) ? onFoot : typeOf[mode];
+  return { type, confidence: Math.round(random.between(72, 100)) };
+}

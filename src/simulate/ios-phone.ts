@@ -1,0 +1,215 @@
+// An iPhone's day: a fix every 50 metres of a trip, a late end, and the motion coprocessor's log appended at the end.
+import type { Entry } from '../model/entry.ts';
+import type { JsonObject } from '../model/json.ts';
+import { keys } from '../model/keys.ts';
+import { formatTime } from '../model/time.ts';
+import { type Notebook, openNotebook } from './notebook.ts';
+import { type DayPlan, type Leg, type Stay, stepAt, whereAt } from './plan-day.ts';
+import { type Random, seededRandom } from './random.ts';
+import { type Fix, receiver, rounded } from './receiver.ts';
+import type { TravelMode } from './ride.ts';
+import { span } from './town.ts';
+
+const filterDistance = 50; // m between fixes
+const fence = 100; // m around the last stop
+const quiet = 600; // s without a fix after which a trip can end
+
+/**
+ * What an iPhone pushes of `plan`: everything up to the end of the last trip, ascending by `write_ts`, and behind it the motion
+ * activities, whose `write_ts` is the time at which each began.
+ */
+export function senseIos(plan: DayPlan, seed: string | number): Entry[] {
+  const phone = new Iphone(plan, seededRandom('ios', seed, plan.day));
+  phone.settle();
+  for (let ts = plan.from + 60; ts < plan.to; ) ts = phone.tick(ts);
+  return phone.pushed();
+}
+
+class Iphone {
+  readonly #plan: DayPlan;
+  readonly #random: Random;
+  readonly #receive: (ts: number) => Fix;
+  readonly #notes: Notebook;
+  #centre: Fix;
+  /** The newest fix of the trip going on; null while waiting for one. */
+  #last: Fix | null = null;
+  /** How long after the last fix this trip's end will be noticed. */
+  #patience = quiet;
+  #battery = 0.97;
+  #nextPush: number;
+  #lastEnd = Number.NEGATIVE_INFINITY;
+
+  constructor(plan: DayPlan, random: Random) {
+    this.#plan = plan;
+    this.#random = random;
+    this.#receive = receiver(plan, random);
+    this.#notes = openNotebook('ios', plan.zone);
+    this.#centre = this.#receive(plan.from);
+    this.#nextPush = plan.from + random.between(300, 3600);
+  }
+
+  /** What a phone has from its set-up and sends with every push. */
+  settle(): void {
+    const at = this.#plan.from + 2;
+    this.#notes.write('rw-document', keys.consent, at, {
+      category: 'emSensorDataCollectionProtocol',
+      protocol_id: 'simulated-study',
+      approval_date: '2016-07-14',
+    });
+    this.#notes.write('rw-document', keys.sensorConfig, at + 0.01, {
+      is_duty_cycling: true,
+      simulate_user_interaction: false,
+      accuracy: -1,
+      accuracy_threshold: 200,
+      filter_distance: filterDistance,
+      filter_time: -1,
+      geofence_radius: fence,
+      trip_end_stationary_mins: 10,
+      ios_use_visit_notifications_for_detection: true,
+      ios_use_remote_push_for_sync: true,
+    });
+    this.#notes.write('rw-document', keys.syncConfig, at + 0.02, { sync_interval: 3600, ios_use_remote_push: true });
+    this.#readBattery(at + 1);
+  }
+
+  /** What the phone does at `ts`; returns when it wakes up next. */
+  tick(ts: number): number {
+    if (ts >= this.#nextPush) this.#silentPush(ts);
+    return this.#last === null ? this.#wait(ts) : this.#track(ts, this.#last);
+  }
+
+  pushed(): Entry[] {
+    const rows = this.#notes.entries().filter((entry) => entry.metadata.write_ts <= this.#lastEnd + 1);
+    return rows.length === 0 ? rows : [...rows, ...motionLog(this.#plan, this.#lastEnd, this.#random)];
+  }
+
+  #wait(ts: number): number {
+    if (span(whereAt(this.#plan, ts), this.#centre.point) <= fence) {
+      const step = stepAt(this.#plan, ts);
+      return Math.max(ts + 3, step.kind === 'stay' ? Math.min(step.to, this.#nextPush) : 0);
+    }
+    const noticed = ts + this.#random.between(4, 30);
+    this.#transition('WAITING_FOR_TRIP_START', 'EXITED_GEOFENCE', noticed);
+    this.#transition('WAITING_FOR_TRIP_START', 'TRIP_STARTED', noticed + this.#random.between(0.2, 2));
+    this.#last = this.#receive(noticed + 2.5);
+    this.#patience = quiet + this.#random.between(40, 240);
+    this.#location(keys.location, this.#last); // the first fix of a trip never passes the phone's filter
+    return noticed + 3.5;
+  }
+
+  #track(ts: number, last: Fix): number {
+    if (span(whereAt(this.#plan, ts), last.point) >= filterDistance) {
+      const fix = this.#receive(ts + this.#random.between(0, 0.9));
+      this.#location(keys.location, fix);
+      if (fix.accuracy < 200) this.#location(keys.filteredLocation, fix);
+      this.#last = fix;
+    } else if (ts - last.ts > this.#patience) {
+      this.#endTrip(ts, last);
+    }
+    return ts + 1;
+  }
+
+  #endTrip(ts: number, last: Fix): void {
+    let at = ts;
+    for (const transition of ['VISIT_STARTED', 'TRIP_END_DETECTED', 'END_TRIP_TRACKING', 'TRIP_ENDED']) {
+      this.#transition('ONGOING_TRIP', transition, at);
+      at += this.#random.between(0.1, 1.2);
+    }
+    this.#transition('WAITING_FOR_TRIP_START', 'DATA_PUSHED', at);
+    this.#lastEnd = at;
+    this.#last = null;
+    this.#centre = last;
+  }
+
+  #location(key: string, fix: Fix): void {
+    const [longitude, latitude] = fix.position;
+    this.#notes.write('sensor-data', key, fix.ts + this.#random.between(0.02, 0.9), {
+      latitude,
+      longitude,
+      altitude: fix.altitude,
+      vaccuracy: this.#random.pick([4, 6, 10, 12]),
+      accuracy: this.#stated(fix.accuracy),
+      sensed_speed: fix.speed ?? -1,
+      bearing: fix.bearing ?? -1,
+      ts: rounded(fix.ts, 5),
+      fmt_time: isoWithoutColon(fix.ts, this.#plan.zone),
+      floor: 0,
+      filter: 'distance',
+    });
+  }
+
+  /** iPhones state one of a few radii. */
+  #stated(accuracy: number): number {
+    return [5, 10, 30, 65, 165].find((radius) => accuracy <= radius) ?? 1414;
+  }
+
+  #transition(state: string, transition: string, ts: number): void {
+    this.#notes.write('message', keys.transition, ts, {
+      currState: `STATE_${state}`,
+      transition: `T_${transition}`,
+      ts: rounded(ts, 5),
+    });
+  }
+
+  #readBattery(ts: number): void {
+    this.#battery = Math.max(0.06, this.#battery - this.#random.between(0.005, 0.03));
+    this.#notes.write('message', keys.battery, ts, {
+      battery_level_ratio: rounded(this.#battery, 2),
+      battery_status: 1,
+      ts: rounded(ts, 5),
+    });
+  }
+
+  #silentPush(ts: number): void {
+    const state = this.#last === null ? 'WAITING_FOR_TRIP_START' : 'ONGOING_TRIP';
+    this.#transition(state, 'RECEIVED_SILENT_PUSH', ts);
+    this.#transition(state, 'NOP', ts + 0.4);
+    this.#notes.write('message', 'stats/client_nav_event', ts + 0.5, {
+      name: 'sync_launched',
+      ts: rounded(ts + 0.5, 5),
+      reading: -1,
+      client_app_version: '1.0.0',
+      client_os_version: '9.3.2',
+    });
+    this.#readBattery(ts + 0.6);
+    this.#nextPush = ts + 3600 + this.#random.between(-60, 300);
+  }
+}
+
+/** `2016-05-17T12:20:03-0400` */
+function isoWithoutColon(ts: number, zone: string): string {
+  return formatTime(Math.floor(ts), zone).replace(/:(\d\d)$/, '$1');
+}
+
+/** The coprocessor's activities up to `until`, in the order in which they began. */
+function motionLog(plan: DayPlan, until: number, random: Random): Entry[] {
+  const notes = openNotebook('ios', plan.zone);
+  for (const step of plan.steps) {
+    const pause: [number, number] = step.kind === 'leg' ? [6, 28] : [240, 900];
+    for (let ts = step.from + random.between(0.5, 4); ts < Math.min(step.to, until); ts += random.between(...pause)) {
+      notes.write('sensor-data', keys.motionActivity, ts, activityOf(step, whereAt(plan, ts).speed, ts, random));
+    }
+  }
+  return notes.entries();
+}
+
+const flagOf: Record<TravelMode, string> = {
+  walk: 'walking',
+  bike: 'cycling',
+  bus: 'automotive',
+  train: 'automotive',
+  car: 'automotive',
+};
+
+/** The flags of one activity: mostly the right one, stationary at halts, now and then none. */
+function activityOf(step: Stay | Leg, speed: number, ts: number, random: Random): JsonObject {
+  const data: JsonObject = { ts: rounded(ts, 5) };
+  for (const flag of ['stationary', 'walking', 'running', 'cycling', 'automotive', 'unknown']) data[flag] = false;
+  const halts = step.kind === 'stay' || (speed === 0 && random.chance(0.7));
+  if (halts) data.stationary = true;
+  if (step.kind === 'leg' && (!halts || flagOf[step.mode] === 'automotive') && !random.chance(0.04)) {
+    data[flagOf[step.mode]] = true;
+  }
+  data.confidence = random.pick(halts ? ['high', 'medium', 'low'] : ['high', 'high', 'high', 'medium']);
+  return data;
+}

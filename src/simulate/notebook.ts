@@ -1,0 +1,32 @@
+// The local store of a simulated phone: rows written one after the other, each with the metadata of its platform.
+import type { Entry, Metadata } from '../model/entry.ts';
+import type { JsonObject } from '../model/json.ts';
+import { rounded } from './receiver.ts';
+
+/** Kinds of rows of a phone's store. */
+export type RowType = 'sensor-data' | 'message' | 'rw-document';
+
+/** Collects the rows of one phone. */
+export interface Notebook {
+  /** Writes one row; no two rows of a key have the same `write_ts`. */
+  write(type: RowType, key: string, writeTs: number, data: JsonObject): void;
+  /** Everything written, ascending by `write_ts`. */
+  entries(): Entry[];
+}
+
+/** An empty store of a phone on `platform` that stays in `zone`. */
+export function openNotebook(platform: 'android' | 'ios', zone: string): Notebook {
+  const written: Entry[] = [];
+  const lastOf = new Map<string, number>();
+  const digits = platform === 'android' ? 3 : 5;
+  return {
+    write: (type, key, writeTs, data) => {
+      const write_ts = rounded(Math.max(writeTs, (lastOf.get(key) ?? 0) + 0.001), digits);
+      lastOf.set(key, write_ts);
+      const metadata: Metadata = { key, type, platform, write_ts, read_ts: 0, time_zone: zone };
+      if (platform === 'ios') metadata.plugin = 'none';
+      written.push({ metadata, data });
+    },
+    entries: () => written.toSorted((a, b) => a.metadata.write_ts - b.metadata.write_ts),
+  };
+}

@@ -1,0 +1,203 @@
+// What a simulated person really does on one day: stays and ways, the truth that phones then sense.
+import { isDay, isTimeZone, localDateTime, startOfDay } from '../model/time.ts';
+import type { Position } from '../model/trip.ts';
+import { type Random, seededRandom } from './random.ts';
+import { gaits, type Instant, ride, type TravelMode } from './ride.ts';
+import { away, type Point, streets, type Town, towns } from './town.ts';
+
+/** Whose day, and which. */
+export interface DayOptions {
+  /** Local day, `YYYY-MM-DD`. */
+  day: string;
+  /** The person: home, work and habits follow from it. */
+  seed: string | number;
+  /** Home, `[longitude, latitude]`; default: one of `towns`, by seed. Needs `zone`. */
+  home?: Position;
+  /** IANA zone of the phone; default: that of the town. */
+  zone?: string;
+}
+
+/** Time at one spot. Times are seconds since the epoch, half-open. */
+export interface Stay {
+  kind: 'stay';
+  name: string;
+  from: number;
+  to: number;
+  at: Point;
+}
+
+/** One way in one mode. */
+export interface Leg {
+  kind: 'leg';
+  mode: TravelMode;
+  from: number;
+  to: number;
+  /** m along the way */
+  distance: number;
+  /** One instant a second. */
+  track: readonly Instant[];
+}
+
+/** A day without gaps, from its first to its last second. */
+export interface DayPlan {
+  day: string;
+  zone: string;
+  /** Coordinates of the plane's zero. */
+  origin: Position;
+  from: number;
+  to: number;
+  steps: readonly (Stay | Leg)[];
+}
+
+/** The day of the person `seed`: a commute on working days, a walk and a visit on others. */
+export function planDay(options: DayOptions): DayPlan {
+  const town = townOf(options);
+  if (!isDay(options.day)) throw new TypeError(`expected a day YYYY-MM-DD, found ${JSON.stringify(options.day)}`);
+  const from = startOfDay(options.day, town.zone);
+  const person = personOf(options.seed, options.home !== undefined);
+  const day = new DayBuilder(from, person.home, seededRandom('day', options.seed, options.day));
+  if (localDateTime(from + 43_200, town.zone).weekday < 5) commute(day, person);
+  else dayOff(day, person);
+  const to = from + 86_400;
+  return { day: options.day, zone: town.zone, origin: town.origin, from, to, steps: day.finish(to) };
+}
+
+/** The step of the day that `ts` falls in. */
+export function stepAt(plan: DayPlan, ts: number): Stay | Leg {
+  let [low, high] = [0, plan.steps.length - 1];
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (plan.steps[middle]!.from <= ts) low = middle;
+    else high = middle - 1;
+  }
+  return plan.steps[low]!;
+}
+
+/** Where and how the person is at `ts`: an instant of a leg, or standing. */
+export function whereAt(plan: DayPlan, ts: number): Instant & { mode: TravelMode | null } {
+  const step = stepAt(plan, ts);
+  if (step.kind === 'stay') return { ...step.at, speed: 0, bearing: 0, mode: null };
+  const instant = step.track[Math.min(step.track.length - 1, Math.max(0, Math.floor(ts - step.from)))]!;
+  return { ...instant, mode: step.mode };
+}
+
+function townOf({ seed, home, zone }: DayOptions): Town {
+  if (zone !== undefined && !isTimeZone(zone)) throw new TypeError(`expected an IANA time zone, found ${zone}`);
+  if (home === undefined) {
+    const town = seededRandom('town', seed).pick(towns);
+    return { ...town, zone: zone ?? town.zone };
+  }
+  if (zone === undefined) throw new TypeError('a home of your own needs its time zone: give `zone` with `home`');
+  return { name: 'home', zone, origin: home };
+}
+
+interface Person {
+  home: Point;
+  stopAtHome: Point;
+  stopAtWork: Point;
+  work: Point;
+  lunch: Point;
+  shop: Point;
+  friend: Point;
+  park: Point;
+  ridesBy: 'bus' | 'train';
+  returnsBy: 'bike' | 'car';
+}
+
+function personOf(seed: string | number, atOrigin: boolean): Person {
+  const random = seededRandom('person', seed);
+  const home = atOrigin ? { x: 0, y: 0 } : away({ x: 0, y: 0 }, random.between(500, 2500), random.between(0, 6.28));
+  const towards = random.between(0, 2 * Math.PI);
+  const ridesBy = random.chance(0.65) ? 'bus' : 'train';
+  const work = away(home, ridesBy === 'bus' ? random.between(4200, 6200) : random.between(7500, 10_500), towards);
+  return {
+    home,
+    work,
+    stopAtHome: away(home, random.between(420, 620), towards + random.between(-0.6, 0.6)),
+    stopAtWork: away(work, random.between(250, 420), towards + Math.PI + random.between(-0.6, 0.6)),
+    lunch: away(work, random.between(480, 700), towards + random.between(1.2, 2)),
+    shop: away(home, random.between(1300, 1900), towards + random.between(-0.5, 0.5)),
+    friend: away(home, random.between(2600, 4200), towards + random.between(2, 4)),
+    park: away(home, random.between(750, 1100), towards + random.between(-2, -1)),
+    ridesBy,
+    returnsBy: ridesBy === 'bus' && random.chance(0.6) ? 'bike' : 'car',
+  };
+}
+
+const hour = 3600;
+const minute = 60;
+
+/** To work on foot and by bus or train, out for lunch, home by bike or car with an errand on the way. */
+function commute(day: DayBuilder, person: Person): void {
+  const { random } = day;
+  day.stayUntil('home', 7.4 * hour + random.between(0, 45 * minute));
+  day.go('walk', person.stopAtHome);
+  day.stayFor('stop', random.between(1.5 * minute, 3.5 * minute));
+  day.go(person.ridesBy, person.stopAtWork);
+  day.go('walk', person.work);
+  day.stayUntil('work', 12 * hour + random.between(0, 35 * minute));
+  day.go('walk', person.lunch);
+  day.stayFor('lunch', random.between(28 * minute, 45 * minute));
+  day.go('walk', person.work);
+  day.stayUntil('work', 16.6 * hour + random.between(0, 50 * minute));
+  day.go(person.returnsBy, person.shop);
+  day.stayFor('shop', random.between(17 * minute, 28 * minute));
+  day.go(person.returnsBy, person.home);
+}
+
+/** A walk to the park and back, and a visit by car. */
+function dayOff(day: DayBuilder, person: Person): void {
+  const { random } = day;
+  day.stayUntil('home', 9.5 * hour + random.between(0, 1.5 * hour));
+  day.go('walk', person.park);
+  day.stayFor('park', random.between(25 * minute, 60 * minute));
+  day.go('walk', person.home);
+  day.stayUntil('home', 14 * hour + random.between(0, 1.5 * hour));
+  day.go('car', person.friend);
+  day.stayFor('friend', random.between(1.5 * hour, 3 * hour));
+  day.go('car', person.home);
+}
+
+/** Puts steps one behind the other. */
+class DayBuilder {
+  readonly random: Random;
+  readonly #from: number;
+  readonly #steps: (Stay | Leg)[] = [];
+  #now: number;
+  #at: Point;
+
+  constructor(from: number, at: Point, random: Random) {
+    this.#from = from;
+    this.#now = from;
+    this.#at = at;
+    this.random = random;
+  }
+
+  /** Stays until `second` of the day. */
+  stayUntil(name: string, second: number): void {
+    this.stayFor(name, this.#from + second - this.#now);
+  }
+
+  stayFor(name: string, seconds: number): void {
+    const to = this.#now + Math.max(minute, Math.round(seconds));
+    this.#steps.push({ kind: 'stay', name, from: this.#now, to, at: this.#at });
+    this.#now = to;
+  }
+
+  go(mode: TravelMode, to: Point): void {
+    const corners = streets(this.#at, to, gaits[mode].block, this.random);
+    const track = ride(corners, mode, this.random);
+    const end = this.#now + track.length;
+    const distance = corners
+      .slice(1)
+      .reduce((sum, b, i) => sum + Math.hypot(b.x - corners[i]!.x, b.y - corners[i]!.y), 0);
+    this.#steps.push({ kind: 'leg', mode, from: this.#now, to: end, distance, track });
+    this.#now = end;
+    this.#at = to;
+  }
+
+  finish(to: number): readonly (Stay | Leg)[] {
+    this.stayFor('home', to - this.#now);
+    return this.#steps;
+  }
+}

@@ -1,0 +1,39 @@
+// Seeded chance: the same seed gives the same numbers on every machine.
+
+/** A source of numbers that a seed decides. */
+export interface Random {
+  /** From 0 to below 1. */
+  next(): number;
+  between(low: number, high: number): number;
+  /** True with probability `p`. */
+  chance(p: number): boolean;
+  pick<T>(items: readonly T[]): T;
+  /** Normal distribution around 0. */
+  normal(deviation: number): number;
+}
+
+/** A generator for the texts and numbers in `seed`; other seeds give unrelated numbers. */
+export function seededRandom(...seed: readonly (string | number)[]): Random {
+  let state = hash(JSON.stringify(seed));
+  const next = (): number => {
+    // mulberry32, by Tommy Ettinger (public domain): 32 bits of state are plenty for a day of one phone
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+  return {
+    next,
+    between: (low, high) => low + (high - low) * next(),
+    chance: (p) => next() < p,
+    pick: (items) => items[Math.floor(next() * items.length)]!,
+    normal: (deviation) => deviation * Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next()),
+  };
+}
+
+/** FNV-1a over UTF-16 units. */
+function hash(text: string): number {
+  let value = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193);
+  return value;
+}

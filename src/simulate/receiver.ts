@@ -1,0 +1,67 @@
+// The position receiver of a simulated phone: true positions in, fixes with error and stated accuracy out.
+import type { Position } from '../model/trip.ts';
+import { type DayPlan, whereAt } from './plan-day.ts';
+import type { Random } from './random.ts';
+import type { TravelMode } from './ride.ts';
+import { type Point, positionOf } from './town.ts';
+
+/** One reading of the receiver. */
+export interface Fix {
+  /** seconds since the epoch */
+  ts: number;
+  /** As received, in the plane; for the phone's own decisions. */
+  point: Point;
+  position: Position;
+  /** m */
+  altitude: number;
+  /** m, radius at 68 % */
+  accuracy: number;
+  /** m/s; null when the receiver cannot tell */
+  speed: number | null;
+  /** degrees clockwise from north; null when the receiver cannot tell */
+  bearing: number | null;
+  mode: TravelMode | null;
+}
+
+const rememberedFor = 45; // s; errors of fixes close in time are alike
+
+/** Reads the receiver at `ts`; successive calls must not go back in time. */
+export function receiver(plan: DayPlan, random: Random): (ts: number) => Fix {
+  const height = random.between(20, 400);
+  let error: Point = { x: 0, y: 0 };
+  let last = Number.NEGATIVE_INFINITY;
+  return (ts) => {
+    const truth = whereAt(plan, ts);
+    const accuracy = statedAccuracy(truth.mode, random);
+    const kept = Math.exp(-Math.max(0, ts - last) / rememberedFor);
+    const fresh = Math.min(accuracy, 18) * 0.55 * Math.sqrt(1 - kept * kept);
+    error = { x: error.x * kept + random.normal(fresh), y: error.y * kept + random.normal(fresh) };
+    last = ts;
+    const point = { x: truth.x + error.x, y: truth.y + error.y };
+    const [longitude, latitude] = positionOf(point, plan.origin);
+    const moving = truth.speed > 0.7;
+    return {
+      ts,
+      point,
+      position: [rounded(longitude, 7), rounded(latitude, 7)],
+      altitude: rounded(height + 6 * Math.sin(truth.x / 900) + random.normal(2), 1),
+      accuracy,
+      speed: moving ? rounded(Math.max(0, truth.speed + random.normal(0.25)), 2) : null,
+      bearing: moving ? rounded((truth.bearing + random.normal(5) + 360) % 360, 1) : null,
+      mode: truth.mode,
+    };
+  };
+}
+
+/** Open sky while moving, walls while staying; now and then a network position of hundreds of metres. */
+function statedAccuracy(mode: TravelMode | null, random: Random): number {
+  if (random.chance(0.008)) return rounded(random.between(210, 900), 1);
+  if (mode === null) return rounded(random.between(14, 42), 1);
+  return rounded(mode === 'bus' || mode === 'train' ? random.between(6, 18) : random.between(3.5, 11), 1);
+}
+
+/** `value` with `digits` after the point. */
+export function rounded(value: number, digits: number): number {
+  const scale = 10 ** digits;
+  return Math.round(value * scale) / scale;
+}

@@ -1,0 +1,137 @@
+// One way in one mode, second by second: speeds that rise and fall, corners, lights and stops.
+import type { Random } from './random.ts';
+import { type Point, span } from './town.ts';
+
+/** How simulated people move. */
+export type TravelMode = 'walk' | 'bike' | 'bus' | 'train' | 'car';
+
+/** Where a moving person is at one second. */
+export interface Instant extends Point {
+  /** m/s */
+  speed: number;
+  /** degrees clockwise from north */
+  bearing: number;
+}
+
+interface Gait {
+  /** m/s */
+  cruise: number;
+  /** m/s² */
+  acceleration: number;
+  /** m/s around a corner */
+  corner: number;
+  /** m between halts, their s, and how likely each is */
+  halts: { every: number; seconds: [number, number]; chance: number };
+  /** m between corners of the streets taken */
+  block: number;
+}
+
+/** Typical figures of town traffic. */
+export const gaits: Record<TravelMode, Gait> = {
+  walk: {
+    cruise: 1.38,
+    acceleration: 0.7,
+    corner: 1.2,
+    halts: { every: 220, seconds: [4, 18], chance: 0.4 },
+    block: 110,
+  },
+  bike: {
+    cruise: 4.8,
+    acceleration: 0.8,
+    corner: 2.8,
+    halts: { every: 600, seconds: [6, 25], chance: 0.5 },
+    block: 420,
+  },
+  bus: {
+    cruise: 12.5,
+    acceleration: 1.0,
+    corner: 6,
+    halts: { every: 620, seconds: [14, 28], chance: 0.85 },
+    block: 1100,
+  },
+  train: {
+    cruise: 24,
+    acceleration: 0.8,
+    corner: 17,
+    halts: { every: 2600, seconds: [25, 45], chance: 1 },
+    block: 3800,
+  },
+  car: { cruise: 14, acceleration: 1.6, corner: 6, halts: { every: 700, seconds: [8, 35], chance: 0.5 }, block: 900 },
+};
+
+interface Mark {
+  /** m from the start */
+  at: number;
+  /** m/s at most there */
+  speed: number;
+  /** s to stand there */
+  wait: number;
+}
+
+/** The way along `corners` in `mode`, one instant a second from its first to its last metre. */
+export function ride(corners: readonly Point[], mode: TravelMode, random: Random): Instant[] {
+  const gait = gaits[mode];
+  const cruise = gait.cruise * random.between(0.92, 1.08);
+  const line = measured(corners);
+  const marks = marksOf(line, gait, random);
+  const track: Instant[] = [];
+  let [at, speed, next] = [0, 0, 0];
+  while (at < line.length) {
+    track.push({ ...pointAt(line, at), speed });
+    const wanted = Math.min(cruise * (1 + random.normal(0.05)), ...limits(marks, next, at, gait.acceleration));
+    speed = Math.max(0.3, speed + clamp(wanted - speed, gait.acceleration));
+    at += speed;
+    while (next < marks.length && marks[next]!.at <= at) {
+      const { at: reached, wait } = marks[next]!;
+      if (wait > 0) {
+        [at, speed] = [reached, 0];
+        for (let i = 0; i < wait; i++) track.push({ ...pointAt(line, at), speed: 0 });
+      }
+      next++;
+    }
+  }
+  track.push({ ...pointAt(line, line.length), speed: 0 });
+  return track;
+}
+
+const clamp = (change: number, most: number): number => Math.max(-most, Math.min(most, change));
+
+/** The speeds from which the next marks can still be kept to: v² = u² + 2as. */
+function limits(marks: readonly Mark[], next: number, at: number, acceleration: number): number[] {
+  return marks
+    .slice(next, next + 3)
+    .map((mark) => Math.sqrt(mark.speed ** 2 + 2 * acceleration * Math.max(0, mark.at - at)));
+}
+
+interface Line {
+  corners: readonly Point[];
+  /** m from the start, per corner */
+  at: number[];
+  length: number;
+}
+
+function measured(corners: readonly Point[]): Line {
+  const at = [0];
+  for (let i = 1; i < corners.length; i++) at.push(at[i - 1]! + span(corners[i - 1]!, corners[i]!));
+  return { corners, at, length: at.at(-1)! };
+}
+
+function marksOf({ at, length }: Line, gait: Gait, random: Random): Mark[] {
+  const marks: Mark[] = at.slice(1, -1).map((corner) => ({ at: corner, speed: gait.corner, wait: 0 }));
+  const { every, seconds, chance } = gait.halts;
+  for (let s = every * random.between(0.7, 1.2); s < length - every / 3; s += every * random.between(0.7, 1.3)) {
+    if (random.chance(chance)) marks.push({ at: s, speed: 0, wait: Math.round(random.between(...seconds)) });
+  }
+  marks.push({ at: length, speed: 0.5, wait: 0 });
+  return marks.sort((a, b) => a.at - b.at);
+}
+
+function pointAt({ corners, at, length }: Line, metres: number): Point & { bearing: number } {
+  const s = Math.min(metres, length);
+  let i = 1;
+  while (i < corners.length - 1 && at[i]! < s) i++;
+  const [a, b] = [corners[i - 1]!, corners[i]!];
+  const share = at[i]! === at[i - 1]! ? 0 : (s - at[i - 1]!) / (at[i]! - at[i - 1]!);
+  const bearing = (Math.atan2(b.x - a.x, b.y - a.y) * 180) / Math.PI;
+  return { x: a.x + share * (b.x - a.x), y: a.y + share * (b.y - a.y), bearing: (bearing + 360) % 360 };
+}

@@ -1,0 +1,178 @@
+// Simulated days: whether they look like those of real phones, and come out the same every time.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Entry } from '../../src/model/entry.ts';
+import { keys, keyTable } from '../../src/model/keys.ts';
+import { isTimeZone, localDay } from '../../src/model/time.ts';
+import { planDay } from '../../src/simulate/plan-day.ts';
+import { simulateDay, simulateDays } from '../../src/simulate/simulate-day.ts';
+import { positionOf, span } from '../../src/simulate/town.ts';
+
+const tuesday = '2024-03-12';
+const sunday = '2024-03-17';
+const pushedKeys = new Set(keyTable.filter((row) => row.kind === 'pushed').map((row) => row.key));
+const platforms = ['android', 'ios'] as const;
+
+const ofKey = (entries: readonly Entry[], key: string): Entry[] => entries.filter((e) => e.metadata.key === key);
+const times = (entries: readonly Entry[]): number[] => entries.map((e) => e.data.ts as number);
+const metres = (a: Entry, b: Entry): number => {
+  const dy = ((b.data.latitude as number) - (a.data.latitude as number)) * 111_195;
+  const shrink = Math.cos(((a.data.latitude as number) * Math.PI) / 180);
+  return Math.hypot(dy, ((b.data.longitude as number) - (a.data.longitude as number)) * 111_195 * shrink);
+};
+
+describe.each(platforms)('a simulated %s day', (platform) => {
+  it('is the same for the same options, and another for another person or day', () => {
+    const day = simulateDay({ platform, day: tuesday, seed: 'ada' });
+    expect(simulateDay({ platform, day: tuesday, seed: 'ada' })).toEqual(day);
+    expect(simulateDay({ platform, day: tuesday, seed: 'ben' })).not.toEqual(day);
+    expect(simulateDay({ platform, day: '2024-03-13', seed: 'ada' })).not.toEqual(day);
+  });
+
+  it('has known keys, the metadata of its platform and finite numbers only, whoever it is of', () => {
+    const days = fc.integer({ min: 0, max: 3000 }).map((n) => localDay(1_420_070_400 + n * 86_400, 'UTC'));
+    fc.assert(
+      fc.property(days, fc.string(), (day, seed) => {
+        const entries = simulateDay({ platform, day, seed });
+        expect(entries.length).toBeGreaterThan(200);
+        const strange = entries.filter(
+          ({ metadata, data }) =>
+            !pushedKeys.has(metadata.key) ||
+            metadata.platform !== platform ||
+            !isTimeZone(metadata.time_zone) ||
+            Object.values(data).some((value) => typeof value === 'number' && !Number.isFinite(value)),
+        );
+        expect(strange).toEqual([]);
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  it('stays within its local day', () => {
+    for (const entry of simulateDay({ platform, day: tuesday, seed: 'ada' })) {
+      expect(localDay(entry.metadata.write_ts, entry.metadata.time_zone!)).toBe(tuesday);
+    }
+  });
+
+  it('never writes two rows of one key at the same time', () => {
+    const identities = simulateDay({ platform, day: tuesday, seed: 7 }).map(
+      (e) => `${e.metadata.key} ${e.metadata.write_ts}`,
+    );
+    expect(new Set(identities).size).toBe(identities.length);
+  });
+
+  it('begins with the configurations and ends its trips', () => {
+    const entries = simulateDay({ platform, day: tuesday, seed: 'ada' });
+    expect(entries.slice(0, 3).map((e) => e.metadata.key)).toEqual([keys.consent, keys.sensorConfig, keys.syncConfig]);
+    const moves = ofKey(entries, keys.transition).map((e) => String(e.data.transition));
+    const starts = moves.filter((name) => /exited_geofence|T_EXITED_GEOFENCE/.test(name)).length;
+    const ends = moves.filter((name) => /stopped_moving|T_TRIP_ENDED/.test(name)).length;
+    expect([starts, ends]).toEqual([5, 5]);
+  });
+
+  it('keeps its fixes near where the person was', () => {
+    const plan = planDay({ day: tuesday, seed: 'ada' });
+    const stays = plan.steps.filter((step) => step.kind === 'stay');
+    const fixes = ofKey(simulateDay({ platform, day: tuesday, seed: 'ada' }), keys.filteredLocation);
+    for (const fix of fixes) {
+      const near = plan.steps.some((step) => {
+        const points = step.kind === 'stay' ? [step.at] : step.track;
+        return points.some((point) => {
+          const [longitude, latitude] = positionOf(point, plan.origin);
+          return metres(fix, { ...fix, data: { longitude, latitude } }) < 60;
+        });
+      });
+      expect(near).toBe(true);
+    }
+    expect(stays.length).toBe(7);
+  });
+
+  it('has another pattern on a Sunday', () => {
+    const modes = planDay({ day: sunday, seed: 'ada' }).steps.flatMap((step) =>
+      step.kind === 'leg' ? [step.mode] : [],
+    );
+    expect(modes).toEqual(['walk', 'walk', 'car', 'car']);
+    expect(simulateDay({ platform, day: sunday, seed: 'ada' }).length).toBeGreaterThan(200);
+  });
+});
+
+it('an Android phone takes a fix about every 30 seconds of a trip, and pushes in the order of writing', () => {
+  const entries = simulateDay({ platform: 'android', day: tuesday, seed: 'ada' });
+  const ts = times(ofKey(entries, keys.location));
+  const gaps = ts.slice(1).map((t, i) => t - ts[i]!);
+  expect(gaps.filter((gap) => gap > 25 && gap < 35).length).toBeGreaterThan(0.9 * gaps.length - 5);
+  expect(entries.map((e) => e.metadata.write_ts)).toEqual(
+    entries.map((e) => e.metadata.write_ts).toSorted((a, b) => a - b),
+  );
+  expect(entries.at(-1)!.data.transition).toBe('local.transition.stopped_moving');
+  expect(
+    ofKey(entries, keys.location).every((e) => e.data.filter === 'time' && (e.data.sensed_speed as number) >= 0),
+  ).toBe(true);
+});
+
+it('an Android phone keeps on for about five minutes after it arrived', () => {
+  const plan = planDay({ day: tuesday, seed: 'ada' });
+  const work = plan.steps.find((step) => step.kind === 'stay' && step.name === 'work')!;
+  const entries = simulateDay({ platform: 'android', day: tuesday, seed: 'ada' });
+  const stopped = entries.find((e) => e.data.transition === 'local.transition.stopped_moving')!;
+  expect(stopped.metadata.write_ts - work.from).toBeGreaterThan(120);
+  expect(stopped.metadata.write_ts - work.from).toBeLessThan(480);
+});
+
+it('an iPhone takes a fix about every 50 metres, and none while it stays', () => {
+  const fixes = ofKey(simulateDay({ platform: 'ios', day: tuesday, seed: 'ada' }), keys.filteredLocation);
+  const steps = fixes.slice(1).map((fix, i) => metres(fixes[i]!, fix));
+  expect(steps.filter((step) => step > 35 && step < 90).length).toBeGreaterThan(0.9 * steps.length);
+  const ts = times(fixes);
+  expect(ts.slice(1).filter((t, i) => t - ts[i]! > 900).length).toBe(4);
+  expect(fixes.every((fix) => fix.data.filter === 'distance' && fix.metadata.plugin === 'none')).toBe(true);
+});
+
+it('an iPhone appends its motion activities behind everything else, with exactly the flags it knows', () => {
+  const entries = simulateDay({ platform: 'ios', day: tuesday, seed: 'ada' });
+  const first = entries.findIndex((e) => e.metadata.key === keys.motionActivity);
+  const motion = entries.slice(first);
+  expect(motion.every((e) => e.metadata.key === keys.motionActivity)).toBe(true);
+  expect(motion[0]!.metadata.write_ts).toBeLessThan(entries[first - 1]!.metadata.write_ts);
+  const names = ['ts', 'stationary', 'walking', 'running', 'cycling', 'automotive', 'unknown', 'confidence'];
+  for (const { data } of motion) expect(Object.keys(data)).toEqual(names);
+});
+
+it('a home of one own is where the day begins and ends', () => {
+  const home: [number, number] = [25.74, 66.5];
+  const plan = planDay({ day: tuesday, seed: 1, home, zone: 'Europe/Helsinki' });
+  const [first, last] = [plan.steps[0]!, plan.steps.at(-1)!];
+  if (first.kind !== 'stay' || last.kind !== 'stay') throw new Error('expected stays');
+  expect(positionOf(first.at, plan.origin)).toEqual(home);
+  expect(span(first.at, last.at)).toBe(0);
+  expect(plan.steps[0]!.from).toBe(plan.from);
+  expect(plan.steps.at(-1)!.to).toBe(plan.to);
+});
+
+it('steps of a plan follow each other without gap or overlap, on days with a change of the clock too', () => {
+  for (const day of [tuesday, '2024-03-31', '2024-10-27']) {
+    const plan = planDay({ day, seed: 'ada', zone: 'Europe/Lisbon' });
+    for (const [i, step] of plan.steps.entries()) expect(step.from).toBe(i === 0 ? plan.from : plan.steps[i - 1]!.to);
+    expect(plan.steps.at(-1)!.to).toBe(plan.to);
+  }
+});
+
+it('many days are days one after the other', () => {
+  const options = { platform: 'android', day: '2024-02-28', seed: 'ada' } as const;
+  const days = [...simulateDays(options, 3)];
+  expect(days[2]).toEqual(simulateDay({ ...options, day: '2024-03-01' }));
+});
+
+it('a day, a zone or a home that cannot be is refused', () => {
+  expect(() => planDay({ day: '2024-02-30', seed: 1 })).toThrow(/expected a day YYYY-MM-DD, found "2024-02-30"/);
+  expect(() => planDay({ day: tuesday, seed: 1, zone: 'Mars/Base' })).toThrow(/expected an IANA time zone/);
+  expect(() => planDay({ day: tuesday, seed: 1, home: [1, 2] })).toThrow(/give `zone` with `home`/);
+});
+
+it('a year of a phone is made in seconds', () => {
+  const started = performance.now();
+  let count = 0;
+  for (const day of simulateDays({ platform: 'android', day: '2024-01-01', seed: 'ada' }, 30)) count += day.length;
+  expect(count).toBeGreaterThan(10_000);
+  expect(performance.now() - started).toBeLessThan(5000);
+});
