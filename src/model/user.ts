@@ -1,4 +1,5 @@
 // A user of the registry, and the tokens that open their account.
+import { createHash } from 'node:crypto';
 
 export interface UserRecord {
   /** UUID, 36 characters, lower case. Never changes. */
@@ -17,4 +18,9 @@ export interface TokenRecord {
   created_ts: number;
   /** From here on the token is refused; null: never. */
   expires_ts: number | null;
+}
+
+/** What the store keeps of a token: its SHA-256 as hex. */
+export function tokenHash(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
 }
