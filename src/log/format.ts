@@ -1,0 +1,113 @@
+// A log line as text: the frame `<timestamp>:<LEVEL>:<thread_id>:<message>` and the lines of the console, written and parsed.
+import { formatTime, isTimeZone } from '../model/time.ts';
+import type { Level } from './log.ts';
+import { oneLine, pathWord, secondsText, word } from './text.ts';
+
+export { line, type Message, parseMessage } from './messages.ts';
+
+/** Stands at the end of a line that a crash or a full disk cut short. No line that was written whole contains it. */
+export const tornMark = '\u0018';
+
+/** The host's time zone; `UTC` where it has none with a name. */
+export function hostZone(): string {
+  const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return isTimeZone(zone) ? zone : 'UTC';
+}
+
+/**
+ * Makes the writer of timestamps: seconds since the epoch -> `2026-11-21T09:31:02.120+01:00`, local time of `zone`, one word.
+ * Everything but the milliseconds is built once a second.
+ */
+export function createStamp(zone: string): (ts: number) => string {
+  let second = Number.NaN;
+  let head = '';
+  let tail = '';
+  return (ts) => {
+    const ms = Math.floor(ts * 1000 + 1e-3); // 0.12 s may be 119.99… ms in binary
+    const whole = Math.floor(ms / 1000);
+    if (whole !== second) {
+      const text = formatTime(whole, zone);
+      second = whole;
+      head = text.slice(0, 19);
+      tail = text.slice(19);
+    }
+    return `${head}.${String(ms - whole * 1000).padStart(3, '0')}${tail}`;
+  };
+}
+
+const stampPattern = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d(?::\d\d)?`;
+
+/** Seconds since the epoch of a timestamp that `createStamp` wrote; null for any other text. */
+export function parseStamp(stamp: string): number | null {
+  const ms = Date.parse(stamp.slice(0, 29));
+  // Offsets before railway time have seconds, which `Date.parse` does not know.
+  const seconds = stamp.length > 29 ? Number(`${stamp[23]}${stamp.slice(30)}`) : 0;
+  return Number.isNaN(ms) || Number.isNaN(seconds) ? null : ms / 1000 - seconds;
+}
+
+// ---------------------------------------------------------------- lines of files
+
+/** One line of a log file, taken apart. */
+export interface FileLine {
+  /** Seconds since the epoch. */
+  time: number;
+  /** The time as written. */
+  stamp: string;
+  level: Level;
+  /** Whose line it is: `<process>` or `<process>-<call>`, such as `w1-42`. */
+  thread: string;
+  message: string;
+}
+
+/** A thread id as it may stand in a line: letters, digits, `.`, `_` and `-`, at most 64. */
+export function threadWord(id: string): string {
+  return id.replace(/[^\w.-]/g, '_').slice(0, 64) || '-';
+}
+
+/** `<timestamp>:<LEVEL>:<thread_id>:<message>`; `thread` as `threadWord` gives it. The message is made one line. */
+export function fileLine(stamp: string, level: Level, thread: string, message: string): string {
+  return `${stamp}:${level}:${thread}:${oneLine(message)}`;
+}
+
+const filePattern = new RegExp(`^(${stampPattern}):(DEBUG|INFO|WARNING|ERROR):([\\w.-]+):(.*)$`);
+
+/** The parts of a line that `fileLine` wrote; null for any other text. */
+export function parseFileLine(text: string): FileLine | null {
+  const match = filePattern.exec(text);
+  if (match === null) return null;
+  const [, stamp, level, thread, message] = match as unknown as [string, string, Level, string, string];
+  const time = parseStamp(stamp);
+  return time === null ? null : { time, stamp, level, thread, message };
+}
+
+// ---------------------------------------------------------------- lines of the console
+
+/** `START <timestamp> <METHOD> <path>` */
+export function consoleStart(stamp: string, method: string, path: string): string {
+  return `START ${stamp} ${word(method)} ${pathWord(path)}`;
+}
+
+/** `END <timestamp> <METHOD> <path> [<user_uuid>] <duration_seconds>`; an unknown user leaves no gap. */
+export function consoleEnd(stamp: string, method: string, path: string, user: string | null, seconds: number): string {
+  const who = user === null ? '' : ` ${word(user)}`;
+  return `END ${stamp} ${word(method)} ${pathWord(path)}${who} ${secondsText(seconds)}`;
+}
+
+/** One line of the console, taken apart. */
+export type ConsoleLine =
+  | { kind: 'start'; stamp: string; time: number; method: string; path: string }
+  | { kind: 'end'; stamp: string; time: number; method: string; path: string; user: string | null; seconds: number };
+
+const consolePattern = new RegExp(`^(START|END) (${stampPattern}) (\\S+) (\\S+)(?:(?: (\\S+))? (\\d+\\.\\d+))?$`);
+
+/** The parts of a line that `consoleStart` or `consoleEnd` wrote; null for any other text. */
+export function parseConsoleLine(text: string): ConsoleLine | null {
+  const match = consolePattern.exec(text);
+  if (match === null) return null;
+  const [, first, stamp, method, path, user, seconds] = match;
+  const time = parseStamp(stamp!);
+  if (time === null || (first === 'END') !== (seconds !== undefined)) return null;
+  const common = { stamp: stamp!, time, method: method!, path: path! };
+  if (first === 'START') return { kind: 'start', ...common };
+  return { kind: 'end', ...common, user: user ?? null, seconds: Number(seconds) };
+}
