@@ -5,7 +5,7 @@ import utc from 'dayjs/plugin/utc.js';
 dayjs.extend(utc);
 
 /** Local calendar fields of an instant, as clients read them. `weekday`: 0 is Monday. */
-export interface LocalDateTime {
+export type LocalDateTime = {
   year: number;
   month: number;
   day: number;
@@ -14,7 +14,7 @@ export interface LocalDateTime {
   second: number;
   weekday: number;
   timezone: string;
-}
+};
 
 /** Half-open range of time, `[from, to)`, seconds since the epoch. */
 export interface TimeRange {
@@ -22,78 +22,107 @@ export interface TimeRange {
   to: number;
 }
 
-/** The first and last instants that a calendar text can hold here: years 1 to 9999. */
+/** The first and last whole seconds that a calendar text can hold here: years 1 to 9999 in UTC. */
 export const minTime = -62_135_596_800;
 export const maxTime = 253_402_300_799;
 
-const quarterHour = 900; // s; every zone shift since 1970 lies on such a boundary
+const secondsOfDay = 86_400;
+const firstDay = -719_162; // 0001-01-01
+const lastDay = 2_932_896; // 9999-12-31
+
+// ---------------------------------------------------------------- zones
+
+const bucketSeconds = 900; // nearly every change of an offset lies on a quarter of an hour
 const maxCachedOffsets = 20_000;
-const formatters = new Map<string, Intl.DateTimeFormat | null>();
-const offsets = new Map<string, Map<number, number>>();
+const maxCachedNames = 2_000;
+
+interface Zone {
+  formatter: Intl.DateTimeFormat;
+  /** Offsets by quarter of an hour; null: the offset changes within it. */
+  offsets: Map<number, number | null>;
+}
+
+const zonesByName = new Map<string, Zone | null>(); // as given; null: no zone
+const zonesByLowerName = new Map<string, Zone>(); // as many as there are zones
 let cachedOffsets = 0;
 
-function formatterOf(zone: string): Intl.DateTimeFormat | null {
-  let formatter = formatters.get(zone);
-  if (formatter === undefined) {
-    try {
-      formatter = new Intl.DateTimeFormat('en-US', {
-        timeZone: zone,
-        calendar: 'gregory',
-        hourCycle: 'h23',
-        era: 'short',
-        year: 'numeric',
-        month: 'numeric',
-        day: 'numeric',
-        hour: 'numeric',
-        minute: 'numeric',
-        second: 'numeric',
-      });
-    } catch {
-      formatter = null;
-    }
-    if (formatters.size > 2_000) formatters.clear(); // names come from phones: keep the map bounded
-    formatters.set(zone, formatter);
+function findZone(name: string): Zone | null {
+  let zone = zonesByName.get(name);
+  if (zone === undefined) {
+    zone = makeZone(name);
+    if (zonesByName.size >= maxCachedNames) zonesByName.clear(); // names come from phones: keep the map bounded
+    zonesByName.set(name, zone);
   }
-  return formatter;
+  return zone;
+}
+
+function makeZone(name: string): Zone | null {
+  if (!/^[A-Za-z][\w+\-/]*$/.test(name)) return null;
+  const known = zonesByLowerName.get(name.toLowerCase());
+  if (known !== undefined) return known;
+  try {
+    const formatter = new Intl.DateTimeFormat('en-US', {
+      timeZone: name,
+      calendar: 'gregory',
+      numberingSystem: 'latn',
+      hourCycle: 'h23',
+      era: 'short',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    });
+    const zone = { formatter, offsets: new Map<number, number | null>() };
+    zonesByLowerName.set(name.toLowerCase(), zone);
+    return zone;
+  } catch {
+    return null;
+  }
 }
 
 /** True when `zone` is a time zone name that this runtime knows, such as `Europe/Berlin` or `Etc/GMT+7`. */
 export function isTimeZone(zone: unknown): zone is string {
-  return typeof zone === 'string' && /^[A-Za-z][\w+\-/]{0,63}$/.test(zone) && formatterOf(zone) !== null;
+  return typeof zone === 'string' && zone.length <= 64 && findZone(zone) !== null;
 }
 
-/** Seconds that local time in `zone` is ahead of UTC at `ts`. Throws a `RangeError` for an unknown zone. */
+/** Seconds that local time in `zone` is ahead of UTC at `ts`. Throws a `RangeError` for an unknown zone or an impossible time. */
 export function zoneOffset(zone: string, ts: number): number {
   if (zone === 'UTC') return 0;
-  const bucket = Math.floor(ts / quarterHour);
-  let ofZone = offsets.get(zone);
-  if (ofZone === undefined) {
-    ofZone = new Map();
-    offsets.set(zone, ofZone);
+  const found = isTimeZone(zone) ? findZone(zone) : null;
+  if (found === null) throw new RangeError(`expected an IANA time zone, found ${JSON.stringify(zone)}`);
+  const second = Math.floor(ts);
+  const bucket = Math.floor(second / bucketSeconds);
+  let offset = found.offsets.get(bucket);
+  if (offset === undefined) {
+    offset = bucketOffset(found, bucket);
+    if (cachedOffsets >= maxCachedOffsets) {
+      for (const each of zonesByLowerName.values()) each.offsets.clear();
+      cachedOffsets = 0;
+    }
+    found.offsets.set(bucket, offset);
+    cachedOffsets += 1;
   }
-  const cached = ofZone.get(bucket);
-  if (cached !== undefined) return cached;
-  const formatter = formatterOf(zone);
-  if (formatter === null) throw new RangeError(`expected an IANA time zone, found ${JSON.stringify(zone)}`);
-  const at = bucket * quarterHour;
-  const fields: Record<string, string> = {};
-  for (const { type, value } of formatter.formatToParts(at * 1000)) fields[type] = value;
-  const year = fields.era === 'BC' ? 1 - Number(fields.year) : Number(fields.year);
-  const local = new Date(0);
-  local.setUTCFullYear(year, Number(fields.month) - 1, Number(fields.day));
-  local.setUTCHours(Number(fields.hour), Number(fields.minute), Number(fields.second));
-  const offset = local.getTime() / 1000 - at;
-  if (cachedOffsets >= maxCachedOffsets) {
-    offsets.clear();
-    cachedOffsets = 0;
-    offsets.set(zone, (ofZone = new Map()));
-  }
-  ofZone.set(bucket, offset);
-  cachedOffsets += 1;
-  return offset;
+  return offset ?? exactOffset(found, second);
 }
 
-const two = (n: number): string => (n < 10 ? `0${n}` : String(n));
+/** The offset throughout a quarter of an hour; null when it changes within, as where clocks change at 00:01. */
+function bucketOffset(zone: Zone, bucket: number): number | null {
+  const first = exactOffset(zone, bucket * bucketSeconds);
+  return first === exactOffset(zone, bucket * bucketSeconds + bucketSeconds - 1) ? first : null;
+}
+
+function exactOffset({ formatter }: Zone, second: number): number {
+  const fields: Record<string, string> = {};
+  for (const { type, value } of formatter.formatToParts(second * 1000)) fields[type] = value;
+  const year = fields.era === 'BC' ? 1 - Number(fields.year) : Number(fields.year);
+  const days = daysFromCivil({ year, month: Number(fields.month), day: Number(fields.day) });
+  const local = days * secondsOfDay + Number(fields.hour) * 3600 + Number(fields.minute) * 60 + Number(fields.second);
+  return local - second;
+}
+
+// ---------------------------------------------------------------- calendar
 
 interface CivilDate {
   year: number;
@@ -101,7 +130,7 @@ interface CivilDate {
   day: number;
 }
 
-/** Days since 1970-01-01 to a calendar date (proleptic Gregorian), after Howard Hinnant's `civil_from_days`. */
+/** The calendar date (proleptic Gregorian) that many days after 1970-01-01, after Howard Hinnant's `civil_from_days`. */
 function civilFromDays(days: number): CivilDate {
   const z = days + 719_468;
   const era = Math.floor(z / 146_097);
@@ -116,52 +145,24 @@ function civilFromDays(days: number): CivilDate {
   return { year, month, day: dayOfYear - Math.floor((153 * shifted + 2) / 5) + 1 };
 }
 
+/** Days from 1970-01-01 to a calendar date. A month of 13 or a day of 32 runs over into the next. */
+function daysFromCivil({ year, month, day }: CivilDate): number {
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  return date.getTime() / (secondsOfDay * 1000);
+}
+
+const weekdayOf = (days: number): number => (((days + 3) % 7) + 7) % 7;
+
+const two = (n: number): string => (n < 10 ? `0${n}` : String(n));
+
 function dayText({ year, month, day }: CivilDate): string {
   return `${String(year).padStart(4, '0')}-${two(month)}-${two(day)}`;
 }
 
-function checked(ts: number): number {
-  if (!(ts >= minTime && ts <= maxTime)) throw new RangeError(`expected seconds of the years 1 to 9999, found ${ts}`);
-  return ts;
-}
-
-/** Calendar fields of `ts` in `zone`, whole seconds. Throws a `RangeError` for an unknown zone or a year beyond 1 to 9999. */
-export function localDateTime(ts: number, zone: string): LocalDateTime {
-  const local = Math.floor(microseconds(checked(ts)) / 1_000_000) + zoneOffset(zone, ts);
-  const days = Math.floor(local / 86_400);
-  const second = local - days * 86_400;
-  return {
-    ...civilFromDays(days),
-    hour: Math.floor(second / 3600),
-    minute: Math.floor((second % 3600) / 60),
-    second: second % 60,
-    weekday: (((days + 3) % 7) + 7) % 7,
-    timezone: zone,
-  };
-}
-
-const microseconds = (ts: number): number => Math.round(ts * 1_000_000);
-
-/** ISO 8601 in `zone` with numeric offset; six digits of fraction only if there is one: `2016-05-17T09:19:59.800000-07:00`. */
-export function formatTime(ts: number, zone: string): string {
-  const micros = microseconds(checked(ts));
-  const whole = Math.floor(micros / 1_000_000);
-  const fraction = micros - whole * 1_000_000;
-  const offset = zoneOffset(zone, ts);
-  const local = whole + offset;
-  const days = Math.floor(local / 86_400);
-  const second = local - days * 86_400;
-  const clock = `${two(Math.floor(second / 3600))}:${two(Math.floor((second % 3600) / 60))}:${two(second % 60)}`;
-  const part = fraction === 0 ? '' : `.${String(fraction).padStart(6, '0')}`;
-  const ahead = Math.abs(offset);
-  const seconds = ahead % 60 === 0 ? '' : `:${two(ahead % 60)}`;
-  const shift = `${offset < 0 ? '-' : '+'}${two(Math.floor(ahead / 3600))}:${two(Math.floor((ahead % 3600) / 60))}${seconds}`;
-  return `${dayText(civilFromDays(days))}T${clock}${part}${shift}`;
-}
-
-/** The local day of `ts` in `zone`, `YYYY-MM-DD`. */
-export function localDay(ts: number, zone: string): string {
-  return dayText(civilFromDays(Math.floor((Math.floor(checked(ts)) + zoneOffset(zone, ts)) / 86_400)));
+function checkedDay(days: number): number {
+  if (!(days >= firstDay && days <= lastDay)) throw new RangeError('expected a day of the years 1 to 9999');
+  return days;
 }
 
 /** True for a text `YYYY-MM-DD` that names a day of the calendar. */
@@ -171,32 +172,112 @@ export function isDay(text: unknown): text is string {
 }
 
 function daysOf(day: string): number {
-  const date = new Date(0);
-  date.setUTCFullYear(Number(day.slice(0, 4)), Number(day.slice(5, 7)) - 1, Number(day.slice(8, 10)));
-  return date.getTime() / 86_400_000;
+  return daysFromCivil({
+    year: Number(day.slice(0, 4)),
+    month: Number(day.slice(5, 7)),
+    day: Number(day.slice(8, 10)),
+  });
 }
 
-/** The day `count` days after `day` (before, if negative). */
+/** The day `count` days after `day` (before, if negative). Throws a `RangeError` beyond the years 1 to 9999. */
 export function addDays(day: string, count: number): string {
-  return dayText(civilFromDays(daysOf(day) + count));
+  return dayText(civilFromDays(checkedDay(daysOf(day) + count)));
 }
 
-/** The first instant of the local day, seconds since the epoch; where midnight does not exist, the first second after it. */
+// ---------------------------------------------------------------- instants
+
+/** An instant on the clocks of a zone. */
+interface LocalInstant {
+  /** Local day, counted from 1970-01-01. */
+  days: number;
+  /** Second of the local day. */
+  second: number;
+  /** Part of a second, in microseconds: never rounded up into the next second. */
+  micros: number;
+  /** s ahead of UTC */
+  offset: number;
+}
+
+function localInstant(ts: number, zone: string): LocalInstant {
+  if (!(ts >= minTime && ts < maxTime + 1))
+    throw new RangeError(`expected seconds of the years 1 to 9999, found ${ts}`);
+  const whole = Math.floor(ts);
+  const offset = zoneOffset(zone, whole);
+  const days = checkedDay(Math.floor((whole + offset) / secondsOfDay));
+  const second = whole + offset - days * secondsOfDay;
+  return { days, second, micros: Math.min(Math.round((ts - whole) * 1_000_000), 999_999), offset };
+}
+
+/**
+ * Calendar fields of `ts` in `zone`, whole seconds. Throws a `RangeError` for an unknown zone, and for a year beyond 1 to 9999 in
+ * UTC or in the zone.
+ */
+export function localDateTime(ts: number, zone: string): LocalDateTime {
+  const { days, second } = localInstant(ts, zone);
+  const { year, month, day } = civilFromDays(days);
+  return {
+    year,
+    month,
+    day,
+    hour: Math.floor(second / 3600),
+    minute: Math.floor((second % 3600) / 60),
+    second: second % 60,
+    weekday: weekdayOf(days),
+    timezone: zone,
+  };
+}
+
+/**
+ * ISO 8601 in `zone` with numeric offset; six digits of fraction only if there is one: `2016-05-17T09:19:59.800000-07:00`. Throws
+ * like `localDateTime`.
+ */
+export function formatTime(ts: number, zone: string): string {
+  const { days, second, micros, offset } = localInstant(ts, zone);
+  const fraction = micros === 0 ? '' : `.${String(micros).padStart(6, '0')}`;
+  const ahead = Math.abs(offset);
+  const seconds = ahead % 60 === 0 ? '' : `:${two(ahead % 60)}`; // zones had them long ago
+  const shift = `${offset < 0 ? '-' : '+'}${clock(ahead)}${seconds}`;
+  return `${dayText(civilFromDays(days))}T${clock(second)}:${two(second % 60)}${fraction}${shift}`;
+}
+
+const clock = (seconds: number): string =>
+  `${two(Math.floor(seconds / 3600))}:${two(Math.floor((seconds % 3600) / 60))}`;
+
+/** The local day of `ts` in `zone`, `YYYY-MM-DD`: the first ten characters of `formatTime`. Throws like `localDateTime`. */
+export function localDay(ts: number, zone: string): string {
+  return dayText(civilFromDays(localInstant(ts, zone).days));
+}
+
+/**
+ * The first instant of the local day, seconds since the epoch; where midnight does not exist, the first second after it, and where
+ * the whole day does not, the start of the next. Throws a `RangeError` for an unknown zone.
+ */
 export function startOfDay(day: string, zone: string): number {
-  const midnight = daysOf(day) * 86_400;
-  const before = midnight - zoneOffset(zone, midnight - 86_400);
-  const after = midnight - zoneOffset(zone, midnight + 86_400);
-  const candidates = [Math.min(before, after), Math.max(before, after)];
-  for (const ts of candidates) if (localDay(ts, zone) === day && localDay(ts - 1, zone) < day) return ts;
-  // Midnight falls into a gap: the day begins where the offset changes, on a quarter of an hour between the candidates.
-  let ts = Math.floor((candidates[0]! - 7200) / quarterHour) * quarterHour;
-  while (localDay(ts, zone) < day) ts += quarterHour;
-  return ts;
+  return startOfLocalDay(daysOf(day), zone);
 }
 
-/** The local day as a half-open range. */
+/** The local day as a half-open range; empty where a zone skipped the day. */
 export function dayRange(day: string, zone: string): TimeRange {
-  return { from: startOfDay(day, zone), to: startOfDay(addDays(day, 1), zone) };
+  const days = daysOf(day);
+  return { from: startOfLocalDay(days, zone), to: startOfLocalDay(days + 1, zone) };
+}
+
+function startOfLocalDay(days: number, zone: string): number {
+  const localDays = (ts: number): number => Math.floor((ts + zoneOffset(zone, ts)) / secondsOfDay);
+  const midnight = days * secondsOfDay;
+  const offsets = [zoneOffset(zone, midnight - secondsOfDay), zoneOffset(zone, midnight + secondsOfDay)];
+  const first = midnight - Math.max(...offsets);
+  const last = midnight - Math.min(...offsets);
+  for (const ts of [first, last]) if (localDays(ts) === days && localDays(ts - 1) < days) return ts;
+  // No midnight: the clocks were put forward over it, somewhere between the two.
+  let before = first - secondsOfDay;
+  let start = last + secondsOfDay;
+  while (start - before > 1) {
+    const middle = Math.floor((before + start) / 2);
+    if (localDays(middle) < days) before = middle;
+    else start = middle;
+  }
+  return start;
 }
 
 /** Time by `pattern` (of dayjs, such as `HH:mm`) in `zone`; for people, not for formats that programs read. */
@@ -204,23 +285,37 @@ export function formatForPeople(ts: number, zone: string, pattern: string): stri
   return dayjs.utc((ts + zoneOffset(zone, ts)) * 1000).format(pattern);
 }
 
-/** UTC calendar arithmetic for report periods: `ts` moved by `count` units. */
-export function addUtc(ts: number, count: number, unit: 'day' | 'week' | 'month' | 'year'): number {
-  return (
-    dayjs
-      .utc(ts * 1000)
-      .add(count, unit)
-      .valueOf() / 1000
-  );
+// ---------------------------------------------------------------- periods of UTC
+
+type Unit = 'day' | 'week' | 'month' | 'year';
+
+/** UTC calendar arithmetic for report periods: `ts` moved by `count` units, to the last day of a month that is too short. */
+export function addUtc(ts: number, count: number, unit: Unit): number {
+  const days = Math.floor(ts / secondsOfDay);
+  if (unit === 'day' || unit === 'week') return ts + count * (unit === 'week' ? 7 : 1) * secondsOfDay;
+  const { year, month, day } = civilFromDays(days);
+  const months = month + count * (unit === 'year' ? 12 : 1);
+  const first = daysFromCivil({ year, month: months, day: 1 });
+  const length = daysFromCivil({ year, month: months + 1, day: 1 }) - first;
+  return (first + Math.min(day, length) - 1) * secondsOfDay + (ts - days * secondsOfDay);
 }
 
-/** The start (or the first instant of the last day) of the UTC period around `ts`. Weeks run Monday to Sunday. */
-export function utcPeriod(ts: number, unit: 'day' | 'week' | 'month' | 'year'): { start: number; lastDay: number } {
-  const day = dayjs.utc(ts * 1000).startOf('day');
-  const start = unit === 'week' ? day.subtract((day.day() + 6) % 7, 'day') : day.startOf(unit);
-  const next = unit === 'week' ? start.add(7, 'day') : start.add(1, unit);
-  return { start: start.valueOf() / 1000, lastDay: next.subtract(1, 'day').valueOf() / 1000 };
+/** The start, and the first instant of the last day, of the UTC period around `ts`. Weeks run Monday to Sunday. */
+export function utcPeriod(ts: number, unit: Unit): { start: number; lastDay: number } {
+  const days = Math.floor(ts / secondsOfDay);
+  const { year, month } = civilFromDays(days);
+  let range: [start: number, next: number];
+  if (unit === 'day') range = [days, days + 1];
+  else if (unit === 'week') range = [days - weekdayOf(days), days - weekdayOf(days) + 7];
+  else {
+    const from = unit === 'month' ? month : 1;
+    const length = unit === 'month' ? 1 : 12;
+    range = [daysFromCivil({ year, month: from, day: 1 }), daysFromCivil({ year, month: from + length, day: 1 })];
+  }
+  return { start: range[0] * secondsOfDay, lastDay: (range[1] - 1) * secondsOfDay };
 }
+
+// ---------------------------------------------------------------- numbers
 
 /** The smallest number above `x`: turns an inclusive end into the end of a half-open range. */
 export function justAfter(x: number): number {
@@ -230,4 +325,9 @@ export function justAfter(x: number): number {
   view.setFloat64(0, x);
   view.setBigInt64(0, view.getBigInt64(0) + (x > 0 ? 1n : -1n));
   return view.getFloat64(0);
+}
+
+/** The largest number below `x`. */
+export function justBefore(x: number): number {
+  return -justAfter(-x);
 }

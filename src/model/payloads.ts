@@ -1,0 +1,199 @@
+// The payloads of pushed entries as the converters leave them, a unit per field, and the codes in them.
+import type { LocalDateTime } from './time.ts';
+
+/**
+ * Local fields of `ts`, in the zone that the entry itself names. An entry that names none has none: whoever reads it decides on
+ * the zone.
+ */
+export interface LocalTimes {
+  local_dt?: LocalDateTime;
+  /** ISO 8601 with numeric offset. */
+  fmt_time?: string;
+}
+
+/** `background/location`: each fix of the phone; `background/filtered_location`: those the phone judged usable. */
+export interface Location extends LocalTimes {
+  /** Degrees WGS84, -90 to 90. */
+  latitude: number;
+  /** Degrees WGS84, -180 to 180. */
+  longitude: number;
+  /** The same as GeoJSON: `[longitude, latitude]`. */
+  loc: { type: 'Point'; coordinates: [longitude: number, latitude: number] };
+  /** When the phone was there, seconds since the epoch. */
+  ts: number;
+  /** m above sea level; Android: 0 if unknown. */
+  altitude?: number | null;
+  /** m, radius that holds the truth with 68 %; never negative. */
+  accuracy?: number | null;
+  /** m/s; unknown: 0 on Android, -1 on iOS. */
+  sensed_speed?: number | null;
+  /** Degrees clockwise from north, `bearing` of the phone; unknown: 0 on Android, -1 on iOS. */
+  heading?: number | null;
+  /** m, vertical; iOS, -1 if unknown. */
+  vaccuracy?: number | null;
+  /** Level in a building; iOS, 0 if unknown. */
+  floor?: number | null;
+  /** ns since the phone started; Android. */
+  elapsedRealtimeNanos?: number | null;
+  /** How the phone samples: every so many seconds (`time`), or metres (`distance`). */
+  filter?: string | null;
+}
+
+/** `background/motion_activity`: how the phone believes it moves. iOS keeps its six flags beside these. */
+export interface MotionActivity extends LocalTimes {
+  /** A code of `motionTypes`. */
+  type: number;
+  /** Percent, 0 to 100; iOS: 50, 75 or 100, null when it used another word, absent when it said nothing. */
+  confidence?: number | null;
+  /** iOS: `low`, `medium` or `high`. */
+  confidence_level?: string;
+  /** Seconds since the epoch. */
+  ts: number;
+}
+
+/** Names and codes of motion. 6 is not used. */
+export const motionTypes = {
+  IN_VEHICLE: 0,
+  BICYCLING: 1,
+  ON_FOOT: 2,
+  STILL: 3,
+  UNKNOWN: 4,
+  TILTING: 5,
+  WALKING: 7,
+  RUNNING: 8,
+  NONE: 9,
+  STOPPED_WHILE_IN_VEHICLE: 10,
+  AIR_OR_HSR: 11,
+} as const;
+
+/** `background/battery`. Android keeps its own fields, `android_temperature` (0.1 degrees C) and others, beside these. */
+export interface Battery extends LocalTimes {
+  /** Percent, 0 to 100; negative when the phone did not know it. */
+  battery_level_pct: number;
+  /** A code of `batteryStatuses`. */
+  battery_status: number;
+  /** Seconds since the epoch. */
+  ts: number;
+}
+
+export const batteryStatuses = { UNKNOWN: 0, DISCHARGING: 1, CHARGING: 2, FULL: 3, NOT_CHARGING: 4 } as const;
+
+/** `statemachine/transition`: a step of the state machine that switches tracking on and off. */
+export interface Transition extends LocalTimes {
+  /** State in which the transition arrived, a code of `states`. */
+  curr_state: number;
+  /** A code of `transitions`; null: the phone named none. */
+  transition: number | null;
+  /** Seconds since the epoch. */
+  ts: number;
+}
+
+/** States of the phone's state machine. */
+export const states = { START: 0, WAITING_FOR_TRIP_START: 1, ONGOING_TRIP: 2, TRACKING_STOPPED: 3 } as const;
+
+/** Transitions of the phone's state machine. 20 is this service's own: the original gives 18 to two different ones. */
+export const transitions = {
+  INITIALIZE: 0,
+  EXITED_GEOFENCE: 1,
+  STOPPED_MOVING: 2,
+  STOP_TRACKING: 3,
+  BOOTED: 4,
+  INIT_COMPLETE: 5,
+  TRIP_STARTED: 6,
+  RECEIVED_SILENT_PUSH: 7,
+  TRIP_END_DETECTED: 8,
+  TRIP_RESTARTED: 9,
+  END_TRIP_TRACKING: 10,
+  TRACKING_STOPPED: 11,
+  NOP: 12,
+  VISIT_STARTED: 13,
+  VISIT_ENDED: 14,
+  NONE: 15,
+  DATA_PUSHED: 16,
+  START_TRACKING: 17,
+  BLE_BEACON_FOUND: 18,
+  BLE_BEACON_LOST: 19,
+  TRACKING_ERROR: 20,
+} as const;
+
+/** `background/bluetooth_ble`: a beacon came into reach, left it, or was measured. */
+export interface BluetoothBeacon extends LocalTimes {
+  /** A code of `beaconEvents`. */
+  eventType: number;
+  /** Identity of the beacon: UUID, and two numbers. */
+  uuid?: string | null;
+  major?: number | null;
+  minor?: number | null;
+  /** `ProximityImmediate`, `ProximityNear`, `ProximityFar` or `ProximityUnknown`. */
+  proximity?: string | null;
+  /** m to the beacon, -1 if unknown. */
+  accuracy?: number | null;
+  /** dBm */
+  rssi?: number | null;
+  /** Seconds since the epoch. */
+  ts: number;
+}
+
+export const beaconEvents = { REGION_ENTER: 0, REGION_EXIT: 1, RANGE_UPDATE: 2 } as const;
+
+/** `manual/incident`: the user marked a place on the way. */
+export interface Incident extends LocalTimes {
+  /** GeoJSON, `[longitude, latitude]`, degrees. */
+  loc: { type: 'Point'; coordinates: [longitude: number, latitude: number] };
+  /** When the user was there (not when they marked it), seconds since the epoch. */
+  ts: number;
+  /** 0 (happy) to 100 (stressed). */
+  stress?: number | null;
+}
+
+/** `stats/client_*`: what the app reports about itself, as pushed. */
+export interface StatsEvent {
+  name?: string | null;
+  /** Seconds for times, -1 for events without a value; newer apps send any JSON. */
+  reading?: unknown;
+  /** Seconds since the epoch. */
+  ts?: number | null;
+  client_app_version?: unknown;
+  client_os_version?: unknown;
+}
+
+/** `manual/mode_confirm` and others: the user's own word on a trip or a place, named by its time. */
+export interface UserInput {
+  /** Of the trip or place as the app showed it, seconds since the epoch. */
+  start_ts: number;
+  end_ts: number;
+  start_local_dt?: LocalDateTime;
+  start_fmt_time?: string;
+  end_local_dt?: LocalDateTime;
+  end_fmt_time?: string;
+  label?: string | null;
+  /** Of surveys: which, its version, and the answers. */
+  name?: unknown;
+  version?: unknown;
+  xmlResponse?: unknown;
+  jsonDocResponse?: unknown;
+  match_id?: unknown;
+  /** `ACTIVE` or `DELETED`. */
+  status?: unknown;
+}
+
+/** `manual/demographic_survey`, `manual/survey`: answers that belong to no trip. */
+export interface Survey extends LocalTimes {
+  /** Seconds since the epoch. */
+  ts: number;
+  label?: string | null;
+  name?: unknown;
+  version?: unknown;
+  xmlResponse?: unknown;
+  jsonDocResponse?: unknown;
+}
+
+/** `config/*`: settings and consent of the app, as pushed. Its times are ms where the phone has them so (`filter_time`). */
+export interface Config {
+  [name: string]: unknown;
+}
+
+/** `common-trips`: trips that recur, by the original service; obsolete, phones never push it. */
+export interface CommonTrips {
+  [name: string]: unknown;
+}
