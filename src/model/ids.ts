@@ -17,3 +17,8 @@ const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 export function isUuid(text: string): boolean {
   return uuidPattern.test(text);
 }
+
+/** The id of a pushed entry, as clients see it. */
+export function entryId(userId: string, { key, write_ts }: { key: string; write_ts: number }): string {
+  return idOf(userId, 'entry', key, write_ts);
+}

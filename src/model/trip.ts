@@ -96,13 +96,21 @@ export interface Carry {
   place: Place | null;
 }
 
+/** Time in which the user moved unseen: they were at one place and turn up at another, too slowly or after a restart. */
+export interface Untracked {
+  start_ts: number;
+  end_ts: number;
+  start_loc: Position;
+  end_loc: Position;
+}
+
 /**
- * One link of a user's chain of trips: a trip; `untracked` time, in which the user moved unseen; or a `dropped` trip, too
- * short to keep. Links follow each other by `chain_ts` and each hangs only on what came before it.
+ * One link of a user's chain of trips: a trip, or a `dropped` one, too short to keep. Links follow each other by `chain_ts` and
+ * each follows from the one before it and from what the phone sent since.
  */
 export interface TripRecord {
   id: string;
-  kind: 'trip' | 'untracked' | 'dropped';
+  kind: 'trip' | 'dropped';
   /** Start as segmented; ascending and unique within a user. */
   chain_ts: number;
   /** Start and end as shown. */
@@ -112,7 +120,9 @@ export interface TripRecord {
   day: string;
   /** The link follows from locations and events up to this data time; null: also from there being no later ones. */
   settled_ts: number | null;
-  /** The trip; null unless `kind` is `trip`. */
+  /** The trip; null when dropped. */
   trip: Trip | null;
+  /** Untracked time right before the link; null: none. */
+  untracked: Untracked | null;
   carry: Carry;
 }

@@ -252,9 +252,9 @@ export interface Trips {
   chain(userId: string, range: { from?: number; to?: number; limit: number }): Promise<TripRecord[]>;
   /** The last link with `settled_ts` below `ts`, all links before it being settled too; null if none. */
   lastSettledBefore(userId: string, ts: number): Promise<TripRecord | null>;
-  /** Trips (not the other kinds) by local start day, both ends included, ascending. */
+  /** Trips (not dropped ones) by local start day, both ends included, ascending. */
   byDay(userId: string, days: { from: string; to: string }): Promise<TripRecord[]>;
-  /** The first trip (not the other kinds) that follows `chainTs`. */
+  /** The first trip (not dropped ones) that follows `chainTs`. */
   next(userId: string, chainTs: number): Promise<TripRecord | null>;
   /** Start of the first and end of the last trip, and their number. */
   summary(userId: string): Promise<{ count: number; start_ts: number | null; end_ts: number | null }>;

@@ -1,0 +1,60 @@
+// Trips of the store -> the days that phones read. Server and pipeline both build through here, so they never disagree.
+import { keys } from '../model/keys.ts';
+import type { Entry } from '../model/entry.ts';
+import { justAfter } from '../model/time.ts';
+import type { TripRecord } from '../model/trip.ts';
+import type { EntryQuery, Store } from '../store/store.ts';
+import { type AfterTrip, type TripFeatureCollection, tripFeatures } from './trip-features.ts';
+
+/** The part of the store that a diary is made of. */
+export type DiaryStore = Pick<Store, 'trips' | 'timeseries' | 'usercache'>;
+
+/** Trips that start on one local day, in order of time; empty when there are none. */
+export async function tripsOfDay(store: DiaryStore, userId: string, day: string): Promise<TripFeatureCollection[]> {
+  return (await tripsOfDays(store, userId, { from: day, to: day })).get(day) ?? [];
+}
+
+/** Trips by local start day, both ends included; days without trips are not there. */
+export async function tripsOfDays(
+  store: DiaryStore,
+  userId: string,
+  days: { from: string; to: string },
+): Promise<Map<string, TripFeatureCollection[]>> {
+  const records = await store.trips.byDay(userId, days);
+  const following = await followingTrips(store, userId, records);
+  const byDay = new Map<string, TripFeatureCollection[]>();
+  for (const [i, record] of records.entries()) {
+    if (!record.trip) continue;
+    const after = afterTrip(record, following[i] ?? null);
+    const incidents = await incidentsBetween(store, userId, record.trip.start_ts, record.trip.end_ts);
+    const trips = byDay.get(record.day) ?? [];
+    trips.push(tripFeatures(record.trip, after, incidents, userId));
+    byDay.set(record.day, trips);
+  }
+  return byDay;
+}
+
+/** For each record the trip after it: the next in the list, looked up only behind the last. */
+async function followingTrips(store: DiaryStore, userId: string, records: readonly TripRecord[]): Promise<(TripRecord | null)[]> {
+  const last = records.at(-1);
+  if (!last) return [];
+  return [...records.slice(1), await store.trips.next(userId, last.chain_ts)];
+}
+
+function afterTrip(record: TripRecord, next: TripRecord | null): AfterTrip {
+  if (!next?.trip) return { exit_ts: null, starting_trip: null };
+  const stayed = next.trip.start_place.id === record.trip!.end_place.id;
+  if (stayed) return { exit_ts: next.trip.start_ts, starting_trip: next.trip.id };
+  return { exit_ts: Math.max(record.end_ts, next.untracked?.start_ts ?? next.trip.start_ts), starting_trip: null };
+}
+
+/** Incidents of a stretch of time, those still in the usercache included; of one identity the waiting one counts. */
+async function incidentsBetween(store: DiaryStore, userId: string, from: number, to: number): Promise<Entry[]> {
+  const query: EntryQuery = { keys: [keys.incident], time: 'ts', from, to: justAfter(to), limit: 1000 };
+  const found = new Map<number, Entry>();
+  for (const part of [store.timeseries, store.usercache]) {
+    const { entries } = await part.find(userId, query);
+    for (const entry of entries) found.set(entry.metadata.write_ts, entry);
+  }
+  return [...found.values()].sort((a, b) => (a.data.ts as number) - (b.data.ts as number) || a.metadata.write_ts - b.metadata.write_ts);
+}

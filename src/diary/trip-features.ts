@@ -1,0 +1,150 @@
+// One trip -> the GeoJSON shape that phones read: a FeatureCollection of places, stops, nested sections and incidents.
+import type { Feature, FeatureCollection, GeoJsonProperties, LineString, Point } from 'geojson';
+import type { Entry } from '../model/entry.ts';
+import { entryId } from '../model/ids.ts';
+import { formatTime, isTimeZone, localDateTime } from '../model/time.ts';
+import type { Place, Position, Section, Stop, Trip } from '../model/trip.ts';
+
+/** What a trip's features need beside the trip: how the stay after it went on. */
+export interface AfterTrip {
+  /** When the user left the place where the trip ends; null: not yet, as far as is known. */
+  exit_ts: number | null;
+  /** The trip that begins there; null when they left it unseen. */
+  starting_trip: string | null;
+}
+
+export interface SectionCollection {
+  type: 'FeatureCollection';
+  features: [Feature<LineString>];
+}
+
+/** A trip as `/timeline/getTrips` and the day documents hold it. */
+export interface TripFeatureCollection {
+  type: 'FeatureCollection';
+  id: string;
+  properties: NonNullable<GeoJsonProperties>;
+  features: (Feature<Point | LineString> | SectionCollection)[];
+}
+
+const oid = (id: string) => ({ $oid: id });
+const point = (location: Position): Point => ({ type: 'Point', coordinates: location });
+
+/** `<name>_ts`, `<name>_local_dt` and `<name>_fmt_time`. */
+function timeFields(name: string, ts: number, zone: string): Record<string, unknown> {
+  return { [`${name}_ts`]: ts, [`${name}_local_dt`]: localDateTime(ts, zone), [`${name}_fmt_time`]: formatTime(ts, zone) };
+}
+
+/** Features in this order: start place, end place, stops, sections, incidents. Fields without a value are absent. */
+export function tripFeatures(trip: Trip, after: AfterTrip, incidents: readonly Entry[], userId: string): TripFeatureCollection {
+  return {
+    type: 'FeatureCollection',
+    id: trip.id,
+    properties: {
+      source: trip.source,
+      ...timeFields('start', trip.start_ts, trip.start_zone),
+      ...timeFields('end', trip.end_ts, trip.end_zone),
+      start_loc: point(trip.start_loc),
+      end_loc: point(trip.end_loc),
+      duration: trip.duration,
+      distance: trip.distance,
+      start_place: oid(trip.start_place.id),
+      end_place: oid(trip.end_place.id),
+      raw_trip: oid(trip.raw_trip),
+      ...(trip.zone_guessed && { time_zone_guessed: true }),
+      feature_type: 'trip',
+    },
+    features: [
+      placeFeature(trip.start_place, 'start_place', { exit_ts: trip.start_ts, starting_trip: trip.id }, trip.start_zone),
+      placeFeature(trip.end_place, 'end_place', after, trip.end_zone),
+      ...trip.stops.map((stop) => stopFeature(stop, trip)),
+      ...trip.sections.map((section, i) => sectionCollection(section, trip, i)),
+      ...incidents.map((incident) => incidentFeature(incident, trip, userId)).filter((feature) => feature !== null),
+    ],
+  };
+}
+
+function placeFeature(place: Place, kind: 'start_place' | 'end_place', after: AfterTrip, zone: string): Feature<Point> {
+  const { enter_ts, enter_zone, ending_trip, raw_places, source } = place;
+  const { exit_ts, starting_trip } = after;
+  return {
+    type: 'Feature',
+    id: place.id,
+    geometry: point(place.location),
+    properties: {
+      source,
+      raw_places: raw_places.map(oid),
+      ...(enter_ts !== null && timeFields('enter', enter_ts, enter_zone ?? zone)),
+      ...(exit_ts !== null && timeFields('exit', exit_ts, zone)),
+      ...(enter_ts !== null && exit_ts !== null && { duration: exit_ts - enter_ts }),
+      ...(ending_trip && { ending_trip: oid(ending_trip) }),
+      ...(starting_trip && { starting_trip: oid(starting_trip) }),
+      feature_type: kind,
+    },
+  };
+}
+
+/** The zone within a trip: that of its start before, that of its end after the middle. */
+const zoneWithin = (trip: Trip, ts: number): string =>
+  ts < (trip.start_ts + trip.end_ts) / 2 ? trip.start_zone : trip.end_zone;
+
+function stopFeature(stop: Stop, trip: Trip): Feature<LineString> {
+  return {
+    type: 'Feature',
+    id: stop.id,
+    geometry: { type: 'LineString', coordinates: [stop.enter_loc, stop.exit_loc] },
+    properties: {
+      trip_id: oid(trip.id),
+      ending_section: oid(stop.ending_section),
+      starting_section: oid(stop.starting_section),
+      ...timeFields('enter', stop.enter_ts, zoneWithin(trip, stop.enter_ts)),
+      enter_loc: point(stop.enter_loc),
+      ...timeFields('exit', stop.exit_ts, zoneWithin(trip, stop.exit_ts)),
+      exit_loc: point(stop.exit_loc),
+      duration: stop.duration,
+      distance: stop.distance,
+      source: stop.source,
+      feature_type: 'stop',
+    },
+  };
+}
+
+function sectionCollection(section: Section, trip: Trip, index: number): SectionCollection {
+  const startStop = trip.stops[index - 1];
+  const endStop = trip.stops[index];
+  // A line needs two positions (RFC 7946); a section that is one point is drawn as a line of no length.
+  const single = section.coordinates.length === 1;
+  const aligned = <T>(list: readonly T[]): T[] => (single ? [list[0]!, list[0]!] : [...list]);
+  const properties = {
+    trip_id: oid(trip.id),
+    ...timeFields('start', section.start_ts, zoneWithin(trip, section.start_ts)),
+    ...timeFields('end', section.end_ts, zoneWithin(trip, section.end_ts)),
+    sensed_mode: section.sensed_mode,
+    distance: section.distance,
+    duration: section.duration,
+    times: aligned(section.times),
+    timestamps: aligned(section.times).map((ts) => Math.round(ts * 1000)),
+    speeds: aligned(section.speeds),
+    distances: aligned(section.distances),
+    ...(startStop && { start_stop: oid(startStop.id) }),
+    ...(endStop && { end_stop: oid(endStop.id) }),
+    source: section.source,
+    feature_type: 'section',
+  };
+  const geometry: LineString = { type: 'LineString', coordinates: aligned(section.coordinates) };
+  return { type: 'FeatureCollection', features: [{ type: 'Feature', id: section.id, geometry, properties }] };
+}
+
+/** null for an incident whose location does not read as one: it is still in the timeseries. */
+function incidentFeature({ metadata, data }: Entry, trip: Trip, userId: string): Feature<Point> | null {
+  const loc = data.loc as { coordinates?: unknown } | null | undefined;
+  const coordinates = loc?.coordinates;
+  if (!Array.isArray(coordinates) || !coordinates.slice(0, 2).every((c) => typeof c === 'number')) return null;
+  const ts = data.ts as number;
+  const zone = isTimeZone(metadata.time_zone) ? metadata.time_zone : zoneWithin(trip, ts);
+  return {
+    type: 'Feature',
+    id: entryId(userId, metadata),
+    geometry: point([coordinates[0] as number, coordinates[1] as number]),
+    properties: { ts, local_dt: localDateTime(ts, zone), fmt_time: formatTime(ts, zone), stress: data.stress, feature_type: 'incident' },
+  };
+}

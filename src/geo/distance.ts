@@ -1,0 +1,38 @@
+// Metres between locations and along a path, on a sphere.
+
+/** Mean radius of the earth, m; the value the original service uses, so that lengths agree. */
+export const earthRadius = 6_371_000;
+
+/** A location in degrees WGS84. */
+export interface LatLon {
+  latitude: number;
+  longitude: number;
+}
+
+const radians = Math.PI / 180;
+
+/** Great-circle distance by the haversine formula, m. Differs from the ellipsoid by up to 0.5 %. */
+export function distance(a: LatLon, b: LatLon): number {
+  const sinLat = Math.sin(((b.latitude - a.latitude) * radians) / 2);
+  const sinLon = Math.sin(((b.longitude - a.longitude) * radians) / 2);
+  const h = sinLat * sinLat + Math.cos(a.latitude * radians) * Math.cos(b.latitude * radians) * sinLon * sinLon;
+  return 2 * earthRadius * Math.asin(Math.sqrt(Math.min(1, h)));
+}
+
+/** Length of the path through `points`, m. */
+export function pathLength(points: readonly LatLon[]): number {
+  let sum = 0;
+  for (let i = 1; i < points.length; i += 1) sum += distance(points[i - 1]!, points[i]!);
+  return sum;
+}
+
+/** The location at `share` (0 to 1) of the way from `a` to `b`, linear in degrees, the short way round the antimeridian. */
+export function between(a: LatLon, b: LatLon, share: number): LatLon {
+  let span = b.longitude - a.longitude;
+  if (span > 180) span -= 360;
+  else if (span < -180) span += 360;
+  let longitude = a.longitude + share * span;
+  if (longitude > 180) longitude -= 360;
+  else if (longitude < -180) longitude += 360;
+  return { latitude: a.latitude + share * (b.latitude - a.latitude), longitude };
+}

@@ -1,0 +1,165 @@
+// Stage "analyse trips": what changed in the timeseries -> the links of the chain of trips that follow from it.
+import { errorText } from '../model/errors.ts';
+import { keys } from '../model/keys.ts';
+import { justAfter, type TimeRange } from '../model/time.ts';
+import type { Carry, TripRecord } from '../model/trip.ts';
+import type { PipelineState, Store } from '../store/store.ts';
+import { analyse, analysisVersion } from './analyse.ts';
+import { readStretch } from './read-stretch.ts';
+import type { RunContext, Stage, StageResult, TripChange } from './stage.ts';
+
+/** Locations analysed at a time; a trip that is longer is read with more. */
+const stretchSize = 5000;
+
+const everything: TimeRange = { from: -Number.MAX_VALUE, to: Number.MAX_VALUE };
+
+/**
+ * Analyses again from the last link that followed only from older data. Goes on until a new link is the same as a stored one and
+ * lies behind all that changed: what follows cannot differ then. Each stretch is stored with its state in one transaction.
+ */
+export const analyseTrips: Stage = {
+  name: 'analyse trips',
+  async run(context) {
+    const { store, userId } = context;
+    const state = await store.pipeline.get(userId);
+    const source = await locationKey(store, userId);
+    const changed = changedRange(state, source, context.reanalyseFrom);
+    if (!changed) return { counts: {} };
+    const run = new Analysis(context, changed, source);
+    return run.result(await run.start());
+  },
+};
+
+/** The phone's filtered locations; all of its locations where it never sent a filtered one (always-on tracking). */
+async function locationKey(store: Store, userId: string): Promise<NonNullable<PipelineState['locations_from']>> {
+  const { entries } = await store.timeseries.find(userId, { keys: [keys.filteredLocation], time: 'ts', limit: 1 });
+  return entries.length > 0 ? keys.filteredLocation : keys.location;
+}
+
+/** Data time to analyse again; all of it after a change of the analysis, or of what it reads. */
+function changedRange(state: PipelineState, source: string, reanalyseFrom: number | null): TimeRange | null {
+  const anew =
+    (state.analysis_version !== null && state.analysis_version !== analysisVersion) ||
+    (state.locations_from !== null && state.locations_from !== source);
+  if (anew) return everything;
+  if (reanalyseFrom === null) return state.changed;
+  return { from: Math.min(reanalyseFrom, state.changed?.from ?? reanalyseFrom), to: Number.MAX_VALUE };
+}
+
+/** One run over one user's changed time, stretch by stretch. */
+class Analysis {
+  private readonly context: RunContext;
+  private readonly changed: TimeRange;
+  private readonly source: NonNullable<PipelineState['locations_from']>;
+  private readonly changes: TripChange[] = [];
+  private readonly problems: string[] = [];
+  private readonly counts = { locations: 0, links: 0, trips: 0, added: 0, removed: 0, changed: 0 };
+
+  constructor(context: RunContext, changed: TimeRange, source: NonNullable<PipelineState['locations_from']>) {
+    this.context = context;
+    this.changed = changed;
+    this.source = source;
+  }
+
+  result(_done: void): StageResult {
+    return { counts: this.counts, changes: this.changes, problems: this.problems };
+  }
+
+  async start(): Promise<void> {
+    const { store, userId } = this.context;
+    const before = await store.trips.lastSettledBefore(userId, this.changed.from);
+    let carry = before?.carry ?? null;
+    let from = before ? justAfter(before.chain_ts) : -Number.MAX_VALUE;
+    let size = stretchSize;
+    for (;;) {
+      const stretch = await readStretch(store, userId, this.source, carry, size);
+      const found = analyse({ userId, ...stretch, carry });
+      this.report(found.failed);
+      const atEnd = stretch.loadedUntil === Number.POSITIVE_INFINITY;
+      const last = found.records.at(-1);
+      if (last || atEnd) {
+        this.counts.locations += stretch.locations.length;
+        if (await this.write(from, found.records, atEnd, carry)) return;
+        if (last) from = justAfter(last.chain_ts);
+        size = stretchSize;
+      }
+      if (!last && found.goOn?.resume_ts === carry?.resume_ts) size *= 2; // one long trip: it has to be read whole
+      carry = found.goOn;
+    }
+  }
+
+  /** Stores the links from `from` on; true when nothing behind them can differ. */
+  private async write(from: number, records: TripRecord[], atEnd: boolean, carry: Carry | null): Promise<boolean> {
+    const { store, userId, lease } = this.context;
+    const to = atEnd ? Number.MAX_VALUE : justAfter(Math.max(records.at(-1)!.chain_ts, records.at(-1)!.settled_ts!));
+    const stored = await storedLinks(store, userId, { from, to });
+    const met = this.firstMeeting(records, stored);
+    const links = met === null ? records : records.slice(0, met + 1);
+    const end = met === null ? to : justAfter(records[met]!.chain_ts);
+    const done = met !== null || atEnd;
+    const state: Partial<PipelineState> = done
+      ? { changed: null, locations_from: this.source, analysis_version: analysisVersion, documents_due: true }
+      : { changed: { from: justAfter(records.at(-1)!.settled_ts!), to: this.changed.to }, documents_due: true };
+    if (met === null && atEnd) state.complete_until = records.at(-1)?.carry.raw_place?.enter_ts ?? carry?.raw_place?.enter_ts ?? null;
+    const result = await store.trips.replace(userId, { from, to: end }, links, state, lease());
+    this.compare(
+      stored.filter((link) => link.chain_ts < end),
+      links,
+    );
+    this.counts.links += links.length;
+    this.counts.added += result.added;
+    this.counts.removed += result.removed;
+    this.counts.changed += result.changed;
+    return done;
+  }
+
+  /** Index of the first link that is the same as a stored one and needs nothing of what changed; null if none. */
+  private firstMeeting(records: readonly TripRecord[], stored: readonly TripRecord[]): number | null {
+    const byStart = new Map(stored.map((link) => [link.chain_ts, link]));
+    const index = records.findIndex((link) => {
+      const needsFrom = Math.min(link.carry.resume_ts, link.carry.raw_place?.enter_ts ?? link.carry.resume_ts);
+      if (link.settled_ts === null || needsFrom <= this.changed.to) return false;
+      const twin = byStart.get(link.chain_ts);
+      return twin !== undefined && JSON.stringify(twin) === JSON.stringify(link);
+    });
+    return index < 0 ? null : index;
+  }
+
+  private compare(stored: readonly TripRecord[], links: readonly TripRecord[]): void {
+    const before = new Map(stored.filter((l) => l.trip).map((l) => [l.id, l]));
+    for (const link of links) {
+      if (!link.trip) continue;
+      this.counts.trips += 1;
+      const twin = before.get(link.id);
+      before.delete(link.id);
+      if (!twin) this.changes.push(change('added', link));
+      else if (JSON.stringify(twin.trip) !== JSON.stringify(link.trip)) this.changes.push(change('changed', link));
+    }
+    for (const link of before.values()) this.changes.push(change('removed', link));
+  }
+
+  private report(failed: readonly { chainTs: number; error: unknown }[]): void {
+    for (const { chainTs, error } of failed) {
+      const problem = `trip that begins at ${chainTs} left out: ${errorText(error)}`;
+      this.problems.push(problem);
+      this.context.log.write('ERROR', `UUID ${this.context.userId}: ${problem}`);
+    }
+  }
+}
+
+function change(what: TripChange['what'], { day, start_ts, end_ts }: TripRecord): TripChange {
+  return { what, day, start_ts, end_ts };
+}
+
+/** The stored links of a range, all pages. */
+async function storedLinks(store: Store, userId: string, range: TimeRange): Promise<TripRecord[]> {
+  const limit = 500;
+  const links: TripRecord[] = [];
+  let from = range.from;
+  for (;;) {
+    const page = await store.trips.chain(userId, { from, to: range.to, limit });
+    links.push(...page);
+    if (page.length < limit) return links;
+    from = justAfter(page.at(-1)!.chain_ts);
+  }
+}

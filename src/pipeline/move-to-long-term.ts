@@ -1,0 +1,96 @@
+// Stage "move to long term": usercache -> timeseries through the converters, or error timeseries.
+import { ConversionError, convert } from '../converters/convert.ts';
+import { type Entry, type Identity, identityOf, identityText } from '../model/entry.ts';
+import { errorText } from '../model/errors.ts';
+import { isTimeZone, justBefore, type TimeRange } from '../model/time.ts';
+import type { FailedEntry, WaitingEntry, WaitingRef } from '../store/store.ts';
+import type { RunContext, Stage } from './stage.ts';
+
+/** Entries moved at a time: bounds memory, and what a crash makes the next run repeat. */
+const batchSize = 1000;
+
+export interface MoveOutcome {
+  converted: Entry[];
+  moved: WaitingRef[];
+  failed: FailedEntry[];
+}
+
+/** Converts waiting entries. An entry that fails is set aside with reason and text; it never stops the others. */
+export function convertAll(waiting: readonly WaitingEntry[]): MoveOutcome {
+  const outcome: MoveOutcome = { converted: [], moved: [], failed: [] };
+  for (const { entry, revision } of waiting) {
+    const ref = { ...identityOf(entry), revision };
+    try {
+      outcome.converted.push(convert(entry));
+      outcome.moved.push(ref);
+    } catch (error) {
+      const reason = error instanceof ConversionError ? error.reason : 'conversion_failed';
+      outcome.failed.push({ ...ref, reason, message: errorText(error) });
+    }
+  }
+  return outcome;
+}
+
+/**
+ * Moves what waits, in one pass over the identities: what is pushed meanwhile behind the pass waits for the next run. First the
+ * timeseries has an entry, then the usercache lets it go, unless it was pushed again since: a crash in between repeats a move
+ * that changes nothing.
+ */
+export const moveToLongTerm: Stage = {
+  name: 'move to long term',
+  async run(context) {
+    const { store, userId, now } = context;
+    const counts = { moved: 0, inserted: 0, updated: 0, unchanged: 0, set_aside: 0 };
+    let after: Identity | undefined;
+    for (;;) {
+      const waiting = await store.usercache.read(userId, { ...(after && { after }), limit: batchSize });
+      if (waiting.length === 0) return { counts };
+      const { converted, moved, failed } = convertAll(waiting);
+      const result = await store.timeseries.apply(
+        userId,
+        { put: converted, remove: failed, alsoChanged: await zoneChange(context, waiting) },
+        context.lease(),
+      );
+      await store.usercache.settle(userId, { moved, failed }, now());
+      logFailures(context, failed);
+      counts.moved += moved.length;
+      counts.inserted += result.inserted;
+      counts.updated += result.updated;
+      counts.unchanged += result.unchanged;
+      counts.set_aside += failed.length;
+      after = identityOf(waiting.at(-1)!.entry);
+      if (waiting.length < batchSize) return { counts };
+    }
+  },
+};
+
+function logFailures({ log, userId }: RunContext, failed: readonly FailedEntry[]): void {
+  if (failed.length === 0) return;
+  log.writeAll(
+    'WARNING',
+    failed.map((f) => `UUID ${userId}: Got error ${f.message} while saving entry ${identityText(f)} -> ${f.reason}`),
+  );
+  log.writeAll(
+    'DEBUG',
+    failed.map((f) => `UUID ${userId}: Inserting entry ${identityText(f)} into error timeseries`),
+  );
+}
+
+/**
+ * An entry that names its zone also decides the zone of entries near it that name none. Returns the data time of these, so that
+ * they are analysed again: the diary must not hang on which of them came first.
+ */
+async function zoneChange({ store, userId }: RunContext, waiting: readonly WaitingEntry[]): Promise<TimeRange | null> {
+  const everything = { from: -Number.MAX_VALUE, to: Number.MAX_VALUE };
+  const naming = waiting.filter(({ entry }) => isTimeZone(entry.metadata.time_zone)).map(({ entry }) => entry.metadata.write_ts);
+  if (naming.length === 0 || (await store.timeseries.zonelessSpan(userId, everything)) === null) return null;
+  const times = waiting.map(({ entry }) => entry.metadata.write_ts);
+  const first = times.reduce((a, b) => Math.min(a, b));
+  const last = times.reduce((a, b) => Math.max(a, b));
+  const { before } = await store.timeseries.zonesAround(userId, justBefore(first));
+  const { after } = await store.timeseries.zonesAround(userId, last);
+  return store.timeseries.zonelessSpan(userId, {
+    from: before?.write_ts ?? everything.from,
+    to: after?.write_ts ?? everything.to,
+  });
+}

@@ -1,0 +1,115 @@
+// Reads one stretch of a user's data, bounded in size, in the form that the analysis takes.
+import { zoneAt } from '../geo/zone.ts';
+import type { Entry } from '../model/entry.ts';
+import { keys } from '../model/keys.ts';
+import { isTimeZone, justAfter } from '../model/time.ts';
+import type { Carry } from '../model/trip.ts';
+import type { EntryCursor, Store } from '../store/store.ts';
+import {
+  cleanEvents,
+  cleanLocations,
+  cleanMotions,
+  type Location,
+  type Motion,
+  type PhoneEvent,
+  type ZoneOf,
+} from './clean-locations.ts';
+
+/** Entries read at a time. */
+const pageSize = 5000;
+
+/** The 2015 key of motion readings stands beside today's. */
+const motionKeys = ['background/activity', keys.motionActivity];
+
+/** s; how far behind the last location a stretch reads motions and events, see `eventSlack` of the sections. */
+const slack = 600;
+
+export interface Stretch {
+  locations: Location[];
+  motions: Motion[];
+  events: PhoneEvent[];
+  /** Complete for data times below this; infinite at the end of data. */
+  loadedUntil: number;
+}
+
+type StretchStore = Pick<Store, 'timeseries'>;
+
+/** Data from `carry` on, with about `size` locations. `since`: where the reading of events begins at the latest. */
+export async function readStretch(
+  store: StretchStore,
+  userId: string,
+  locationKey: string,
+  carry: Carry | null,
+  size: number,
+): Promise<Stretch> {
+  const from = carry?.resume_ts ?? -Number.MAX_VALUE;
+  const found = await readEntries(store, userId, [locationKey], from, Number.MAX_VALUE, size);
+  const last = found.entries.at(-1)?.data.ts as number | undefined;
+  const loadedUntil = found.complete ? Number.POSITIVE_INFINITY : last!;
+  const entries = found.complete ? found.entries : found.entries.filter((e) => (e.data.ts as number) < last!);
+  const to = found.complete ? justAfter((last ?? from) + slack) : last!;
+  const eventsFrom = Math.min(from, carry?.raw_place?.enter_ts ?? from);
+  const eventsTo = found.complete ? Number.MAX_VALUE : last!;
+  const zoneOf = await zonesOf(store, userId, entries);
+  return {
+    locations: cleanLocations(entries, zoneOf),
+    motions: await readInPages(store, userId, motionKeys, from, to, cleanMotions),
+    events: await readInPages(store, userId, [keys.transition], eventsFrom, eventsTo, cleanEvents),
+    loadedUntil,
+  };
+}
+
+async function readEntries(store: StretchStore, userId: string, of: string[], from: number, to: number, size: number) {
+  const entries: Entry[] = [];
+  let after: EntryCursor | undefined;
+  while (entries.length < size) {
+    const limit = Math.min(pageSize, size - entries.length);
+    const page = await store.timeseries.find(userId, { keys: of, time: 'ts', from, to, limit, ...(after && { after }) });
+    entries.push(...page.entries);
+    if (page.next === null) return { entries, complete: true };
+    after = page.next;
+  }
+  return { entries, complete: false };
+}
+
+/** Reads a range whole, keeping only what `clean` makes of each page. Pages ascend, so the parts are in order. */
+async function readInPages<T extends { ts: number }>(
+  store: StretchStore,
+  userId: string,
+  of: string[],
+  from: number,
+  to: number,
+  clean: (entries: Entry[]) => T[],
+): Promise<T[]> {
+  const parts: T[][] = [];
+  let after: EntryCursor | undefined;
+  for (;;) {
+    const page = await store.timeseries.find(userId, { keys: of, time: 'ts', from, to, limit: pageSize, ...(after && { after }) });
+    parts.push(clean(page.entries));
+    if (page.next === null) return parts.flat();
+    after = page.next;
+  }
+}
+
+/**
+ * Zones of entries: their own; else that of the user's entry nearest in `write_ts`, the earlier of two equally near; else that of
+ * the coordinate.
+ */
+async function zonesOf(store: StretchStore, userId: string, entries: readonly Entry[]): Promise<ZoneOf> {
+  const guesses = new Map<number, string | null>();
+  for (const { metadata } of entries) {
+    if (isTimeZone(metadata.time_zone) || guesses.has(metadata.write_ts)) continue;
+    guesses.set(metadata.write_ts, await nearestZone(store, userId, metadata.write_ts));
+  }
+  return ({ metadata, data }) => {
+    if (isTimeZone(metadata.time_zone)) return { zone: metadata.time_zone, guessed: false };
+    const zone = guesses.get(metadata.write_ts) ?? zoneAt(data as { latitude: number; longitude: number });
+    return { zone, guessed: true };
+  };
+}
+
+async function nearestZone(store: StretchStore, userId: string, writeTs: number): Promise<string | null> {
+  const { before, after } = await store.timeseries.zonesAround(userId, writeTs);
+  if (!before || !after) return (before ?? after)?.zone ?? null;
+  return writeTs - before.write_ts <= after.write_ts - writeTs ? before.zone : after.zone;
+}

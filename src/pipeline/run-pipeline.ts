@@ -1,0 +1,105 @@
+// One user through every stage: the main flow of the pipeline.
+import { randomUUID } from 'node:crypto';
+import { errorText } from '../model/errors.ts';
+import type { Log } from '../log/log.ts';
+import type { Store } from '../store/store.ts';
+import { analysisVersion } from './analyse.ts';
+import { holdLease } from './lease.ts';
+import { type RunContext, runStage, type Stage, type StageReport } from './stage.ts';
+import { stages } from './stages.ts';
+
+export interface PipelineOptions {
+  log: Log;
+  /** Seconds since the epoch. */
+  now: () => number;
+  /** Who works, for others to see; default: a random name. */
+  owner?: string;
+  /** s; how long a killed run keeps the user. */
+  leaseSeconds?: number;
+  /** Called before each stage. */
+  onStage?: (stage: string) => void;
+  /** Analyse anew from this data time on. */
+  reanalyseFrom?: number;
+}
+
+/** How one user's run ended. */
+export interface UserReport {
+  user_id: string;
+  /** `nothing_new`: nothing was written. `busy`: another run has the user. */
+  status: 'done' | 'nothing_new' | 'busy' | 'failed';
+  stages: StageReport[];
+  seconds: number;
+  /** Why it failed, or who is at work. */
+  message?: string;
+  /** With `busy`: when the other's lease ends unless renewed. */
+  busy_until?: number;
+}
+
+const defaultLeaseSeconds = 60;
+
+/** Runs the pipeline for one user. Never throws for what befalls this user alone: the report says it. */
+export async function runPipeline(store: Store, userId: string, options: PipelineOptions): Promise<UserReport> {
+  const started = options.now();
+  const report: UserReport = { user_id: userId, status: 'nothing_new', stages: [], seconds: 0 };
+  try {
+    if (options.reanalyseFrom === undefined && !(await hasWork(store, userId))) return report;
+    const owner = options.owner ?? randomUUID();
+    const taken = await holdLease(store, userId, owner, options.leaseSeconds ?? defaultLeaseSeconds);
+    if ('heldBy' in taken) {
+      report.status = 'busy';
+      report.busy_until = taken.heldBy.expires_ts;
+      report.message = `${taken.heldBy.owner} works on this user; its lease ends in ${Math.max(0, taken.heldBy.expires_ts - options.now()).toFixed(0)} s unless renewed`;
+      options.log.write('WARNING', `UUID ${userId}: ${report.message}`);
+      return report;
+    }
+    try {
+      await runStages(stages, { ...contextOf(store, userId, options), lease: taken.held.current }, report, options.onStage);
+    } finally {
+      await taken.held.end();
+    }
+  } catch (error) {
+    report.status = 'failed';
+    report.message = errorText(error);
+    options.log.write('ERROR', `UUID ${userId}: pipeline failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  } finally {
+    report.seconds = options.now() - started;
+  }
+  return report;
+}
+
+function contextOf(store: Store, userId: string, options: PipelineOptions): Omit<RunContext, 'lease'> {
+  return { store, userId, log: options.log, now: options.now, reanalyseFrom: options.reanalyseFrom ?? null };
+}
+
+/** The stages in order; a failing one ends the run, and what it did not store is done by the next. */
+async function runStages(list: readonly Stage[], context: RunContext, report: UserReport, onStage?: (stage: string) => void): Promise<void> {
+  const { store, userId, lease, now } = context;
+  let failure: unknown = null;
+  try {
+    for (const stage of list) {
+      onStage?.(stage.name);
+      report.stages.push(await runStage(stage, context));
+    }
+    report.status = 'done';
+  } catch (error) {
+    failure = error;
+    throw error;
+  } finally {
+    const state = { last_run_ts: now(), last_error: failure === null ? null : errorText(failure) };
+    await store.pipeline.merge(userId, state, lease()).catch((error) => {
+      if (failure === null) throw error;
+    });
+  }
+}
+
+/** True when a run would have something to do: new entries, changed data time, documents due, or a newer analysis. */
+export async function hasWork(store: Store, userId: string): Promise<boolean> {
+  if ((await store.pipeline.withWork([userId])).has(userId)) return true;
+  return analysedBefore(store, userId);
+}
+
+/** True when the user's trips come from another version of the analysis. */
+export async function analysedBefore(store: Store, userId: string): Promise<boolean> {
+  const { analysis_version } = await store.pipeline.get(userId);
+  return analysis_version !== null && analysis_version !== analysisVersion;
+}

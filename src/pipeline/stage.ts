@@ -1,0 +1,57 @@
+// What a stage of a user's run is, and the runner that times, logs and reports it.
+import type { Log } from '../log/log.ts';
+import type { Lease, Store } from '../store/store.ts';
+
+/** What every stage of one user's run works with. */
+export interface RunContext {
+  store: Store;
+  userId: string;
+  /** The lease as it stands now; a write with one that was lost is refused by the store. */
+  lease: () => Lease;
+  log: Log;
+  /** Seconds since the epoch. */
+  now: () => number;
+  /** Analyse anew from this data time on, whatever the state says; null: only what changed. */
+  reanalyseFrom: number | null;
+}
+
+/** Figures of a stage by name, such as `moved: 12`. */
+export type Counts = Record<string, number>;
+
+/** One stage: it reads what it needs, computes through pure functions, and writes results and state together. */
+export interface Stage {
+  name: string;
+  run(context: RunContext): Promise<StageResult>;
+}
+
+export interface StageResult {
+  counts: Counts;
+  /** Trips that came, went or changed. */
+  changes?: TripChange[];
+  /** Things left out so that the rest could go on. */
+  problems?: string[];
+}
+
+export interface TripChange {
+  what: 'added' | 'removed' | 'changed';
+  day: string;
+  start_ts: number;
+  end_ts: number;
+}
+
+export interface StageReport extends StageResult {
+  stage: string;
+  seconds: number;
+}
+
+/** Runs one stage; its log lines name the user, so that one user's story can be followed. */
+export async function runStage(stage: Stage, context: RunContext): Promise<StageReport> {
+  const { log, userId, now } = context;
+  log.write('INFO', `**********UUID ${userId}: ${stage.name}**********`);
+  const started = now();
+  const result = await stage.run(context);
+  const seconds = now() - started;
+  const figures = Object.entries(result.counts).map(([name, count]) => `${name} = ${count}`);
+  log.write('INFO', `UUID ${userId}: finished ${stage.name} in ${seconds.toFixed(3)} s: ${figures.join(', ') || 'nothing to do'}`);
+  return { stage: stage.name, seconds, ...result };
+}

@@ -1,0 +1,68 @@
+// Stage "write documents": the trips of the last days -> one document a day, written only where it differs.
+import { tripsOfDays } from '../diary/build-trip-documents.ts';
+import { dayKey } from '../model/keys.ts';
+import { addDays, localDay } from '../model/time.ts';
+import type { Store } from '../store/store.ts';
+import type { Stage } from './stage.ts';
+
+/** Days before the newest complete data that phones keep documents of. */
+export const documentDays = 7;
+
+/** The local days that have documents, both ends included. */
+export interface DocumentWindow {
+  from: string;
+  to: string;
+}
+
+/**
+ * Whole local days from seven days before the newest complete data; where these hold no trip, from seven days before the last
+ * trip, so that who rests for a week keeps their diary. null: no complete data, and so no say about documents.
+ */
+export async function documentWindow(store: Store, userId: string): Promise<DocumentWindow | null> {
+  const { complete_until } = await store.pipeline.get(userId);
+  const { end_ts } = await store.trips.summary(userId);
+  if (complete_until === null) return null;
+  if (end_ts === null) return null;
+  const zone = await zoneOfLastTrip(store, userId, end_ts);
+  const newest = windowUntil(complete_until, zone);
+  return localDay(end_ts, zone) >= newest.from ? newest : windowUntil(end_ts, zone);
+}
+
+function windowUntil(ts: number, zone: string): DocumentWindow {
+  const to = localDay(ts, zone);
+  return { from: addDays(to, -documentDays), to };
+}
+
+/** Where the user was last; days are counted by it. */
+async function zoneOfLastTrip(store: Store, userId: string, endTs: number): Promise<string> {
+  const day = localDay(endTs, 'UTC');
+  const records = await store.trips.byDay(userId, { from: addDays(day, -2), to: addDays(day, 2) });
+  return records.at(-1)?.trip?.end_zone ?? 'UTC';
+}
+
+/** Writes the documents of the window. A document that would come out the same is left alone, so that `write_ts` tells news. */
+export const writeDocuments: Stage = {
+  name: 'write documents',
+  async run({ store, userId, log, now }) {
+    const { documents_due } = await store.pipeline.get(userId);
+    const window = documents_due ? await documentWindow(store, userId) : null;
+    if (!window) return { counts: {} };
+    const days = await tripsOfDays(store, userId, window);
+    const counts = { days: days.size, written: 0, unchanged: 0 };
+    log.write('INFO', `UUID ${userId}: After binning, we have ${days.size} bins, of which 0 are empty`);
+    for (const [day, trips] of days) {
+      const key = dayKey(day);
+      log.write('DEBUG', `UUID ${userId}: Adding ${trips.length} trips for day ${day}`);
+      const text = JSON.stringify(trips);
+      const present = await store.documents.get(userId, key);
+      if (present && JSON.stringify(present.data) === text) {
+        counts.unchanged += 1;
+        continue;
+      }
+      const result = await store.documents.put(userId, { key, write_ts: now(), data: JSON.parse(text) });
+      counts.written += 1;
+      log.write('INFO', `UUID ${userId}: Result = ${result} after updating document ${key}`);
+    }
+    return { counts };
+  },
+};
