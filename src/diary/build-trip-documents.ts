@@ -1,6 +1,7 @@
 // Trips of the store -> the days that phones read. Server and pipeline both build through here, so they never disagree.
-import { keys } from '../model/keys.ts';
+
 import type { Entry } from '../model/entry.ts';
+import { keys } from '../model/keys.ts';
 import { justAfter } from '../model/time.ts';
 import type { TripRecord } from '../model/trip.ts';
 import type { EntryQuery, Store } from '../store/store.ts';
@@ -35,7 +36,11 @@ export async function tripsOfDays(
 }
 
 /** For each record the trip after it: the next in the list, looked up only behind the last. */
-async function followingTrips(store: DiaryStore, userId: string, records: readonly TripRecord[]): Promise<(TripRecord | null)[]> {
+async function followingTrips(
+  store: DiaryStore,
+  userId: string,
+  records: readonly TripRecord[],
+): Promise<(TripRecord | null)[]> {
   const last = records.at(-1);
   if (!last) return [];
   return [...records.slice(1), await store.trips.next(userId, last.chain_ts)];
@@ -56,5 +61,7 @@ async function incidentsBetween(store: DiaryStore, userId: string, from: number,
     const { entries } = await part.find(userId, query);
     for (const entry of entries) found.set(entry.metadata.write_ts, entry);
   }
-  return [...found.values()].sort((a, b) => (a.data.ts as number) - (b.data.ts as number) || a.metadata.write_ts - b.metadata.write_ts);
+  return [...found.values()].sort(
+    (a, b) => (a.data.ts as number) - (b.data.ts as number) || a.metadata.write_ts - b.metadata.write_ts,
+  );
 }

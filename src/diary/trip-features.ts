@@ -31,11 +31,20 @@ const point = (location: Position): Point => ({ type: 'Point', coordinates: loca
 
 /** `<name>_ts`, `<name>_local_dt` and `<name>_fmt_time`. */
 function timeFields(name: string, ts: number, zone: string): Record<string, unknown> {
-  return { [`${name}_ts`]: ts, [`${name}_local_dt`]: localDateTime(ts, zone), [`${name}_fmt_time`]: formatTime(ts, zone) };
+  return {
+    [`${name}_ts`]: ts,
+    [`${name}_local_dt`]: localDateTime(ts, zone),
+    [`${name}_fmt_time`]: formatTime(ts, zone),
+  };
 }
 
 /** Features in this order: start place, end place, stops, sections, incidents. Fields without a value are absent. */
-export function tripFeatures(trip: Trip, after: AfterTrip, incidents: readonly Entry[], userId: string): TripFeatureCollection {
+export function tripFeatures(
+  trip: Trip,
+  after: AfterTrip,
+  incidents: readonly Entry[],
+  userId: string,
+): TripFeatureCollection {
   return {
     type: 'FeatureCollection',
     id: trip.id,
@@ -54,7 +63,12 @@ export function tripFeatures(trip: Trip, after: AfterTrip, incidents: readonly E
       feature_type: 'trip',
     },
     features: [
-      placeFeature(trip.start_place, 'start_place', { exit_ts: trip.start_ts, starting_trip: trip.id }, trip.start_zone),
+      placeFeature(
+        trip.start_place,
+        'start_place',
+        { exit_ts: trip.start_ts, starting_trip: trip.id },
+        trip.start_zone,
+      ),
       placeFeature(trip.end_place, 'end_place', after, trip.end_zone),
       ...trip.stops.map((stop) => stopFeature(stop, trip)),
       ...trip.sections.map((section, i) => sectionCollection(section, trip, i)),
@@ -145,6 +159,12 @@ function incidentFeature({ metadata, data }: Entry, trip: Trip, userId: string):
     type: 'Feature',
     id: entryId(userId, metadata),
     geometry: point([coordinates[0] as number, coordinates[1] as number]),
-    properties: { ts, local_dt: localDateTime(ts, zone), fmt_time: formatTime(ts, zone), stress: data.stress, feature_type: 'incident' },
+    properties: {
+      ts,
+      local_dt: localDateTime(ts, zone),
+      fmt_time: formatTime(ts, zone),
+      stress: data.stress,
+      feature_type: 'incident',
+    },
   };
 }

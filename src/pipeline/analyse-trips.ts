@@ -100,7 +100,8 @@ class Analysis {
     const state: Partial<PipelineState> = done
       ? { changed: null, locations_from: this.source, analysis_version: analysisVersion, documents_due: true }
       : { changed: { from: justAfter(records.at(-1)!.settled_ts!), to: this.changed.to }, documents_due: true };
-    if (met === null && atEnd) state.complete_until = records.at(-1)?.carry.raw_place?.enter_ts ?? carry?.raw_place?.enter_ts ?? null;
+    if (met === null && atEnd)
+      state.complete_until = records.at(-1)?.carry.raw_place?.enter_ts ?? carry?.raw_place?.enter_ts ?? null;
     const result = await store.trips.replace(userId, { from, to: end }, links, state, lease());
     this.compare(
       stored.filter((link) => link.chain_ts < end),

@@ -133,7 +133,15 @@ function makeLink(
   };
   if (!clean || clean.distance < options.shortestTrip) {
     const place = mergedPlace(carry?.place ?? null, rawPlace);
-    return { ...base, kind: 'dropped', start_ts: first.ts, end_ts: last.ts, trip: null, untracked: null, carry: { ...next, place } };
+    return {
+      ...base,
+      kind: 'dropped',
+      start_ts: first.ts,
+      end_ts: last.ts,
+      trip: null,
+      untracked: null,
+      carry: { ...next, place },
+    };
   }
   return link({ userId, raw, base, clean, carry, unseen, first, last, next, options });
 }
@@ -156,7 +164,10 @@ function link(parts: {
   const gap = before ? distance(latLonOf(before.location), latLonOf(clean.start_loc)) : 0;
   // Time that seemed untracked is none when the user turns up where they were.
   const unseen = parts.unseen && gap > options.nearPlace ? parts.unseen : null;
-  const start = before && !unseen ? before : newPlace(userId, unseen ? first.ts : null, unseen ? first.zone : null, clean.start_loc, raw);
+  const start =
+    before && !unseen
+      ? before
+      : newPlace(userId, unseen ? first.ts : null, unseen ? first.zone : null, clean.start_loc, raw);
   if (start === before && gap > 0 && gap <= options.nearPlace) startAtPlace(clean, before, options);
   const end: Place = {
     id: idOf(userId, 'place', last.ts),
@@ -194,7 +205,10 @@ function link(parts: {
 /** Puts the place in front of the trip's first section, `leadIn` s earlier where the stay leaves room. */
 function startAtPlace(clean: CleanTrip, place: Place, options: AnalyseOptions): void {
   const section = clean.sections[0]!;
-  const ts = Math.max(clean.start_ts - options.leadIn, place.enter_ts === null ? Number.NEGATIVE_INFINITY : place.enter_ts);
+  const ts = Math.max(
+    clean.start_ts - options.leadIn,
+    place.enter_ts === null ? Number.NEGATIVE_INFINITY : place.enter_ts,
+  );
   if (!(ts < clean.start_ts)) return;
   const metres = distance(latLonOf(place.location), latLonOf(clean.start_loc));
   section.coordinates.unshift(place.location);
@@ -210,7 +224,13 @@ function startAtPlace(clean: CleanTrip, place: Place, options: AnalyseOptions): 
   clean.start_loc = place.location;
 }
 
-function newPlace(userId: string, enterTs: number | null, zone: string | null, location: Position, raw: RawTrip): Place {
+function newPlace(
+  userId: string,
+  enterTs: number | null,
+  zone: string | null,
+  location: Position,
+  raw: RawTrip,
+): Place {
   return {
     id: enterTs === null ? idOf(userId, 'place', 'first') : idOf(userId, 'place', 'after untracked', enterTs),
     location,
@@ -239,6 +259,7 @@ function untrackedBefore(
   const metres = distance(latLonOf(place.location), first);
   const seconds = first.ts - place.enter_ts;
   const restarted = restartedBetween(events, place.enter_ts, first.ts);
-  if (!restarted && (metres < options.untrackedDistance[first.sampling] || metres > seconds * options.untrackedSpeed)) return null;
+  if (!restarted && (metres < options.untrackedDistance[first.sampling] || metres > seconds * options.untrackedSpeed))
+    return null;
   return { start_ts: place.enter_ts, end_ts: first.ts, start_loc: place.location, end_loc: positionOf(first) };
 }

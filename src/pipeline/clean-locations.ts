@@ -54,7 +54,11 @@ export type ZoneOf = (entry: Entry) => { zone: string; guessed: boolean };
  * Locations ascending by `ts`, one per `ts`: of several the surest, then the one written first. Unusable ones are left out.
  * The outcome does not depend on the order of `entries`.
  */
-export function cleanLocations(entries: readonly Entry[], zoneOf: ZoneOf, options = cleanLocationsDefaults): Location[] {
+export function cleanLocations(
+  entries: readonly Entry[],
+  zoneOf: ZoneOf,
+  options = cleanLocationsDefaults,
+): Location[] {
   const found: (Location & { writeTs: number })[] = [];
   for (const entry of entries) {
     const { ts, latitude, longitude, altitude, accuracy, filter } = entry.data;
@@ -98,7 +102,11 @@ export function cleanMotions(entries: readonly Entry[]): Motion[] {
   const motions: Motion[] = [];
   for (const { data } of entries) {
     if (typeof data.ts !== 'number' || typeof data.type !== 'number') continue;
-    motions.push({ ts: data.ts, type: data.type, confidence: typeof data.confidence === 'number' ? data.confidence : 0 });
+    motions.push({
+      ts: data.ts,
+      type: data.type,
+      confidence: typeof data.confidence === 'number' ? data.confidence : 0,
+    });
   }
   motions.sort((a, b) => a.ts - b.ts || a.type - b.type || a.confidence - b.confidence);
   return motions.filter((m, i) => {

@@ -33,7 +33,12 @@ export interface CleanTripOptions {
   spread: number;
 }
 
-export const cleanTripDefaults: CleanTripOptions = { bogusDistance: 100, mostFromPlace: 180, longestStop: 150, spread: 1.5 };
+export const cleanTripDefaults: CleanTripOptions = {
+  bogusDistance: 100,
+  mostFromPlace: 180,
+  longestStop: 150,
+  spread: 1.5,
+};
 
 export interface CleanTrip {
   start_ts: number;
@@ -108,7 +113,9 @@ function closeStops(parts: Part[], options: CleanTripOptions): void {
     const to = after.locations[0]!;
     if (to.ts <= from.ts || distance(from, to) <= options.longestStop) continue;
     const forward =
-      isMotorised(before.type) === isMotorised(after.type) ? density(before) <= density(after) : isMotorised(before.type);
+      isMotorised(before.type) === isMotorised(after.type)
+        ? density(before) <= density(after)
+        : isMotorised(before.type);
     if (forward) before.locations.push(to);
     else after.locations.unshift(from);
   }

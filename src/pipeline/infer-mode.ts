@@ -38,7 +38,8 @@ export function motionType(type: number, figures: SectionFigures, options = infe
   if (!(distance > 0 && duration > 0)) return type;
   const average = (distance / duration) * kmh;
   const peak = quantile(speeds, 0.9) * kmh;
-  if (average > options.airAverage || (average > options.airAverageWithPeak && peak > options.airPeak)) return AIR_OR_HSR;
+  if (average > options.airAverage || (average > options.airAverageWithPeak && peak > options.airPeak))
+    return AIR_OR_HSR;
   if (type === ON_FOOT && distance > 10_000 && average > 10) return UNKNOWN;
   if (type === BICYCLING && distance > 100_000 && average > 20) return UNKNOWN;
   return type;

@@ -13,26 +13,34 @@ export interface HeldLease {
  * Takes the lease on a user and renews it three times per term until `end`. A renewal that finds the lease lost stops: the
  * store then refuses the next write. `heldBy`: somebody else is at work.
  */
-export async function holdLease(store: Store, userId: string, owner: string, seconds: number): Promise<{ held: HeldLease } | { heldBy: Lease }> {
+export async function holdLease(
+  store: Store,
+  userId: string,
+  owner: string,
+  seconds: number,
+): Promise<{ held: HeldLease } | { heldBy: Lease }> {
   const taken = await store.leases.acquire(userId, owner, seconds);
   if ('heldBy' in taken) return taken;
   let lease = taken.lease;
   let renewing: Promise<void> | null = null;
-  const timer = setInterval(() => {
-    renewing ??= store.leases
-      .renew(lease, seconds)
-      .then(
-        (renewed) => {
-          lease = renewed;
-        },
-        (error) => {
-          if (isMobilityError(error, 'MOBILITY_LEASE_LOST')) clearInterval(timer);
-        },
-      )
-      .finally(() => {
-        renewing = null;
-      });
-  }, (seconds * 1000) / 3);
+  const timer = setInterval(
+    () => {
+      renewing ??= store.leases
+        .renew(lease, seconds)
+        .then(
+          (renewed) => {
+            lease = renewed;
+          },
+          (error) => {
+            if (isMobilityError(error, 'MOBILITY_LEASE_LOST')) clearInterval(timer);
+          },
+        )
+        .finally(() => {
+          renewing = null;
+        });
+    },
+    (seconds * 1000) / 3,
+  );
   timer.unref();
   return {
     held: {

@@ -155,7 +155,12 @@ function extend(run: MotionRun, to: number, streak: readonly MotionRun[]): void 
 
 type Fate = 'keep' | 'cycling' | 'before' | 'after';
 
-function fateOf(streak: readonly Judged[], before: Judged | undefined, after: Judged | undefined, options: MotionRunsOptions): Fate {
+function fateOf(
+  streak: readonly Judged[],
+  before: Judged | undefined,
+  after: Judged | undefined,
+  options: MotionRunsOptions,
+): Fate {
   if (streak.length <= 2) {
     if (isFastCyclist(streak)) return 'cycling';
     if (streak.every((run) => isOnFoot(run.type)) && streak.some((run) => run.locations.length > 1)) return 'keep';
@@ -169,12 +174,18 @@ function fateOf(streak: readonly Judged[], before: Judged | undefined, after: Ju
 /** A short ride on a bicycle that the phone went on to call a vehicle. */
 function isFastCyclist(streak: readonly Judged[]): boolean {
   const [ride, vehicle] = streak;
-  if (!ride || !vehicle || ride.type !== BICYCLING || ride.steps > 1 || !isMotorised(vehicle.type) || vehicle.steps > 2) return false;
+  if (!ride || !vehicle || ride.type !== BICYCLING || ride.steps > 1 || !isMotorised(vehicle.type) || vehicle.steps > 2)
+    return false;
   if (vehicle.from - ride.to >= 60) return false;
   return ride.steps === 0 || (ride.to - ride.from) / (vehicle.to - vehicle.from) > 0.75;
 }
 
-function direction(streak: readonly Judged[], before: Judged | undefined, after: Judged | undefined, options: MotionRunsOptions): Fate {
+function direction(
+  streak: readonly Judged[],
+  before: Judged | undefined,
+  after: Judged | undefined,
+  options: MotionRunsOptions,
+): Fate {
   if (!before || !after) return before ? 'before' : after ? 'after' : 'keep';
   if (streak.every((run) => isOnFoot(run.type)) && isMotorised(before.type) && isMotorised(after.type)) return 'keep';
   if (before.type === after.type) return 'before';

@@ -82,7 +82,9 @@ function logFailures({ log, userId }: RunContext, failed: readonly FailedEntry[]
  */
 async function zoneChange({ store, userId }: RunContext, waiting: readonly WaitingEntry[]): Promise<TimeRange | null> {
   const everything = { from: -Number.MAX_VALUE, to: Number.MAX_VALUE };
-  const naming = waiting.filter(({ entry }) => isTimeZone(entry.metadata.time_zone)).map(({ entry }) => entry.metadata.write_ts);
+  const naming = waiting
+    .filter(({ entry }) => isTimeZone(entry.metadata.time_zone))
+    .map(({ entry }) => entry.metadata.write_ts);
   if (naming.length === 0 || (await store.timeseries.zonelessSpan(userId, everything)) === null) return null;
   const times = waiting.map(({ entry }) => entry.metadata.write_ts);
   const first = times.reduce((a, b) => Math.min(a, b));

@@ -9,7 +9,11 @@ export interface PurgeReport {
 }
 
 /** Removes the user's obsolete documents, and only documents. */
-export async function purgeKeys(store: Store, userId: string, options: { dryRun?: boolean } = {}): Promise<PurgeReport> {
+export async function purgeKeys(
+  store: Store,
+  userId: string,
+  options: { dryRun?: boolean } = {},
+): Promise<PurgeReport> {
   const { obsolete } = await findObsoleteKeys(store, userId);
   if (!options.dryRun) for (const { key } of obsolete) await store.documents.remove(userId, key);
   return { user_id: userId, obsolete };

@@ -64,7 +64,14 @@ async function readEntries(store: StretchStore, userId: string, of: string[], fr
   let after: EntryCursor | undefined;
   while (entries.length < size) {
     const limit = Math.min(pageSize, size - entries.length);
-    const page = await store.timeseries.find(userId, { keys: of, time: 'ts', from, to, limit, ...(after && { after }) });
+    const page = await store.timeseries.find(userId, {
+      keys: of,
+      time: 'ts',
+      from,
+      to,
+      limit,
+      ...(after && { after }),
+    });
     entries.push(...page.entries);
     if (page.next === null) return { entries, complete: true };
     after = page.next;
@@ -84,7 +91,14 @@ async function readInPages<T extends { ts: number }>(
   const parts: T[][] = [];
   let after: EntryCursor | undefined;
   for (;;) {
-    const page = await store.timeseries.find(userId, { keys: of, time: 'ts', from, to, limit: pageSize, ...(after && { after }) });
+    const page = await store.timeseries.find(userId, {
+      keys: of,
+      time: 'ts',
+      from,
+      to,
+      limit: pageSize,
+      ...(after && { after }),
+    });
     parts.push(clean(page.entries));
     if (page.next === null) return parts.flat();
     after = page.next;

@@ -11,7 +11,11 @@ export interface RebuildReport extends UserReport {
  * Runs the pipeline with every trip from data time `from` on (all without) derived anew. Stretches are replaced one by one, so an
  * interrupted rebuild leaves a whole diary and goes on with the next run.
  */
-export async function rebuild(store: Store, userId: string, options: PipelineOptions & { from?: number }): Promise<RebuildReport> {
+export async function rebuild(
+  store: Store,
+  userId: string,
+  options: PipelineOptions & { from?: number },
+): Promise<RebuildReport> {
   const { from, ...rest } = options;
   const report = await runPipeline(store, userId, { ...rest, reanalyseFrom: from ?? -Number.MAX_VALUE });
   return { ...report, changes: report.stages.flatMap((stage) => stage.changes ?? []) };

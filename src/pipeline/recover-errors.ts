@@ -45,14 +45,24 @@ export async function recoverErrors(store: Store, userId: string, options: Recov
   }
   const taken = await holdLease(store, userId, options.owner ?? randomUUID(), options.leaseSeconds ?? 60);
   if ('heldBy' in taken) {
-    throw new MobilityError('MOBILITY_LEASE_HELD', `${taken.heldBy.owner} works on user ${userId}; try again when it is done`);
+    throw new MobilityError(
+      'MOBILITY_LEASE_HELD',
+      `${taken.heldBy.owner} works on user ${userId}; try again when it is done`,
+    );
   }
   try {
     for (;;) {
       report.rounds += 1;
       const recovered = await takeRound(store, userId, options, report);
       if (recovered === 0) break;
-      const context = { store, userId, lease: taken.held.current, log: options.log, now: options.now, reanalyseFrom: null };
+      const context = {
+        store,
+        userId,
+        lease: taken.held.current,
+        log: options.log,
+        now: options.now,
+        reanalyseFrom: null,
+      };
       await runStage(moveToLongTerm, context);
     }
     report.remaining = await store.errors.summary(userId);
@@ -63,12 +73,22 @@ export async function recoverErrors(store: Store, userId: string, options: Recov
 }
 
 /** One pass over the errors; returns how many went back to the usercache (in a dry run: could). */
-async function takeRound(store: Store, userId: string, options: RecoverOptions, report: RecoverReport): Promise<number> {
+async function takeRound(
+  store: Store,
+  userId: string,
+  options: RecoverOptions,
+  report: RecoverReport,
+): Promise<number> {
   let after: string | undefined;
   let recovered = 0;
   for (;;) {
     const { key, reason } = options;
-    const rows = await store.errors.list(userId, { ...(key && { key }), ...(reason && { reason }), ...(after && { after }), limit: pageSize });
+    const rows = await store.errors.list(userId, {
+      ...(key && { key }),
+      ...(reason && { reason }),
+      ...(after && { after }),
+      limit: pageSize,
+    });
     const usable = rows.flatMap((row) => {
       const entry = acceptedEntry(row);
       return entry ? [{ id: row.id, entry }] : [];

@@ -21,7 +21,10 @@ function whyObsolete(key: string): string {
 }
 
 /** Obsolete document keys of one user as things stand; none when there is no complete data. */
-export async function findObsoleteKeys(store: Store, userId: string): Promise<{ present: string[]; valid: string[]; obsolete: ObsoleteKey[] }> {
+export async function findObsoleteKeys(
+  store: Store,
+  userId: string,
+): Promise<{ present: string[]; valid: string[]; obsolete: ObsoleteKey[] }> {
   const present = await store.documents.keys(userId);
   const window = await documentWindow(store, userId);
   if (!window) return { present, valid: present, obsolete: [] };
@@ -37,11 +40,17 @@ export const removeObsoleteKeys: Stage = {
     const { documents_due } = await store.pipeline.get(userId);
     if (!documents_due) return { counts: {} };
     const { present, valid, obsolete } = await findObsoleteKeys(store, userId);
-    log.write('DEBUG', `UUID ${userId}: curr_key_list = [${present.join(', ')}], valid_key_list = [${valid.join(', ')}]`);
+    log.write(
+      'DEBUG',
+      `UUID ${userId}: curr_key_list = [${present.join(', ')}], valid_key_list = [${valid.join(', ')}]`,
+    );
     log.write('INFO', `UUID ${userId}: obsolete keys are: ${obsolete.map((o) => o.key).join(', ') || 'none'}`);
     for (const { key } of obsolete) {
       const removed = await store.documents.remove(userId, key);
-      log.write('INFO', `UUID ${userId}: Result of removing document with key ${key} is ${removed ? 'removed' : 'already gone'}`);
+      log.write(
+        'INFO',
+        `UUID ${userId}: Result of removing document with key ${key} is ${removed ? 'removed' : 'already gone'}`,
+      );
     }
     await store.pipeline.merge(userId, { documents_due: false }, lease());
     return { counts: { removed: obsolete.length } };

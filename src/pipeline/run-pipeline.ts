@@ -1,7 +1,7 @@
 // One user through every stage: the main flow of the pipeline.
 import { randomUUID } from 'node:crypto';
-import { errorText } from '../model/errors.ts';
 import type { Log } from '../log/log.ts';
+import { errorText } from '../model/errors.ts';
 import type { Store } from '../store/store.ts';
 import { analysisVersion } from './analyse.ts';
 import { holdLease } from './lease.ts';
@@ -53,14 +53,22 @@ export async function runPipeline(store: Store, userId: string, options: Pipelin
       return report;
     }
     try {
-      await runStages(stages, { ...contextOf(store, userId, options), lease: taken.held.current }, report, options.onStage);
+      await runStages(
+        stages,
+        { ...contextOf(store, userId, options), lease: taken.held.current },
+        report,
+        options.onStage,
+      );
     } finally {
       await taken.held.end();
     }
   } catch (error) {
     report.status = 'failed';
     report.message = errorText(error);
-    options.log.write('ERROR', `UUID ${userId}: pipeline failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+    options.log.write(
+      'ERROR',
+      `UUID ${userId}: pipeline failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+    );
   } finally {
     report.seconds = options.now() - started;
   }
@@ -72,7 +80,12 @@ function contextOf(store: Store, userId: string, options: PipelineOptions): Omit
 }
 
 /** The stages in order; a failing one ends the run, and what it did not store is done by the next. */
-async function runStages(list: readonly Stage[], context: RunContext, report: UserReport, onStage?: (stage: string) => void): Promise<void> {
+async function runStages(
+  list: readonly Stage[],
+  context: RunContext,
+  report: UserReport,
+  onStage?: (stage: string) => void,
+): Promise<void> {
   const { store, userId, lease, now } = context;
   let failure: unknown = null;
   try {

@@ -45,13 +45,16 @@ export const segmentSectionsDefaults: SegmentSectionsOptions = {
 export function segmentSections(input: SegmentSectionsInput, options = segmentSectionsDefaults): RawSection[] {
   const { locations, sampling } = input;
   const runs = motionRuns(input.motions, locations, sampling, options.runs);
-  if (runs.length === 0) return isTravel(input, options) ? [{ type: motionTypes.UNKNOWN, locations: [...locations] }] : [];
+  if (runs.length === 0)
+    return isTravel(input, options) ? [{ type: motionTypes.UNKNOWN, locations: [...locations] }] : [];
   const stretched = stretch(runs, locations[0]!.ts, locations.at(-1)!.ts);
   const sections = stretched.map((run) => ({ type: run.type, locations: within(locations, run.from, run.to) }));
   const least = sampling === 'time' ? 1 : 2;
   const kept = sections.filter((section) => section.locations.length >= least);
   if (kept.length === 0) return [{ type: longest(stretched).type, locations: [...locations] }];
-  return joinNeighbours(sampling === 'distance' ? closeGaps(toEnds(kept, locations), stretched, options) : toEnds(kept, locations));
+  return joinNeighbours(
+    sampling === 'distance' ? closeGaps(toEnds(kept, locations), stretched, options) : toEnds(kept, locations),
+  );
 }
 
 /** The first run begins and the last ends with the trip. */
@@ -77,13 +80,19 @@ function toEnds(sections: RawSection[], locations: readonly Location[]): RawSect
 const longest = (runs: readonly MotionRun[]): MotionRun =>
   runs.reduce((best, run) => (run.to - run.from > best.to - best.from ? run : best));
 
-function isTravel({ locations, sampling, startPlace, events }: SegmentSectionsInput, options: SegmentSectionsOptions): boolean {
+function isTravel(
+  { locations, sampling, startPlace, events }: SegmentSectionsInput,
+  options: SegmentSectionsOptions,
+): boolean {
   const first = locations[0]!;
   const end = locations.at(-1)!;
   if (sampling === 'time') return distance(startPlace, end) > options.least.time;
   const to = end.ts + options.eventSlack;
   if (!someWithin(events, first.ts, to)) return false;
-  return distance(first, end) > options.least.distance || someWithin(events, first.ts, to, (e) => e.transition === transitions.VISIT_ENDED);
+  return (
+    distance(first, end) > options.least.distance ||
+    someWithin(events, first.ts, to, (e) => e.transition === transitions.VISIT_ENDED)
+  );
 }
 
 /** A wide gap between two sections goes to the one whose locations lie clearly farther from the boundary in time. */

@@ -75,7 +75,9 @@ export function restartedBetween(events: readonly PhoneEvent[], from: number, to
     events,
     from,
     to,
-    (e) => restarts.has(e.transition) || (e.transition === transitions.VISIT_ENDED && e.state === states.WAITING_FOR_TRIP_START),
+    (e) =>
+      restarts.has(e.transition) ||
+      (e.transition === transitions.VISIT_ENDED && e.state === states.WAITING_FOR_TRIP_START),
   );
 }
 
@@ -115,7 +117,13 @@ export function segmentTrips(input: SegmentTripsInput, options = segmentTripsDef
     if (here.sampling !== locations[start]!.sampling && here.ts - before.ts <= options.gapThreshold) continue;
     const end = endOfTrip(input, options, start, last, i);
     if (end) {
-      trips.push({ startIndex: start, endIndex: end.index, sampling: locations[start]!.sampling, settledTs: here.ts, resume: end.resume });
+      trips.push({
+        startIndex: start,
+        endIndex: end.index,
+        sampling: locations[start]!.sampling,
+        settledTs: here.ts,
+        resume: end.resume,
+      });
       start = end.resume.started ? i : null;
       if (end.resume.started || end.resume.ts === here.ts) last = i;
       else i -= 1; // the location is looked at again, now as one after a trip
@@ -123,7 +131,16 @@ export function segmentTrips(input: SegmentTripsInput, options = segmentTripsDef
     }
     last = i;
   }
-  if (start !== null && input.endOfData && someWithin(input.events, locations[last]!.ts, Number.POSITIVE_INFINITY, (e) => e.transition === transitions.STOPPED_MOVING)) {
+  if (
+    start !== null &&
+    input.endOfData &&
+    someWithin(
+      input.events,
+      locations[last]!.ts,
+      Number.POSITIVE_INFINITY,
+      (e) => e.transition === transitions.STOPPED_MOVING,
+    )
+  ) {
     trips.push({
       startIndex: start,
       endIndex: stillSince(locations, options, start, last),
@@ -147,7 +164,13 @@ interface TripEnd {
 }
 
 /** Decides at location `i`, the next after `last`, whether the trip that began at `start` has ended. */
-function endOfTrip(input: SegmentTripsInput, options: SegmentTripsOptions, start: number, last: number, i: number): TripEnd | null {
+function endOfTrip(
+  input: SegmentTripsInput,
+  options: SegmentTripsOptions,
+  start: number,
+  last: number,
+  i: number,
+): TripEnd | null {
   const { locations } = input;
   const here = locations[i]!;
   const sampling = locations[start]!.sampling;
@@ -166,7 +189,13 @@ function endOfTrip(input: SegmentTripsInput, options: SegmentTripsOptions, start
   return null;
 }
 
-function gapEndsTrip(input: SegmentTripsInput, options: SegmentTripsOptions, sampling: Sampling, before: Location, here: Location): boolean {
+function gapEndsTrip(
+  input: SegmentTripsInput,
+  options: SegmentTripsOptions,
+  sampling: Sampling,
+  before: Location,
+  here: Location,
+): boolean {
   const seconds = here.ts - before.ts;
   const long = sampling === 'time' ? 2 * options.timeThreshold : options.gapThreshold;
   if (sampling === 'time' && restartedBetween(input.events, before.ts, here.ts)) return true;

@@ -52,6 +52,9 @@ export async function runStage(stage: Stage, context: RunContext): Promise<Stage
   const result = await stage.run(context);
   const seconds = now() - started;
   const figures = Object.entries(result.counts).map(([name, count]) => `${name} = ${count}`);
-  log.write('INFO', `UUID ${userId}: finished ${stage.name} in ${seconds.toFixed(3)} s: ${figures.join(', ') || 'nothing to do'}`);
+  log.write(
+    'INFO',
+    `UUID ${userId}: finished ${stage.name} in ${seconds.toFixed(3)} s: ${figures.join(', ') || 'nothing to do'}`,
+  );
   return { stage: stage.name, seconds, ...result };
 }
