@@ -1,5 +1,5 @@
 // One trip -> the GeoJSON shape that phones read: a FeatureCollection of places, stops, nested sections and incidents.
-import type { Feature, FeatureCollection, GeoJsonProperties, LineString, Point } from 'geojson';
+import type { Feature, GeoJsonProperties, LineString, Point } from 'geojson';
 import type { Entry } from '../model/entry.ts';
 import { entryId } from '../model/ids.ts';
 import { formatTime, isTimeZone, localDateTime } from '../model/time.ts';

@@ -26,7 +26,8 @@ export const analyseTrips: Stage = {
     const changed = changedRange(state, source, context.reanalyseFrom);
     if (!changed) return { counts: {} };
     const run = new Analysis(context, changed, source);
-    return run.result(await run.start());
+    await run.start();
+    return run.result();
   },
 };
 
@@ -61,7 +62,7 @@ class Analysis {
     this.source = source;
   }
 
-  result(_done: void): StageResult {
+  result(): StageResult {
     return { counts: this.counts, changes: this.changes, problems: this.problems };
   }
 

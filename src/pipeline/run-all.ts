@@ -3,8 +3,6 @@ import type { Store } from '../store/store.ts';
 import { analysedBefore, type PipelineOptions, runPipeline, type UserReport } from './run-pipeline.ts';
 
 export interface AllOptions extends PipelineOptions {
-  /** Users in work at once in this process. */
-  lanes?: number;
   /** Called after each user that had work. */
   onUser?: (report: UserReport, done: number) => void;
   /** Waits; injected for tests. s */
@@ -33,7 +31,7 @@ export async function runAll(store: Store, options: AllOptions): Promise<AllRepo
   const started = options.now();
   const report: AllReport = { users: 0, done: 0, nothing_new: 0, busy: 0, failed: 0, seconds: 0, reports: [] };
   const busy: UserReport[] = [];
-  for await (const userId of usersWithWork(store, report, options)) {
+  for await (const userId of usersWithWork(store, report)) {
     const one = await runPipeline(store, userId, options);
     if (one.status === 'busy') busy.push(one);
     else settle(report, one, options);
@@ -49,7 +47,7 @@ function settle(report: AllReport, one: UserReport, options: AllOptions): void {
   options.onUser?.(one, report.done + report.failed);
 }
 
-async function* usersWithWork(store: Store, report: AllReport, _options: AllOptions): AsyncGenerator<string> {
+async function* usersWithWork(store: Store, report: AllReport): AsyncGenerator<string> {
   let after: string | undefined;
   for (;;) {
     const page = await store.users.list({ ...(after && { after }), limit: pageSize });
