@@ -98,15 +98,18 @@ export interface WaitingEntry {
 export interface Usercache {
   /**
    * Stores a batch in one transaction: `entries` by identity (a later one replaces an earlier one), `unusable` into the error
-   * timeseries, once per content. Results are in the order of `entries`; `updated` when the identity was known to the
-   * usercache, the timeseries or the error timeseries, or stood earlier in the batch. All or nothing.
+   * timeseries, once per content (coming again counts as another try). Results are in the order of `entries`; `updated` when the
+   * identity was known to the usercache, the timeseries or the error timeseries, or stood earlier in the batch. All or nothing.
    */
   put(
     userId: string,
     batch: { entries: readonly Entry[]; unusable: readonly UnusableEntry[] },
     now: number,
   ): Promise<PutResult[]>;
-  /** Waiting entries by key and `write_ts`, ascending, after `after`. */
+  /**
+   * Waiting entries by key and `write_ts`, ascending, after `after`. A page of large entries may be shorter than `limit`: only an
+   * empty one is the end.
+   */
   read(userId: string, page: { after?: Identity; limit: number }): Promise<WaitingEntry[]>;
   /**
    * Ends the stay of entries that were moved: each is removed unless it has been pushed again since it was read, and an error of
@@ -177,7 +180,8 @@ export interface ErrorTimeseries {
   summary(userId: string): Promise<{ key: string | null; reason: string; count: number }[]>;
   /**
    * Moves errors back to the usercache as `entry`, atomically: an identity that waits there already keeps the newer content and
-   * the error goes. An error that is no longer there is passed over. Returns how many went back.
+   * the error goes. An error that is no longer there is passed over. Returns how many went back. One that fails again keeps its
+   * `first_ts` and goes on counting its `tries`.
    */
   takeBack(userId: string, errors: readonly { id: string; entry: Entry }[]): Promise<number>;
 }
@@ -186,7 +190,7 @@ export interface ErrorTimeseries {
 
 /** Entries by one of their two times. */
 export interface EntryQuery {
-  /** Without keys: all. */
+  /** Without keys: all. An empty list: none. */
   keys?: readonly string[];
   /** `write_ts`: when it was written; `ts`: `dataTime` of the payload, entries without one are left out. */
   time: 'write_ts' | 'ts';
@@ -250,7 +254,7 @@ export interface ZoneSighting {
 export interface Trips {
   /** Links of the chain by `chain_ts` in `[from, to)`, ascending. */
   chain(userId: string, range: { from?: number; to?: number; limit: number }): Promise<TripRecord[]>;
-  /** The last link with `settled_ts` below `ts`, all links before it being settled too; null if none. */
+  /** The last link with `settled_ts` below `ts`, that of all links before it being below `ts` too; null if none. */
   lastSettledBefore(userId: string, ts: number): Promise<TripRecord | null>;
   /** Trips (not dropped ones) by local start day, both ends included, ascending. */
   byDay(userId: string, days: { from: string; to: string }): Promise<TripRecord[]>;

@@ -1,0 +1,109 @@
+// Exact JSON text: what `JSON.parse` gives comes back as it was, whatever is in it. And texts that any engine can hold.
+import type { JsonValue } from './json.ts';
+
+/**
+ * JSON text from which `JSON.parse` makes the same value again. Unlike `JSON.stringify` it keeps -0 and numbers beyond the range
+ * of doubles (`1e999`), and takes any depth. Throws a `TypeError` for NaN and for what is no JSON value.
+ */
+export function jsonText(value: JsonValue): string {
+  return isPlain(value, 0) ? JSON.stringify(value) : writeExactly(value);
+}
+
+const plainDepth = 200; // far from the end of any stack
+
+/** True when `JSON.stringify` writes the value exactly. */
+function isPlain(value: unknown, depth: number): boolean {
+  switch (typeof value) {
+    case 'number':
+      return value === 0 ? 1 / value > 0 : Number.isFinite(value);
+    case 'string':
+    case 'boolean':
+      return true;
+    case 'object': {
+      if (value === null) return true;
+      if (depth > plainDepth) return false;
+      if (Array.isArray(value)) {
+        for (let i = 0; i < value.length; i++) if (!isPlain(value[i], depth + 1)) return false;
+        return true;
+      }
+      for (const name in value) {
+        const field = (value as Record<string, unknown>)[name];
+        if (field !== undefined && !isPlain(field, depth + 1)) return false;
+      }
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+interface Frame {
+  /** Names of an object that have a value; null for an array. */
+  names: string[] | null;
+  of: object;
+  next: number;
+}
+
+/** The slow way, without recursion: a payload may be nested deeper than the stack. */
+function writeExactly(root: unknown): string {
+  const parts: string[] = [];
+  const open: Frame[] = [];
+  const write = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) {
+      parts.push(scalarText(value));
+      return;
+    }
+    const names = Array.isArray(value)
+      ? null
+      : Object.keys(value).filter((name) => (value as Record<string, unknown>)[name] !== undefined);
+    parts.push(names === null ? '[' : '{');
+    open.push({ names, of: value, next: 0 });
+  };
+  write(root);
+  for (let frame = open.at(-1); frame !== undefined; frame = open.at(-1)) {
+    const { names, of } = frame;
+    if (frame.next === (names ?? (of as unknown[])).length) {
+      parts.push(names === null ? ']' : '}');
+      open.pop();
+      continue;
+    }
+    const at = frame.next++;
+    if (at > 0) parts.push(',');
+    if (names !== null) parts.push(JSON.stringify(names[at]), ':');
+    write(names === null ? (of as unknown[])[at] : (of as Record<string, unknown>)[names[at]!]);
+  }
+  return parts.join('');
+}
+
+function scalarText(value: unknown): string {
+  if (typeof value === 'number') {
+    if (Object.is(value, -0)) return '-0';
+    if (value === Number.POSITIVE_INFINITY) return '1e999';
+    if (value === Number.NEGATIVE_INFINITY) return '-1e999';
+    if (!Number.isNaN(value)) return String(value);
+  } else if (value === null || typeof value === 'string' || typeof value === 'boolean') {
+    return JSON.stringify(value);
+  }
+  throw new TypeError(`expected a JSON value, found ${typeof value === 'number' ? 'NaN' : typeof value}`);
+}
+
+const needsEscape = /[\0\\\p{Surrogate}]/u;
+
+/**
+ * A text as engines can keep it: NUL, lone surrogates and the backslash become escapes, any other text stays as it is. Different
+ * texts stay different; `unescapeText` turns it back.
+ */
+export function escapeText(text: string): string {
+  if (!needsEscape.test(text)) return text;
+  return text.replace(/[\0\\\p{Surrogate}]/gu, (found) =>
+    found === '\\' ? '\\\\' : `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** The text that `escapeText` was given. */
+export function unescapeText(text: string): string {
+  if (!text.includes('\\')) return text;
+  return text.replace(/\\(?:\\|u([0-9a-f]{4}))/g, (_, code?: string) =>
+    code === undefined ? '\\' : String.fromCharCode(Number.parseInt(code, 16)),
+  );
+}

@@ -1,0 +1,22 @@
+// Ids of rows in the error timeseries, the same on every backend.
+import type { Identity } from '../model/entry.ts';
+import { idOf } from '../model/ids.ts';
+import { isJsonObject, type JsonValue } from '../model/json.ts';
+import { jsonText } from '../model/json-text.ts';
+
+/** Id of the error of an entry that could not be converted. */
+export function errorIdOf(identity: Identity): string {
+  return idOf('entry', identity.key, identity.write_ts);
+}
+
+/** Id of something unusable: it follows from the content alone. */
+export function unusableIdOf(entry: JsonValue): string {
+  return idOf('unusable', jsonText(entry));
+}
+
+/** The key that something unusable names, for lists and counts; null when it names none. */
+export function unusableKeyOf(entry: JsonValue): string | null {
+  const metadata = isJsonObject(entry) ? entry.metadata : null;
+  const key = isJsonObject(metadata) ? metadata.key : null;
+  return typeof key === 'string' ? key : null;
+}

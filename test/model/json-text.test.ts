@@ -1,0 +1,59 @@
+// Tests of exact JSON text and of texts that any engine can hold.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { JsonValue } from '../../src/model/json.ts';
+import { escapeText, jsonText, unescapeText } from '../../src/model/json-text.ts';
+
+describe('jsonText', () => {
+  it('gives back any JSON value, -0 included', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(JSON.parse(jsonText(value as JsonValue))).toStrictEqual(value);
+      }),
+    );
+    expect(Object.is(JSON.parse(jsonText({ x: [-0] })).x[0], -0)).toBe(true);
+  });
+
+  it('writes what JSON.stringify writes where that is exact', () => {
+    const value = { a: [1, 'é\u0000\ud800', null, true, { b: undefined, c: {} }], '': [] };
+    expect(jsonText(value as JsonValue)).toBe(JSON.stringify(value));
+    expect(jsonText({ ...value, z: -0 } as JsonValue)).toBe(JSON.stringify(value).replace(/}$/, ',"z":-0}'));
+  });
+
+  it('keeps numbers beyond the range of doubles', () => {
+    expect(JSON.parse(jsonText(JSON.parse('[1e999,-1e999]')))).toEqual([Infinity, -Infinity]);
+  });
+
+  it('keeps a field named __proto__', () => {
+    const text = '{"__proto__":{"x":-0},"y":1}';
+    expect(jsonText(JSON.parse(text))).toBe(text);
+  });
+
+  it('takes any depth', () => {
+    const text = `${'[{"a":'.repeat(50_000)}-0${'}]'.repeat(50_000)}`;
+    expect(jsonText(JSON.parse(text)) === text).toBe(true);
+  });
+
+  it('refuses NaN and what is no JSON', () => {
+    expect(() => jsonText({ x: Number.NaN })).toThrow(TypeError);
+    expect(() => jsonText((() => 1) as unknown as JsonValue)).toThrow(TypeError);
+  });
+});
+
+const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(text);
+
+describe('escapeText', () => {
+  it('keeps different texts different and gives them back', () => {
+    const unit = fc.oneof(fc.constantFrom('\0', '\\', 'u', '0', '\ud800', '\udc00', 'a', '😀'), fc.string());
+    fc.assert(
+      fc.property(fc.array(unit), (units) => {
+        const text = units.join('');
+        const escaped = escapeText(text);
+        expect(unescapeText(escaped)).toBe(text);
+        expect(escaped).not.toMatch(/\0/);
+        expect(isWellFormed(escaped)).toBe(true);
+      }),
+    );
+    expect(escapeText('background/location é 😀')).toBe('background/location é 😀');
+  });
+});

@@ -1,0 +1,54 @@
+// The contract of the Store interface: every backend's test file calls testStore, and every promise of store.ts is tested here.
+import { afterAll, beforeAll, describe } from 'vitest';
+import { documentTests } from './contract/documents.ts';
+import { findTests } from './contract/find.ts';
+import { identityTests } from './contract/identity.ts';
+import type { Opened, Use } from './contract/kit.ts';
+import { leaseTests } from './contract/leases.ts';
+import { lifecycleTests } from './contract/lifecycle.ts';
+import { payloadTests } from './contract/payloads.ts';
+import { peopleTests } from './contract/people.ts';
+import { settleTests } from './contract/settle.ts';
+import { timeseriesTests } from './contract/timeseries.ts';
+import { tripTests } from './contract/trips.ts';
+
+export type { Opened } from './contract/kit.ts';
+
+const parts: Record<string, (use: Use) => void> = {
+  'identity of entries': identityTests,
+  payloads: payloadTests,
+  'reading by time': findTests,
+  'settling and errors': settleTests,
+  documents: documentTests,
+  timeseries: timeseriesTests,
+  trips: tripTests,
+  people: peopleTests,
+  leases: leaseTests,
+  lifecycle: lifecycleTests,
+};
+
+/**
+ * Runs the contract on a backend. `open` gives a new, empty store; most tests share one and keep apart by fresh users, so that a
+ * backend that opens slowly is tested at all.
+ */
+export function testStore(name: string, open: () => Promise<Opened>): void {
+  describe(name, () => {
+    let opened: Opened;
+    const use: Use = {
+      get store() {
+        return opened.store;
+      },
+      get opened() {
+        return opened;
+      },
+      open,
+    };
+    beforeAll(async () => {
+      opened = await open();
+    });
+    afterAll(async () => {
+      await opened?.dispose();
+    });
+    for (const [part, tests] of Object.entries(parts)) describe(part, () => tests(use));
+  });
+}

@@ -1,0 +1,65 @@
+// Contract: documents, which phones pull.
+import { expect, it } from 'vitest';
+import { entry, newUser, put, same, type Use, waitingEntries } from './kit.ts';
+
+const day = (date: string, write_ts: number, data: unknown = {}) => ({
+  key: `diary/trips-${date}`,
+  write_ts,
+  data: data as never,
+});
+
+export function documentTests(use: Use): void {
+  it("a day's document is replaced in place", async () => {
+    const user = newUser();
+    expect(await use.store.documents.put(user, day('2016-05-17', 1, { trips: [1] }))).toBe('inserted');
+    expect(await use.store.documents.put(user, day('2016-05-17', 2.5, { trips: [1, 2] }))).toBe('updated');
+    same(await use.store.documents.list(user), [day('2016-05-17', 2.5, { trips: [1, 2] })]);
+    expect((await use.store.counts(user)).documents).toBe(1);
+  });
+
+  it('documents are listed by write_ts, then key; keys are sorted', async () => {
+    const user = newUser();
+    const documents = [
+      day('2016-05-18', 2),
+      day('2016-05-17', 2),
+      day('2016-05-19', 1),
+      { key: 'a.b/$c', write_ts: 3, data: 1 },
+    ];
+    for (const document of documents) await use.store.documents.put(user, document);
+    same(await use.store.documents.list(user), [documents[2]!, documents[1]!, documents[0]!, documents[3]!]);
+    expect(await use.store.documents.keys(user)).toEqual(documents.map((one) => one.key).sort());
+  });
+
+  it('a document is got and removed by its key, within its user', async () => {
+    const [a, b] = [newUser(), newUser()];
+    await use.store.documents.put(a, day('2016-05-17', 1, { of: 'a' }));
+    await use.store.documents.put(b, day('2016-05-17', 1, { of: 'b' }));
+    expect(await use.store.documents.get(a, 'diary/trips-2016-05-18')).toBeNull();
+    expect(await use.store.documents.remove(a, 'diary/trips-2016-05-18')).toBe(false);
+    expect(await use.store.documents.remove(a, 'diary/trips-2016-05-17')).toBe(true);
+    expect(await use.store.documents.remove(a, 'diary/trips-2016-05-17')).toBe(false);
+    expect(await use.store.documents.get(a, 'diary/trips-2016-05-17')).toBeNull();
+    expect(await use.store.documents.keys(a)).toEqual([]);
+    same(await use.store.documents.get(b, 'diary/trips-2016-05-17'), day('2016-05-17', 1, { of: 'b' }));
+  });
+
+  it('an rw-document that the phone pushes and a document of the same key live apart', async () => {
+    const user = newUser();
+    const pushed = entry('config/sensor_config', 9, { of: 'phone' }, { type: 'rw-document' });
+    await use.store.documents.put(user, { key: 'config/sensor_config', write_ts: 9, data: { of: 'server' } });
+    expect(await put(use.store, user, [pushed])).toEqual(['inserted']);
+    same(await waitingEntries(use.store, user), [pushed]);
+    same(await use.store.documents.list(user), [{ key: 'config/sensor_config', write_ts: 9, data: { of: 'server' } }]);
+    await use.store.documents.remove(user, 'config/sensor_config');
+    same(await waitingEntries(use.store, user), [pushed]);
+  });
+
+  it('puts of one document at once insert it once', async () => {
+    const user = newUser();
+    const results = await Promise.all(
+      Array.from({ length: 10 }, (_, i) => use.store.documents.put(user, day('2016-05-17', i, i))),
+    );
+    expect(results.filter((result) => result === 'inserted')).toHaveLength(1);
+    expect(await use.store.documents.list(user)).toHaveLength(1);
+  });
+}

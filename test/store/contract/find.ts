@@ -1,0 +1,209 @@
+// Contract: reading by time. Order, both ends of a range, cursors over equal times, keys, users.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { dataTime, type Entry } from '../../../src/model/entry.ts';
+import type { EntryQuery, Store } from '../../../src/store/store.ts';
+import {
+  apply,
+  battery,
+  entry,
+  type Finder,
+  findAll,
+  fix,
+  location,
+  newUser,
+  put,
+  same,
+  type Use,
+  waiting,
+} from './kit.ts';
+
+interface Place {
+  finder(store: Store): Finder;
+  fill(store: Store, user: string, entries: Entry[]): Promise<unknown>;
+}
+
+const places: Record<string, Place> = {
+  usercache: { finder: (store) => store.usercache, fill: put },
+  timeseries: {
+    finder: (store) => store.timeseries,
+    fill: (store, user, entries) => apply(store, user, { put: entries }),
+  },
+};
+
+/** What a query must give, worked out the slow way. Keys here are ASCII: their order is that of their characters. */
+function expected(entries: Entry[], { keys, time, from = -Infinity, to = Infinity, descending }: EntryQuery): Entry[] {
+  const timeOf = (one: Entry): number | null => (time === 'ts' ? dataTime(one.data) : one.metadata.write_ts);
+  const rows = entries.flatMap((one) => {
+    const at = timeOf(one);
+    const wanted = at !== null && at >= from && at < to && (keys === undefined || keys.includes(one.metadata.key));
+    return wanted ? [{ at, one }] : [];
+  });
+  rows.sort((a, b) => {
+    const [k, l] = [a.one.metadata, b.one.metadata];
+    return a.at - b.at || (k.key < l.key ? -1 : k.key > l.key ? 1 : k.write_ts - l.write_ts);
+  });
+  if (descending) rows.reverse();
+  return rows.map((row) => row.one);
+}
+
+/** Entries with many equal times: three keys, few data times, some without one. */
+const manyEqual: Entry[] = ['b/key', 'a/key', 'c/key'].flatMap((key) =>
+  Array.from({ length: 12 }, (_, i) =>
+    entry(key, i % 4 === 3 ? i : Math.floor(i / 2) + i / 100, i % 5 === 4 ? {} : { ts: i % 3 }),
+  ),
+);
+
+export function findTests(use: Use): void {
+  describe.each(Object.entries(places))('%s.find', (_, { finder, fill }) => {
+    const find = (user: string, query: Partial<EntryQuery>): Promise<Entry[]> =>
+      findAll(finder(use.store), user, { time: 'write_ts', limit: 100, ...query });
+
+    it('a range holds its start and not its end', async () => {
+      const user = newUser();
+      await fill(use.store, user, [fix(1), fix(2), fix(3), fix(3.000001)]);
+      for (const time of ['write_ts', 'ts'] as const) {
+        same(await find(user, { time, from: 2, to: 3 }), [fix(2)]);
+        same(await find(user, { time, from: 2 }), [fix(2), fix(3), fix(3.000001)]);
+        same(await find(user, { time, to: 3 }), [fix(1), fix(2)]);
+        same(await find(user, { time, to: 3, descending: true }), [fix(2), fix(1)]);
+        same(await find(user, { time, from: 2, to: 2 }), []);
+        same(await find(user, { time, from: 3, to: 1 }), []);
+      }
+    });
+
+    it('write_ts and data time are two orders; entries without a data time are in the first only', async () => {
+      const user = newUser();
+      const [a, b, c] = [
+        entry(location, 1, { ts: 20 }),
+        entry(location, 2, { ts: 10 }),
+        entry(location, 3, { note: 'x' }),
+      ];
+      await fill(use.store, user, [c, a, b]);
+      same(await find(user, {}), [a, b, c]);
+      same(await find(user, { time: 'ts' }), [b, a]);
+    });
+
+    it('the data time of a label is its start_ts', async () => {
+      const user = newUser();
+      const label = entry('manual/mode_confirm', 50, { start_ts: 5, end_ts: 9, label: 'bike' });
+      await fill(use.store, user, [label]);
+      same(await find(user, { time: 'ts', from: 5, to: 6 }), [label]);
+    });
+
+    it('keys choose; no keys means all of them, an empty list none', async () => {
+      const user = newUser();
+      await fill(use.store, user, [fix(1), entry(battery, 2, { ts: 2 }), entry('a.b/$c', 3, { ts: 3 })]);
+      for (const time of ['write_ts', 'ts'] as const) {
+        expect(await find(user, { time })).toHaveLength(3);
+        same(await find(user, { time, keys: [battery, 'a.b/$c'] }), [
+          entry(battery, 2, { ts: 2 }),
+          entry('a.b/$c', 3, { ts: 3 }),
+        ]);
+        same(await find(user, { time, keys: [location, location, 'not/there'] }), [fix(1)]);
+        same(await find(user, { time, keys: ['not/there'] }), []);
+        same(await find(user, { time, keys: [] }), []);
+      }
+    });
+
+    it('users are kept apart', async () => {
+      const [a, b] = [newUser(), newUser()];
+      await fill(use.store, a, [fix(1), fix(2)]);
+      same(await find(b, {}), []);
+      await fill(use.store, b, [fix(2, { of: 'b' })]);
+      same(await find(a, { time: 'ts' }), [fix(1), fix(2)]);
+      same(await find(b, { time: 'ts' }), [fix(2, { of: 'b' })]);
+    });
+
+    it('pages over equal times lose and repeat nothing', async () => {
+      const user = newUser();
+      await fill(use.store, user, manyEqual);
+      for (const time of ['write_ts', 'ts'] as const) {
+        for (const descending of [false, true]) {
+          for (const keys of [undefined, ['a/key'], ['c/key', 'b/key']]) {
+            for (const limit of [1, 2, 7, 1_000]) {
+              const query: EntryQuery = { time, descending, limit, ...(keys === undefined ? {} : { keys }) };
+              same(await findAll(finder(use.store), user, query), expected(manyEqual, query));
+            }
+          }
+        }
+      }
+    });
+
+    it('any range, order and page size gives what sorting all of it gives', async () => {
+      const user = newUser();
+      await fill(use.store, user, manyEqual);
+      const bound = fc.option(fc.integer({ min: -1, max: 13 }), { nil: undefined });
+      const anyQuery = fc.record({
+        time: fc.constantFrom('write_ts' as const, 'ts' as const),
+        from: bound,
+        to: bound,
+        keys: fc.option(fc.subarray(['a/key', 'b/key', 'c/key']), { nil: undefined }),
+        limit: fc.integer({ min: 1, max: 9 }),
+        descending: fc.boolean(),
+      });
+      await fc.assert(
+        fc.asyncProperty(anyQuery, async ({ from, to, keys, ...rest }) => {
+          const query: EntryQuery = { ...rest };
+          if (from !== undefined) query.from = from;
+          if (to !== undefined) query.to = to;
+          if (keys !== undefined) query.keys = keys;
+          same(await findAll(finder(use.store), user, query), expected(manyEqual, query));
+        }),
+        { numRuns: 60 },
+      );
+    });
+
+    it('a page that ends with the range is the last, and an empty one has no next', async () => {
+      const user = newUser();
+      await fill(use.store, user, [fix(1), fix(2)]);
+      expect(await finder(use.store).find(user, { time: 'ts', limit: 5 })).toMatchObject({ next: null });
+      expect(await finder(use.store).find(newUser(), { time: 'ts', limit: 5 })).toEqual({ entries: [], next: null });
+    });
+
+    it('a cursor still leads on when the entry it names is gone or others came', async () => {
+      const user = newUser();
+      await fill(use.store, user, [fix(1), fix(2), fix(4)]);
+      const page = await finder(use.store).find(user, { time: 'ts', limit: 2 });
+      await fill(use.store, user, [fix(3), fix(1.5)]);
+      same(await find(user, { time: 'ts', after: page.next! }), [fix(3), fix(4)]);
+      same(await find(user, { time: 'ts', after: { time: 2.5, key: 'x', write_ts: 0 } }), [fix(3), fix(4)]);
+      same(await find(user, { time: 'ts', after: { time: 2, key: 'a', write_ts: 0 } }), [fix(2), fix(3), fix(4)]);
+    });
+  });
+
+  it('waiting entries are read by key and write_ts, in pages', async () => {
+    const user = newUser();
+    await put(use.store, user, manyEqual);
+    const order = [...manyEqual].sort(({ metadata: a }, { metadata: b }) =>
+      a.key < b.key ? -1 : a.key > b.key ? 1 : a.write_ts - b.write_ts,
+    );
+    for (const limit of [1, 5, 36, 1_000]) {
+      same(
+        (await waiting(use.store, user, limit)).map((row) => row.entry),
+        order,
+      );
+    }
+    const after = { key: 'a/zzz', write_ts: 1 };
+    same((await use.store.usercache.read(user, { after, limit: 1 }))[0]!.entry, order[12]!);
+    same(await use.store.usercache.read(user, { after: { key: 'd', write_ts: 0 }, limit: 1 }), []);
+  });
+
+  it('the summary of the usercache counts and names oldest and newest', async () => {
+    const user = newUser();
+    expect(await use.store.usercache.summary(user)).toEqual({ count: 0, oldest_ts: null, newest_ts: null });
+    await put(use.store, user, [fix(7.5), entry(battery, 3.25), fix(5)]);
+    expect(await use.store.usercache.summary(user)).toEqual({ count: 3, oldest_ts: 3.25, newest_ts: 7.5 });
+  });
+
+  it('the summary of the timeseries counts per key, with first and last data time', async () => {
+    const user = newUser();
+    expect(await use.store.timeseries.summary(user)).toEqual([]);
+    await apply(use.store, user, { put: [fix(7), fix(5), entry(battery, 1), entry(location, 9, { note: 'no time' })] });
+    const summary = await use.store.timeseries.summary(user);
+    expect(summary.sort((a, b) => (a.key < b.key ? -1 : 1))).toEqual([
+      { key: battery, count: 1, first_ts: null, last_ts: null },
+      { key: location, count: 3, first_ts: 5, last_ts: 7 },
+    ]);
+  });
+}

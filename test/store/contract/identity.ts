@@ -1,0 +1,173 @@
+// Contract: what makes two pushed entries one, and what a put answers.
+import { expect, it } from 'vitest';
+import type { JsonValue } from '../../../src/model/json.ts';
+import { apply, battery, entry, fix, newUser, put, putFailed, same, type Use, waiting, waitingEntries } from './kit.ts';
+
+export function identityTests(use: Use): void {
+  it('a new entry is inserted, a second put with the same write_ts updates', async () => {
+    const user = newUser();
+    expect(await put(use.store, user, [fix(1, { a: 1 })])).toEqual(['inserted']);
+    expect(await put(use.store, user, [fix(1, { a: 2 })])).toEqual(['updated']);
+    same(await waitingEntries(use.store, user), [fix(1, { a: 2 })]);
+  });
+
+  it('results are in the order of the entries, and a later entry of a batch replaces an earlier one', async () => {
+    const user = newUser();
+    await put(use.store, user, [fix(2)]);
+    const results = await put(use.store, user, [fix(3, { a: 1 }), fix(2), fix(1), fix(3, { a: 2 }), fix(3, { a: 3 })]);
+    expect(results).toEqual(['inserted', 'updated', 'inserted', 'updated', 'updated']);
+    same(await waitingEntries(use.store, user), [fix(1), fix(2), fix(3, { a: 3 })]);
+  });
+
+  it('an empty batch stores nothing and answers nothing', async () => {
+    const user = newUser();
+    expect(await put(use.store, user, [])).toEqual([]);
+    expect((await use.store.counts(user)).usercache).toBe(0);
+  });
+
+  it('the metadata type is no part of the identity', async () => {
+    const user = newUser();
+    await put(use.store, user, [entry('config/consent', 5, { v: 1 }, { type: 'message' })]);
+    expect(await put(use.store, user, [entry('config/consent', 5, { v: 2 }, { type: 'rw-document' })])).toEqual([
+      'updated',
+    ]);
+    expect(await waiting(use.store, user)).toHaveLength(1);
+  });
+
+  it('decimals of write_ts survive, and the smallest difference makes another entry', async () => {
+    const user = newUser();
+    const times = [1463501234.123456, 1463501234.1234562, 1463501234.1234565, 0.1, -5.25, 1e-7, 1463501234];
+    const entries = times.map((ts) => entry(battery, ts));
+    expect(await put(use.store, user, entries)).toEqual(times.map(() => 'inserted'));
+    const found = (await waiting(use.store, user)).map((row) => row.entry.metadata.write_ts);
+    same(
+      found,
+      [...times].sort((a, b) => a - b),
+    );
+    expect(await put(use.store, user, entries)).toEqual(times.map(() => 'updated'));
+  });
+
+  it('one identity of two users is two entries', async () => {
+    const [a, b] = [newUser(), newUser()];
+    await put(use.store, a, [fix(1, { of: 'a' })]);
+    expect(await put(use.store, b, [fix(1, { of: 'b' })])).toEqual(['inserted']);
+    same(await waitingEntries(use.store, a), [fix(1, { of: 'a' })]);
+    same(await waitingEntries(use.store, b), [fix(1, { of: 'b' })]);
+  });
+
+  it('keys are compared exactly', async () => {
+    const user = newUser();
+    const keys = [
+      'a/b',
+      'A/b',
+      'a.b',
+      '$a',
+      'a\u0000b',
+      'a\u0000c',
+      'a',
+      '\ud800',
+      '\udbff',
+      'a\\u0000b',
+      'é',
+      'e\u0301',
+      '😀',
+      '__proto__',
+    ];
+    const entries = keys.map((key) => entry(key, 1, { key }));
+    expect(await put(use.store, user, entries)).toEqual(keys.map(() => 'inserted'));
+    expect(await put(use.store, user, entries)).toEqual(keys.map(() => 'updated'));
+    const found = new Set((await waiting(use.store, user, 3)).map((row) => row.entry.metadata.key));
+    expect(found).toEqual(new Set(keys));
+  });
+
+  it('an identity that only the timeseries knows is updated', async () => {
+    const user = newUser();
+    await apply(use.store, user, { put: [fix(1), fix(2), entry(battery, 9)] });
+    const results = await put(use.store, user, [fix(1), fix(1.5), fix(3), fix(2), entry(battery, 1)]);
+    expect(results).toEqual(['updated', 'inserted', 'inserted', 'updated', 'inserted']);
+  });
+
+  it('an identity that only the error timeseries knows is updated, and waits again', async () => {
+    const user = newUser();
+    await putFailed(use.store, user, [fix(1)]);
+    expect(await put(use.store, user, [fix(1, { repaired: true }), fix(2)])).toEqual(['updated', 'inserted']);
+    expect(await waiting(use.store, user)).toHaveLength(2);
+  });
+
+  it('an identity that is known to another user only is inserted', async () => {
+    const [a, b] = [newUser(), newUser()];
+    await apply(use.store, a, { put: [fix(1)] });
+    await putFailed(use.store, a, [fix(2)]);
+    expect(await put(use.store, b, [fix(1), fix(2)])).toEqual(['inserted', 'inserted']);
+  });
+
+  it('what is unusable goes to the error timeseries as it came, once per content', async () => {
+    const user = newUser();
+    const things: JsonValue[] = [
+      null,
+      'text',
+      7,
+      [],
+      {},
+      { metadata: { key: battery } },
+      { metadata: 3, data: [-0, 1.5] },
+    ];
+    const unusable = things.map((thing) => ({ entry: thing, reason: 'no_identity', message: 'expected metadata' }));
+    expect(await use.store.usercache.put(user, { entries: [fix(1)], unusable }, 10)).toEqual(['inserted']);
+    expect(await use.store.usercache.put(user, { entries: [], unusable }, 20)).toEqual([]);
+    const rows = await use.store.errors.list(user, { limit: 100 });
+    expect(rows).toHaveLength(things.length);
+    for (const row of rows) {
+      same(row, {
+        id: row.id,
+        entry: things.find((thing) => JSON.stringify(thing) === JSON.stringify(row.entry))!,
+        identity: null,
+        reason: 'no_identity',
+        message: 'expected metadata',
+        first_ts: 10,
+        last_ts: 20,
+        tries: 2,
+      });
+    }
+    expect(new Set(rows.map((row) => row.id)).size).toBe(things.length);
+    expect(await waiting(use.store, user)).toHaveLength(1);
+  });
+
+  it('many puts at once store each identity once, and exactly one of them inserted it', async () => {
+    const user = newUser();
+    const batches = Array.from({ length: 40 }, (_, i) => Array.from({ length: 20 }, (_, j) => fix((i * 7 + j) % 100)));
+    const results = await Promise.all(batches.map((batch) => put(use.store, user, batch)));
+    const inserted = new Map<number, number>();
+    batches.forEach((batch, i) => {
+      batch.forEach((one, j) => {
+        const ts = one.metadata.write_ts;
+        inserted.set(ts, (inserted.get(ts) ?? 0) + (results[i]![j] === 'inserted' ? 1 : 0));
+      });
+    });
+    expect([...inserted.values()]).toEqual(Array.from({ length: inserted.size }, () => 1));
+    expect(await waiting(use.store, user)).toHaveLength(inserted.size);
+  });
+
+  it('puts of many users at once stay apart', async () => {
+    const users = Array.from({ length: 60 }, newUser);
+    await Promise.all(users.map((user, i) => put(use.store, user, [fix(1, { i }), fix(2, { i })])));
+    for (const [i, user] of users.entries()) {
+      same(await waitingEntries(use.store, user), [fix(1, { i }), fix(2, { i })]);
+    }
+  });
+
+  it('two stores on the same data agree about what is inserted', async () => {
+    const user = newUser();
+    const other = await use.opened.reopen();
+    try {
+      const entries = Array.from({ length: 50 }, (_, i) => fix(i));
+      const [a, b] = await Promise.all([put(use.store, user, entries), put(other, user, entries)]);
+      entries.forEach((_, i) => {
+        expect([a[i], b[i]].sort()).toEqual(['inserted', 'updated']);
+      });
+      expect(await waiting(other, user)).toHaveLength(50);
+    } finally {
+      await other.close();
+    }
+  });
+}

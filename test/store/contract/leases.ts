@@ -1,0 +1,132 @@
+// Contract: the right to work on a user.
+import { expect, it } from 'vitest';
+import type { Lease, Store } from '../../../src/store/store.ts';
+import { fix, leaseOn, newUser, pause, rejects, type Use } from './kit.ts';
+
+/** Acquires as soon as the lease that is there has run out. */
+async function acquireLater(store: Store, user: string, owner: string): Promise<Lease> {
+  for (let i = 0; i < 100; i++) {
+    const result = await store.leases.acquire(user, owner, 600);
+    if ('lease' in result) return result.lease;
+    await pause(0.05);
+  }
+  throw new Error('the lease never ran out');
+}
+
+export function leaseTests(use: Use): void {
+  it('one owner has the user, the other learns who', async () => {
+    const user = newUser();
+    const lease = await leaseOn(use.store, user, 'a');
+    expect(lease).toMatchObject({ user_id: user, owner: 'a' });
+    expect(await use.store.leases.acquire(user, 'b', 600)).toEqual({ heldBy: lease });
+    expect(await use.store.leases.get(user)).toEqual(lease);
+    expect(await use.store.leases.get(newUser())).toBeNull();
+  });
+
+  it('the expiry is that many seconds ahead, and renewing moves it', async () => {
+    const user = newUser();
+    const lease = await leaseOn(use.store, user);
+    const renewed = await use.store.leases.renew(lease, 1_200);
+    expect(renewed).toMatchObject({ user_id: user, owner: 'test', fence: lease.fence });
+    expect(renewed.expires_ts - lease.expires_ts).toBeGreaterThan(590);
+    expect(renewed.expires_ts - lease.expires_ts).toBeLessThan(660);
+    expect(await use.store.leases.get(user)).toEqual(renewed);
+  });
+
+  it('a lease that was given back is free, and its fence never comes again', async () => {
+    const user = newUser();
+    let fence = Number.NEGATIVE_INFINITY;
+    for (let i = 0; i < 5; i++) {
+      const lease = await leaseOn(use.store, user);
+      expect(lease.fence).toBeGreaterThan(fence);
+      fence = lease.fence;
+      await use.store.leases.release(lease);
+      await use.store.leases.release(lease);
+      expect(await use.store.leases.get(user)).toBeNull();
+    }
+  });
+
+  it('many at once: one gets it', async () => {
+    const user = newUser();
+    const other = await use.opened.reopen();
+    try {
+      const results = await Promise.all(
+        Array.from({ length: 16 }, (_, i) => (i % 2 === 0 ? use.store : other).leases.acquire(user, `owner-${i}`, 600)),
+      );
+      const won = results.filter((result) => 'lease' in result);
+      expect(won).toHaveLength(1);
+      for (const result of results) if ('heldBy' in result) expect(result.heldBy).toEqual(won[0]!.lease);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('the same owner may take its user again, and then only the new lease is good', async () => {
+    const user = newUser();
+    const first = await leaseOn(use.store, user, 'a');
+    const second = await leaseOn(use.store, user, 'a');
+    expect(second.fence).toBeGreaterThan(first.fence);
+    await rejects(use.store.leases.renew(first, 600), 'MOBILITY_LEASE_LOST');
+    await use.store.leases.release(first);
+    expect(await use.store.leases.get(user)).toEqual(second);
+  });
+
+  it('a lease that ran out can be taken over, and not before', async () => {
+    const user = newUser();
+    const first = await use.store.leases.acquire(user, 'a', 0.4);
+    if (!('lease' in first)) throw new Error('expected a free user');
+    expect(await use.store.leases.acquire(user, 'b', 600)).toEqual({ heldBy: first.lease });
+    const second = await acquireLater(use.store, user, 'b');
+    expect(second.fence).toBeGreaterThan(first.lease.fence);
+    await rejects(use.store.leases.renew(first.lease, 600), 'MOBILITY_LEASE_LOST');
+    await use.store.leases.release(first.lease);
+    expect(await use.store.leases.get(user)).toEqual(second);
+  });
+
+  it('a lease that ran out is not shown; while nobody took over, its owner may go on', async () => {
+    const user = newUser();
+    const result = await use.store.leases.acquire(user, 'a', 0.05);
+    if (!('lease' in result)) throw new Error('expected a free user');
+    await pause(0.3);
+    expect(await use.store.leases.get(user)).toBeNull();
+    await use.store.timeseries.apply(user, { put: [fix(1)], remove: [] }, result.lease);
+    const renewed = await use.store.leases.renew(result.lease, 600);
+    expect(await use.store.leases.get(user)).toEqual(renewed);
+  });
+
+  const losses: Record<string, (store: Store, user: string) => Promise<Lease>> = {
+    'was taken over': async (store, user) => {
+      const result = await store.leases.acquire(user, 'a', 0.05);
+      if (!('lease' in result)) throw new Error('expected a free user');
+      await acquireLater(store, user, 'b');
+      return result.lease;
+    },
+    'was given back': async (store, user) => {
+      const lease = await leaseOn(store, user);
+      await store.leases.release(lease);
+      return lease;
+    },
+    'was given back and taken by the same owner': async (store, user) => {
+      const lease = await leaseOn(store, user);
+      await store.leases.release(lease);
+      await leaseOn(store, user);
+      return lease;
+    },
+    'never was': async (_, user) => ({ user_id: user, owner: 'a', fence: 1, expires_ts: 4e9 }),
+    'is of another user': async (store) => leaseOn(store, newUser()),
+  };
+
+  it.each(Object.entries(losses))('with a lease that %s nothing is written', async (_, lose) => {
+    const { store } = use;
+    const user = newUser();
+    const lease = await lose(store, user);
+    const before = { counts: await store.counts(user), state: await store.pipeline.get(user) };
+    const range = { from: 0, to: 100 };
+    const record = { id: 'x', kind: 'dropped', chain_ts: 5, start_ts: 5, end_ts: 6, day: '2016-05-17' } as never;
+    await rejects(store.timeseries.apply(user, { put: [fix(1)], remove: [] }, lease), 'MOBILITY_LEASE_LOST');
+    await rejects(store.timeseries.apply(user, { put: [], remove: [] }, lease), 'MOBILITY_LEASE_LOST');
+    await rejects(store.trips.replace(user, range, [record], { documents_due: true }, lease), 'MOBILITY_LEASE_LOST');
+    await rejects(store.pipeline.merge(user, { documents_due: true }, lease), 'MOBILITY_LEASE_LOST');
+    expect({ counts: await store.counts(user), state: await store.pipeline.get(user) }).toEqual(before);
+  });
+}

@@ -1,0 +1,202 @@
+// Contract: erasing, counting, reopening and closing.
+import { expect, it } from 'vitest';
+import type { TripRecord } from '../../../src/model/trip.ts';
+import { collections, type Store } from '../../../src/store/store.ts';
+import {
+  battery,
+  entry,
+  fix,
+  leaseOn,
+  newUser,
+  type Opened,
+  put,
+  putFailed,
+  rejects,
+  same,
+  type Use,
+  waitingEntries,
+} from './kit.ts';
+
+/** Every method of the parts of a store. A method that the interface gains is missing here until it is added. */
+const methods: {
+  [Part in keyof Store as Store[Part] extends object ? PartName<Part> : never]: Record<keyof Store[Part], true>;
+} = {
+  users: { register: true, byEmail: true, byUuid: true, list: true },
+  tokens: { add: true, byHash: true, list: true, remove: true },
+  profiles: { get: true, merge: true },
+  usercache: { put: true, read: true, settle: true, find: true, summary: true },
+  documents: { put: true, get: true, list: true, keys: true, remove: true },
+  errors: { list: true, summary: true, takeBack: true },
+  timeseries: { apply: true, find: true, get: true, summary: true, zonesAround: true, zonelessSpan: true },
+  trips: { chain: true, lastSettledBefore: true, byDay: true, next: true, summary: true, replace: true },
+  pipeline: { get: true, merge: true, withWork: true },
+  leases: { acquire: true, renew: true, release: true, get: true },
+};
+type PartName<Part extends keyof Store> = Store[Part] extends (...args: never[]) => unknown ? never : Part;
+const ownMethods: Record<Exclude<keyof Store, keyof typeof methods | 'address' | 'close'>, true> = {
+  counts: true,
+  erase: true,
+  ping: true,
+};
+
+type AnyMethods = Record<string, (...args: unknown[]) => Promise<unknown>>;
+
+/** Gives a user one row or more in every collection; a lease stays held. Returns the UUID. */
+async function fill(store: Store, email: string): Promise<string> {
+  const { user } = await store.users.register(email, { now: 1 });
+  const id = user.uuid;
+  await store.tokens.add({ hash: `${id}${id}`.replaceAll('-', ''), user_id: id, created_ts: 1, expires_ts: null });
+  await store.profiles.merge(id, { a: 1 });
+  await putFailed(store, id, [fix(1), fix(2)]);
+  await store.usercache.put(
+    id,
+    { entries: [fix(3), fix(4), entry(battery, 1)], unusable: [{ entry: 1, reason: 'r', message: 'm' }] },
+    1,
+  );
+  await store.documents.put(id, { key: 'diary/trips-2016-05-17', write_ts: 1, data: {} });
+  const lease = await leaseOn(store, id);
+  await store.timeseries.apply(id, { put: [fix(5), entry(battery, 6)], remove: [] }, lease);
+  const link = { id: 'x', kind: 'dropped', chain_ts: 5, start_ts: 5, end_ts: 6, day: '2016-05-17', settled_ts: 1 };
+  await store.trips.replace(id, { from: 0, to: 10 }, [link as unknown as TripRecord], {}, lease);
+  return id;
+}
+
+const filled = {
+  users: 1,
+  tokens: 1,
+  profiles: 1,
+  usercache: 3,
+  documents: 1,
+  errors: 3,
+  timeseries: 2,
+  trips: 1,
+  pipeline: 1,
+  leases: 1,
+};
+const none = Object.fromEntries(collections.map((collection) => [collection, 0]));
+
+export function lifecycleTests(use: Use): void {
+  it('counts covers every collection', async () => {
+    expect(await use.store.counts(newUser())).toEqual(none);
+    const user = await fill(use.store, `${newUser()}@example.org`);
+    expect(await use.store.counts(user)).toEqual(filled);
+    expect(Object.keys(filled).sort()).toEqual([...collections].sort());
+  });
+
+  it('erase removes the user from every collection and nobody else', async () => {
+    const { store } = use;
+    const email = `${newUser()}@example.org`;
+    const [gone, stays] = [await fill(store, email), await fill(store, `${newUser()}@example.org`)];
+    expect(await store.erase(gone)).toEqual(filled);
+    expect(await store.counts(gone)).toEqual(none);
+    expect(await store.erase(gone)).toEqual(none);
+    expect(await store.counts(stays)).toEqual(filled);
+    expect(await store.users.byEmail(email)).toBeNull();
+    expect(await store.users.byUuid(gone)).toBeNull();
+    expect(await store.profiles.get(gone)).toBeNull();
+    expect(await store.leases.get(gone)).toBeNull();
+    expect(await store.pipeline.withWork([gone])).toEqual(new Set());
+    expect(await put(store, gone, [fix(5), fix(1)])).toEqual(['inserted', 'inserted']);
+    expect((await store.users.register(email, { now: 2 })).created).toBe(true);
+  });
+
+  it('erase copes with many rows', async () => {
+    const user = newUser();
+    await put(
+      use.store,
+      user,
+      Array.from({ length: 12_000 }, (_, i) => entry(battery, i)),
+    );
+    expect((await use.store.erase(user)).usercache).toBe(12_000);
+    expect(await use.store.counts(user)).toEqual(none);
+  });
+
+  it('ping works', async () => {
+    await use.store.ping();
+  });
+
+  it('everything is there after reopening', async () => {
+    const opened = await use.open();
+    try {
+      const user = await fill(opened.store, 'somebody@example.org');
+      const before = await contentOf(opened.store, user);
+      await opened.store.close();
+      const again = await opened.reopen();
+      same(await contentOf(again, user), before);
+      expect(again.address).toBe(opened.store.address);
+      await again.close();
+    } finally {
+      await opened.dispose();
+    }
+  });
+
+  it('a write of one store is seen by another on the same data at once', async () => {
+    const user = newUser();
+    const other = await use.opened.reopen();
+    try {
+      await put(use.store, user, [fix(1)]);
+      same(await waitingEntries(other, user), [fix(1)]);
+      await put(other, user, [fix(2)]);
+      same(await waitingEntries(use.store, user), [fix(1), fix(2)]);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('close finishes what runs', async () => {
+    const opened = await use.open();
+    const user = newUser();
+    try {
+      const puts = Array.from({ length: 20 }, (_, i) => put(opened.store, user, [fix(i)]));
+      const closed = opened.store.close();
+      const results = await Promise.all(puts);
+      await closed;
+      expect(results).toEqual(puts.map(() => ['inserted']));
+      const again = await opened.reopen();
+      expect(await waitingEntries(again, user)).toHaveLength(20);
+      await again.close();
+    } finally {
+      await opened.dispose();
+    }
+  });
+
+  it('after close every method says that the store is closed, and a second close does nothing', async () => {
+    const opened = await use.open();
+    try {
+      await opened.store.close();
+      await opened.store.close();
+      await everyMethodIsClosed(opened);
+      await opened.store.close();
+    } finally {
+      await opened.dispose();
+    }
+  });
+}
+
+async function everyMethodIsClosed({ store }: Opened): Promise<void> {
+  const calls: [string, AnyMethods, string][] = [];
+  for (const name of Object.keys(ownMethods)) calls.push([name, store as unknown as AnyMethods, name]);
+  for (const [part, names] of Object.entries(methods)) {
+    const object = (store as unknown as Record<string, AnyMethods>)[part]!;
+    for (const name of Object.keys(names)) calls.push([`${part}.${name}`, object, name]);
+  }
+  for (const [label, object, name] of calls) {
+    expect(object[name], label).toBeTypeOf('function');
+    await rejects(object[name]!(), 'MOBILITY_STORE_CLOSED');
+  }
+}
+
+async function contentOf(store: Store, user: string) {
+  return {
+    user: await store.users.byUuid(user),
+    tokens: await store.tokens.list(user),
+    profile: await store.profiles.get(user),
+    waiting: await store.usercache.read(user, { limit: 100 }),
+    errors: await store.errors.list(user, { limit: 100 }),
+    documents: await store.documents.list(user),
+    timeseries: await store.timeseries.find(user, { time: 'write_ts', limit: 100 }),
+    trips: await store.trips.chain(user, { limit: 100 }),
+    state: await store.pipeline.get(user),
+    lease: await store.leases.get(user),
+  };
+}

@@ -1,0 +1,130 @@
+// Contract: a payload comes back as it went in, wherever it is kept.
+import { describe, expect, it } from 'vitest';
+import type { Entry } from '../../../src/model/entry.ts';
+import type { JsonObject } from '../../../src/model/json.ts';
+import { jsonText } from '../../../src/model/json-text.ts';
+import { apply, entry, failedOf, findAll, newUser, put, same, type Use, waiting, waitingEntries } from './kit.ts';
+
+/** As text, so that each value is what a phone's JSON gives, own fields named `__proto__` included. */
+const payloads: Record<string, string> = {
+  'an empty object': '{}',
+  'names with dots and dollar signs':
+    '{"a.b":1,"$set":{"$inc":{"x.y.":[{"$":1}]}},".":0,"$":{"..":null},"$date":"x","_id":7}',
+  'nulls, empty names and empty lists': '{"":null,"a":[null,[],{},[[]]],"b":{"":{"":""}}}',
+  'any Unicode': '{"é":"e\u0301","😀":"漢字 \u202eabc","\u2028":"\ufeff\uffff\ufffd"}',
+  'NUL in texts and names': '{"a\\u0000b":"x\\u0000y","\\u0000":"\\u0000","a":{"\\u0000z":[{"\\u0000":1}]}}',
+  'lone surrogates in texts and names':
+    '{"\\ud800":"\\udfff","x":["\\ud83d","\\ude00\\ud83d"],"\\udc00a":{"\\ud800":1}}',
+  'names that objects have already':
+    '{"__proto__":{"polluted":true},"constructor":{"prototype":{}},"hasOwnProperty":1,"toJSON":"x","toString":null,"length":3}',
+  'negative zero and extreme numbers':
+    '{"a":-0,"b":[-0,0],"c":5e-324,"d":1.7976931348623157e308,"e":9007199254740991,"f":9007199254740993,"g":0.1,"h":-1e-7,"i":{"j":-0.0}}',
+  'whole numbers beside decimals':
+    '{"a":1,"b":1.0,"c":2147483647,"d":2147483648,"e":-2147483649,"f":4294967296,"g":1e15,"h":1e21}',
+  'names like numbers': '{"1":"a","0":"b","10":"c","-1":"d","1.5":"e"}',
+  'texts like other types':
+    '{"a":"true","b":"1","c":"null","d":"2016-05-17T09:19:59Z","e":"\\\\u0000","f":"\\\\","g":"{}"}',
+  'a list in the middle of lists': `{"a":${'['.repeat(60)}1${']'.repeat(60)}}`,
+};
+
+const deep = (levels: number): JsonObject => JSON.parse(`{"a":${'[{"b":'.repeat(levels)}-0${'}]'.repeat(levels)}}`);
+
+/** A payload with many parts and some text, about `size` characters. */
+function large(size: number): JsonObject {
+  const part = 'é"\\ 0123456789'.repeat(7);
+  return { text: 'x'.repeat(size / 2), list: Array.from({ length: size / 2 / 100 }, (_, i) => ({ i, part })) };
+}
+
+/** Puts one entry through every place that keeps entries; returns what each gives back. */
+async function everywhere(use: Use, sent: Entry): Promise<Record<string, Entry | undefined>> {
+  const { store } = use;
+  const user = newUser();
+  const { key, write_ts } = sent.metadata;
+  await put(store, user, [sent]);
+  const [row] = await waiting(store, user);
+  const [found] = await findAll(store.usercache, user, { time: 'write_ts', limit: 10 });
+  await store.usercache.settle(user, { moved: [], failed: [failedOf(row!)] }, 1);
+  const [error] = await store.errors.list(user, { limit: 10 });
+  await store.errors.takeBack(user, [{ id: error!.id, entry: sent }]);
+  const [takenBack] = await waitingEntries(store, user);
+  await apply(store, user, { put: [sent] });
+  const got = await store.timeseries.get(user, { key, write_ts });
+  const [kept] = await findAll(store.timeseries, user, { time: 'write_ts', limit: 10 });
+  return { read: row?.entry, found, error: error?.entry as unknown as Entry, takenBack, got: got ?? undefined, kept };
+}
+
+export function payloadTests(use: Use): void {
+  describe.each(Object.entries(payloads))('%s', (_, text) => {
+    const data = JSON.parse(text) as JsonObject;
+
+    it('come back in an entry from usercache, timeseries and error timeseries', async () => {
+      const sent = entry('manual/survey', 1, data);
+      for (const back of Object.values(await everywhere(use, sent))) same(back, sent);
+    });
+
+    it('come back in metadata', async () => {
+      const sent = entry('manual/survey', 1, {}, { more: data, ...(JSON.parse(text) as JsonObject) });
+      for (const back of Object.values(await everywhere(use, sent))) same(back, sent);
+    });
+
+    it('come back in documents, profiles and unusable entries', async () => {
+      const user = newUser();
+      const document = { key: 'diary/trips-2016-05-17', write_ts: 5.5, data };
+      await use.store.documents.put(user, document);
+      same(await use.store.documents.get(user, document.key), document);
+      same(await use.store.documents.list(user), [document]);
+      same(await use.store.profiles.merge(user, data), data);
+      same(await use.store.profiles.get(user), data);
+      await use.store.usercache.put(user, { entries: [], unusable: [{ entry: data, reason: 'r', message: 'm' }] }, 1);
+      same((await use.store.errors.list(user, { limit: 1 }))[0]!.entry, data);
+    });
+
+    it('are the same content when they come again', async () => {
+      const user = newUser();
+      const sent = entry('manual/survey', 1, data);
+      await apply(use.store, user, { put: [sent] });
+      const again = entry('manual/survey', 1, JSON.parse(text) as JsonObject);
+      expect(await apply(use.store, user, { put: [again] })).toMatchObject({ unchanged: 1, updated: 0 });
+    });
+  });
+
+  it('a document may hold any JSON value', async () => {
+    const user = newUser();
+    for (const data of [null, 0, -0, '', 'a\u0000\ud800', false, [], [null], [[-0]]]) {
+      await use.store.documents.put(user, { key: 'config/sensor_config', write_ts: 1, data });
+      same((await use.store.documents.get(user, 'config/sensor_config'))!.data, data);
+    }
+  });
+
+  it.each([150, 20_000])('a payload nested %d deep comes back', async (levels) => {
+    const sent = entry('manual/survey', 1, deep(levels));
+    const expected = jsonText(sent as unknown as JsonObject);
+    for (const back of Object.values(await everywhere(use, sent))) {
+      expect(jsonText(back as unknown as JsonObject) === expected).toBe(true);
+    }
+  });
+
+  it.each([3_000_000, 20_000_000])('a payload of %d characters comes back', async (size) => {
+    const sent = entry('manual/survey', 1, large(size));
+    for (const back of Object.values(await everywhere(use, sent))) same(back, sent);
+  });
+
+  it('a batch of many large entries is stored whole, and read in pages that may be short', async () => {
+    const user = newUser();
+    const sent = Array.from({ length: 40 }, (_, i) => fixLarge(i));
+    await put(use.store, user, sent);
+    same(await waitingEntries(use.store, user), sent);
+    same(await findAll(use.store.usercache, user, { time: 'ts', limit: 1_000 }), sent);
+  });
+
+  it('what the caller does to an entry after a put was called changes nothing', async () => {
+    const user = newUser();
+    const sent = entry('manual/survey', 1, { list: [1] });
+    const done = put(use.store, user, [sent]);
+    sent.data.list = 'changed';
+    await done;
+    same((await waitingEntries(use.store, user))[0]!.data, { list: [1] });
+  });
+}
+
+const fixLarge = (i: number): Entry => entry('background/location', i, { ts: i, text: 'y'.repeat(1_000_000) });

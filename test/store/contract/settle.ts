@@ -1,0 +1,281 @@
+// Contract: the end of an entry's stay in the usercache, the error timeseries, and the way back.
+import { expect, it } from 'vitest';
+import type { Store, WaitingEntry } from '../../../src/store/store.ts';
+import {
+  battery,
+  entry,
+  failedOf,
+  fix,
+  newUser,
+  put,
+  putFailed,
+  refOf,
+  same,
+  type Use,
+  waiting,
+  waitingEntries,
+} from './kit.ts';
+
+const moved = (rows: WaitingEntry[]) => ({ moved: rows.map(refOf), failed: [] });
+
+async function errorsOf(store: Store, user: string) {
+  return store.errors.list(user, { limit: 1_000 });
+}
+
+export function settleTests(use: Use): void {
+  it('moved entries leave, each by its identity', async () => {
+    const user = newUser();
+    await put(use.store, user, [fix(1), fix(2), entry(battery, 1)]);
+    const rows = await waiting(use.store, user);
+    expect(await use.store.usercache.settle(user, moved(rows.slice(0, 2)), 1)).toBe(2);
+    same(await waiting(use.store, user), rows.slice(2));
+    expect(await use.store.usercache.settle(user, moved(rows), 1)).toBe(1);
+    expect(await use.store.usercache.settle(user, moved(rows), 1)).toBe(0);
+    expect(await use.store.usercache.settle(user, { moved: [], failed: [] }, 1)).toBe(0);
+  });
+
+  it('an entry pushed again since it was read stays, even with the same content', async () => {
+    const user = newUser();
+    await put(use.store, user, [fix(1, { a: 1 }), fix(2), fix(3)]);
+    const rows = await waiting(use.store, user);
+    await put(use.store, user, [fix(1, { a: 2 }), fix(2)]);
+    expect(await use.store.usercache.settle(user, moved(rows), 1)).toBe(1);
+    same(await waitingEntries(use.store, user), [fix(1, { a: 2 }), fix(2)]);
+  });
+
+  it('a failure of a content that was pushed again since is no failure', async () => {
+    const user = newUser();
+    await put(use.store, user, [fix(1, { a: 'bad' })]);
+    const rows = await waiting(use.store, user);
+    await put(use.store, user, [fix(1, { a: 'good' })]);
+    expect(await use.store.usercache.settle(user, { moved: [], failed: rows.map((row) => failedOf(row)) }, 1)).toBe(0);
+    same(await waitingEntries(use.store, user), [fix(1, { a: 'good' })]);
+    same(await errorsOf(use.store, user), []);
+  });
+
+  it('a revision is never used again, not even after the entry left and came back', async () => {
+    const user = newUser();
+    const seen = new Set<string>();
+    let last: WaitingEntry[] = [];
+    for (let round = 0; round < 10; round++) {
+      await put(use.store, user, [fix(1, { a: 'same' }), fix(1, { a: 'same' })]);
+      const rows = await waiting(use.store, user);
+      expect(rows).toHaveLength(1);
+      expect(seen.has(rows[0]!.revision)).toBe(false);
+      seen.add(rows[0]!.revision);
+      if (round % 2 === 1) await use.store.usercache.settle(user, moved(rows), 1);
+      if (round % 4 === 3) await use.store.erase(user);
+      if (last.length > 0) expect(await use.store.usercache.settle(user, moved(last), 1)).toBe(0);
+      last = rows;
+    }
+  });
+
+  it('a revision is not used again by another store on the same data, or after a restart', async () => {
+    const opened = await use.open();
+    const seen = new Set<string>();
+    const user = newUser();
+    try {
+      for (let round = 0; round < 3; round++) {
+        const store = round === 0 ? opened.store : await opened.reopen();
+        await put(store, user, [fix(1)]);
+        const [row] = await waiting(store, user);
+        expect(seen.has(row!.revision)).toBe(false);
+        seen.add(row!.revision);
+        await store.usercache.settle(user, moved([row!]), 1);
+        await store.close();
+      }
+    } finally {
+      await opened.dispose();
+    }
+  });
+
+  it('a failed entry is set aside as it was pushed, with why and when', async () => {
+    const user = newUser();
+    const sent = entry('manual/survey', 7.25, { 'a.b': [-0, null] }, { $x: { y: '\u0000' } });
+    await put(use.store, user, [sent, fix(1)]);
+    const row = (await waiting(use.store, user)).find((one) => one.entry.metadata.key === 'manual/survey')!;
+    const failed = [failedOf(row, 'bad_value', 'data.x: expected é, found "\u0000"')];
+    expect(await use.store.usercache.settle(user, { moved: [], failed }, 50.5)).toBe(1);
+    expect(await use.store.usercache.settle(user, { moved: [], failed }, 60)).toBe(0);
+    const errors = await errorsOf(use.store, user);
+    same(errors, [
+      {
+        id: errors[0]!.id,
+        entry: sent as never,
+        identity: { key: 'manual/survey', write_ts: 7.25 },
+        reason: 'bad_value',
+        message: 'data.x: expected é, found "\u0000"',
+        first_ts: 50.5,
+        last_ts: 50.5,
+        tries: 1,
+      },
+    ]);
+    same(await waitingEntries(use.store, user), [fix(1)]);
+  });
+
+  it('an entry that fails again is one error, with its newest content and reason and how often', async () => {
+    const user = newUser();
+    await putFailed(use.store, user, [fix(1, { a: 1 })], 10, 'first');
+    await putFailed(use.store, user, [fix(1, { a: 2 })], 20, 'second');
+    const errors = await errorsOf(use.store, user);
+    expect(errors).toHaveLength(1);
+    expect(errors[0]).toMatchObject({ reason: 'second', first_ts: 10, last_ts: 20, tries: 2, entry: fix(1, { a: 2 }) });
+  });
+
+  it('the error of an identity goes when a later content of it is moved', async () => {
+    const user = newUser();
+    await putFailed(use.store, user, [fix(1, { a: 'bad' }), fix(2, { a: 'bad' })]);
+    await put(use.store, user, [fix(1, { a: 'good' })]);
+    const rows = await waiting(use.store, user);
+    expect(await errorsOf(use.store, user)).toHaveLength(2);
+    await use.store.usercache.settle(user, moved(rows), 1);
+    expect((await errorsOf(use.store, user)).map((row) => row.identity?.write_ts)).toEqual([2]);
+  });
+
+  it('one settle takes moved and failed entries at once', async () => {
+    const user = newUser();
+    await put(
+      use.store,
+      user,
+      Array.from({ length: 300 }, (_, i) => fix(i)),
+    );
+    const rows = await waiting(use.store, user);
+    const outcome = { moved: rows.slice(0, 200).map(refOf), failed: rows.slice(200).map((row) => failedOf(row)) };
+    expect(await use.store.usercache.settle(user, outcome, 1)).toBe(300);
+    expect(await use.store.counts(user)).toMatchObject({ usercache: 0, errors: 100 });
+  });
+
+  it('settling at once with puts loses nothing', async () => {
+    const user = newUser();
+    const times = Array.from({ length: 30 }, (_, i) => i);
+    await put(
+      use.store,
+      user,
+      times.map((ts) => fix(ts, { round: 0 })),
+    );
+    const rows = await waiting(use.store, user);
+    const again = times.filter((ts) => ts % 2 === 0);
+    await Promise.all([
+      use.store.usercache.settle(user, moved(rows), 1),
+      ...again.map((ts) => put(use.store, user, [fix(ts, { round: 1 })])),
+    ]);
+    same(
+      await waitingEntries(use.store, user),
+      again.map((ts) => fix(ts, { round: 1 })),
+    );
+  });
+
+  it('errors are listed by id in pages, chosen by key and reason', async () => {
+    const user = newUser();
+    await putFailed(use.store, user, [fix(1), fix(2), fix(3)], 1, 'one');
+    await putFailed(use.store, user, [entry(battery, 1)], 1, 'two');
+    const unusable = [
+      { entry: { metadata: { key: battery } }, reason: 'one', message: 'no write_ts' },
+      { entry: 'text', reason: 'one', message: 'no object' },
+    ];
+    await use.store.usercache.put(user, { entries: [], unusable }, 1);
+    await putFailed(use.store, newUser(), [fix(9)], 1, 'one');
+
+    const all = await errorsOf(use.store, user);
+    expect(all.map((row) => row.id)).toEqual(all.map((row) => row.id).sort());
+    for (const limit of [1, 2, 5, 6]) {
+      const paged = [];
+      for (let after: string | undefined; ; after = paged.at(-1)!.id) {
+        const page = await use.store.errors.list(user, after === undefined ? { limit } : { limit, after });
+        expect(page.length).toBeLessThanOrEqual(limit);
+        if (page.length === 0) break;
+        paged.push(...page);
+      }
+      same(paged, all);
+    }
+    expect(await use.store.errors.list(user, { key: battery, limit: 10 })).toHaveLength(2);
+    expect(await use.store.errors.list(user, { reason: 'one', limit: 10 })).toHaveLength(5);
+    expect(await use.store.errors.list(user, { key: battery, reason: 'two', limit: 10 })).toHaveLength(1);
+    expect(await use.store.errors.list(user, { key: 'not/there', limit: 10 })).toEqual([]);
+
+    const order = (rows: { key: string | null; reason: string; count: number }[]) =>
+      rows.map((row) => `${row.key} ${row.reason} ${row.count}`).sort();
+    expect(order(await use.store.errors.summary(user))).toEqual([
+      'background/battery one 1',
+      'background/battery two 1',
+      'background/location one 3',
+      'null one 1',
+    ]);
+  });
+
+  it('an error taken back waits again, and is no error any more', async () => {
+    const user = newUser();
+    await putFailed(use.store, user, [fix(1), fix(2)]);
+    const errors = await errorsOf(use.store, user);
+    const one = errors.find((row) => row.identity?.write_ts === 1)!;
+    expect(await use.store.errors.takeBack(user, [{ id: one.id, entry: fix(1) }])).toBe(1);
+    same(await waitingEntries(use.store, user), [fix(1)]);
+    expect(await errorsOf(use.store, user)).toHaveLength(1);
+    expect(await use.store.errors.takeBack(user, [{ id: one.id, entry: fix(1) }])).toBe(0);
+    expect(await use.store.errors.takeBack(user, [])).toBe(0);
+  });
+
+  it('an error taken back gets a revision of its own', async () => {
+    const user = newUser();
+    await put(use.store, user, [fix(1)]);
+    const before = await waiting(use.store, user);
+    await use.store.usercache.settle(user, { moved: [], failed: before.map((row) => failedOf(row)) }, 1);
+    const [error] = await errorsOf(use.store, user);
+    await use.store.errors.takeBack(user, [{ id: error!.id, entry: fix(1) }]);
+    expect(await use.store.usercache.settle(user, moved(before), 1)).toBe(0);
+    expect(await waiting(use.store, user)).toHaveLength(1);
+  });
+
+  it('an error whose identity waits already with newer content goes, and the newer content stays', async () => {
+    const user = newUser();
+    await putFailed(use.store, user, [fix(1, { a: 'old' }), fix(2, { a: 'old' })]);
+    await put(use.store, user, [fix(1, { a: 'new' })]);
+    const errors = await errorsOf(use.store, user);
+    const back = errors.map((row) => ({ id: row.id, entry: row.entry as never }));
+    expect(await use.store.errors.takeBack(user, back)).toBe(1);
+    same(await waitingEntries(use.store, user), [fix(1, { a: 'new' }), fix(2, { a: 'old' })]);
+    same(await errorsOf(use.store, user), []);
+  });
+
+  it('something unusable can come back repaired', async () => {
+    const user = newUser();
+    const unusable = [{ entry: { metadata: { key: battery } }, reason: 'no_write_ts', message: 'expected write_ts' }];
+    await use.store.usercache.put(user, { entries: [], unusable }, 1);
+    const [error] = await errorsOf(use.store, user);
+    expect(await use.store.errors.takeBack(user, [{ id: error!.id, entry: entry(battery, 5) }])).toBe(1);
+    same(await waitingEntries(use.store, user), [entry(battery, 5)]);
+    same(await errorsOf(use.store, user), []);
+  });
+
+  it('an error taken back that fails again keeps since when and how often', async () => {
+    const user = newUser();
+    await putFailed(use.store, user, [fix(1)], 10);
+    const [error] = await errorsOf(use.store, user);
+    await use.store.errors.takeBack(user, [{ id: error!.id, entry: fix(1) }]);
+    const failed = (await waiting(use.store, user)).map((row) => failedOf(row, 'again'));
+    await use.store.usercache.settle(user, { moved: [], failed }, 30);
+    expect(await errorsOf(use.store, user)).toMatchObject([{ id: error!.id, first_ts: 10, last_ts: 30, tries: 2 }]);
+  });
+
+  it('an error is not taken back from another user', async () => {
+    const [a, b] = [newUser(), newUser()];
+    await putFailed(use.store, a, [fix(1)]);
+    const [error] = await errorsOf(use.store, a);
+    expect(await use.store.errors.takeBack(b, [{ id: error!.id, entry: fix(1) }])).toBe(0);
+    expect(await waiting(use.store, b)).toEqual([]);
+    expect(await errorsOf(use.store, a)).toHaveLength(1);
+  });
+
+  it('taken back twice at once, an error goes back once', async () => {
+    const user = newUser();
+    await putFailed(
+      use.store,
+      user,
+      Array.from({ length: 20 }, (_, i) => fix(i)),
+    );
+    const back = (await errorsOf(use.store, user)).map((row) => ({ id: row.id, entry: row.entry as never }));
+    const counts = await Promise.all([1, 2, 3].map(() => use.store.errors.takeBack(user, back)));
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(20);
+    expect(await waiting(use.store, user)).toHaveLength(20);
+  });
+}

@@ -1,0 +1,149 @@
+// Contract: the chain of trips.
+import { expect, it } from 'vitest';
+import type { TripRecord } from '../../../src/model/trip.ts';
+import type { PipelineState } from '../../../src/store/store.ts';
+import { leased, newUser, same, type Use } from './kit.ts';
+
+/** A link of the chain; the store looks only at the fields that are set here. */
+function link(chain_ts: number, fields: Partial<TripRecord> = {}): TripRecord {
+  const place = { id: 'p', location: [9.05, 48.5] as [number, number], enter_ts: chain_ts - 1 };
+  return {
+    id: `id-${chain_ts}`,
+    kind: 'trip',
+    chain_ts,
+    start_ts: chain_ts + 0.25,
+    end_ts: chain_ts + 5.5,
+    day: '2016-05-17',
+    settled_ts: chain_ts + 6,
+    trip: { id: `trip-${chain_ts}`, distance: -0 } as unknown as TripRecord['trip'],
+    untracked: null,
+    carry: { resume_ts: chain_ts + 4, started: false, raw_place: place, place: null },
+    ...fields,
+  };
+}
+
+const everything = { from: -Infinity, to: Infinity };
+
+export function tripTests(use: Use): void {
+  const replace = (
+    user: string,
+    range: { from: number; to: number },
+    records: TripRecord[],
+    state: Partial<PipelineState> = {},
+  ) => leased(use.store, user, (lease) => use.store.trips.replace(user, range, records, state, lease));
+  const chain = (user: string) => use.store.trips.chain(user, { limit: 1_000 });
+
+  it('replace makes the records the links of the range and counts what it did', async () => {
+    const user = newUser();
+    const first = await replace(user, everything, [link(10), link(20), link(30)]);
+    expect(first).toEqual({ added: 3, removed: 0, changed: 0, unchanged: 0 });
+    const again = await replace(user, everything, [link(10), link(20), link(30)]);
+    expect(again).toEqual({ added: 0, removed: 0, changed: 0, unchanged: 3 });
+    const counts = await replace(user, { from: 10, to: 31 }, [link(10), link(20, { end_ts: 29 }), link(25.5)]);
+    expect(counts).toEqual({ added: 1, removed: 1, changed: 1, unchanged: 1 });
+    same(await chain(user), [link(10), link(20, { end_ts: 29 }), link(25.5)]);
+    expect((await use.store.counts(user)).trips).toBe(3);
+  });
+
+  it('links outside the range stay: its start is part of it and its end is not', async () => {
+    const user = newUser();
+    await replace(user, everything, [link(10), link(20), link(30)]);
+    expect(await replace(user, { from: 20, to: 30 }, [])).toEqual({ added: 0, removed: 1, changed: 0, unchanged: 0 });
+    same(await chain(user), [link(10), link(30)]);
+  });
+
+  it('replace merges the state with it', async () => {
+    const user = newUser();
+    await replace(user, everything, [link(10)], { complete_until: 15.5, changed: { from: 12, to: 13 } });
+    await replace(user, everything, [link(10)], { documents_due: true });
+    expect(await use.store.pipeline.get(user)).toMatchObject({
+      complete_until: 15.5,
+      changed: { from: 12, to: 13 },
+      documents_due: true,
+      last_error: null,
+    });
+  });
+
+  it('two users have two chains', async () => {
+    const [a, b] = [newUser(), newUser()];
+    await replace(a, everything, [link(10)]);
+    await replace(b, everything, [link(10, { id: 'b' })]);
+    await replace(a, everything, []);
+    same(await chain(a), []);
+    same(await chain(b), [link(10, { id: 'b' })]);
+  });
+
+  it('chain gives links by chain_ts, half-open and limited', async () => {
+    const user = newUser();
+    const links = [link(10), link(20, { kind: 'dropped', trip: null }), link(30, { settled_ts: null }), link(40)];
+    await replace(user, everything, [...links].reverse());
+    same(await chain(user), links);
+    same(await use.store.trips.chain(user, { from: 20, to: 40, limit: 10 }), links.slice(1, 3));
+    same(await use.store.trips.chain(user, { from: 20, limit: 2 }), links.slice(1, 3));
+    same(await use.store.trips.chain(user, { to: 20, limit: 10 }), links.slice(0, 1));
+    same(await use.store.trips.chain(user, { from: 41, limit: 10 }), []);
+  });
+
+  it('lastSettledBefore gives the last link that hangs, with all before it, on earlier data only', async () => {
+    const user = newUser();
+    const last = async (ts: number) => (await use.store.trips.lastSettledBefore(user, ts))?.chain_ts ?? null;
+    expect(await last(1e12)).toBeNull();
+    const links = [link(10), link(20, { kind: 'dropped', trip: null }), link(30), link(40, { settled_ts: null })];
+    await replace(user, everything, links);
+    expect(await last(15)).toBeNull();
+    expect(await last(16)).toBeNull();
+    expect(await last(16.5)).toBe(10);
+    expect(await last(26.5)).toBe(20);
+    expect(await last(36.5)).toBe(30);
+    expect(await last(1e12)).toBe(30);
+    same(await use.store.trips.lastSettledBefore(user, 20), link(10));
+  });
+
+  it('lastSettledBefore stops at a link that is not settled or settled later', async () => {
+    const user = newUser();
+    await replace(user, everything, [link(10), link(20, { settled_ts: 100 }), link(30)]);
+    expect((await use.store.trips.lastSettledBefore(user, 50))?.chain_ts).toBe(10);
+    expect((await use.store.trips.lastSettledBefore(user, 101))?.chain_ts).toBe(30);
+    await replace(user, everything, [link(10, { settled_ts: null }), link(20)]);
+    expect(await use.store.trips.lastSettledBefore(user, 1e12)).toBeNull();
+  });
+
+  it('byDay gives the trips of local days, both ends included, and no dropped ones', async () => {
+    const user = newUser();
+    const links = [
+      link(10, { day: '2016-05-16' }),
+      link(20, { day: '2016-05-17', kind: 'dropped', trip: null }),
+      link(25, { day: '2016-05-17' }),
+      link(30, { day: '2016-05-18' }),
+      // A trip over the date line: its local day is before that of the trip before it.
+      link(35, { day: '2016-05-17' }),
+      link(40, { day: '2016-05-19' }),
+    ];
+    await replace(user, everything, links);
+    const days = async (from: string, to: string) =>
+      (await use.store.trips.byDay(user, { from, to })).map((one) => one.chain_ts).sort((a, b) => a - b);
+    expect(await days('2016-05-17', '2016-05-18')).toEqual([25, 30, 35]);
+    expect(await days('2016-05-16', '2016-05-16')).toEqual([10]);
+    expect(await days('2016-05-20', '2016-05-30')).toEqual([]);
+    same(await use.store.trips.byDay(user, { from: '2016-05-16', to: '2016-05-16' }), [links[0]!]);
+    const ordered = await use.store.trips.byDay(user, { from: '2016-05-18', to: '2016-05-19' });
+    expect(ordered.map((one) => one.chain_ts)).toEqual([30, 40]);
+  });
+
+  it('next gives the first trip after a link, over dropped ones', async () => {
+    const user = newUser();
+    await replace(user, everything, [link(10), link(20, { kind: 'dropped', trip: null }), link(30)]);
+    same(await use.store.trips.next(user, 10), link(30));
+    same(await use.store.trips.next(user, 9.5), link(10));
+    expect(await use.store.trips.next(user, 30)).toBeNull();
+    expect(await use.store.trips.next(newUser(), 0)).toBeNull();
+  });
+
+  it('summary gives number, first start and last end of the trips', async () => {
+    const user = newUser();
+    expect(await use.store.trips.summary(user)).toEqual({ count: 0, start_ts: null, end_ts: null });
+    const dropped = { kind: 'dropped' as const, trip: null };
+    await replace(user, everything, [link(5, dropped), link(10), link(30), link(40, dropped)]);
+    expect(await use.store.trips.summary(user)).toEqual({ count: 2, start_ts: 10.25, end_ts: 35.5 });
+  });
+}
