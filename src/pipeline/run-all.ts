@@ -3,6 +3,14 @@ import type { Store } from '../store/store.ts';
 import { analysedBefore, type PipelineOptions, runPipeline, type UserReport } from './run-pipeline.ts';
 
 export interface AllOptions extends PipelineOptions {
+  /** Users in work at once in this process; more than one pays where the store is across a network. */
+  lanes?: number;
+  /** UUID, or the beginning of one, at which to start; workers that start apart meet less often. */
+  startAt?: string;
+  /** Leaves out those for whom it is false: how several processes share the users. */
+  only?: (userId: string) => boolean;
+  /** Once aborted, the user in work is finished and no other begun. */
+  signal?: AbortSignal;
   /** Called after each user that had work. */
   onUser?: (report: UserReport, done: number) => void;
   /** Waits; injected for tests. s */
@@ -31,11 +39,13 @@ export async function runAll(store: Store, options: AllOptions): Promise<AllRepo
   const started = options.now();
   const report: AllReport = { users: 0, done: 0, nothing_new: 0, busy: 0, failed: 0, seconds: 0, reports: [] };
   const busy: UserReport[] = [];
-  for await (const userId of usersWithWork(store, report)) {
+  for await (const userId of usersWithWork(store, report, options.only ?? everyone)) {
+    if (options.signal?.aborted) break;
     const one = await runPipeline(store, userId, options);
     if (one.status === 'busy') busy.push(one);
     else settle(report, one, options);
   }
+  if (options.signal?.aborted) busy.length = 0;
   for (const one of busy) settle(report, await secondTry(store, one, options), options);
   report.seconds = options.now() - started;
   return report;
@@ -43,23 +53,39 @@ export async function runAll(store: Store, options: AllOptions): Promise<AllRepo
 
 function settle(report: AllReport, one: UserReport, options: AllOptions): void {
   report[one.status] += 1;
-  if (one.status !== 'nothing_new') report.reports.push(one);
+  // The lists of changed trips are for one user's report; of many users they would not fit in bounded memory.
+  const stages = one.stages.map(({ changes: _, ...rest }) => rest);
+  if (one.status !== 'nothing_new') report.reports.push({ ...one, stages });
   options.onUser?.(one, report.done + report.failed);
 }
 
-async function* usersWithWork(store: Store, report: AllReport): AsyncGenerator<string> {
-  let after: string | undefined;
-  for (;;) {
-    const page = await store.users.list({ ...(after && { after }), limit: pageSize });
-    const ids = page.map((user) => user.uuid);
-    const withWork = await store.pipeline.withWork(ids);
-    for (const id of ids) {
-      report.users += 1;
-      if (withWork.has(id) || (await analysedBefore(store, id))) yield id;
-      else report.nothing_new += 1;
+const everyone = (): boolean => true;
+
+/** Users with something to do: from `startAt` to the last, then from the first to `startAt`. */
+async function* usersWithWork(store: Store, report: AllReport, startAt: string): AsyncGenerator<string> {
+  for (const part of [
+    { after: startAt, before: '~' },
+    { after: '', before: startAt },
+  ]) {
+    for await (const ids of usersBetween(store, part.after, part.before)) {
+      const withWork = await store.pipeline.withWork(ids);
+      for (const id of ids) {
+        report.users += 1;
+        if (withWork.has(id) || (await analysedBefore(store, id))) yield id;
+        else report.nothing_new += 1;
+      }
     }
-    if (page.length < pageSize) return;
-    after = ids.at(-1);
+  }
+}
+
+/** Pages of UUIDs after one and up to another. */
+async function* usersBetween(store: Store, after: string, upTo: string): AsyncGenerator<string[]> {
+  for (let last = after; last < upTo; ) {
+    const page = await store.users.list({ ...(last && { after: last }), limit: pageSize });
+    const ids = page.map((user) => user.uuid).filter((id) => id <= upTo);
+    if (ids.length > 0) yield ids;
+    if (ids.length < pageSize) return;
+    last = ids.at(-1)!;
   }
 }
 
