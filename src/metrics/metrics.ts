@@ -1,0 +1,82 @@
+// Metric names and their formulas: sections of one period -> one value per mode.
+import type { Trip } from '../model/trip.ts';
+
+/** What the metrics need to know of one section. */
+export interface SectionFigures {
+  /** Seconds since the epoch. */
+  start_ts: number;
+  /** Zone of the trip's start: decides the local day. */
+  zone: string;
+  /** The word after the dot of `sensed_mode`, such as `WALKING`. */
+  mode: string;
+  /** m */
+  distance: number;
+  /** s */
+  duration: number;
+  /** m/s; null for a section without speeds */
+  median_speed: number | null;
+}
+
+/** The sections of one trip, in order. */
+export function figuresOfTrip(trip: Trip): SectionFigures[] {
+  return trip.sections.map((section) => ({
+    start_ts: section.start_ts,
+    zone: trip.start_zone,
+    mode: section.sensed_mode.slice(section.sensed_mode.indexOf('.') + 1),
+    distance: section.distance,
+    duration: section.duration,
+    median_speed: median(section.speeds.filter(Number.isFinite)),
+  }));
+}
+
+type Formula = (sections: readonly SectionFigures[]) => number | null;
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+const mean = (values: readonly number[]): number | null => (values.length === 0 ? null : sum(values) / values.length);
+
+/** Median; of an even number of values the mean of the middle two; null of none. */
+function median(values: readonly number[]): number | null {
+  if (values.length === 0) return null;
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}
+
+/** null means that the value is undefined: the mode is left out. */
+const formulas: ReadonlyMap<string, Formula> = new Map<string, Formula>([
+  ['count', (sections) => sections.length],
+  ['distance', (sections) => sum(sections.map((section) => section.distance))],
+  ['duration', (sections) => sum(sections.map((section) => section.duration))],
+  ['median_speed', (sections) => median(sections.flatMap(({ median_speed: speed }) => speed ?? []))],
+  ['mean_speed', (sections) => mean(sections.flatMap((s) => (s.duration > 0 ? s.distance / s.duration : [])))],
+]);
+
+/** The metrics there are: count; m; s; m/s; m/s. */
+export const metricNames: readonly string[] = [...formulas.keys()];
+
+/** What an empty `metric` without a `metric_list` stands for. */
+export const defaultMetric = 'distance';
+
+/** True for the name of a metric. */
+export function isMetric(name: string): boolean {
+  return formulas.has(name);
+}
+
+/** The metric of `sections` by mode, modes in alphabetical order. A mode whose value is undefined is left out. */
+export function metricByMode(metric: string, sections: readonly SectionFigures[]): Record<string, number> {
+  const formula = formulas.get(metric);
+  if (formula === undefined) throw new TypeError(`expected one of ${metricNames.join(', ')}, found ${metric}`);
+  const byMode = new Map<string, SectionFigures[]>();
+  for (const section of sections) {
+    const ofMode = byMode.get(section.mode);
+    if (ofMode === undefined) byMode.set(section.mode, [section]);
+    else ofMode.push(section);
+  }
+  const modes = [...byMode.keys()].sort();
+  return Object.fromEntries(
+    modes.flatMap((mode) => {
+      const value = formula(byMode.get(mode)!);
+      return value === null ? [] : [[mode, value]];
+    }),
+  );
+}

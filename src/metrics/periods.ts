@@ -1,0 +1,147 @@
+// Frequencies and the periods they make of sections: UTC calendar bins, or groups by local date.
+import {
+  addUtc,
+  formatTime,
+  type LocalDateTime,
+  localDateTime,
+  localDay,
+  startOfDay,
+  utcPeriod,
+} from '../model/time.ts';
+import { metricByMode, type SectionFigures } from './metrics.ts';
+
+/** Sections of one period, and how the period is named in an answer. */
+export interface Period {
+  /** Label of the period, seconds since the epoch. */
+  ts: number;
+  /** The label as calendar fields; of a local group only the fields that define it, and the zone. */
+  local_dt: Partial<LocalDateTime>;
+  fmt_time: string;
+  sections: readonly SectionFigures[];
+}
+
+/** One period of one metric, as clients read it: the mode names stand beside the fixed fields. */
+export interface MetricSummary {
+  ts: number;
+  local_dt: Partial<LocalDateTime>;
+  fmt_time: string;
+  /** 1, or 0 for a period in which nothing was recorded. */
+  nUsers: number;
+  [mode: string]: unknown;
+}
+
+/** Lists the metric for each period. */
+export function summarize(metric: string, periods: readonly Period[]): MetricSummary[] {
+  return periods.map(({ ts, local_dt, fmt_time, sections }) => ({
+    ...metricByMode(metric, sections),
+    ts,
+    local_dt,
+    fmt_time,
+    nUsers: sections.length > 0 ? 1 : 0,
+  }));
+}
+
+// ---------------------------------------------------------------- UTC bins
+
+/** Frequencies of `timestamp`. `A` and `Y` both mean a year; `2W` two weeks. */
+export const utcFrequencies = ['D', 'W', '2W', 'M', 'A', 'Y'] as const;
+export type UtcFrequency = (typeof utcFrequencies)[number];
+
+const units = { D: 'day', W: 'week', '2W': 'week', M: 'month', A: 'year', Y: 'year' } as const;
+
+/** With more bins than this between the first section and the last, only those that hold something are listed. */
+const maxListedBins = 20_000;
+const day = 86_400; // s
+
+/**
+ * UTC bins from the first section to the last, those between that hold nothing included. The label is the start of the day for
+ * `D` and the last day of the period for the others; weeks end on Sunday, two weeks on the Sunday of the first section's week.
+ */
+export function utcPeriods(sections: readonly SectionFigures[], frequency: UtcFrequency): Period[] {
+  const sorted = [...sections].sort((a, b) => a.start_ts - b.start_ts);
+  if (sorted.length === 0) return [];
+  const label = labeller(frequency, sorted[0]!.start_ts);
+  const bins = groupBy(sorted, (section) => label(section.start_ts));
+  const last = label(sorted.at(-1)!.start_ts);
+  const empty: number[] = [];
+  for (let ts = label(sorted[0]!.start_ts); ts < last; ts = label(firstAfter(frequency, ts))) {
+    if (!bins.has(ts)) empty.push(ts);
+    if (empty.length > maxListedBins) break;
+  }
+  if (empty.length <= maxListedBins) for (const ts of empty) bins.set(ts, []);
+  return [...bins.keys()]
+    .sort((a, b) => a - b)
+    .map((ts) => ({
+      ts,
+      local_dt: localDateTime(ts, 'UTC'),
+      fmt_time: formatTime(ts, 'UTC'),
+      sections: bins.get(ts)!,
+    }));
+}
+
+/** The label of the bin around an instant. */
+function labeller(frequency: UtcFrequency, first: number): (ts: number) => number {
+  if (frequency === 'D') return (ts) => utcPeriod(ts, 'day').start;
+  if (frequency !== '2W') return (ts) => utcPeriod(ts, units[frequency]).lastDay;
+  const anchor = utcPeriod(first, 'week').lastDay;
+  return (ts) => {
+    const sunday = utcPeriod(ts, 'week').lastDay;
+    const odd = Math.round((sunday - anchor) / (7 * day)) % 2;
+    return odd === 0 ? sunday : addUtc(sunday, 1, 'week');
+  };
+}
+
+/** An instant in the bin after the one labelled `ts`: every label is a midnight of the last day of its bin. */
+function firstAfter(frequency: UtcFrequency, ts: number): number {
+  return addUtc(ts, 1, frequency === '2W' ? 'week' : 'day');
+}
+
+// ---------------------------------------------------------------- local dates
+
+/** Frequencies of `local_date`. */
+export const localFrequencies = ['DAILY', 'MONTHLY', 'YEARLY'] as const;
+export type LocalFrequency = (typeof localFrequencies)[number];
+
+/** Length of `YYYY-MM-DD` that defines a group. */
+const lengths: Record<LocalFrequency, number> = { DAILY: 10, MONTHLY: 7, YEARLY: 4 };
+
+/** Groups by local day, month or year; empty ones are not listed. The label is their start in the zone of their first section. */
+export function localPeriods(sections: readonly SectionFigures[], frequency: LocalFrequency): Period[] {
+  const sorted = [...sections].sort((a, b) => a.start_ts - b.start_ts);
+  const groups = groupBy(sorted, (section) => localDayOf(section).slice(0, lengths[frequency]));
+  return [...groups.keys()].sort().map((name) => {
+    const members = groups.get(name)!;
+    const zone = members[0]!.zone;
+    const [year, month, dayOfMonth] = name.split('-').map(Number);
+    return {
+      ts: startOfDay(`${name}-01-01`.slice(0, 10), zone),
+      local_dt: {
+        year: year!,
+        ...(month === undefined ? {} : { month }),
+        ...(dayOfMonth === undefined ? {} : { day: dayOfMonth }),
+        timezone: zone,
+      },
+      fmt_time: name,
+      sections: members,
+    };
+  });
+}
+
+/** The local day on which a section starts, `YYYY-MM-DD`. */
+export function localDayOf(section: SectionFigures): string {
+  return localDay(section.start_ts, section.zone);
+}
+
+function groupBy<Key>(
+  sections: readonly SectionFigures[],
+  keyOf: (section: SectionFigures) => Key,
+): Map<Key, SectionFigures[]> {
+  const groups = new Map<Key, SectionFigures[]>();
+  for (const section of sections) {
+    const key = keyOf(section);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [section]);
+    else group.push(section);
+  }
+  return groups;
+}

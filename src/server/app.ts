@@ -1,0 +1,145 @@
+// The flow of a call, in order: START, limits, JSON, caller, route, END.
+import type { HttpBindings } from '@hono/node-server';
+import { type Context, Hono, type MiddlewareHandler } from 'hono';
+import type { Config } from '../config.ts';
+import type { Log } from '../log/log.ts';
+import { line } from '../log/messages.ts';
+import type { Store } from '../store/store.ts';
+import { jsonAnswer } from './answer.ts';
+import { type AuthMethod, createAuthMethod, findCaller, registerCaller, tokenOf } from './auth.ts';
+import { type Call, createCallLog } from './call-log.ts';
+import { Problem, problemOf, problemResponse } from './problem.ts';
+import { ByteBudget } from './read-body.ts';
+import { readRequest } from './read-request.ts';
+import { openRoutes, routes } from './routes/index.ts';
+import type { Route } from './routes/route.ts';
+import { checkBody } from './schemas.ts';
+
+/** What an app is made of. */
+export interface AppParts {
+  store: Store;
+  log: Log;
+  /** Writes one line to standard output: START and END of each call. */
+  console: (line: string) => void;
+  config: Pick<Config, 'auth' | 'openRegistration' | 'bodyLimitMiB' | 'waitingLimitMiB'>;
+  /** Seconds since the epoch. */
+  now: () => number;
+  /** Takes exceptions with their stack; default: standard error. */
+  errorOutput?: (text: string) => void;
+  /** Thread id of `log`, with which request ids begin. Default `w1`. */
+  thread?: string;
+}
+
+/** What handlers find in a Hono context. `incoming` is absent when the app is called in process. */
+export interface ServerEnv {
+  Bindings: Partial<HttpBindings>;
+  Variables: { call: Call };
+}
+
+const mebibyte = 1024 * 1024;
+
+/** Makes the app; it listens nowhere yet. `serve` does that, tests call `app.request`. */
+export function createApp(parts: AppParts): Hono<ServerEnv> {
+  const app = new Hono<ServerEnv>();
+  const budget = new ByteBudget(parts.config.waitingLimitMiB * mebibyte);
+  const method = createAuthMethod(parts.config, parts.store, parts.now);
+
+  app.use(logCalls(parts, budget));
+  for (const route of openRoutes) {
+    app.get(route.path, async (c) => jsonAnswer(c.get('call'), await route.answer(parts), () => {}));
+    app.all(route.path, refuseMethod('GET, HEAD'));
+  }
+  for (const route of routes) {
+    app.post(route.path, answerCaller(route, parts, method));
+    app.all(route.path, refuseMethod('POST'));
+  }
+  app.all('*', () => {
+    throw new Problem(404, 'nothing answers at this path; see docs/api.md for those that exist');
+  });
+  app.onError((error, c) => tellProblem(error, c.get('call'), parts));
+  return app;
+}
+
+/** Writes START before and END after everything else, failed calls included. */
+function logCalls(parts: AppParts, budget: ByteBudget): MiddlewareHandler<ServerEnv> {
+  const startCall = createCallLog({ ...parts, thread: parts.thread ?? 'w1' });
+  return async function logCall(c, next) {
+    const { call, end } = startCall(c.req.method, pathOf(c.req.url), budget.share());
+    c.set('call', call);
+    const finish = (): void => {
+      call.share.release();
+      end(c.res.status);
+    };
+    // A handler that throws has become a response by now: Hono answers before this goes on.
+    await next();
+    if (call.streaming === null) finish();
+    else void call.streaming.then(finish);
+  };
+}
+
+/** Answers a call of somebody: the numbered steps of every route but the open ones. */
+function answerCaller(route: Route, parts: AppParts, method: AuthMethod) {
+  const limit = parts.config.bodyLimitMiB * mebibyte;
+  return async function answer(c: Context<ServerEnv>): Promise<Response> {
+    const call = c.get('call');
+    const params = c.req.param();
+
+    // 1. Limits and JSON.
+    const { body, notes } = await readRequest(c.req.raw, c.env?.incoming, limit, call.share);
+    for (const note of notes) call.log.write('WARNING', note);
+
+    // 2. Who is calling.
+    call.log.write('INFO', line.called(route.handler.replace(/:(\w+)/, (_, name: string) => params[name] ?? '')));
+    const token = tokenOf(body, c.req.header('Authorization') ?? null);
+    const { users } = parts.store;
+    const caller =
+      route.caller === 'registering'
+        ? await registerCaller(method, users, token, parts.now())
+        : await findCaller(method, users, token);
+    call.caller = caller;
+    call.log.writeAll('INFO', [line.foundEmail(caller.user_email), line.userUuid(caller.uuid)]);
+
+    // 3. The route.
+    if (route.body !== undefined) checkBody(route.body, body);
+    const { store, now } = parts;
+    const result = await route.answer({ caller, body, params, store, log: call.log, now });
+    return jsonAnswer(call, result, (error) => reportFailure(problemOf(error), call, parts));
+  };
+}
+
+function refuseMethod(allow: string) {
+  return function refuse(c: Context<ServerEnv>): never {
+    throw new Problem(405, `expected ${allow.replace(', ', ' or ')}, found ${c.req.method}`, {
+      headers: { Allow: allow },
+    });
+  };
+}
+
+/** Tells the caller what went wrong, and the operator what is none of the caller's business. */
+function tellProblem(error: unknown, call: Call, parts: AppParts): Response {
+  const problem = problemOf(error);
+  call.failure = problem.options.code ?? null;
+  if (problem.status >= 500) reportFailure(problem, call, parts);
+  else call.log.write('WARNING', `Refused: ${problem.message}`);
+  return problemResponse(problem, call.id);
+}
+
+/** The exception with its stack, on standard error. */
+function reportFailure(problem: Problem, call: Call, parts: AppParts): void {
+  call.failure = problem.options.code ?? 'EXCEPTION';
+  const output = parts.errorOutput ?? ((text) => process.stderr.write(`${text}\n`));
+  output(`${call.id} ${call.method} ${call.path}: ${stackOf(problem.options.cause ?? problem)}`);
+}
+
+function stackOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const own = error.stack ?? error.message;
+  return error.cause === undefined ? own : `${own}\ncaused by ${stackOf(error.cause)}`;
+}
+
+/** The path as it was sent, percent-encoded: `c.req.path` is decoded, and may hold line breaks. */
+function pathOf(url: string): string {
+  const start = url.indexOf('/', url.indexOf('://') + 3);
+  const path = start === -1 ? '/' : url.slice(start);
+  return path.replace(/[?#].*$/s, '');
+}

@@ -1,0 +1,101 @@
+// Who is calling: a token becomes a user name or UUID by the configured method, and that a user of the registry.
+import type { Config } from '../config.ts';
+import type { JsonObject } from '../model/json.ts';
+import { isUserName, tokenHash, type UserRecord } from '../model/user.ts';
+import type { Store } from '../store/store.ts';
+import { badRequest, forbidden } from './problem.ts';
+
+/** Whom a token names. */
+export type Named = { email: string } | { uuid: string };
+
+/** A way to tell from a token who is calling. Another one, such as `jwt`, is one more function that makes this. */
+export interface AuthMethod {
+  /** Whom the token names, whether or not they have an account. Throws a 403 `Problem` for a token that is not good. */
+  identify(token: string): Promise<Named>;
+  /** True when `/profile/create` gives an account to whoever the token names. */
+  readonly registers: boolean;
+}
+
+/** The method that `config` asks for. `now`: seconds since the epoch. */
+export function createAuthMethod(
+  config: Pick<Config, 'auth' | 'openRegistration'>,
+  store: Pick<Store, 'tokens'>,
+  now: () => number,
+): AuthMethod {
+  return config.auth === 'dev' ? devMethod(config.openRegistration) : tokenMethod(store, now);
+}
+
+/** For development: the token is the name itself. */
+function devMethod(openRegistration: boolean): AuthMethod {
+  return {
+    registers: openRegistration,
+    identify: async (token) => {
+      if (!isUserName(token)) throw forbidden('expected a user name of 1 to 254 printable characters');
+      return { email: token };
+    },
+  };
+}
+
+/** Tokens made by `mobility users token`. They are looked up by their hash, so there is no comparison whose time tells anything. */
+function tokenMethod(store: Pick<Store, 'tokens'>, now: () => number): AuthMethod {
+  return {
+    registers: false,
+    identify: async (token) => {
+      const record = await store.tokens.byHash(tokenHash(token));
+      if (record === null) throw forbidden('this token is not known; ask the operator for a new one');
+      if (record.expires_ts !== null && record.expires_ts <= now()) {
+        throw forbidden('this token has expired; ask the operator for a new one');
+      }
+      return { uuid: record.user_id };
+    },
+  };
+}
+
+const maxTokenLength = 8192; // characters: a signed token of another party is well below
+
+/**
+ * The token of a call: the field `user` of the body, or `Authorization: Bearer`. Other schemes of that header belong to proxies and
+ * are passed over. Throws a `Problem`: 403 without a token, 400 for one that is no text, or two that differ.
+ */
+export function tokenOf(body: JsonObject, authorization: string | null): string {
+  const inBody = body.user ?? null;
+  if (inBody !== null && typeof inBody !== 'string') throw badRequest('expected "user" to be a string');
+  const inHeader = /^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1] ?? null;
+  if (inBody !== null && inHeader !== null && inBody !== inHeader) {
+    throw badRequest('expected one token, found two that differ: in "user" and in the header Authorization');
+  }
+  const token = inBody ?? inHeader ?? '';
+  if (token === '') throw forbidden('expected a token, in "user" of the body or as "Authorization: Bearer TOKEN"');
+  if (token.length > maxTokenLength) throw forbidden(`expected a token of at most ${maxTokenLength} characters`);
+  return token;
+}
+
+/** The account that a token opens. Throws a 403 `Problem` for a bad token, and for a good one without an account. */
+export async function findCaller(
+  method: AuthMethod,
+  users: Pick<Store['users'], 'byEmail' | 'byUuid'>,
+  token: string,
+): Promise<UserRecord> {
+  const named = await method.identify(token);
+  const user = 'email' in named ? await users.byEmail(named.email) : await users.byUuid(named.uuid);
+  if (user === null) throw forbidden('nobody is registered for this token; ask the operator for an account');
+  return user;
+}
+
+/**
+ * The account that a token opens, for `/profile/create`: made if there is none and the method registers; else as `findCaller`. Its
+ * `update_ts` becomes `now`.
+ */
+export async function registerCaller(
+  method: AuthMethod,
+  users: Store['users'],
+  token: string,
+  now: number,
+): Promise<UserRecord> {
+  if (method.registers) {
+    const named = await method.identify(token);
+    if ('email' in named) return (await users.register(named.email, { now })).user;
+  }
+  const { user_email: email } = await findCaller(method, users, token);
+  return (await users.register(email, { now })).user;
+}

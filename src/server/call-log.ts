@@ -1,0 +1,57 @@
+// START and END of every call, on the console and in the log file, and what is known of the call in between.
+import { consoleEnd, consoleStart, createStamp, hostZone } from '../log/format.ts';
+import { childLog, type Log } from '../log/log.ts';
+import { line } from '../log/messages.ts';
+import type { UserRecord } from '../model/user.ts';
+import type { ByteShare } from './read-body.ts';
+
+/** One call, from START to END. */
+export interface Call {
+  /** Thread id of its log lines; callers get it as the request id. */
+  readonly id: string;
+  readonly log: Log;
+  readonly method: string;
+  /** As sent, percent-encoded, without the query. */
+  readonly path: string;
+  /** Who is calling, once that is known. */
+  caller: UserRecord | null;
+  /** Why it failed, in a word; null: it did not. */
+  failure: string | null;
+  /** Bytes of the body that it holds. */
+  share: ByteShare;
+  /** Settles when a streamed answer is sent to its end; null for an answer in one piece. */
+  streaming: Promise<void> | null;
+}
+
+export interface CallLogOptions {
+  log: Log;
+  console: (line: string) => void;
+  /** Seconds since the epoch. */
+  now: () => number;
+  /** Thread id of `log`: calls are numbered after it, `w1-42`. */
+  thread: string;
+}
+
+/** Opens calls: writes START, and returns the call with the function that writes its END. */
+export function createCallLog({ log, console, now, thread }: CallLogOptions) {
+  const stamp = createStamp(hostZone());
+  let count = 0;
+  return function startCall(method: string, path: string, share: ByteShare): { call: Call; end(status: number): void } {
+    count += 1;
+    const ofCall = childLog(log, count);
+    const started = performance.now();
+    console(consoleStart(stamp(now()), method, path));
+    ofCall.write('INFO', line.startCall(method, path));
+    const id = `${thread}-${count}`;
+    const call: Call = { id, log: ofCall, method, path, caller: null, failure: null, share, streaming: null };
+    const end = (status: number): void => {
+      const seconds = (performance.now() - started) / 1000;
+      const user = call.caller?.uuid ?? null;
+      const level = status < 400 ? 'INFO' : status < 500 ? 'WARNING' : 'ERROR';
+      ofCall.write(level, line.answered(status, method, path, call.failure));
+      ofCall.write('INFO', line.endCall(method, path, user, seconds));
+      console(consoleEnd(stamp(now()), method, path, user, seconds));
+    };
+    return { call, end };
+  };
+}

@@ -1,0 +1,99 @@
+// Entries of one user in order of time, from the timeseries and the usercache together, read page by page.
+import type { Entry } from '../model/entry.ts';
+import { dataTime } from '../model/entry.ts';
+import type { Store } from '../store/store.ts';
+
+/** Which entries, in what order, and how many. */
+export interface Selection {
+  /** Without keys: all. */
+  keys?: readonly string[];
+  /** The time that orders them. */
+  time: 'write_ts' | 'ts';
+  /** Half-open range of that time; a missing bound is open. */
+  from?: number;
+  to?: number;
+  /** What else must hold. */
+  matches: (entry: Entry) => boolean;
+  /** At most so many entries. */
+  max: number;
+  /** Which of too many: the first, the last, or every n-th. */
+  keep: 'first' | 'last' | 'sample';
+}
+
+/** An entry, or the news that there were more than `max`. */
+export type Found = { entry: Entry } | { truncated: boolean };
+
+const pageSize = 500; // entries of each store held at once
+
+/** Yields the selected entries, and last whether some were left out. Memory is bounded by the page. */
+export async function* findEntries(store: Store, userId: string, selection: Selection): AsyncGenerator<Found> {
+  const { max, keep } = selection;
+  // Which entries stay hangs on how many there are: count first, unless the first ones are asked for.
+  const count = keep === 'first' ? 0 : await countAll(merged(store, userId, selection));
+  const skip = keep === 'last' ? Math.max(0, count - max) : 0;
+  const step = keep === 'sample' ? Math.max(1, Math.ceil(count / max)) : 1;
+  let index = 0;
+  let given = 0;
+  let truncated = false;
+  for await (const entry of merged(store, userId, selection)) {
+    const wanted = index >= skip && (index - skip) % step === 0;
+    index += 1;
+    if (wanted && given < max) {
+      given += 1;
+      yield { entry };
+    } else {
+      truncated = true;
+      if (given >= max) break;
+    }
+  }
+  yield { truncated };
+}
+
+async function countAll(entries: AsyncIterable<Entry>): Promise<number> {
+  let count = 0;
+  for await (const _ of entries) count += 1;
+  return count;
+}
+
+/** The selected entries of both stores by time, key and `write_ts`; of one identity at one time the waiting one, which is newer. */
+async function* merged(store: Store, userId: string, selection: Selection): AsyncGenerator<Entry> {
+  const stored = pages(store.timeseries, userId, selection);
+  const waiting = pages(store.usercache, userId, selection);
+  let old = await stored.next();
+  let fresh = await waiting.next();
+  while (!old.done || !fresh.done) {
+    const order = old.done ? 1 : fresh.done ? -1 : compare(old.value, fresh.value, selection.time);
+    const entry: Entry = order < 0 ? old.value! : fresh.value!;
+    if (selection.matches(entry)) yield entry;
+    if (order <= 0) old = await stored.next();
+    if (order >= 0) fresh = await waiting.next();
+  }
+}
+
+async function* pages(
+  part: Pick<Store['timeseries'], 'find'>,
+  userId: string,
+  { keys, time, from, to }: Selection,
+): AsyncGenerator<Entry, undefined> {
+  if (keys?.length === 0) return; // none asked for; to the store no keys would mean all
+  const query = {
+    time,
+    limit: pageSize,
+    ...(keys && { keys }),
+    ...(from !== undefined && { from }),
+    ...(to !== undefined && { to }),
+  };
+  let page = await part.find(userId, query);
+  for (;;) {
+    yield* page.entries;
+    if (page.next === null) return;
+    page = await part.find(userId, { ...query, after: page.next });
+  }
+}
+
+function compare(a: Entry, b: Entry, time: 'write_ts' | 'ts'): number {
+  const of = (entry: Entry): number => (time === 'write_ts' ? entry.metadata.write_ts : (dataTime(entry.data) ?? 0));
+  if (of(a) !== of(b)) return of(a) - of(b);
+  if (a.metadata.key !== b.metadata.key) return a.metadata.key < b.metadata.key ? -1 : 1;
+  return a.metadata.write_ts - b.metadata.write_ts;
+}

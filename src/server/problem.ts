@@ -1,0 +1,106 @@
+// Failures as answers: RFC 9457 problem details, and which status each error of the core becomes.
+import { type ErrorCode, isMobilityError, type MobilityError } from '../model/errors.ts';
+import type { JsonValue } from '../model/json.ts';
+
+/** Seconds after which a client that got a 503 may try again. */
+export const retryAfterSeconds = 5;
+
+const titles: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  413: 'Content Too Large',
+  415: 'Unsupported Media Type',
+  500: 'Internal Server Error',
+  503: 'Service Unavailable',
+};
+
+export interface ProblemOptions {
+  /** The code of the error behind it, if it has one. */
+  code?: ErrorCode;
+  headers?: Record<string, string>;
+  /** More members of the answer. */
+  members?: Record<string, JsonValue>;
+  cause?: unknown;
+}
+
+/** A call that ends without its result. `detail` goes to the caller and into the log: no tokens, payloads or internals in it. */
+export class Problem extends Error {
+  readonly status: number;
+  readonly options: ProblemOptions;
+
+  constructor(status: number, detail: string, options: ProblemOptions = {}) {
+    super(detail, { cause: options.cause });
+    this.name = 'Problem';
+    this.status = status;
+    this.options = options;
+  }
+}
+
+/** 400: the request is not what the route expects. Say what was expected and what was found. */
+export function badRequest(detail: string): Problem {
+  return new Problem(400, detail, { code: 'MOBILITY_BAD_REQUEST' });
+}
+
+/** 403: the caller is not known, or may not do this. */
+export function forbidden(detail: string): Problem {
+  return new Problem(403, detail, { code: 'MOBILITY_FORBIDDEN' });
+}
+
+/** 413, with the limit in the answer. */
+export function tooLarge(detail: string, limit: Record<string, number>): Problem {
+  return new Problem(413, detail, { code: 'MOBILITY_BODY_TOO_LARGE', members: limit });
+}
+
+/** 503: nothing was done; the same call may succeed later. */
+export function unavailable(detail: string, code?: ErrorCode, cause?: unknown): Problem {
+  const headers = { 'Retry-After': String(retryAfterSeconds) };
+  return new Problem(503, detail, { headers, ...(code === undefined ? {} : { code }), cause });
+}
+
+const outages: ReadonlyMap<ErrorCode, string> = new Map([
+  ['MOBILITY_STORE_FULL', 'the disk of the store is full'],
+  ['MOBILITY_STORE_UNAVAILABLE', 'the store cannot be reached'],
+  ['MOBILITY_STORE_BUSY', 'the store is busy'],
+  ['MOBILITY_STORE_CLOSED', 'the server is stopping'],
+]);
+
+/** The problem that anything thrown amounts to. What nobody foresaw is a 500 that tells nothing but that. */
+export function problemOf(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  if (isMobilityError(error)) return problemOfCore(error);
+  return new Problem(500, 'the server failed; its operator finds the reason under the request id', { cause: error });
+}
+
+function problemOfCore(error: MobilityError): Problem {
+  const outage = outages.get(error.code);
+  if (outage !== undefined) return unavailable(`${outage}; nothing was stored by this call`, error.code, error);
+  if (error.code === 'MOBILITY_BAD_REQUEST') return new Problem(400, error.message, { code: error.code });
+  if (error.code === 'MOBILITY_FORBIDDEN') return new Problem(403, error.message, { code: error.code });
+  const detail = 'the server failed; its operator finds the reason under the request id';
+  return new Problem(500, detail, { code: error.code, cause: error });
+}
+
+/** The answer that tells a caller of a problem. */
+export function problemResponse(problem: Problem, requestId: string): Response {
+  const { code, headers, members } = problem.options;
+  const body = {
+    type: 'about:blank',
+    title: titles[problem.status] ?? 'Error',
+    status: problem.status,
+    detail: problem.message,
+    ...(code === undefined ? {} : { code }),
+    ...members,
+    request_id: requestId,
+  };
+  return new Response(JSON.stringify(body), {
+    status: problem.status,
+    headers: {
+      'Content-Type': 'application/problem+json',
+      'Cache-Control': 'no-store',
+      'X-Request-Id': requestId,
+      ...headers,
+    },
+  });
+}

@@ -1,0 +1,127 @@
+// The caller's entries by key and time, as recorded or as converted.
+import type { Entry } from '../../model/entry.ts';
+import { entryId } from '../../model/ids.ts';
+import type { JsonObject, JsonValue } from '../../model/json.ts';
+import { isTimeZone, justAfter, localDay, maxTime, minTime, startOfDay } from '../../model/time.ts';
+import { oid, uuidValue } from '../extended-json.ts';
+import { type Found, findEntries, type Selection } from '../find-entries.ts';
+import { daysBetween } from '../local-dates.ts';
+import { badRequest } from '../problem.ts';
+import { schemas } from '../schemas.ts';
+import type { Route, RouteCall } from './route.ts';
+
+/** Entries of one answer, whatever the caller asks for. */
+export const maxFoundEntries = 250_000;
+
+export const datastreamRoutes: readonly Route[] = [
+  {
+    path: '/datastreams/find_entries/timestamp',
+    handler: 'datastreams.find_entries/timestamp',
+    caller: 'registered',
+    body: schemas.findEntries,
+    answer: async (call) => answer(call, byTimestamp(call.body)),
+  },
+  {
+    path: '/datastreams/find_entries/local_date',
+    handler: 'datastreams.find_entries/local_date',
+    caller: 'registered',
+    body: schemas.findEntries,
+    answer: async (call) => answer(call, byLocalDate(call.body)),
+  },
+];
+
+/** The part of a selection that tells the time. */
+type TimeSelection = Pick<Selection, 'time' | 'from' | 'to' | 'matches'>;
+
+interface TimeField {
+  /** The order of the store in which entries are read. */
+  time: 'write_ts' | 'ts';
+  /** The field itself; undefined or no number: the entry is left out. */
+  of: (entry: Entry) => JsonValue | undefined;
+  /** True when the order is not that of the field: then every entry of the keys is looked at. */
+  scan?: true;
+}
+
+const timeFields: Readonly<Record<string, TimeField>> = {
+  'metadata.write_ts': { time: 'write_ts', of: (entry) => entry.metadata.write_ts },
+  'data.ts': { time: 'ts', of: (entry) => entry.data.ts },
+  'data.start_ts': { time: 'ts', of: (entry) => entry.data.start_ts, scan: true },
+  'data.end_ts': { time: 'ts', of: (entry) => entry.data.end_ts, scan: true },
+};
+
+const dateFields: Readonly<Record<string, string>> = {
+  'metadata.write_local_dt': 'metadata.write_ts',
+  'data.local_dt': 'data.ts',
+  'data.start_local_dt': 'data.start_ts',
+  'data.end_local_dt': 'data.end_ts',
+};
+
+/** `start_time` to `end_time`, both included, of the field `key_time`. */
+function byTimestamp({ start_time: from, end_time: to, key_time: name }: JsonObject): TimeSelection {
+  if (typeof from !== 'number' || typeof to !== 'number')
+    throw badRequest('expected "start_time" and "end_time" as numbers');
+  const field = fieldOf(timeFields, 'key_time', name ?? 'metadata.write_ts');
+  const matches = (entry: Entry): boolean => {
+    const ts = field.of(entry);
+    return typeof ts === 'number' && ts >= from && ts <= to;
+  };
+  return { time: field.time, ...(!field.scan && { from, to: justAfter(to) }), matches };
+}
+
+/** `from_local_date` to `to_local_date`, both included, of the local day that the field `key_local_date` tells. */
+function byLocalDate(body: JsonObject): TimeSelection {
+  const days = daysBetween(body.from_local_date, body.to_local_date, ['from_local_date', 'to_local_date']);
+  const field = timeFields[fieldOf(dateFields, 'key_local_date', body.key_local_date ?? 'metadata.write_local_dt')]!;
+  const matches = (entry: Entry): boolean => {
+    const ts = field.of(entry);
+    if (typeof ts !== 'number' || ts < minTime || ts > maxTime) return false;
+    const zone = entry.metadata.time_zone;
+    const day = localDay(ts, isTimeZone(zone) ? zone : 'UTC');
+    return day >= days.from && day <= days.to;
+  };
+  // No zone is more than a day from UTC.
+  const range = { from: startOfDay(days.from, 'UTC') - 86_400, to: startOfDay(days.to, 'UTC') + 2 * 86_400 };
+  return { time: field.time, ...(!field.scan && range), matches };
+}
+
+function fieldOf<Field>(fields: Readonly<Record<string, Field>>, name: string, asked: JsonValue): Field {
+  const field = typeof asked === 'string' && Object.hasOwn(fields, asked) ? fields[asked] : undefined;
+  if (field === undefined) throw badRequest(`expected "${name}" to be one of ${Object.keys(fields).join(', ')}`);
+  return field;
+}
+
+function answer({ caller, body, store }: RouteCall, time: TimeSelection): AsyncIterable<string> {
+  const asked = body.max_entries as number | null | undefined;
+  return phoneData(
+    caller.uuid,
+    findEntries(store, caller.uuid, {
+      ...time,
+      ...(Array.isArray(body.key_list) && { keys: body.key_list as string[] }),
+      max: Math.min(asked ?? maxFoundEntries, maxFoundEntries),
+      keep: asked == null ? 'first' : ((body.trunc_method ?? 'sample') as Selection['keep']),
+    }),
+  );
+}
+
+const pieceLength = 64 * 1024; // characters sent in one go
+
+/** `{"phone_data": […], "truncated": …}`, in pieces. */
+async function* phoneData(userId: string, found: AsyncIterable<Found>): AsyncGenerator<string> {
+  const user = uuidValue(userId);
+  let piece = '{"phone_data":[';
+  let separator = '';
+  for await (const item of found) {
+    if ('truncated' in item) {
+      piece += `],"truncated":${item.truncated}}`;
+      break;
+    }
+    const { metadata, data } = item.entry;
+    piece += separator + JSON.stringify({ _id: oid(entryId(userId, metadata)), user_id: user, metadata, data });
+    separator = ',';
+    if (piece.length >= pieceLength) {
+      yield piece;
+      piece = '';
+    }
+  }
+  yield piece;
+}

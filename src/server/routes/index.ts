@@ -1,0 +1,22 @@
+// Every route of the server. What is not in these two lists does not answer.
+import { datastreamRoutes } from './datastreams.ts';
+import { healthRoutes } from './health.ts';
+import { pipelineRoutes } from './pipeline.ts';
+import { profileRoutes } from './profile.ts';
+import { resultRoutes } from './result.ts';
+import type { OpenRoute, Route } from './route.ts';
+import { timelineRoutes } from './timeline.ts';
+import { usercacheRoutes } from './usercache.ts';
+
+/** Routes for callers, each a POST. */
+export const routes: readonly Route[] = [
+  ...usercacheRoutes,
+  ...timelineRoutes,
+  ...profileRoutes,
+  ...resultRoutes,
+  ...datastreamRoutes,
+  ...pipelineRoutes,
+];
+
+/** Routes for everybody, each a GET. They tell nothing about any user. */
+export const openRoutes: readonly OpenRoute[] = healthRoutes;

@@ -1,0 +1,20 @@
+// How far the pipeline has got with the caller: decides what the phone shows as draft and what as processed.
+import type { Route } from './route.ts';
+
+export const pipelineRoutes: readonly Route[] = [
+  {
+    path: '/pipeline/get_complete_ts',
+    handler: 'pipeline.get_complete_ts',
+    caller: 'registered',
+    answer: async ({ caller, store }) => ({ complete_ts: (await store.pipeline.get(caller.uuid)).complete_until }),
+  },
+  {
+    path: '/pipeline/get_range_ts',
+    handler: 'pipeline.get_range_ts',
+    caller: 'registered',
+    answer: async ({ caller, store }) => {
+      const { start_ts, end_ts } = await store.trips.summary(caller.uuid);
+      return { start_ts, end_ts };
+    },
+  },
+];

@@ -1,0 +1,79 @@
+// What the app reports about itself, and the making of accounts.
+import { idOf } from '../../model/ids.ts';
+import type { JsonObject } from '../../model/json.ts';
+import { dateValue, oid, uuidValue } from '../extended-json.ts';
+import { badRequest, tooLarge } from '../problem.ts';
+import { schemas } from '../schemas.ts';
+import type { Route, RouteCall } from './route.ts';
+
+/** Fields that only the server writes: an update that names them leaves them as they are. */
+const serverFields: ReadonlySet<string> = new Set([
+  '_id',
+  'user_id',
+  'uuid',
+  'user_email',
+  'create_ts',
+  'update_ts',
+  'last_put_ts',
+  'last_location_ts',
+  'last_phone_data_ts',
+  '__proto__',
+]);
+
+/** Characters of JSON that one profile may have: it is read and written as a whole. */
+const maxProfileLength = 1024 * 1024;
+
+/** Miles per gallon of a car that nobody has described, as the original has it. */
+const defaultMpg = 32;
+
+export const profileRoutes: readonly Route[] = [
+  { path: '/profile/create', handler: 'profile.create', caller: 'registering', answer: create },
+  { path: '/profile/get', handler: 'profile.get', caller: 'registered', answer: get },
+  {
+    path: '/profile/update',
+    handler: 'profile.update',
+    caller: 'registered',
+    body: schemas.updateProfile,
+    answer: update,
+  },
+];
+
+async function create({ caller, store, now }: RouteCall): Promise<JsonObject> {
+  const ts = now();
+  const defaults = { create_ts: ts, mpg_array: [defaultMpg], mode: {}, purpose: {}, study_list: [] };
+  await store.profiles.merge(caller.uuid, { update_ts: ts }, defaults);
+  return { uuid: caller.uuid };
+}
+
+async function get({ caller, store }: RouteCall): Promise<object> {
+  const { update_ts: updated = caller.update_ts, ...fields } = (await store.profiles.get(caller.uuid)) ?? {};
+  return {
+    ...fields,
+    _id: oid(idOf(caller.uuid, 'profile')),
+    user_id: uuidValue(caller.uuid),
+    update_ts: dateValue(Number(updated)),
+  };
+}
+
+async function update({ caller, body, store, now }: RouteCall): Promise<JsonObject> {
+  const given = updateOf(body);
+  const names = Object.keys(given).filter((name) => !serverFields.has(name));
+  const ignored = Object.keys(given).filter((name) => serverFields.has(name));
+  // `fromEntries` makes every name an own field, whatever it is.
+  const fields = Object.fromEntries(names.map((name) => [name, given[name]]));
+  const stored = (await store.profiles.get(caller.uuid)) ?? {};
+  if (JSON.stringify({ ...stored, ...fields }).length > maxProfileLength) {
+    throw tooLarge(`expected a profile of at most ${maxProfileLength} characters of JSON in all`, {
+      limit_characters: maxProfileLength,
+    });
+  }
+  await store.profiles.merge(caller.uuid, { ...fields, update_ts: now() });
+  return ignored.length === 0 ? { update: true } : { update: true, ignored };
+}
+
+/** The fields to set: `update_doc`, or the `mpg_array` of apps before 2017. */
+function updateOf(body: JsonObject): JsonObject {
+  if (body.update_doc !== undefined) return body.update_doc as JsonObject;
+  if (body.mpg_array !== undefined) return { mpg_array: body.mpg_array };
+  throw badRequest('expected a field "update_doc", found none');
+}

@@ -1,0 +1,18 @@
+// The diary of one day.
+import { tripsOfDay } from '../../diary/build-trip-documents.ts';
+import { isDay } from '../../model/time.ts';
+import { badRequest } from '../problem.ts';
+import type { Route } from './route.ts';
+
+export const timelineRoutes: readonly Route[] = [
+  {
+    path: '/timeline/getTrips/:date',
+    handler: 'timeline.getTrips/:date',
+    caller: 'registered',
+    answer: async ({ caller, params, store }) => {
+      const { date } = params;
+      if (!isDay(date)) throw badRequest('expected a day of the calendar as YYYY-MM-DD at the end of the path');
+      return { timeline: await tripsOfDay(store, caller.uuid, date) };
+    },
+  },
+];

@@ -1,0 +1,123 @@
+// `mobility serve`: one process, or a primary with worker processes, until told to stop.
+import cluster from 'node:cluster';
+import type { Config } from '../config.ts';
+import type { FileLog } from '../log/files.ts';
+import type { Log } from '../log/log.ts';
+import { line } from '../log/messages.ts';
+import { receiveWorkerLog } from '../log/worker-log.ts';
+import { MobilityError } from '../model/errors.ts';
+import type { Store } from '../store/store.ts';
+import { createApp } from './app.ts';
+import { type Serving, serve } from './serve.ts';
+import { createWorkerLog, leavePrimary, startWorkers, workerNumber } from './workers.ts';
+
+export interface RunServerOptions {
+  config: Config;
+  /** Opens the store; called once in each process. Whoever gives this closes what it opened. */
+  openStore: () => Promise<Store>;
+  /** Opens the server's log files with that thread id; called once, and only in the process that writes them. */
+  openLog: (threadId: string) => Promise<FileLog>;
+  /** Aborted: stop accepting, finish what runs, resolve. */
+  signal: AbortSignal;
+  /** Seconds since the epoch. */
+  now: () => number;
+  /** Writes text to standard output: the lines of calls. */
+  stdout: (text: string) => void;
+  /** Writes text to standard error: the address, exceptions, workers that died. */
+  stderr: (text: string) => void;
+}
+
+/**
+ * Serves until `signal` is aborted; resolves when every running call has its answer, or the drain time is over. With several
+ * workers the program is run again with the same arguments for each: it must come to this function on the same way. Throws
+ * `MOBILITY_CONFIG` when `dev` would listen to strangers, or the address is taken.
+ */
+export async function runServer(options: RunServerOptions): Promise<void> {
+  refuseStrangers(options.config);
+  if (cluster.isWorker) await runWorker(options);
+  else if (options.config.workers === 1) await runAlone(options);
+  else await runPrimary(options);
+}
+
+/** With `dev` whoever reaches the server can name any user: only this machine may, unless the operator says otherwise. */
+function refuseStrangers({ auth, host, devAnywhere }: Config): void {
+  if (auth !== 'dev' || devAnywhere || isLoopback(host)) return;
+  throw new MobilityError(
+    'MOBILITY_CONFIG',
+    `expected a loopback address with --auth dev, which lets every caller name any user; found ${host}. ` +
+      'Use --auth token, or, in a network that you trust, set MOBILITY_DEV_ANYWHERE=true',
+  );
+}
+
+/** True for addresses that only this machine reaches. */
+export function isLoopback(host: string): boolean {
+  return /^(?:localhost|::1|127(?:\.\d{1,3}){3})$/i.test(host);
+}
+
+async function runAlone(options: RunServerOptions): Promise<void> {
+  const { log } = await options.openLog('w1');
+  const serving = await listen(options, log, 'w1');
+  announce(options, log, urlOf(serving));
+  await stopped(options.signal);
+  await serving.close();
+  log.write('INFO', line.serverStopped());
+}
+
+async function runWorker(options: RunServerOptions): Promise<void> {
+  const thread = `w${workerNumber()}`;
+  const lines = createWorkerLog(options, thread);
+  const serving = await listen(options, lines.log, thread);
+  await stopped(options.signal);
+  await serving.close();
+  await lines.close();
+  leavePrimary();
+}
+
+async function runPrimary(options: RunServerOptions): Promise<void> {
+  const { config, signal, stderr } = options;
+  // The primary opens the store before any worker does, so that only one process creates or migrates it.
+  await options.openStore();
+  const files = await options.openLog('main');
+  const workers = await startWorkers({
+    count: config.workers,
+    drainSeconds: config.drainSeconds,
+    onLines: receiveWorkerLog(files),
+    onDeath: (text) => {
+      files.log.write('ERROR', text);
+      stderr(`mobility: ${text}\n`);
+    },
+  });
+  announce(options, files.log, urlOf({ host: config.host, port: workers.port }));
+  await stopped(signal);
+  await workers.stop();
+  files.log.write('INFO', line.serverStopped());
+}
+
+async function listen(options: RunServerOptions, log: Log, thread: string): Promise<Serving> {
+  const { config, now, stdout, stderr } = options;
+  const app = createApp({
+    store: await options.openStore(),
+    log,
+    console: (text) => stdout(`${text}\n`),
+    config,
+    now,
+    errorOutput: (text) => stderr(`${text}\n`),
+    thread,
+  });
+  return serve({ app, ...config });
+}
+
+function announce({ config, stderr }: RunServerOptions, log: Log, url: string): void {
+  log.write('INFO', line.serverStarted(config.workers, url));
+  stderr(`mobility listens on ${url} (workers: ${config.workers}, auth: ${config.auth})\n`);
+}
+
+/** Where the server answers. */
+export function urlOf({ host, port }: { host: string; port: number }): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+async function stopped(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

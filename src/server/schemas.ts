@@ -1,0 +1,86 @@
+// What the routes expect of a body, as JSON Schema, and the check of it. Entries are not checked here: see intake/check-entries.ts.
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { localFrequencies, utcFrequencies } from '../metrics/periods.ts';
+import type { JsonObject } from '../model/json.ts';
+import { badRequest } from './problem.ts';
+
+/** A JSON Schema of an object. */
+export interface BodySchema {
+  type: 'object';
+  required?: readonly string[];
+  properties: Readonly<Record<string, object>>;
+}
+
+const names = { type: 'array', items: { type: 'string' }, maxItems: 1000 } as const;
+
+const metricFields = {
+  metric: { type: ['string', 'null'] },
+  metric_list: { ...names, type: ['array', 'null'], maxItems: 100 },
+  is_return_aggregate: { type: ['boolean', 'null'] },
+} as const;
+
+/** The schema of each body that has fields of its own beside `user`. */
+export const schemas = {
+  put: {
+    type: 'object',
+    required: ['phone_to_server'],
+    properties: { phone_to_server: { type: 'array' } },
+  },
+  putOne: { type: 'object', required: ['the_entry'], properties: { the_entry: {} } },
+  updateProfile: {
+    type: 'object',
+    properties: { update_doc: { type: 'object' }, mpg_array: { type: 'array', items: { type: 'number' } } },
+  },
+  metricsByTimestamp: {
+    type: 'object',
+    required: ['freq', 'start_time', 'end_time'],
+    properties: {
+      freq: { enum: utcFrequencies },
+      start_time: { type: 'number' },
+      end_time: { type: 'number' },
+      ...metricFields,
+    },
+  },
+  metricsByLocalDate: {
+    type: 'object',
+    required: ['freq', 'start_time', 'end_time'],
+    properties: {
+      freq: { enum: localFrequencies },
+      start_time: { type: 'object' },
+      end_time: { type: 'object' },
+      ...metricFields,
+    },
+  },
+  findEntries: {
+    type: 'object',
+    properties: {
+      key_list: { ...names, type: ['array', 'null'] },
+      start_time: { type: 'number' },
+      end_time: { type: 'number' },
+      key_time: { type: ['string', 'null'] },
+      key_local_date: { type: ['string', 'null'] },
+      max_entries: { type: ['integer', 'null'], minimum: 1 },
+      trunc_method: { enum: ['first', 'last', 'sample', null] },
+    },
+  },
+} as const satisfies Record<string, BodySchema>;
+
+const ajv = new Ajv({ allErrors: false, strict: true, allowUnionTypes: true, ownProperties: true });
+const compiled = new Map<BodySchema, ValidateFunction>();
+
+/** Throws a 400 `Problem` that names the field when `body` is not as the schema says. */
+export function checkBody(schema: BodySchema, body: JsonObject): void {
+  let validate = compiled.get(schema);
+  if (validate === undefined) {
+    validate = ajv.compile(schema);
+    compiled.set(schema, validate);
+  }
+  if (!validate(body)) throw badRequest(explain(validate.errors![0]!));
+}
+
+function explain({ instancePath, keyword, message = 'is wrong', params }: ErrorObject): string {
+  if (keyword === 'required') return `expected a field "${params.missingProperty}", found none`;
+  const field = instancePath.slice(1).replaceAll('/', '.');
+  const allowed: unknown = params.allowedValues;
+  return `"${field}" ${message}${Array.isArray(allowed) ? `: ${allowed.filter((value) => value !== null).join(', ')}` : ''}`;
+}

@@ -1,0 +1,92 @@
+// Listens for an app, within limits on time and headers, and closes so that no running call is cut off.
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import type { Hono } from 'hono';
+import { MobilityError } from '../model/errors.ts';
+import type { ServerEnv } from './app.ts';
+
+const requestTimeout = 300_000; // ms for a whole request: a phone on a thin line sends its 6 MB with 20 kB/s
+const headersTimeout = 20_000; // ms for the headers
+const keepAliveTimeout = 65_000; // ms that an idle connection stays, longer than proxies keep theirs
+const maxHeaderSize = 16 * 1024; // bytes
+const idleCheck = 25; // ms between looks for connections that have become idle while closing
+
+export interface ServeOptions {
+  app: Hono<ServerEnv>;
+  host: string;
+  /** 0: any free one. */
+  port: number;
+  /** s that `close` waits for running calls before it cuts them off. */
+  drainSeconds: number;
+}
+
+export interface Serving {
+  host: string;
+  /** The port it listens on. */
+  port: number;
+  /** Stops accepting and resolves when running calls have their answers, or `drainSeconds` have passed. Can be repeated. */
+  close(): Promise<void>;
+}
+
+/** Resolves when the server listens. Throws `MOBILITY_CONFIG` when it cannot listen on that host and port. */
+export async function serve({ app, host, port, drainSeconds }: ServeOptions): Promise<Serving> {
+  const running = new Set<ServerResponse>();
+  let closing: Promise<void> | null = null;
+  const listener = getRequestListener((request, env) => app.fetch(request, env as ServerEnv['Bindings']), {
+    hostname: 'localhost', // for requests of HTTP/1.0, which need not name one
+    errorHandler: refuseRequest,
+  });
+  const limits = { requestTimeout, headersTimeout, keepAliveTimeout, maxHeaderSize };
+  const server = createServer(limits, (incoming, outgoing) => {
+    running.add(outgoing);
+    outgoing.on('close', () => running.delete(outgoing));
+    if (closing !== null) outgoing.shouldKeepAlive = false;
+    void listener(incoming, outgoing);
+  });
+  await listen(server, host, port);
+  return {
+    host,
+    port: (server.address() as AddressInfo).port,
+    close: () => {
+      closing ??= drain(server, running, drainSeconds);
+      return closing;
+    },
+  };
+}
+
+async function listen(server: Server, host: string, port: number): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const why = error.code === 'EADDRINUSE' ? 'another program listens there' : error.message;
+      const text = `expected to listen on ${host} port ${port}: ${why}; give another address with --host and --port`;
+      reject(new MobilityError('MOBILITY_CONFIG', text, { cause: error }));
+    });
+    server.listen({ host, port }, resolve);
+  });
+}
+
+async function drain(server: Server, running: ReadonlySet<ServerResponse>, seconds: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  for (const outgoing of running) outgoing.shouldKeepAlive = false;
+  const idle = setInterval(() => server.closeIdleConnections(), idleCheck);
+  const deadline = setTimeout(() => server.closeAllConnections(), seconds * 1000);
+  await closed;
+  clearInterval(idle);
+  clearTimeout(deadline);
+}
+
+/** The answer where no app answers: to what is not even a request, such as a bad Host header. */
+function refuseRequest(error: unknown): Response {
+  const bad = error instanceof Error && error.name === 'RequestError';
+  const problem = bad
+    ? {
+        type: 'about:blank',
+        title: 'Bad Request',
+        status: 400,
+        detail: 'expected a request with a valid target and Host',
+      }
+    : { type: 'about:blank', title: 'Internal Server Error', status: 500, detail: 'the server failed' };
+  const headers = { 'Content-Type': 'application/problem+json' };
+  return new Response(JSON.stringify(problem), { status: problem.status, headers });
+}
