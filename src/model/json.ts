@@ -10,3 +10,14 @@ export interface JsonObject {
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+/** The kind of a value in a few words for an error message; never the value itself, which may be where somebody was. */
+export function kindOf(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (value === null) return 'null';
+  if (value === '') return 'an empty text';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'number') return Number.isFinite(value) ? 'a number' : 'a number beyond all bounds';
+  if (typeof value === 'string') return 'a text';
+  return typeof value === 'boolean' ? String(value) : 'an object';
+}

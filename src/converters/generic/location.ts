@@ -1,0 +1,39 @@
+// Locations, raw and filtered: alike on both platforms but for fields that only one of them sends.
+import type { Entry } from '../../model/entry.ts';
+import type { JsonObject, JsonValue } from '../../model/json.ts';
+import { checkNumber, checkText, converted, numberOf, timeOf, withTime } from '../common.ts';
+
+/** Numbers that may be missing. -1 for "unknown" is normal in all of them. */
+const numbers = ['altitude', 'sensed_speed', 'bearing', 'heading', 'vaccuracy', 'floor', 'elapsedRealtimeNanos'];
+
+/** Payload `Location`: adds the GeoJSON point, renames `bearing` to `heading`, takes `filter` from the metadata of 2015. */
+export function convertLocation(entry: Entry): Entry {
+  const { data } = entry;
+  const ts = timeOf(data.ts, 'data.ts');
+  const loc = pointOf(data.longitude, data.latitude, 'data.longitude', 'data.latitude');
+  checkNumber(data.accuracy, 'data.accuracy', { min: 0 });
+  for (const name of numbers) checkNumber(data[name], `data.${name}`);
+  const { bearing, ...rest } = data;
+  return converted(entry, withTime(entry, { ...rest, ...headingOf(bearing), ...filterOf(entry), loc }, ts));
+}
+
+const headingOf = (bearing: JsonValue | undefined): JsonObject => (bearing === undefined ? {} : { heading: bearing });
+
+function filterOf({ metadata, data }: Entry): JsonObject {
+  checkText(data.filter, 'data.filter');
+  if (data.filter !== undefined || metadata.filter === undefined) return {};
+  checkText(metadata.filter, 'metadata.filter');
+  return { filter: metadata.filter };
+}
+
+/** A GeoJSON point of degrees WGS84. */
+export function pointOf(
+  longitude: JsonValue | undefined,
+  latitude: JsonValue | undefined,
+  longitudeField: string,
+  latitudeField: string,
+): { type: 'Point'; coordinates: [number, number] } {
+  const lat = numberOf(latitude, latitudeField, { min: -90, max: 90 });
+  const lon = numberOf(longitude, longitudeField, { min: -180, max: 180 });
+  return { type: 'Point', coordinates: [lon, lat] };
+}

@@ -1,0 +1,46 @@
+// What users enter themselves, alike on both platforms: labels and surveys over a time, surveys once, incidents.
+import type { Entry } from '../../model/entry.ts';
+import { isJsonObject, type JsonValue, kindOf } from '../../model/json.ts';
+import { checkNumber, checkText, converted, localTimes, numberOf, timeOf, withTime } from '../common.ts';
+import { ConversionError } from '../conversion-error.ts';
+import { pointOf } from './location.ts';
+
+/** Payload `UserInput`: labels and surveys over the time of a trip or a place. */
+export function convertUserInput(entry: Entry): Entry {
+  const { start_local_dt: _s, start_fmt_time: _st, end_local_dt: _e, end_fmt_time: _et, ...data } = entry.data;
+  const start = timeOf(data.start_ts, 'data.start_ts');
+  const end = timeOf(data.end_ts, 'data.end_ts');
+  if (data.ts !== undefined && data.ts !== null) timeOf(data.ts, 'data.ts');
+  checkText(data.label, 'data.label');
+  return converted(entry, {
+    ...data,
+    ...localTimes(entry, start, 'data.start_ts', 'start_'),
+    ...localTimes(entry, end, 'data.end_ts', 'end_'),
+  });
+}
+
+/** Payload `Survey`: answers at one time. */
+export function convertSurvey(entry: Entry): Entry {
+  const ts = timeOf(entry.data.ts, 'data.ts');
+  checkText(entry.data.label, 'data.label');
+  return converted(entry, withTime(entry, entry.data, ts));
+}
+
+/** Payload `Incident`. */
+export function convertIncident(entry: Entry): Entry {
+  const ts = timeOf(entry.data.ts, 'data.ts');
+  checkPoint(entry.data.loc);
+  checkNumber(entry.data.stress, 'data.stress', { min: 0, max: 100 });
+  return converted(entry, withTime(entry, entry.data, ts));
+}
+
+function checkPoint(loc: JsonValue | undefined): void {
+  if (loc === undefined)
+    throw new ConversionError('missing_field', 'data.loc: expected a GeoJSON point, found nothing');
+  const coordinates = isJsonObject(loc) && loc.type === 'Point' ? loc.coordinates : null;
+  if (!Array.isArray(coordinates) || coordinates.length < 2) {
+    throw new ConversionError('wrong_type', `data.loc: expected a GeoJSON point, found ${kindOf(loc)} that is none`);
+  }
+  pointOf(coordinates[0], coordinates[1], 'data.loc.coordinates[0]', 'data.loc.coordinates[1]');
+  for (const [i, more] of coordinates.slice(2).entries()) numberOf(more, `data.loc.coordinates[${i + 2}]`);
+}

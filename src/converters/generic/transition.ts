@@ -1,0 +1,24 @@
+// Transitions of the phone's state machine: one converter, made for the texts of a platform.
+import { type Converter, codeOf, converted, timeOf, withTime } from '../common.ts';
+
+/** What a platform calls states and transitions. */
+export interface TransitionTexts {
+  states: Record<string, number>;
+  transitions: Record<string, number>;
+}
+
+/**
+ * Makes the converter to payload `Transition`. The time is that of writing. The state is read from `currState` or from
+ * `curr_state`, as the app's own "force sync" spells it.
+ */
+export function transitionConverter(texts: TransitionTexts): Converter {
+  const states = new Map(Object.entries(texts.states));
+  const transitions = new Map(Object.entries(texts.transitions));
+  return (entry) => {
+    const { currState, curr_state: otherSpelling, transition, ...rest } = entry.data;
+    const state = codeOf(states, currState ?? otherSpelling, 'data.currState');
+    const code = transition === null ? null : codeOf(transitions, transition, 'data.transition');
+    const ts = timeOf(entry.metadata.write_ts, 'metadata.write_ts');
+    return converted(entry, withTime(entry, { ...rest, curr_state: state, transition: code }, ts));
+  };
+}

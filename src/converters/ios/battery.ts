@@ -1,0 +1,20 @@
+// Battery readings of iPhones.
+import type { Entry } from '../../model/entry.ts';
+import { batteryStatuses } from '../../model/payloads.ts';
+import { codeOf, converted, numberOf, timeOf, withTime } from '../common.ts';
+
+const statuses = new Map<number, number>([
+  [0, batteryStatuses.UNKNOWN],
+  [1, batteryStatuses.DISCHARGING],
+  [2, batteryStatuses.CHARGING],
+  [3, batteryStatuses.FULL],
+]);
+
+/** Payload `Battery`, percent instead of the ratio. The time is that of writing. -1 (-100 %): the phone did not know the level. */
+export function convertIosBattery(entry: Entry): Entry {
+  const { battery_level_ratio: pushedRatio, ...rest } = entry.data;
+  const ratio = numberOf(pushedRatio, 'data.battery_level_ratio', { min: -1, max: 1 });
+  const status = codeOf(statuses, entry.data.battery_status, 'data.battery_status');
+  const data = { ...rest, battery_level_pct: ratio * 100, battery_status: status };
+  return converted(entry, withTime(entry, data, timeOf(entry.metadata.write_ts, 'metadata.write_ts')));
+}

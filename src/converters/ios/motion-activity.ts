@@ -1,0 +1,47 @@
+// Motion activity of iPhones: six flags instead of a type.
+import type { Entry } from '../../model/entry.ts';
+import type { JsonObject } from '../../model/json.ts';
+import { motionTypes } from '../../model/payloads.ts';
+import { converted, timeOf, typed, withTime } from '../common.ts';
+import { ConversionError } from '../conversion-error.ts';
+
+const flags: readonly (readonly [name: string, type: number])[] = [
+  ['stationary', motionTypes.STILL],
+  ['walking', motionTypes.WALKING],
+  ['running', motionTypes.RUNNING],
+  ['cycling', motionTypes.BICYCLING],
+  ['automotive', motionTypes.IN_VEHICLE],
+  ['unknown', motionTypes.UNKNOWN],
+];
+
+/** Percent for the phone's word. */
+const confidences = new Map([
+  ['high', 100],
+  ['medium', 75],
+  ['low', 50],
+]);
+
+/** Payload `MotionActivity`, the flags beside it. The time is that of writing, which on iPhones is the start of the activity. */
+export function convertIosMotionActivity(entry: Entry): Entry {
+  const ts = timeOf(entry.metadata.write_ts, 'metadata.write_ts');
+  const data = { ...entry.data, type: typeOf(entry.data), ...confidenceOf(entry.data) };
+  return converted(entry, withTime(entry, data, ts));
+}
+
+function typeOf(data: JsonObject): number {
+  const set = flags.filter(([name]) => typed(data[name], 'boolean', `data.${name}`, 'true or false'));
+  if (set.length === 0) return motionTypes.NONE;
+  if (set.length === 1) return set[0]![1];
+  const names = set.map(([name]) => name).join(' and ');
+  if (names === 'stationary and automotive') return motionTypes.STOPPED_WHILE_IN_VEHICLE;
+  throw new ConversionError(
+    'conflicting_flags',
+    `data: expected one flag, or stationary and automotive, to be true, found ${names}`,
+  );
+}
+
+function confidenceOf({ confidence }: JsonObject): JsonObject {
+  if (confidence === undefined || confidence === null) return {};
+  const word = typed(confidence, 'string', 'data.confidence', 'low, medium or high');
+  return { confidence: confidences.get(word) ?? null, confidence_level: word };
+}

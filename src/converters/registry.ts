@@ -1,0 +1,68 @@
+// The table of converters: one row per key, one column per platform.
+import { keys } from '../model/keys.ts';
+import { convertAndroidBattery } from './android/battery.ts';
+import { convertAndroidMotionActivity } from './android/motion-activity.ts';
+import { convertAndroidTransition } from './android/transition.ts';
+import type { Converter } from './common.ts';
+import { convertBluetooth } from './generic/bluetooth.ts';
+import { convertConfig } from './generic/config.ts';
+import { convertLocation } from './generic/location.ts';
+import { convertIncident, convertSurvey, convertUserInput } from './generic/manual.ts';
+import { convertStats } from './generic/stats.ts';
+import { convertIosBattery } from './ios/battery.ts';
+import { convertIosMotionActivity } from './ios/motion-activity.ts';
+import { convertIosTransition } from './ios/transition.ts';
+
+/** The platforms, as `metadata.platform` names them in any case of letters. */
+export const platforms = ['android', 'ios'] as const;
+export type Platform = (typeof platforms)[number];
+
+/** A key and its converters; `generic` fills the platforms that have none of their own. */
+export interface ConverterRow {
+  key: string;
+  android?: Converter;
+  ios?: Converter;
+  generic?: Converter;
+}
+
+/**
+ * Every key that phones push, sorted. Keys are compared whole. `common-trips` and `diary/trips-<day>` are documents that the server
+ * writes for phones to pull: no phone pushes them, so they have no converter.
+ */
+export const converterTable: readonly ConverterRow[] = [
+  { key: 'background/activity', android: convertAndroidMotionActivity },
+  { key: keys.battery, android: convertAndroidBattery, ios: convertIosBattery },
+  { key: 'background/bluetooth_ble', generic: convertBluetooth },
+  { key: keys.filteredLocation, generic: convertLocation },
+  { key: keys.location, generic: convertLocation },
+  { key: keys.motionActivity, android: convertAndroidMotionActivity, ios: convertIosMotionActivity },
+  { key: 'config/app_ui_config', generic: convertConfig },
+  { key: keys.consent, generic: convertConfig },
+  { key: keys.sensorConfig, generic: convertConfig },
+  { key: keys.syncConfig, generic: convertConfig },
+  { key: 'manual/demographic_survey', generic: convertSurvey },
+  { key: 'manual/destination_confirm', generic: convertUserInput },
+  { key: keys.incident, generic: convertIncident },
+  { key: 'manual/mode_confirm', generic: convertUserInput },
+  { key: 'manual/place_addition_input', generic: convertUserInput },
+  { key: 'manual/place_user_input', generic: convertUserInput },
+  { key: 'manual/purpose_confirm', generic: convertUserInput },
+  { key: 'manual/replaced_mode', generic: convertUserInput },
+  { key: 'manual/survey', generic: convertSurvey },
+  { key: 'manual/trip_addition_input', generic: convertUserInput },
+  { key: 'manual/trip_user_input', generic: convertUserInput },
+  { key: keys.transition, android: convertAndroidTransition, ios: convertIosTransition },
+  { key: 'stats/client_error', generic: convertStats },
+  { key: 'stats/client_nav_event', generic: convertStats },
+  { key: 'stats/client_time', generic: convertStats },
+];
+
+const rows = new Map(converterTable.map((row) => [row.key, row]));
+
+/** The converter of one cell of the table; null for an unknown platform, an unknown key, and an empty cell. */
+export function converterFor(platform: string, key: string): Converter | null {
+  const name = platform.toLowerCase();
+  const column = platforms.find((known) => known === name);
+  const row = rows.get(key);
+  return column === undefined || row === undefined ? null : (row[column] ?? row.generic ?? null);
+}

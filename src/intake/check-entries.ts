@@ -1,0 +1,107 @@
+// What a phone pushed -> usable entries, times in seconds, and what cannot be an entry, with the reason.
+import type { Entry } from '../model/entry.ts';
+import { isJsonObject, type JsonObject, type JsonValue, kindOf } from '../model/json.ts';
+import type { UnusableEntry } from '../store/store.ts';
+
+/** Why something pushed cannot be an entry: every code with a sentence. Codes stay. */
+export const unusableReasons = {
+  not_an_object: 'What was pushed is no JSON object.',
+  metadata_missing: 'There is no metadata.',
+  metadata_not_an_object: 'The metadata is no JSON object.',
+  key_missing: 'There is no metadata.key.',
+  key_not_text: 'metadata.key is no text.',
+  key_empty: 'metadata.key is an empty text.',
+  key_too_long: 'metadata.key is longer than 255 characters.',
+  key_characters: 'metadata.key holds a blank, a control character or half a character.',
+  type_not_text: 'metadata.type is there and no text.',
+  write_ts_missing: 'There is no metadata.write_ts.',
+  write_ts_not_a_number: 'metadata.write_ts is no number; a text of digits is none either.',
+  write_ts_not_finite: 'metadata.write_ts is too large for a number.',
+  data_missing: 'There is no data.',
+  data_not_an_object: 'The data is no JSON object.',
+} as const;
+
+export type UnusableReason = keyof typeof unusableReasons;
+
+/** Characters (UTF-16 units) that a key may have. */
+export const maxKeyLength = 255;
+
+/** From here on a time is in milliseconds: as seconds it would be the year 5138. */
+const firstMilliseconds = 1e11;
+
+interface Flaw {
+  reason: UnusableReason;
+  message: string;
+}
+
+/**
+ * Checks each of `pushed` on its own. Usable entries come back in order as new objects of `metadata` and `data` alone (an `_id` or
+ * `user_id` beside them means nothing: whose an entry is, only the caller knows), with `metadata.write_ts` and `data.ts` divided
+ * by 1000 once where they are milliseconds. What cannot be an entry comes back exactly as it was pushed. Values that are strange
+ * but usable pass: converters and analysis judge them. Never changes its input, but shares parts with it.
+ */
+export function checkEntries(pushed: readonly JsonValue[]): { entries: Entry[]; unusable: UnusableEntry[] } {
+  const entries: Entry[] = [];
+  const unusable: UnusableEntry[] = [];
+  for (const value of pushed) {
+    const flaw = flawOf(value);
+    if (flaw === null) entries.push(inSeconds(value as unknown as Entry));
+    else unusable.push({ entry: value, ...flaw });
+  }
+  return { entries, unusable };
+}
+
+function flawOf(value: JsonValue): Flaw | null {
+  if (!isJsonObject(value)) return flaw('not_an_object', 'an entry: an object with metadata and data', value);
+  const { metadata, data } = value;
+  if (metadata === undefined) return flaw('metadata_missing', 'metadata in the entry', metadata);
+  if (!isJsonObject(metadata)) return flaw('metadata_not_an_object', 'metadata to be an object', metadata);
+  return keyFlaw(metadata.key) ?? metadataFlaw(metadata) ?? dataFlaw(data);
+}
+
+function keyFlaw(key: JsonValue | undefined): Flaw | null {
+  if (key === undefined) return flaw('key_missing', 'metadata.key', key);
+  if (typeof key !== 'string') return flaw('key_not_text', 'metadata.key to be a text', key);
+  if (key === '') return flaw('key_empty', 'metadata.key to name the kind of entry', key);
+  if (key.length > maxKeyLength) {
+    return {
+      reason: 'key_too_long',
+      message: `expected metadata.key to have at most ${maxKeyLength} characters, found ${key.length}`,
+    };
+  }
+  if (/[\s\p{Z}\p{Cc}\p{Surrogate}]/u.test(key)) {
+    return {
+      reason: 'key_characters',
+      message: 'expected metadata.key without blanks, control characters and half characters, found some',
+    };
+  }
+  return null;
+}
+
+function metadataFlaw({ type, write_ts: writeTs }: JsonObject): Flaw | null {
+  if (type !== undefined && typeof type !== 'string') return flaw('type_not_text', 'metadata.type to be a text', type);
+  if (writeTs === undefined) return flaw('write_ts_missing', 'metadata.write_ts', writeTs);
+  const expected = 'metadata.write_ts to be a number, seconds since the epoch';
+  if (typeof writeTs !== 'number') return flaw('write_ts_not_a_number', expected, writeTs);
+  return Number.isFinite(writeTs) ? null : flaw('write_ts_not_finite', expected, writeTs);
+}
+
+function dataFlaw(data: JsonValue | undefined): Flaw | null {
+  if (data === undefined) return flaw('data_missing', 'data in the entry', data);
+  return isJsonObject(data) ? null : flaw('data_not_an_object', 'data to be an object', data);
+}
+
+function flaw(reason: UnusableReason, expected: string, found: unknown): Flaw {
+  return { reason, message: `expected ${expected}, found ${kindOf(found)}` };
+}
+
+function inSeconds({ metadata, data }: Entry): Entry {
+  const writeTs = seconds(metadata.write_ts) + 0; // -0 and 0 are one time
+  const ts = typeof data.ts === 'number' ? seconds(data.ts) : data.ts;
+  return {
+    metadata: Object.is(writeTs, metadata.write_ts) ? metadata : { ...metadata, write_ts: writeTs },
+    data: Object.is(ts, data.ts) ? data : { ...data, ts },
+  };
+}
+
+const seconds = (ts: number): number => (ts >= firstMilliseconds ? ts / 1000 : ts);
