@@ -7,9 +7,7 @@ export interface AllOptions extends PipelineOptions {
   lanes?: number;
   /** UUID, or the beginning of one, at which to start; workers that start apart meet less often. */
   startAt?: string;
-  /** Leaves out those for whom it is false: how several processes share the users. */
-  only?: (userId: string) => boolean;
-  /** Once aborted, the user in work is finished and no other begun. */
+  /** Once aborted, users in work are finished and no others begun. */
   signal?: AbortSignal;
   /** Called after each user that had work. */
   onUser?: (report: UserReport, done: number) => void;
@@ -39,14 +37,18 @@ export async function runAll(store: Store, options: AllOptions): Promise<AllRepo
   const started = options.now();
   const report: AllReport = { users: 0, done: 0, nothing_new: 0, busy: 0, failed: 0, seconds: 0, reports: [] };
   const busy: UserReport[] = [];
-  for await (const userId of usersWithWork(store, report, options.only ?? everyone)) {
-    if (options.signal?.aborted) break;
-    const one = await runPipeline(store, userId, options);
-    if (one.status === 'busy') busy.push(one);
-    else settle(report, one, options);
+  const work = usersWithWork(store, report, options.startAt ?? '');
+  const lane = async (): Promise<void> => {
+    for (let next = await work.next(); !next.done && !options.signal?.aborted; next = await work.next()) {
+      const one = await runPipeline(store, next.value, options);
+      if (one.status === 'busy') busy.push(one);
+      else settle(report, one, options);
+    }
+  };
+  await Promise.all(Array.from({ length: options.lanes ?? 1 }, lane));
+  for (const one of busy) {
+    settle(report, options.signal?.aborted ? one : await secondTry(store, one, options), options);
   }
-  if (options.signal?.aborted) busy.length = 0;
-  for (const one of busy) settle(report, await secondTry(store, one, options), options);
   report.seconds = options.now() - started;
   return report;
 }
@@ -58,8 +60,6 @@ function settle(report: AllReport, one: UserReport, options: AllOptions): void {
   if (one.status !== 'nothing_new') report.reports.push({ ...one, stages });
   options.onUser?.(one, report.done + report.failed);
 }
-
-const everyone = (): boolean => true;
 
 /** Users with something to do: from `startAt` to the last, then from the first to `startAt`. */
 async function* usersWithWork(store: Store, report: AllReport, startAt: string): AsyncGenerator<string> {
