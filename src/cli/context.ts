@@ -2,6 +2,7 @@
 import { type Config, readConfig } from '../config.ts';
 import type { FileLog } from '../log/files.ts';
 import type { Log } from '../log/log.ts';
+import type { LogKind } from '../log/names.ts';
 import { MobilityError } from '../model/errors.ts';
 import { isUuid } from '../model/ids.ts';
 import type { UserRecord } from '../model/user.ts';
@@ -27,6 +28,8 @@ export interface CommandContext {
   readonly stdin: NodeJS.ReadableStream & { isTTY?: boolean };
   /** Seconds since the epoch. */
   readonly now: () => number;
+  /** IANA zone of whoever reads; for times that belong to no user. */
+  readonly zone: string;
   /** Aborted by Ctrl-C or SIGTERM, once a command has called `interruptible`. */
   readonly signal: AbortSignal;
   /** Settings in force: the command's own `flags` and those that every command takes, else variables, else defaults. */
@@ -51,15 +54,13 @@ export interface CommandContext {
   close(): Promise<void>;
 }
 
-/** Which program's log files. */
-export type LogKind = 'server' | 'pipeline';
-
 export interface ContextOptions {
   env: Record<string, string | undefined>;
   stdout: Sink;
   stderr: Sink;
   stdin: NodeJS.ReadableStream & { isTTY?: boolean };
   now: () => number;
+  zone: string;
 }
 
 /** Makes the context of one run. `flags` and `json` are filled in by `main.ts` when the command line is parsed. */
@@ -75,6 +76,7 @@ export function createContext(options: ContextOptions): CommandContext & { setFl
     env: options.env,
     stdin: options.stdin,
     now: options.now,
+    zone: options.zone,
     signal: abort.signal,
     output: createOutput({ ...options, json: () => json }),
     get flags() {
@@ -88,9 +90,9 @@ export function createContext(options: ContextOptions): CommandContext & { setFl
     },
     config: (own = {}) => readConfig(options.env, { ...own, ...flags }),
     store: () => (store ??= openStoreOf(context.config())),
-    log: (kind) => {
-      if (!logs.has(kind)) logs.set(kind, openLogOf(context.config(), kind));
-      return logs.get(kind)!;
+    log: async (kind) => {
+      if (!logs.has(kind)) logs.set(kind, openLogOf(context.config(), kind, context.output.note));
+      return (await logs.get(kind)!).log;
     },
     findUser: async (nameOrUuid) => findUser(await context.store(), nameOrUuid),
     interruptible: () => {
@@ -125,15 +127,10 @@ async function openStoreOf(config: Config): Promise<Store> {
   return openStore(config.store);
 }
 
-async function openLogOf(config: Config, kind: LogKind): Promise<FileLog> {
+async function openLogOf(config: Config, name: LogKind, warn: (text: string) => void): Promise<FileLog> {
   const { openFileLog } = await import('../log/files.ts');
-  return openFileLog({
-    folder: config.logDir,
-    name: kind,
-    level: config.logLevel,
-    maxSizeMiB: config.logMaxSizeMiB,
-    maxFiles: config.logMaxFiles,
-  });
+  const { logDir: dir, logLevel: level, logMaxSizeMiB: maxSizeMiB, logMaxFiles: maxFiles } = config;
+  return openFileLog({ dir, name, level, maxSizeMiB, maxFiles, warn });
 }
 
 async function findUser(store: Store, nameOrUuid: string): Promise<UserRecord> {

@@ -2,6 +2,16 @@
 import { Command, CommanderError } from 'commander';
 import { errorText, isMobilityError } from '../model/errors.ts';
 import { configCommand } from './commands/config.ts';
+import { diaryCommand } from './commands/diary.ts';
+import { eraseCommand } from './commands/erase.ts';
+import { exportCommand } from './commands/export.ts';
+import { pipelineCommand } from './commands/pipeline.ts';
+import { purgeKeysCommand } from './commands/purge-keys.ts';
+import { rebuildCommand } from './commands/rebuild.ts';
+import { recoverErrorsCommand } from './commands/recover-errors.ts';
+import { simulateCommand } from './commands/simulate.ts';
+import { statusCommand } from './commands/status.ts';
+import { usersCommand } from './commands/users.ts';
 import { type CommandContext, type ContextOptions, createContext } from './context.ts';
 import { OutputClosed } from './output.ts';
 import { packageVersion } from './version.ts';
@@ -10,7 +20,19 @@ import { packageVersion } from './version.ts';
 export const exitCodes = { ok: 0, failed: 1, usage: 2, partly: 3, interrupted: 130 } as const;
 
 /** Every command, by name. */
-const commandFactories: readonly ((context: CommandContext) => Command)[] = [configCommand];
+const commandFactories: readonly ((context: CommandContext) => Command)[] = [
+  configCommand,
+  diaryCommand,
+  eraseCommand,
+  exportCommand,
+  pipelineCommand,
+  purgeKeysCommand,
+  rebuildCommand,
+  recoverErrorsCommand,
+  simulateCommand,
+  statusCommand,
+  usersCommand,
+];
 
 /**
  * Runs one command line and resolves with its exit code: 0 ok, 1 failed, 2 wrong usage, 3 partly done, 130 interrupted. Never
@@ -107,5 +129,6 @@ function processSurroundings(): ContextOptions {
     stderr: process.stderr,
     stdin: process.stdin,
     now: () => Date.now() / 1000,
+    zone: new Intl.DateTimeFormat().resolvedOptions().timeZone,
   };
 }

@@ -20,6 +20,11 @@ export interface TokenRecord {
   expires_ts: number | null;
 }
 
+/** True for a name that can be registered: one to 254 characters, none of them a control, a line break or half a pair. */
+export function isUserName(name: string): boolean {
+  return /^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]{1,254}$/u.test(name);
+}
+
 /** What the store keeps of a token: its SHA-256 as hex. */
 export function tokenHash(token: string): string {
   return createHash('sha256').update(token).digest('hex');

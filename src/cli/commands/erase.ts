@@ -1,0 +1,114 @@
+// `mobility erase`: everything of one user, gone from every collection, and the proof of it.
+import { hostname } from 'node:os';
+import { createInterface } from 'node:readline/promises';
+import { Command } from 'commander';
+import { isMobilityError, MobilityError } from '../../model/errors.ts';
+import { isUuid } from '../../model/ids.ts';
+import { type Collection, collections, type Store } from '../../store/store.ts';
+import type { CommandContext, Outcome } from '../context.ts';
+import { counted, table } from '../output.ts';
+
+/** What was erased, for the files of whoever had to erase it. */
+interface Receipt {
+  user_email: string | null;
+  uuid: string;
+  store: string;
+  /** seconds since the epoch */
+  erased_ts: number;
+  removed: Record<Collection, number>;
+  /** Rows left in each collection: all 0. */
+  remaining: Record<Collection, number>;
+}
+
+const attempts = 5; // a phone may push while we erase
+
+/** Erases one user. */
+export function eraseCommand(context: CommandContext): Command {
+  return new Command('erase')
+    .description('remove a user and everything of theirs from the store, and verify that nothing is left')
+    .requiredOption('--user <name>', 'name or UUID of the user')
+    .option('--yes', 'do not ask')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  mobility export --user ada@example.org --out ada
+  mobility erase --user ada@example.org
+  mobility erase --user ada@example.org --yes --json > receipt.json
+
+Log files keep the user's UUID and name until they rotate away; backups keep what they hold.`,
+    )
+    .action(context.run((options: { user: string; yes?: true }) => run(context, options)));
+}
+
+async function run(context: CommandContext, { user, yes }: { user: string; yes?: true }): Promise<Outcome> {
+  const store = await context.store();
+  const { user_email, uuid } = await findEvenHalfErased(context, store, user);
+  const rows = total(await store.counts(uuid));
+  if (!yes) await confirm(context, user_email ?? uuid, rows);
+  const removed = await eraseUnderLease(store, uuid);
+  const remaining = await store.counts(uuid);
+  const receipt: Receipt = { user_email, uuid, store: store.address, erased_ts: context.now(), removed, remaining };
+  const log = await context.log('pipeline');
+  log.write('INFO', `UUID ${uuid}: erased ${total(removed)} rows, ${total(remaining)} remain`);
+  await context.output.result(receipt, () => receiptText(receipt));
+  if (total(remaining) === 0) return {};
+  throw new Error(
+    `${counted(total(remaining), 'row')} of ${uuid} are still there: stop the phone or the server and repeat`,
+  );
+}
+
+/** The registered user; or a UUID that has rows without being registered, as an interrupted erasure leaves it. */
+async function findEvenHalfErased(
+  context: CommandContext,
+  store: Store,
+  name: string,
+): Promise<{ user_email: string | null; uuid: string }> {
+  try {
+    return await context.findUser(name);
+  } catch (error) {
+    const uuid = name.toLowerCase();
+    if (!isMobilityError(error, 'MOBILITY_USER_UNKNOWN') || !isUuid(uuid)) throw error;
+    if (total(await store.counts(uuid)) === 0) throw error;
+    return { user_email: null, uuid };
+  }
+}
+
+const total = (counts: Record<Collection, number>): number =>
+  Object.values(counts).reduce((sum, count) => sum + count, 0);
+
+async function confirm({ stdin, output, interruptible }: CommandContext, name: string, rows: number): Promise<void> {
+  if (stdin.isTTY !== true) {
+    throw new MobilityError('MOBILITY_USAGE', 'erasing asks for a typed confirmation: use a terminal, or add --yes');
+  }
+  output.note(`This removes ${name} and ${counted(rows, 'row')} for ever.`);
+  const prompt = createInterface({ input: stdin, output: process.stderr });
+  const typed = await prompt
+    .question(`Type ${name} to go on: `, { signal: interruptible() })
+    .finally(() => prompt.close());
+  if (typed.trim() !== name)
+    throw new MobilityError('MOBILITY_USAGE', `expected ${name}, found other text; nothing was erased`);
+}
+
+async function eraseUnderLease(store: Store, uuid: string): Promise<Record<Collection, number>> {
+  const taken = await store.leases.acquire(uuid, `erase ${process.pid} on ${hostname()}`, 600);
+  if ('heldBy' in taken) {
+    throw new MobilityError(
+      'MOBILITY_LEASE_HELD',
+      `${taken.heldBy.owner} works on this user; try again when it is done`,
+    );
+  }
+  const removed = Object.fromEntries(collections.map((name) => [name, 0])) as Record<Collection, number>;
+  for (let i = 0; i < attempts; i++) {
+    const gone = await store.erase(uuid);
+    for (const name of collections) removed[name] += gone[name];
+    if (total(await store.counts(uuid)) === 0) break;
+  }
+  removed.leases = Math.max(0, removed.leases - 1); // our own
+  return removed;
+}
+
+function receiptText({ user_email, uuid, removed, remaining }: Receipt): string {
+  const rows = collections.map((name) => [`  ${name}`, String(removed[name]), String(remaining[name])]);
+  return `erased ${user_email ?? uuid}\n${table([['  COLLECTION', 'REMOVED', 'LEFT'], ...rows], [1, 2])}`;
+}

@@ -1,0 +1,106 @@
+// `mobility pipeline`: from what phones pushed to the diary, for one user or all.
+import { Command, Option } from 'commander';
+import { MobilityError } from '../../model/errors.ts';
+import type { UserRecord } from '../../model/user.ts';
+import { type AllReport, runAll } from '../../pipeline/run-all.ts';
+import { runPipeline, type UserReport } from '../../pipeline/run-pipeline.ts';
+import type { Store } from '../../store/store.ts';
+import { wholeNumber } from '../arguments.ts';
+import type { CommandContext, Outcome } from '../context.ts';
+import { counted } from '../output.ts';
+import { pipelineOptions } from '../pipeline-options.ts';
+import { runInProcesses } from '../pipeline-workers.ts';
+import { userReportText } from '../reports.ts';
+import { secondsText } from '../wording.ts';
+
+interface Options {
+  user?: string;
+  all?: true;
+  workers: number;
+  startAt?: string;
+}
+
+/** Runs the pipeline for one user or for every user. */
+export function pipelineCommand(context: CommandContext): Command {
+  return new Command('pipeline')
+    .description('move what phones pushed to long term, find trips, write the day documents')
+    .addOption(new Option('--user <name>', 'one user, by name or UUID').conflicts('all'))
+    .option('--all', 'every user with something new; what other runs work on is left to them')
+    .option('--workers <n>', 'with --all: processes that share the users', wholeNumber(1, 64), 1)
+    .addOption(new Option('--start-at <uuid>', 'with --all: where in the register to begin').hideHelp())
+    .addHelpText(
+      'after',
+      `
+Examples:
+  mobility pipeline --user ada@example.org
+  mobility pipeline --all --json
+
+Exit code 3: some users failed, the others are done.`,
+    )
+    .action(
+      context.run(async (options: Options) => {
+        if (options.user !== undefined) return runOne(context, await context.findUser(options.user));
+        if (options.all) return runEvery(context, options);
+        throw new MobilityError('MOBILITY_USAGE', 'expected --user NAME or --all: whose entries are to be processed?');
+      }),
+    );
+}
+
+async function runOne(context: CommandContext, user: UserRecord): Promise<Outcome> {
+  const store = await context.store();
+  const progress = context.output.progress(`${user.user_email}: starting`);
+  const onStage = (stage: string): void => progress.update(`${user.user_email}: ${stage}`);
+  const options = { ...(await pipelineOptions(context)), onStage };
+  giveBackWhenStopped(context, store, user.uuid, options.owner);
+  const report = await runPipeline(store, user.uuid, options).finally(() => progress.done());
+  await context.output.result({ user_email: user.user_email, ...report }, () => userReportText(user, report));
+  if (report.status === 'busy') throw new MobilityError('MOBILITY_LEASE_HELD', `${user.user_email}: ${report.message}`);
+  if (report.status === 'failed') throw new Error(`the pipeline failed for ${user.user_email}: ${report.message}`);
+  return {};
+}
+
+/** On Ctrl-C the user is given back at once, so that the next run need not wait: this run's next write is refused. */
+function giveBackWhenStopped(context: CommandContext, store: Store, userId: string, owner: string): void {
+  const giveBack = async (): Promise<void> => {
+    const lease = await store.leases.get(userId);
+    if (lease?.owner === owner) await store.leases.release(lease);
+  };
+  context.interruptible().addEventListener('abort', () => void giveBack().catch(() => {}), { once: true });
+}
+
+async function runEvery(context: CommandContext, { workers, startAt }: Options): Promise<Outcome> {
+  const store = await context.store();
+  const signal = context.interruptible();
+  const progress = context.output.progress('looking for users with something new');
+  signal.addEventListener('abort', () => context.output.note('finishing the users in work; once more ends at once'));
+  const onUser = (_: UserReport, done: number): void => progress.update(`${counted(done, 'user')} done`);
+  const run =
+    workers > 1
+      ? runInProcesses(context, workers)
+      : runAll(store, { ...(await pipelineOptions(context)), signal, onUser, ...(startAt && { startAt }) });
+  const report = await run.finally(() => progress.done());
+  await showAll(context, store, report);
+  if (report.failed === 0) return {};
+  if (report.failed < report.users) return { exitCode: 3 };
+  throw new Error(`the pipeline failed for every user: ${report.reports[0]?.message}`);
+}
+
+async function showAll(context: CommandContext, store: Store, report: AllReport): Promise<void> {
+  const users = await Promise.all(report.reports.map((one) => store.users.byUuid(one.user_id)));
+  const named = report.reports.map((one, i) => ({ user_email: users[i]?.user_email ?? one.user_id, ...one }));
+  await context.output.result({ ...report, reports: named }, () => {
+    const texts = named.map((one) => userReportText({ uuid: one.user_id, user_email: one.user_email }, one));
+    return [...texts, summaryText(report)].join('\n');
+  });
+}
+
+/** `3 users: 2 done, 1 with nothing new, in 1.30 s`; plain words when there was nothing to do at all. */
+export function summaryText({ users, done, nothing_new, busy, failed, seconds }: AllReport): string {
+  const took = `in ${secondsText(seconds)}`;
+  if (users === 0) return 'nobody is registered: see `mobility users add`';
+  if (done + busy + failed === 0) return `${counted(users, 'user')}: nothing new, nothing written, ${took}`;
+  const parts = [`${done} done`, `${nothing_new} with nothing new`];
+  if (busy > 0) parts.push(`${busy} left to other runs`);
+  if (failed > 0) parts.push(`${failed} failed`);
+  return `${counted(users, 'user')}: ${parts.join(', ')}, ${took}`;
+}

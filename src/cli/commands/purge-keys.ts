@@ -1,0 +1,37 @@
+// `mobility purge-keys`: removes documents that phones need no longer.
+import { Command } from 'commander';
+import { type PurgeReport, purgeKeys } from '../../pipeline/purge-keys.ts';
+import type { CommandContext } from '../context.ts';
+import { counted, table } from '../output.ts';
+import { usersMeant, type Whom, withWhom } from '../whom.ts';
+
+interface Options extends Whom {
+  dryRun?: true;
+}
+
+/** Removes obsolete document keys by the rule of the pipeline; never anything that phones pushed. */
+export function purgeKeysCommand(context: CommandContext): Command {
+  return withWhom(new Command('purge-keys'))
+    .description('remove documents with obsolete keys, by the rule of the pipeline; never what phones pushed')
+    .option('--dry-run', 'show which and why, remove nothing')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  mobility purge-keys --all --dry-run\n  mobility purge-keys --user ada@example.org',
+    )
+    .action(
+      context.run(async ({ dryRun: dry, ...whom }: Options) => {
+        const dryRun = dry === true;
+        const reports: (PurgeReport & { user_email: string })[] = [];
+        for await (const { uuid, user_email } of usersMeant(context, whom)) {
+          const report = await purgeKeys(await context.store(), uuid, { dryRun });
+          if (report.obsolete.length > 0) reports.push({ user_email, ...report });
+        }
+        const removed = reports.reduce((sum, report) => sum + report.obsolete.length, 0);
+        await context.output.result(reports, () =>
+          table(reports.flatMap((report) => report.obsolete.map(({ key, why }) => [report.user_email, key, why]))),
+        );
+        context.output.note(`${counted(removed, 'document')} ${dryRun ? 'would be removed' : 'removed'}`);
+        return {};
+      }),
+    );
+}

@@ -1,0 +1,85 @@
+// `mobility recover-errors`: what could not be converted once, tried again.
+import { Command } from 'commander';
+import { errorText } from '../../model/errors.ts';
+import { type RecoverReport, recoverErrors } from '../../pipeline/recover-errors.ts';
+import type { CommandContext, Outcome } from '../context.ts';
+import { counted, table } from '../output.ts';
+import { pipelineOptions } from '../pipeline-options.ts';
+import { usersMeant } from '../whom.ts';
+
+interface Options {
+  user?: string;
+  key?: string;
+  reason?: string;
+  dryRun?: true;
+}
+
+interface UserRecovery extends RecoverReport {
+  user_email: string;
+  /** Why nothing could be done for this user. */
+  failure?: string;
+}
+
+/** Moves errors back through the converters, for one user or all. */
+export function recoverErrorsCommand(context: CommandContext): Command {
+  return new Command('recover-errors')
+    .description('try again the entries that could not be converted; the next pipeline run puts them into the diary')
+    .option('--user <name>', 'one user, by name or UUID; default: every user')
+    .option('--key <key>', 'only errors of this key, such as manual/survey')
+    .option('--reason <reason>', 'only errors with this reason, as shown under what remains')
+    .option('--dry-run', 'show what would come back, change nothing')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  mobility recover-errors --dry-run
+  mobility recover-errors --user ada@example.org --key manual/survey
+
+Exit code 3: some errors remain, or some users could not be worked on.`,
+    )
+    .action(context.run((options: Options) => recover(context, options)));
+}
+
+async function recover(context: CommandContext, { user, key, reason, dryRun }: Options): Promise<Outcome> {
+  const store = await context.store();
+  const options = {
+    ...(await pipelineOptions(context)),
+    ...(key && { key }),
+    ...(reason && { reason }),
+    ...(dryRun && { dryRun }),
+  };
+  const progress = context.output.progress('looking for errors');
+  const reports: UserRecovery[] = [];
+  try {
+    for await (const { uuid, user_email } of usersMeant(context, user === undefined ? { all: true } : { user })) {
+      if ((await store.errors.list(uuid, { limit: 1 })).length === 0) continue;
+      progress.update(`${user_email}: recovering`);
+      const empty = { user_id: uuid, tried: 0, recovered: 0, rounds: 0, remaining: [] };
+      const report = await recoverErrors(store, uuid, options).catch((error) => ({
+        ...empty,
+        failure: errorText(error),
+      }));
+      reports.push({ user_email, ...report });
+    }
+  } finally {
+    progress.done();
+  }
+  await context.output.result(reports, () => reportsText(reports, dryRun === true));
+  const left = reports.some((report) => report.failure !== undefined || report.remaining.length > 0);
+  if (left && dryRun !== true) return { exitCode: 3 };
+  return {};
+}
+
+function reportsText(reports: readonly UserRecovery[], dryRun: boolean): string {
+  if (reports.length === 0) return 'no errors';
+  return reports.map((report) => reportText(report, dryRun)).join('\n');
+}
+
+function reportText({ user_email, tried, recovered, remaining, failure }: UserRecovery, dryRun: boolean): string {
+  if (failure !== undefined) return `${user_email}: ${failure}`;
+  const verb = dryRun ? 'would be recovered' : 'recovered';
+  const head = `${user_email}: ${counted(tried, 'error')} tried, ${recovered} ${verb}`;
+  if (remaining.length === 0) return head;
+  const rows = remaining.map(({ key, reason, count }) => [`  ${count}`, key ?? '(no key)', reason]);
+  return `${head}; ${dryRun ? 'there are' : 'these remain'}:\n${table(rows, [0])}`;
+}

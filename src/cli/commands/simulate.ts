@@ -1,0 +1,117 @@
+// `mobility simulate`: made-up people and their days, into the store or through a server.
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { checkEntries } from '../../intake/check-entries.ts';
+import type { Entry } from '../../model/entry.ts';
+import { errorText, MobilityError } from '../../model/errors.ts';
+import type { JsonValue } from '../../model/json.ts';
+import { addDays, localDay } from '../../model/time.ts';
+import { simulateDays } from '../../simulate/simulate-day.ts';
+import { dayArgument, wholeNumber } from '../arguments.ts';
+import type { CommandContext, Outcome } from '../context.ts';
+import { counted, table } from '../output.ts';
+
+interface Options {
+  users: number;
+  days: number;
+  from?: string;
+  seed: string;
+  platform: 'android' | 'ios' | 'both';
+  server?: string;
+}
+
+/** Pushes one batch of a user; returns how many entries were new. */
+type Push = (name: string, entries: readonly Entry[]) => Promise<number>;
+
+/** Simulates phones. */
+export function simulateCommand(context: CommandContext): Command {
+  return new Command('simulate')
+    .description('make up people and what their phones push on some days')
+    .option('--users <n>', 'how many people', wholeNumber(1, 100_000), 2)
+    .option('--days <n>', 'how many days of each', wholeNumber(1, 3660), 1)
+    .option('--from <day>', 'first local day, YYYY-MM-DD; default: so that the last one is yesterday', dayArgument)
+    .option('--seed <text>', 'other people for another seed; the same for the same', 'demo')
+    .addOption(new Option('--platform <name>', 'phones').choices(['android', 'ios', 'both']).default('both'))
+    .option('--server <url>', 'push through a server with --auth dev instead of into the store', serverUrl)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  mobility simulate --users 10 --days 7
+  mobility simulate --users 3 --from 2024-03-11 --server http://127.0.0.1:8080
+
+People are named sim-<seed>-1@example.org and so on. A server must know them or have open registration.`,
+    )
+    .action(context.run((options: Options) => simulate(context, options)));
+}
+
+function serverUrl(text: string): string {
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text.replace(/\/+$/, '');
+  throw new InvalidArgumentError('Expected an address such as http://127.0.0.1:8080.');
+}
+
+async function simulate(context: CommandContext, options: Options): Promise<Outcome> {
+  const { users, days, seed, server } = options;
+  const from = options.from ?? addDays(localDay(context.now(), context.zone), -days);
+  const push = server === undefined ? await intoStore(context) : throughServer(server);
+  const signal = context.interruptible();
+  const progress = context.output.progress('starting');
+  const rows: { user_email: string; platform: string; entries: number; new: number }[] = [];
+  try {
+    for (let i = 1; i <= users && !signal.aborted; i++) {
+      const user_email = `sim-${seed}-${i}@example.org`;
+      const platform = options.platform === 'both' ? (i % 2 === 1 ? 'android' : 'ios') : options.platform;
+      const row = { user_email, platform, entries: 0, new: 0 };
+      rows.push(row);
+      for (const entries of simulateDays({ platform, day: from, seed: `${seed}-${i}` }, days)) {
+        if (signal.aborted) break;
+        row.new += await push(user_email, entries);
+        row.entries += entries.length;
+        progress.update(`${i} of ${users}: ${user_email}`);
+      }
+    }
+  } finally {
+    progress.done();
+  }
+  await context.output.result({ from, to: addDays(from, days - 1), users: rows }, () =>
+    table(
+      [
+        ['USER', 'PHONE', 'ENTRIES', 'NEW'],
+        ...rows.map((row) => [row.user_email, row.platform, String(row.entries), String(row.new)]),
+      ],
+      [2, 3],
+    ),
+  );
+  context.output.note(`${counted(days, 'day')} from ${from} on; next: mobility pipeline --all`);
+  return {};
+}
+
+async function intoStore(context: CommandContext): Promise<Push> {
+  const store = await context.store();
+  return async (name, pushed) => {
+    const { user } = await store.users.register(name, { now: context.now() });
+    const results = await store.usercache.put(user.uuid, checkEntries(pushed as unknown as JsonValue[]), context.now());
+    return results.filter((result) => result === 'inserted').length;
+  };
+}
+
+function throughServer(server: string): Push {
+  const known = new Set<string>();
+  const call = async (path: string, body: object): Promise<Record<string, unknown>> => {
+    const headers = { 'content-type': 'application/json' };
+    const response = await fetch(`${server}${path}`, { method: 'POST', headers, body: JSON.stringify(body) }).catch(
+      (error: Error) => {
+        const reason = errorText(error.cause ?? error) || 'no answer';
+        throw new MobilityError('MOBILITY_USAGE', `expected a server at ${server}: ${reason}`, { cause: error });
+      },
+    );
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${server}${path} answered ${response.status}: ${text.slice(0, 300)}`);
+    return text === '' ? {} : JSON.parse(text);
+  };
+  return async (user, entries) => {
+    if (!known.has(user)) await call('/profile/create', { user });
+    known.add(user);
+    const answer = await call('/usercache/put', { user, phone_to_server: entries });
+    return Number(answer.inserted ?? 0);
+  };
+}

@@ -1,0 +1,184 @@
+// `mobility users`: who may push and pull, and the tokens that open their accounts.
+import { randomBytes } from 'node:crypto';
+import { Command } from 'commander';
+import { MobilityError } from '../../model/errors.ts';
+import { isUuid } from '../../model/ids.ts';
+import { tokenHash, type UserRecord } from '../../model/user.ts';
+import type { Collection, Store } from '../../store/store.ts';
+import { wholeNumber } from '../arguments.ts';
+import type { CommandContext, Outcome } from '../context.ts';
+import { fileToRead } from '../files.ts';
+import { checkName, importUsers, uuidError } from '../import-users.ts';
+import { counted, table } from '../output.ts';
+import { everyUser } from '../users.ts';
+import { agoText, minuteText } from '../wording.ts';
+
+const day = 86_400; // s
+
+/** Adds, imports, lists and removes users, and makes tokens. */
+export function usersCommand(context: CommandContext): Command {
+  return new Command('users')
+    .description('register people, list them, make their tokens')
+    .addHelpText('after', '\nExamples:\n  mobility users add ada@example.org\n  mobility users import people.csv')
+    .addCommand(addCommand(context))
+    .addCommand(importCommand(context))
+    .addCommand(listCommand(context))
+    .addCommand(removeCommand(context))
+    .addCommand(tokenCommand(context));
+}
+
+function addCommand(context: CommandContext): Command {
+  return new Command('add')
+    .description('register one user; one who is there keeps their UUID')
+    .argument('<name>', 'name the user logs in with (user_email)')
+    .option('--uuid <uuid>', 'UUID the user must have; default: a new random one')
+    .addHelpText('after', '\nExamples:\n  mobility users add ada@example.org\n  mobility users add ada --uuid 6a0d…')
+    .action(
+      context.run(async (name: string, options: { uuid?: string }) => {
+        checkName(name);
+        const uuid = options.uuid?.toLowerCase();
+        if (uuid !== undefined && !isUuid(uuid)) throw uuidError(uuid);
+        const { users } = await context.store();
+        const { user, created } = await users.register(
+          name,
+          uuid === undefined ? { now: context.now() } : { uuid, now: context.now() },
+        );
+        await context.output.result({ ...user, created }, `${user.uuid}  ${user.user_email}`);
+        context.output.note(created ? 'registered' : 'was registered already');
+        return {};
+      }),
+    );
+}
+
+function importCommand(context: CommandContext): Command {
+  return new Command('import')
+    .description('register the people of a CSV file with the header user_email,uuid (uuid optional); may be repeated')
+    .argument('<file>', 'CSV file, or - for standard input')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  mobility users import people.csv\n  cut -d, -f1 list.csv | mobility users import -',
+    )
+    .action(
+      context.run(async (file: string): Promise<Outcome> => {
+        const csv = file === '-' ? context.stdin : await fileToRead(file);
+        const { added, present, failed } = await importUsers(await context.store(), csv, context.now());
+        for (const { line, user_email, message } of failed)
+          context.output.note(`line ${line} (${user_email}): ${message}`);
+        const text = `${counted(added, 'user')} added, ${present} there already, ${counted(failed.length, 'line')} failed`;
+        await context.output.result({ added, present, failed }, text);
+        if (failed.length === 0) return {};
+        if (added + present > 0) return { exitCode: 3 };
+        throw new MobilityError('MOBILITY_USAGE', `no line of ${file} could be registered`);
+      }),
+    );
+}
+
+interface ListOptions {
+  counts?: true;
+  silent?: number;
+}
+
+type ListedUser = UserRecord & { waiting?: number; errors?: number; trips?: number; newest_ts?: number | null };
+
+function listCommand(context: CommandContext): Command {
+  return new Command('list')
+    .description('list the registered users, by UUID')
+    .option('--counts', 'with waiting entries, errors, trips and newest entry of each (slower)')
+    .option('--silent <days>', 'only those without an entry in the last so many days', wholeNumber(0, 100_000))
+    .addHelpText('after', '\nExamples:\n  mobility users list --counts\n  mobility users list --silent 7 --json')
+    .action(
+      context.run(async (options: ListOptions) => {
+        const store = await context.store();
+        const listed: ListedUser[] = [];
+        for await (const user of everyUser(store)) {
+          const full: ListedUser =
+            options.counts || options.silent !== undefined ? await withCounts(store, user) : user;
+          if (options.silent !== undefined && (full.newest_ts ?? 0) > context.now() - options.silent * day) continue;
+          listed.push(full);
+        }
+        await context.output.result(listed, () => listText(listed, context));
+        context.output.note(counted(listed.length, 'user'));
+        return {};
+      }),
+    );
+}
+
+async function withCounts(store: Store, user: UserRecord): Promise<ListedUser> {
+  const [counts, waiting, series] = await Promise.all([
+    store.counts(user.uuid),
+    store.usercache.summary(user.uuid),
+    store.timeseries.summary(user.uuid),
+  ]);
+  const times = [waiting.newest_ts, ...series.map((row) => row.last_ts)].filter((ts) => ts !== null);
+  const newest_ts = times.length === 0 ? null : Math.max(...times);
+  return { ...user, waiting: counts.usercache, errors: counts.errors, trips: counts.trips, newest_ts };
+}
+
+function listText(users: readonly ListedUser[], context: CommandContext): string {
+  if (users.length === 0) return '';
+  const full = users[0]!.waiting !== undefined;
+  const header = ['UUID', 'NAME', 'UPDATED', ...(full ? ['WAITING', 'ERRORS', 'TRIPS', 'NEWEST ENTRY'] : [])];
+  const rows = users.map((user) => [
+    user.uuid,
+    user.user_email,
+    minuteText(user.update_ts, context.zone),
+    ...(full ? [user.waiting!, user.errors!, user.trips!].map(String) : []),
+    ...(full ? [user.newest_ts == null ? 'none' : agoText(user.newest_ts, context.now())] : []),
+  ]);
+  return table([header, ...rows], [3, 4, 5]);
+}
+
+function tokenCommand(context: CommandContext): Command {
+  return new Command('token')
+    .description('make a token for a user and print it, this once: only its hash is kept')
+    .argument('<name>', 'name or UUID of the user')
+    .option('--expires <days>', 'days until the token is refused; default: never', wholeNumber(1, 36_500))
+    .option('--replace', "refuse all the user's other tokens from now on")
+    .addHelpText('after', '\nExamples:\n  mobility users token ada --expires 365\n  mobility users token ada --replace')
+    .action(
+      context.run(async (name: string, options: { expires?: number; replace?: true }) => {
+        const user = await context.findUser(name);
+        const { tokens } = await context.store();
+        const token = randomBytes(32).toString('base64url');
+        const created_ts = context.now();
+        const expires_ts = options.expires === undefined ? null : created_ts + options.expires * day;
+        const others = options.replace ? await tokens.list(user.uuid) : [];
+        await tokens.add({ hash: tokenHash(token), user_id: user.uuid, created_ts, expires_ts });
+        for (const { hash } of others) await tokens.remove(user.uuid, hash);
+        const { user_email, uuid } = user;
+        await context.output.result({ user_email, uuid, token, expires_ts, replaced: others.length }, token);
+        const until = expires_ts === null ? 'without expiry' : `until ${minuteText(expires_ts, context.zone)}`;
+        const gone = others.length === 0 ? '' : `, ${counted(others.length, 'token')} replaced`;
+        context.output.note(`token of ${user_email}, ${until}${gone}; it cannot be shown again`);
+        return {};
+      }),
+    );
+}
+
+/** Collections whose rows are somebody's data, not only the fact that they are known. */
+const dataOf: readonly Collection[] = ['usercache', 'errors', 'timeseries', 'trips'];
+
+function removeCommand(context: CommandContext): Command {
+  return new Command('remove')
+    .description('take a user who has no data off the register, tokens included')
+    .argument('<name>', 'name or UUID of the user')
+    .addHelpText('after', '\nExample:\n  mobility users remove ada\n\nA user with data is removed by `mobility erase`.')
+    .action(
+      context.run(async (name: string) => {
+        const user = await context.findUser(name);
+        const store = await context.store();
+        const counts = await store.counts(user.uuid);
+        const rows = dataOf.reduce((sum, collection) => sum + counts[collection], 0);
+        if (rows > 0) {
+          throw new MobilityError(
+            'MOBILITY_USAGE',
+            `${user.user_email} has ${counted(rows, 'row')} of data; to remove them too use \`mobility erase --user ${name}\``,
+          );
+        }
+        const removed = await store.erase(user.uuid);
+        await context.output.result({ ...user, removed }, `${user.uuid}  ${user.user_email}`);
+        context.output.note('removed');
+        return {};
+      }),
+    );
+}

@@ -1,0 +1,161 @@
+// One day of one user as people read it in a terminal.
+import { formatForPeople } from '../model/time.ts';
+import type { Position, Section, Trip, TripRecord } from '../model/trip.ts';
+import { counted, table } from './output.ts';
+import { clockText, distanceText, durationText } from './wording.ts';
+
+export interface DiaryMarks {
+  bold(text: string): string;
+  dim(text: string): string;
+}
+
+export interface DiaryDay {
+  name: string;
+  day: string;
+  /** Trips that start on the day, in order. */
+  records: readonly TripRecord[];
+  /** Data time up to which the diary is final; null: nothing is yet. */
+  completeUntil: number | null;
+}
+
+/** The day from its first place to its last: times, places, and a line per section and stop. At most 80 columns. */
+export function diaryText({ name, day, records, completeUntil }: DiaryDay, { bold, dim }: DiaryMarks): string {
+  const trips = records.flatMap((record) => (record.trip ? [record.trip] : []));
+  const first = trips[0];
+  if (first === undefined) return `${bold(name)}  ${day}: no trips`;
+  const title = `${bold(name)}  ${formatForPeople(first.start_ts, first.start_zone, 'dddd D MMMM YYYY')}  ${dim(zonesOf(trips))}`;
+  const letters = lettersOf(trips.flatMap((trip) => [trip.start_loc, trip.end_loc]));
+  const lines = [title, '', dayBar(trips), ''];
+  for (const [i, record] of records.entries()) {
+    if (record.trip === null) continue;
+    const before = records[i - 1]?.trip ?? null;
+    if (record.untracked !== null) lines.push(dim(unseenLine(record.untracked, record.trip)));
+    if (before === null || record.untracked !== null)
+      lines.push(placeLine(record.trip.start_loc, record.trip, 'start', letters));
+    lines.push(
+      ...wayLines(record.trip),
+      placeLine(record.trip.end_loc, record.trip, 'end', letters, nextOf(records, i)),
+    );
+  }
+  return [...lines, '', totalsText(trips), dim(finalText(trips.at(-1)!, completeUntil))].join('\n');
+}
+
+function zonesOf(trips: readonly Trip[]): string {
+  return [...new Set(trips.flatMap((trip) => [trip.start_zone, trip.end_zone]))].join(', ');
+}
+
+// ---------------------------------------------------------------- places
+
+const samePlace = 150; // m
+
+/** Places of the day, each with a letter; the same letter where one comes back to. */
+function lettersOf(positions: readonly Position[]): (position: Position) => string {
+  const places: Position[] = [];
+  const indexOf = (position: Position): number => places.findIndex((place) => metresApart(place, position) < samePlace);
+  for (const position of positions) if (indexOf(position) < 0) places.push(position);
+  return (position) => {
+    const index = indexOf(position);
+    return index < 26 ? String.fromCharCode(65 + index) : String(index + 1);
+  };
+}
+
+/** Good enough to tell whether two places are one. */
+function metresApart([lonA, latA]: Position, [lonB, latB]: Position): number {
+  const dx = (((lonB - lonA + 540) % 360) - 180) * Math.cos((((latA + latB) / 2) * Math.PI) / 180);
+  return Math.hypot(dx, latB - latA) * 111_195;
+}
+
+function placeLine(
+  position: Position,
+  trip: Trip,
+  end: 'start' | 'end',
+  letter: (position: Position) => string,
+  next: Trip | null = null,
+): string {
+  const time = end === 'start' ? clockText(trip.start_ts, trip.start_zone) : clockText(trip.end_ts, trip.end_zone);
+  const stay = next === null ? '' : `  ${durationText(Math.max(0, next.start_ts - trip.end_ts))} here`;
+  return `  ${time}  ● ${letter(position)}  ${position[1].toFixed(4)}, ${position[0].toFixed(4)}${stay}`;
+}
+
+/** The trip that starts where the trip at `index` ended. */
+function nextOf(records: readonly TripRecord[], index: number): Trip | null {
+  const next = records[index + 1];
+  return next === undefined || next.untracked !== null ? null : next.trip;
+}
+
+// ---------------------------------------------------------------- ways
+
+/** The word after the dot, as people say it: `PredictedModeTypes.BUS` is `bus`. */
+export function modeText(sensedMode: string): string {
+  const word = sensedMode.slice(sensedMode.indexOf('.') + 1);
+  return word.toLowerCase().replaceAll('_', ' ');
+}
+
+function wayLines(trip: Trip): string[] {
+  const rows = trip.sections.flatMap((section, i) => {
+    const stop = trip.stops[i];
+    return [
+      sectionRow(section, trip),
+      ...(stop && stop.duration >= 60 ? [['', 'waiting', '', durationText(stop.duration)]] : []),
+    ];
+  });
+  return table(rows, [2])
+    .split('\n')
+    .map((row) => `         │ ${row}`.trimEnd());
+}
+
+function sectionRow(section: Section, trip: Trip): string[] {
+  const zone = trip.start_zone;
+  const times = `${clockText(section.start_ts, zone)}-${clockText(section.end_ts, zone)}`;
+  return [
+    times,
+    modeText(section.sensed_mode).padEnd(12),
+    distanceText(section.distance).padStart(7),
+    durationText(section.duration),
+  ];
+}
+
+function unseenLine({ start_ts, end_ts }: { start_ts: number; end_ts: number }, trip: Trip): string {
+  return `  ${clockText(start_ts, trip.start_zone)}  ○ moved unseen for ${durationText(end_ts - start_ts)}`;
+}
+
+// ---------------------------------------------------------------- the day as a whole
+
+const cells = 72; // of 20 minutes
+
+/** The 24 hours as one line, thick where the user was on the way. */
+function dayBar(trips: readonly Trip[]): string {
+  const bar = new Array<string>(cells).fill('─');
+  for (const trip of trips) {
+    const from = cellOf(trip.start_ts, trip.start_zone);
+    const to =
+      trip.end_ts - trip.start_ts > 43_200 || cellOf(trip.end_ts, trip.end_zone) < from
+        ? cells - 1
+        : cellOf(trip.end_ts, trip.end_zone);
+    for (let i = from; i <= to; i++) bar[i] = '█';
+  }
+  const hours = Array.from({ length: 8 }, (_, i) => String(i * 3).padEnd(9)).join('');
+  return `  ${hours}24\n  ${bar.join('')}`;
+}
+
+function cellOf(ts: number, zone: string): number {
+  const [hour, minute] = clockText(ts, zone).split(':').map(Number) as [number, number];
+  return Math.floor((hour * 60 + minute) / 20);
+}
+
+function totalsText(trips: readonly Trip[]): string {
+  const byMode = new Map<string, number>();
+  for (const section of trips.flatMap((trip) => trip.sections)) {
+    const mode = modeText(section.sensed_mode);
+    byMode.set(mode, (byMode.get(mode) ?? 0) + section.distance);
+  }
+  const sum = (pick: (trip: Trip) => number): number => trips.reduce((total, trip) => total + pick(trip), 0);
+  const head = `  ${counted(trips.length, 'trip')}, ${distanceText(sum((trip) => trip.distance))}, ${durationText(sum((trip) => trip.duration))} on the way`;
+  const modes = [...byMode].sort((a, b) => b[1] - a[1]).map(([mode, metres]) => `${mode} ${distanceText(metres)}`);
+  return `${head}\n  ${modes.join(', ')}`;
+}
+
+function finalText(last: Trip, completeUntil: number | null): string {
+  if (completeUntil === null || completeUntil < last.end_ts) return '  draft: later entries may change it';
+  return `  final up to ${formatForPeople(completeUntil, last.end_zone, 'D MMMM HH:mm')}; what came later is draft`;
+}

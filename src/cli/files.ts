@@ -1,0 +1,75 @@
+// Files that commands read and write, with errors that name the file and what to do.
+
+import { once } from 'node:events';
+import { createReadStream, createWriteStream, type ReadStream } from 'node:fs';
+import { access, constants, mkdir, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { MobilityError } from '../model/errors.ts';
+
+/** Opens a file named on the command line. Throws `MOBILITY_USAGE` when it cannot be read. */
+export async function fileToRead(path: string): Promise<ReadStream> {
+  try {
+    const stream = createReadStream(path);
+    await once(stream, 'open');
+    return stream;
+  } catch (error) {
+    throw new MobilityError('MOBILITY_USAGE', `cannot read ${path}: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+/** Where data goes piece by piece. */
+export interface Writer {
+  /** Waits until there is room for more. */
+  write(text: string): Promise<void>;
+}
+
+/**
+ * Writes a file through `fill`: first beside it, and in its place only when all is on disk, so that an interrupted command leaves
+ * no half of a file. Throws `MOBILITY_USAGE` when the file is there already or the folder cannot be written.
+ */
+export async function writeFileWhole(path: string, fill: (writer: Writer) => Promise<void>): Promise<void> {
+  await refuseExisting(path);
+  const draft = `${path}.part`;
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    const stream = createWriteStream(draft, { flush: true });
+    const failed = once(stream, 'error').then(([error]) => Promise.reject(error));
+    failed.catch(() => {}); // it is waited for together with each write
+    await Promise.race([once(stream, 'open'), failed]);
+    const write = async (text: string): Promise<void> => {
+      if (!stream.write(text)) await Promise.race([once(stream, 'drain'), failed]);
+    };
+    await fill({ write });
+    stream.end();
+    await Promise.race([once(stream, 'close'), failed]);
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true }).catch(() => {});
+    if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
+    throw new MobilityError('MOBILITY_USAGE', `cannot write ${path}: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+async function refuseExisting(path: string): Promise<void> {
+  const there = await access(path, constants.F_OK).then(
+    () => true,
+    () => false,
+  );
+  if (there)
+    throw new MobilityError('MOBILITY_USAGE', `${path} is there already: name another file, or remove it first`);
+}
+
+const reasons: Record<string, string> = {
+  ENOENT: 'no such file or folder',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EISDIR: 'it is a folder',
+  ENOTDIR: 'a part of the path is no folder',
+  ENOSPC: 'the disk is full',
+  EROFS: 'the file system is read-only',
+};
+
+function reasonOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return (code !== undefined && reasons[code]) || message;
+}

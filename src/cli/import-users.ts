@@ -1,0 +1,126 @@
+// A CSV file of people -> the registry, line by line: a bad line is reported and the others go on.
+import { parse } from 'csv-parse';
+import { errorText, isMobilityError, MobilityError } from '../model/errors.ts';
+import { isUuid } from '../model/ids.ts';
+import { isUserName } from '../model/user.ts';
+import type { Store } from '../store/store.ts';
+
+/** What came of an import. */
+export interface ImportReport {
+  added: number;
+  /** Registered before, with the same UUID. */
+  present: number;
+  failed: { line: number; user_email: string; message: string }[];
+}
+
+interface Row {
+  line: number;
+  email: string;
+  uuid: string;
+}
+
+const atOnce = 64; // registrations that share the store's commits
+
+/**
+ * Registers the people of a CSV text with the header `user_email,uuid` (uuid optional, other columns ignored). Throws
+ * `MOBILITY_USAGE` for a text without that header or that is no CSV; what stood before the mistake is registered.
+ */
+export async function importUsers(
+  store: Store,
+  csv: AsyncIterable<Uint8Array | string>,
+  now: number,
+): Promise<ImportReport> {
+  const report: ImportReport = { added: 0, present: 0, failed: [] };
+  let batch: Row[] = [];
+  const flush = async (): Promise<void> => {
+    const rows = batch;
+    batch = [];
+    await Promise.all(rows.map((row) => registerRow(store, row, now, report)));
+  };
+  for await (const row of rowsOf(csv)) {
+    // The same person twice must keep their order, so that the second line is judged by what the first did.
+    const known = batch.some(({ email, uuid }) => email === row.email || (uuid !== '' && uuid === row.uuid));
+    if (known || batch.length === atOnce) await flush();
+    batch.push(row);
+  }
+  await flush();
+  report.failed.sort((a, b) => a.line - b.line);
+  return report;
+}
+
+async function* rowsOf(csv: AsyncIterable<Uint8Array | string>): AsyncGenerator<Row> {
+  const parser = parse({ bom: true, info: true, relax_column_count: true, skip_empty_lines: true, trim: true });
+  let sourceError: unknown;
+  const feeding = feed(csv, parser).catch((error) => {
+    sourceError = error;
+    parser.destroy();
+  });
+  let columns: { email: number; uuid: number } | null = null;
+  try {
+    for await (const { record, info } of parser as AsyncIterable<{ record: string[]; info: { lines: number } }>) {
+      if (columns === null) columns = columnsOf(record);
+      else if (record.some((cell) => cell !== '')) {
+        yield {
+          line: info.lines,
+          email: record[columns.email] ?? '',
+          uuid: (record[columns.uuid] ?? '').toLowerCase(),
+        };
+      }
+    }
+  } catch (error) {
+    if (isMobilityError(error) || sourceError !== undefined) throw sourceError ?? error;
+    throw new MobilityError('MOBILITY_USAGE', `the file is no CSV: ${errorText(error)}`, { cause: error });
+  }
+  await feeding;
+  if (sourceError !== undefined) throw sourceError;
+  if (columns === null)
+    throw new MobilityError('MOBILITY_USAGE', 'expected a header user_email,uuid, found an empty file');
+}
+
+/** Hands text on to the parser as fast as it takes it. */
+async function feed(csv: AsyncIterable<Uint8Array | string>, parser: ReturnType<typeof parse>): Promise<void> {
+  for await (const chunk of csv) {
+    if (parser.destroyed) return;
+    if (!parser.write(chunk)) await new Promise((resolve) => parser.once('drain', resolve).once('close', resolve));
+  }
+  parser.end();
+}
+
+function columnsOf(header: readonly string[]): { email: number; uuid: number } {
+  const email = header.indexOf('user_email');
+  if (email >= 0) return { email, uuid: header.indexOf('uuid') };
+  throw new MobilityError(
+    'MOBILITY_USAGE',
+    `expected a header user_email,uuid (uuid optional), found ${JSON.stringify(header.join(',')).slice(0, 100)}`,
+  );
+}
+
+async function registerRow(store: Store, row: Row, now: number, report: ImportReport): Promise<void> {
+  try {
+    checkName(row.email);
+    if (row.uuid !== '' && !isUuid(row.uuid)) throw uuidError(row.uuid);
+    const { created } = await store.users.register(row.email, row.uuid === '' ? { now } : { uuid: row.uuid, now });
+    report[created ? 'added' : 'present']++;
+  } catch (error) {
+    if (!isMobilityError(error, 'MOBILITY_USAGE', 'MOBILITY_USER_EXISTS')) throw error;
+    report.failed.push({ line: row.line, user_email: row.email, message: error.message });
+  }
+}
+
+/** Throws `MOBILITY_USAGE` unless `name` can be a user's name. */
+export function checkName(name: string): void {
+  if (name === '') throw new MobilityError('MOBILITY_USAGE', 'expected a name, found nothing');
+  if (isUserName(name)) return;
+  throw new MobilityError(
+    'MOBILITY_USAGE',
+    `expected a name of at most 254 printable characters, found ${JSON.stringify(name.slice(0, 60))}`,
+  );
+}
+
+/** What is wrong with something that should be a UUID. */
+export function uuidError(text: string): MobilityError {
+  return new MobilityError(
+    'MOBILITY_USAGE',
+    `expected a UUID of 36 characters, found ${JSON.stringify(text.slice(0, 60))}`,
+  );
+}

@@ -1,0 +1,61 @@
+// Several processes that work through the users together: each begins elsewhere in the register, and leases keep them apart.
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { AllReport } from '../pipeline/run-all.ts';
+import type { UserReport } from '../pipeline/run-pipeline.ts';
+import type { CommandContext } from './context.ts';
+
+const program = fileURLToPath(new URL('../../bin/mobility.js', import.meta.url));
+
+/** Runs `mobility pipeline --all` in `count` processes. Rejects when one ends without a report. */
+export async function runInProcesses(context: CommandContext, count: number): Promise<AllReport> {
+  const started = context.now();
+  const starts = Array.from({ length: count }, (_, i) =>
+    Math.floor((i * 256) / count)
+      .toString(16)
+      .padStart(2, '0'),
+  );
+  const reports = await Promise.all(starts.map((startAt) => runProcess(context, startAt)));
+  return { ...mergeReports(reports), seconds: context.now() - started };
+}
+
+/** One report of what several processes did with the same users. */
+export function mergeReports(reports: readonly AllReport[]): AllReport {
+  const rank: Record<UserReport['status'], number> = { nothing_new: 0, busy: 1, failed: 2, done: 3 };
+  const byUser = new Map<string, UserReport>();
+  for (const one of reports.flatMap((report) => report.reports)) {
+    const known = byUser.get(one.user_id);
+    if (known === undefined || rank[one.status] > rank[known.status]) byUser.set(one.user_id, one);
+  }
+  const merged = [...byUser.values()];
+  const count = (status: UserReport['status']): number => merged.filter((one) => one.status === status).length;
+  const [done, busy, failed] = [count('done'), count('busy'), count('failed')];
+  const users = Math.max(0, ...reports.map((report) => report.users));
+  const seconds = Math.max(0, ...reports.map((report) => report.seconds));
+  return { users, done, nothing_new: Math.max(0, users - merged.length), busy, failed, seconds, reports: merged };
+}
+
+function runProcess(context: CommandContext, startAt: string): Promise<AllReport> {
+  // Settings travel as variables: a store address may hold a password, and arguments can be seen by everybody on the host.
+  const { store, logDir } = context.config();
+  const env = { ...context.env, MOBILITY_STORE: store, MOBILITY_LOG_DIR: logDir };
+  const child = spawn(process.execPath, [program, 'pipeline', '--all', '--json', '--start-at', startAt], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  context.signal.addEventListener('abort', () => child.kill('SIGTERM'), { once: true });
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => {
+      try {
+        resolve(JSON.parse(text) as AllReport);
+      } catch (error) {
+        reject(new Error(`a pipeline worker ended with ${signal ?? code} and without a report`, { cause: error }));
+      }
+    });
+  });
+}

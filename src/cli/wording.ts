@@ -1,0 +1,44 @@
+// How results read: distances, durations and times as people write them.
+import { formatForPeople, formatTime } from '../model/time.ts';
+
+/** m as `350 m`, `4.2 km` or `128 km`. */
+export function distanceText(metres: number): string {
+  if (metres < 995) return `${Math.round(metres / 10) * 10} m`;
+  const km = metres / 1000;
+  return `${km < 99.95 ? km.toFixed(1) : Math.round(km)} km`;
+}
+
+/** s as `42 s`, `8 min`, `1 h 05 min` or `3 d 4 h`. */
+export function durationText(seconds: number): string {
+  if (seconds < 59.5) return `${Math.round(seconds)} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return `${hours} h ${String(minutes % 60).padStart(2, '0')} min`;
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+/** s of work: `0.42 s`, `12 s`. */
+export function secondsText(seconds: number): string {
+  return `${seconds < 9.995 ? seconds.toFixed(2) : seconds.toFixed(0)} s`;
+}
+
+/** `2024-03-12 08:05` in `zone`. */
+export function minuteText(ts: number, zone: string): string {
+  return formatForPeople(ts, zone, 'YYYY-MM-DD HH:mm');
+}
+
+/** `08:05` in `zone`. */
+export function clockText(ts: number, zone: string): string {
+  return formatForPeople(ts, zone, 'HH:mm');
+}
+
+/** ISO 8601 to the second; null stays null. For JSON. */
+export function isoText(ts: number | null, zone: string): string | null {
+  return ts === null ? null : formatTime(Math.floor(ts), zone);
+}
+
+/** `12 minutes ago` and the like, for `ts` before `now`. */
+export function agoText(ts: number, now: number): string {
+  return ts > now ? 'in the future' : `${durationText(now - ts)} ago`;
+}
