@@ -24,6 +24,9 @@ export interface Outcome {
 export interface CommandContext {
   readonly env: Record<string, string | undefined>;
   readonly output: Output;
+  /** Text as it is, to standard output and standard error, for programs that run for long and write their own lines. */
+  readonly writeOut: (text: string) => void;
+  readonly writeErr: (text: string) => void;
   /** Standard input, for typed confirmations. */
   readonly stdin: NodeJS.ReadableStream & { isTTY?: boolean };
   /** Seconds since the epoch. */
@@ -40,9 +43,11 @@ export interface CommandContext {
   store(): Promise<Store>;
   /** Opens the log files of that kind; the same ones at every call. */
   log(kind: LogKind): Promise<Log>;
+  /** The same with all that an open log can do; `threadId` counts at the first call. */
+  logFiles(kind: LogKind, threadId?: string): Promise<FileLog>;
   /** The user by name or UUID. Throws `MOBILITY_USER_UNKNOWN`, saying what to do. */
   findUser(nameOrUuid: string): Promise<UserRecord>;
-  /** From here on Ctrl-C and SIGTERM abort `signal` instead of ending the program; a second one ends it at once. */
+  /** From here on Ctrl-C and SIGTERM abort `signal` instead of ending the program; a second Ctrl-C ends it at once. */
   interruptible(): AbortSignal;
   /** Makes an action of commander out of a handler, so that what it returns reaches the exit code. */
   run<Args extends unknown[]>(
@@ -78,6 +83,8 @@ export function createContext(options: ContextOptions): CommandContext & { setFl
     now: options.now,
     zone: options.zone,
     signal: abort.signal,
+    writeOut: (text) => void options.stdout.write(text),
+    writeErr: (text) => void options.stderr.write(text),
     output: createOutput({ ...options, json: () => json }),
     get flags() {
       return flags;
@@ -90,9 +97,10 @@ export function createContext(options: ContextOptions): CommandContext & { setFl
     },
     config: (own = {}) => readConfig(options.env, { ...own, ...flags }),
     store: () => (store ??= openStoreOf(context.config())),
-    log: async (kind) => {
-      if (!logs.has(kind)) logs.set(kind, openLogOf(context.config(), kind, context.output.note));
-      return (await logs.get(kind)!).log;
+    log: async (kind) => (await context.logFiles(kind)).log,
+    logFiles: (kind, threadId) => {
+      if (!logs.has(kind)) logs.set(kind, openLogOf(context.config(), kind, threadId, context.output.note));
+      return logs.get(kind)!;
     },
     findUser: async (nameOrUuid) => findUser(await context.store(), nameOrUuid),
     interruptible: () => {
@@ -127,10 +135,15 @@ async function openStoreOf(config: Config): Promise<Store> {
   return openStore(config.store);
 }
 
-async function openLogOf(config: Config, name: LogKind, warn: (text: string) => void): Promise<FileLog> {
+async function openLogOf(
+  config: Config,
+  name: LogKind,
+  threadId: string | undefined,
+  warn: (text: string) => void,
+): Promise<FileLog> {
   const { openFileLog } = await import('../log/files.ts');
   const { logDir: dir, logLevel: level, logMaxSizeMiB: maxSizeMiB, logMaxFiles: maxFiles } = config;
-  return openFileLog({ dir, name, level, maxSizeMiB, maxFiles, warn });
+  return openFileLog({ dir, name, level, maxSizeMiB, maxFiles, warn, ...(threadId && { threadId }) });
 }
 
 async function findUser(store: Store, nameOrUuid: string): Promise<UserRecord> {
@@ -144,16 +157,16 @@ async function findUser(store: Store, nameOrUuid: string): Promise<UserRecord> {
   );
 }
 
-/** Aborts at the first SIGINT or SIGTERM; later ones end the program as usual. */
+/**
+ * Aborts at the first SIGINT or SIGTERM. A second SIGINT ends the program as usual: somebody at a terminal is in a hurry. A second
+ * SIGTERM does not: whoever stops a server with workers reaches each of them twice.
+ */
 function abortOnSignals(abort: AbortController): () => void {
-  const signals = ['SIGINT', 'SIGTERM'] as const;
-  const stop = (): void => {
-    for (const signal of signals) process.removeListener(signal, onSignal);
+  const onSignal = (signal: NodeJS.Signals): void => abort.abort(signal);
+  process.once('SIGINT', onSignal);
+  process.on('SIGTERM', onSignal);
+  return () => {
+    process.removeListener('SIGINT', onSignal);
+    process.removeListener('SIGTERM', onSignal);
   };
-  const onSignal = (signal: NodeJS.Signals): void => {
-    stop();
-    abort.abort(signal);
-  };
-  for (const signal of signals) process.on(signal, onSignal);
-  return stop;
 }

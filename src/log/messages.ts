@@ -56,6 +56,12 @@ export const line = {
   endCall: (method: string, path: string, user: string | null, seconds: number): string =>
     `END ${word(method)} ${pathWord(path)}${user === null ? '' : ` ${word(user)}`} ${secondsText(seconds)}`,
 
+  // -------------------------------------------------------------- both
+
+  /** WARNING, written by the log itself as soon as it can write again. `since`: a timestamp. */
+  linesDropped: (dropped: number, since: string, reason: string): string =>
+    `Log lines dropped = ${dropped} since ${word(since)}: ${reason}`,
+
   // -------------------------------------------------------------- the pipeline
 
   /** INFO, first line of a run. `what`: whom it is for, such as `1,200 users`. */
@@ -100,6 +106,7 @@ export const line = {
 export type Message =
   | { kind: 'serverStarted'; workers: number; address: string }
   | { kind: 'serverStopped' }
+  | { kind: 'linesDropped'; dropped: number; since: string; reason: string }
   | { kind: 'startCall'; method: string; path: string }
   | { kind: 'called'; handler: string }
   | { kind: 'foundEmail'; email: string }
@@ -182,6 +189,12 @@ const formats: readonly Format[] = [
     address: address!,
   })),
   format('Server stopped', '', () => ({ kind: 'serverStopped' })),
+  format('Log lines dropped = ', '(\\d+) since (\\S+): (.*)', ([dropped, since, reason]) => ({
+    kind: 'linesDropped',
+    dropped: Number(dropped),
+    since: since!,
+    reason: reason!,
+  })),
 
   format('**********UUID ', '(\\S+): (.*)\\*{10}', ([user, stage]) => ({ kind: 'stage', user: user!, stage: stage! })),
   format('UUID ', `(\\S+): finished ([^,:]*)${counts}, seconds = (${number})`, ([user, stage, list, seconds]) => ({

@@ -10,6 +10,11 @@ const breaks = /\r\n|[\t\n\v\f\r\u0085\p{Zl}\p{Zp}]/gu;
 const unprintable = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 const halfPairs = /\p{Cs}/gu;
 
+// Most texts are plain, and this is much faster to find out.
+const plainText = /^[ -~]*$/;
+const plainWord = /^[!-~]+$/;
+const plainField = /^[!#-'*+\--~]+$/;
+
 const escaped = (c: string): string => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`;
 const percent = (c: string): string => encodeURIComponent(c);
 const cut = (text: string, length: number): string => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
@@ -20,14 +25,16 @@ const cut = (text: string, length: number): string => (text.length > length ? `$
  */
 export function oneLine(text: string): string {
   const short = cut(text, maxMessage);
-  if (!special.test(short)) return short;
+  if (plainText.test(short) || !special.test(short)) return short;
   const clean = short.replace(breaks, ' ').replace(unprintable, escaped);
   return cut(clean, maxMessage).replace(halfPairs, '\ufffd');
 }
 
 /** `text` as one word: blanks and controls as `%20`, empty as `-`. For methods, paths and ids. Cut at 300 characters. */
 export function word(text: string): string {
-  const clean = cut(text, maxField).replace(/[\s\p{Cc}\p{Bidi_Control}]/gu, percent);
+  const short = cut(text, maxField);
+  if (plainWord.test(short)) return short;
+  const clean = short.replace(/[\s\p{Cc}\p{Bidi_Control}]/gu, percent);
   return clean.replace(halfPairs, '\ufffd') || '-';
 }
 
@@ -43,7 +50,9 @@ export const quotedPattern = String.raw`"(?:[^"\\]|\\.)*"|[^\s",()]+`;
 export function quoted(text: string | null): string {
   if (text === null) return 'null';
   const short = cut(text, maxField);
-  return /^[^\s",()]+$/.test(short) && !special.test(short) && short !== 'null' ? short : jsonText(short);
+  if (short === 'null') return '"null"';
+  if (plainField.test(short)) return short;
+  return /^[^\s",()]+$/.test(short) && !special.test(short) ? short : jsonText(short);
 }
 
 /** The field that `quoted` wrote. */

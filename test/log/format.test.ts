@@ -29,14 +29,38 @@ const anyText = fc.oneof(
   fc
     .array(
       fc.constantFrom(
-        '\n', '\r\n', ' ', ', ', '"', '\\', ': ', ' = ', 'key', 'write_ts', '= inserted', '-> ', '[', ']', '(', ')', 'null',
-        ' while saving entry key = a, write_ts = 1 -> b', '], valid_key_list = [', '2026-11-21T09:31:02.120+01:00:INFO:w1:x',
-        '**********', 'END POST /x 0.1', '\u2028', '\u001b[2J', '\u202e', '\ud800', '😀',
+        '\n',
+        '\r\n',
+        ' ',
+        ', ',
+        '"',
+        '\\',
+        ': ',
+        ' = ',
+        'key',
+        'write_ts',
+        '= inserted',
+        '-> ',
+        '[',
+        ']',
+        '(',
+        ')',
+        'null',
+        ' while saving entry key = a, write_ts = 1 -> b',
+        '], valid_key_list = [',
+        '2026-11-21T09:31:02.120+01:00:INFO:w1:x',
+        '**********',
+        'END POST /x 0.1',
+        '\u2028',
+        '\u001b[2J',
+        '\u202e',
+        '\ud800',
+        '😀',
       ),
       { maxLength: 8 },
     )
     .map((parts) => parts.join('')),
-); // biome-ignore format: a list of words
+);
 const anyTime = fc.double({ min: -4_000_000_000, max: 8_000_000_000, noNaN: true });
 const anyNumber = fc.double({ noNaN: true, noDefaultInfinity: true }).map((x) => (Object.is(x, -0) ? 0 : x));
 const anyDuration = fc.double({ min: 0, max: 1e6, noNaN: true });
@@ -301,6 +325,12 @@ describe('a message read back', () => {
       address: 'http://127.0.0.1:8080',
     });
     expect(readBack(line.serverStopped())).toEqual({ kind: 'serverStopped' });
+    expect(readBack(line.linesDropped(3, stamp(at), 'ENOSPC: no space left'))).toEqual({
+      kind: 'linesDropped',
+      dropped: 3,
+      since: stamp(at),
+      reason: 'ENOSPC: no space left',
+    });
     expect(readBack(line.putStored(user, { inserted: 2, updated: 1, rejected: 3 }))).toEqual({
       kind: 'putStored',
       user,
