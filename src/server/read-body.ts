@@ -13,10 +13,10 @@ export class ByteBudget {
     this.#limit = limit;
   }
 
-  /** A share of the budget that grows with a body. */
+  /** A share of the budget that grows with a body. The only body there is always fits: no limit keeps it out for ever. */
   share(): ByteShare {
     let held = 0;
-    const full = (more: number): boolean => this.#used + more > this.#limit;
+    const full = (more: number): boolean => this.#used > held && this.#used + more > this.#limit;
     return {
       check: (bytes) => {
         if (full(bytes)) throw tooMuchWaits();

@@ -81,10 +81,18 @@ describe('the budget of all bodies', () => {
 
   it('what is inflated counts beside what was sent', async () => {
     const budget = new ByteBudget(1000);
+    budget.share().grow(1);
     const share = budget.share();
     expect(await statusOf(readBody(body([gzipSync(Buffer.alloc(990))], { encoding: 'gzip' }), 1000, share))).toBe(503);
     share.release();
     share.release();
-    expect(() => budget.share().grow(1000)).not.toThrow();
+    expect(() => budget.share().grow(999)).not.toThrow();
+  });
+
+  it('the only body there is always fits', async () => {
+    const budget = new ByteBudget(10);
+    const only = budget.share();
+    await expect(readBody(body([Buffer.alloc(60), Buffer.alloc(60)]), 1000, only)).resolves.toHaveLength(120);
+    expect(await statusOf(readBody(body([Buffer.alloc(1)]), 1000, budget.share()))).toBe(503);
   });
 });
