@@ -287,11 +287,13 @@ export function formatForPeople(ts: number, zone: string, pattern: string): stri
 
 // ---------------------------------------------------------------- periods of UTC
 
+const dayOf = (ts: number): number => Math.floor(Math.floor(ts) / secondsOfDay);
+
 type Unit = 'day' | 'week' | 'month' | 'year';
 
 /** UTC calendar arithmetic for report periods: `ts` moved by `count` units, to the last day of a month that is too short. */
 export function addUtc(ts: number, count: number, unit: Unit): number {
-  const days = Math.floor(ts / secondsOfDay);
+  const days = dayOf(ts);
   if (unit === 'day' || unit === 'week') return ts + count * (unit === 'week' ? 7 : 1) * secondsOfDay;
   const { year, month, day } = civilFromDays(days);
   const months = month + count * (unit === 'year' ? 12 : 1);
@@ -302,7 +304,7 @@ export function addUtc(ts: number, count: number, unit: Unit): number {
 
 /** The start, and the first instant of the last day, of the UTC period around `ts`. Weeks run Monday to Sunday. */
 export function utcPeriod(ts: number, unit: Unit): { start: number; lastDay: number } {
-  const days = Math.floor(ts / secondsOfDay);
+  const days = dayOf(ts);
   const { year, month } = civilFromDays(days);
   let range: [start: number, next: number];
   if (unit === 'day') range = [days, days + 1];
