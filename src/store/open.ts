@@ -1,0 +1,47 @@
+// Store address -> backend. The only file that names both.
+import { MobilityError } from '../model/errors.ts';
+import type { Store } from './store.ts';
+
+/** How to open a store. What a backend has no use for it passes over. */
+export interface OpenOptions {
+  /** Embedded store: moves committed data into its files in a thread; for long-running programs, one on each machine. */
+  checkpointer?: boolean;
+  /** Embedded store: number of shards when it is made now. */
+  shards?: number;
+  /** The clock of the leases where the store has none of its own, seconds since the epoch. */
+  now?: () => number;
+  /** MongoDB: called at opening with what is weaker there than on a replica set. */
+  onWarning?: (message: string) => void;
+}
+
+/**
+ * Opens the store at `address`: `sqlite:FOLDER`, a plain folder, or `mongodb://…`. Throws `MOBILITY_STORE_ADDRESS` for anything
+ * else, and what the backend throws.
+ */
+export async function openStore(address: string, options: OpenOptions = {}): Promise<Store> {
+  if (/^mongodb(\+srv)?:\/\//.test(address)) {
+    const { openMongoStore } = await import('./mongodb/store.ts');
+    const { onWarning } = options;
+    return openMongoStore(address, onWarning === undefined ? {} : { onWarning });
+  }
+  const folder = folderOf(address);
+  const { openSqliteStore } = await import('./sqlite/store.ts');
+  return openSqliteStore({ ...options, folder });
+}
+
+function folderOf(address: string): string {
+  const folder = address.replace(/^sqlite:/, '');
+  // One letter before a colon may be a drive; a longer word is the name of some other kind of store.
+  const otherScheme = /^[A-Za-z][A-Za-z0-9+.-]+:/.test(folder);
+  const usable = folder !== '' && !otherScheme && !folder.includes('\0') && !/^\/\/[^/]/.test(folder);
+  if (usable) return folder;
+  throw new MobilityError(
+    'MOBILITY_STORE_ADDRESS',
+    `expected sqlite:FOLDER, a plain folder, or mongodb://HOST/DATABASE as the address of a store, found ${described(address)}`,
+  );
+}
+
+/** The address without what may be a password. */
+function described(address: string): string {
+  return JSON.stringify(address.replace(/\/\/[^@]*@/, '//…@'));
+}

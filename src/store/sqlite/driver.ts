@@ -1,0 +1,53 @@
+// The one file that knows the SQLite binding. What it offers, `node:sqlite` offers too and can take its place.
+import { backup, DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
+
+export type SqlValue = string | number | null;
+
+/** A prepared statement. A text must hold no NUL: the binding cuts it there without a word (see `model/json-text.ts`). */
+export interface Statement {
+  /** Runs it; returns the number of rows it changed. */
+  run(...values: SqlValue[]): number;
+  get<Row>(...values: SqlValue[]): Row | undefined;
+  all<Row>(...values: SqlValue[]): Row[];
+}
+
+/** A connection to one database file. Not shared between threads. */
+export interface Connection {
+  readonly inTransaction: boolean;
+  exec(sql: string): void;
+  prepare(sql: string): Statement;
+  /** Copies what the connection sees, its open read transaction if there is one, to a new file. */
+  copyTo(path: string): Promise<void>;
+  close(): void;
+}
+
+/** Opens a file that is there. It never waits for a lock: whoever meets a busy file waits without blocking the event loop. */
+export function connect(path: string): Connection {
+  const database = new DatabaseSync(path, { timeout: 0 });
+  return {
+    get inTransaction() {
+      return database.isTransaction;
+    },
+    exec: (sql) => database.exec(sql),
+    prepare: (sql) => statementOf(database, sql),
+    copyTo: async (target) => {
+      await backup(database, target, { rate: 2_000 });
+    },
+    close: () => database.close(),
+  };
+}
+
+function statementOf(database: DatabaseSyncInstance, sql: string): Statement {
+  const statement = database.prepare(sql);
+  return {
+    run: (...values) => Number(statement.run(...values).changes),
+    get: (...values) => statement.get(...values),
+    all: (...values) => statement.all(...values),
+  };
+}
+
+/** Extended result code of an error that SQLite gave; null for any other error. */
+export function resultCode(error: unknown): number | null {
+  const { code, errcode } = error as { code?: unknown; errcode?: unknown };
+  return code === 'ERR_SQLITE_ERROR' && typeof errcode === 'number' ? errcode : null;
+}

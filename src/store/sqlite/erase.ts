@@ -1,0 +1,93 @@
+// Everything of one user: counted, and erased.
+import { escapeText } from '../../model/json-text.ts';
+import { type Collection, collections } from '../store.ts';
+import type { StoreFile } from './file.ts';
+import { userIn } from './ids.ts';
+import { setLease } from './pipeline.ts';
+import type { Shards } from './rows.ts';
+
+/** Where the rows of a collection are. `by`: the column that names the user, by number or by UUID. */
+interface Place {
+  table: string;
+  file: 'usercache' | 'timeseries' | 'registry';
+  by: 'user' | 'uuid' | 'user_id';
+}
+
+/** In the order of erasing: first what lets the phone in, last what an operator finds the user by. */
+const places: Record<Collection, Place> = {
+  tokens: { table: 'tokens', file: 'registry', by: 'user_id' },
+  usercache: { table: 'waiting', file: 'usercache', by: 'user' },
+  documents: { table: 'documents', file: 'usercache', by: 'user' },
+  errors: { table: 'errors', file: 'usercache', by: 'user' },
+  profiles: { table: 'profiles', file: 'usercache', by: 'user' },
+  timeseries: { table: 'entries', file: 'timeseries', by: 'user' },
+  trips: { table: 'trips', file: 'timeseries', by: 'user' },
+  pipeline: { table: 'pipeline', file: 'timeseries', by: 'user' },
+  leases: { table: 'leases', file: 'timeseries', by: 'user' },
+  users: { table: 'users', file: 'registry', by: 'uuid' },
+};
+
+const rowsAtOnce = 5_000; // in one transaction: others must get their turn
+const ownerOfErasing = 'erase';
+const leaseSeconds = 300;
+
+function fileOf(shards: Shards, userId: string, { file }: Place): StoreFile {
+  return file === 'registry' ? shards.first.usercache : shards.of(userId)[file];
+}
+
+function ownerIn(file: StoreFile, userId: string, { by }: Place): number | string | null {
+  return by === 'user' ? userIn(file, userId) : escapeText(userId);
+}
+
+/** Rows of one user in each collection. */
+export async function countRows(shards: Shards, userId: string): Promise<Record<Collection, number>> {
+  const counts = {} as Record<Collection, number>;
+  for (const collection of collections) {
+    const place = places[collection];
+    const file = fileOf(shards, userId, place);
+    const sql = `SELECT count(*) AS count FROM ${place.table} WHERE ${place.by} = ?`;
+    const row = await file.read(() => file.sql(sql).get<{ count: number }>(ownerIn(file, userId, place)));
+    counts[collection] = row!.count;
+  }
+  return counts;
+}
+
+/**
+ * Removes all rows of a user, in bounded transactions. It takes the user from whoever works on them: what a pipeline writes from
+ * then on is refused.
+ */
+export async function eraseRows(
+  shards: Shards,
+  userId: string,
+  now: () => number,
+): Promise<Record<Collection, number>> {
+  const counts = {} as Record<Collection, number>;
+  const { usercache, timeseries } = shards.of(userId);
+  const hadLease = await timeseries.write(() => takeFromOthers(timeseries, userId, now()));
+  for (const [collection, place] of Object.entries(places) as [Collection, Place][]) {
+    counts[collection] = await removeRows(shards, userId, place);
+  }
+  counts.leases = hadLease ? 1 : 0;
+  for (const file of [usercache, timeseries]) {
+    await file.write(() => file.sql('DELETE FROM user_ids WHERE uuid = ?').run(escapeText(userId)));
+  }
+  return counts;
+}
+
+function takeFromOthers(file: StoreFile, userId: string, now: number): boolean {
+  const sql = 'SELECT 1 FROM leases WHERE user = ? AND owner <> ?';
+  const hadLease = file.sql(sql).get(userIn(file, userId), ownerOfErasing) !== undefined;
+  setLease(file, userId, ownerOfErasing, now + leaseSeconds);
+  return hadLease;
+}
+
+async function removeRows(shards: Shards, userId: string, place: Place): Promise<number> {
+  const file = fileOf(shards, userId, place);
+  const chunked = `DELETE FROM ${place.table} WHERE rowid IN (SELECT rowid FROM ${place.table} WHERE user = ? LIMIT ${rowsAtOnce})`;
+  const sql = place.by === 'user' ? chunked : `DELETE FROM ${place.table} WHERE ${place.by} = ?`;
+  for (let total = 0; ; ) {
+    const removed = await file.write(() => file.sql(sql).run(ownerIn(file, userId, place)), rowsAtOnce);
+    total += removed;
+    if (removed < rowsAtOnce || place.by !== 'user') return total;
+  }
+}

@@ -1,0 +1,89 @@
+// The error timeseries: what was set aside, and its way back.
+import { escapeText, unescapeText } from '../../model/json-text.ts';
+import type { ErrorRow, ErrorTimeseries } from '../store.ts';
+import type { StoreFile } from './file.ts';
+import { takeNumbers, userIn } from './ids.ts';
+import { type EntryRow, entryRows, pageCharacters, type Shards } from './rows.ts';
+
+interface Row {
+  id: string;
+  key: string | null;
+  write_ts: number | null;
+  reason: string;
+  message: string;
+  first_ts: number;
+  last_ts: number;
+  tries: number;
+  length: number;
+}
+
+export function errorTimeseries(shards: Shards): ErrorTimeseries {
+  return {
+    list: async (userId, page) => {
+      const file = shards.of(userId).usercache;
+      return file.read(() => listPage(file, userId, page));
+    },
+    summary: async (userId) => {
+      const file = shards.of(userId).usercache;
+      return file.read(() => {
+        const sql =
+          'SELECT key, reason, count(*) AS count FROM errors WHERE user = ? GROUP BY key, reason ORDER BY key, reason';
+        const rows = file.sql(sql).all<{ key: string | null; reason: string; count: number }>(userIn(file, userId));
+        return rows.map(({ key, reason, count }) => {
+          return { key: key === null ? null : unescapeText(key), reason: unescapeText(reason), count };
+        });
+      });
+    },
+    takeBack: async (userId, errors) => {
+      if (errors.length === 0) return 0;
+      const file = shards.of(userId).usercache;
+      const rows = entryRows(errors.map((error) => error.entry));
+      const back = rows.map((row, i) => ({ ...row, id: errors[i]!.id }));
+      return file.write(() => takeBackRows(file, userId, back), back.length);
+    },
+  };
+}
+
+function listPage(file: StoreFile, userId: string, page: Parameters<ErrorTimeseries['list']>[1]): ErrorRow[] {
+  const sql = `
+    SELECT row, id, key, write_ts, reason, message, first_ts, last_ts, tries, octet_length(entry) AS length FROM errors
+    WHERE user = ?1 AND id > ?2 AND (?3 IS NULL OR key = ?3) AND (?4 IS NULL OR reason = ?4)
+    ORDER BY id LIMIT ?5`;
+  const [key, reason] = [page.key, page.reason].map((text) => (text === undefined ? null : escapeText(text)));
+  const rows = file
+    .sql(sql)
+    .all<Row & { row: number }>(userIn(file, userId), page.after ?? '', key!, reason!, page.limit);
+  const found: ErrorRow[] = [];
+  let characters = 0;
+  for (const { row: at, key: name, write_ts, length, ...rest } of rows) {
+    characters += length;
+    if (found.length > 0 && characters > pageCharacters) break;
+    const { entry } = file.sql('SELECT entry FROM errors WHERE row = ?').get<{ entry: string }>(at)!;
+    found.push({
+      ...rest,
+      reason: unescapeText(rest.reason),
+      message: unescapeText(rest.message),
+      entry: JSON.parse(entry),
+      identity: write_ts === null ? null : { key: unescapeText(name!), write_ts },
+    });
+  }
+  return found;
+}
+
+function takeBackRows(file: StoreFile, userId: string, back: readonly (EntryRow & { id: string })[]): number {
+  const user = userIn(file, userId);
+  if (user === null) return 0;
+  const take = file.sql('DELETE FROM errors WHERE user = ? AND id = ? RETURNING first_ts, tries');
+  const insert = file.sql(`
+    INSERT INTO waiting (user, key, write_ts, ts, revision, entry, failed_first_ts, failed_tries)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`);
+  let revision = takeNumbers(file, 'revision', back.length);
+  let count = 0;
+  for (const { id, key, write_ts, ts, text } of back) {
+    const error = take.get<{ first_ts: number; tries: number }>(user, id);
+    if (error === undefined) continue;
+    const { first_ts, tries } = error;
+    count += insert.run(user, file.keys.intern(key), write_ts, ts, revision++, text, first_ts, tries);
+  }
+  return count;
+}

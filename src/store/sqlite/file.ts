@@ -1,0 +1,156 @@
+// One database file: its connection, its cached statements, and its two doors, read and write.
+import { type Connection, connect, type Statement } from './driver.ts';
+import { endsTransaction, isBusy, storeError } from './engine-errors.ts';
+import { type KeyNumbers, keyNumbers } from './ids.ts';
+
+/** s; how long a call waits for other connections before it gives up with `MOBILITY_STORE_BUSY`. */
+export const busyLimit = 10;
+
+const groupRows = 5_000; // a group of writes ends when it has this many rows: the event loop must get its turn
+const cachePages = 4_000; // 16 MB a connection
+const checkpointPages = 16_000; // 64 MB of WAL; a safety net where no checkpointer runs
+
+export interface StoreFile {
+  readonly path: string;
+  readonly keys: KeyNumbers;
+  readonly connection: Connection;
+  /** The statement of a text, prepared once. For use inside `read` and `write`. */
+  sql(text: string): Statement;
+  /** Runs `work` in one snapshot of the file. */
+  read<T>(work: () => T): Promise<T>;
+  /**
+   * Runs `work` in a transaction, together with whatever else wants to write in this turn of the event loop, each in a
+   * savepoint of its own. Resolves when the commit is on disk. `work` may run more than once: it must leave nothing behind in
+   * memory. `rows`: about how many rows it writes.
+   */
+  write<T>(work: () => T, rows?: number): Promise<T>;
+  close(): void;
+}
+
+interface Job {
+  work: () => unknown;
+  rows: number;
+  resolve: (value: never) => void;
+  reject: (error: unknown) => void;
+}
+
+/** Opens a file that `folder.ts` made and checked. */
+export function openFile(path: string): StoreFile {
+  const connection = connect(path);
+  const statements = new Map<string, Statement>();
+  const jobs: Job[] = [];
+  let draining = false;
+  const sql = (text: string): Statement => {
+    let statement = statements.get(text);
+    if (statement === undefined) {
+      statement = connection.prepare(text);
+      statements.set(text, statement);
+    }
+    return statement;
+  };
+
+  const drain = async (): Promise<void> => {
+    while (jobs.length > 0) {
+      await commit(file, takeGroup(jobs));
+      if (jobs.length > 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    draining = false;
+  };
+
+  const file: StoreFile = {
+    path,
+    connection,
+    sql,
+    get keys() {
+      return keys;
+    },
+    read: (work) => whenFree(() => inSnapshot(file, work)).catch((error) => Promise.reject(storeError(error, path))),
+    write: (work, rows = 1) =>
+      new Promise((resolve, reject) => {
+        jobs.push({ work, rows, resolve, reject });
+        if (draining) return;
+        draining = true;
+        setImmediate(() => void drain());
+      }),
+    close: () => connection.close(),
+  };
+  const keys = keyNumbers(file);
+  return file;
+}
+
+/** What every connection needs. The engine forgets `synchronous` when a file is opened again: it is set each time. */
+export function setUp(connection: Connection): void {
+  connection.exec(`PRAGMA synchronous = FULL`);
+  connection.exec(`PRAGMA cache_size = ${cachePages}`);
+  connection.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`);
+  connection.exec(`PRAGMA journal_size_limit = ${checkpointPages * 4096}`);
+}
+
+/** Tries until no other connection is in the way, with short pauses that leave the event loop free. */
+export async function whenFree<T>(attempt: () => T): Promise<T> {
+  const deadline = performance.now() + busyLimit * 1000;
+  for (let tries = 0; ; tries++) {
+    try {
+      return attempt();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > deadline) throw error;
+    }
+    // Not the same pause for all: those who wait must not meet again in step.
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(1 + tries / 4, 10)));
+  }
+}
+
+function inSnapshot<T>(file: StoreFile, work: () => T): T {
+  file.sql('BEGIN').run();
+  try {
+    return work();
+  } finally {
+    if (file.connection.inTransaction) file.sql('COMMIT').run();
+  }
+}
+
+function takeGroup(jobs: Job[]): Job[] {
+  let [count, rows] = [0, 0];
+  while (count < jobs.length && rows < groupRows) rows += jobs[count++]!.rows;
+  return jobs.splice(0, count);
+}
+
+/** Commits a group; where the group cannot be, each of its jobs alone: what is too much for the disk together may fit alone. */
+async function commit(file: StoreFile, group: readonly Job[]): Promise<void> {
+  try {
+    const settle = await whenFree(() => commitTogether(file, group));
+    for (const tell of settle) tell();
+  } catch (error) {
+    if (group.length > 1 && !isBusy(error)) for (const job of group) await commit(file, [job]);
+    else for (const job of group) job.reject(storeError(error, file.path));
+  }
+}
+
+/** Runs all jobs in one transaction. Returns what to tell the callers after the commit; throws when nothing was done. */
+function commitTogether(file: StoreFile, group: readonly Job[]): (() => void)[] {
+  file.sql('BEGIN IMMEDIATE').run();
+  try {
+    const settle = group.map((job) => runInSavepoint(file, job));
+    file.sql('COMMIT').run();
+    return settle;
+  } catch (error) {
+    file.keys.forget();
+    if (file.connection.inTransaction) file.sql('ROLLBACK').run();
+    throw error;
+  }
+}
+
+function runInSavepoint(file: StoreFile, job: Job): () => void {
+  file.sql('SAVEPOINT job').run();
+  try {
+    const value = job.work();
+    file.sql('RELEASE job').run();
+    return () => job.resolve(value as never);
+  } catch (error) {
+    if (endsTransaction(error) || !file.connection.inTransaction) throw error;
+    file.keys.forget();
+    file.sql('ROLLBACK TO job').run();
+    file.sql('RELEASE job').run();
+    return () => job.reject(storeError(error, file.path));
+  }
+}

@@ -1,0 +1,179 @@
+// Entries by one of their two times: a merge of one index range per key, so that a page costs what it holds.
+import type { Entry } from '../../model/entry.ts';
+import type { EntryCursor, EntryPage, EntryQuery } from '../store.ts';
+import type { StoreFile } from './file.ts';
+import { userIn } from './ids.ts';
+import { pageCharacters, parseEntry } from './rows.ts';
+
+/** The tables that hold entries by user, key and write_ts. */
+export type EntryTable = 'waiting' | 'entries';
+
+interface Row {
+  time: number;
+  write_ts: number;
+  id: number;
+  length: number;
+  /** Null when it is large: it is read when it is its turn. */
+  entry: string | null;
+}
+
+/** The rows of one key that are still to come. */
+interface Source {
+  key: string;
+  id: number;
+  rows: Row[];
+  next: number;
+  /** False when the file has no more rows than those in `rows`. */
+  more: boolean;
+  /** Rows come strictly beyond this point of time and write_ts. */
+  bound: Bound;
+}
+
+interface Bound {
+  time: number;
+  write_ts: number;
+}
+
+const mostRows = 256; // read ahead of one key
+const mostKeysReadAhead = 64; // with more keys than that, rows ahead come without their entries
+const largeEntry = 16_384; // characters
+
+/** Numbers of the keys of a user in a table: one step in the index for each, whatever their rows. */
+export function keysOf(file: StoreFile, table: EntryTable, user: number): number[] {
+  const step = file.sql(`SELECT min(key) AS key FROM ${table} WHERE user = ? AND key > ?`);
+  const found: number[] = [];
+  for (let last = -1; ; last = found.at(-1)!) {
+    const key = step.get<{ key: number | null }>(user, last)?.key ?? null;
+    if (key === null) return found;
+    found.push(key);
+  }
+}
+
+/** Names and numbers of the keys that a query asks for and the file knows, by name. */
+export function chosenKeys(
+  file: StoreFile,
+  table: EntryTable,
+  user: number,
+  names?: readonly string[],
+): { key: string; id: number }[] {
+  const keys =
+    names === undefined
+      ? keysOf(file, table, user).map((id) => ({ key: file.keys.nameOf(id), id }))
+      : [...new Set(names)].flatMap((key) => {
+          const id = file.keys.find(key);
+          return id === null ? [] : [{ key, id }];
+        });
+  return keys.sort((a, b) => compareTexts(a.key, b.key));
+}
+
+/** One page of a query. Inside `read` only. */
+export function findPage(file: StoreFile, table: EntryTable, userId: string, query: EntryQuery): EntryPage {
+  const user = userIn(file, userId);
+  if (user === null || query.limit < 1) return { entries: [], next: null };
+  const keys = chosenKeys(file, table, user, query.keys);
+  const ahead = Math.max(1, Math.min(mostRows, Math.ceil((2 * query.limit) / keys.length), query.limit + 1));
+  const inline = keys.length > mostKeysReadAhead ? 0 : largeEntry;
+  const refill = reader(file, table, user, query, { ahead, inline });
+  const sources = keys.map(({ key, id }): Source => {
+    return { key, id, rows: [], next: 0, more: true, bound: firstBound(query, key) };
+  });
+  return merge(sources, query, refill, (id) => entryText(file, table, id));
+}
+
+function entryText(file: StoreFile, table: EntryTable, id: number): string {
+  return file.sql(`SELECT entry FROM ${table} WHERE id = ?`).get<{ entry: string }>(id)!.entry;
+}
+
+/** Where the rows of a key begin: at the range, or after the cursor, whose key may stand before or after this one. */
+function firstBound({ from, to, after, descending }: EntryQuery, key: string): Bound {
+  const edge = descending
+    ? { time: to ?? Number.POSITIVE_INFINITY, write_ts: Number.NEGATIVE_INFINITY }
+    : { time: from ?? Number.NEGATIVE_INFINITY, write_ts: Number.NEGATIVE_INFINITY };
+  if (after === undefined) return edge;
+  const order = compareTexts(key, after.key);
+  const write_ts = order === 0 ? after.write_ts : order < 0 ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
+  const start = { time: after.time, write_ts };
+  const sign = descending ? -1 : 1;
+  return sign * compareBounds(start, edge) > 0 ? start : edge;
+}
+
+/** A function that reads the next rows of a source. */
+function reader(
+  file: StoreFile,
+  table: EntryTable,
+  user: number,
+  query: EntryQuery,
+  { ahead, inline }: { ahead: number; inline: number },
+): (source: Source) => void {
+  const { time, from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY, descending } = query;
+  const statement = file.sql(`
+    SELECT ${time} AS time, write_ts, id, octet_length(entry) AS length,
+      CASE WHEN octet_length(entry) <= ${inline} THEN entry END AS entry
+    FROM ${table}
+    WHERE user = ? AND key = ?
+      AND ${descending ? `${time} >= ? AND ${time} <= ?` : `${time} < ? AND ${time} >= ?`}
+      AND (${time}, write_ts) ${descending ? '<' : '>'} (?, ?)
+    ORDER BY ${time} ${descending ? 'DESC, write_ts DESC' : ', write_ts'} LIMIT ${ahead}`);
+  const end = descending ? from : to;
+  return (source) => {
+    const { bound } = source;
+    source.rows = statement.all<Row>(user, source.id, end, bound.time, bound.time, bound.write_ts);
+    source.next = 0;
+    source.more = source.rows.length === ahead;
+    const last = source.rows.at(-1);
+    if (last !== undefined) source.bound = { time: last.time, write_ts: last.write_ts };
+  };
+}
+
+function merge(
+  sources: Source[],
+  { limit, descending }: EntryQuery,
+  refill: (source: Source) => void,
+  textOf: (id: number) => string,
+): EntryPage {
+  const entries: Entry[] = [];
+  const sign = descending ? -1 : 1;
+  let last: EntryCursor | null = null;
+  for (let characters = 0; ; ) {
+    const source = nextSource(sources, sign, refill);
+    if (source === null) return { entries, next: null };
+    const row = source.rows[source.next]!;
+    characters += row.length;
+    const full = entries.length >= limit || (entries.length > 0 && characters > pageCharacters);
+    if (full) return { entries, next: last };
+    source.next++;
+    entries.push(parseEntry(row.entry ?? textOf(row.id)));
+    last = { time: row.time, key: source.key, write_ts: row.write_ts };
+  }
+}
+
+/** The source whose row is next; sources that have no more rows are dropped from the list. */
+function nextSource(sources: Source[], sign: number, refill: (source: Source) => void): Source | null {
+  let best: Source | null = null;
+  for (let i = 0; i < sources.length; i++) {
+    const source = sources[i]!;
+    if (source.next >= source.rows.length) {
+      if (source.more) refill(source);
+      if (source.rows.length === source.next) {
+        sources.splice(i--, 1);
+        continue;
+      }
+    }
+    if (best === null || sign * compareSources(source, best) < 0) best = source;
+  }
+  return best;
+}
+
+function compareSources(a: Source, b: Source): number {
+  return a.rows[a.next]!.time - b.rows[b.next]!.time || compareTexts(a.key, b.key);
+}
+
+function compareBounds(a: Bound, b: Bound): number {
+  if (a.time !== b.time) return a.time < b.time ? -1 : 1;
+  return a.write_ts === b.write_ts ? 0 : a.write_ts < b.write_ts ? -1 : 1;
+}
+
+/** The order of keys. */
+export function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,251 @@
+// The folder of a store: made once, checked at every opening, its files brought to the present version.
+import { randomUUID } from 'node:crypto';
+import { access, constants, link, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { MobilityError } from '../../model/errors.ts';
+import { type Connection, connect } from './driver.ts';
+import { storeError } from './engine-errors.ts';
+import { openFile, type StoreFile, setUp, whenFree } from './file.ts';
+import { type FileAbout, type Migration, migrations, type Role } from './schema.ts';
+
+/** Both files of a shard. */
+export interface Shard {
+  usercache: StoreFile;
+  timeseries: StoreFile;
+}
+
+const label = 'mobility-store';
+const labelFile = 'store.json';
+const version = migrations.length;
+const mostShards = 256;
+
+/** The name of a file in the folder of a store. */
+export function fileName(role: Role, shard: number): string {
+  return `${role}-${shard}.sqlite`;
+}
+
+/**
+ * Opens the store in `folder`, making it when there is none; then `shards` (default 1) is its number of shards for good. Safe when
+ * several processes do it at once. Throws `MOBILITY_STORE_ADDRESS`, `_VERSION`, `_READONLY`, `_DAMAGED`, `_FULL`, `_BUSY`.
+ */
+export async function openFolder(folder: string, options: { shards?: number }): Promise<Shard[]> {
+  try {
+    const wanted = checkedShards(options.shards ?? 1);
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const known = await readLabel(folder);
+    await checkWritable(folder, known?.shards ?? 0);
+    if (known !== null) return await openShards(folder, known.shards, known.version, false);
+    return await openShards(folder, await claimShards(folder, wanted), 0, true);
+  } catch (error) {
+    throw storeError(error, folder);
+  }
+}
+
+function checkedShards(shards: number): number {
+  if (Number.isInteger(shards) && shards >= 1 && shards <= mostShards) return shards;
+  throw new TypeError(`expected 1 to ${mostShards} shards, found ${shards}`);
+}
+
+interface Label {
+  version: number;
+  shards: number;
+}
+
+/** What `store.json` says; null when there is none, which is so until all files are made. */
+export async function readLabel(folder: string): Promise<Label | null> {
+  const path = join(folder, labelFile);
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw error;
+  });
+  if (text === null) return null;
+  const found = parsed(text);
+  if (found?.format === label && Number.isInteger(found.version) && found.version! > version) {
+    throw newerVersion(path, found.version!);
+  }
+  const usable = found?.format === label && Number.isInteger(found.version) && found.version! >= 1;
+  if (usable && Number.isInteger(found.shards) && found.shards! >= 1 && found.shards! <= mostShards) {
+    return { version: found.version!, shards: found.shards! };
+  }
+  throw damaged(path, `the label of a store: format ${label}, a version and 1 to ${mostShards} shards`, 'another text');
+}
+
+function parsed(text: string): Partial<Label & { format: string }> | null {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** Every later step would find out too, but some only after touching a file. */
+async function checkWritable(folder: string, shards: number): Promise<void> {
+  await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  for (const path of pathsOf(folder, shards)) {
+    const { size } = await stat(path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') throw damaged(path, 'a database', 'no file');
+      throw error;
+    });
+    if (size === 0) throw damaged(path, 'a database', 'an empty file');
+    await access(path, constants.R_OK | constants.W_OK);
+  }
+}
+
+/** Paths of all database files of a store. */
+export function pathsOf(folder: string, shards: number): string[] {
+  const paths: string[] = [];
+  for (let shard = 0; shard < shards; shard++) {
+    for (const role of ['usercache', 'timeseries'] as const) paths.push(join(folder, fileName(role, shard)));
+  }
+  return paths;
+}
+
+/** Makes the first file, and with it the number of shards: of processes that do this at once with different numbers, one wins. */
+async function claimShards(folder: string, shards: number): Promise<number> {
+  const about: FileAbout = { role: 'usercache', shard: 0, shards };
+  const path = join(folder, fileName('usercache', 0));
+  await makeEmpty(path);
+  const connection = connect(path);
+  try {
+    await prepareFile(connection, path, about);
+    return checkedShards(Number(aboutOf(connection).shards));
+  } finally {
+    connection.close();
+  }
+}
+
+async function openShards(folder: string, shards: number, found: number, make: boolean): Promise<Shard[]> {
+  const opened: StoreFile[] = [];
+  try {
+    const all: Shard[] = [];
+    for (let shard = 0; shard < shards; shard++) {
+      const open = async (role: Role): Promise<StoreFile> => {
+        const file = await openChecked(folder, { role, shard, shards }, make);
+        opened.push(file);
+        return file;
+      };
+      all.push({ usercache: await open('usercache'), timeseries: await open('timeseries') });
+    }
+    if (found < version) await writeLabel(folder, shards, make);
+    return all;
+  } catch (error) {
+    for (const file of opened) file.close();
+    throw error;
+  }
+}
+
+async function openChecked(folder: string, about: FileAbout, make: boolean): Promise<StoreFile> {
+  const path = join(folder, fileName(about.role, about.shard));
+  if (make) await makeEmpty(path);
+  const file = openFile(path);
+  try {
+    if (!make && (await whenFree(() => userVersion(file.connection))) === 0) {
+      throw damaged(path, 'a database of a store', 'one without a format version');
+    }
+    await prepareFile(file.connection, path, about);
+    for (const [name, value] of Object.entries(about)) {
+      const found = aboutOf(file.connection)[name];
+      if (found !== String(value)) throw damaged(path, `${name} ${value} in the file`, String(found));
+    }
+    return file;
+  } catch (error) {
+    file.close();
+    throw storeError(error, path);
+  }
+}
+
+/** Makes the file with private permissions. A file that is there is not opened: closing it would drop SQLite's locks on it. */
+async function makeEmpty(path: string): Promise<void> {
+  const handle = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'EEXIST') return null;
+    throw error;
+  });
+  await handle?.close();
+}
+
+/** Brings a file to the present version and switches it to write-ahead logging. */
+async function prepareFile(connection: Connection, path: string, about: FileAbout): Promise<void> {
+  await whenFree(() => migrate(connection, path, migrations, about));
+  // After the tables: they are in the file itself then, and a lost WAL cannot make it look empty.
+  const mode = await whenFree(() => connection.prepare('PRAGMA journal_mode = WAL').get<{ journal_mode: string }>());
+  if (mode?.journal_mode !== 'wal') throw unsuitable(path, String(mode?.journal_mode));
+  await whenFree(() => setUp(connection));
+}
+
+/** Runs the steps that a file has not seen yet, all in one transaction. Throws `MOBILITY_STORE_VERSION` for a newer file. */
+export function migrate(connection: Connection, path: string, steps: readonly Migration[], about: FileAbout): void {
+  if (checkedVersion(connection, path, steps.length) === steps.length) return;
+  connection.exec('BEGIN IMMEDIATE');
+  try {
+    const from = checkedVersion(connection, path, steps.length);
+    for (const step of steps.slice(from)) step(connection, about);
+    connection.exec(`PRAGMA user_version = ${steps.length}`);
+    connection.exec('COMMIT');
+  } catch (error) {
+    if (connection.inTransaction) connection.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+function checkedVersion(connection: Connection, path: string, newest: number): number {
+  const found = userVersion(connection);
+  if (found > newest) throw newerVersion(path, found);
+  return found;
+}
+
+function userVersion(connection: Connection): number {
+  return connection.prepare('PRAGMA user_version').get<{ user_version: number }>()!.user_version;
+}
+
+function aboutOf(connection: Connection): Record<string, string> {
+  const rows = connection.prepare('SELECT name, value FROM about').all<{ name: string; value: string }>();
+  return Object.fromEntries(rows.map((row) => [row.name, row.value]));
+}
+
+/** Writes `store.json` whole or not at all. A new one yields to one that another process wrote meanwhile. */
+export async function writeLabel(folder: string, shards: number, make: boolean): Promise<void> {
+  const path = join(folder, labelFile);
+  const temporary = `${path}.${randomUUID()}`;
+  const handle = await open(temporary, 'wx', 0o600);
+  try {
+    await handle.writeFile(`${JSON.stringify({ format: label, version, shards }, null, 2)}\n`);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  if (!make) return await rename(temporary, path);
+  await link(temporary, path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
+  await rm(temporary);
+  await syncFolder(folder);
+}
+
+/** Puts the names in a folder on disk, where the system can. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  await handle.sync().catch(() => {}); // some file systems know no such thing
+  await handle.close();
+}
+
+function newerVersion(path: string, found: number): MobilityError {
+  return new MobilityError(
+    'MOBILITY_STORE_VERSION',
+    `${path}: expected a store of format version ${version} or older, found ${found}; use the newer program that wrote it. ` +
+      'Nothing was changed',
+  );
+}
+
+function unsuitable(path: string, found: string): MobilityError {
+  return new MobilityError(
+    'MOBILITY_STORE_UNAVAILABLE',
+    `${path}: expected a local file system that allows write-ahead logging, found journal mode ${found}`,
+  );
+}
+
+function damaged(path: string, expected: string, found: string): MobilityError {
+  return new MobilityError(
+    'MOBILITY_STORE_DAMAGED',
+    `${path}: expected ${expected}, found ${found}; keep the folder as it is and restore a backup beside it`,
+  );
+}

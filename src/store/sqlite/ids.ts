@@ -1,0 +1,73 @@
+// Short numbers for users and keys, within one file.
+import { escapeText, unescapeText } from '../../model/json-text.ts';
+import type { StoreFile } from './file.ts';
+
+/** The number of a user in this file; null when it has nothing of them. */
+export function userIn(file: StoreFile, userId: string): number | null {
+  const row = file.sql('SELECT id FROM user_ids WHERE uuid = ?').get<{ id: number }>(escapeText(userId));
+  return row?.id ?? null;
+}
+
+/** The number of a user in this file, given now if need be. Inside `write` only. */
+export function userFor(file: StoreFile, userId: string): number {
+  const known = userIn(file, userId);
+  if (known !== null) return known;
+  const sql = 'INSERT INTO user_ids (uuid) VALUES (?) RETURNING id';
+  return file.sql(sql).get<{ id: number }>(escapeText(userId))!.id;
+}
+
+/** Numbers of keys. They are never given up, so a process may remember those it has seen committed. */
+export interface KeyNumbers {
+  /** The number of a key; null when the file has none. */
+  find(name: string): number | null;
+  /** The number of a key, given now if need be. Inside `write` only. */
+  intern(name: string): number;
+  nameOf(id: number): string;
+  /** To be called when a transaction was undone: numbers given in it are free again. */
+  forget(): void;
+}
+
+const mostRemembered = 10_000;
+
+export function keyNumbers(file: StoreFile): KeyNumbers {
+  const ids = new Map<string, number>();
+  const names = new Map<number, string>();
+  const remember = (name: string, id: number): number => {
+    if (ids.size >= mostRemembered) forget();
+    ids.set(name, id);
+    names.set(id, name);
+    return id;
+  };
+  const forget = (): void => {
+    ids.clear();
+    names.clear();
+  };
+  const find = (name: string): number | null => {
+    const known = ids.get(name);
+    if (known !== undefined) return known;
+    const row = file.sql('SELECT id FROM keys WHERE name = ?').get<{ id: number }>(escapeText(name));
+    return row === undefined ? null : remember(name, row.id);
+  };
+  const intern = (name: string): number => {
+    const known = find(name);
+    if (known !== null) return known;
+    const row = file.sql('INSERT INTO keys (name) VALUES (?) RETURNING id').get<{ id: number }>(escapeText(name))!;
+    return remember(name, row.id);
+  };
+  const nameOf = (id: number): string => {
+    const known = names.get(id);
+    if (known !== undefined) return known;
+    const row = file.sql('SELECT name FROM keys WHERE id = ?').get<{ name: string }>(id);
+    if (row === undefined) throw new TypeError(`expected a key with the number ${id} in ${file.path}, found none`);
+    const name = unescapeText(row.name);
+    remember(name, id);
+    return name;
+  };
+  return { find, intern, nameOf, forget };
+}
+
+/** The next `count` numbers of a counter that never gives one twice; returns the first. Inside `write` only. */
+export function takeNumbers(file: StoreFile, counter: 'revision' | 'fence', count: number): number {
+  const sql = 'UPDATE counters SET value = value + ? WHERE name = ? RETURNING value';
+  return file.sql(sql).get<{ value: number }>(count, counter)!.value - count + 1;
+}

@@ -1,0 +1,113 @@
+// The registry of users, their tokens, and their profiles.
+import { MobilityError } from '../../model/errors.ts';
+import { newUuid } from '../../model/ids.ts';
+import type { JsonObject } from '../../model/json.ts';
+import { escapeText, jsonText, unescapeText } from '../../model/json-text.ts';
+import type { TokenRecord, UserRecord } from '../../model/user.ts';
+import type { Profiles, Tokens, UserRegistry } from '../store.ts';
+import type { StoreFile } from './file.ts';
+import { userFor, userIn } from './ids.ts';
+import type { Shards } from './rows.ts';
+
+const columns = 'uuid, user_email, update_ts';
+
+function userOf(row: UserRecord | undefined): UserRecord | null {
+  if (row === undefined) return null;
+  return { uuid: unescapeText(row.uuid), user_email: unescapeText(row.user_email), update_ts: row.update_ts };
+}
+
+export function users({ first: { usercache: file } }: Shards): UserRegistry {
+  const by = (column: 'user_email' | 'uuid', text: string): UserRecord | null =>
+    userOf(file.sql(`SELECT ${columns} FROM users WHERE ${column} = ?`).get<UserRecord>(escapeText(text)));
+  return {
+    register: async (email, { uuid, now }) =>
+      file.write(() => {
+        const known = by('user_email', email);
+        if (known !== null) {
+          if (uuid !== undefined && uuid !== known.uuid) throw taken(`the name has the UUID ${known.uuid}`);
+          file.sql('UPDATE users SET update_ts = ? WHERE uuid = ?').run(now, escapeText(known.uuid));
+          return { user: { ...known, update_ts: now }, created: false };
+        }
+        if (uuid !== undefined && by('uuid', uuid) !== null) throw taken(`the UUID ${uuid} has another name`);
+        const user = { uuid: uuid ?? newUuid(), user_email: email, update_ts: now };
+        const insert = file.sql(`INSERT INTO users (${columns}) VALUES (?, ?, ?)`);
+        insert.run(escapeText(user.uuid), escapeText(email), now);
+        return { user, created: true };
+      }),
+    byEmail: async (email) => file.read(() => by('user_email', email)),
+    byUuid: async (uuid) => file.read(() => by('uuid', uuid)),
+    list: async ({ after = '', limit }) =>
+      file.read(() => {
+        const sql = `SELECT ${columns} FROM users WHERE uuid > ? ORDER BY uuid LIMIT ?`;
+        return file
+          .sql(sql)
+          .all<UserRecord>(escapeText(after), limit)
+          .map((row) => userOf(row)!);
+      }),
+  };
+}
+
+function taken(found: string): MobilityError {
+  return new MobilityError(
+    'MOBILITY_USER_EXISTS',
+    `expected a name and a UUID that are free or belong together, found: ${found}`,
+  );
+}
+
+function tokenOf(row: TokenRecord): TokenRecord {
+  return { ...row, hash: unescapeText(row.hash), user_id: unescapeText(row.user_id) };
+}
+
+export function tokens({ first: { usercache: file } }: Shards): Tokens {
+  return {
+    add: async ({ hash, user_id, created_ts, expires_ts }) => {
+      await file.write(() => {
+        const sql = 'INSERT OR REPLACE INTO tokens (hash, user_id, created_ts, expires_ts) VALUES (?, ?, ?, ?)';
+        file.sql(sql).run(escapeText(hash), escapeText(user_id), created_ts, expires_ts);
+      });
+    },
+    byHash: async (hash) =>
+      file.read(() => {
+        const row = file.sql('SELECT * FROM tokens WHERE hash = ?').get<TokenRecord>(escapeText(hash));
+        return row === undefined ? null : tokenOf(row);
+      }),
+    list: async (userId) =>
+      file.read(() => {
+        const sql = 'SELECT * FROM tokens WHERE user_id = ? ORDER BY created_ts, hash';
+        return file.sql(sql).all<TokenRecord>(escapeText(userId)).map(tokenOf);
+      }),
+    remove: async (userId, hash) =>
+      file.write(() =>
+        hash === undefined
+          ? file.sql('DELETE FROM tokens WHERE user_id = ?').run(escapeText(userId))
+          : file.sql('DELETE FROM tokens WHERE user_id = ? AND hash = ?').run(escapeText(userId), escapeText(hash)),
+      ),
+  };
+}
+
+function readProfile(file: StoreFile, user: number | null): JsonObject | null {
+  const row = file.sql('SELECT profile FROM profiles WHERE user = ?').get<{ profile: string }>(user);
+  return row === undefined ? null : (JSON.parse(row.profile) as JsonObject);
+}
+
+export function profiles(shards: Shards): Profiles {
+  return {
+    get: async (userId) => {
+      const file = shards.of(userId).usercache;
+      return file.read(() => readProfile(file, userIn(file, userId)));
+    },
+    merge: async (userId, fields, defaults = {}) => {
+      // Taken at once: what the caller does to the objects later has no effect.
+      const [given, fallback] = [jsonText(fields), jsonText(defaults)];
+      const file = shards.of(userId).usercache;
+      return file.write(() => {
+        const user = userFor(file, userId);
+        const profile = { ...JSON.parse(fallback), ...readProfile(file, user), ...JSON.parse(given) };
+        const sql =
+          'INSERT INTO profiles (user, profile) VALUES (?, ?) ON CONFLICT DO UPDATE SET profile = excluded.profile';
+        file.sql(sql).run(user, jsonText(profile));
+        return profile as JsonObject;
+      });
+    },
+  };
+}

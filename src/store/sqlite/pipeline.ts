@@ -1,0 +1,138 @@
+// Where the pipeline stands with each user, and the right to work on them.
+import { MobilityError } from '../../model/errors.ts';
+import type { JsonValue } from '../../model/json.ts';
+import { escapeText, jsonText, unescapeText } from '../../model/json-text.ts';
+import { initialPipelineState, type Lease, type Leases, type PipelineState, type PipelineStates } from '../store.ts';
+import type { StoreFile } from './file.ts';
+import type { Shard } from './folder.ts';
+import { takeNumbers, userFor, userIn } from './ids.ts';
+import type { Shards } from './rows.ts';
+
+export function readState(file: StoreFile, user: number | null): PipelineState {
+  const row = file.sql('SELECT state FROM pipeline WHERE user = ?').get<{ state: string }>(user);
+  return row === undefined ? { ...initialPipelineState } : { ...initialPipelineState, ...JSON.parse(row.state) };
+}
+
+/** Merges fields into the state; a field that is undefined is none. Inside `write` only. */
+export function mergeState(file: StoreFile, user: number, fields: Partial<PipelineState>): void {
+  const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+  const state: PipelineState = { ...readState(file, user), ...given };
+  const due = state.changed !== null || state.documents_due ? 1 : 0;
+  const sql =
+    'INSERT INTO pipeline (user, due, state) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET due = excluded.due, state = excluded.state';
+  file.sql(sql).run(user, due, jsonText(state as unknown as JsonValue));
+}
+
+const usersAtOnce = 500; // between two turns of the event loop
+
+export function pipelineStates(shards: Shards): PipelineStates {
+  return {
+    get: async (userId) => {
+      const file = shards.of(userId).timeseries;
+      return file.read(() => readState(file, userIn(file, userId)));
+    },
+    merge: async (userId, fields, lease) => {
+      const file = shards.of(userId).timeseries;
+      await file.write(() => mergeState(file, leasedUser(file, userId, lease), fields));
+    },
+    withWork: async (userIds) => {
+      const found = new Set<string>();
+      for (let start = 0; start < userIds.length; start += usersAtOnce) {
+        const some = userIds.slice(start, start + usersAtOnce);
+        for (const shard of shards.all) {
+          const here = some.filter((userId) => shards.of(userId) === shard);
+          for (const userId of await withWorkIn(shard, here)) found.add(userId);
+        }
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      return found;
+    },
+  };
+}
+
+async function withWorkIn({ usercache, timeseries }: Shard, userIds: readonly string[]): Promise<string[]> {
+  const having = (file: StoreFile, sql: string) =>
+    file.read(() => {
+      const statement = file.sql(sql);
+      return userIds.filter((userId) => statement.get(userIn(file, userId)) !== undefined);
+    });
+  return [
+    ...(await having(usercache, 'SELECT 1 FROM waiting WHERE user = ? LIMIT 1')),
+    ...(await having(timeseries, 'SELECT 1 FROM pipeline WHERE user = ? AND due = 1')),
+  ];
+}
+
+interface LeaseRow {
+  owner: string;
+  fence: number;
+  expires_ts: number;
+}
+
+function leaseIn(file: StoreFile, userId: string, user: number | null): Lease | null {
+  const sql = 'SELECT owner, fence, expires_ts FROM leases WHERE user = ?';
+  const row = file.sql(sql).get<LeaseRow>(user);
+  if (row === undefined) return null;
+  return { user_id: userId, owner: unescapeText(row.owner), fence: row.fence, expires_ts: row.expires_ts };
+}
+
+/**
+ * The number of a user on whom the lease is still good. A lease that ran out is good until another takes the user. Throws
+ * `MOBILITY_LEASE_LOST`. Inside `write` only.
+ */
+export function leasedUser(file: StoreFile, userId: string, lease: Lease): number {
+  const user = userIn(file, userId);
+  const found = leaseIn(file, userId, user);
+  const same = found?.fence === lease.fence && found.owner === lease.owner && lease.user_id === userId;
+  if (user !== null && same) return user;
+  throw new MobilityError(
+    'MOBILITY_LEASE_LOST',
+    `expected the lease of ${lease.owner} (fence ${lease.fence}) on user ${userId}, ` +
+      `found ${found === null ? 'none' : `one of ${found.owner} (fence ${found.fence})`}; nothing was written: start the work anew`,
+  );
+}
+
+/** Gives the user to `owner`, whoever has them. Inside `write` only. */
+export function setLease(file: StoreFile, userId: string, owner: string, expires_ts: number): Lease {
+  const fence = takeNumbers(file, 'fence', 1);
+  const sql = 'INSERT OR REPLACE INTO leases (user, owner, fence, expires_ts) VALUES (?, ?, ?, ?)';
+  file.sql(sql).run(userFor(file, userId), escapeText(owner), fence, expires_ts);
+  return { user_id: userId, owner, fence, expires_ts };
+}
+
+/** `now` gives the store's clock, seconds since the epoch. */
+export function leases(shards: Shards, now: () => number): Leases {
+  return {
+    acquire: async (userId, owner, seconds) => {
+      const file = shards.of(userId).timeseries;
+      return file.write(() => {
+        const held = leaseIn(file, userId, userIn(file, userId));
+        const at = now();
+        if (held !== null && held.owner !== owner && held.expires_ts > at) return { heldBy: held };
+        return { lease: setLease(file, userId, owner, at + seconds) };
+      });
+    },
+    renew: async (lease, seconds) => {
+      const file = shards.of(lease.user_id).timeseries;
+      return file.write(() => {
+        const user = leasedUser(file, lease.user_id, lease);
+        const renewed = { ...lease, expires_ts: now() + seconds };
+        file.sql('UPDATE leases SET expires_ts = ? WHERE user = ?').run(renewed.expires_ts, user);
+        return renewed;
+      });
+    },
+    release: async (lease) => {
+      const file = shards.of(lease.user_id).timeseries;
+      await file.write(() => {
+        const sql = 'DELETE FROM leases WHERE user = ? AND owner = ? AND fence = ?';
+        file.sql(sql).run(userIn(file, lease.user_id), escapeText(lease.owner), lease.fence);
+      });
+    },
+    get: async (userId) => {
+      const file = shards.of(userId).timeseries;
+      return file.read(() => {
+        const lease = leaseIn(file, userId, userIn(file, userId));
+        return lease !== null && lease.expires_ts > now() ? lease : null;
+      });
+    },
+  };
+}

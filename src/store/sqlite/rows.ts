@@ -1,0 +1,49 @@
+// What the collections share: rows of entries, pages of bounded size, and who the shards belong to.
+import { createHash } from 'node:crypto';
+import { dataTime, type Entry } from '../../model/entry.ts';
+import type { JsonValue } from '../../model/json.ts';
+import { jsonText } from '../../model/json-text.ts';
+import type { Shard } from './folder.ts';
+
+/** All shards of a store, and the one of a user. */
+export interface Shards {
+  all: readonly Shard[];
+  /** Holds the registry and the tokens too. */
+  first: Shard;
+  of(userId: string): Shard;
+}
+
+export function shardsOf(all: readonly Shard[]): Shards {
+  const first = all[0]!;
+  if (all.length === 1) return { all, first, of: () => first };
+  const of = (userId: string): Shard => {
+    const hash = createHash('sha256').update(userId).digest().readUInt32BE(0);
+    return all[hash % all.length]!;
+  };
+  return { all, first, of };
+}
+
+/** An entry as it is stored. */
+export interface EntryRow {
+  key: string;
+  write_ts: number;
+  ts: number | null;
+  text: string;
+}
+
+/** Entries as they are stored. Taken at once: what the caller does to them later has no effect. */
+export function entryRows(entries: readonly Entry[]): EntryRow[] {
+  return entries.map((entry) => ({
+    key: entry.metadata.key,
+    write_ts: entry.metadata.write_ts,
+    ts: dataTime(entry.data),
+    text: jsonText(entry as unknown as JsonValue),
+  }));
+}
+
+export function parseEntry(text: string): Entry {
+  return JSON.parse(text) as Entry;
+}
+
+/** Characters of JSON that one page may hold before it ends early: a page has a size, whatever phones send. */
+export const pageCharacters = 32 * 1024 * 1024;

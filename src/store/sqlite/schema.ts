@@ -1,0 +1,115 @@
+// Tables and indexes of the two kinds of file, and the steps from one version of the file format to the next.
+import type { Connection } from './driver.ts';
+
+/** `usercache`: what phones push and pull, errors, people. `timeseries`: the long term and everything derived. */
+export type Role = 'usercache' | 'timeseries';
+
+/** Which file of a store a file is; written into it, so that files of different stores are not mixed up unnoticed. */
+export interface FileAbout {
+  role: Role;
+  shard: number;
+  shards: number;
+}
+
+/** Lifts a file from one version to the next, inside a transaction. */
+export type Migration = (connection: Connection, about: FileAbout) => void;
+
+const common = `
+  CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE user_ids (id INTEGER PRIMARY KEY, uuid TEXT NOT NULL UNIQUE);
+  CREATE TABLE keys (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+`;
+
+const usercacheTables = `
+  CREATE TABLE waiting (
+    id INTEGER PRIMARY KEY,
+    user INTEGER NOT NULL,
+    key INTEGER NOT NULL,
+    write_ts REAL NOT NULL,
+    ts REAL,
+    revision INTEGER NOT NULL,
+    failed_first_ts REAL,
+    failed_tries INTEGER,
+    entry TEXT NOT NULL
+  );
+  CREATE UNIQUE INDEX waiting_identity ON waiting (user, key, write_ts);
+  CREATE INDEX waiting_ts ON waiting (user, key, ts, write_ts) WHERE ts IS NOT NULL;
+  CREATE TABLE errors (
+    row INTEGER PRIMARY KEY,
+    user INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    key TEXT,
+    write_ts REAL,
+    reason TEXT NOT NULL,
+    message TEXT NOT NULL,
+    first_ts REAL NOT NULL,
+    last_ts REAL NOT NULL,
+    tries INTEGER NOT NULL,
+    entry TEXT NOT NULL
+  );
+  CREATE UNIQUE INDEX errors_id ON errors (user, id);
+  CREATE INDEX errors_identity ON errors (user, key, write_ts);
+  CREATE TABLE documents (
+    id INTEGER PRIMARY KEY,
+    user INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    write_ts REAL NOT NULL,
+    data TEXT NOT NULL
+  );
+  CREATE UNIQUE INDEX documents_identity ON documents (user, key);
+  CREATE TABLE profiles (user INTEGER PRIMARY KEY, profile TEXT NOT NULL);
+  CREATE TABLE users (uuid TEXT PRIMARY KEY, user_email TEXT NOT NULL UNIQUE, update_ts REAL NOT NULL) WITHOUT ROWID;
+  CREATE TABLE tokens (
+    hash TEXT PRIMARY KEY,
+    user_id TEXT NOT NULL,
+    created_ts REAL NOT NULL,
+    expires_ts REAL
+  ) WITHOUT ROWID;
+  CREATE INDEX tokens_user ON tokens (user_id, created_ts);
+  INSERT INTO counters VALUES ('revision', 0), ('ping', 0);
+`;
+
+const timeseriesTables = `
+  CREATE TABLE entries (
+    id INTEGER PRIMARY KEY,
+    user INTEGER NOT NULL,
+    key INTEGER NOT NULL,
+    write_ts REAL NOT NULL,
+    ts REAL,
+    latitude REAL,
+    longitude REAL,
+    zone TEXT,
+    entry TEXT NOT NULL
+  );
+  CREATE UNIQUE INDEX entries_identity ON entries (user, key, write_ts);
+  CREATE INDEX entries_ts ON entries (user, key, ts, write_ts) WHERE ts IS NOT NULL;
+  CREATE INDEX entries_zone ON entries (user, write_ts) WHERE zone IS NOT NULL;
+  CREATE TABLE trips (
+    id INTEGER PRIMARY KEY,
+    user INTEGER NOT NULL,
+    chain_ts REAL NOT NULL,
+    kind TEXT NOT NULL,
+    start_ts REAL NOT NULL,
+    end_ts REAL NOT NULL,
+    day TEXT NOT NULL,
+    settled_ts REAL,
+    record TEXT NOT NULL
+  );
+  CREATE UNIQUE INDEX trips_chain ON trips (user, chain_ts);
+  CREATE INDEX trips_settled ON trips (user, settled_ts, chain_ts);
+  CREATE INDEX trips_day ON trips (user, day);
+  CREATE TABLE pipeline (user INTEGER PRIMARY KEY, due INTEGER NOT NULL, state TEXT NOT NULL);
+  CREATE TABLE leases (user INTEGER PRIMARY KEY, owner TEXT NOT NULL, fence INTEGER NOT NULL, expires_ts REAL NOT NULL);
+  INSERT INTO counters VALUES ('fence', 0);
+`;
+
+function createTables(connection: Connection, about: FileAbout): void {
+  connection.exec(common);
+  connection.exec(about.role === 'usercache' ? usercacheTables : timeseriesTables);
+  const insert = connection.prepare('INSERT INTO about VALUES (?, ?)');
+  for (const [name, value] of Object.entries(about)) insert.run(name, String(value));
+}
+
+/** Step `i` lifts a file of version `i` to `i + 1`; an empty file has version 0. Steps are only ever added. */
+export const migrations: readonly Migration[] = [createTables];

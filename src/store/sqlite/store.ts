@@ -1,0 +1,110 @@
+// The embedded store: SQLite files in one folder.
+import { MobilityError } from '../../model/errors.ts';
+import type { Store } from '../store.ts';
+import { type Checkpointer, startCheckpointer } from './checkpointer.ts';
+import { documents } from './documents.ts';
+import { countRows, eraseRows } from './erase.ts';
+import { errorTimeseries } from './errors.ts';
+import { openFolder, type Shard } from './folder.ts';
+import { profiles, tokens, users } from './people.ts';
+import { leases, pipelineStates } from './pipeline.ts';
+import { type Shards, shardsOf } from './rows.ts';
+import { timeseries } from './timeseries.ts';
+import { trips } from './trips.ts';
+import { usercache } from './usercache.ts';
+
+export interface SqliteStoreOptions {
+  /** Where the store is; made when it is not there. */
+  folder: string;
+  /** Number of shards of a new store; one that is there keeps its own. Default 1. */
+  shards?: number;
+  /** Moves committed data into the files in a thread of its own. One process with it serves all that use the folder. */
+  checkpointer?: boolean;
+  /** The clock of the leases, seconds since the epoch. Default: the machine's. */
+  now?: () => number;
+}
+
+/**
+ * Opens the store in a folder, making it when there is none. Several processes may do so at once. Throws `MOBILITY_STORE_ADDRESS`
+ * when the folder cannot be one, `_VERSION` when a newer program wrote it, `_READONLY`, `_DAMAGED`, `_FULL` and `_BUSY`.
+ */
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  const { folder, shards, checkpointer = false, now = () => Date.now() / 1000 } = options;
+  const opened = await openFolder(folder, shards === undefined ? {} : { shards });
+  const thread = checkpointer
+    ? startCheckpointer(opened.flatMap((shard) => [shard.usercache.path, shard.timeseries.path]))
+    : null;
+  return storeOf(folder, opened, thread, now);
+}
+
+function storeOf(folder: string, opened: readonly Shard[], thread: Checkpointer | null, now: () => number): Store {
+  const door = doorOf(folder);
+  const all = shardsOf(opened);
+  const whole = door.guard({
+    counts: (userId: string) => countRows(all, userId),
+    erase: (userId: string) => eraseRows(all, userId, now),
+    ping: () => ping(all),
+  });
+  const close = async (): Promise<void> => {
+    await door.close();
+    await thread?.stop();
+    for (const { usercache, timeseries } of opened) {
+      usercache.close();
+      timeseries.close();
+    }
+  };
+  let closed: Promise<void> | null = null;
+  return {
+    address: `sqlite:${folder}`,
+    users: door.guard(users(all)),
+    tokens: door.guard(tokens(all)),
+    profiles: door.guard(profiles(all)),
+    usercache: door.guard(usercache(all)),
+    documents: door.guard(documents(all)),
+    errors: door.guard(errorTimeseries(all)),
+    timeseries: door.guard(timeseries(all)),
+    trips: door.guard(trips(all)),
+    pipeline: door.guard(pipelineStates(all)),
+    leases: door.guard(leases(all, now)),
+    ...whole,
+    close: () => (closed ??= close()),
+  };
+}
+
+async function ping({ first: { usercache, timeseries } }: Shards): Promise<void> {
+  await usercache.write(() => usercache.sql("UPDATE counters SET value = value + 1 WHERE name = 'ping'").run());
+  await timeseries.read(() => timeseries.sql("SELECT value FROM counters WHERE name = 'fence'").get());
+}
+
+interface Door {
+  /** The same methods, which reject with `MOBILITY_STORE_CLOSED` once the door is closed. */
+  guard<T extends object>(methods: T): T;
+  /** Lets nothing in any more; resolves when what is inside is done. */
+  close(): Promise<void>;
+}
+
+function doorOf(folder: string): Door {
+  let open = true;
+  const running = new Set<Promise<unknown>>();
+  const guarded =
+    (method: (...args: never[]) => Promise<unknown>) =>
+    async (...args: never[]): Promise<unknown> => {
+      if (!open)
+        throw new MobilityError('MOBILITY_STORE_CLOSED', `expected an open store, found sqlite:${folder} closed`);
+      const call = method(...args);
+      running.add(call);
+      try {
+        return await call;
+      } finally {
+        running.delete(call);
+      }
+    };
+  return {
+    guard: <T extends object>(methods: T): T =>
+      Object.fromEntries(Object.entries(methods).map(([name, method]) => [name, guarded(method)])) as T,
+    close: async () => {
+      open = false;
+      await Promise.allSettled(running);
+    },
+  };
+}

@@ -1,0 +1,184 @@
+// The timeseries: entries for the long term.
+import type { Entry, Identity } from '../../model/entry.ts';
+import { affectsOf, keyTable } from '../../model/keys.ts';
+import { isTimeZone, type TimeRange } from '../../model/time.ts';
+import type { Lease, Timeseries, TimeseriesChange, ZoneSighting } from '../store.ts';
+import type { StoreFile } from './file.ts';
+import { compareTexts, findPage, keysOf } from './find.ts';
+import { userIn } from './ids.ts';
+import { leasedUser, mergeState, readState } from './pipeline.ts';
+import { type EntryRow, entryRows, parseEntry, type Shards } from './rows.ts';
+
+interface StoredRow extends EntryRow {
+  latitude: number | null;
+  longitude: number | null;
+  zone: string | null;
+}
+
+export function timeseries(shards: Shards): Timeseries {
+  return {
+    apply: async (userId, change, lease) => {
+      const file = shards.of(userId).timeseries;
+      const rows = storedRows(change.put);
+      const work = () => applyRows(file, userId, rows, change, lease);
+      return file.write(work, rows.length + change.remove.length);
+    },
+    find: async (userId, query) => {
+      const file = shards.of(userId).timeseries;
+      return file.read(() => findPage(file, 'entries', userId, query));
+    },
+    get: async (userId, { key, write_ts }) => {
+      const file = shards.of(userId).timeseries;
+      return file.read(() => {
+        const sql = 'SELECT entry FROM entries WHERE user = ? AND key = ? AND write_ts = ?';
+        const row = file.sql(sql).get<{ entry: string }>(userIn(file, userId), file.keys.find(key), write_ts);
+        return row === undefined ? null : parseEntry(row.entry);
+      });
+    },
+    summary: async (userId) => {
+      const file = shards.of(userId).timeseries;
+      return file.read(() => {
+        const user = userIn(file, userId);
+        return user === null ? [] : keysOf(file, 'entries', user).map((key) => summaryOf(file, user, key));
+      });
+    },
+    zonesAround: async (userId, writeTs) => {
+      const file = shards.of(userId).timeseries;
+      return file.read(() => {
+        const user = userIn(file, userId);
+        if (user === null) return { before: null, after: null };
+        return { before: sighting(file, user, '<=', writeTs), after: sighting(file, user, '>', writeTs) };
+      });
+    },
+    zonelessSpan: async (userId, written) => {
+      const file = shards.of(userId).timeseries;
+      return file.read(() => zonelessSpan(file, userIn(file, userId), written));
+    },
+  };
+}
+
+function storedRows(entries: readonly Entry[]): StoredRow[] {
+  return entryRows(entries).map((row, i) => {
+    const { data, metadata } = entries[i]!;
+    const zone = isTimeZone(metadata.time_zone) ? metadata.time_zone : null;
+    return { ...row, latitude: finite(data.latitude), longitude: finite(data.longitude), zone };
+  });
+}
+
+function finite(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) ? value : null;
+}
+
+/** What a change touches: data time that affects trips, and whether documents may differ. */
+interface Touched {
+  changed: TimeRange | null;
+  documents: boolean;
+}
+
+function touch(touched: Touched, key: string, ts: number | null): void {
+  const affects = affectsOf(key);
+  if (affects === 'documents') touched.documents = true;
+  if (affects === 'trips' && ts !== null) touched.changed = united(touched.changed, { from: ts, to: ts });
+}
+
+function united(a: TimeRange | null, b: TimeRange | null): TimeRange | null {
+  if (a === null || b === null) return a ?? b;
+  return { from: Math.min(a.from, b.from), to: Math.max(a.to, b.to) };
+}
+
+function applyRows(
+  file: StoreFile,
+  userId: string,
+  rows: readonly StoredRow[],
+  { remove, alsoChanged = null }: TimeseriesChange,
+  lease: Lease,
+): Awaited<ReturnType<Timeseries['apply']>> {
+  const user = leasedUser(file, userId, lease);
+  const touched: Touched = { changed: alsoChanged, documents: false };
+  const counts = { inserted: 0, updated: 0, unchanged: 0, removed: 0 };
+  for (const identity of remove) counts.removed += removeRow(file, user, identity, touched);
+  const put = putter(file, user, touched);
+  for (const row of rows) counts[put(row)]++;
+  if (touched.changed !== null || touched.documents) {
+    const state = readState(file, user);
+    const documents_due = state.documents_due || touched.documents;
+    mergeState(file, user, { changed: united(state.changed, touched.changed), documents_due });
+  }
+  return counts;
+}
+
+function removeRow(file: StoreFile, user: number, { key, write_ts }: Identity, touched: Touched): number {
+  const sql = 'DELETE FROM entries WHERE user = ? AND key = ? AND write_ts = ? RETURNING ts';
+  const row = file.sql(sql).get<{ ts: number | null }>(user, file.keys.find(key), write_ts);
+  if (row === undefined) return 0;
+  touch(touched, key, row.ts);
+  return 1;
+}
+
+function putter(
+  file: StoreFile,
+  user: number,
+  touched: Touched,
+): (row: StoredRow) => 'inserted' | 'updated' | 'unchanged' {
+  const insert = file.sql(`
+    INSERT INTO entries (user, key, write_ts, ts, latitude, longitude, zone, entry)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`);
+  const find = file.sql('SELECT id, ts, entry FROM entries WHERE user = ? AND key = ? AND write_ts = ?');
+  const update = file.sql('UPDATE entries SET ts = ?, latitude = ?, longitude = ?, zone = ?, entry = ? WHERE id = ?');
+  return ({ key: name, write_ts, ts, latitude, longitude, zone, text }) => {
+    const key = file.keys.intern(name);
+    if (insert.run(user, key, write_ts, ts, latitude, longitude, zone, text) === 1) {
+      touch(touched, name, ts);
+      return 'inserted';
+    }
+    const old = find.get<{ id: number; ts: number | null; entry: string }>(user, key, write_ts)!;
+    if (old.entry === text) return 'unchanged';
+    update.run(ts, latitude, longitude, zone, text, old.id);
+    touch(touched, name, old.ts);
+    touch(touched, name, ts);
+    return 'updated';
+  };
+}
+
+function summaryOf(file: StoreFile, user: number, key: number): Awaited<ReturnType<Timeseries['summary']>>[number] {
+  const count = file.sql('SELECT count(*) AS count FROM entries WHERE user = ? AND key = ?');
+  const end = (order: 'ASC' | 'DESC'): number | null => {
+    const sql = `SELECT ts FROM entries WHERE user = ? AND key = ? AND ts IS NOT NULL ORDER BY ts ${order} LIMIT 1`;
+    return file.sql(sql).get<{ ts: number }>(user, key)?.ts ?? null;
+  };
+  const name = file.keys.nameOf(key);
+  return {
+    key: name,
+    count: count.get<{ count: number }>(user, key)!.count,
+    first_ts: end('ASC'),
+    last_ts: end('DESC'),
+  };
+}
+
+/** The nearest entry with a zone on one side of `writeTs`; of several at the same time that with the smallest key. */
+function sighting(file: StoreFile, user: number, side: '<=' | '>', writeTs: number): ZoneSighting | null {
+  const nearest = file.sql(`
+    SELECT write_ts FROM entries WHERE user = ? AND zone IS NOT NULL AND write_ts ${side} ?
+    ORDER BY write_ts ${side === '>' ? 'ASC' : 'DESC'} LIMIT 1`);
+  const at = nearest.get<{ write_ts: number }>(user, writeTs)?.write_ts;
+  if (at === undefined) return null;
+  const sql = 'SELECT key, zone FROM entries WHERE user = ? AND zone IS NOT NULL AND write_ts = ?';
+  const rows = file.sql(sql).all<{ key: number; zone: string }>(user, at);
+  const named = rows.map(({ key, zone }) => ({ name: file.keys.nameOf(key), zone }));
+  named.sort((a, b) => compareTexts(a.name, b.name));
+  return { write_ts: at, zone: named[0]!.zone };
+}
+
+const keysOfTrips = keyTable.filter((row) => row.affects === 'trips').map((row) => row.key);
+
+function zonelessSpan(file: StoreFile, user: number | null, { from, to }: TimeRange): TimeRange | null {
+  const span = file.sql(`
+    SELECT min(ts) AS first, max(ts) AS last FROM entries
+    WHERE user = ? AND key = ? AND write_ts >= ? AND write_ts < ? AND zone IS NULL`);
+  let found: TimeRange | null = null;
+  for (const key of keysOfTrips) {
+    const row = span.get<{ first: number | null; last: number | null }>(user, file.keys.find(key), from, to);
+    if (row?.first != null && row.last !== null) found = united(found, { from: row.first, to: row.last });
+  }
+  return found;
+}

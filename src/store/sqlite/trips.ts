@@ -1,0 +1,126 @@
+// The chain of trips of each user.
+import type { JsonValue } from '../../model/json.ts';
+import { jsonText } from '../../model/json-text.ts';
+import type { TripRecord } from '../../model/trip.ts';
+import type { Trips } from '../store.ts';
+import type { StoreFile } from './file.ts';
+import { userIn } from './ids.ts';
+import { leasedUser, mergeState } from './pipeline.ts';
+import type { Shards } from './rows.ts';
+
+interface Row {
+  record: string;
+}
+
+function recordOf(row: Row | undefined): TripRecord | null {
+  return row === undefined ? null : (JSON.parse(row.record) as TripRecord);
+}
+
+const beginning = Number.NEGATIVE_INFINITY;
+const end = Number.POSITIVE_INFINITY;
+
+export function trips(shards: Shards): Trips {
+  /** Reads in the user's file; `user` is null when it has nothing of them. */
+  const reading = <T>(userId: string, work: (file: StoreFile, user: number | null) => T): Promise<T> => {
+    const file = shards.of(userId).timeseries;
+    return file.read(() => work(file, userIn(file, userId)));
+  };
+  return {
+    chain: (userId, { from = beginning, to = end, limit }) =>
+      reading(userId, (file, user) => {
+        const sql =
+          'SELECT record FROM trips WHERE user = ? AND chain_ts >= ? AND chain_ts < ? ORDER BY chain_ts LIMIT ?';
+        return file
+          .sql(sql)
+          .all<Row>(user, from, to, limit)
+          .map((row) => recordOf(row)!);
+      }),
+    lastSettledBefore: (userId, ts) => reading(userId, (file, user) => lastSettled(file, user, ts)),
+    byDay: (userId, { from, to }) =>
+      reading(userId, (file, user) => {
+        const sql =
+          "SELECT record FROM trips WHERE user = ? AND day BETWEEN ? AND ? AND kind = 'trip' ORDER BY chain_ts";
+        return file
+          .sql(sql)
+          .all<Row>(user, from, to)
+          .map((row) => recordOf(row)!);
+      }),
+    next: (userId, chainTs) =>
+      reading(userId, (file, user) => {
+        const sql =
+          "SELECT record FROM trips WHERE user = ? AND chain_ts > ? AND kind = 'trip' ORDER BY chain_ts LIMIT 1";
+        return recordOf(file.sql(sql).get<Row>(user, chainTs));
+      }),
+    summary: (userId) => reading(userId, summaryOf),
+    replace: async (userId, range, records, state, lease) => {
+      const file = shards.of(userId).timeseries;
+      const rows = records.map((record) => ({ record, text: jsonText(record as unknown as JsonValue) }));
+      checkRange(range, records);
+      const work = () => {
+        const user = leasedUser(file, userId, lease);
+        const counts = replaceRows(file, user, range, rows);
+        mergeState(file, user, state);
+        return counts;
+      };
+      return file.write(work, records.length);
+    },
+  };
+}
+
+/** All links from the first that is not settled below `ts` on are out of the question: the last one before it is meant. */
+function lastSettled(file: StoreFile, user: number | null, ts: number): TripRecord | null {
+  const unsettled = [
+    file.sql('SELECT min(chain_ts) AS chain_ts FROM trips WHERE user = ? AND settled_ts IS NULL').get(user),
+    file.sql('SELECT min(chain_ts) AS chain_ts FROM trips WHERE user = ? AND settled_ts >= ?').get(user, ts),
+  ] as { chain_ts: number | null }[];
+  const first = Math.min(...unsettled.map((row) => row.chain_ts ?? end));
+  const sql = 'SELECT record FROM trips WHERE user = ? AND chain_ts < ? ORDER BY chain_ts DESC LIMIT 1';
+  return recordOf(file.sql(sql).get<Row>(user, first));
+}
+
+function summaryOf(file: StoreFile, user: number | null): Awaited<ReturnType<Trips['summary']>> {
+  const edge = (column: 'start_ts' | 'end_ts', order: 'ASC' | 'DESC'): number | null => {
+    const sql = `SELECT ${column} AS ts FROM trips WHERE user = ? AND kind = 'trip' ORDER BY chain_ts ${order} LIMIT 1`;
+    return file.sql(sql).get<{ ts: number }>(user)?.ts ?? null;
+  };
+  const sql = "SELECT count(*) AS count FROM trips WHERE user = ? AND kind = 'trip'";
+  const { count } = file.sql(sql).get<{ count: number }>(user)!;
+  return { count, start_ts: edge('start_ts', 'ASC'), end_ts: edge('end_ts', 'DESC') };
+}
+
+function checkRange({ from, to }: { from: number; to: number }, records: readonly TripRecord[]): void {
+  const outside = records.find(({ chain_ts }) => !(chain_ts >= from && chain_ts < to));
+  if (outside !== undefined) {
+    throw new TypeError(`expected links with chain_ts from ${from} to below ${to}, found ${outside.chain_ts}`);
+  }
+}
+
+function replaceRows(
+  file: StoreFile,
+  user: number,
+  { from, to }: { from: number; to: number },
+  rows: readonly { record: TripRecord; text: string }[],
+): Awaited<ReturnType<Trips['replace']>> {
+  const sql = 'SELECT chain_ts, record FROM trips WHERE user = ? AND chain_ts >= ? AND chain_ts < ?';
+  const stored = file.sql(sql).all<Row & { chain_ts: number }>(user, from, to);
+  const old = new Map(stored.map((row) => [row.chain_ts, row.record]));
+  const counts = { added: 0, removed: 0, changed: 0, unchanged: 0 };
+  for (const { record, text } of rows) {
+    const before = old.get(record.chain_ts);
+    old.delete(record.chain_ts);
+    counts[before === undefined ? 'added' : before === text ? 'unchanged' : 'changed']++;
+    if (before !== text) putLink(file, user, record, text);
+  }
+  const remove = file.sql('DELETE FROM trips WHERE user = ? AND chain_ts = ?');
+  for (const chainTs of old.keys()) counts.removed += remove.run(user, chainTs);
+  return counts;
+}
+
+function putLink(file: StoreFile, user: number, record: TripRecord, text: string): void {
+  const { chain_ts, kind, start_ts, end_ts, day, settled_ts } = record;
+  const sql = `
+    INSERT INTO trips (user, chain_ts, kind, start_ts, end_ts, day, settled_ts, record) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (user, chain_ts) DO UPDATE SET kind = excluded.kind, start_ts = excluded.start_ts, end_ts = excluded.end_ts,
+      day = excluded.day, settled_ts = excluded.settled_ts, record = excluded.record`;
+  file.sql(sql).run(user, chain_ts, kind, start_ts, end_ts, day, settled_ts ?? null, text);
+}

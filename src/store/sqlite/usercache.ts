@@ -1,0 +1,204 @@
+// The usercache: entries that wait for the pipeline.
+import type { Identity } from '../../model/entry.ts';
+import type { JsonValue } from '../../model/json.ts';
+import { escapeText, jsonText } from '../../model/json-text.ts';
+import { errorIdOf, unusableIdOf, unusableKeyOf } from '../error-ids.ts';
+import type { FailedEntry, PutResult, UnusableEntry, Usercache, WaitingEntry, WaitingRef } from '../store.ts';
+import type { StoreFile } from './file.ts';
+import { chosenKeys, compareTexts, findPage } from './find.ts';
+import type { Shard } from './folder.ts';
+import { takeNumbers, userFor, userIn } from './ids.ts';
+import { type EntryRow, entryRows, pageCharacters, parseEntry, type Shards } from './rows.ts';
+
+export function usercache(shards: Shards): Usercache {
+  return {
+    put: async (userId, { entries, unusable }, now) => {
+      const rows = entryRows(entries);
+      const rejected = unusable.map(unusableRow);
+      if (rows.length + rejected.length === 0) return [];
+      const shard = shards.of(userId);
+      const work = (): PutResult[] => {
+        const user = userFor(shard.usercache, userId);
+        setAside(shard.usercache, user, rejected, now);
+        return putRows(shard, userId, user, rows);
+      };
+      return shard.usercache.write(work, rows.length + rejected.length);
+    },
+    read: async (userId, { after, limit }) => {
+      const file = shards.of(userId).usercache;
+      return file.read(() => readPage(file, userId, after ?? null, limit));
+    },
+    settle: async (userId, { moved, failed }, now) => {
+      if (moved.length + failed.length === 0) return 0;
+      const file = shards.of(userId).usercache;
+      const work = (): number => {
+        const user = userIn(file, userId);
+        return user === null ? 0 : settleMoved(file, user, moved) + settleFailed(file, user, failed, now);
+      };
+      return file.write(work, moved.length + failed.length);
+    },
+    find: async (userId, query) => {
+      const file = shards.of(userId).usercache;
+      return file.read(() => findPage(file, 'waiting', userId, query));
+    },
+    summary: async (userId) => {
+      const file = shards.of(userId).usercache;
+      return file.read(() => {
+        const sql =
+          'SELECT count(*) AS count, min(write_ts) AS oldest_ts, max(write_ts) AS newest_ts FROM waiting WHERE user = ?';
+        return { ...file.sql(sql).get<Awaited<ReturnType<Usercache['summary']>>>(userIn(file, userId))! };
+      });
+    },
+  };
+}
+
+function putRows(shard: Shard, userId: string, user: number, rows: readonly EntryRow[]): PutResult[] {
+  const file = shard.usercache;
+  const insert = file.sql(
+    'INSERT INTO waiting (user, key, write_ts, ts, revision, entry) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+  );
+  const update = file.sql(
+    'UPDATE waiting SET ts = ?, revision = ?, entry = ? WHERE user = ? AND key = ? AND write_ts = ?',
+  );
+  const isKnown = knownElsewhere(shard, userId, user);
+  let revision = takeNumbers(file, 'revision', rows.length);
+  return rows.map(({ key: name, write_ts, ts, text }) => {
+    const key = file.keys.intern(name);
+    const own = revision++;
+    if (insert.run(user, key, write_ts, ts, own, text) === 1) {
+      return isKnown(name, key, write_ts) ? 'updated' : 'inserted';
+    }
+    update.run(ts, own, text, user, key, write_ts);
+    return 'updated';
+  });
+}
+
+/**
+ * Tells whether the timeseries or the error timeseries knows an identity. What is moved is in the timeseries before it leaves the
+ * usercache: asked while this transaction holds the usercache, an entry that does not wait there is seen wherever it went. Most
+ * entries are newer than all that is known of their key, so that one look for each key answers for them.
+ */
+function knownElsewhere(
+  shard: Shard,
+  userId: string,
+  user: number,
+): (name: string, key: number, writeTs: number) => boolean {
+  const { usercache, timeseries } = shard;
+  const owner = userIn(timeseries, userId);
+  const newest = timeseries.sql('SELECT max(write_ts) AS newest FROM entries WHERE user = ? AND key = ?');
+  const moved = timeseries.sql('SELECT 1 FROM entries WHERE user = ? AND key = ? AND write_ts = ?');
+  const failed = usercache.sql('SELECT 1 FROM errors WHERE user = ? AND key = ? AND write_ts = ?');
+  const anyFailed = usercache.sql('SELECT 1 FROM errors WHERE user = ? LIMIT 1').get(user) !== undefined;
+  const keys = new Map<number, { id: number | null; newest: number }>();
+  return (name, key, writeTs) => {
+    let there = keys.get(key);
+    if (there === undefined) {
+      const id = owner === null ? null : timeseries.keys.find(name);
+      const row = id === null ? undefined : newest.get<{ newest: number | null }>(owner, id);
+      there = { id, newest: row?.newest ?? Number.NEGATIVE_INFINITY };
+      keys.set(key, there);
+    }
+    if (writeTs <= there.newest && moved.get(owner, there.id, writeTs) !== undefined) return true;
+    return anyFailed && failed.get(user, escapeText(name), writeTs) !== undefined;
+  };
+}
+
+function readPage(file: StoreFile, userId: string, after: Identity | null, limit: number): WaitingEntry[] {
+  const user = userIn(file, userId);
+  if (user === null) return [];
+  const sql =
+    'SELECT id, write_ts, revision, octet_length(entry) AS length FROM waiting WHERE user = ? AND key = ? AND write_ts > ? ORDER BY write_ts LIMIT ?';
+  const text = file.sql('SELECT entry FROM waiting WHERE id = ?');
+  const page: WaitingEntry[] = [];
+  let characters = 0;
+  for (const { key, id } of chosenKeys(file, 'waiting', user)) {
+    const order = after === null ? 1 : compareTexts(key, after.key);
+    if (order < 0) continue;
+    const beyond = order === 0 ? after!.write_ts : Number.NEGATIVE_INFINITY;
+    const rows = file
+      .sql(sql)
+      .all<{ id: number; revision: number; length: number }>(user, id, beyond, limit - page.length);
+    for (const row of rows) {
+      characters += row.length;
+      if (page.length > 0 && characters > pageCharacters) return page;
+      const { entry } = text.get<{ entry: string }>(row.id)!;
+      page.push({ entry: parseEntry(entry), revision: String(row.revision) });
+    }
+    if (page.length >= limit) break;
+  }
+  return page;
+}
+
+function settleMoved(file: StoreFile, user: number, moved: readonly WaitingRef[]): number {
+  const leave = file.sql('DELETE FROM waiting WHERE user = ? AND key = ? AND write_ts = ? AND revision = ?');
+  const forgive = file.sql('DELETE FROM errors WHERE user = ? AND key = ? AND write_ts = ?');
+  const anyErrors = file.sql('SELECT 1 FROM errors WHERE user = ? LIMIT 1').get(user) !== undefined;
+  let left = 0;
+  for (const ref of moved) {
+    const key = file.keys.find(ref.key);
+    if (key === null || leave.run(user, key, ref.write_ts, Number(ref.revision)) === 0) continue;
+    left++;
+    if (anyErrors) forgive.run(user, escapeText(ref.key), ref.write_ts);
+  }
+  return left;
+}
+
+interface Failing {
+  id: number;
+  entry: string;
+  failed_first_ts: number | null;
+  failed_tries: number | null;
+}
+
+function settleFailed(file: StoreFile, user: number, failed: readonly FailedEntry[], now: number): number {
+  const find = file.sql(`
+    SELECT id, entry, failed_first_ts, failed_tries FROM waiting
+    WHERE user = ? AND key = ? AND write_ts = ? AND revision = ?`);
+  const leave = file.sql('DELETE FROM waiting WHERE id = ?');
+  let left = 0;
+  for (const { key: name, write_ts, revision, reason, message } of failed) {
+    const key = file.keys.find(name);
+    const row = key === null ? undefined : find.get<Failing>(user, key, write_ts, Number(revision));
+    if (row === undefined) continue;
+    leave.run(row.id);
+    const id = errorIdOf({ key: name, write_ts });
+    const history = { first: row.failed_first_ts ?? now, tries: (row.failed_tries ?? 0) + 1 };
+    setAside(file, user, [{ id, key: name, write_ts, reason, message, text: row.entry }], now, history);
+    left++;
+  }
+  return left;
+}
+
+interface Aside {
+  id: string;
+  key: string | null;
+  write_ts: number | null;
+  reason: string;
+  message: string;
+  text: string;
+}
+
+function unusableRow({ entry, reason, message }: UnusableEntry): Aside {
+  const id = unusableIdOf(entry);
+  return { id, key: unusableKeyOf(entry), write_ts: null, reason, message, text: jsonText(entry as JsonValue) };
+}
+
+function setAside(
+  file: StoreFile,
+  user: number,
+  rows: readonly Aside[],
+  now: number,
+  history = { first: now, tries: 1 },
+): void {
+  const upsert = file.sql(`
+    INSERT INTO errors (user, id, key, write_ts, reason, message, first_ts, last_ts, tries, entry)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (user, id) DO UPDATE SET
+      reason = excluded.reason, message = excluded.message, entry = excluded.entry,
+      last_ts = excluded.last_ts, tries = tries + 1`);
+  for (const { id, key, write_ts, reason, message, text } of rows) {
+    const name = key === null ? null : escapeText(key);
+    const words = [escapeText(reason), escapeText(message)] as const;
+    upsert.run(user, id, name, write_ts, ...words, history.first, now, history.tries, text);
+  }
+}
