@@ -13,8 +13,8 @@ import { createWorkerLog, leavePrimary, startWorkers, workerNumber } from './wor
 
 export interface RunServerOptions {
   config: Config;
-  /** Opens the store; called once in each process. Whoever gives this closes what it opened. */
-  openStore: () => Promise<Store>;
+  /** Opens the store; called once in each process, with `checkpointer` in one of them. Whoever gives this closes what it opened. */
+  openStore: (options: { checkpointer: boolean }) => Promise<Store>;
   /** Opens the server's log files with that thread id; called once, and only in the process that writes them. */
   openLog: (threadId: string) => Promise<FileLog>;
   /** Aborted: stop accepting, finish what runs, resolve. */
@@ -76,7 +76,7 @@ async function runWorker(options: RunServerOptions): Promise<void> {
 async function runPrimary(options: RunServerOptions): Promise<void> {
   const { config, signal, stderr } = options;
   // The primary opens the store before any worker does, so that only one process creates or migrates it.
-  await options.openStore();
+  await options.openStore({ checkpointer: true });
   const files = await options.openLog('main');
   const workers = await startWorkers({
     count: config.workers,
@@ -96,7 +96,7 @@ async function runPrimary(options: RunServerOptions): Promise<void> {
 async function listen(options: RunServerOptions, log: Log, thread: string): Promise<Serving> {
   const { config, now, stdout, stderr } = options;
   const app = createApp({
-    store: await options.openStore(),
+    store: await options.openStore({ checkpointer: cluster.isPrimary }),
     log,
     console: (text) => stdout(`${text}\n`),
     config,

@@ -1,0 +1,162 @@
+// What the tests of the server share: an app on a real store in a folder of its own, and calls as phones make them.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Hono } from 'hono';
+import { createLineLog } from '../../src/log/line-log.ts';
+import type { JsonObject } from '../../src/model/json.ts';
+import type { UserRecord } from '../../src/model/user.ts';
+import { type AppParts, createApp, type ServerEnv } from '../../src/server/app.ts';
+import { openStore } from '../../src/store/open.ts';
+import type { Store } from '../../src/store/store.ts';
+
+export const now = 1463540400.25;
+
+export interface Answered {
+  status: number;
+  headers: Headers;
+  /** The body; null when it is no JSON. */
+  json: JsonObject & Record<string, never>;
+  text: string;
+}
+
+/** An app, its store, and what it wrote. */
+export interface Kit {
+  store: Store;
+  app: Hono<ServerEnv>;
+  /** Lines of the log file: everything after the timestamp. */
+  log: string[];
+  /** Lines of standard output. */
+  console: string[];
+  /** What went to standard error. */
+  errors: string[];
+  /** Registers a user. */
+  user(name: string): Promise<UserRecord>;
+  /** Makes a call in process. A body that is no object or array is sent as it is. */
+  post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answered>;
+  request(path: string, init?: RequestInit): Promise<Answered>;
+  close(): Promise<void>;
+}
+
+export const config: AppParts['config'] = {
+  auth: 'dev',
+  openRegistration: false,
+  bodyLimitMiB: 64,
+  waitingLimitMiB: 128,
+};
+
+/** Opens an app; `parts` replace its own, `wrap` puts something around its store. */
+export async function openKit(
+  parts: Partial<AppParts> & { wrap?: (store: Store) => Store; level?: 'debug' | 'info' } = {},
+): Promise<Kit> {
+  const folder = await mkdtemp(join(tmpdir(), 'mobility-server-'));
+  const store = await openStore(`sqlite:${folder}`);
+  const kit = { store, log: [] as string[], console: [] as string[], errors: [] as string[] };
+  const { wrap = (inner: Store) => inner, level = 'debug', ...others } = parts;
+  const app = createApp({
+    store: wrap(store),
+    log: createLineLog({
+      level,
+      threadId: 'w1',
+      zone: 'UTC',
+      now: () => now,
+      emit: (lines) => kit.log.push(...lines.split('\n').map((line) => line.slice(line.indexOf('+00:00:') + 7))),
+    }),
+    console: (line) => kit.console.push(line),
+    config,
+    now: () => now,
+    errorOutput: (text) => kit.errors.push(text),
+    ...others,
+  });
+  const request = async (path: string, init: RequestInit = {}): Promise<Answered> =>
+    answered(await app.request(path, init));
+  return {
+    ...kit,
+    app,
+    request,
+    user: async (name) => (await store.users.register(name, { now })).user,
+    post: (path, body, headers = {}) =>
+      request(path, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json; charset=UTF-8', ...headers },
+        body: bodyOf(body),
+      }),
+    close: async () => {
+      await store.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function bodyOf(body: unknown): BodyInit {
+  return typeof body === 'string' || body instanceof Uint8Array ? (body as BodyInit) : JSON.stringify(body);
+}
+
+/** Reads a response to its end. */
+export async function answered(response: Response): Promise<Answered> {
+  const text = await response.text();
+  let json = null;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    // An answer may be something else, or be cut off.
+  }
+  return { status: response.status, headers: response.headers, json, text };
+}
+
+/** A location as an Android phone sends it. */
+export function androidLocation(writeTs: number, fields: JsonObject = {}): JsonObject {
+  return {
+    metadata: {
+      key: 'background/location',
+      type: 'sensor-data',
+      platform: 'android',
+      write_ts: writeTs,
+      read_ts: 0,
+      time_zone: 'America/Los_Angeles',
+    },
+    data: {
+      latitude: 37.8716,
+      longitude: -122.2727,
+      altitude: 52,
+      accuracy: 12,
+      bearing: 88.5,
+      sensed_speed: 1.4,
+      ts: writeTs - 0.6,
+      fmt_time: 'May 17, 2016 9:19:59 AM',
+      elapsedRealtimeNanos: 812345678901234,
+      filter: 'time',
+      ...fields,
+    },
+  };
+}
+
+/** A motion activity as an iPhone sends it. */
+export function iosActivity(writeTs: number): JsonObject {
+  return {
+    metadata: {
+      key: 'background/motion_activity',
+      type: 'sensor-data',
+      platform: 'ios',
+      write_ts: writeTs,
+      read_ts: 0,
+      time_zone: 'America/Los_Angeles',
+      plugin: 'none',
+    },
+    data: {
+      automotive: false,
+      cycling: false,
+      running: false,
+      stationary: false,
+      unknown: false,
+      walking: true,
+      confidence: 100,
+      ts: writeTs,
+    },
+  };
+}
+
+/** Everything that waits in the usercache of a user. */
+export async function waiting(store: Store, userId: string) {
+  return (await store.usercache.read(userId, { limit: 100_000 })).map(({ entry }) => entry);
+}

@@ -1,0 +1,173 @@
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../src/model/json.ts';
+import { androidLocation, iosActivity, type Kit, openKit, waiting } from './kit.ts';
+
+const ts = 1463502000.412;
+let kit: Kit;
+let ada: string;
+const put = (entries: unknown, more: JsonObject = {}) =>
+  kit.post('/usercache/put', { user: 'ada', phone_to_server: entries, ...more });
+
+beforeEach(async () => {
+  kit = await openKit();
+  ada = (await kit.user('ada')).uuid;
+});
+afterEach(() => kit.close());
+
+describe('put', () => {
+  it('what an Android phone and an iPhone push is stored as it came, and counted', async () => {
+    const entries = [androidLocation(ts), iosActivity(ts - 5.123456)];
+    const answer = await put(entries, { app_version: '1.9', deployment_config_version: 4 });
+    expect(answer.status).toBe(200);
+    expect(answer.json).toEqual({ inserted: 2, updated: 0, rejected: 0 });
+    expect(answer.headers.get('content-type')).toBe('application/json');
+    expect(await waiting(kit.store, ada)).toEqual(entries);
+  });
+
+  it('the same batch again is updated and stored once', async () => {
+    await put([androidLocation(ts), iosActivity(ts)]);
+    const again = await put([androidLocation(ts), iosActivity(ts)]);
+    expect(again.json).toEqual({ inserted: 0, updated: 2, rejected: 0 });
+    expect(await waiting(kit.store, ada)).toHaveLength(2);
+  });
+
+  it('of duplicates in one batch the last one stays', async () => {
+    const answer = await put([androidLocation(ts, { accuracy: 1 }), androidLocation(ts, { accuracy: 2 })]);
+    expect(answer.json).toEqual({ inserted: 1, updated: 1, rejected: 0 });
+    expect((await waiting(kit.store, ada)).map(({ data }) => data.accuracy)).toEqual([2]);
+  });
+
+  it('milliseconds become seconds', async () => {
+    await put([androidLocation(1463502000412, { ts: 1463501999800 })]);
+    const [entry] = await waiting(kit.store, ada);
+    expect(entry!.metadata.write_ts).toBe(1463502000.412);
+    expect(entry!.data.ts).toBe(1463501999.8);
+  });
+
+  it('an empty batch is answered with 200', async () => {
+    const answer = await put([]);
+    expect([answer.status, answer.json]).toEqual([200, { inserted: 0, updated: 0, rejected: 0 }]);
+  });
+
+  it('bad entries are set aside with the reason and fail nothing', async () => {
+    const bad = [
+      null,
+      7,
+      'entry',
+      [],
+      {},
+      { metadata: null, data: {} },
+      { metadata: { write_ts: ts }, data: {} },
+      { metadata: { key: 'a/b', write_ts: '1463502000' }, data: {} },
+      { metadata: { key: 'a/b', write_ts: ts }, data: 'text' },
+      { metadata: { key: 'a/b', write_ts: ts } },
+    ];
+    const answer = await put([androidLocation(ts), ...bad, iosActivity(ts)]);
+    expect([answer.status, answer.json]).toEqual([200, { inserted: 2, updated: 0, rejected: bad.length }]);
+    expect(await waiting(kit.store, ada)).toHaveLength(2);
+    const errors = await kit.store.errors.list(ada, { limit: 100 });
+    expect(errors.map(({ entry }) => JSON.stringify(entry)).sort()).toEqual(bad.map((e) => JSON.stringify(e)).sort());
+    await put(bad);
+    expect(await kit.store.errors.list(ada, { limit: 100 })).toHaveLength(bad.length);
+  });
+
+  it('NaN, bad UTF-8, NUL and lone surrogates cost at most the entry they are in', async () => {
+    const text = JSON.stringify({
+      user: 'ada',
+      phone_to_server: [androidLocation(ts), androidLocation(ts + 1), androidLocation(ts + 2)],
+    })
+      .replace('"accuracy":12', '"accuracy":NaN')
+      .replace('"filter":"time"', '"filter":"\\u0000\\ud800"')
+      .replace(`"write_ts":${ts + 2}`, '"write_ts":1e999');
+    const at = text.indexOf('May 17');
+    const answer = await kit.post(
+      '/usercache/put',
+      Buffer.concat([Buffer.from(text.slice(0, at)), Buffer.from([0xe4]), Buffer.from(text.slice(at))]),
+    );
+    expect([answer.status, answer.json]).toEqual([200, { inserted: 2, updated: 0, rejected: 1 }]);
+    const [first] = await waiting(kit.store, ada);
+    expect(first!.data.accuracy).toBe('NaN');
+    expect(first!.data.filter).toBe('\u0000\ud800');
+    expect(kit.log.filter((line) => line.startsWith('WARNING')).join('\n')).toMatch(/UTF-8[\s\S]*NaN/);
+  });
+
+  it('an entry nested beyond measure is stored, and so is the rest', async () => {
+    const deep = '['.repeat(100_000) + ']'.repeat(100_000);
+    const text = JSON.stringify({ user: 'ada', phone_to_server: [androidLocation(ts, { deep: 1 }), iosActivity(ts)] });
+    const answer = await kit.post('/usercache/put', text.replace('"deep":1', `"deep":${deep}`));
+    expect([answer.status, answer.json]).toEqual([200, { inserted: 2, updated: 0, rejected: 0 }]);
+  });
+
+  it('gzip is accepted', async () => {
+    const body = gzipSync(JSON.stringify({ user: 'ada', phone_to_server: [androidLocation(ts)] }));
+    const answer = await kit.post('/usercache/put', body, { 'Content-Encoding': 'gzip' });
+    expect([answer.status, answer.json]).toEqual([200, { inserted: 1, updated: 0, rejected: 0 }]);
+  });
+
+  it('a batch of more entries than one transaction takes is stored whole', async () => {
+    const entries = Array.from({ length: 20_010 }, (_, i) => ({
+      metadata: { key: 'background/battery', write_ts: ts + i },
+      data: { ts: ts + i },
+    }));
+    const answer = await put([...entries, null, entries[0]]);
+    expect(answer.json).toEqual({ inserted: 20_010, updated: 1, rejected: 1 });
+    expect((await kit.store.usercache.summary(ada)).count).toBe(20_010);
+  });
+
+  it('a body that is no batch is refused and stores nothing', async () => {
+    for (const entries of [undefined, null, {}, 'x', 3]) {
+      const answer = await put(entries);
+      expect(answer.status).toBe(400);
+      expect(answer.json.detail).toContain('phone_to_server');
+    }
+    expect(await waiting(kit.store, ada)).toEqual([]);
+  });
+
+  it('a batch of too many entries is refused with the limit', async () => {
+    const answer = await kit.post('/usercache/put', `{"user":"ada","phone_to_server":[${'0,'.repeat(1_000_000)}0]}`);
+    expect([answer.status, answer.json.limit_entries]).toEqual([413, 1_000_000]);
+  });
+
+  it('the log tells each step in order, each entry with its result, and nothing of what was sent', async () => {
+    await put([androidLocation(ts)]);
+    kit.log.length = 0;
+    await put([androidLocation(ts), iosActivity(ts), { metadata: { key: 'a/b' }, data: { latitude: 37.8716 } }]);
+    expect(kit.log.map((line) => line.replace(/\d\.\d{6}$/, 'SECONDS'))).toEqual([
+      'INFO:w1-2:START POST /usercache/put',
+      'INFO:w1-2:Called userCache.put',
+      'INFO:w1-2:Found user email ada',
+      `INFO:w1-2:user_uuid ${ada}`,
+      `DEBUG:w1-2:Updated result for user = ${ada}, key = background/location, write_ts = ${ts} = updated`,
+      `DEBUG:w1-2:Updated result for user = ${ada}, key = background/motion_activity, write_ts = ${ts} = inserted`,
+      `WARNING:w1-2:Updated result for user = ${ada}, key = a/b, write_ts = null = rejected (write_ts_missing)`,
+      `INFO:w1-2:Stored entries of user = ${ada}, inserted = 1, updated = 1, rejected = 1`,
+      'INFO:w1-2:Answered 200 POST /usercache/put',
+      `INFO:w1-2:END POST /usercache/put ${ada} SECONDS`,
+    ]);
+    expect(kit.log.join()).not.toContain('37.87');
+    expect(kit.console.slice(2).map((line) => line.replace(/\d\.\d{6}$/, 'SECONDS'))).toEqual([
+      expect.stringMatching(/^START \S+ POST \/usercache\/put$/),
+      expect.stringMatching(new RegExp(`^END \\S+ POST /usercache/put ${ada} SECONDS$`)),
+    ]);
+  });
+
+  it('the profile tells of the last put', async () => {
+    await put([androidLocation(ts), iosActivity(ts + 20), androidLocation(ts - 100)]);
+    const profile = await kit.post('/profile/get', { user: 'ada' });
+    expect(profile.json).toMatchObject({
+      last_put_ts: 1463540400.25,
+      last_phone_data_ts: ts + 20,
+      last_location_ts: ts - 0.6,
+    });
+  });
+
+  it('putone stores one entry like a put', async () => {
+    const answer = await kit.post('/usercache/putone', { user: 'ada', the_entry: iosActivity(ts) });
+    expect([answer.status, answer.json]).toEqual([200, { putone: true, inserted: 1, updated: 0, rejected: 0 }]);
+    const bad = await kit.post('/usercache/putone', { user: 'ada', the_entry: 'x' });
+    expect([bad.status, bad.json]).toEqual([200, { putone: true, inserted: 0, updated: 0, rejected: 1 }]);
+    expect((await kit.post('/usercache/putone', { user: 'ada' })).status).toBe(400);
+    expect(await waiting(kit.store, ada)).toEqual([iosActivity(ts)]);
+  });
+});

@@ -1,0 +1,89 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { Problem } from '../../src/server/problem.js';
+import { ByteBudget, readBody } from '../../src/server/read-body.js';
+
+const body = (chunks, headers = {}) => ({
+  chunks: (async function* () {
+    yield* chunks;
+  })(),
+  contentLength: headers.length === undefined ? null : String(headers.length),
+  contentEncoding: headers.encoding ?? null,
+});
+const statusOf = async (reading) => {
+  const error = await reading.then(
+    () => null,
+    (reason) => reason,
+  );
+  if (error instanceof Problem) return error.status;
+  throw new Error(`expected a problem, found ${error}`);
+};
+const big = () => new ByteBudget(1_000_000);
+describe('bytes of a body', () => {
+  it('chunks are put together', async () => {
+    const bytes = await readBody(body([Buffer.from('ab'), Buffer.from('c')]), 10, big().share());
+    expect(bytes.toString()).toBe('abc');
+  });
+  it('gzip is inflated, whatever the spelling', async () => {
+    for (const encoding of ['gzip', 'GZIP', 'x-gzip', ' gzip ']) {
+      const bytes = await readBody(body([gzipSync('{"a":1}')], { encoding }), 1000, big().share());
+      expect(bytes.toString()).toBe('{"a":1}');
+    }
+  });
+  it('another encoding is refused with 415 and says what is taken', async () => {
+    const reading = readBody(body([Buffer.from('x')], { encoding: 'br' }), 10, big().share());
+    await expect(reading).rejects.toMatchObject({ status: 415, options: { headers: { 'Accept-Encoding': 'gzip' } } });
+  });
+  it('a body over the limit is refused with 413, by what it declares or by what it turns out to be', async () => {
+    expect(await statusOf(readBody(body([], { length: 11 }), 10, big().share()))).toBe(413);
+    expect(await statusOf(readBody(body([Buffer.alloc(6), Buffer.alloc(5)]), 10, big().share()))).toBe(413);
+    await expect(readBody(body([Buffer.alloc(10)]), 10, big().share())).resolves.toHaveLength(10);
+  });
+  it('a gzip bomb is refused where it goes over the limit, without being inflated to its end', async () => {
+    const bomb = gzipSync(Buffer.alloc(50_000_000));
+    const budget = new ByteBudget(4_000_000);
+    const share = budget.share();
+    expect(await statusOf(readBody(body([bomb], { encoding: 'gzip' }), 1_000_000, share))).toBe(413);
+  });
+  it('broken gzip and broken connections are refused with 400', async () => {
+    const broken = gzipSync('hello').subarray(0, 12);
+    expect(await statusOf(readBody(body([broken], { encoding: 'gzip' }), 1000, big().share()))).toBe(400);
+    expect(await statusOf(readBody(body([Buffer.from('no gzip')], { encoding: 'gzip' }), 1000, big().share()))).toBe(
+      400,
+    );
+    const cut = (async function* () {
+      yield Buffer.from('a');
+      throw new Error('aborted');
+    })();
+    const reading = readBody({ chunks: cut, contentLength: null, contentEncoding: null }, 1000, big().share());
+    expect(await statusOf(reading)).toBe(400);
+  });
+});
+describe('the budget of all bodies', () => {
+  it('a body that does not fit beside those held is refused with 503, and fits once they are released', async () => {
+    const budget = new ByteBudget(100);
+    const first = budget.share();
+    await readBody(body([Buffer.alloc(80)]), 1000, first);
+    expect(await statusOf(readBody(body([], { length: 30 }), 1000, budget.share()))).toBe(503);
+    const second = budget.share();
+    expect(await statusOf(readBody(body([Buffer.alloc(15), Buffer.alloc(15)]), 1000, second))).toBe(503);
+    second.release();
+    first.release();
+    await expect(readBody(body([Buffer.alloc(100)]), 1000, budget.share())).resolves.toHaveLength(100);
+  });
+  it('what is inflated counts beside what was sent', async () => {
+    const budget = new ByteBudget(1000);
+    budget.share().grow(1);
+    const share = budget.share();
+    expect(await statusOf(readBody(body([gzipSync(Buffer.alloc(990))], { encoding: 'gzip' }), 1000, share))).toBe(503);
+    share.release();
+    share.release();
+    expect(() => budget.share().grow(999)).not.toThrow();
+  });
+  it('the only body there is always fits', async () => {
+    const budget = new ByteBudget(10);
+    const only = budget.share();
+    await expect(readBody(body([Buffer.alloc(60), Buffer.alloc(60)]), 1000, only)).resolves.toHaveLength(120);
+    expect(await statusOf(readBody(body([Buffer.alloc(1)]), 1000, budget.share()))).toBe(503);
+  });
+});
