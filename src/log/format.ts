@@ -71,8 +71,9 @@ export function fileLine(stamp: string, level: Level, thread: string, message: s
 
 const filePattern = new RegExp(`^(${stampPattern}):(DEBUG|INFO|WARNING|ERROR):([\\w.-]+):(.*)$`);
 
-/** The parts of a line that `fileLine` wrote; null for any other text. */
+/** The parts of a line that `fileLine` wrote; null for any other text, and for a line that was cut short. */
 export function parseFileLine(text: string): FileLine | null {
+  if (text.endsWith(tornMark)) return null;
   const match = filePattern.exec(text);
   if (match === null) return null;
   const [, stamp, level, thread, message] = match as unknown as [string, string, Level, string, string];

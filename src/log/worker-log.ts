@@ -79,6 +79,7 @@ export function workerLog({ send, threadId, level, now, zone = hostZone() }: Wor
     close: async () => {
       closed = true;
       await sending;
+      if (dropped !== null) await send(takeBatch()).catch(() => {}); // nobody is left to tell
     },
   };
 }
