@@ -1,0 +1,120 @@
+// What the tests of faults share: folders, seeds, simulated people, and everything of a user as one text.
+import { randomInt } from 'node:crypto';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Entry } from '../../src/model/entry.ts';
+import { type Random, seededRandom } from '../../src/simulate/random.ts';
+import { simulateDays } from '../../src/simulate/simulate-day.ts';
+import { openStore } from '../../src/store/open.ts';
+import type { EntryCursor, Store } from '../../src/store/store.ts';
+
+/** Gives `work` a new folder, and removes it afterwards. */
+export async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'mobility-faults-'));
+  try {
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+/** Opens the store of a folder for `work`. */
+export async function withStore<T>(folder: string, work: (store: Store) => Promise<T>): Promise<T> {
+  const store = await openStore(folder);
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** A new, empty store, for tests that share one. */
+export async function openTestStore(): Promise<{ store: Store; dispose(): Promise<void> }> {
+  const folder = await mkdtemp(join(tmpdir(), 'mobility-faults-'));
+  const store = await openStore(folder);
+  const dispose = async (): Promise<void> => {
+    await store.close();
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  };
+  return { store, dispose };
+}
+
+/** Ends the lease that a dead run left, as its expiry would. */
+export async function releaseLease(store: Store, userId: string): Promise<void> {
+  const lease = await store.leases.get(userId);
+  if (lease) await store.leases.release(lease);
+}
+
+/** A copy of a folder that nobody has open. */
+export async function copyOf(folder: string, to: string): Promise<string> {
+  await cp(folder, to, { recursive: true });
+  return to;
+}
+
+/** Runs `work` with chance; a failure names the seed. `MOBILITY_TEST_SEED` repeats one, as far as the machine's timing does. */
+export async function withSeed<T>(work: (random: Random, seed: number) => Promise<T>): Promise<T> {
+  const seed = Number(process.env.MOBILITY_TEST_SEED ?? randomInt(2 ** 31));
+  try {
+    return await work(seededRandom(seed), seed);
+  } catch (error) {
+    if (error instanceof Error) error.message = `with MOBILITY_TEST_SEED=${seed}: ${error.message}`;
+    throw error;
+  }
+}
+
+/** A number from the environment, for runs longer than usual. */
+export function times(variable: string, usual: number): number {
+  return Number(process.env[variable] ?? usual);
+}
+
+export const pause = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+
+/** What the phone of one invented person pushes in `days` days, one batch a day. */
+export function pushesOf(person: string, platform: 'android' | 'ios', days: number): Entry[][] {
+  return [...simulateDays({ platform, day: '2024-03-11', seed: person }, days)];
+}
+
+/** Registers people and lets everything that their phones push wait. Returns their UUIDs by name. */
+export async function fillStore(
+  folder: string,
+  people: Readonly<Record<string, readonly (readonly Entry[])[]>>,
+): Promise<Record<string, string>> {
+  return withStore(folder, async (store) => {
+    const uuids: Record<string, string> = {};
+    for (const [name, pushes] of Object.entries(people)) {
+      const { user } = await store.users.register(name, { now: 1 });
+      for (const entries of pushes) await store.usercache.put(user.uuid, { entries, unusable: [] }, 1);
+      uuids[name] = user.uuid;
+    }
+    return uuids;
+  });
+}
+
+/** Everything of a user but write times of documents and of runs, in one order: what must not depend on what happened. */
+export async function everythingOf(store: Store, userId: string): Promise<string> {
+  const { changed, documents_due, complete_until } = await store.pipeline.get(userId);
+  const documents = await store.documents.list(userId);
+  const errors = await store.errors.list(userId, { limit: 100_000 });
+  const parts = {
+    waiting: (await store.usercache.summary(userId)).count,
+    timeseries: (await allEntries(store, userId)).map((entry) => JSON.stringify(entry)),
+    trips: (await store.trips.chain(userId, { limit: 100_000 })).map((link) => JSON.stringify(link)),
+    documents: documents.map(({ key, data }) => `${key} ${JSON.stringify(data)}`).sort(),
+    errors: errors.map(({ id, entry, reason, message }) => JSON.stringify({ id, entry, reason, message })),
+    state: { changed, documents_due, complete_until },
+  };
+  return JSON.stringify(parts, null, 1);
+}
+
+/** All of the user's timeseries, by time, key and `write_ts`. */
+export async function allEntries(store: Store, userId: string): Promise<Entry[]> {
+  const entries: Entry[] = [];
+  let after: EntryCursor | undefined;
+  for (;;) {
+    const page = await store.timeseries.find(userId, { time: 'write_ts', limit: 5000, ...(after && { after }) });
+    entries.push(...page.entries);
+    if (page.next === null) return entries;
+    after = page.next;
+  }
+}

@@ -1,0 +1,200 @@
+// The built program as processes: one build for all tests, commands to run, servers and pipelines to kill.
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const project = fileURLToPath(new URL('../..', import.meta.url));
+const builds = join(project, 'node_modules', '.cache', 'mobility');
+const oldBuild = 86_400_000; // ms
+
+// ---------------------------------------------------------------- the build
+
+let building: Promise<string> | undefined;
+
+/**
+ * The folder of a build of the sources as they are now: `bin/mobility.js` in it runs. Built once per state of the sources and kept
+ * beside the dependencies, so that test files and runs share it.
+ */
+export function buildProgram(): Promise<string> {
+  building ??= findOrBuild();
+  return building;
+}
+
+async function findOrBuild(): Promise<string> {
+  const folder = join(builds, await sourcesHash());
+  if (existsSync(folder)) return folder;
+  await mkdir(builds, { recursive: true });
+  await removeOldBuilds();
+  const draft = await mkdtemp(join(builds, 'draft-'));
+  const tsc = join(project, 'node_modules', 'typescript', 'bin', 'tsc');
+  const args = [tsc, '-p', 'tsconfig.build.json', '--noCheck', '--sourceMap', 'false', '--outDir', join(draft, 'dist')];
+  await promisify(execFile)(process.execPath, args, { cwd: project });
+  await cp(join(project, 'bin'), join(draft, 'bin'), { recursive: true });
+  await cp(join(project, 'package.json'), join(draft, 'package.json'));
+  // Another test file may have been faster: its build is as good.
+  await rename(draft, folder).catch(() => rm(draft, { recursive: true, force: true }));
+  return folder;
+}
+
+async function sourcesHash(): Promise<string> {
+  const found = await readdir(join(project, 'src'), { recursive: true, withFileTypes: true });
+  const sources = found.filter((file) => file.isFile()).map((file) => join(file.parentPath, file.name));
+  const others = ['bin/mobility.js', 'package.json', 'tsconfig.json', 'tsconfig.build.json'];
+  const hash = createHash('sha256');
+  for (const path of [...sources.sort(), ...others.map((name) => join(project, name))]) {
+    hash.update(`${path}\0`).update(await readFile(path));
+  }
+  return hash.digest('hex').slice(0, 16);
+}
+
+async function removeOldBuilds(): Promise<void> {
+  for (const name of await readdir(builds)) {
+    const path = join(builds, name);
+    const { mtimeMs } = await stat(path);
+    if (Date.now() - mtimeMs > oldBuild) await rm(path, { recursive: true, force: true });
+  }
+}
+
+// ---------------------------------------------------------------- processes
+
+/** How a process ended. */
+export interface Exit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+  /** s it ran */
+  seconds: number;
+}
+
+/** A process of the program. */
+export interface Running {
+  readonly exit: Promise<Exit>;
+  /** What it wrote so far. */
+  output(): { stdout: string; stderr: string };
+  /** Ends it and its workers at once, as a power cut would end them, and resolves when they are gone. */
+  kill(): Promise<Exit>;
+  /** Asks it to stop, and resolves when it has. */
+  stop(): Promise<Exit>;
+}
+
+const running = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of running) signalGroup(child, 'SIGKILL');
+});
+
+function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  try {
+    if (child.pid !== undefined) process.kill(-child.pid, signal);
+  } catch {
+    // it is gone
+  }
+}
+
+/** Starts a command line in a process group of its own; `env` comes on top of an environment without settings. */
+export async function start(args: readonly string[], env: Record<string, string> = {}): Promise<Running> {
+  const folder = await buildProgram();
+  const started = performance.now();
+  const child = spawn(process.execPath, [join(folder, 'bin', 'mobility.js'), ...args], {
+    env: { ...withoutSettings(process.env), ...env },
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  running.add(child);
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const exit = new Promise<Exit>((resolve, reject) => {
+    child.once('error', reject);
+    // `close` comes when the output of the workers has ended too, that is, when they are gone.
+    child.once('close', (code, signal) => {
+      running.delete(child);
+      resolve({ code, signal, stdout, stderr, seconds: (performance.now() - started) / 1000 });
+    });
+  });
+  return {
+    exit,
+    output: () => ({ stdout, stderr }),
+    kill: () => {
+      signalGroup(child, 'SIGKILL');
+      return exit;
+    },
+    stop: () => {
+      child.kill('SIGTERM');
+      return exit;
+    },
+  };
+}
+
+function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !/^(MOBILITY|VITEST|NODE_OPTIONS)/.test(name)));
+}
+
+/** Runs a command line to its end. */
+export async function run(args: readonly string[], env: Record<string, string> = {}): Promise<Exit> {
+  return (await start(args, env)).exit;
+}
+
+// ---------------------------------------------------------------- servers
+
+/** A server that answers. */
+export interface RunningServer extends Running {
+  readonly url: string;
+  /** Posts a JSON value, or a text as it is. Rejects when the server dies meanwhile. */
+  post(path: string, body: unknown): Promise<{ status: number; text: string }>;
+}
+
+const answerLimit = 60; // s
+
+/** Starts `mobility serve` on the store, on any free port, and waits until it listens. */
+export async function startServer(
+  store: string,
+  env: Record<string, string> = {},
+  args: readonly string[] = [],
+): Promise<RunningServer> {
+  const settings = { MOBILITY_AUTH: 'dev', MOBILITY_WORKERS: '1', MOBILITY_PORT: '0', ...env };
+  const server = await start(['serve', '--store', store, ...args], settings);
+  const url = await address(server);
+  return {
+    ...server,
+    url,
+    post: async (path, body) => {
+      const response = await fetch(url + path, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json; charset=UTF-8' },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+        signal: AbortSignal.timeout(answerLimit * 1000),
+      });
+      return { status: response.status, text: await response.text() };
+    },
+  };
+}
+
+const startLimit = 30; // s
+
+/** Where a server says that it listens. */
+async function address(server: Running): Promise<string> {
+  let ended = false;
+  void server.exit.then(() => {
+    ended = true;
+  });
+  const deadline = performance.now() + startLimit * 1000;
+  for (;;) {
+    const url = /listens on (http:\S+)/.exec(server.output().stderr)?.[1];
+    if (url !== undefined) return url;
+    if (ended) throw new Error(`the server ended: ${JSON.stringify(await server.exit)}`);
+    if (performance.now() > deadline) {
+      throw new Error(`the server does not listen: ${JSON.stringify(await server.kill())}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
