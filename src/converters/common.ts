@@ -10,33 +10,59 @@ import { ConversionError } from './conversion-error.ts';
  */
 export type Converter = (entry: Entry) => Entry;
 
-// A zone is never guessed here: which one an entry without a zone has hangs on entries that may come later.
-function zoneOf({ metadata }: Entry): string | null {
-  return isTimeZone(metadata.time_zone) ? metadata.time_zone : null;
-}
-
 /**
  * The converted entry: `data`, and the whole metadata of `entry` with `write_local_dt` and `write_fmt_time` in its own zone.
  * Without a zone it has neither.
  */
 export function converted(entry: Entry, data: JsonObject): Entry {
-  const { write_local_dt: _local, write_fmt_time: _text, ...metadata } = entry.metadata;
+  const metadata = copyWithout(entry.metadata as JsonObject, ['write_local_dt', 'write_fmt_time']);
   const writeTs = timeOf(metadata.write_ts, 'metadata.write_ts');
-  return { metadata: { ...metadata, ...localTimes(entry, writeTs, 'metadata.write_ts', 'write_') } as Metadata, data };
+  setLocalTimes(metadata, entry, writeTs, 'metadata.write_ts', 'write_local_dt', 'write_fmt_time');
+  return { metadata: metadata as Metadata, data };
 }
 
-/** `data` with `ts`, and with `local_dt` and `fmt_time` for it in the zone of the entry; without a zone it has neither. */
-export function withTime(entry: Entry, data: JsonObject, ts: number): JsonObject {
-  const { local_dt: _local, fmt_time: _text, ...rest } = data;
-  return { ...rest, ts, ...localTimes(entry, ts, 'data.ts', '') };
+/**
+ * A copy of the payload without the fields `gone`, with those of `added` and `ts`, and with `local_dt` and `fmt_time` for `ts` in
+ * the zone of the entry. Without a zone it has neither.
+ */
+export function withTime(entry: Entry, ts: number, added: JsonObject = {}, gone: readonly string[] = []): JsonObject {
+  const data = copyWithout(entry.data, ['local_dt', 'fmt_time', ...gone]);
+  Object.assign(data, added);
+  data.ts = ts;
+  setLocalTimes(data, entry, ts, 'data.ts', 'local_dt', 'fmt_time');
+  return data;
 }
 
-/** The fields `<prefix>local_dt` and `<prefix>fmt_time` in the zone of the entry; without a zone none. */
-export function localTimes(entry: Entry, ts: number, field: string, prefix: string): JsonObject {
-  const zone = zoneOf(entry);
-  if (zone === null) return {};
+/** A copy without some fields. A loop: several times faster than rest and spread, with a dozen fields. */
+export function copyWithout(fields: JsonObject, gone: readonly string[]): JsonObject {
+  const copy: JsonObject = {};
+  for (const name of Object.keys(fields)) {
+    if (gone.includes(name)) continue;
+    if (name === '__proto__') Object.defineProperty(copy, name, { ...plainField, value: fields[name] });
+    else copy[name] = fields[name];
+  }
+  return copy;
+}
+
+const plainField = { enumerable: true, configurable: true, writable: true };
+
+/**
+ * Sets the calendar fields and the text of `ts` in the zone that the entry names. Without a known zone it sets none: a zone is never
+ * guessed here, since the best guess hangs on entries that may come later.
+ */
+export function setLocalTimes(
+  target: JsonObject,
+  { metadata }: Entry,
+  ts: number,
+  field: string,
+  localName: string,
+  textName: string,
+): void {
+  const zone = metadata.time_zone;
+  if (!isTimeZone(zone)) return;
   try {
-    return { [`${prefix}local_dt`]: localDateTime(ts, zone), [`${prefix}fmt_time`]: formatTime(ts, zone) };
+    target[localName] = localDateTime(ts, zone);
+    target[textName] = formatTime(ts, zone);
   } catch (cause) {
     const message = `${field}: expected a time in the years 1 to 9999 in ${zone}, found ${ts}`;
     throw new ConversionError('bad_time', message, { cause });
@@ -58,16 +84,19 @@ export interface Bounds {
 
 /** A number that must be there. */
 export function numberOf(value: JsonValue | undefined, field: string, bounds: Bounds = {}): number {
+  if (typeof value === 'number' && Number.isFinite(value) && isWithin(value, bounds)) return value;
   const expected = `a number${boundsText(bounds)}`;
-  const number = typed(value, 'number', field, expected);
-  if (Number.isFinite(number) && number >= (bounds.min ?? -Infinity) && number <= (bounds.max ?? Infinity))
-    return number;
+  typed(value, 'number', field, expected);
   throw new ConversionError('out_of_range', `${field}: expected ${expected}, found one outside`);
 }
 
+function isWithin(value: number, { min = -Infinity, max = Infinity }: Bounds): boolean {
+  return value >= min && value <= max;
+}
+
 function boundsText({ min, max }: Bounds): string {
-  if (min !== undefined && max !== undefined) return ` from ${min} to ${max}`;
-  return min === undefined ? '' : ` of at least ${min}`;
+  if (min === undefined) return max === undefined ? '' : ` of at most ${max}`;
+  return max === undefined ? ` of at least ${min}` : ` from ${min} to ${max}`;
 }
 
 /** Checks a number that may be missing or null, then unknown. */

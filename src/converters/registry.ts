@@ -15,7 +15,6 @@ import { convertIosTransition } from './ios/transition.ts';
 
 /** The platforms, as `metadata.platform` names them in any case of letters. */
 export const platforms = ['android', 'ios'] as const;
-export type Platform = (typeof platforms)[number];
 
 /** A key and its converters; `generic` fills the platforms that have none of their own. */
 export interface ConverterRow {

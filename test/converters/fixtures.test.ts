@@ -40,6 +40,12 @@ describe('an entry that cannot be converted says why', () => {
   it('names the field, what was expected and what was found', () => {
     const message = (name: string) => (errorOf(() => convert(readFixture('failing', name).in)) as Error).message;
     expect(message('location-latitude-text')).toBe('data.latitude: expected a number from -90 to 90, found a text');
+    expect(message('location-accuracy-negative')).toBe(
+      'data.accuracy: expected a number of at least 0, found one outside',
+    );
+    expect(message('battery-android-level-101')).toBe(
+      'data.battery_level_pct: expected a number of at most 100, found one outside',
+    );
     expect(message('location-ts-missing')).toBe('data.ts: expected seconds since the epoch, found nothing');
     expect(message('battery-ios-status-unknown')).toBe('data.battery_status: expected one of 0, 1, 2, 3, found 4');
     expect(message('android-motion-unknown-obfuscation')).toContain('found the fields "zzqqA", "zzqqB"');

@@ -15,6 +15,6 @@ const statuses = new Map<number, number>([
 export function convertAndroidBattery(entry: Entry): Entry {
   const level = numberOf(entry.data.battery_level_pct, 'data.battery_level_pct', { max: 100 });
   const status = codeOf(statuses, entry.data.battery_status, 'data.battery_status');
-  const data = { ...entry.data, battery_level_pct: level, battery_status: status };
-  return converted(entry, withTime(entry, data, timeOf(entry.metadata.write_ts, 'metadata.write_ts')));
+  const ts = timeOf(entry.metadata.write_ts, 'metadata.write_ts');
+  return converted(entry, withTime(entry, ts, { battery_level_pct: level, battery_status: status }));
 }

@@ -23,12 +23,11 @@ export function convertAndroidMotionActivity(entry: Entry): Entry {
   const [typeName, confidenceName] = namesIn(data);
   const type = codeOf(codes, data[typeName], `data.${typeName}`);
   const confidence = numberOf(data[confidenceName], `data.${confidenceName}`, { min: 0, max: 100 });
-  const isLegacy = typeName !== 'type';
   const hasTime = data.ts !== undefined && data.ts !== null;
   const ts = hasTime ? timeOf(data.ts, 'data.ts') : timeOf(entry.metadata.write_ts, 'metadata.write_ts');
-  // Without a time it is the library's own object: nothing else in it was meant to be sent.
-  const { [typeName]: _type, [confidenceName]: _confidence, ...rest } = isLegacy && !hasTime ? {} : data;
-  return converted(entry, withTime(entry, { ...rest, type, confidence }, ts));
+  // Old and without a time it is the library's own object: nothing else in it was meant to be sent.
+  const gone = typeName !== 'type' && !hasTime ? Object.keys(data) : [typeName, confidenceName];
+  return converted(entry, withTime(entry, ts, { type, confidence }, gone));
 }
 
 function namesIn(data: JsonObject): readonly [type: string, confidence: string] {

@@ -12,5 +12,5 @@ export function convertBluetooth(entry: Entry): Entry {
   const ts = timeOf(data.ts, 'data.ts');
   for (const name of ['uuid', 'proximity']) checkText(data[name], `data.${name}`);
   for (const name of ['major', 'minor', 'accuracy', 'rssi']) checkNumber(data[name], `data.${name}`);
-  return converted(entry, withTime(entry, { ...data, eventType }, ts));
+  return converted(entry, withTime(entry, ts, { eventType }));
 }

@@ -13,17 +13,17 @@ export function convertLocation(entry: Entry): Entry {
   const loc = pointOf(data.longitude, data.latitude, 'data.longitude', 'data.latitude');
   checkNumber(data.accuracy, 'data.accuracy', { min: 0 });
   for (const name of numbers) checkNumber(data[name], `data.${name}`);
-  const { bearing, ...rest } = data;
-  return converted(entry, withTime(entry, { ...rest, ...headingOf(bearing), ...filterOf(entry), loc }, ts));
+  const added: JsonObject = { loc };
+  if (data.bearing !== undefined) added.heading = data.bearing;
+  const filter = filterOf(entry);
+  if (typeof filter === 'string') added.filter = filter;
+  return converted(entry, withTime(entry, ts, added, ['bearing']));
 }
 
-const headingOf = (bearing: JsonValue | undefined): JsonObject => (bearing === undefined ? {} : { heading: bearing });
-
-function filterOf({ metadata, data }: Entry): JsonObject {
-  checkText(data.filter, 'data.filter');
-  if (data.filter !== undefined || metadata.filter === undefined) return {};
-  checkText(metadata.filter, 'metadata.filter');
-  return { filter: metadata.filter };
+function filterOf({ metadata, data }: Entry): JsonValue | undefined {
+  const filter = data.filter ?? metadata.filter;
+  checkText(filter, filter === data.filter ? 'data.filter' : 'metadata.filter');
+  return filter;
 }
 
 /** A GeoJSON point of degrees WGS84. */

@@ -1,29 +1,36 @@
 // What users enter themselves, alike on both platforms: labels and surveys over a time, surveys once, incidents.
 import type { Entry } from '../../model/entry.ts';
 import { isJsonObject, type JsonValue, kindOf } from '../../model/json.ts';
-import { checkNumber, checkText, converted, localTimes, numberOf, timeOf, withTime } from '../common.ts';
+import {
+  checkNumber,
+  checkText,
+  converted,
+  copyWithout,
+  numberOf,
+  setLocalTimes,
+  timeOf,
+  withTime,
+} from '../common.ts';
 import { ConversionError } from '../conversion-error.ts';
 import { pointOf } from './location.ts';
 
 /** Payload `UserInput`: labels and surveys over the time of a trip or a place. */
 export function convertUserInput(entry: Entry): Entry {
-  const { start_local_dt: _s, start_fmt_time: _st, end_local_dt: _e, end_fmt_time: _et, ...data } = entry.data;
+  const data = copyWithout(entry.data, ['start_local_dt', 'start_fmt_time', 'end_local_dt', 'end_fmt_time']);
   const start = timeOf(data.start_ts, 'data.start_ts');
   const end = timeOf(data.end_ts, 'data.end_ts');
   if (data.ts !== undefined && data.ts !== null) timeOf(data.ts, 'data.ts');
   checkText(data.label, 'data.label');
-  return converted(entry, {
-    ...data,
-    ...localTimes(entry, start, 'data.start_ts', 'start_'),
-    ...localTimes(entry, end, 'data.end_ts', 'end_'),
-  });
+  setLocalTimes(data, entry, start, 'data.start_ts', 'start_local_dt', 'start_fmt_time');
+  setLocalTimes(data, entry, end, 'data.end_ts', 'end_local_dt', 'end_fmt_time');
+  return converted(entry, data);
 }
 
 /** Payload `Survey`: answers at one time. */
 export function convertSurvey(entry: Entry): Entry {
   const ts = timeOf(entry.data.ts, 'data.ts');
   checkText(entry.data.label, 'data.label');
-  return converted(entry, withTime(entry, entry.data, ts));
+  return converted(entry, withTime(entry, ts));
 }
 
 /** Payload `Incident`. */
@@ -31,7 +38,7 @@ export function convertIncident(entry: Entry): Entry {
   const ts = timeOf(entry.data.ts, 'data.ts');
   checkPoint(entry.data.loc);
   checkNumber(entry.data.stress, 'data.stress', { min: 0, max: 100 });
-  return converted(entry, withTime(entry, entry.data, ts));
+  return converted(entry, withTime(entry, ts));
 }
 
 function checkPoint(loc: JsonValue | undefined): void {

@@ -15,10 +15,10 @@ export function transitionConverter(texts: TransitionTexts): Converter {
   const states = new Map(Object.entries(texts.states));
   const transitions = new Map(Object.entries(texts.transitions));
   return (entry) => {
-    const { currState, curr_state: otherSpelling, transition, ...rest } = entry.data;
+    const { currState, curr_state: otherSpelling, transition } = entry.data;
     const state = codeOf(states, currState ?? otherSpelling, 'data.currState');
     const code = transition === null ? null : codeOf(transitions, transition, 'data.transition');
     const ts = timeOf(entry.metadata.write_ts, 'metadata.write_ts');
-    return converted(entry, withTime(entry, { ...rest, curr_state: state, transition: code }, ts));
+    return converted(entry, withTime(entry, ts, { curr_state: state, transition: code }, ['currState']));
   };
 }

@@ -12,9 +12,9 @@ const statuses = new Map<number, number>([
 
 /** Payload `Battery`, percent instead of the ratio. The time is that of writing. -1 (-100 %): the phone did not know the level. */
 export function convertIosBattery(entry: Entry): Entry {
-  const { battery_level_ratio: pushedRatio, ...rest } = entry.data;
-  const ratio = numberOf(pushedRatio, 'data.battery_level_ratio', { min: -1, max: 1 });
+  const ratio = numberOf(entry.data.battery_level_ratio, 'data.battery_level_ratio', { min: -1, max: 1 });
   const status = codeOf(statuses, entry.data.battery_status, 'data.battery_status');
-  const data = { ...rest, battery_level_pct: ratio * 100, battery_status: status };
-  return converted(entry, withTime(entry, data, timeOf(entry.metadata.write_ts, 'metadata.write_ts')));
+  const ts = timeOf(entry.metadata.write_ts, 'metadata.write_ts');
+  const added = { battery_level_pct: ratio * 100, battery_status: status };
+  return converted(entry, withTime(entry, ts, added, ['battery_level_ratio']));
 }

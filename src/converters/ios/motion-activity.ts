@@ -24,8 +24,8 @@ const confidences = new Map([
 /** Payload `MotionActivity`, the flags beside it. The time is that of writing, which on iPhones is the start of the activity. */
 export function convertIosMotionActivity(entry: Entry): Entry {
   const ts = timeOf(entry.metadata.write_ts, 'metadata.write_ts');
-  const data = { ...entry.data, type: typeOf(entry.data), ...confidenceOf(entry.data) };
-  return converted(entry, withTime(entry, data, ts));
+  const added = { type: typeOf(entry.data), ...confidenceOf(entry.data) };
+  return converted(entry, withTime(entry, ts, added));
 }
 
 function typeOf(data: JsonObject): number {

@@ -1,0 +1,148 @@
+// Properties of conversion: what holds for any entry, as pushed or mutated. FUZZ_RUNS=1000000 looks longer.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ConversionError, conversionReasons, convert } from '../../src/converters/convert.js';
+import { checkEntries } from '../../src/intake/check-entries.js';
+import { identityOf } from '../../src/model/entry.js';
+import { fixtureNames, readFixture } from './fixtures.js';
+
+const runs = Number(process.env.FUZZ_RUNS ?? 10_000);
+const originals = ['android', 'ios', 'unusual'].flatMap((folder) =>
+  fixtureNames(folder).map((name) => readFixture(folder, name).in),
+);
+/** Values that tend to break things. */
+const oddValues = fc.oneof(
+  fc.constantFrom(
+    ...[
+      undefined,
+      null,
+      true,
+      false,
+      '',
+      'NaN',
+      'Infinity',
+      '12',
+      ' ',
+      '\0',
+      '\ud800',
+      '__proto__',
+      'constructor',
+      'none',
+    ],
+    ...[0, -0, -1, 1, 7, 90, 90.1, -180, 180.5, 1e11, 1e12, 1e15, -1e12, 253402300799, 253402300800, -62135596800],
+    ...[Number.MAX_VALUE, -Number.MAX_VALUE, Number.MIN_VALUE, Infinity, -Infinity, [], {}, [[]], 'UTC', 'Asia/Tokyo'],
+  ),
+  fc.double({ noNaN: true }),
+  fc.string(),
+  fc.jsonValue(),
+);
+const names = [...new Set(originals.flatMap(({ metadata, data }) => [...Object.keys(metadata), ...Object.keys(data)]))];
+/** A step of damage: in metadata or data, one field gets another value. Keys seldom, or nothing but unknown keys comes out. */
+const damage = fc.record({
+  part: fc.constantFrom('metadata', 'data', 'data', 'data'),
+  pick: fc.nat(),
+  name: fc.oneof(
+    { weight: 6, arbitrary: fc.constant(null) },
+    { weight: 1, arbitrary: fc.constantFrom(...names, '__proto__', '') },
+  ),
+  value: oddValues,
+});
+const mutated = fc.tuple(fc.nat(originals.length - 1), fc.array(damage, { maxLength: 3 })).map(([index, steps]) => {
+  const entry = structuredClone(originals[index]);
+  for (const { part, pick, name, value } of steps) {
+    const target = entry[part];
+    const fields = Object.keys(target).filter((field) => field !== 'key' || pick % 8 === 0);
+    const field = name ?? fields[pick % Math.max(fields.length, 1)] ?? 'ts';
+    if (value === undefined) delete target[field];
+    else Object.defineProperty(target, field, { value, enumerable: true, configurable: true, writable: true });
+  }
+  return entry;
+});
+const attempt = (entry) => {
+  try {
+    return convert(entry);
+  } catch (error) {
+    if (error instanceof ConversionError) return error;
+    throw error;
+  }
+};
+/** Numbers that JSON cannot hold, by path. */
+function unholdable(value, path = '') {
+  if (typeof value === 'number') return Number.isFinite(value) ? [] : [path];
+  if (value === undefined || typeof value === 'function' || typeof value === 'bigint') return [path];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, inner]) => unholdable(inner, `${path}/${name}`));
+}
+function deepFreeze(value) {
+  if (typeof value === 'object' && value !== null) {
+    Object.freeze(value);
+    for (const inner of Object.values(value)) deepFreeze(inner);
+  }
+  return value;
+}
+describe('converting any entry that intake lets through', () => {
+  it(`ends in an entry or in a ConversionError, changes nothing, repeats itself, and adds no number that JSON lacks (${runs} runs)`, () => {
+    let good = 0;
+    let bad = 0;
+    fc.assert(
+      fc.property(mutated, (pushed) => {
+        const [entry] = checkEntries([deepFreeze(pushed)]).entries;
+        if (entry === undefined) return;
+        deepFreeze(entry);
+        const result = attempt(entry);
+        if (result instanceof ConversionError) {
+          bad += 1;
+          expect(conversionReasons).toHaveProperty(result.reason);
+          expect(attempt(entry).message).toBe(result.message);
+          return;
+        }
+        good += 1;
+        expect(identityOf(result)).toEqual(identityOf(entry));
+        expect(attempt(entry)).toStrictEqual(result);
+        const before = unholdable(entry);
+        for (const path of unholdable(result)) expect(before).toContain(path);
+      }),
+      { numRuns: runs },
+    );
+    expect(good).toBeGreaterThan(runs / 10);
+    expect(bad).toBeGreaterThan(runs / 10);
+  }, 600_000);
+});
+describe('a converted entry', () => {
+  const entries = originals.map((entry) => [`${entry.metadata.platform} ${entry.metadata.key}`, entry]);
+  it.each(entries)('%s keeps the metadata and the fields it does not know', (_, entry) => {
+    const odd = {
+      metadata: { ...entry.metadata, app: { v: 1 } },
+      data: { ...entry.data, ts: entry.data.ts, 'an odd.$name': [null] },
+    };
+    const result = attempt(odd);
+    const { write_local_dt: _local, write_fmt_time: _text, ...metadata } = odd.metadata;
+    expect(result.metadata).toMatchObject(metadata);
+    // The library's own object of old Android phones is the one payload that is not kept whole.
+    const isLibraryObject =
+      entry.data.ts === undefined && entry.metadata.key.includes('activity') && !('type' in entry.data);
+    if (!isLibraryObject) expect(result.data['an odd.$name']).toEqual([null]);
+  });
+  it.each(entries)('%s without a known zone has no local time in it', (_, entry) => {
+    for (const zone of [undefined, null, '', 'none', 'Not/AZone', 7, '+01:00']) {
+      const metadata = { ...entry.metadata, time_zone: zone };
+      const result = convert({ metadata, data: entry.data });
+      expect(JSON.stringify(result)).not.toMatch(/local_dt|fmt_time/);
+      if (zone !== undefined) expect(result.metadata.time_zone).toBe(zone);
+    }
+  });
+  it('takes its local times from its own zone', () => {
+    const entry = readFixture('android', 'background-location').in;
+    const inZone = (zone) => convert({ ...entry, metadata: { ...entry.metadata, time_zone: zone } });
+    expect(inZone('America/New_York').data.fmt_time).toBe('2016-06-20T11:28:02.750000-04:00');
+    expect(inZone('America/Chicago').data.fmt_time).toBe('2016-06-20T10:28:02.750000-05:00');
+    expect(inZone('Asia/Kathmandu').metadata.write_fmt_time).toBe('2016-06-20T21:13:03.214000+05:45');
+  });
+  it('keeps a field named __proto__ and is not led astray by it', () => {
+    const data = JSON.parse('{"__proto__":{"latitude":1,"longitude":2},"ts":1466436482,"accuracy":3}');
+    const metadata = { key: 'background/location', platform: 'ios', write_ts: 1466436482, time_zone: 'UTC' };
+    expect(attempt({ metadata, data }).reason).toBe('missing_field');
+    const result = attempt({ metadata, data: { ...data, latitude: 3, longitude: 4 } });
+    expect(JSON.stringify(result.data)).toContain('"__proto__":{"latitude":1,"longitude":2}');
+  });
+});

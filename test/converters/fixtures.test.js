@@ -1,0 +1,60 @@
+// Every fixture through the converters. `REGEN=1` rewrites the expected entries for review.
+import { describe, expect, it } from 'vitest';
+import { ConversionError, conversionReasons, convert } from '../../src/converters/convert.js';
+import { isMobilityError } from '../../src/model/errors.js';
+import { fixtureNames, readFixture, rewriteFixture } from './fixtures.js';
+
+for (const folder of ['android', 'ios', 'unusual']) {
+  describe(`a pushed entry becomes one of the timeseries: ${folder}`, () => {
+    it.each(fixtureNames(folder))('%s', (name) => {
+      const { in: pushed, out } = readFixture(folder, name);
+      const result = convert(pushed);
+      if (process.env.REGEN) rewriteFixture(folder, name, { in: pushed, out: result });
+      else expect(result).toStrictEqual(out);
+      expect(result.metadata.key).toBe(pushed.metadata.key);
+      expect(result.metadata.write_ts).toBe(pushed.metadata.write_ts);
+    });
+  });
+}
+describe('an entry that cannot be converted says why', () => {
+  it.each(fixtureNames('failing'))('%s', (name) => {
+    const { in: pushed, reason } = readFixture('failing', name);
+    const error = errorOf(() => convert(pushed));
+    expect(error).toBeInstanceOf(ConversionError);
+    expect(error.reason).toBe(reason);
+    expect(conversionReasons).toHaveProperty(reason);
+    expect(isMobilityError(error, reason === 'no_converter' ? 'MOBILITY_NO_CONVERTER' : 'MOBILITY_CONVERSION')).toBe(
+      true,
+    );
+    expect(error.message).toMatch(/expected .+, found .+/);
+    for (const secret of coordinatesIn(pushed.data)) expect(error.message).not.toContain(secret);
+  });
+  it('each reason is shown by a fixture', () => {
+    const shown = new Set(fixtureNames('failing').map((name) => readFixture('failing', name).reason));
+    expect([...shown].sort()).toEqual(Object.keys(conversionReasons).sort());
+  });
+  it('names the field, what was expected and what was found', () => {
+    const message = (name) => errorOf(() => convert(readFixture('failing', name).in)).message;
+    expect(message('location-latitude-text')).toBe('data.latitude: expected a number from -90 to 90, found a text');
+    expect(message('location-ts-missing')).toBe('data.ts: expected seconds since the epoch, found nothing');
+    expect(message('battery-ios-status-unknown')).toBe('data.battery_status: expected one of 0, 1, 2, 3, found 4');
+    expect(message('android-motion-unknown-obfuscation')).toContain('found the fields "zzqqA", "zzqqB"');
+    expect(message('ios-motion-walking-and-running')).toContain('found walking and running');
+    expect(message('key-day-document')).toContain('no phone pushes');
+  });
+});
+function errorOf(run) {
+  try {
+    run();
+  } catch (error) {
+    return error;
+  }
+  throw new Error('expected an error');
+}
+/** Numbers with a fraction under the names of coordinates, as texts. */
+function coordinatesIn(value, name = '') {
+  if (typeof value === 'object' && value !== null) {
+    return Object.entries(value).flatMap(([field, inner]) => coordinatesIn(inner, Array.isArray(value) ? name : field));
+  }
+  return /latitude|longitude|coordinates|loc/.test(name) && /\d\.\d/.test(String(value)) ? [String(value)] : [];
+}

@@ -1,0 +1,50 @@
+// The table of converters against the table of keys.
+import { describe, expect, it } from 'vitest';
+import { converterFor, converterTable, platforms } from '../../src/converters/registry.js';
+import { keyTable } from '../../src/model/keys.js';
+import { fixtureName, fixtureNames, readFixture } from './fixtures.js';
+
+/** Cells that are empty on purpose. */
+const empty = ['ios background/activity'];
+describe('the table of converters', () => {
+  it('has a row for every key that phones push, sorted, and for no other', () => {
+    const pushed = keyTable.filter((row) => row.kind === 'pushed').map((row) => row.key);
+    expect(converterTable.map((row) => row.key)).toEqual(pushed.sort());
+  });
+  const cells = platforms.flatMap((platform) => converterTable.map(({ key }) => ({ platform, key })));
+  it.each(cells)('$platform $key has a converter and a fixture', ({ platform, key }) => {
+    if (empty.includes(`${platform} ${key}`)) {
+      expect(converterFor(platform, key)).toBeNull();
+      return;
+    }
+    expect(converterFor(platform, key)).toBeTypeOf('function');
+    const { metadata } = readFixture(platform, fixtureName(key)).in;
+    expect(metadata).toMatchObject({ key, platform });
+  });
+  it('has no fixture without a cell', () => {
+    for (const platform of platforms) {
+      const names = cells.filter((cell) => cell.platform === platform).map(({ key }) => fixtureName(key));
+      for (const name of fixtureNames(platform)) expect(names).toContain(name);
+    }
+  });
+  it('has no row with both a generic converter and one for every platform', () => {
+    for (const row of converterTable) expect(Boolean(row.generic) && platforms.every((p) => row[p])).toBe(false);
+  });
+  it('compares platforms ignoring case, and keys exactly', () => {
+    expect(converterFor('iOS', 'background/battery')).toBe(converterFor('ios', 'background/battery'));
+    expect(converterFor('ANDROID', 'background/battery')).not.toBeNull();
+    for (const key of [
+      'Background/battery',
+      'foo/battery',
+      'battery',
+      'background/battery/x',
+      '',
+      '__proto__',
+      'toString',
+    ]) {
+      expect(converterFor('android', key)).toBeNull();
+    }
+    for (const platform of ['', 'web', 'generic', 'key', '__proto__'])
+      expect(converterFor(platform, 'config/consent')).toBeNull();
+  });
+});
