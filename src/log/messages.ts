@@ -1,5 +1,5 @@
 // The messages that operators look for, each written by one function of `line` and read back by `parseMessage`.
-import { listText, oneLine, pathWord, quoted, quotedPattern, secondsText, unquoted, word } from './text.ts';
+import { listText, nullable, oneLine, pathWord, quoted, quotedPattern, secondsText, unquoted, word } from './text.ts';
 
 /** What became of a pushed entry, counted. */
 export interface PutCounts {
@@ -12,13 +12,15 @@ export interface PutCounts {
 /** Counts of a stage, in the order in which they are shown; names of letters, digits and `_`. */
 export type Counts = Readonly<Record<string, number>>;
 
+const nothing = 'nothing to do';
 const entryText = (key: string | null, writeTs: number | null): string =>
   `key = ${quoted(key)}, write_ts = ${Number.isFinite(writeTs) ? writeTs : null}`;
 const plainName = (text: string): string => oneLine(text).replace(/[,:]/g, ';');
 const countsText = (counts: Counts): string =>
   Object.entries(counts)
-    .map(([name, count]) => `, ${name.replace(/\W/g, '_') || '_'} = ${count}`)
-    .join('');
+    .map(([name, count]) => `${name.replace(/\W/g, '_') || '_'} = ${count}`)
+    .join(', ');
+const about = (user: string, text: string): string => `UUID ${word(user)}: ${text}`;
 
 /**
  * Writes messages. Texts from outside may hold anything: they cannot leave their field. User is a UUID; times are seconds since
@@ -62,44 +64,45 @@ export const line = {
   linesDropped: (dropped: number, since: string, reason: string): string =>
     `Log lines dropped = ${dropped} since ${word(since)}: ${reason}`,
 
-  // -------------------------------------------------------------- the pipeline
+  // -------------------------------------------------------------- the pipeline: each line names its user
 
   /** INFO, first line of a run. `what`: whom it is for, such as `1,200 users`. */
-  runStarted: (what: string): string => `Pipeline run started for ${oneLine(what)}`,
+  runStarted: (what: string): string => `Pipeline run started for ${what}`,
   /** INFO, last line of a run. */
   runFinished: (counts: Counts, seconds: number): string =>
-    `Pipeline run finished${countsText(counts)}, seconds = ${secondsText(seconds)}`,
-  /** INFO, at the start of a stage: what follows in this thread is about this user. */
+    `Pipeline run finished in ${secondsText(seconds)} s: ${countsText(counts) || nothing}`,
+  /** INFO, at the start of a stage. */
   stage: (user: string, stage: string): string => `**********UUID ${word(user)}: ${plainName(stage)}**********`,
   /** INFO, at the end of a stage. */
   stageFinished: (user: string, stage: string, counts: Counts, seconds: number): string =>
-    `UUID ${word(user)}: finished ${plainName(stage)}${countsText(counts)}, seconds = ${secondsText(seconds)}`,
-  /** ERROR, when a stage gave up, and the user's run with it. */
-  stageFailed: (user: string, stage: string, error: string): string =>
-    `UUID ${word(user)}: failed ${plainName(stage)}: ${error}`,
-  /** INFO, when the user was left alone: `another run works on this user until …`. */
-  userSkipped: (user: string, reason: string): string => `UUID ${word(user)}: skipped: ${reason}`,
+    about(user, `finished ${plainName(stage)} in ${secondsText(seconds)} s: ${countsText(counts) || nothing}`),
+  /** ERROR, when the run of a user gave up. */
+  pipelineFailed: (user: string, error: string): string => about(user, `pipeline failed: ${error}`),
   /** WARNING, when conversion failed. `error`: its text, without anything of the payload. */
-  entryFailed: (error: string, key: string, writeTs: number, reason: string): string =>
-    `Got error ${error} while saving entry ${entryText(key, writeTs)} -> ${quoted(reason)}`,
+  entryFailed: (user: string, error: string, key: string, writeTs: number, reason: string): string =>
+    about(user, `Got error ${error} while saving entry ${entryText(key, writeTs)} -> ${quoted(reason)}`),
   /** DEBUG, after `entryFailed`. */
-  insertingError: (key: string, writeTs: number): string =>
-    `Inserting entry ${entryText(key, writeTs)} into error timeseries`,
+  insertingError: (user: string, key: string, writeTs: number): string =>
+    about(user, `Inserting entry ${entryText(key, writeTs)} into error timeseries`),
+  /** INFO */
+  binned: (user: string, bins: number, empty: number): string =>
+    about(user, `After binning, we have ${bins} bins, of which ${empty} are empty`),
   /** DEBUG */
-  binned: (bins: number, empty: number): string => `After binning, we have ${bins} bins, of which ${empty} are empty`,
-  /** DEBUG */
-  addingTrips: (trips: number, day: string): string => `Adding ${trips} trips for day ${word(day)}`,
-  /** DEBUG; `result`: `inserted`, `updated` or `unchanged`. */
-  documentUpdated: (key: string, result: string): string =>
-    `Result = ${word(result)} after updating document ${quoted(key)}`,
+  addingTrips: (user: string, trips: number, day: string): string =>
+    about(user, `Adding ${trips} trips for day ${word(day)}`),
+  /** INFO; `result`: `inserted`, `updated` or `unchanged`. */
+  documentUpdated: (user: string, key: string, result: string): string =>
+    about(user, `Result = ${word(result)} after updating document ${quoted(key)}`),
   /** DEBUG: document keys that the user has, and those that may stay. */
-  keyLists: (current: readonly string[], valid: readonly string[]): string =>
-    `curr_key_list = ${listText(current)}, valid_key_list = ${listText(valid)}`,
-  /** DEBUG */
-  obsoleteKeys: (keys: readonly string[]): string => `obsolete keys are: ${listText(keys)}`,
-  /** DEBUG; `result`: `removed`, or `missing` when it was gone already. */
-  documentRemoved: (key: string, result: string): string =>
-    `Result of removing document with key ${quoted(key)} is ${word(result)}`,
+  keyLists: (user: string, current: readonly string[], valid: readonly string[]): string =>
+    about(user, `curr_key_list = ${listText(current)}, valid_key_list = ${listText(valid)}`),
+  /** INFO */
+  obsoleteKeys: (user: string, keys: readonly string[]): string => about(user, `obsolete keys are: ${listText(keys)}`),
+  /** INFO; `result`: `removed`, or `missing` when it was gone already. */
+  documentRemoved: (user: string, key: string, result: string): string =>
+    about(user, `Result of removing document with key ${quoted(key)} is ${word(result)}`),
+  /** Anything else about one user. */
+  aboutUser: (user: string, text: string): string => about(user, text),
 } as const;
 
 /** A message taken apart; `kind` is the name of the function of `line` that wrote it. */
@@ -118,10 +121,13 @@ export type Message =
   | { kind: 'endCall'; method: string; path: string; user: string | null; seconds: number }
   | { kind: 'runStarted'; what: string }
   | { kind: 'runFinished'; counts: Counts; seconds: number }
-  | { kind: 'stage'; user: string; stage: string }
-  | { kind: 'stageFinished'; user: string; stage: string; counts: Counts; seconds: number }
-  | { kind: 'stageFailed'; user: string; stage: string; error: string }
-  | { kind: 'userSkipped'; user: string; reason: string }
+  | ({ user: string } & UserMessage);
+
+/** What the pipeline says about one user. */
+export type UserMessage =
+  | { kind: 'stage'; stage: string }
+  | { kind: 'stageFinished'; stage: string; counts: Counts; seconds: number }
+  | { kind: 'pipelineFailed'; error: string }
   | { kind: 'entryFailed'; error: string; key: string; write_ts: number; reason: string }
   | { kind: 'insertingError'; key: string; write_ts: number }
   | { kind: 'binned'; bins: number; empty: number }
@@ -129,174 +135,172 @@ export type Message =
   | { kind: 'documentUpdated'; key: string; result: string }
   | { kind: 'keyLists'; current: string[]; valid: string[] }
   | { kind: 'obsoleteKeys'; keys: string[] }
-  | { kind: 'documentRemoved'; key: string; result: string };
+  | { kind: 'documentRemoved'; key: string; result: string }
+  | { kind: 'aboutUser'; text: string };
 
-interface Format {
-  /** Every message of this format begins so: most messages are told apart without a pattern. */
+interface Format<Read> {
+  /** Every message of this format begins so: most are told apart without a pattern. */
   prefix: string;
   pattern: RegExp;
-  read: (groups: string[]) => Message | null;
+  /** The parts, in order; a part that may be missing is undefined. */
+  read: (...parts: string[]) => Read | null;
 }
 
-const number = String.raw`-?(?:\d[\d.]*(?:e[+-]?\d+)?)`;
+const number = String.raw`-?\d[\d.]*(?:e[+-]?\d+)?`;
 const entry = `key = (${quotedPattern}), write_ts = (${number}|null)`;
-const counts = `((?:, \\w+ = ${number})*)`;
+const figures = `((?:\\w+ = ${number}(?:, )?)*|${nothing})`;
 const list = String.raw`(\[(?:"(?:[^"\\]|\\.)*"(?:, )?)*\])`;
 
-const format = (prefix: string, rest: string, read: Format['read']): Format => ({
-  prefix,
-  pattern: new RegExp(`^${prefix.replace(/[*()]/g, '\\$&')}${rest}$`),
-  read,
-});
+function format<Read>(prefix: string, rest: string, read: Format<Read>['read']): Format<Read> {
+  return { prefix, pattern: new RegExp(`^${prefix}${rest}$`), read };
+}
 
 // The commonest first.
-const formats: readonly Format[] = [
-  format('Updated result for user = ', `(\\S+), ${entry} = (inserted|updated|rejected \\((${quotedPattern})\\))`, (g) =>
-    readEntry(g[0]!, unquoted(g[1]!), readNumber(g[2]!), g[3]!, g[4]),
+const formats: readonly Format<Message>[] = [
+  format(
+    'Updated result for user = ',
+    `(\\S+), ${entry} = (inserted|updated|rejected \\((${quotedPattern})\\))`,
+    readEntry,
   ),
-  format('START ', '(\\S+) (\\S+)', ([method, path]) => ({ kind: 'startCall', method: method!, path: path! })),
-  format('END ', '(\\S+) (\\S+)(?: (\\S+))? (\\d+\\.\\d+)', ([method, path, user, seconds]) => ({
+  format('START ', '(\\S+) (\\S+)', (method, path) => ({ kind: 'startCall', method, path })),
+  format('END ', '(\\S+) (\\S+)(?: (\\S+))? (\\d+\\.\\d+)', (method, path, user: string | undefined, seconds) => ({
     kind: 'endCall',
-    method: method!,
-    path: path!,
+    method,
+    path,
     user: user ?? null,
     seconds: Number(seconds),
   })),
-  format('Answered ', '(\\d{3}) (\\S+) (\\S+)(?: (\\S+))?', ([status, method, path, code]) => ({
+  format('Answered ', '(\\d{3}) (\\S+) (\\S+)(?: (\\S+))?', (status, method, path, code: string | undefined) => ({
     kind: 'answered',
     status: Number(status),
-    method: method!,
-    path: path!,
+    method,
+    path,
     code: code ?? null,
   })),
-  format('Called ', '(\\S+)', ([handler]) => ({ kind: 'called', handler: handler! })),
-  format('Found user email ', '(.*)', ([email]) => ({ kind: 'foundEmail', email: email! })),
-  format('user_uuid ', '(\\S+)', ([user]) => ({ kind: 'userUuid', user: user! })),
+  format('Called ', '(\\S+)', (handler) => ({ kind: 'called', handler })),
+  format('Found user email ', '(.*)', (email) => ({ kind: 'foundEmail', email })),
+  format('user_uuid ', '(\\S+)', (user) => ({ kind: 'userUuid', user })),
   format(
     'Stored entries of user = ',
     '(\\S+), inserted = (\\d+), updated = (\\d+), rejected = (\\d+)',
-    ([user, inserted, updated, rejected]) => ({
+    (user, inserted, updated, rejected) => ({
       kind: 'putStored',
-      user: user!,
+      user,
       inserted: Number(inserted),
       updated: Number(updated),
       rejected: Number(rejected),
     }),
   ),
-  format('Server started with workers = ', '(\\d+) on (\\S+)', ([workers, address]) => ({
+  format('Server started with workers = ', '(\\d+) on (\\S+)', (workers, address) => ({
     kind: 'serverStarted',
     workers: Number(workers),
-    address: address!,
+    address,
   })),
   format('Server stopped', '', () => ({ kind: 'serverStopped' })),
-  format('Log lines dropped = ', '(\\d+) since (\\S+): (.*)', ([dropped, since, reason]) => ({
+  format('Log lines dropped = ', '(\\d+) since (\\S+): (.*)', (dropped, since, reason) => ({
     kind: 'linesDropped',
     dropped: Number(dropped),
-    since: since!,
-    reason: reason!,
+    since,
+    reason,
   })),
-
-  format('**********UUID ', '(\\S+): (.*)\\*{10}', ([user, stage]) => ({ kind: 'stage', user: user!, stage: stage! })),
-  format('UUID ', `(\\S+): finished ([^,:]*)${counts}, seconds = (${number})`, ([user, stage, list, seconds]) => ({
-    kind: 'stageFinished',
-    user: user!,
-    stage: stage!,
-    counts: readCounts(list!),
+  format('Pipeline run started for ', '(.*)', (what) => ({ kind: 'runStarted', what })),
+  format('Pipeline run finished in ', `(${number}) s: ${figures}`, (seconds, counts) => ({
+    kind: 'runFinished',
+    counts: readCounts(counts),
     seconds: Number(seconds),
   })),
-  format('UUID ', '(\\S+): failed ([^,:]*): (.*)', ([user, stage, error]) => ({
-    kind: 'stageFailed',
-    user: user!,
-    stage: stage!,
-    error: error!,
+];
+
+// What follows `UUID <user>: `.
+const userFormats: readonly Format<UserMessage>[] = [
+  format('finished ', `([^,:]*) in (${number}) s: ${figures}`, (stage, seconds, counts) => ({
+    kind: 'stageFinished',
+    stage,
+    counts: readCounts(counts),
+    seconds: Number(seconds),
   })),
-  format('UUID ', '(\\S+): skipped: (.*)', ([user, reason]) => ({ kind: 'userSkipped', user: user!, reason: reason! })),
-  format('Got error ', `(.*) while saving entry ${entry} -> (${quotedPattern})`, ([error, key, writeTs, reason]) => {
-    const read = { key: unquoted(key!), write_ts: readNumber(writeTs!), reason: unquoted(reason!) };
-    if (read.key === null || read.write_ts === null || read.reason === null) return null;
-    return { kind: 'entryFailed', error: error!, key: read.key, write_ts: read.write_ts, reason: read.reason };
-  }),
-  format('Inserting entry ', `${entry} into error timeseries`, ([key, writeTs]) => {
-    const read = { key: unquoted(key!), write_ts: readNumber(writeTs!) };
-    if (read.key === null || read.write_ts === null) return null;
-    return { kind: 'insertingError', key: read.key, write_ts: read.write_ts };
-  }),
-  format('After binning, we have ', '(\\d+) bins, of which (\\d+) are empty', ([bins, empty]) => ({
+  format('pipeline failed: ', '(.*)', (error) => ({ kind: 'pipelineFailed', error })),
+  format('Got error ', `(.*) while saving entry ${entry} -> (${quotedPattern})`, (error, key, writeTs, reason) =>
+    writeTs === 'null'
+      ? null
+      : { kind: 'entryFailed', error, key: unquoted(key), write_ts: Number(writeTs), reason: unquoted(reason) },
+  ),
+  format('Inserting entry ', `${entry} into error timeseries`, (key, writeTs) =>
+    writeTs === 'null' ? null : { kind: 'insertingError', key: unquoted(key), write_ts: Number(writeTs) },
+  ),
+  format('After binning, we have ', '(\\d+) bins, of which (\\d+) are empty', (bins, empty) => ({
     kind: 'binned',
     bins: Number(bins),
     empty: Number(empty),
   })),
-  format('Adding ', '(\\d+) trips for day (\\S+)', ([trips, day]) => ({
+  format('Adding ', '(\\d+) trips for day (\\S+)', (trips, day) => ({
     kind: 'addingTrips',
     trips: Number(trips),
-    day: day!,
+    day,
   })),
-  format('Result = ', `(\\S+) after updating document (${quotedPattern})`, ([result, key]) => ({
+  format('Result = ', `(\\S+) after updating document (${quotedPattern})`, (result, key) => ({
     kind: 'documentUpdated',
-    key: unquoted(key!) ?? 'null',
-    result: result!,
+    key: unquoted(key),
+    result,
   })),
-  format('curr_key_list = ', `${list}, valid_key_list = ${list}`, ([current, valid]) => {
-    const read = { current: readList(current!), valid: readList(valid!) };
-    return read.current === null || read.valid === null
-      ? null
-      : { kind: 'keyLists', current: read.current, valid: read.valid };
-  }),
-  format('obsolete keys are: ', list, ([keys]) => {
-    const read = readList(keys!);
-    return read === null ? null : { kind: 'obsoleteKeys', keys: read };
-  }),
-  format('Result of removing document with key ', `(${quotedPattern}) is (\\S+)`, ([key, result]) => ({
+  format('curr_key_list = ', `${list}, valid_key_list = ${list}`, (current, valid) => ({
+    kind: 'keyLists',
+    current: JSON.parse(current) as string[],
+    valid: JSON.parse(valid) as string[],
+  })),
+  format('obsolete keys are: ', list, (keys) => ({ kind: 'obsoleteKeys', keys: JSON.parse(keys) as string[] })),
+  format('Result of removing document with key ', `(${quotedPattern}) is (\\S+)`, (key, result) => ({
     kind: 'documentRemoved',
-    key: unquoted(key!) ?? 'null',
-    result: result!,
-  })),
-  format('Pipeline run started for ', '(.*)', ([what]) => ({ kind: 'runStarted', what: what! })),
-  format('Pipeline run finished', `${counts}, seconds = (${number})`, ([list, seconds]) => ({
-    kind: 'runFinished',
-    counts: readCounts(list!),
-    seconds: Number(seconds),
+    key: unquoted(key),
+    result,
   })),
 ];
 
 /** Takes a message apart; null when no function of `line` wrote it. */
 export function parseMessage(message: string): Message | null {
-  for (const { prefix, pattern, read } of formats) {
-    if (!message.startsWith(prefix)) continue;
-    const match = pattern.exec(message);
-    if (match !== null) return read(match.slice(1));
+  const known = readFormat(formats, message);
+  if (known !== null) return known;
+  const stage = /^\*{10}UUID (\S+): (.*)\*{10}$/.exec(message);
+  if (stage !== null) return { kind: 'stage', user: stage[1]!, stage: stage[2]! };
+  const about = /^UUID (\S+): (.*)$/.exec(message);
+  if (about === null) return null;
+  const [, user, text] = about as unknown as [string, string, string];
+  return { user, ...(readFormat(userFormats, text) ?? { kind: 'aboutUser', text }) };
+}
+
+function readFormat<Read>(list: readonly Format<Read>[], text: string): Read | null {
+  for (const { prefix, pattern, read } of list) {
+    if (!text.startsWith(prefix)) continue;
+    const match = pattern.exec(text);
+    if (match === null) continue;
+    try {
+      return read(...match.slice(1));
+    } catch {
+      return null; // a field in quotes that is no JSON: somebody else's text
+    }
   }
   return null;
 }
 
 function readEntry(
   user: string,
-  key: string | null,
-  writeTs: number | null,
+  key: string,
+  writeTs: string,
   result: string,
   reason: string | undefined,
 ): Message | null {
-  if (reason !== undefined) {
-    return { kind: 'entryRejected', user, key, write_ts: writeTs, reason: unquoted(reason) ?? 'null' };
-  }
-  if (key === null || writeTs === null || (result !== 'inserted' && result !== 'updated')) return null;
-  return { kind: 'entryStored', user, key, write_ts: writeTs, result };
-}
-
-function readNumber(text: string): number | null {
-  return text === 'null' ? null : Number(text);
+  const found = { user, key: nullable(key), write_ts: writeTs === 'null' ? null : Number(writeTs) };
+  if (reason !== undefined) return { kind: 'entryRejected', ...found, reason: unquoted(reason) };
+  if (found.key === null || found.write_ts === null) return null;
+  return {
+    kind: 'entryStored',
+    user,
+    key: found.key,
+    write_ts: found.write_ts,
+    result: result as 'inserted' | 'updated',
+  };
 }
 
 function readCounts(text: string): Counts {
-  return Object.fromEntries(
-    Array.from(text.matchAll(/, (\w+) = ([^,]+)/g), ([, name, count]) => [name!, Number(count)]),
-  );
-}
-
-function readList(text: string): string[] | null {
-  try {
-    return JSON.parse(text) as string[];
-  } catch {
-    return null; // a list cut off at the greatest length of a message
-  }
+  return Object.fromEntries(Array.from(text.matchAll(/(\w+) = ([^,]+)/g), ([, name, count]) => [name!, Number(count)]));
 }

@@ -55,15 +55,14 @@ export function quoted(text: string | null): string {
   return /^[^\s",()]+$/.test(short) && !special.test(short) ? short : jsonText(short);
 }
 
-/** The field that `quoted` wrote. */
-export function unquoted(field: string): string | null {
-  if (field === 'null') return null;
-  if (!field.startsWith('"')) return field;
-  try {
-    return JSON.parse(field) as string;
-  } catch {
-    return field;
-  }
+/** The field that `quoted` wrote, where it cannot have been null. Throws a `SyntaxError` for what it did not write. */
+export function unquoted(field: string): string {
+  return field.startsWith('"') ? (JSON.parse(field) as string) : field;
+}
+
+/** The field that `quoted` wrote. Throws like `unquoted`. */
+export function nullable(field: string): string | null {
+  return field === 'null' ? null : unquoted(field);
 }
 
 /** A text as a JSON string that is safe in a line. */

@@ -3,365 +3,365 @@ import { chmodSync, existsSync, rmSync, statSync, symlinkSync, utimesSync, write
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { openFileLog } from "../../src/log/files.js";
-import { parseFileLine, parseMessage, tornMark } from "../../src/log/format.js";
-import { childLog } from "../../src/log/log.js";
-import { isMobilityError } from "../../src/model/errors.js";
-import { ended, logFiles, messagesOf, newFolder, spoke, startChild, textOf } from "./support/kit.js";
+import { openFileLog } from '../../src/log/files.js';
+import { parseFileLine, parseMessage, tornMark } from '../../src/log/format.js';
+import { childLog } from '../../src/log/log.js';
+import { isMobilityError } from '../../src/model/errors.js';
+import { ended, logFiles, messagesOf, newFolder, spoke, startChild, textOf } from './support/kit.js';
+
 // Noon of the host's day: `server-2026-03-14.log` is the live file wherever the tests run.
 const noon = new Date(2026, 2, 14, 12).getTime() / 1000;
 const live = 'server-2026-03-14.log';
 beforeEach(() => {
-    vi.useFakeTimers({ toFake: ['Date'], now: noon * 1000 });
+  vi.useFakeTimers({ toFake: ['Date'], now: noon * 1000 });
 });
 afterEach(() => {
-    vi.useRealTimers();
+  vi.useRealTimers();
 });
 function open(dir, changes = {}) {
-    return openFileLog({
-        dir,
-        name: 'server',
-        level: 'debug',
-        threadId: 'main',
-        maxSizeMiB: 10,
-        maxFiles: 1000,
-        ...changes,
-    });
+  return openFileLog({
+    dir,
+    name: 'server',
+    level: 'debug',
+    threadId: 'main',
+    maxSizeMiB: 10,
+    maxFiles: 1000,
+    ...changes,
+  });
 }
 const numbered = (count, from = 0) => Array.from({ length: count }, (_, n) => `line ${from + n}`);
 describe('a log file', () => {
-    it('holds each message as one line with timestamp, level and thread id', async () => {
-        const dir = newFolder();
-        const files = open(dir, { zone: 'Europe/Berlin', now: () => Date.UTC(2026, 2, 14, 8, 31, 2, 120) / 1000 });
-        files.log.write('INFO', 'one\nmessage');
-        files.log.writeAll('DEBUG', ['two', 'three']);
-        files.log.child('42').write('ERROR', 'four');
-        await files.close();
-        expect(textOf(dir, live)).toBe([
-            '2026-03-14T09:31:02.120+01:00:INFO:main:one message',
-            '2026-03-14T09:31:02.120+01:00:DEBUG:main:two',
-            '2026-03-14T09:31:02.120+01:00:DEBUG:main:three',
-            '2026-03-14T09:31:02.120+01:00:ERROR:main-42:four',
-            '',
-        ].join('\n'));
-    });
-    it('keeps lines of the level asked for and above', async () => {
-        const dir = newFolder();
-        const { log, close } = open(dir, { level: 'warning' });
-        for (const level of ['DEBUG', 'INFO', 'WARNING', 'ERROR'])
-            log.write(level, level);
-        log.writeAll('INFO', ['no', 'no']);
-        expect(log.enabled('INFO')).toBe(false);
-        expect(childLog(log, 1).enabled('WARNING')).toBe(true);
-        await close();
-        expect(messagesOf(dir)).toEqual(['WARNING', 'ERROR']);
-    });
-    it('is private, and so is its folder', async () => {
-        const dir = join(newFolder(), 'new', 'logs');
-        const files = open(dir, { maxSizeMiB: 0.001 });
-        for (const text of numbered(100))
-            files.log.write('INFO', text);
-        await files.close();
-        expect(statSync(dir).mode & 0o777).toBe(0o700);
-        for (const name of logFiles(dir))
-            expect(statSync(join(dir, name)).mode & 0o777).toBe(0o600);
-    });
-    it('is gone on with by the next process of the same day', async () => {
-        const dir = newFolder();
-        for (const text of ['first', 'second', 'third']) {
-            const files = open(dir);
-            files.log.write('INFO', text);
-            await files.close();
-        }
-        expect(logFiles(dir)).toEqual([live]);
-        expect(messagesOf(dir)).toEqual(['first', 'second', 'third']);
-    });
-    it('that ends within a line gets the torn line marked, and the next line is whole', async () => {
-        const dir = newFolder();
-        writeFileSync(join(dir, live), '2026-03-14T12:00:00.000+00:00:INFO:main:END POST /x 0.1');
-        const files = open(dir);
-        files.log.write('INFO', 'whole');
-        await files.close();
-        const lines = textOf(dir, live).split('\n');
-        expect(lines[0].endsWith(`0.1${tornMark}`)).toBe(true);
-        expect(parseFileLine(lines[1]).message).toBe('whole');
-    });
-    it('ignores what is written after close, and a second close does nothing', async () => {
-        const dir = newFolder();
-        const files = open(dir);
-        files.log.write('INFO', 'before');
-        const first = files.close();
-        files.log.write('INFO', 'after');
-        await Promise.all([first, files.close()]);
-        expect(messagesOf(dir)).toEqual(['before']);
-    });
+  it('holds each message as one line with timestamp, level and thread id', async () => {
+    const dir = newFolder();
+    const files = open(dir, { zone: 'Europe/Berlin', now: () => Date.UTC(2026, 2, 14, 8, 31, 2, 120) / 1000 });
+    files.log.write('INFO', 'one\nmessage');
+    files.log.writeAll('DEBUG', ['two', 'three']);
+    files.log.child('42').write('ERROR', 'four');
+    await files.close();
+    expect(textOf(dir, live)).toBe(
+      [
+        '2026-03-14T09:31:02.120+01:00:INFO:main:one message',
+        '2026-03-14T09:31:02.120+01:00:DEBUG:main:two',
+        '2026-03-14T09:31:02.120+01:00:DEBUG:main:three',
+        '2026-03-14T09:31:02.120+01:00:ERROR:main-42:four',
+        '',
+      ].join('\n'),
+    );
+  });
+  it('keeps lines of the level asked for and above', async () => {
+    const dir = newFolder();
+    const { log, close } = open(dir, { level: 'warning' });
+    for (const level of ['DEBUG', 'INFO', 'WARNING', 'ERROR']) log.write(level, level);
+    log.writeAll('INFO', ['no', 'no']);
+    expect(log.enabled('INFO')).toBe(false);
+    expect(childLog(log, 1).enabled('WARNING')).toBe(true);
+    await close();
+    expect(messagesOf(dir)).toEqual(['WARNING', 'ERROR']);
+  });
+  it('is private, and so is its folder', async () => {
+    const dir = join(newFolder(), 'new', 'logs');
+    const files = open(dir, { maxSizeMiB: 0.001 });
+    for (const text of numbered(100)) files.log.write('INFO', text);
+    await files.close();
+    expect(statSync(dir).mode & 0o777).toBe(0o700);
+    for (const name of logFiles(dir)) expect(statSync(join(dir, name)).mode & 0o777).toBe(0o600);
+  });
+  it('is gone on with by the next process of the same day', async () => {
+    const dir = newFolder();
+    for (const text of ['first', 'second', 'third']) {
+      const files = open(dir);
+      files.log.write('INFO', text);
+      await files.close();
+    }
+    expect(logFiles(dir)).toEqual([live]);
+    expect(messagesOf(dir)).toEqual(['first', 'second', 'third']);
+  });
+  it('that ends within a line gets the torn line marked, and the next line is whole', async () => {
+    const dir = newFolder();
+    writeFileSync(join(dir, live), '2026-03-14T12:00:00.000+00:00:INFO:main:END POST /x 0.1');
+    const files = open(dir);
+    files.log.write('INFO', 'whole');
+    await files.close();
+    const lines = textOf(dir, live).split('\n');
+    expect(lines[0].endsWith(`0.1${tornMark}`)).toBe(true);
+    expect(parseFileLine(lines[1]).message).toBe('whole');
+  });
+  it('ignores what is written after close, and a second close does nothing', async () => {
+    const dir = newFolder();
+    const files = open(dir);
+    files.log.write('INFO', 'before');
+    const first = files.close();
+    files.log.write('INFO', 'after');
+    await Promise.all([first, files.close()]);
+    expect(messagesOf(dir)).toEqual(['before']);
+  });
 });
 describe('close', () => {
-    it('brings every line to disk in a process that exits right after it', async () => {
-        const dir = newFolder();
-        expect(await ended(startChild('./write-log.ts', dir, 'pipeline', '2000', 'close'))).toBe(0);
-        expect(messagesOf(dir).map((text) => text.replace(/ of \d+$/, ''))).toEqual(numbered(2000));
-    });
-    it('resolves for a log in which nothing was written', async () => {
-        const dir = newFolder();
-        await open(dir).close();
-        expect(messagesOf(dir)).toEqual([]);
-    });
+  it('brings every line to disk in a process that exits right after it', async () => {
+    const dir = newFolder();
+    expect(await ended(startChild('./write-log.ts', dir, 'pipeline', '2000', 'close'))).toBe(0);
+    expect(messagesOf(dir).map((text) => text.replace(/ of \d+$/, ''))).toEqual(numbered(2000));
+  });
+  it('resolves for a log in which nothing was written', async () => {
+    const dir = newFolder();
+    await open(dir).close();
+    expect(messagesOf(dir)).toEqual([]);
+  });
 });
 describe('rotation', () => {
-    it('compresses what is finished, keeps the live file plain under one name, and loses no line', async () => {
-        const dir = newFolder();
-        const files = open(dir, { maxSizeMiB: 0.01 });
-        for (let round = 0; round < 20; round += 1) {
-            files.log.writeAll('DEBUG', numbered(50, round * 50));
-            await sleep(1);
-        }
-        await files.close();
-        const names = logFiles(dir);
-        expect(names.filter((name) => name.endsWith('.log'))).toEqual([live]);
-        expect(names.length).toBeGreaterThan(3);
-        const parts = names.filter((name) => name.endsWith('.gz'));
-        const number = (name) => Number(/part(\d+)/.exec(name)[1]);
-        parts.sort((a, b) => number(a) - number(b));
-        expect(parts.map(number)).toEqual(parts.map((_, i) => i + 1));
-        const inOrder = [...parts, live].flatMap((name) => textOf(dir, name).trimEnd().split('\n'));
-        expect(inOrder.map((text) => parseFileLine(text).message)).toEqual(numbered(1000));
-    });
-    it('loses no line when many files are filled before one of them is written', async () => {
-        const dir = newFolder();
-        const files = open(dir, { maxSizeMiB: 0.01 });
-        for (const text of numbered(5000))
-            files.log.write('DEBUG', text);
-        await files.close();
-        expect(messagesOf(dir).sort()).toEqual(numbered(5000).sort());
-        expect(logFiles(dir).filter((name) => !name.endsWith('.gz'))).toEqual([live]);
-    });
-    it('begins a new file with the day', async () => {
-        const dir = newFolder();
-        const files = open(dir);
-        files.log.write('INFO', 'today');
-        await sleep(20);
-        vi.setSystemTime((noon + 86_400) * 1000);
-        files.log.write('INFO', 'tomorrow');
-        await files.close();
-        expect(logFiles(dir)).toEqual(['server-2026-03-14.part1.log.gz', 'server-2026-03-15.log']);
-        expect(messagesOf(dir)).toEqual(['today', 'tomorrow']);
-    });
-    it('keeps as many finished files as asked for, the newest', async () => {
-        const dir = newFolder();
-        const files = open(dir, { maxSizeMiB: 0.005, maxFiles: 3 });
-        for (let round = 0; round < 20; round += 1) {
-            files.log.writeAll('DEBUG', numbered(100, round * 100));
-            await sleep(5);
-        }
-        await files.close();
-        const parts = logFiles(dir).filter((name) => name !== live);
-        expect(parts).toHaveLength(3);
-        expect(messagesOf(dir)).toContain('line 1999');
-        expect(messagesOf(dir)).not.toContain('line 0');
-    });
+  it('compresses what is finished, keeps the live file plain under one name, and loses no line', async () => {
+    const dir = newFolder();
+    const files = open(dir, { maxSizeMiB: 0.01 });
+    for (let round = 0; round < 20; round += 1) {
+      files.log.writeAll('DEBUG', numbered(50, round * 50));
+      await sleep(1);
+    }
+    await files.close();
+    const names = logFiles(dir);
+    expect(names.filter((name) => name.endsWith('.log'))).toEqual([live]);
+    expect(names.length).toBeGreaterThan(3);
+    const parts = names.filter((name) => name.endsWith('.gz'));
+    const number = (name) => Number(/part(\d+)/.exec(name)[1]);
+    parts.sort((a, b) => number(a) - number(b));
+    expect(parts.map(number)).toEqual(parts.map((_, i) => i + 1));
+    const inOrder = [...parts, live].flatMap((name) => textOf(dir, name).trimEnd().split('\n'));
+    expect(inOrder.map((text) => parseFileLine(text).message)).toEqual(numbered(1000));
+  });
+  it('loses no line when many files are filled before one of them is written', async () => {
+    const dir = newFolder();
+    const files = open(dir, { maxSizeMiB: 0.01 });
+    for (const text of numbered(5000)) files.log.write('DEBUG', text);
+    await files.close();
+    expect(messagesOf(dir).sort()).toEqual(numbered(5000).sort());
+    expect(logFiles(dir).filter((name) => !name.endsWith('.gz'))).toEqual([live]);
+  });
+  it('begins a new file with the day', async () => {
+    const dir = newFolder();
+    const files = open(dir);
+    files.log.write('INFO', 'today');
+    await sleep(20);
+    vi.setSystemTime((noon + 86_400) * 1000);
+    files.log.write('INFO', 'tomorrow');
+    await files.close();
+    expect(logFiles(dir)).toEqual(['server-2026-03-14.part1.log.gz', 'server-2026-03-15.log']);
+    expect(messagesOf(dir)).toEqual(['today', 'tomorrow']);
+  });
+  it('keeps as many finished files as asked for, the newest', async () => {
+    const dir = newFolder();
+    const files = open(dir, { maxSizeMiB: 0.005, maxFiles: 3 });
+    for (let round = 0; round < 20; round += 1) {
+      files.log.writeAll('DEBUG', numbered(100, round * 100));
+      await sleep(5);
+    }
+    await files.close();
+    const parts = logFiles(dir).filter((name) => name !== live);
+    expect(parts).toHaveLength(3);
+    expect(messagesOf(dir)).toContain('line 1999');
+    expect(messagesOf(dir)).not.toContain('line 0');
+  });
 });
 describe('files that an earlier process left', () => {
-    it('are compressed when the next one opens its log: of other days, of other runs, half done', async () => {
-        const dir = newFolder();
-        const leave = (name, text) => writeFileSync(join(dir, name), `${text}\n`);
-        leave('server-2026-03-12.log', 'x:1:2:3:4:5:old day');
-        leave('server-2026-03-13.part1.log', 'x:1:2:3:4:5:part');
-        leave('server-2026-03-13.log', 'x:1:2:3:4:5:rest');
-        leave('server-2-2026-03-13.log', 'x:1:2:3:4:5:second');
-        leave('server-2026-03-13.part1.log.gz.draft', 'half');
-        leave('pipeline-2026-03-12.log', 'x:1:2:3:4:5:another program');
-        leave('notes.txt', 'not ours');
-        utimesSync(join(dir, 'server-2026-03-12.log'), 1_700_000_000, 1_700_000_000);
-        await open(dir).close();
-        expect(logFiles(dir)).toEqual([
-            'notes.txt',
-            'pipeline-2026-03-12.log',
-            'server-2-2026-03-13.part1.log.gz',
-            'server-2026-03-12.part1.log.gz',
-            'server-2026-03-13.part1.log.gz',
-            'server-2026-03-13.part2.log.gz',
-            live,
-        ]);
-        expect(textOf(dir, 'server-2026-03-13.part2.log.gz')).toContain('rest');
-        expect(textOf(dir, 'server-2026-03-13.part1.log.gz')).toContain('part');
-        expect(statSync(join(dir, 'server-2026-03-12.part1.log.gz')).mtimeMs).toBe(1_700_000_000_000);
-    });
-    it('that were compressed but not removed are removed, so that no line is there twice', async () => {
-        const dir = newFolder();
-        const files = open(dir, { maxSizeMiB: 0.005 });
-        for (const text of numbered(300))
-            files.log.write('DEBUG', text);
-        await files.close();
-        const part = 'server-2026-03-14.part1.log';
-        writeFileSync(join(dir, part), textOf(dir, `${part}.gz`));
-        await open(dir).close();
-        expect(existsSync(join(dir, part))).toBe(false);
-        expect(messagesOf(dir).sort()).toEqual(numbered(300).sort());
-    });
-    it('by a killed process are gone on with, and its claim passes on at once', async () => {
-        vi.useRealTimers();
-        const dir = newFolder();
-        const child = startChild('./write-log.ts', dir, 'server', '10', 'wait');
-        const end = ended(child);
-        await spoke(child);
-        child.kill('SIGKILL');
-        await end;
-        const files = open(dir);
-        files.log.write('INFO', 'next');
-        await files.close();
-        expect(logFiles(dir)).toHaveLength(1);
-        expect(messagesOf(dir).at(-1)).toBe('next');
-    });
+  it('are compressed when the next one opens its log: of other days, of other runs, half done', async () => {
+    const dir = newFolder();
+    const leave = (name, text) => writeFileSync(join(dir, name), `${text}\n`);
+    leave('server-2026-03-12.log', 'x:1:2:3:4:5:old day');
+    leave('server-2026-03-13.part1.log', 'x:1:2:3:4:5:part');
+    leave('server-2026-03-13.log', 'x:1:2:3:4:5:rest');
+    leave('server-2-2026-03-13.log', 'x:1:2:3:4:5:second');
+    leave('server-2026-03-13.part1.log.gz.draft', 'half');
+    leave('pipeline-2026-03-12.log', 'x:1:2:3:4:5:another program');
+    leave('notes.txt', 'not ours');
+    utimesSync(join(dir, 'server-2026-03-12.log'), 1_700_000_000, 1_700_000_000);
+    await open(dir).close();
+    expect(logFiles(dir)).toEqual([
+      'notes.txt',
+      'pipeline-2026-03-12.log',
+      'server-2-2026-03-13.part1.log.gz',
+      'server-2026-03-12.part1.log.gz',
+      'server-2026-03-13.part1.log.gz',
+      'server-2026-03-13.part2.log.gz',
+      live,
+    ]);
+    expect(textOf(dir, 'server-2026-03-13.part2.log.gz')).toContain('rest');
+    expect(textOf(dir, 'server-2026-03-13.part1.log.gz')).toContain('part');
+    expect(statSync(join(dir, 'server-2026-03-12.part1.log.gz')).mtimeMs).toBe(1_700_000_000_000);
+  });
+  it('that were compressed but not removed are removed, so that no line is there twice', async () => {
+    const dir = newFolder();
+    const files = open(dir, { maxSizeMiB: 0.005 });
+    for (const text of numbered(300)) files.log.write('DEBUG', text);
+    await files.close();
+    const part = 'server-2026-03-14.part1.log';
+    writeFileSync(join(dir, part), textOf(dir, `${part}.gz`));
+    await open(dir).close();
+    expect(existsSync(join(dir, part))).toBe(false);
+    expect(messagesOf(dir).sort()).toEqual(numbered(300).sort());
+  });
+  it('by a killed process are gone on with, and its claim passes on at once', async () => {
+    vi.useRealTimers();
+    const dir = newFolder();
+    const child = startChild('./write-log.ts', dir, 'server', '10', 'wait');
+    const end = ended(child);
+    await spoke(child);
+    child.kill('SIGKILL');
+    await end;
+    const files = open(dir);
+    files.log.write('INFO', 'next');
+    await files.close();
+    expect(logFiles(dir)).toHaveLength(1);
+    expect(messagesOf(dir).at(-1)).toBe('next');
+  });
 });
 describe('two processes at once', () => {
-    it('write files of their own, and the second file is used again by the next second process', async () => {
-        const dir = newFolder();
-        const write = async (round) => {
-            const first = open(dir, { name: 'pipeline' });
-            const second = open(dir, { name: 'pipeline' });
-            first.log.write('INFO', `first ${round}`);
-            second.log.write('INFO', `second ${round}`);
-            await Promise.all([first.close(), second.close()]);
-        };
-        await write(1);
-        await write(2);
-        expect(logFiles(dir)).toEqual(['pipeline-2-2026-03-14.log', 'pipeline-2026-03-14.log']);
-        expect(messagesOf(dir)).toEqual(['second 1', 'second 2', 'first 1', 'first 2']);
-    });
-    it('lose nothing when they rotate all the time', async () => {
-        vi.useRealTimers();
-        const dir = newFolder();
-        const children = [1, 2].map(() => startChild('./write-log.ts', dir, 'pipeline', '3000', 'close', '0.02'));
-        expect(await Promise.all(children.map(ended))).toEqual([0, 0]);
-        const counts = new Map();
-        for (const message of messagesOf(dir)) {
-            const [, number, pid] = /^line (\d+) of (\d+)$/.exec(message);
-            if (!counts.has(pid))
-                counts.set(pid, new Set());
-            counts.get(pid).add(number);
-        }
-        expect([...counts.values()].map((numbers) => numbers.size)).toEqual([3000, 3000]);
-        expect(messagesOf(dir)).toHaveLength(6000);
-    });
-    it('that run again and again, as a timer starts them, leave few files', async () => {
-        const dir = newFolder();
-        for (let run = 0; run < 30; run += 1) {
-            const files = open(dir, { name: 'pipeline' });
-            files.log.write('INFO', `run ${run}`);
-            await files.close();
-        }
-        expect(logFiles(dir)).toEqual(['pipeline-2026-03-14.log']);
-        expect(messagesOf(dir)).toHaveLength(30);
-    });
-    it('respect the claim of one that cannot be asked, until it is silent for two minutes', async () => {
-        const dir = newFolder();
-        const lock = join(dir, '.server.lock');
-        const claimedAt = (seconds) => {
-            writeFileSync(lock, JSON.stringify({ token: 'x', place: 'another host', pid: 1 }));
-            utimesSync(lock, seconds, seconds);
-        };
-        const sourceUsed = async () => {
-            await open(dir).close();
-            const names = logFiles(dir);
-            for (const name of names)
-                rmSync(join(dir, name));
-            return names;
-        };
-        claimedAt(noon - 60);
-        expect(await sourceUsed()).toEqual(['server-2-2026-03-14.log']);
-        claimedAt(noon - 180);
-        expect(await sourceUsed()).toEqual([live]);
-    });
+  it('write files of their own, and the second file is used again by the next second process', async () => {
+    const dir = newFolder();
+    const write = async (round) => {
+      const first = open(dir, { name: 'pipeline' });
+      const second = open(dir, { name: 'pipeline' });
+      first.log.write('INFO', `first ${round}`);
+      second.log.write('INFO', `second ${round}`);
+      await Promise.all([first.close(), second.close()]);
+    };
+    await write(1);
+    await write(2);
+    expect(logFiles(dir)).toEqual(['pipeline-2-2026-03-14.log', 'pipeline-2026-03-14.log']);
+    expect(messagesOf(dir)).toEqual(['second 1', 'second 2', 'first 1', 'first 2']);
+  });
+  it('lose nothing when they rotate all the time', async () => {
+    vi.useRealTimers();
+    const dir = newFolder();
+    const children = [1, 2].map(() => startChild('./write-log.ts', dir, 'pipeline', '3000', 'close', '0.02'));
+    expect(await Promise.all(children.map(ended))).toEqual([0, 0]);
+    const counts = new Map();
+    for (const message of messagesOf(dir)) {
+      const [, number, pid] = /^line (\d+) of (\d+)$/.exec(message);
+      if (!counts.has(pid)) counts.set(pid, new Set());
+      counts.get(pid).add(number);
+    }
+    expect([...counts.values()].map((numbers) => numbers.size)).toEqual([3000, 3000]);
+    expect(messagesOf(dir)).toHaveLength(6000);
+  });
+  it('that run again and again, as a timer starts them, leave few files', async () => {
+    const dir = newFolder();
+    for (let run = 0; run < 30; run += 1) {
+      const files = open(dir, { name: 'pipeline' });
+      files.log.write('INFO', `run ${run}`);
+      await files.close();
+    }
+    expect(logFiles(dir)).toEqual(['pipeline-2026-03-14.log']);
+    expect(messagesOf(dir)).toHaveLength(30);
+  });
+  it('respect the claim of one that cannot be asked, until it is silent for two minutes', async () => {
+    const dir = newFolder();
+    const lock = join(dir, '.server.lock');
+    const claimedAt = (seconds) => {
+      writeFileSync(lock, JSON.stringify({ token: 'x', place: 'another host', pid: 1 }));
+      utimesSync(lock, seconds, seconds);
+    };
+    const sourceUsed = async () => {
+      await open(dir).close();
+      const names = logFiles(dir);
+      for (const name of names) rmSync(join(dir, name));
+      return names;
+    };
+    claimedAt(noon - 60);
+    expect(await sourceUsed()).toEqual(['server-2-2026-03-14.log']);
+    claimedAt(noon - 180);
+    expect(await sourceUsed()).toEqual([live]);
+  });
 });
 describe('a claim that was lost', () => {
-    it('makes the log go on in another file, and no line is lost', async () => {
-        vi.useFakeTimers({ toFake: ['Date', 'setInterval', 'clearInterval'], now: noon * 1000 });
-        const dir = newFolder();
-        const files = open(dir);
-        files.log.write('INFO', 'one');
-        vi.advanceTimersByTime(60_000);
-        files.log.write('INFO', 'two');
-        const lock = join(dir, '.server.lock');
-        writeFileSync(lock, JSON.stringify({ token: 'x', place: 'another host', pid: 1 }));
-        utimesSync(lock, noon + 60, noon + 60);
-        vi.advanceTimersByTime(30_000);
-        files.log.write('INFO', 'three');
-        await files.close();
-        expect(logFiles(dir)).toEqual(['server-2-2026-03-14.log', live]);
-        expect(messagesOf(dir)).toEqual(['three', 'one', 'two']);
-        expect(existsSync(lock)).toBe(true);
-    });
+  it('makes the log go on in another file, and no line is lost', async () => {
+    vi.useFakeTimers({ toFake: ['Date', 'setInterval', 'clearInterval'], now: noon * 1000 });
+    const dir = newFolder();
+    const files = open(dir);
+    files.log.write('INFO', 'one');
+    vi.advanceTimersByTime(60_000);
+    files.log.write('INFO', 'two');
+    const lock = join(dir, '.server.lock');
+    writeFileSync(lock, JSON.stringify({ token: 'x', place: 'another host', pid: 1 }));
+    utimesSync(lock, noon + 60, noon + 60);
+    vi.advanceTimersByTime(30_000);
+    files.log.write('INFO', 'three');
+    await files.close();
+    expect(logFiles(dir)).toEqual(['server-2-2026-03-14.log', live]);
+    expect(messagesOf(dir)).toEqual(['three', 'one', 'two']);
+    expect(existsSync(lock)).toBe(true);
+  });
 });
 describe('trouble', () => {
-    it.skipIf(!existsSync('/dev/full'))('of a full disk never reaches the writer; dropped lines are counted and reported once', async () => {
-        const dir = newFolder();
-        symlinkSync('/dev/full', join(dir, live));
-        let now = noon;
-        const warnings = [];
-        const files = open(dir, { now: () => now, warn: (text) => warnings.push(text) });
-        files.log.write('INFO', 'lost 1');
-        files.log.writeAll('INFO', ['lost 2', 'lost 3']);
-        await sleep(50);
-        files.log.write('INFO', 'lost 4');
-        now += 5;
-        files.log.write('INFO', 'lost 5'); // a new attempt, on a disk that is still full
-        await sleep(50);
-        rmSync(join(dir, live));
-        now += 5;
-        files.log.write('INFO', 'kept 1');
-        files.log.write('INFO', 'kept 2');
-        await files.close();
-        const messages = messagesOf(dir);
-        expect(messages.slice(1)).toEqual(['kept 1', 'kept 2']);
-        expect(parseMessage(messages[0])).toMatchObject({ kind: 'linesDropped', dropped: 5 });
-        expect(messages[0]).toContain('ENOSPC');
-        expect(warnings).toHaveLength(1);
-    });
-    it.skipIf(!existsSync('/dev/full'))('that ends before close is reported at close', async () => {
-        const dir = newFolder();
-        symlinkSync('/dev/full', join(dir, live));
-        let now = noon;
-        const files = open(dir, { now: () => now });
-        files.log.write('INFO', 'lost');
-        await sleep(50);
-        rmSync(join(dir, live));
-        now += 5;
-        await files.close();
-        expect(messagesOf(dir)).toHaveLength(1);
-        expect(parseMessage(messagesOf(dir)[0])).toMatchObject({ kind: 'linesDropped', dropped: 1 });
-    });
-    it('with the folder is told when the log is opened, with what to do', () => {
-        const file = join(newFolder(), 'a-file');
-        writeFileSync(file, '');
-        for (const dir of [file, join(file, 'logs')]) {
-            const failure = (() => {
-                try {
-                    open(dir);
-                }
-                catch (error) {
-                    return error;
-                }
-            })();
-            expect(isMobilityError(failure, 'MOBILITY_CONFIG')).toBe(true);
-            expect(failure.message).toContain('MOBILITY_LOG_DIR');
+  it.skipIf(!existsSync('/dev/full'))(
+    'of a full disk never reaches the writer; dropped lines are counted and reported once',
+    async () => {
+      const dir = newFolder();
+      symlinkSync('/dev/full', join(dir, live));
+      let now = noon;
+      const warnings = [];
+      const files = open(dir, { now: () => now, warn: (text) => warnings.push(text) });
+      files.log.write('INFO', 'lost 1');
+      files.log.writeAll('INFO', ['lost 2', 'lost 3']);
+      await sleep(50);
+      files.log.write('INFO', 'lost 4');
+      now += 5;
+      files.log.write('INFO', 'lost 5'); // a new attempt, on a disk that is still full
+      await sleep(50);
+      rmSync(join(dir, live));
+      now += 5;
+      files.log.write('INFO', 'kept 1');
+      files.log.write('INFO', 'kept 2');
+      await files.close();
+      const messages = messagesOf(dir);
+      expect(messages.slice(1)).toEqual(['kept 1', 'kept 2']);
+      expect(parseMessage(messages[0])).toMatchObject({ kind: 'linesDropped', dropped: 5 });
+      expect(messages[0]).toContain('ENOSPC');
+      expect(warnings).toHaveLength(1);
+    },
+  );
+  it.skipIf(!existsSync('/dev/full'))('that ends before close is reported at close', async () => {
+    const dir = newFolder();
+    symlinkSync('/dev/full', join(dir, live));
+    let now = noon;
+    const files = open(dir, { now: () => now });
+    files.log.write('INFO', 'lost');
+    await sleep(50);
+    rmSync(join(dir, live));
+    now += 5;
+    await files.close();
+    expect(messagesOf(dir)).toHaveLength(1);
+    expect(parseMessage(messagesOf(dir)[0])).toMatchObject({ kind: 'linesDropped', dropped: 1 });
+  });
+  it('with the folder is told when the log is opened, with what to do', () => {
+    const file = join(newFolder(), 'a-file');
+    writeFileSync(file, '');
+    for (const dir of [file, join(file, 'logs')]) {
+      const failure = (() => {
+        try {
+          open(dir);
+        } catch (error) {
+          return error;
         }
-    });
-    it.skipIf(process.getuid?.() === 0)('with a file that belongs to somebody else is told when the log is opened', () => {
-        const dir = newFolder();
-        writeFileSync(join(dir, live), '');
-        chmodSync(join(dir, live), 0o400);
-        expect(() => open(dir)).toThrow(/MOBILITY_LOG_DIR/);
-    });
-    it('with a folder that vanishes is over at the next rotation', async () => {
-        const dir = join(newFolder(), 'logs');
-        const files = open(dir, { maxSizeMiB: 0.005 });
-        files.log.write('INFO', 'before');
-        await sleep(20);
-        rmSync(dir, { recursive: true });
-        for (const text of numbered(500))
-            files.log.write('INFO', text);
-        await files.close();
-        expect(messagesOf(dir)).toContain('line 499');
-    });
+      })();
+      expect(isMobilityError(failure, 'MOBILITY_CONFIG')).toBe(true);
+      expect(failure.message).toContain('MOBILITY_LOG_DIR');
+    }
+  });
+  it.skipIf(process.getuid?.() === 0)(
+    'with a file that belongs to somebody else is told when the log is opened',
+    () => {
+      const dir = newFolder();
+      writeFileSync(join(dir, live), '');
+      chmodSync(join(dir, live), 0o400);
+      expect(() => open(dir)).toThrow(/MOBILITY_LOG_DIR/);
+    },
+  );
+  it('with a folder that vanishes is over at the next rotation', async () => {
+    const dir = join(newFolder(), 'logs');
+    const files = open(dir, { maxSizeMiB: 0.005 });
+    files.log.write('INFO', 'before');
+    await sleep(20);
+    rmSync(dir, { recursive: true });
+    for (const text of numbered(500)) files.log.write('INFO', text);
+    await files.close();
+    expect(messagesOf(dir)).toContain('line 499');
+  });
 });

@@ -1,301 +1,391 @@
 // The two halves of the log formats, writer and parser, tested against each other.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { consoleEnd, consoleStart, createStamp, fileLine, line, parseConsoleLine, parseFileLine, parseMessage, parseStamp, threadWord, tornMark, } from "../../src/log/format.js";
-import { oneLine, quoted, unquoted, word } from "../../src/log/text.js";
+import {
+  consoleEnd,
+  consoleStart,
+  createStamp,
+  fileLine,
+  line,
+  parseConsoleLine,
+  parseFileLine,
+  parseMessage,
+  parseStamp,
+  threadWord,
+  tornMark,
+} from '../../src/log/format.js';
+import { nullable, oneLine, quoted, word } from '../../src/log/text.js';
+
 const user = '6f1c0a52-0f4e-4d0e-9a57-6f3b6f0d9a11';
 const stamp = createStamp('Europe/Berlin');
 const at = 1_795_249_862.12; // 2026-11-21T09:31:02.120+01:00
 /** Texts of every kind, controls and halves of pairs too, and pieces of our own formats. */
-const anyText = fc.oneof(fc.string({ unit: 'binary', maxLength: 60 }), fc.string({ unit: 'binary-ascii', maxLength: 60 }), fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 20 }).map((codes) => String.fromCharCode(...codes)), fc
-    .array(fc.constantFrom('\n', '\r\n', ' ', ', ', '"', '\\', ': ', ' = ', 'key', 'write_ts', '= inserted', '-> ', '[', ']', '(', ')', 'null', ' while saving entry key = a, write_ts = 1 -> b', '], valid_key_list = [', '2026-11-21T09:31:02.120+01:00:INFO:w1:x', '**********', 'END POST /x 0.1', '\u2028', '\u001b[2J', '\u202e', '\ud800', '😀'), { maxLength: 8 })
-    .map((parts) => parts.join('')));
+const anyText = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 60 }),
+  fc.string({ unit: 'binary-ascii', maxLength: 60 }),
+  fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 20 }).map((codes) => String.fromCharCode(...codes)),
+  fc
+    .array(
+      fc.constantFrom(
+        '\n',
+        '\r\n',
+        ' ',
+        ', ',
+        '"',
+        '\\',
+        ': ',
+        ' = ',
+        'key',
+        'write_ts',
+        '= inserted',
+        '-> ',
+        '[',
+        ']',
+        '(',
+        ')',
+        'null',
+        ' while saving entry key = a, write_ts = 1 -> b',
+        '], valid_key_list = [',
+        '2026-11-21T09:31:02.120+01:00:INFO:w1:x',
+        '**********',
+        'END POST /x 0.1',
+        '\u2028',
+        '\u001b[2J',
+        '\u202e',
+        '\ud800',
+        '😀',
+      ),
+      { maxLength: 8 },
+    )
+    .map((parts) => parts.join('')),
+);
 const anyTime = fc.double({ min: -4_000_000_000, max: 8_000_000_000, noNaN: true });
 const anyNumber = fc.double({ noNaN: true, noDefaultInfinity: true }).map((x) => (Object.is(x, -0) ? 0 : x));
 const anyDuration = fc.double({ min: 0, max: 1e6, noNaN: true });
 const zones = fc.constantFrom('UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kathmandu', 'Australia/Lord_Howe');
 const readBack = (message) => {
-    const parsed = parseFileLine(fileLine(stamp(at), 'INFO', 'w1', message));
-    expect(parsed).not.toBeNull();
-    return parseMessage(parsed.message);
+  const parsed = parseFileLine(fileLine(stamp(at), 'INFO', 'w1', message));
+  expect(parsed).not.toBeNull();
+  return parseMessage(parsed.message);
 };
 describe('the timestamp', () => {
-    it('is ISO 8601 with milliseconds and the offset of the zone, one word', () => {
-        expect(stamp(at)).toBe('2026-11-21T09:31:02.120+01:00');
-        expect(createStamp('UTC')(at)).toBe('2026-11-21T08:31:02.120+00:00');
-        expect(createStamp('America/St_Johns')(at)).toBe('2026-11-21T05:01:02.120-03:30');
-        expect(stamp(1_795_249_862)).toBe('2026-11-21T09:31:02.000+01:00');
-        expect(stamp(1_795_249_861.9999)).toBe('2026-11-21T09:31:01.999+01:00');
-    });
-    it('read back gives the time in milliseconds, in every zone and in any order of times', () => {
-        fc.assert(fc.property(zones, fc.array(fc.integer({ min: -2_000_000_000_000, max: 4_000_000_000_000 })), (zone, times) => {
-            const write = createStamp(zone);
-            for (const ms of times)
-                expect(Math.round(parseStamp(write(ms / 1000)) * 1000)).toBe(ms);
-        }));
-    });
-    it('follows the offset over a change of the clock', () => {
-        const before = Date.UTC(2026, 9, 25, 0, 59, 59) / 1000;
-        expect(stamp(before)).toBe('2026-10-25T02:59:59.000+02:00');
-        expect(stamp(before + 1)).toBe('2026-10-25T02:00:00.000+01:00');
-    });
+  it('is ISO 8601 with milliseconds and the offset of the zone, one word', () => {
+    expect(stamp(at)).toBe('2026-11-21T09:31:02.120+01:00');
+    expect(createStamp('UTC')(at)).toBe('2026-11-21T08:31:02.120+00:00');
+    expect(createStamp('America/St_Johns')(at)).toBe('2026-11-21T05:01:02.120-03:30');
+    expect(stamp(1_795_249_862)).toBe('2026-11-21T09:31:02.000+01:00');
+    expect(stamp(1_795_249_861.9999)).toBe('2026-11-21T09:31:01.999+01:00');
+  });
+  it('read back gives the time in milliseconds, in every zone and in any order of times', () => {
+    fc.assert(
+      fc.property(zones, fc.array(fc.integer({ min: -2_000_000_000_000, max: 4_000_000_000_000 })), (zone, times) => {
+        const write = createStamp(zone);
+        for (const ms of times) expect(Math.round(parseStamp(write(ms / 1000)) * 1000)).toBe(ms);
+      }),
+    );
+  });
+  it('follows the offset over a change of the clock', () => {
+    const before = Date.UTC(2026, 9, 25, 0, 59, 59) / 1000;
+    expect(stamp(before)).toBe('2026-10-25T02:59:59.000+02:00');
+    expect(stamp(before + 1)).toBe('2026-10-25T02:00:00.000+01:00');
+  });
 });
 describe('a line of the file', () => {
-    it('is timestamp, level, thread id and message, separated by colons', () => {
-        expect(fileLine(stamp(at), 'DEBUG', 'w1-42', 'Called userCache.put')).toBe('2026-11-21T09:31:02.120+01:00:DEBUG:w1-42:Called userCache.put');
-        expect(parseFileLine('2026-11-21T09:31:02.120+01:00:DEBUG:w1-42:a:b: c')).toEqual({
-            time: at,
-            stamp: '2026-11-21T09:31:02.120+01:00',
-            level: 'DEBUG',
-            thread: 'w1-42',
-            message: 'a:b: c',
-        });
+  it('is timestamp, level, thread id and message, separated by colons', () => {
+    expect(fileLine(stamp(at), 'DEBUG', 'w1-42', 'Called userCache.put')).toBe(
+      '2026-11-21T09:31:02.120+01:00:DEBUG:w1-42:Called userCache.put',
+    );
+    expect(parseFileLine('2026-11-21T09:31:02.120+01:00:DEBUG:w1-42:a:b: c')).toEqual({
+      time: at,
+      stamp: '2026-11-21T09:31:02.120+01:00',
+      level: 'DEBUG',
+      thread: 'w1-42',
+      message: 'a:b: c',
     });
-    it('is one line whatever the message is, and read back gives that message', () => {
-        fc.assert(fc.property(anyText, anyTime, zones, anyText, (message, ts, zone, thread) => {
-            const written = fileLine(createStamp(zone)(ts), 'ERROR', threadWord(thread), message);
-            expect(written).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Bidi_Control}]/u);
-            expect(written).not.toContain(tornMark);
-            const parsed = parseFileLine(written);
-            expect(parsed.message).toBe(oneLine(message));
-            expect(parsed.thread).toBe(threadWord(thread));
-            expect(Math.abs(parsed.time - ts)).toBeLessThan(0.002);
-        }));
-    });
-    it('keeps a message without control characters as it is', () => {
-        fc.assert(fc.property(fc.string({ unit: 'grapheme', maxLength: 80 }), (message) => {
-            expect(oneLine(message)).toBe(message);
-        }));
-    });
-    it('is made safe once and for all: a second time changes nothing', () => {
-        fc.assert(fc.property(anyText, (message) => {
-            expect(oneLine(oneLine(message))).toBe(oneLine(message));
-        }));
-    });
-    it('turns line breaks into blanks and shows other control characters', () => {
-        expect(oneLine('a\r\nb\nc\td\u2028e')).toBe('a b c d e');
-        expect(oneLine('\u001b[2J\u0000\u202ex')).toBe('\\u001b[2J\\u0000\\u202ex');
-    });
-    it('has a greatest length', () => {
-        expect(fileLine(stamp(at), 'INFO', 'w1', '\u0000'.repeat(100_000)).length).toBeLessThan(16_100);
-        expect(quoted('"'.repeat(100_000)).length).toBeLessThan(700);
-    });
-    it('that somebody else wrote is not taken for one of ours', () => {
-        for (const text of [
-            '',
-            'x',
-            '2026-11-21 09:31:02,120:DEBUG:140:START POST /x',
-            '2026-11-21T09:31:02.120+01:00:TRACE:w1:x',
-        ]) {
-            expect(parseFileLine(text)).toBeNull();
-        }
-    });
+  });
+  it('is one line whatever the message is, and read back gives that message', () => {
+    fc.assert(
+      fc.property(anyText, anyTime, zones, anyText, (message, ts, zone, thread) => {
+        const written = fileLine(createStamp(zone)(ts), 'ERROR', threadWord(thread), message);
+        expect(written).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Bidi_Control}]/u);
+        expect(written).not.toContain(tornMark);
+        const parsed = parseFileLine(written);
+        expect(parsed.message).toBe(oneLine(message));
+        expect(parsed.thread).toBe(threadWord(thread));
+        expect(Math.abs(parsed.time - ts)).toBeLessThan(0.002);
+      }),
+    );
+  });
+  it('keeps a message without control characters as it is', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', maxLength: 80 }), (message) => {
+        expect(oneLine(message)).toBe(message);
+      }),
+    );
+  });
+  it('is made safe once and for all: a second time changes nothing', () => {
+    fc.assert(
+      fc.property(anyText, (message) => {
+        expect(oneLine(oneLine(message))).toBe(oneLine(message));
+      }),
+    );
+  });
+  it('turns line breaks into blanks and shows other control characters', () => {
+    expect(oneLine('a\r\nb\nc\td\u2028e')).toBe('a b c d e');
+    expect(oneLine('\u001b[2J\u0000\u202ex')).toBe('\\u001b[2J\\u0000\\u202ex');
+  });
+  it('has a greatest length', () => {
+    expect(fileLine(stamp(at), 'INFO', 'w1', '\u0000'.repeat(100_000)).length).toBeLessThan(16_100);
+    expect(quoted('"'.repeat(100_000)).length).toBeLessThan(700);
+  });
+  it('that somebody else wrote is not taken for one of ours', () => {
+    for (const text of [
+      '',
+      'x',
+      '2026-11-21 09:31:02,120:DEBUG:140:START POST /x',
+      '2026-11-21T09:31:02.120+01:00:TRACE:w1:x',
+    ]) {
+      expect(parseFileLine(text)).toBeNull();
+    }
+  });
 });
 describe('a line of the console', () => {
-    it('has the fields of the specification, separated by single blanks', () => {
-        expect(consoleStart(stamp(at), 'POST', '/usercache/put')).toBe('START 2026-11-21T09:31:02.120+01:00 POST /usercache/put');
-        expect(consoleEnd(stamp(at), 'POST', '/usercache/put', user, 0.75)).toBe(`END 2026-11-21T09:31:02.120+01:00 POST /usercache/put ${user} 0.750000`);
-        expect(consoleEnd(stamp(at), 'POST', '/profile/create', null, 0.03)).toBe('END 2026-11-21T09:31:02.120+01:00 POST /profile/create 0.030000');
-    });
-    it('read back gives what was written, for any method, path and user', () => {
-        fc.assert(fc.property(anyText, anyText, fc.option(anyText), anyDuration, (method, path, who, seconds) => {
-            const start = parseConsoleLine(consoleStart(stamp(at), method, path));
-            expect(start).toMatchObject({ kind: 'start', time: at, method: word(method) });
-            const end = parseConsoleLine(consoleEnd(stamp(at), method, path, who, seconds));
-            expect(end).toMatchObject({ kind: 'end', method: word(method), user: who === null ? null : word(who) });
-            expect(end.seconds).toBeCloseTo(seconds, 5);
-            expect(end.path).toBe(start.path);
-        }));
-    });
-    it('that is no START or END is refused', () => {
-        for (const text of [
-            'START',
-            'Listening on 8080',
-            'START 2026-11-21T09:31:02.120+01:00 POST /x 0.1',
-            'END x POST /x 0.1',
-        ]) {
-            expect(parseConsoleLine(text)).toBeNull();
-        }
-    });
+  it('has the fields of the specification, separated by single blanks', () => {
+    expect(consoleStart(stamp(at), 'POST', '/usercache/put')).toBe(
+      'START 2026-11-21T09:31:02.120+01:00 POST /usercache/put',
+    );
+    expect(consoleEnd(stamp(at), 'POST', '/usercache/put', user, 0.75)).toBe(
+      `END 2026-11-21T09:31:02.120+01:00 POST /usercache/put ${user} 0.750000`,
+    );
+    expect(consoleEnd(stamp(at), 'POST', '/profile/create', null, 0.03)).toBe(
+      'END 2026-11-21T09:31:02.120+01:00 POST /profile/create 0.030000',
+    );
+  });
+  it('read back gives what was written, for any method, path and user', () => {
+    fc.assert(
+      fc.property(anyText, anyText, fc.option(anyText), anyDuration, (method, path, who, seconds) => {
+        const start = parseConsoleLine(consoleStart(stamp(at), method, path));
+        expect(start).toMatchObject({ kind: 'start', time: at, method: word(method) });
+        const end = parseConsoleLine(consoleEnd(stamp(at), method, path, who, seconds));
+        expect(end).toMatchObject({ kind: 'end', method: word(method), user: who === null ? null : word(who) });
+        expect(end.seconds).toBeCloseTo(seconds, 5);
+        expect(end.path).toBe(start.path);
+      }),
+    );
+  });
+  it('that is no START or END is refused', () => {
+    for (const text of [
+      'START',
+      'Listening on 8080',
+      'START 2026-11-21T09:31:02.120+01:00 POST /x 0.1',
+      'END x POST /x 0.1',
+    ]) {
+      expect(parseConsoleLine(text)).toBeNull();
+    }
+  });
 });
 describe('the texts that operators look for', () => {
-    it('are kept word for word', () => {
-        expect([
-            line.startCall('POST', '/usercache/put'),
-            line.called('userCache.put'),
-            line.called('timeline.getTrips/2016-05-17'),
-            line.foundEmail('ada@example.org'),
-            line.userUuid(user),
-            line.entryStored(user, 'background/location', 1_463_477_402.120934, 'inserted'),
-            line.entryRejected(user, 'background/location', 1_463_477_402.5, 'bad-data'),
-            line.entryRejected(user, null, null, 'no-metadata'),
-            line.putStored(user, { inserted: 2, updated: 1, rejected: 0 }),
-            line.answered(200, 'POST', '/usercache/put'),
-            line.answered(403, 'POST', '/usercache/put', 'MOBILITY_FORBIDDEN'),
-            line.endCall('POST', '/usercache/put', user, 0.75),
-            line.endCall('POST', '/profile/create', null, 0.03),
-        ]).toEqual([
-            'START POST /usercache/put',
-            'Called userCache.put',
-            'Called timeline.getTrips/2016-05-17',
-            'Found user email ada@example.org',
-            `user_uuid ${user}`,
-            `Updated result for user = ${user}, key = background/location, write_ts = 1463477402.120934 = inserted`,
-            `Updated result for user = ${user}, key = background/location, write_ts = 1463477402.5 = rejected (bad-data)`,
-            `Updated result for user = ${user}, key = null, write_ts = null = rejected (no-metadata)`,
-            `Stored entries of user = ${user}, inserted = 2, updated = 1, rejected = 0`,
-            'Answered 200 POST /usercache/put',
-            'Answered 403 POST /usercache/put MOBILITY_FORBIDDEN',
-            `END POST /usercache/put ${user} 0.750000`,
-            'END POST /profile/create 0.030000',
-        ]);
-        expect([
-            line.stage(user, 'moving to long term'),
-            line.binned(8, 3),
-            line.addingTrips(2, '2016-05-17'),
-            line.documentUpdated('diary/trips-2016-05-17', 'updated'),
-            line.keyLists(['common-trips'], ['config/consent']),
-            line.obsoleteKeys(['common-trips']),
-            line.documentRemoved('common-trips', 'removed'),
-            line.entryFailed('no ts in data', 'manual/survey', 1_463_477_402.5, 'missing-ts'),
-            line.insertingError('manual/survey', 1_463_477_402.5),
-        ]).toEqual([
-            `**********UUID ${user}: moving to long term**********`,
-            'After binning, we have 8 bins, of which 3 are empty',
-            'Adding 2 trips for day 2016-05-17',
-            'Result = updated after updating document diary/trips-2016-05-17',
-            'curr_key_list = ["common-trips"], valid_key_list = ["config/consent"]',
-            'obsolete keys are: ["common-trips"]',
-            'Result of removing document with key common-trips is removed',
-            'Got error no ts in data while saving entry key = manual/survey, write_ts = 1463477402.5 -> missing-ts',
-            'Inserting entry key = manual/survey, write_ts = 1463477402.5 into error timeseries',
-        ]);
-    });
-    it('leave out the query of a path', () => {
-        expect(line.startCall('GET', '/x?token=secret')).toBe('START GET /x');
-    });
+  it('are kept word for word', () => {
+    expect([
+      line.startCall('POST', '/usercache/put'),
+      line.called('userCache.put'),
+      line.called('timeline.getTrips/2016-05-17'),
+      line.foundEmail('ada@example.org'),
+      line.userUuid(user),
+      line.entryStored(user, 'background/location', 1_463_477_402.120934, 'inserted'),
+      line.entryRejected(user, 'background/location', 1_463_477_402.5, 'bad-data'),
+      line.entryRejected(user, null, null, 'no-metadata'),
+      line.putStored(user, { inserted: 2, updated: 1, rejected: 0 }),
+      line.answered(200, 'POST', '/usercache/put'),
+      line.answered(403, 'POST', '/usercache/put', 'MOBILITY_FORBIDDEN'),
+      line.endCall('POST', '/usercache/put', user, 0.75),
+      line.endCall('POST', '/profile/create', null, 0.03),
+    ]).toEqual([
+      'START POST /usercache/put',
+      'Called userCache.put',
+      'Called timeline.getTrips/2016-05-17',
+      'Found user email ada@example.org',
+      `user_uuid ${user}`,
+      `Updated result for user = ${user}, key = background/location, write_ts = 1463477402.120934 = inserted`,
+      `Updated result for user = ${user}, key = background/location, write_ts = 1463477402.5 = rejected (bad-data)`,
+      `Updated result for user = ${user}, key = null, write_ts = null = rejected (no-metadata)`,
+      `Stored entries of user = ${user}, inserted = 2, updated = 1, rejected = 0`,
+      'Answered 200 POST /usercache/put',
+      'Answered 403 POST /usercache/put MOBILITY_FORBIDDEN',
+      `END POST /usercache/put ${user} 0.750000`,
+      'END POST /profile/create 0.030000',
+    ]);
+    expect([
+      line.stage(user, 'moving to long term'),
+      line.stageFinished(user, 'moving to long term', { moved: 2, set_aside: 1 }, 0.25),
+      line.stageFinished(user, 'write documents', {}, 0.25),
+      line.pipelineFailed(user, 'the store is gone'),
+      line.aboutUser(user, 'something else'),
+      line.runStarted('12 users'),
+      line.runFinished({ users: 12, failed: 1 }, 3),
+    ]).toEqual([
+      `**********UUID ${user}: moving to long term**********`,
+      `UUID ${user}: finished moving to long term in 0.250000 s: moved = 2, set_aside = 1`,
+      `UUID ${user}: finished write documents in 0.250000 s: nothing to do`,
+      `UUID ${user}: pipeline failed: the store is gone`,
+      `UUID ${user}: something else`,
+      'Pipeline run started for 12 users',
+      'Pipeline run finished in 3.000000 s: users = 12, failed = 1',
+    ]);
+    expect(
+      [
+        line.binned(user, 8, 3),
+        line.addingTrips(user, 2, '2016-05-17'),
+        line.documentUpdated(user, 'diary/trips-2016-05-17', 'updated'),
+        line.keyLists(user, ['common-trips'], ['config/consent']),
+        line.obsoleteKeys(user, ['common-trips']),
+        line.documentRemoved(user, 'common-trips', 'removed'),
+        line.entryFailed(user, 'no ts in data', 'manual/survey', 1_463_477_402.5, 'missing-ts'),
+        line.insertingError(user, 'manual/survey', 1_463_477_402.5),
+      ].map((text) => text.replace(`UUID ${user}: `, '')),
+    ).toEqual([
+      'After binning, we have 8 bins, of which 3 are empty',
+      'Adding 2 trips for day 2016-05-17',
+      'Result = updated after updating document diary/trips-2016-05-17',
+      'curr_key_list = ["common-trips"], valid_key_list = ["config/consent"]',
+      'obsolete keys are: ["common-trips"]',
+      'Result of removing document with key common-trips is removed',
+      'Got error no ts in data while saving entry key = manual/survey, write_ts = 1463477402.5 -> missing-ts',
+      'Inserting entry key = manual/survey, write_ts = 1463477402.5 into error timeseries',
+    ]);
+  });
+  it('leave out the query of a path', () => {
+    expect(line.startCall('GET', '/x?token=secret')).toBe('START GET /x');
+  });
 });
 describe('a message read back', () => {
-    it('of a put gives what was written, whatever the phone sent as key and the user as name', () => {
-        fc.assert(fc.property(anyText, anyText, anyNumber, anyText, (email, key, writeTs, reason) => {
-            expect(readBack(line.foundEmail(email))).toEqual({
-                kind: 'foundEmail',
-                email: oneLine(`Found user email ${email}`).slice(17),
-            });
-            for (const result of ['inserted', 'updated']) {
-                expect(readBack(line.entryStored(user, key, writeTs, result))).toEqual({
-                    kind: 'entryStored',
-                    user,
-                    key,
-                    write_ts: writeTs,
-                    result,
-                });
-            }
-            expect(readBack(line.entryRejected(user, key, writeTs, reason))).toEqual({
-                kind: 'entryRejected',
-                user,
-                key,
-                write_ts: writeTs,
-                reason,
-            });
-            expect(readBack(line.entryRejected(user, null, null, reason))).toMatchObject({ key: null, write_ts: null });
-        }));
-    });
-    it('of a call gives what was written', () => {
-        fc.assert(fc.property(anyText, anyText, fc.option(anyText), fc.integer({ min: 100, max: 599 }), anyDuration, (method, path, code, status, s) => {
-            const start = readBack(line.startCall(method, path));
-            expect(start).toMatchObject({ kind: 'startCall', method: word(method) });
-            const known = { method: word(method), path: start.path };
-            expect(readBack(line.answered(status, method, path, code))).toEqual({
-                kind: 'answered',
-                status,
-                ...known,
-                code: code === null ? null : word(code),
-            });
-            expect(readBack(line.endCall(method, path, null, s))).toEqual({
-                kind: 'endCall',
-                ...known,
-                user: null,
-                seconds: Number(s.toFixed(6)),
-            });
-            expect(readBack(line.endCall(method, path, user, s))).toMatchObject({ ...known, user });
-        }));
-        expect(readBack(line.called('userCache.put'))).toEqual({ kind: 'called', handler: 'userCache.put' });
-        expect(readBack(line.userUuid(user))).toEqual({ kind: 'userUuid', user });
-        expect(readBack(line.serverStarted(2, 'http://127.0.0.1:8080'))).toEqual({
-            kind: 'serverStarted',
-            workers: 2,
-            address: 'http://127.0.0.1:8080',
+  it('of a put gives what was written, whatever the phone sent as key and the user as name', () => {
+    fc.assert(
+      fc.property(anyText, anyText, anyNumber, anyText, (email, key, writeTs, reason) => {
+        expect(readBack(line.foundEmail(email))).toEqual({
+          kind: 'foundEmail',
+          email: oneLine(`Found user email ${email}`).slice(17),
         });
-        expect(readBack(line.serverStopped())).toEqual({ kind: 'serverStopped' });
-        expect(readBack(line.linesDropped(3, stamp(at), 'ENOSPC: no space left'))).toEqual({
-            kind: 'linesDropped',
-            dropped: 3,
-            since: stamp(at),
-            reason: 'ENOSPC: no space left',
-        });
-        expect(readBack(line.putStored(user, { inserted: 2, updated: 1, rejected: 3 }))).toEqual({
-            kind: 'putStored',
+        for (const result of ['inserted', 'updated']) {
+          expect(readBack(line.entryStored(user, key, writeTs, result))).toEqual({
+            kind: 'entryStored',
             user,
-            inserted: 2,
-            updated: 1,
-            rejected: 3,
+            key,
+            write_ts: writeTs,
+            result,
+          });
+        }
+        expect(readBack(line.entryRejected(user, key, writeTs, reason))).toEqual({
+          kind: 'entryRejected',
+          user,
+          key,
+          write_ts: writeTs,
+          reason,
         });
+        expect(readBack(line.entryRejected(user, null, null, reason))).toMatchObject({ key: null, write_ts: null });
+      }),
+    );
+  });
+  it('of a call gives what was written', () => {
+    fc.assert(
+      fc.property(
+        anyText,
+        anyText,
+        fc.option(anyText),
+        fc.integer({ min: 100, max: 599 }),
+        anyDuration,
+        (method, path, code, status, s) => {
+          const start = readBack(line.startCall(method, path));
+          expect(start).toMatchObject({ kind: 'startCall', method: word(method) });
+          const known = { method: word(method), path: start.path };
+          expect(readBack(line.answered(status, method, path, code))).toEqual({
+            kind: 'answered',
+            status,
+            ...known,
+            code: code === null ? null : word(code),
+          });
+          expect(readBack(line.endCall(method, path, null, s))).toEqual({
+            kind: 'endCall',
+            ...known,
+            user: null,
+            seconds: Number(s.toFixed(6)),
+          });
+          expect(readBack(line.endCall(method, path, user, s))).toMatchObject({ ...known, user });
+        },
+      ),
+    );
+    expect(readBack(line.called('userCache.put'))).toEqual({ kind: 'called', handler: 'userCache.put' });
+    expect(readBack(line.userUuid(user))).toEqual({ kind: 'userUuid', user });
+    expect(readBack(line.serverStarted(2, 'http://127.0.0.1:8080'))).toEqual({
+      kind: 'serverStarted',
+      workers: 2,
+      address: 'http://127.0.0.1:8080',
     });
-    it('of the pipeline gives what was written', () => {
-        const names = fc.stringMatching(/^[a-z_]{1,12}$/);
-        fc.assert(fc.property(anyText, fc.dictionary(names, anyNumber), anyDuration, anyText, (text, counts, s, reason) => {
-            const seconds = Number(s.toFixed(6));
-            const stage = readBack(line.stage(user, text)).stage;
-            expect(readBack(line.stage(user, text))).toEqual({ kind: 'stage', user, stage });
-            expect(readBack(line.stageFinished(user, text, counts, s))).toEqual({
-                kind: 'stageFinished',
-                user,
-                stage,
-                counts: { ...counts },
-                seconds,
-            });
-            expect(readBack(line.stageFailed(user, text, reason))).toMatchObject({ kind: 'stageFailed', user, stage });
-            expect(readBack(line.userSkipped(user, reason))).toMatchObject({ kind: 'userSkipped', user });
-            expect(readBack(line.runStarted(text))).toMatchObject({ kind: 'runStarted' });
-            expect(readBack(line.runFinished(counts, s))).toEqual({ kind: 'runFinished', counts: { ...counts }, seconds });
-        }));
+    expect(readBack(line.serverStopped())).toEqual({ kind: 'serverStopped' });
+    expect(readBack(line.linesDropped(3, stamp(at), 'ENOSPC: no space left'))).toEqual({
+      kind: 'linesDropped',
+      dropped: 3,
+      since: stamp(at),
+      reason: 'ENOSPC: no space left',
     });
-    it('of a failed entry and of documents gives what was written, whatever the keys are', () => {
-        fc.assert(fc.property(anyText, anyText, anyNumber, anyText, fc.array(anyText, { maxLength: 4 }), (error, key, ts, reason, keys) => {
-            const failed = readBack(line.entryFailed(error, key, ts, reason));
-            expect(failed).toMatchObject({ kind: 'entryFailed', key, write_ts: ts, reason });
-            expect(failed.error).toBe(oneLine(`Got error ${error}.`).slice(10, -1));
-            expect(readBack(line.insertingError(key, ts))).toEqual({ kind: 'insertingError', key, write_ts: ts });
-            expect(readBack(line.keyLists(keys, [key]))).toEqual({
-                kind: 'keyLists',
-                current: keys,
-                valid: [key],
-            });
-            expect(readBack(line.obsoleteKeys(keys))).toEqual({ kind: 'obsoleteKeys', keys });
-            expect(readBack(line.documentUpdated(key, 'inserted'))).toEqual({
-                kind: 'documentUpdated',
-                key,
-                result: 'inserted',
-            });
-            expect(readBack(line.documentRemoved(key, 'removed'))).toEqual({
-                kind: 'documentRemoved',
-                key,
-                result: 'removed',
-            });
-        }));
-        expect(readBack(line.binned(8, 3))).toEqual({ kind: 'binned', bins: 8, empty: 3 });
-        expect(readBack(line.addingTrips(2, '2016-05-17'))).toEqual({ kind: 'addingTrips', trips: 2, day: '2016-05-17' });
+    expect(readBack(line.putStored(user, { inserted: 2, updated: 1, rejected: 3 }))).toEqual({
+      kind: 'putStored',
+      user,
+      inserted: 2,
+      updated: 1,
+      rejected: 3,
     });
-    it('that is no known text is left alone, and no text makes the parser fail', () => {
-        expect(parseMessage('something else')).toBeNull();
-        fc.assert(fc.property(anyText, (text) => void parseMessage(text)));
-    });
+  });
+  it('of the pipeline gives what was written', () => {
+    const names = fc.stringMatching(/^[a-z_]{1,12}$/);
+    fc.assert(
+      fc.property(anyText, fc.dictionary(names, anyNumber), anyDuration, anyText, (text, figures, s, error) => {
+        const seconds = Number(s.toFixed(6));
+        const counts = { ...figures };
+        const stage = readBack(line.stage(user, text)).stage;
+        expect(readBack(line.stage(user, text))).toEqual({ kind: 'stage', user, stage });
+        const finished = readBack(line.stageFinished(user, text, figures, s));
+        expect(finished).toEqual({ kind: 'stageFinished', user, stage, counts, seconds });
+        expect(readBack(line.pipelineFailed(user, error))).toMatchObject({ kind: 'pipelineFailed', user });
+        expect(readBack(line.aboutUser(user, `x${error}`))).toMatchObject({ kind: 'aboutUser', user });
+        expect(readBack(line.runStarted(text))).toMatchObject({ kind: 'runStarted' });
+        expect(readBack(line.runFinished(figures, s))).toEqual({ kind: 'runFinished', counts, seconds });
+      }),
+    );
+  });
+  it('of a failed entry and of documents gives what was written, whatever the keys are', () => {
+    const keyLists = fc.array(anyText, { maxLength: 4 });
+    fc.assert(
+      fc.property(anyText, anyText, anyNumber, anyText, keyLists, (error, key, ts, reason, keys) => {
+        const failed = readBack(line.entryFailed(user, error, key, ts, reason));
+        expect(failed).toMatchObject({ kind: 'entryFailed', user, key, write_ts: ts, reason });
+        expect(failed.error).toBe(oneLine(`Got error ${error}.`).slice(10, -1));
+        const inserting = readBack(line.insertingError(user, key, ts));
+        expect(inserting).toEqual({ kind: 'insertingError', user, key, write_ts: ts });
+        const lists = readBack(line.keyLists(user, keys, [key]));
+        expect(lists).toEqual({ kind: 'keyLists', user, current: keys, valid: [key] });
+        expect(readBack(line.obsoleteKeys(user, keys))).toEqual({ kind: 'obsoleteKeys', user, keys });
+        const updated = readBack(line.documentUpdated(user, key, 'inserted'));
+        expect(updated).toEqual({ kind: 'documentUpdated', user, key, result: 'inserted' });
+        const removed = readBack(line.documentRemoved(user, key, 'removed'));
+        expect(removed).toEqual({ kind: 'documentRemoved', user, key, result: 'removed' });
+      }),
+    );
+    expect(readBack(line.binned(user, 8, 3))).toEqual({ kind: 'binned', user, bins: 8, empty: 3 });
+    const adding = readBack(line.addingTrips(user, 2, '2016-05-17'));
+    expect(adding).toEqual({ kind: 'addingTrips', user, trips: 2, day: '2016-05-17' });
+  });
+  it('that is no known text is left alone, and no text makes the parser fail', () => {
+    expect(parseMessage('something else')).toBeNull();
+    fc.assert(fc.property(anyText, (text) => void parseMessage(text)));
+  });
 });
 describe('a quoted field', () => {
-    it('read back is what was written', () => {
-        fc.assert(fc.property(fc.option(anyText), (text) => {
-            expect(unquoted(quoted(text))).toBe(text);
-        }));
-    });
+  it('read back is what was written', () => {
+    fc.assert(
+      fc.property(fc.option(anyText), (text) => {
+        expect(nullable(quoted(text))).toBe(text);
+      }),
+    );
+  });
 });

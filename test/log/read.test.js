@@ -1,225 +1,235 @@
 // Reading log files back: everything that was written, once, in order, whatever became of the files.
-import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync, } from 'node:fs';
+import {
+  appendFileSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { openFileLog } from "../../src/log/files.js";
-import { createStamp, fileLine, tornMark } from "../../src/log/format.js";
-import { readLogs } from "../../src/log/read.js";
-import { ended, newFolder, startChild } from "./support/kit.js";
+import { openFileLog } from '../../src/log/files.js';
+import { createStamp, fileLine, tornMark } from '../../src/log/format.js';
+import { readLogs } from '../../src/log/read.js';
+import { ended, newFolder, startChild } from './support/kit.js';
+
 const noon = Date.UTC(2026, 2, 14, 12) / 1000;
 const stamp = createStamp('UTC');
 const text = (time, message) => `${fileLine(stamp(time), 'INFO', 'w1', message)}\n`;
 const texts = (...lines) => lines.map(([time, message]) => text(time, message)).join('');
 async function readAll(options) {
-    const reader = readLogs(options);
-    const lines = [];
-    for await (const batch of reader.lines)
-        lines.push(...batch);
-    return { lines, reader };
+  const reader = readLogs(options);
+  const lines = [];
+  for await (const batch of reader.lines) lines.push(...batch);
+  return { lines, reader };
 }
 const messages = (lines) => lines.map(({ message }) => message);
 describe('reading a folder of logs', () => {
-    it('gives finished parts, compressed or not, and the live file, in order of time over all sources', async () => {
-        const dir = newFolder();
-        writeFileSync(join(dir, 'server-2026-03-13.part2.log.gz'), gzipSync(texts([noon - 86_300, 'b'])));
-        writeFileSync(join(dir, 'server-2026-03-13.part1.log.gz'), gzipSync(texts([noon - 86_400, 'a'])));
-        writeFileSync(join(dir, 'server-2026-03-14.part10.log'), texts([noon + 3, 'd']));
-        writeFileSync(join(dir, 'server-2026-03-14.part9.log.gz'), gzipSync(texts([noon, 'c'])));
-        writeFileSync(join(dir, 'server-2026-03-14.log'), texts([noon + 5, 'e'], [noon + 4, 'its clock was set back']));
-        writeFileSync(join(dir, 'pipeline-2026-03-14.log'), texts([noon + 1, 'p1'], [noon + 9, 'p2']));
-        writeFileSync(join(dir, 'pipeline-2-2026-03-14.log'), texts([noon + 2, 'q1']));
-        writeFileSync(join(dir, 'other.log'), texts([noon, 'not ours']));
-        const { lines, reader } = await readAll({ dir });
-        expect(messages(lines)).toEqual(['a', 'b', 'c', 'p1', 'q1', 'd', 'e', 'its clock was set back', 'p2']);
-        expect(lines[4]).toMatchObject({ source: 'pipeline-2', thread: 'w1', level: 'INFO', time: noon + 2 });
-        expect(reader.stats).toEqual({ files: 7, lines: 9, foreign: 0, torn: 0, unreadable: [] });
+  it('gives finished parts, compressed or not, and the live file, in order of time over all sources', async () => {
+    const dir = newFolder();
+    writeFileSync(join(dir, 'server-2026-03-13.part2.log.gz'), gzipSync(texts([noon - 86_300, 'b'])));
+    writeFileSync(join(dir, 'server-2026-03-13.part1.log.gz'), gzipSync(texts([noon - 86_400, 'a'])));
+    writeFileSync(join(dir, 'server-2026-03-14.part10.log'), texts([noon + 3, 'd']));
+    writeFileSync(join(dir, 'server-2026-03-14.part9.log.gz'), gzipSync(texts([noon, 'c'])));
+    writeFileSync(join(dir, 'server-2026-03-14.log'), texts([noon + 5, 'e'], [noon + 4, 'its clock was set back']));
+    writeFileSync(join(dir, 'pipeline-2026-03-14.log'), texts([noon + 1, 'p1'], [noon + 9, 'p2']));
+    writeFileSync(join(dir, 'pipeline-2-2026-03-14.log'), texts([noon + 2, 'q1']));
+    writeFileSync(join(dir, 'other.log'), texts([noon, 'not ours']));
+    const { lines, reader } = await readAll({ dir });
+    expect(messages(lines)).toEqual(['a', 'b', 'c', 'p1', 'q1', 'd', 'e', 'its clock was set back', 'p2']);
+    expect(lines[4]).toMatchObject({ source: 'pipeline-2', thread: 'w1', level: 'INFO', time: noon + 2 });
+    expect(reader.stats).toEqual({ files: 7, lines: 9, foreign: 0, torn: 0, unreadable: [] });
+  });
+  it('gives back what was written through rotation and compression, each line once', async () => {
+    const dir = newFolder();
+    const files = openFileLog({
+      dir,
+      name: 'server',
+      level: 'debug',
+      maxSizeMiB: 0.02,
+      maxFiles: 1000,
+      now: () => noon,
     });
-    it('gives back what was written through rotation and compression, each line once', async () => {
-        const dir = newFolder();
-        const files = openFileLog({
-            dir,
-            name: 'server',
-            level: 'debug',
-            maxSizeMiB: 0.02,
-            maxFiles: 1000,
-            now: () => noon,
-        });
-        const written = [];
-        for (let round = 0; round < 30; round += 1) {
-            const batch = Array.from({ length: 100 }, (_, n) => `line ${round * 100 + n} ä😀`);
-            written.push(...batch);
-            files.log.writeAll('DEBUG', batch);
-            await sleep(1);
-        }
-        await files.close();
-        const { lines, reader } = await readAll({ dir });
-        expect(messages(lines)).toEqual(written);
-        expect(reader.stats.files).toBeGreaterThan(3);
+    const written = [];
+    for (let round = 0; round < 30; round += 1) {
+      const batch = Array.from({ length: 100 }, (_, n) => `line ${round * 100 + n} ä😀`);
+      written.push(...batch);
+      files.log.writeAll('DEBUG', batch);
+      await sleep(1);
+    }
+    await files.close();
+    const { lines, reader } = await readAll({ dir });
+    expect(messages(lines)).toEqual(written);
+    expect(reader.stats.files).toBeGreaterThan(3);
+  });
+  it('of one kind leaves the others alone', async () => {
+    const dir = newFolder();
+    writeFileSync(join(dir, 'server-2026-03-14.log'), texts([noon, 's']));
+    writeFileSync(join(dir, 'pipeline-2026-03-14.log'), texts([noon, 'p']));
+    writeFileSync(join(dir, 'pipeline-2-2026-03-14.log'), texts([noon + 1, 'q']));
+    expect(messages((await readAll({ dir, kinds: ['pipeline'] })).lines)).toEqual(['p', 'q']);
+  });
+  it('gives the lines of a time, and does not open files of other days', async () => {
+    const dir = newFolder();
+    writeFileSync(join(dir, 'server-2026-03-01.log'), texts([noon, 'in a file of another day']));
+    writeFileSync(join(dir, 'server-2026-03-14.log'), texts([noon, 'a'], [noon + 1, 'b'], [noon + 2, 'c']));
+    writeFileSync(join(dir, 'server-2026-03-30.part1.log.gz'), 'not even gzip');
+    const { lines, reader } = await readAll({ dir, since: noon + 1, until: noon + 2 });
+    expect(messages(lines)).toEqual(['b']);
+    expect(reader.stats.unreadable).toEqual([]);
+  });
+  it('passes over foreign and torn lines, and counts them', async () => {
+    const dir = newFolder();
+    const torn = text(noon, 'END POST /x 0.75').slice(0, -3);
+    writeFileSync(
+      join(dir, 'server-2026-03-14.log'),
+      `${text(noon, 'a')}something else\n\n${torn}${tornMark}\n${'x'.repeat(300_000)}\n${text(noon, 'b').replace('\n', '\r\n')}${torn}`,
+    );
+    const { lines, reader } = await readAll({ dir });
+    expect(messages(lines)).toEqual(['a', 'b']);
+    expect(reader.stats).toMatchObject({ lines: 2, foreign: 2, torn: 2 });
+  });
+  it('is right for lines that lie across the pieces in which a file is read', async () => {
+    const dir = newFolder();
+    const many = Array.from({ length: 4000 }, (_, n) => [noon + n, `${n} ${'ä😀'.repeat(n % 60)}`]);
+    writeFileSync(join(dir, 'server-2026-03-14.log'), texts(...many));
+    writeFileSync(join(dir, 'pipeline-2026-03-14.part1.log.gz'), gzipSync(texts(...many)));
+    const { lines, reader } = await readAll({ dir });
+    expect(reader.stats).toMatchObject({ lines: 8000, foreign: 0, torn: 0 });
+    for (const source of ['server', 'pipeline']) {
+      expect(messages(lines.filter((line) => line.source === source))).toEqual(many.map(([, message]) => message));
+    }
+  });
+  it('goes on after a damaged file and names it', async () => {
+    const dir = newFolder();
+    const whole = gzipSync(texts(...Array.from({ length: 9000 }, (_, n) => [noon, `a ${n} ${Math.sin(n)}`])));
+    writeFileSync(join(dir, 'server-2026-03-14.part1.log.gz'), whole.subarray(0, whole.length / 2));
+    writeFileSync(join(dir, 'server-2026-03-14.part2.log.gz'), 'no gzip');
+    mkdirSync(join(dir, 'server-2026-03-13.log'));
+    writeFileSync(join(dir, 'server-2026-03-14.log'), texts([noon + 1, 'last']));
+    const { lines, reader } = await readAll({ dir });
+    expect(messages(lines).at(-1)).toBe('last');
+    expect(lines.length).toBeGreaterThan(100);
+    expect(reader.stats.unreadable.map(({ file }) => file).sort()).toEqual([
+      'server-2026-03-13.log',
+      'server-2026-03-14.part1.log.gz',
+      'server-2026-03-14.part2.log.gz',
+    ]);
+  });
+  it('prefers one of a part that is there plain and compressed', async () => {
+    const dir = newFolder();
+    writeFileSync(join(dir, 'server-2026-03-14.part1.log'), texts([noon, 'a']));
+    writeFileSync(join(dir, 'server-2026-03-14.part1.log.gz'), gzipSync(texts([noon, 'a'])));
+    expect(messages((await readAll({ dir })).lines)).toEqual(['a']);
+  });
+  it('that is missing fails with what to do', async () => {
+    await expect(readAll({ dir: join(newFolder(), 'none') })).rejects.toMatchObject({
+      code: 'MOBILITY_LOG_UNREADABLE',
     });
-    it('of one kind leaves the others alone', async () => {
-        const dir = newFolder();
-        writeFileSync(join(dir, 'server-2026-03-14.log'), texts([noon, 's']));
-        writeFileSync(join(dir, 'pipeline-2026-03-14.log'), texts([noon, 'p']));
-        writeFileSync(join(dir, 'pipeline-2-2026-03-14.log'), texts([noon + 1, 'q']));
-        expect(messages((await readAll({ dir, kinds: ['pipeline'] })).lines)).toEqual(['p', 'q']);
+  });
+  it('may end early', async () => {
+    const dir = newFolder();
+    writeFileSync(join(dir, 'server-2026-03-14.part1.log.gz'), gzipSync(texts([noon, 'a'])));
+    writeFileSync(join(dir, 'pipeline-2026-03-14.log'), texts([noon, 'b']));
+    for await (const batch of readLogs({ dir }).lines) {
+      expect(batch.length).toBeGreaterThan(0);
+      break;
+    }
+  });
+  it('loses and doubles nothing while another process writes and rotates', async () => {
+    const dir = newFolder();
+    const children = [1, 2].map(() => startChild('./write-log.ts', dir, 'server', '2000', 'close', '0.01'));
+    const over = Promise.all(children.map(ended));
+    let running = true;
+    void over.then(() => {
+      running = false;
     });
-    it('gives the lines of a time, and does not open files of other days', async () => {
-        const dir = newFolder();
-        writeFileSync(join(dir, 'server-2026-03-01.log'), texts([noon, 'in a file of another day']));
-        writeFileSync(join(dir, 'server-2026-03-14.log'), texts([noon, 'a'], [noon + 1, 'b'], [noon + 2, 'c']));
-        writeFileSync(join(dir, 'server-2026-03-30.part1.log.gz'), 'not even gzip');
-        const { lines, reader } = await readAll({ dir, since: noon + 1, until: noon + 2 });
-        expect(messages(lines)).toEqual(['b']);
-        expect(reader.stats.unreadable).toEqual([]);
-    });
-    it('passes over foreign and torn lines, and counts them', async () => {
-        const dir = newFolder();
-        const torn = text(noon, 'END POST /x 0.75').slice(0, -3);
-        writeFileSync(join(dir, 'server-2026-03-14.log'), `${text(noon, 'a')}something else\n\n${torn}${tornMark}\n${'x'.repeat(300_000)}\n${text(noon, 'b').replace('\n', '\r\n')}${torn}`);
-        const { lines, reader } = await readAll({ dir });
-        expect(messages(lines)).toEqual(['a', 'b']);
-        expect(reader.stats).toMatchObject({ lines: 2, foreign: 2, torn: 2 });
-    });
-    it('is right for lines that lie across the pieces in which a file is read', async () => {
-        const dir = newFolder();
-        const many = Array.from({ length: 4000 }, (_, n) => [noon + n, `${n} ${'ä😀'.repeat(n % 60)}`]);
-        writeFileSync(join(dir, 'server-2026-03-14.log'), texts(...many));
-        writeFileSync(join(dir, 'pipeline-2026-03-14.part1.log.gz'), gzipSync(texts(...many)));
-        const { lines, reader } = await readAll({ dir });
-        expect(reader.stats).toMatchObject({ lines: 8000, foreign: 0, torn: 0 });
-        for (const source of ['server', 'pipeline']) {
-            expect(messages(lines.filter((line) => line.source === source))).toEqual(many.map(([, message]) => message));
-        }
-    });
-    it('goes on after a damaged file and names it', async () => {
-        const dir = newFolder();
-        const whole = gzipSync(texts(...Array.from({ length: 9000 }, (_, n) => [noon, `a ${n} ${Math.sin(n)}`])));
-        writeFileSync(join(dir, 'server-2026-03-14.part1.log.gz'), whole.subarray(0, whole.length / 2));
-        writeFileSync(join(dir, 'server-2026-03-14.part2.log.gz'), 'no gzip');
-        mkdirSync(join(dir, 'server-2026-03-13.log'));
-        writeFileSync(join(dir, 'server-2026-03-14.log'), texts([noon + 1, 'last']));
-        const { lines, reader } = await readAll({ dir });
-        expect(messages(lines).at(-1)).toBe('last');
-        expect(lines.length).toBeGreaterThan(100);
-        expect(reader.stats.unreadable.map(({ file }) => file).sort()).toEqual([
-            'server-2026-03-13.log',
-            'server-2026-03-14.part1.log.gz',
-            'server-2026-03-14.part2.log.gz',
-        ]);
-    });
-    it('prefers one of a part that is there plain and compressed', async () => {
-        const dir = newFolder();
-        writeFileSync(join(dir, 'server-2026-03-14.part1.log'), texts([noon, 'a']));
-        writeFileSync(join(dir, 'server-2026-03-14.part1.log.gz'), gzipSync(texts([noon, 'a'])));
-        expect(messages((await readAll({ dir })).lines)).toEqual(['a']);
-    });
-    it('that is missing fails with what to do', async () => {
-        await expect(readAll({ dir: join(newFolder(), 'none') })).rejects.toMatchObject({
-            code: 'MOBILITY_LOG_UNREADABLE',
-        });
-    });
-    it('may end early', async () => {
-        const dir = newFolder();
-        writeFileSync(join(dir, 'server-2026-03-14.part1.log.gz'), gzipSync(texts([noon, 'a'])));
-        writeFileSync(join(dir, 'pipeline-2026-03-14.log'), texts([noon, 'b']));
-        for await (const batch of readLogs({ dir }).lines) {
-            expect(batch.length).toBeGreaterThan(0);
-            break;
-        }
-    });
-    it('loses and doubles nothing while another process writes and rotates', async () => {
-        const dir = newFolder();
-        const children = [1, 2].map(() => startChild('./write-log.ts', dir, 'server', '2000', 'close', '0.01'));
-        const over = Promise.all(children.map(ended));
-        let running = true;
-        void over.then(() => {
-            running = false;
-        });
-        let before = 0;
-        while (running) {
-            const { lines, reader } = await readAll({ dir });
-            expect(new Set(messages(lines)).size).toBe(lines.length);
-            expect(lines.length).toBeGreaterThanOrEqual(before);
-            expect(reader.stats.unreadable).toEqual([]);
-            before = lines.length;
-        }
-        expect((await readAll({ dir })).lines).toHaveLength(4000);
-    });
+    let before = 0;
+    while (running) {
+      const { lines, reader } = await readAll({ dir });
+      expect(new Set(messages(lines)).size).toBe(lines.length);
+      expect(lines.length).toBeGreaterThanOrEqual(before);
+      expect(reader.stats.unreadable).toEqual([]);
+      before = lines.length;
+    }
+    expect((await readAll({ dir })).lines).toHaveLength(4000);
+  });
 });
 describe('following', () => {
-    /** Collects what is followed until `count` lines are there. */
-    async function follow(options, count, meanwhile) {
-        const stop = new AbortController();
-        const found = [];
-        const collecting = (async () => {
-            for await (const batch of readLogs({ ...options, follow: true, signal: stop.signal }).lines) {
-                found.push(...messages(batch));
-                if (found.length >= count)
-                    stop.abort();
-            }
-        })();
-        await sleep(100);
-        await meanwhile();
-        const limit = setTimeout(() => stop.abort(), 10_000);
-        await collecting;
-        clearTimeout(limit);
-        return found;
-    }
-    it('gives what is written from now on, not what was there', async () => {
-        const dir = newFolder();
-        const file = join(dir, 'server-2026-03-14.log');
-        writeFileSync(file, texts([noon, 'old']));
-        const found = await follow({ dir }, 2, async () => {
-            appendFileSync(file, text(noon + 1, 'one').slice(0, 20));
-            await sleep(300);
-            appendFileSync(file, `${text(noon + 1, 'one').slice(20)}${text(noon + 2, 'two')}`);
-        });
-        expect(found).toEqual(['one', 'two']);
+  /** Collects what is followed until `count` lines are there. */
+  async function follow(options, count, meanwhile) {
+    const stop = new AbortController();
+    const found = [];
+    const collecting = (async () => {
+      for await (const batch of readLogs({ ...options, follow: true, signal: stop.signal }).lines) {
+        found.push(...messages(batch));
+        if (found.length >= count) stop.abort();
+      }
+    })();
+    await sleep(100);
+    await meanwhile();
+    const limit = setTimeout(() => stop.abort(), 10_000);
+    await collecting;
+    clearTimeout(limit);
+    return found;
+  }
+  it('gives what is written from now on, not what was there', async () => {
+    const dir = newFolder();
+    const file = join(dir, 'server-2026-03-14.log');
+    writeFileSync(file, texts([noon, 'old']));
+    const found = await follow({ dir }, 2, async () => {
+      appendFileSync(file, text(noon + 1, 'one').slice(0, 20));
+      await sleep(300);
+      appendFileSync(file, `${text(noon + 1, 'one').slice(20)}${text(noon + 2, 'two')}`);
     });
-    it('with a time gives what was there since then, and goes on', async () => {
-        const dir = newFolder();
-        const file = join(dir, 'server-2026-03-14.log');
-        writeFileSync(join(dir, 'server-2026-03-14.part1.log.gz'), gzipSync(texts([noon - 1, 'older'], [noon, 'part'])));
-        writeFileSync(file, texts([noon + 1, 'live']));
-        const found = await follow({ dir, since: noon }, 3, async () => appendFileSync(file, text(noon + 2, 'new')));
-        expect(found).toEqual(['part', 'live', 'new']);
+    expect(found).toEqual(['one', 'two']);
+  });
+  it('with a time gives what was there since then, and goes on', async () => {
+    const dir = newFolder();
+    const file = join(dir, 'server-2026-03-14.log');
+    writeFileSync(join(dir, 'server-2026-03-14.part1.log.gz'), gzipSync(texts([noon - 1, 'older'], [noon, 'part'])));
+    writeFileSync(file, texts([noon + 1, 'live']));
+    const found = await follow({ dir, since: noon }, 3, async () => appendFileSync(file, text(noon + 2, 'new')));
+    expect(found).toEqual(['part', 'live', 'new']);
+  });
+  it('goes on over rotation, compression and new sources', async () => {
+    const dir = newFolder();
+    const live = join(dir, 'server-2026-03-14.log');
+    writeFileSync(live, texts([noon, 'a']));
+    const found = await follow({ dir, since: 0 }, 5, async () => {
+      appendFileSync(live, text(noon + 1, 'b'));
+      renameSync(live, join(dir, 'server-2026-03-14.part1.log'));
+      writeFileSync(live, texts([noon + 3, 'd']));
+      appendFileSync(join(dir, 'server-2026-03-14.part1.log'), text(noon + 2, 'c'));
+      await sleep(400);
+      const part = join(dir, 'server-2026-03-14.part1.log');
+      writeFileSync(`${part}.gz`, gzipSync(readFileSync(part)));
+      rmSync(part);
+      await sleep(400);
+      writeFileSync(join(dir, 'pipeline-2026-03-14.log'), texts([noon + 4, 'e']));
     });
-    it('goes on over rotation, compression and new sources', async () => {
-        const dir = newFolder();
-        const live = join(dir, 'server-2026-03-14.log');
-        writeFileSync(live, texts([noon, 'a']));
-        const found = await follow({ dir, since: 0 }, 5, async () => {
-            appendFileSync(live, text(noon + 1, 'b'));
-            renameSync(live, join(dir, 'server-2026-03-14.part1.log'));
-            writeFileSync(live, texts([noon + 3, 'd']));
-            appendFileSync(join(dir, 'server-2026-03-14.part1.log'), text(noon + 2, 'c'));
-            await sleep(400);
-            const part = join(dir, 'server-2026-03-14.part1.log');
-            writeFileSync(`${part}.gz`, gzipSync(readFileSync(part)));
-            rmSync(part);
-            await sleep(400);
-            writeFileSync(join(dir, 'pipeline-2026-03-14.log'), texts([noon + 4, 'e']));
-        });
-        expect(found).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(found).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+  it('begins again with a file that was emptied in place', async () => {
+    const dir = newFolder();
+    const file = join(dir, 'server-2026-03-14.log');
+    writeFileSync(file, texts([noon, 'a'], [noon, 'a'], [noon, 'a']));
+    const found = await follow({ dir }, 1, async () => {
+      truncateSync(file);
+      appendFileSync(file, text(noon + 1, 'b'));
     });
-    it('begins again with a file that was emptied in place', async () => {
-        const dir = newFolder();
-        const file = join(dir, 'server-2026-03-14.log');
-        writeFileSync(file, texts([noon, 'a'], [noon, 'a'], [noon, 'a']));
-        const found = await follow({ dir }, 1, async () => {
-            truncateSync(file);
-            appendFileSync(file, text(noon + 1, 'b'));
-        });
-        expect(found).toEqual(['b']);
-    });
-    it('ends at the signal', async () => {
-        const dir = newFolder();
-        symlinkSync('nowhere', join(dir, 'server-2026-03-14.log'));
-        const stop = new AbortController();
-        setTimeout(() => stop.abort(), 50);
-        for await (const _ of readLogs({ dir, follow: true, signal: stop.signal }).lines)
-            expect.unreachable();
-    });
+    expect(found).toEqual(['b']);
+  });
+  it('ends at the signal', async () => {
+    const dir = newFolder();
+    symlinkSync('nowhere', join(dir, 'server-2026-03-14.log'));
+    const stop = new AbortController();
+    setTimeout(() => stop.abort(), 50);
+    for await (const _ of readLogs({ dir, follow: true, signal: stop.signal }).lines) expect.unreachable();
+  });
 });

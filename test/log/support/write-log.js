@@ -1,12 +1,12 @@
 // A program for tests: opens a log, writes lines, and ends in the way asked for. `write-log.ts DIR KIND LINES END [SIZE]`
-import { openFileLog } from "../../../src/log/files.js";
+import { openFileLog } from '../../../src/log/files.js';
+
 const [dir, kind, lines, end, size = '10'] = process.argv.slice(2);
 const files = openFileLog({ dir, name: kind, level: 'debug', maxSizeMiB: Number(size), maxFiles: 1000 });
-for (let n = 0; n < Number(lines); n += 1)
-    files.log.write('DEBUG', `line ${n} of ${process.pid}`);
+for (let n = 0; n < Number(lines); n += 1) files.log.write('DEBUG', `line ${n} of ${process.pid}`);
 if (end === 'close') {
-    await files.close();
-    process.exit(0);
+  await files.close();
+  process.exit(0);
 }
 process.stdout.write('written\n');
-setInterval(() => { }, 1000); // waits to be killed
+setInterval(() => {}, 1000); // waits to be killed
