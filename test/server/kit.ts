@@ -15,8 +15,8 @@ export const now = 1463540400.25;
 export interface Answered {
   status: number;
   headers: Headers;
-  /** The body; null when it is no JSON. */
-  json: JsonObject & Record<string, never>;
+  /** The body; empty when it is no JSON object. */
+  json: JsonObject;
   text: string;
 }
 
@@ -88,14 +88,14 @@ export async function openKit(
   };
 }
 
-function bodyOf(body: unknown): BodyInit {
-  return typeof body === 'string' || body instanceof Uint8Array ? (body as BodyInit) : JSON.stringify(body);
+function bodyOf(body: unknown): string | Uint8Array {
+  return typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
 }
 
 /** Reads a response to its end. */
 export async function answered(response: Response): Promise<Answered> {
   const text = await response.text();
-  let json = null;
+  let json: JsonObject = {};
   try {
     json = JSON.parse(text);
   } catch {

@@ -1,0 +1,272 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type ErrorCode, MobilityError } from '../../src/model/errors.ts';
+import { openRoutes, routes } from '../../src/server/routes/index.ts';
+import type { Store } from '../../src/store/store.ts';
+import { androidLocation, config, type Kit, now, openKit, waiting } from './kit.ts';
+
+let kit: Kit;
+const paths = routes.map(({ path }) => path.replace(':date', '2016-05-17'));
+
+beforeEach(async () => {
+  kit = await openKit();
+  await kit.user('ada');
+});
+afterEach(() => kit.close());
+
+const problem = (status: number, more: object = {}) => ({
+  type: 'about:blank',
+  title: expect.any(String),
+  status,
+  detail: expect.any(String),
+  request_id: expect.stringMatching(/^w1-\d+$/),
+  ...more,
+});
+
+describe('what goes wrong', () => {
+  it('an unknown path is 404, a wrong method 405 with the right ones', async () => {
+    const unknown = await kit.post('/usercache/steal', { user: 'ada' });
+    expect(unknown.json).toEqual(problem(404));
+    expect(unknown.headers.get('content-type')).toBe('application/problem+json');
+    for (const path of paths) {
+      for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS']) {
+        const answer = await kit.request(path, { method });
+        expect([answer.status, answer.headers.get('allow')], `${method} ${path}`).toEqual([405, 'POST']);
+      }
+    }
+    for (const { path } of openRoutes) {
+      const answer = await kit.post(path, {});
+      expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+    }
+  });
+
+  it('malformed JSON and bodies that are no object are 400, at every route', async () => {
+    for (const path of paths) {
+      const malformed = await kit.post(path, '{"user": "ada",');
+      expect(malformed.json, path).toEqual(problem(400, { code: 'MOBILITY_BAD_REQUEST' }));
+      expect(malformed.json.detail).toContain('character 16');
+      for (const body of ['[]', 'null', '"ada"', '3']) expect((await kit.post(path, body)).status, path).toBe(400);
+    }
+  });
+
+  it('a body that is not JSON by its type is 415; parameters and letter case do not matter', async () => {
+    const body = JSON.stringify({ user: 'ada' });
+    const status = async (type: string) => (await kit.post('/usercache/get', body, { 'Content-Type': type })).status;
+    for (const type of [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'application/jsonp',
+      'json',
+      'multipart/form-data',
+    ]) {
+      expect(await status(type), type).toBe(415);
+    }
+    for (const type of [
+      'application/json',
+      'APPLICATION/JSON; Charset=utf-8',
+      'application/json;charset=UTF-8',
+      'application/vnd.x+json',
+    ]) {
+      expect(await status(type), type).toBe(200);
+    }
+  });
+
+  it('a body over the limit is 413 with the limit in it', async () => {
+    const small = await openKit({ config: { ...config, bodyLimitMiB: 1 } });
+    const answer = await small.post('/usercache/put', { user: 'ada', x: 'x'.repeat(1024 * 1024) });
+    expect(answer.json).toEqual(problem(413, { code: 'MOBILITY_BODY_TOO_LARGE', limit_bytes: 1024 * 1024 }));
+    await small.close();
+  });
+
+  it('an exception is 500 and tells nothing; its stack goes to standard error under the request id', async () => {
+    const broken = await openKit({
+      wrap: (store) => ({
+        ...store,
+        documents: { ...store.documents, list: () => Promise.reject(new Error('secret 42')) },
+      }),
+    });
+    await broken.user('ada');
+    const answer = await broken.post('/usercache/get', { user: 'ada' });
+    expect(answer.json).toEqual(problem(500));
+    expect(answer.text).not.toContain('secret');
+    expect(broken.log.join()).not.toContain('secret');
+    expect(broken.errors.join()).toMatch(/^w1-1 POST \/usercache\/get: Error: secret 42\n\s+at /);
+    expect(broken.log.slice(-2)).toEqual([
+      'ERROR:w1-1:Answered 500 POST /usercache/get EXCEPTION',
+      expect.stringMatching(/^INFO:w1-1:END POST \/usercache\/get [0-9a-f-]{36} \d/),
+    ]);
+    expect(broken.console.at(-1)).toMatch(/^END \S+ POST \/usercache\/get [0-9a-f-]{36} \d/);
+    await broken.close();
+  });
+
+  const failing = (code: ErrorCode) => (store: Store) => ({
+    ...store,
+    usercache: { ...store.usercache, put: () => Promise.reject(new MobilityError(code, '/srv/data: no')) },
+  });
+
+  it('a store that cannot store is 503 with Retry-After, other troubles of the store are 500', async () => {
+    const statuses: Partial<Record<ErrorCode, number>> = {
+      MOBILITY_STORE_FULL: 503,
+      MOBILITY_STORE_UNAVAILABLE: 503,
+      MOBILITY_STORE_BUSY: 503,
+      MOBILITY_STORE_CLOSED: 503,
+      MOBILITY_STORE_DAMAGED: 500,
+      MOBILITY_STORE_READONLY: 500,
+    };
+    for (const [code, status] of Object.entries(statuses)) {
+      const broken = await openKit({ wrap: failing(code as ErrorCode) });
+      await broken.user('ada');
+      const answer = await broken.post('/usercache/put', { user: 'ada', phone_to_server: [androidLocation(1.5e9)] });
+      expect(answer.json).toEqual(problem(status, { code }));
+      expect(answer.headers.get('retry-after')).toBe(status === 503 ? '5' : null);
+      expect(answer.text).not.toContain('/srv');
+      expect(broken.errors.join()).toContain('/srv/data: no');
+      expect(broken.log.join()).not.toContain('Updated result');
+      await broken.close();
+    }
+  });
+
+  it('a put whose profile cannot be written is a put all the same', async () => {
+    const broken = await openKit({
+      wrap: (store) => ({
+        ...store,
+        profiles: { ...store.profiles, merge: () => Promise.reject(new MobilityError('MOBILITY_STORE_FULL', 'no')) },
+      }),
+    });
+    const { uuid } = await broken.user('ada');
+    const answer = await broken.post('/usercache/put', { user: 'ada', phone_to_server: [androidLocation(1.5e9)] });
+    expect(answer.status).toBe(200);
+    expect(await waiting(broken.store, uuid)).toHaveLength(1);
+    await broken.close();
+  });
+
+  it('healthz is 503 when the store does not work', async () => {
+    const broken = await openKit({
+      wrap: (store) => ({
+        ...store,
+        ping: () => Promise.reject(new MobilityError('MOBILITY_STORE_UNAVAILABLE', 'gone')),
+      }),
+    });
+    expect((await broken.request('/healthz')).json).toEqual(problem(503, { code: 'MOBILITY_STORE_UNAVAILABLE' }));
+    await broken.close();
+  });
+
+  it('a streamed answer that fails at once is an honest error, one that fails on its way is cut off and told of', async () => {
+    let calls = 0;
+    const broken = await openKit({
+      wrap: (store) => ({
+        ...store,
+        timeseries: {
+          ...store.timeseries,
+          find: async () => {
+            calls += 1;
+            if (calls !== 2) throw new MobilityError('MOBILITY_STORE_UNAVAILABLE', 'gone');
+            const entries = Array.from({ length: 2000 }, (_, i) => androidLocation(1e9 + i)) as never[];
+            return { entries, next: { time: 1e9 + 2000, key: 'background/location', write_ts: 1e9 + 2000 } };
+          },
+        },
+      }),
+    });
+    await broken.user('ada');
+    const body = { user: 'ada', start_time: 0, end_time: 2e9 };
+    expect((await broken.post('/datastreams/find_entries/timestamp', body)).status).toBe(503);
+    await expect(broken.post('/datastreams/find_entries/timestamp', body)).rejects.toThrow();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(broken.errors.at(-1)).toContain('gone');
+    expect(broken.log.at(-1)).toMatch(/END POST \/datastreams/);
+    await broken.close();
+  });
+});
+
+describe('who is calling', () => {
+  it('every route for callers refuses a call without a token, and the call of nobody', async () => {
+    for (const path of paths) {
+      for (const body of [{}, { user: '' }, { user: null }, { user: 'nobody' }, { user: 'ADA' }, { user: ' ada' }]) {
+        const answer = await kit.post(path, body);
+        expect(answer.json, path).toEqual(problem(403, { code: 'MOBILITY_FORBIDDEN' }));
+      }
+      expect((await kit.post(path, { user: ['ada'] })).status, path).toBe(400);
+      expect((await kit.request(path, { method: 'POST' })).status, path).toBe(403);
+    }
+    expect(await kit.store.users.list({ limit: 10 })).toHaveLength(1);
+  });
+
+  it('the token may come as a header, and two that differ are refused', async () => {
+    const bearer = (token: string) => ({ Authorization: `Bearer ${token}` });
+    expect((await kit.post('/usercache/get', {}, bearer('ada'))).status).toBe(200);
+    expect((await kit.request('/usercache/get', { method: 'POST', headers: bearer('ada') })).status).toBe(200);
+    expect((await kit.post('/usercache/get', { user: 'ada' }, bearer('ada'))).status).toBe(200);
+    expect((await kit.post('/usercache/get', { user: 'ada' }, bearer('eve'))).status).toBe(400);
+    expect((await kit.post('/usercache/get', { user: 'ada' }, { Authorization: 'Basic eDp5' })).status).toBe(200);
+    expect((await kit.post('/usercache/get', {}, { Authorization: 'Basic eDp5' })).status).toBe(403);
+  });
+
+  it('with open registration profile/create makes the account, once, and no other call does', async () => {
+    const open = await openKit({ config: { ...config, openRegistration: true } });
+    expect((await open.post('/usercache/get', { user: 'new' })).status).toBe(403);
+    const made = await Promise.all(Array.from({ length: 5 }, () => open.post('/profile/create', { user: 'new' })));
+    expect(new Set(made.map(({ json }) => json.uuid)).size).toBe(1);
+    expect((await open.post('/usercache/get', { user: 'new' })).status).toBe(200);
+    for (const name of ['a\nb', 'x'.repeat(255), '\ud800', '\u0000']) {
+      expect((await open.post('/profile/create', { user: name })).status).toBe(403);
+    }
+    expect(await open.store.users.list({ limit: 10 })).toHaveLength(1);
+    await open.close();
+  });
+
+  it('a token opens the account it was made for, until it expires', async () => {
+    const { createHash } = await import('node:crypto');
+    const hash = (token: string) => createHash('sha256').update(token).digest('hex');
+    const tokens = await openKit({ config: { ...config, auth: 'token', openRegistration: true } });
+    const ada = await tokens.user('ada');
+    const add = (token: string, user: string, expires: number | null) =>
+      tokens.store.tokens.add({ hash: hash(token), user_id: user, created_ts: now, expires_ts: expires });
+    await add('good', ada.uuid, now + 1);
+    await add('old', ada.uuid, now);
+    await add('eternal', ada.uuid, null);
+    await add('orphan', '00000000-0000-4000-8000-000000000000', null);
+    for (const token of ['good', 'eternal']) {
+      expect((await tokens.post('/profile/create', { user: token })).json).toEqual({ uuid: ada.uuid });
+    }
+    for (const token of ['old', 'orphan', 'ada', ada.uuid, hash('good'), 'x'.repeat(10_000)]) {
+      for (const path of ['/profile/create', '/usercache/get']) {
+        expect((await tokens.post(path, { user: token })).status, `${path} ${token}`).toBe(403);
+      }
+    }
+    const written = [...tokens.log, ...tokens.console, ...tokens.errors].join('\n');
+    for (const token of ['good', 'eternal', 'orphan', hash('good')]) expect(written).not.toContain(token);
+    await tokens.close();
+  });
+});
+
+describe('the log', () => {
+  it('START and END of every call, with the user where one is known and no gap where not', async () => {
+    await kit.post('/usercache/get', { user: 'ada' });
+    await kit.post('/usercache/get', { user: 'eve' });
+    await kit.request('/nowhere/token=abc?user=ada&lat=37.87', { headers: { Authorization: 'Bearer ada' } });
+    const shape = (line: string) => line.replace(/\S+\+\S+/, 'TIME').replace(/\d+\.\d{6}$/, 'SECONDS');
+    const ada = (await kit.store.users.byEmail('ada'))!.uuid;
+    expect(kit.console.map(shape).map((line) => line.replace(/20\S+/, 'TIME'))).toEqual([
+      'START TIME POST /usercache/get',
+      `END TIME POST /usercache/get ${ada} SECONDS`,
+      'START TIME POST /usercache/get',
+      'END TIME POST /usercache/get SECONDS',
+      'START TIME GET /nowhere/token=abc',
+      'END TIME GET /nowhere/token=abc SECONDS',
+    ]);
+    expect(kit.log.filter((line) => line.includes('w1-2')).map(shape)).toEqual([
+      'INFO:w1-2:START POST /usercache/get',
+      'INFO:w1-2:Called userCache.get',
+      expect.stringMatching(/^WARNING:w1-2:Refused: nobody is registered/),
+      'WARNING:w1-2:Answered 403 POST /usercache/get MOBILITY_FORBIDDEN',
+      'INFO:w1-2:END POST /usercache/get SECONDS',
+    ]);
+    expect(kit.log.join()).not.toContain('37.87');
+  });
+
+  it('calls at the same time have thread ids of their own, which callers get as request ids', async () => {
+    const answers = await Promise.all(Array.from({ length: 10 }, () => kit.post('/usercache/get', { user: 'ada' })));
+    const ids = answers.map(({ headers }) => headers.get('x-request-id'));
+    expect(new Set(ids).size).toBe(10);
+    for (const id of ids) expect(kit.log.filter((line) => line.includes(`:${id}:`))).toHaveLength(6);
+  });
+});

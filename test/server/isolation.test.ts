@@ -1,0 +1,103 @@
+// P8: a caller reads and writes one user's data. Goes over the table of routes: a new route fails here until it is added.
+import { expect, it } from 'vitest';
+import type { JsonObject } from '../../src/model/json.ts';
+import { routes } from '../../src/server/routes/index.ts';
+import { androidLocation, type Kit, openKit } from './kit.ts';
+import { madeTrip, storeTrips } from './trips.ts';
+
+const ts = 1463502000.5;
+const day = '2016-05-17';
+const range = { start_time: 0, end_time: 2e9 };
+const dates = { year: 2016, month: 5, day: 17 };
+
+/** For each route a body that asks for as much as can be asked for, or writes. */
+const bodies: Record<string, JsonObject> = {
+  '/usercache/put': { phone_to_server: [androidLocation(ts + 7)] },
+  '/usercache/putone': { the_entry: androidLocation(ts + 8) },
+  '/usercache/get': {},
+  '/timeline/getTrips/:date': {},
+  '/profile/create': {},
+  '/profile/get': {},
+  '/profile/update': { update_doc: { note: 'of eve' } },
+  '/result/metrics/timestamp': { ...range, freq: 'D', metric: 'distance' },
+  '/result/metrics/local_date': { freq: 'DAILY', start_time: dates, end_time: dates, metric: 'distance' },
+  '/datastreams/find_entries/timestamp': { ...range, key_list: null },
+  '/datastreams/find_entries/local_date': { from_local_date: dates, to_local_date: dates, key_list: null },
+  '/pipeline/get_complete_ts': {},
+  '/pipeline/get_range_ts': {},
+};
+
+/** Everything that is stored of a user, as text. */
+async function snapshot({ store }: Kit, user: string): Promise<string> {
+  const page = { time: 'write_ts', limit: 100 } as const;
+  return JSON.stringify([
+    await store.users.byUuid(user),
+    await store.profiles.get(user),
+    await store.usercache.find(user, page),
+    await store.timeseries.find(user, page),
+    await store.errors.list(user, { limit: 100 }),
+    await store.documents.list(user),
+    await store.trips.chain(user, { limit: 100 }),
+    await store.pipeline.get(user),
+    await store.counts(user),
+  ]);
+}
+
+/** A user of whom everything is known, and every value tells who it is. */
+async function fillUser(kit: Kit, name: string, distance: number): Promise<string> {
+  const { uuid } = await kit.user(name);
+  const entry = androidLocation(ts, { note: `of ${name}` });
+  await kit.post('/usercache/put', { user: name, phone_to_server: [entry, `unusable of ${name}`] });
+  await kit.post('/profile/update', { user: name, update_doc: { note: `of ${name}` } });
+  await kit.store.documents.put(uuid, { key: `diary/trips-${day}`, write_ts: ts, data: { note: `of ${name}` } });
+  await storeTrips(kit.store, uuid, [madeTrip(ts - distance, [{ mode: 'CAR', distance }])]);
+  return uuid;
+}
+
+it('the table of bodies covers every route', () => {
+  expect(Object.keys(bodies).sort()).toEqual(routes.map(({ path }) => path).sort());
+});
+
+it.each(routes.map(({ path }) => path))(
+  '%s: whoever else is named, a caller gets and changes their own',
+  async (path) => {
+    const kit = await openKit();
+    const ada = await fillUser(kit, 'ada', 1111);
+    const eve = await fillUser(kit, 'eve', 2222);
+    const before = await snapshot(kit, ada);
+    const url = path.replace(':date', day);
+    const plain = await kit.post(url, { user: 'eve', ...bodies[path] });
+    expect(plain.status).toBe(200);
+
+    // Every way that comes to mind to name somebody else.
+    const named = {
+      user_id: ada,
+      uuid: ada,
+      userId: ada,
+      user_email: 'ada',
+      email: 'ada',
+      _id: ada,
+      user_uuid: { $uuid: ada },
+    };
+    const query = `?user=ada&user_id=${ada}&uuid=${ada}`;
+    const headers = { User: 'ada', 'X-User': 'ada', 'X-Limit-U': 'ada', Cookie: 'user=ada' };
+    const twisted = await kit.post(
+      url + query,
+      { user: 'eve', ...named, ...bodies[path], update_doc: { ...named, note: 'of eve' } },
+      headers,
+    );
+    expect(twisted.status).toBe(200);
+
+    for (const { text } of [plain, twisted]) {
+      expect(text).not.toContain('of ada');
+      expect(text).not.toContain(ada);
+      expect(text).not.toContain(ada.replaceAll('-', ''));
+      expect(text).not.toContain('1111');
+    }
+    expect(await snapshot(kit, ada)).toBe(before);
+    expect((await kit.store.users.byEmail('eve'))!.uuid).toBe(eve);
+    // And ada herself, so that a route which answers nobody is not taken for a safe one.
+    expect((await kit.post(url, { user: 'ada', ...bodies[path] })).status).toBe(200);
+    await kit.close();
+  },
+);
