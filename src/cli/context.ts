@@ -6,6 +6,7 @@ import type { LogKind } from '../log/names.ts';
 import { MobilityError } from '../model/errors.ts';
 import { isUuid } from '../model/ids.ts';
 import type { UserRecord } from '../model/user.ts';
+import type { OpenOptions } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { createOutput, type Output, type Sink } from './output.ts';
 
@@ -39,8 +40,8 @@ export interface CommandContext {
   config(flags?: SettingFlags): Config;
   /** The settings given by flags that every command takes. */
   readonly flags: SettingFlags;
-  /** Opens the store of the settings; the same one at every call. */
-  store(): Promise<Store>;
+  /** Opens the store of the settings; the same one at every call, with the options of the first. */
+  store(options?: OpenOptions): Promise<Store>;
   /** Opens the log files of that kind; the same ones at every call. */
   log(kind: LogKind): Promise<Log>;
   /** The same with all that an open log can do; `threadId` counts at the first call. */
@@ -96,7 +97,7 @@ export function createContext(options: ContextOptions): CommandContext & { setFl
       ({ json, settings: flags } = given);
     },
     config: (own = {}) => readConfig(options.env, { ...own, ...flags }),
-    store: () => (store ??= openStoreOf(context.config())),
+    store: (how = {}) => (store ??= openStoreOf(context.config(), how)),
     log: async (kind) => (await context.logFiles(kind)).log,
     logFiles: (kind, threadId) => {
       if (!logs.has(kind)) logs.set(kind, openLogOf(context.config(), kind, threadId, context.output.note));
@@ -130,9 +131,9 @@ export interface GlobalFlags {
 }
 
 // Store engines and the log writer are loaded when a command needs them: `--help` and `config` start in a third of the time.
-async function openStoreOf(config: Config): Promise<Store> {
+async function openStoreOf(config: Config, options: OpenOptions): Promise<Store> {
   const { openStore } = await import('../store/open.ts');
-  return openStore(config.store);
+  return openStore(config.store, options);
 }
 
 async function openLogOf(

@@ -1,17 +1,18 @@
 // Files that commands read and write, with errors that name the file and what to do.
 
 import { once } from 'node:events';
-import { createReadStream, createWriteStream, type ReadStream } from 'node:fs';
-import { access, constants, mkdir, rename, rm } from 'node:fs/promises';
+import { createWriteStream, type ReadStream } from 'node:fs';
+import { access, constants, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { MobilityError } from '../model/errors.ts';
 
 /** Opens a file named on the command line. Throws `MOBILITY_USAGE` when it cannot be read. */
 export async function fileToRead(path: string): Promise<ReadStream> {
   try {
-    const stream = createReadStream(path);
-    await once(stream, 'open');
-    return stream;
+    const file = await open(path);
+    if (!(await file.stat()).isDirectory()) return file.createReadStream();
+    await file.close();
+    throw Object.assign(new Error(path), { code: 'EISDIR' });
   } catch (error) {
     throw new MobilityError('MOBILITY_USAGE', `cannot read ${path}: ${reasonOf(error)}`, { cause: error });
   }

@@ -9,6 +9,7 @@ import { pipelineCommand } from './commands/pipeline.ts';
 import { purgeKeysCommand } from './commands/purge-keys.ts';
 import { rebuildCommand } from './commands/rebuild.ts';
 import { recoverErrorsCommand } from './commands/recover-errors.ts';
+import { serveCommand } from './commands/serve.ts';
 import { simulateCommand } from './commands/simulate.ts';
 import { statusCommand } from './commands/status.ts';
 import { usersCommand } from './commands/users.ts';
@@ -29,6 +30,7 @@ const commandFactories: readonly ((context: CommandContext) => Command)[] = [
   purgeKeysCommand,
   rebuildCommand,
   recoverErrorsCommand,
+  serveCommand,
   simulateCommand,
   statusCommand,
   usersCommand,
@@ -80,10 +82,15 @@ export function buildProgram(context: CommandContext, streams: Pick<ContextOptio
     command
       .exitOverride()
       .showHelpAfterError('(add --help for how to use it)')
-      .configureHelp({ showGlobalOptions: command !== program, sortSubcommands: true, helpWidth: 100 })
+      .configureHelp({
+        showGlobalOptions: command !== program,
+        sortSubcommands: true,
+        helpWidth: context.output.columns,
+      })
       .configureOutput({
         writeOut: (text) => streams.stdout.write(text),
         writeErr: (text) => streams.stderr.write(text),
+        outputError: (text, write) => write(text.replace(/^error: /, 'mobility: MOBILITY_USAGE: ')),
       });
     for (const child of command.commands) shape(child);
   };

@@ -1,6 +1,5 @@
 // What commands say: data to standard output, notes and progress to standard error, and `--json` instead of text.
 import { stripVTControlCharacters } from 'node:util';
-import ora from 'ora';
 
 /** A stream as commands need it; `process.stdout` and `process.stderr` are two. */
 export interface Sink {
@@ -85,14 +84,23 @@ export function createOutput({ stdout, stderr, env, json }: OutputOptions): Outp
   };
 }
 
-function spin(text: string, stream: Sink, color: boolean): Progress {
-  const spinner = ora({ text, stream: stream as NodeJS.WriteStream, ...(color ? {} : { color: false }) }).start();
+function spin(first: string, stream: Sink, color: boolean): Progress {
+  let text = first;
+  let spinner: { text: string; stop(): unknown } | null = null;
+  let ended = false;
+  // Loaded on a terminal only: it takes longer than many a command.
+  void import('ora').then(({ default: ora }) => {
+    if (ended) return;
+    spinner = ora({ text, stream: stream as NodeJS.WriteStream, ...(color ? {} : { color: false }) }).start();
+  });
   return {
     update: (next) => {
-      spinner.text = next;
+      text = next;
+      if (spinner !== null) spinner.text = next;
     },
     done: (last) => {
-      spinner.stop();
+      ended = true;
+      spinner?.stop();
       if (last !== undefined) stream.write(`${last}\n`);
     },
   };

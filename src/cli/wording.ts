@@ -40,5 +40,7 @@ export function isoText(ts: number | null, zone: string): string | null {
 
 /** `12 minutes ago` and the like, for `ts` before `now`. */
 export function agoText(ts: number, now: number): string {
-  return ts > now ? 'in the future' : `${durationText(now - ts)} ago`;
+  if (ts > now) return 'in the future';
+  const days = Math.floor((now - ts) / 86_400);
+  return days < 14 ? `${durationText(now - ts)} ago` : `${days} days ago`;
 }

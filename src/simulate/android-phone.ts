@@ -17,7 +17,7 @@ const bootedBefore = 260_000; // s
 
 /** What an Android phone pushes of `plan`: everything up to the end of the last trip, ascending by `write_ts`. */
 export function senseAndroid(plan: DayPlan, seed: string | number): Entry[] {
-  const phone = new AndroidPhone(plan, seededRandom('android', seed, plan.day));
+  const phone = new AndroidPhone(plan, seed);
   phone.settle();
   for (let ts = plan.from + 60; ts < plan.to; ) ts = phone.tick(ts);
   return phone.pushed();
@@ -31,17 +31,21 @@ class AndroidPhone {
   #centre: Fix;
   /** Fixes of the trip going on; null while waiting for one. */
   #trip: Fix[] | null = null;
+  /** What this phone's platform calls walking: older ones know ON_FOOT only. */
+  readonly #afoot: number;
   #battery = 96;
   #nextSync: number;
   #lastEnd = Number.NEGATIVE_INFINITY;
 
-  constructor(plan: DayPlan, random: Random) {
+  constructor(plan: DayPlan, seed: string | number) {
+    const random = seededRandom('android', seed, plan.day);
     this.#plan = plan;
     this.#random = random;
     this.#receive = receiver(plan, random);
     this.#notes = openNotebook('android', plan.zone);
     this.#centre = this.#receive(plan.from);
     this.#nextSync = plan.from + random.between(300, 3600);
+    this.#afoot = seededRandom('platform', seed).chance(0.3) ? onFoot : walking;
   }
 
   /** What a phone has from its set-up and sends with every push, and the check of the night. */
@@ -106,7 +110,7 @@ class AndroidPhone {
       this.#trip = null;
       this.#centre = fix;
     }
-    return ts + interval + Math.max(-1, this.#random.normal(0.6)) + (this.#random.chance(0.02) ? interval : 0);
+    return ts + interval + Math.max(-0.2, 0.7 + this.#random.normal(0.5)) + (this.#random.chance(0.02) ? interval : 0);
   }
 
   #location(key: string, fix: Fix, written: number): void {
@@ -126,7 +130,7 @@ class AndroidPhone {
   }
 
   #motion(fix: Fix, written: number): void {
-    const { type, confidence } = recognised(fix, this.#random);
+    const { type, confidence } = recognised(fix, this.#afoot, this.#random);
     this.#notes.write('sensor-data', keys.motionActivity, written, {
       ts: rounded(written - 0.02, 3),
       type,
@@ -181,14 +185,14 @@ function arrived(trip: readonly Fix[], ts: number): boolean {
   return recent.every((fix) => span(fix.point, newest.point) < fence);
 }
 
-const typeOf: Record<TravelMode, number> = { walk: 7, bike: 1, bus: 0, train: 0, car: 0 };
-const [onFoot, still, unknown, tilting] = [2, 3, 4, 5];
+const typeOf: Record<Exclude<TravelMode, 'walk'>, number> = { bike: 1, bus: 0, train: 0, car: 0 };
+const [onFoot, still, unknown, tilting, walking] = [2, 3, 4, 5, 7];
 
 /** The most probable activity as the platform recognises it: mostly right, unsure at halts. */
-function recognised({ mode, speed }: Fix, random: Random): { type: number; confidence: number } {
+function recognised({ mode, speed }: Fix, afoot: number, random: Random): { type: number; confidence: number } {
   if (random.chance(0.05)) return { type: tilting, confidence: 100 };
   if (random.chance(0.04)) return { type: unknown, confidence: Math.round(random.between(30, 45)) };
   if (mode === null || (speed === null && random.chance(0.7))) return { type: still, confidence: 100 };
-  const type = mode === 'walk' && random.chance(0.12) ? onFoot : typeOf[mode];
+  const type = mode === 'walk' ? afoot : typeOf[mode];
   return { type, confidence: Math.round(random.between(72, 100)) };
 }

@@ -25,7 +25,7 @@ const attempts = 5; // a phone may push while we erase
 /** Erases one user. */
 export function eraseCommand(context: CommandContext): Command {
   return new Command('erase')
-    .description('remove a user and everything of theirs from the store, and verify that nothing is left')
+    .description('remove everything of a user and verify that nothing is left')
     .requiredOption('--user <name>', 'name or UUID of the user')
     .option('--yes', 'do not ask')
     .addHelpText(

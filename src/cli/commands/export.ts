@@ -23,7 +23,7 @@ interface Options {
 /** Exports one user: entries as JSON lines, trips as GeoJSON. */
 export function exportCommand(context: CommandContext): Command {
   return new Command('export')
-    .description('write what the store has of a user: entries as JSON lines, trips as GeoJSON')
+    .description('write the entries and trips of a user to files')
     .requiredOption('--user <name>', 'name or UUID of the user')
     .addOption(new Option('--out <folder>', 'write everything into a folder').conflicts(['entries', 'trips']))
     .addOption(new Option('--entries', 'entries only, as JSON lines, to standard output').conflicts('trips'))

@@ -23,7 +23,7 @@ interface Options {
 /** Runs the pipeline for one user or for every user. */
 export function pipelineCommand(context: CommandContext): Command {
   return new Command('pipeline')
-    .description('move what phones pushed to long term, find trips, write the day documents')
+    .description('turn what phones pushed into trips and day documents')
     .addOption(new Option('--user <name>', 'one user, by name or UUID').conflicts('all'))
     .option('--all', 'every user with something new; what other runs work on is left to them')
     .option('--workers <n>', 'with --all: processes that share the users', wholeNumber(1, 64), 1)

@@ -14,7 +14,7 @@ const farthestEast = 50_400; // s that the first zone is ahead of UTC
 /** Analyses a user's entries again. */
 export function rebuildCommand(context: CommandContext): Command {
   return new Command('rebuild')
-    .description('find the trips of one user anew and tell which were added, removed or changed')
+    .description('find the trips of a user anew and tell what changed')
     .requiredOption('--user <name>', 'name or UUID of the user')
     .option('--from <day>', 'only from this local day on, YYYY-MM-DD; default: everything', dayArgument)
     .addHelpText('after', '\nExamples:\n  mobility rebuild --user ada@example.org --from 2024-03-01')

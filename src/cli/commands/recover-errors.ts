@@ -23,7 +23,7 @@ interface UserRecovery extends RecoverReport {
 /** Moves errors back through the converters, for one user or all. */
 export function recoverErrorsCommand(context: CommandContext): Command {
   return new Command('recover-errors')
-    .description('try again the entries that could not be converted; the next pipeline run puts them into the diary')
+    .description('try again the entries that could not be converted')
     .option('--user <name>', 'one user, by name or UUID; default: every user')
     .option('--key <key>', 'only errors of this key, such as manual/survey')
     .option('--reason <reason>', 'only errors with this reason, as shown under what remains')
@@ -35,6 +35,7 @@ Examples:
   mobility recover-errors --dry-run
   mobility recover-errors --user ada@example.org --key manual/survey
 
+The next pipeline run puts what came back into the diary.
 Exit code 3: some errors remain, or some users could not be worked on.`,
     )
     .action(context.run((options: Options) => recover(context, options)));

@@ -31,7 +31,7 @@ interface RecentDay {
 /** Shows the state of one user, or of the whole store. */
 export function statusCommand(context: CommandContext): Command {
   return new Command('status')
-    .description('show where a user stands: waiting entries, errors, diary, documents; without --user: everybody')
+    .description('show where a user, or everybody, stands')
     .option('--user <name>', 'name or UUID of the user')
     .addHelpText('after', '\nExamples:\n  mobility status\n  mobility status --user ada@example.org --json')
     .action(

@@ -1,0 +1,116 @@
+// The whole service in some seconds: two made-up phones push a day to a server, the pipeline runs, the diary comes out.
+//
+//   npm run demo
+//
+// Everything is kept in ./demo-out: the store, its logs, and a GeoJSON file per person to open in a map. Run it again as you like.
+import { spawn } from 'node:child_process';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { openStore, simulateDay, toFlatGeoJson, tripsOfDay } from 'mobility';
+
+const program = fileURLToPath(new URL('../bin/mobility.js', import.meta.url));
+const out = 'demo-out';
+const folder = join(out, 'store');
+const day = '2024-03-12';
+const people = [
+  { name: 'ada@example.org', uuid: 'ada0ada0-0000-4000-8000-000000000001', platform: 'android', seed: 'ada' },
+  { name: 'ben@example.org', uuid: 'be00be00-0000-4000-8000-000000000002', platform: 'ios', seed: 'ben' },
+];
+
+// A colour per mode, as maps that know the simple style of GeoJSON show it.
+const colours = { walking: '#2b8a3e', bicycling: '#e8590c', bus: '#1c7ed6', train: '#7048e8', car: '#868e96' };
+
+await mkdir(out, { recursive: true });
+await rm(folder, { recursive: true, force: true });
+
+step('Register two people');
+const list = join(out, 'people.csv');
+await writeFile(list, `user_email,uuid\n${people.map(({ name, uuid }) => `${name},${uuid}\n`).join('')}`);
+await mobility('users', 'import', list);
+
+step('Start the server');
+const server = await startServer();
+try {
+  step(`Push ${day} from an Android phone and an iPhone, over HTTP`);
+  for (const person of people) await push(person);
+
+  step('Run the pipeline');
+  await mobility('pipeline', '--all');
+
+  step('Read the diary');
+  for (const { name } of people) await mobility('diary', '--user', name, '--day', day);
+} finally {
+  await server.stop();
+}
+
+step('Write maps');
+const store = await openStore(folder);
+try {
+  for (const { name, uuid } of people) {
+    const map = toFlatGeoJson(await tripsOfDay(store, uuid, day));
+    for (const { properties } of map.features) properties.stroke = colourOf(properties.sensed_mode);
+    const file = join(out, `${name.split('@')[0]}-${day}.geojson`);
+    await writeFile(file, JSON.stringify(map));
+    console.log(`${file}: ${map.features.length} features; open it at https://geojson.io`);
+  }
+} finally {
+  await store.close();
+}
+console.log(`\nNext: MOBILITY_STORE=${folder} npx mobility status --user ada@example.org, and README.md`);
+
+// ---------------------------------------------------------------- helpers
+
+function step(text) {
+  console.log(`\n── ${text} ${'─'.repeat(Math.max(0, 76 - text.length))}`);
+}
+
+/** `PredictedModeTypes.BUS` and the like as a colour. */
+function colourOf(mode = '') {
+  const word = mode.slice(mode.indexOf('.') + 1).toLowerCase();
+  return colours[word] ?? '#495057';
+}
+
+/** Runs `mobility ...args` on the demo's store and shows what it says. */
+async function mobility(...args) {
+  const child = spawn(process.execPath, [program, ...args, '--store', folder], { stdio: 'inherit' });
+  const code = await new Promise((resolve) => child.once('close', resolve));
+  if (code !== 0) throw new Error(`mobility ${args[0]} ended with ${code}`);
+}
+
+/** Starts `mobility serve` on a free port and waits until it listens. */
+async function startServer() {
+  const args = ['serve', '--auth', 'dev', '--port', '0', '--workers', '1', '--store', folder];
+  const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'inherit', 'pipe'] });
+  const closed = new Promise((resolve) => child.once('close', resolve));
+  const url = await new Promise((resolve, reject) => {
+    let said = '';
+    child.stderr.setEncoding('utf8').on('data', (text) => {
+      said += text;
+      const found = /listens on (http\S+)/.exec(said);
+      if (found) resolve(found[1]);
+    });
+    closed.then((code) => reject(new Error(`the server ended with ${code}: ${said}`)));
+  });
+  console.log(`it listens on ${url}`);
+  return {
+    url,
+    stop: async () => {
+      child.kill('SIGTERM');
+      await closed;
+    },
+  };
+}
+
+/** Pushes a day as a phone does. */
+async function push({ name, platform, seed }) {
+  const phone_to_server = simulateDay({ platform, day, seed });
+  const response = await fetch(`${server.url}/usercache/put`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ user: name, phone_to_server }),
+  });
+  const answer = await response.text();
+  if (!response.ok) throw new Error(`the server answered ${response.status}: ${answer}`);
+  console.log(`${name} (${platform}) pushed ${phone_to_server.length} entries: ${answer}`);
+}

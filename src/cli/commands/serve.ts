@@ -1,0 +1,46 @@
+// `mobility serve`: the server that phones talk to.
+import { Command, Option } from 'commander';
+import type { CommandContext, SettingFlags } from '../context.ts';
+
+/** Serves until SIGTERM or Ctrl-C, then finishes what runs. */
+export function serveCommand(context: CommandContext): Command {
+  return new Command('serve')
+    .description('serve phones until SIGTERM or Ctrl-C')
+    .option('--host <address>', 'address to listen on (MOBILITY_HOST; default 127.0.0.1)')
+    .option('--port <n>', 'port to listen on, 0: any free one (MOBILITY_PORT; default 8080)')
+    .option('--workers <n>', 'server processes (MOBILITY_WORKERS; default 2)')
+    .addOption(
+      new Option('--auth <method>', 'who is calling: token, or dev (MOBILITY_AUTH; default token)').choices([
+        'token',
+        'dev',
+      ]),
+    )
+    .option('--open-registration', 'with dev: /profile/create registers any name (MOBILITY_OPEN_REGISTRATION)')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  mobility serve
+  mobility serve --auth dev --port 8080 --store sqlite:./data
+
+START and END lines of calls go to standard output, everything else to the log
+files. Calls that run when it is told to stop are finished.`,
+    )
+    .action(
+      context.run(async (flags: SettingFlags) => {
+        const config = context.config(flags);
+        // Loaded here, since no other command has use for a server, and each would wait for it.
+        const { runServer } = await import('../../server/run-server.ts');
+        await runServer({
+          config,
+          openStore: (options) => context.store(options),
+          openLog: (threadId) => context.logFiles('server', threadId),
+          signal: context.interruptible(),
+          now: context.now,
+          stdout: context.writeOut,
+          stderr: context.writeErr,
+        });
+        return { exitCode: 0 };
+      }),
+    );
+}

@@ -1,0 +1,36 @@
+// The public API of the core, for other programs: exports only.
+export { type Config, readConfig, settings } from './config.ts';
+export { ConversionError, type ConversionReason, conversionReasons, convert } from './converters/convert.ts';
+export { type DiaryStore, tripsOfDay, tripsOfDays } from './diary/build-trip-documents.ts';
+export { toFlatGeoJson } from './diary/geojson.ts';
+export type { TripFeatureCollection } from './diary/trip-features.ts';
+export { checkEntries } from './intake/check-entries.ts';
+export { type Level, type Log, silentLog } from './log/log.ts';
+export { dataTime, type Entry, type Identity, identityOf, type Metadata } from './model/entry.ts';
+export { type ErrorCode, errorCodes, isMobilityError, MobilityError } from './model/errors.ts';
+export type { JsonObject, JsonValue } from './model/json.ts';
+export { dayKey, type KeyRow, keys, keyTable } from './model/keys.ts';
+export {
+  addDays,
+  dayRange,
+  formatTime,
+  isDay,
+  isTimeZone,
+  type LocalDateTime,
+  localDateTime,
+  localDay,
+  startOfDay,
+  type TimeRange,
+} from './model/time.ts';
+export type { Place, Position, Section, Stop, Trip, TripRecord } from './model/trip.ts';
+export type { TokenRecord, UserRecord } from './model/user.ts';
+export { type PurgeReport, purgeKeys } from './pipeline/purge-keys.ts';
+export { type RebuildReport, rebuild } from './pipeline/rebuild.ts';
+export { type RecoverOptions, type RecoverReport, recoverErrors } from './pipeline/recover-errors.ts';
+export { type AllOptions, type AllReport, runAll } from './pipeline/run-all.ts';
+export { type PipelineOptions, runPipeline, type UserReport } from './pipeline/run-pipeline.ts';
+export type { DayOptions, DayPlan } from './simulate/plan-day.ts';
+export { planDay } from './simulate/plan-day.ts';
+export { type SimulateOptions, simulateDay, simulateDays } from './simulate/simulate-day.ts';
+export { openStore } from './store/open.ts';
+export * from './store/store.ts';

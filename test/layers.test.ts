@@ -1,0 +1,201 @@
+// Who may import whom, read from the import lines of src. A broken rule is answered with the sentence that explains it.
+import { readdirSync, readFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+
+const src = fileURLToPath(new URL('../src', import.meta.url));
+
+interface Import {
+  /** Importing file, relative to src. */
+  from: string;
+  /** A file relative to src, or a package. */
+  to: string;
+  isPackage: boolean;
+}
+
+/** Parts of src, lowest first. A part is named by how the paths of its files begin; the first match counts. */
+const parts: readonly { name: string; paths: readonly string[]; mayImport: readonly string[]; rule: string }[] = [
+  {
+    name: 'model',
+    paths: ['model/'],
+    mayImport: [],
+    rule: 'the model stands on nothing: it says what things are, for everybody',
+  },
+  {
+    name: 'contracts',
+    paths: ['store/store.ts', 'log/log.ts', 'log/format.ts', 'log/messages.ts', 'log/text.ts', 'geo/', 'config.ts'],
+    mayImport: ['model'],
+    rule: 'contracts, geometry and settings import the model only',
+  },
+  ...work('converters'),
+  ...work('intake'),
+  ...work('diary'),
+  ...work('metrics'),
+  ...work('simulate'),
+  ...work('pipeline', ['converters', 'intake', 'diary']),
+  {
+    name: 'store/open',
+    paths: ['store/open.ts'],
+    mayImport: ['model', 'contracts', 'store/sqlite', 'store/mongodb', 'store/shared'],
+    rule: 'store/open chooses among backends and does no more',
+  },
+  ...work('store/sqlite', ['store/shared']),
+  ...work('store/mongodb', ['store/shared']),
+  {
+    name: 'store/shared',
+    paths: ['store/'],
+    mayImport: ['model', 'contracts'],
+    rule: 'what backends share imports model and contracts only',
+  },
+  {
+    name: 'log/files',
+    paths: ['log/'],
+    mayImport: ['model', 'contracts'],
+    rule: 'log files need model and contracts only',
+  },
+  {
+    name: 'server',
+    paths: ['server/'],
+    mayImport: ['model', 'contracts', 'intake', 'diary', 'metrics', 'log/files'],
+    rule: 'the server translates calls into the core; it meets the pipeline in the store only, and is handed its store',
+  },
+  {
+    name: 'cli',
+    paths: ['cli/'],
+    mayImport: ['*'],
+    rule: 'the command line may import everything below it',
+  },
+  { name: 'index', paths: ['index.ts'], mayImport: ['*'], rule: 'index.ts exports the core, not its edges' },
+];
+
+function work(name: string, others: readonly string[] = []): typeof parts {
+  const also = others.length === 0 ? '' : ` and ${others.join(', ')}`;
+  const rule = `${name} imports model and contracts${also}, and no other work beside it nor an edge above it`;
+  return [{ name, paths: [`${name}/`], mayImport: ['model', 'contracts', ...others], rule }];
+}
+
+/** Each package has one home, so that it can be replaced in one place. */
+const homes: Record<string, RegExp> = {
+  '@hono/node-server': /^server\/serve\.ts$/,
+  '@photostructure/sqlite': /^store\/sqlite\//,
+  '@photostructure/tz-lookup': /^geo\//,
+  ajv: /^server\/schemas\.ts$/,
+  commander: /^cli\//,
+  'csv-parse': /^cli\//,
+  dayjs: /^model\/time\.ts$/,
+  geojson: /^diary\//,
+  hono: /^server\//,
+  mongodb: /^store\/mongodb\//,
+  ora: /^cli\//,
+  winston: /^log\/files\.ts$/,
+  'winston-daily-rotate-file': /^log\/files\.ts$/,
+};
+/** Types cost nothing at run time: the server types its calls by what its adapter hands over. */
+const typeHomes: Record<string, RegExp> = { '@hono/node-server': /^server\//, geojson: /./ };
+
+const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts'))
+  .map((file) => file.split('\\').join('/'))
+  .sort();
+
+interface ImportLine extends Import {
+  typeOnly: boolean;
+}
+
+function importsOf(file: string): ImportLine[] {
+  const text = readFileSync(join(src, file), 'utf8');
+  const pattern = /^\s*(?:import|export)\s+(type\s)?(?:[^'";]*?\sfrom\s+)?'([^']+)'|\bimport\('([^']+)'\)/gm;
+  return [...text.matchAll(pattern)].map(([, type, fixed, lazy]) => {
+    const target = (fixed ?? lazy)!;
+    const typeOnly = type !== undefined;
+    if (!target.startsWith('.')) return { from: file, to: packageOf(target), isPackage: true, typeOnly };
+    const to = relative(src, join(src, dirname(file), target))
+      .split('\\')
+      .join('/');
+    return { from: file, to, isPackage: false, typeOnly };
+  });
+}
+
+const packageOf = (target: string): string =>
+  target
+    .split('/')
+    .slice(0, target.startsWith('@') ? 2 : 1)
+    .join('/');
+const partOf = (file: string) => parts.find(({ paths }) => paths.some((path) => file.startsWith(path)));
+const all = files.flatMap(importsOf);
+
+it('every file belongs to a part', () => {
+  expect(files.length).toBeGreaterThan(10);
+  expect(files.filter((file) => partOf(file) === undefined)).toEqual([]);
+});
+
+it('parts import only what stands below them', () => {
+  const broken = all.flatMap(({ from, to, isPackage }) => {
+    if (isPackage) return [];
+    const [importer, imported] = [partOf(from)!, partOf(to)];
+    if (imported === undefined) return [`${from} imports ${to}, which is not in src: sources import sources only`];
+    if (importer.name === imported.name || importer.mayImport.includes(imported.name)) return [];
+    const above = parts.indexOf(imported) > parts.indexOf(importer);
+    if (importer.mayImport.includes('*') && (!above || imported.name === 'cli') && imported.name !== 'index') return [];
+    return [`${from} imports ${to}: ${importer.rule}`];
+  });
+  expect(broken).toEqual([]);
+});
+
+it('index.ts leaves the edges out', () => {
+  const edges = all.filter(({ from, to }) => from === 'index.ts' && /^(server|cli)\//.test(to));
+  expect(edges).toEqual([]);
+});
+
+it('each package is imported from its home only', () => {
+  const broken = all.flatMap(({ from, to, isPackage, typeOnly }) => {
+    if (!isPackage || to.startsWith('node:')) return [];
+    const home = (typeOnly ? typeHomes[to] : undefined) ?? homes[to];
+    if (home === undefined) return [`${from} imports ${to}, which has no home: say in this test where it belongs`];
+    return home.test(from) ? [] : [`${from} imports ${to}: its one home is ${home}`];
+  });
+  expect(broken).toEqual([]);
+});
+
+it('modules of Node are named with node:', () => {
+  const bare = new Set(builtinModules);
+  expect(all.filter(({ to, isPackage }) => isPackage && bare.has(to)).map(({ from, to }) => `${from}: ${to}`)).toEqual(
+    [],
+  );
+});
+
+it('no two files import each other at run time, not even through others', () => {
+  const next = new Map(
+    files.map((file) => [
+      file,
+      importsOf(file)
+        .filter((one) => !one.isPackage && !one.typeOnly)
+        .map((one) => one.to),
+    ]),
+  );
+  const done = new Set<string>();
+  const cycles: string[] = [];
+  const walk = (file: string, path: readonly string[]): void => {
+    if (path.includes(file)) cycles.push([...path.slice(path.indexOf(file)), file].join(' -> '));
+    if (path.includes(file) || done.has(file)) return;
+    for (const to of next.get(file) ?? []) walk(to, [...path, file]);
+    done.add(file);
+  };
+  for (const file of files) walk(file, []);
+  expect(cycles).toEqual([]);
+});
+
+it('no clock and no environment is read below the edges', () => {
+  const reads = /\bDate\.now\(|\bnew Date\(\)|\bprocess\.env\b/;
+  const edges = /^(cli|server|store|log)\//;
+  const readers = files.filter((file) => !edges.test(file) && reads.test(readFileSync(join(src, file), 'utf8')));
+  expect(readers).toEqual([]);
+});
+
+it('every file says in its first line what it holds, and exports no default', () => {
+  const texts = files.map((file) => ({ file, text: readFileSync(join(src, file), 'utf8') }));
+  expect(texts.filter(({ text }) => !/^\/\/ \S/.test(text)).map(({ file }) => file)).toEqual([]);
+  expect(texts.filter(({ text }) => /^export default/m.test(text)).map(({ file }) => file)).toEqual([]);
+});
