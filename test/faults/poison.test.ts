@@ -1,0 +1,217 @@
+// One bad thing of every kind, in a batch, in a day and in a run over all: the rest comes out, and the bad thing is explained.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { describe, expect, it, vi } from 'vitest';
+import { conversionReasons } from '../../src/converters/convert.ts';
+import { checkEntries, type UnusableReason, unusableReasons } from '../../src/intake/check-entries.ts';
+import { createLineLog } from '../../src/log/line-log.ts';
+import type { Entry } from '../../src/model/entry.ts';
+import type { JsonValue } from '../../src/model/json.ts';
+import { jsonText } from '../../src/model/json-text.ts';
+import type { CleanTripInput } from '../../src/pipeline/clean-trip.ts';
+import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
+import { connect } from '../../src/store/sqlite/driver.ts';
+import { fixtureNames, readFixture } from '../converters/fixtures.ts';
+import { everythingOf, fillStore, inFolder, openTestStore, pushesOf, withStore } from './kit.ts';
+import { run, startServer } from './program.ts';
+
+// A trip that cannot be built, chosen by its start.
+const poison = vi.hoisted(() => ({ chainTs: null as number | null }));
+vi.mock('../../src/pipeline/clean-trip.ts', async (original) => {
+  const actual = await original<typeof import('../../src/pipeline/clean-trip.ts')>();
+  const cleanTrip = (input: CleanTripInput) => {
+    if (input.chainTs === poison.chainTs) throw new RangeError('this trip is poison');
+    return actual.cleanTrip(input);
+  };
+  return { ...actual, cleanTrip };
+});
+
+// ---------------------------------------------------------------- entries
+
+const metadata = { key: 'background/location', write_ts: 1_710_200_000, platform: 'android' };
+/** One of each kind that cannot be an entry. */
+const unusable: Record<UnusableReason, JsonValue> = {
+  not_an_object: 'text',
+  metadata_missing: { data: {} },
+  metadata_not_an_object: { metadata: [], data: {} },
+  key_missing: { metadata: { write_ts: 1 }, data: {} },
+  key_not_text: { metadata: { ...metadata, key: 7 }, data: {} },
+  key_empty: { metadata: { ...metadata, key: '' }, data: {} },
+  key_too_long: { metadata: { ...metadata, key: 'k'.repeat(256) }, data: {} },
+  key_characters: { metadata: { ...metadata, key: 'a b' }, data: {} },
+  type_not_text: { metadata: { ...metadata, type: 1 }, data: {} },
+  write_ts_missing: { metadata: { key: 'background/location' }, data: {} },
+  write_ts_not_a_number: { metadata: { ...metadata, write_ts: 'now' }, data: {} },
+  write_ts_not_finite: { metadata: { ...metadata, write_ts: Number.POSITIVE_INFINITY }, data: {} },
+  data_missing: { metadata },
+  data_not_an_object: { metadata, data: null },
+};
+
+/** One of each shape that is known not to convert, each with an identity of its own. */
+const failing = fixtureNames('failing').flatMap((name, i) => {
+  const { reason, in: pushed } = readFixture('failing', name);
+  const writeTs = name.includes('write-ts') ? {} : { write_ts: 1_710_250_000 + i };
+  const entry: Entry = { ...pushed, metadata: { ...pushed.metadata, ...writeTs } };
+  const [checked] = checkEntries([entry as unknown as JsonValue]).entries;
+  return isDeepStrictEqual(checked, entry) ? [{ reason, entry }] : []; // the others are mended on receipt
+});
+
+interface ErrorLine {
+  entry: JsonValue;
+  reason: string;
+  message: string;
+}
+
+const reasonsOf = (errors: readonly { reason: string; count?: number }[]): string[] =>
+  errors.flatMap(({ reason, count = 1 }) => Array<string>(count).fill(reason)).sort();
+
+describe('poisoned entries of every kind in one batch', () => {
+  const uuid = '0b2c6d1e-5a55-4c11-9f0e-3f4a5b6c7d8e';
+  const [day] = pushesOf('ada', 'android', 1);
+
+  it('cover every reason there is', () => {
+    expect(Object.keys(unusable).sort()).toEqual(Object.keys(unusableReasons).sort());
+    expect([...new Set(failing.map(({ reason }) => reason))].sort()).toEqual(Object.keys(conversionReasons).sort());
+  });
+
+  it('are set aside, listed and explained; the diary is that of the day without them', { timeout: 60_000 }, () =>
+    inFolder(async (folder) => {
+      const alone = await openTestStore();
+      await alone.store.users.register('ada', { uuid, now: 1 });
+      await alone.store.usercache.put(uuid, { entries: day!, unusable: [] }, 1);
+      await runPipeline(alone.store, uuid, { log: createLineLog(silent), now: () => 1 });
+      const { errors: _none, ...expected } = JSON.parse(await everythingOf(alone.store, uuid));
+      await alone.dispose();
+
+      await withStore(folder, (store) => store.users.register('ada', { uuid, now: 1 }));
+      const bad = [...Object.values(unusable), ...failing.map(({ entry }) => entry as unknown as JsonValue)];
+      const batch = [...(day as unknown as JsonValue[])];
+      for (const [i, one] of bad.entries()) batch.splice((i * 37) % batch.length, 0, one);
+      const server = await startServer(folder);
+      const answer = await server.post('/usercache/put', `{"user":"ada","phone_to_server":${jsonText(batch)}}`);
+      await server.stop();
+      expect(answer.status, answer.text).toBe(200);
+      const counts = { inserted: day!.length + failing.length, updated: 0, rejected: Object.keys(unusable).length };
+      expect(JSON.parse(answer.text)).toMatchObject(counts);
+
+      const moved = await run(['pipeline', '--user', 'ada', '--json', '--store', folder]);
+      expect(moved, moved.stderr).toMatchObject({ code: 0 });
+      expect(JSON.parse(moved.stdout).stages[0].counts).toMatchObject({ set_aside: failing.length });
+
+      const reasons = [...Object.keys(unusable), ...failing.map(({ reason }) => reason)].sort();
+      const status = await run(['status', '--user', 'ada', '--json', '--store', folder]);
+      expect(reasonsOf(JSON.parse(status.stdout).errors)).toEqual(reasons);
+      const out = join(folder, 'export');
+      await run(['export', '--user', 'ada', '--out', out, '--store', folder]);
+      const text = await readFile(join(out, 'errors.jsonl'), 'utf8');
+      const lines = text.split('\n').slice(0, -1);
+      const errors = lines.map((line) => JSON.parse(line) as ErrorLine);
+      expect(reasonsOf(errors)).toEqual(reasons);
+      for (const { message } of errors) expect(message).toMatch(/expected .*, found |converter/);
+      const kept = errors.map(({ entry }) => JSON.stringify(entry)).sort();
+      expect(kept).toEqual(bad.map((one) => JSON.stringify(one)).sort());
+
+      const recovery = await run(['recover-errors', '--json', '--store', folder]);
+      expect(recovery.code).toBe(3);
+      expect(JSON.parse(recovery.stdout)).toMatchObject([{ tried: bad.length, recovered: 0 }]);
+      expect(reasonsOf(JSON.parse(recovery.stdout)[0].remaining)).toEqual(reasons);
+      const { errors: _listed, ...found } = JSON.parse(await withStore(folder, (store) => everythingOf(store, uuid)));
+      expect(found).toEqual(expected);
+    }),
+  );
+});
+
+const silent = { level: 'error' as const, threadId: 'test', zone: 'UTC', now: () => 1, emit: () => {} };
+
+// ---------------------------------------------------------------- a trip
+
+describe('a poisoned trip', () => {
+  it('is left out and explained; the other trips of its day and of other days come out', {
+    timeout: 60_000,
+  }, async () => {
+    const { store, dispose } = await openTestStore();
+    const logged: string[] = [];
+    const log = createLineLog({ ...silent, level: 'debug', emit: (lines) => logged.push(lines) });
+    const options = { log, now: () => 1_710_400_000 };
+    const fill = async (name: string): Promise<string> => {
+      const { user } = await store.users.register(name, { now: 1 });
+      for (const entries of pushesOf('ada', 'android', 2)) {
+        await store.usercache.put(user.uuid, { entries, unusable: [] }, 1);
+      }
+      return user.uuid;
+    };
+    const tripsOf = async (userId: string) =>
+      (await store.trips.chain(userId, { limit: 1000 })).filter((link) => link.trip !== null);
+    try {
+      const whole = await fill('whole');
+      await runPipeline(store, whole, options);
+      const all = await tripsOf(whole);
+      const poisoned = all[2]!;
+      expect(all.filter((link) => link.day === poisoned.day).length).toBeGreaterThan(3);
+
+      poison.chainTs = poisoned.chain_ts;
+      const ada = await fill('ada');
+      const report = await runPipeline(store, ada, options);
+      expect(report.status).toBe('done');
+      const problems = report.stages.flatMap((stage) => stage.problems ?? []);
+      expect(problems).toEqual([`trip that begins at ${poisoned.chain_ts} left out: this trip is poison`]);
+      expect(logged.join('\n')).toContain(`ERROR:test:UUID ${ada}: ${problems[0]}`);
+      const rest = all.filter((link) => link !== poisoned).map((link) => link.chain_ts);
+      expect((await tripsOf(ada)).map((link) => link.chain_ts)).toEqual(rest);
+      expect(await store.documents.keys(ada)).toEqual(await store.documents.keys(whole));
+    } finally {
+      poison.chainTs = null;
+      await dispose();
+    }
+  });
+});
+
+// ---------------------------------------------------------------- a user
+
+/** What can be wrong with one user alone: a row of theirs that cannot be read. */
+const damages: Record<string, { file: string; sql: string }> = {
+  'a waiting entry': { file: 'usercache-0.sqlite', sql: `UPDATE waiting SET entry = '{"metadata":' WHERE user = ?` },
+  'an entry of the timeseries': { file: 'timeseries-0.sqlite', sql: `UPDATE entries SET entry = '[' WHERE user = ?` },
+  'a trip': { file: 'timeseries-0.sqlite', sql: `UPDATE trips SET record = 'x' WHERE user = ?` },
+  'the pipeline state': { file: 'timeseries-0.sqlite', sql: `UPDATE pipeline SET state = '' WHERE user = ?` },
+};
+
+function damage(folder: string, uuid: string, { file, sql }: { file: string; sql: string }): void {
+  const connection = connect(join(folder, file));
+  const { id } = connection.prepare('SELECT id FROM user_ids WHERE uuid = ?').get<{ id: number }>(uuid)!;
+  expect(connection.prepare(sql).run(id)).toBeGreaterThan(0);
+  connection.close();
+}
+
+describe('a poisoned user in a run over all', () => {
+  it.each(Object.entries(damages))('with %s damaged fails alone, by name and reason', { timeout: 60_000 }, (_, one) =>
+    inFolder(async (folder) => {
+      const days = {
+        ada: pushesOf('ada', 'android', 2),
+        ben: pushesOf('ben', 'ios', 2),
+        cal: pushesOf('cal', 'ios', 2),
+      };
+      const firstDays = Object.fromEntries(Object.entries(days).map(([name, [first]]) => [name, [first!]]));
+      const uuids = await fillStore(folder, firstDays);
+      expect((await run(['pipeline', '--all', '--store', folder])).code).toBe(0);
+      await withStore(folder, async (store) => {
+        for (const [name, [, second]] of Object.entries(days)) {
+          await store.usercache.put(uuids[name]!, { entries: second!, unusable: [] }, 1);
+        }
+      });
+      damage(folder, uuids.ben!, one);
+
+      const all = await run(['pipeline', '--all', '--json', '--store', folder]);
+      expect(all, all.stdout + all.stderr).toMatchObject({ code: 3 });
+      const report = JSON.parse(all.stdout);
+      expect(report).toMatchObject({ users: 3, done: 2, failed: 1 });
+      const failed = report.reports.filter((user: { status: string }) => user.status === 'failed');
+      expect(failed).toMatchObject([{ user_email: 'ben', message: expect.stringMatching(/\S/) }]);
+      const { ada, cal } = uuids;
+      await withStore(folder, async (store) => {
+        for (const uuid of [ada!, cal!]) expect(await store.documents.keys(uuid)).toContain('diary/trips-2024-03-12');
+      });
+    }),
+  );
+});
