@@ -73,6 +73,7 @@ export interface Exit {
 
 /** A process of the program. */
 export interface Running {
+  readonly pid: number;
   readonly exit: Promise<Exit>;
   /** What it wrote so far. */
   output(): { stdout: string; stderr: string };
@@ -122,6 +123,7 @@ export async function start(args: readonly string[], env: Record<string, string>
     });
   });
   return {
+    pid: child.pid!,
     exit,
     output: () => ({ stdout, stderr }),
     kill: () => {
