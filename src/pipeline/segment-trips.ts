@@ -85,8 +85,8 @@ export function restartedBetween(events: readonly PhoneEvent[], from: number, to
  * Finds trips. Each location is looked at once, in order: it is glued to the trip that just ended, begins a trip, goes on with
  * one, or shows that it has ended.
  *
- * Two phones of one user that sample differently: the open trip belongs to the phone that began it, and the other's locations
- * count only when that phone has been silent for `gapThreshold`.
+ * Two phones of one user that sample differently: the open trip belongs to the phone that began it. A location of the other is no
+ * part of it; after `gapThreshold` of silence it only helps to tell whether the trip has ended.
  */
 export function segmentTrips(input: SegmentTripsInput, options = segmentTripsDefaults): SegmentTripsOutput {
   const { locations, resume } = input;
@@ -114,7 +114,8 @@ export function segmentTrips(input: SegmentTripsInput, options = segmentTripsDef
       continue;
     }
     const before = locations[last]!;
-    if (here.sampling !== locations[start]!.sampling && here.ts - before.ts <= options.gapThreshold) continue;
+    const other = here.sampling !== locations[start]!.sampling;
+    if (other && here.ts - before.ts <= options.gapThreshold) continue;
     const end = endOfTrip(input, options, start, last, i);
     if (end) {
       trips.push({
@@ -129,7 +130,7 @@ export function segmentTrips(input: SegmentTripsInput, options = segmentTripsDef
       else i -= 1; // the location is looked at again, now as one after a trip
       continue;
     }
-    last = i;
+    if (!other) last = i;
   }
   if (
     start !== null &&
@@ -183,7 +184,7 @@ function endOfTrip(
       ? { index, resume: { ts: locations[last]!.ts, started: false } }
       : { index, resume: { ts: here.ts, started: true } };
   }
-  if (sampling === 'time' && dwells(locations, options, start, i)) {
+  if (sampling === 'time' && here.sampling === sampling && dwells(locations, options, start, i)) {
     return { index: middleOfDwell(locations, options, start, i), resume: { ts: here.ts, started: false } };
   }
   return null;
@@ -239,8 +240,8 @@ function middleOfDwell(locations: readonly Location[], options: SegmentTripsOpti
 }
 
 /**
- * The location at which the user came to rest before a silence: with time sampling the middle of the locations that lie near
- * the last one, if they show a dwell; else the last one.
+ * The location at which the user came to rest before a silence: with time sampling the middle of the last few locations that lie
+ * near the last one; with distance sampling the last one, as none comes while the user rests.
  */
 function stillSince(locations: readonly Location[], options: SegmentTripsOptions, start: number, last: number): number {
   if (locations[start]!.sampling === 'distance') return last;
