@@ -23,10 +23,8 @@ export interface CleanTripInput {
 }
 
 export interface CleanTripOptions {
-  /** m; a jump this near to the place says nothing about the place */
-  bogusDistance: number;
-  /** s; at most this much, and at most half of the stay, is taken from the stay before */
-  mostFromPlace: number;
+  /** s; of the stay before the trip at least this much remains, or half of it */
+  leastStay: number;
   /** m; a stop longer than this is no stop: one of its sections is continued over it */
   longestStop: number;
   /** A joined leg faster than Q3 + this * IQR of the section's speeds makes its mode unknown. */
@@ -34,8 +32,7 @@ export interface CleanTripOptions {
 }
 
 export const cleanTripDefaults: CleanTripOptions = {
-  bogusDistance: 100,
-  mostFromPlace: 180,
+  leastStay: 180,
   longestStop: 150,
   spread: 1.5,
 };
@@ -60,48 +57,46 @@ interface Part {
 
 /** The trip in clean form; null when nothing of it is left. */
 export function cleanTrip(input: CleanTripInput, options = cleanTripDefaults): CleanTrip | null {
-  const parts: Part[] = [];
-  for (const section of input.sections) {
-    const locations = smooth(section.locations);
-    // A section that lost all its locations still says how the user travelled: it becomes a point at its start.
-    parts.push({ type: section.type, locations: locations.length > 0 ? locations : section.locations.slice(0, 1) });
-  }
-  const first = parts[0];
-  if (!first) return null;
-  joinStart(first, input, options);
-  joinEnd(parts.at(-1)!, input, options);
+  const parts: Part[] = input.sections.map(({ type, locations }) => ({ type, locations: smooth(locations) }));
+  if (parts.length === 0) return null;
+  joinEnd(parts.at(-1)!, input);
+  joinStart(parts, input, options);
   closeStops(parts, options);
   return assemble(input, parts);
 }
 
-/** Puts the place that the user left in front of the section, as early as the section's own speed tells. */
-function joinStart(part: Part, input: CleanTripInput, options: CleanTripOptions): void {
+/**
+ * Puts the place that the user left in front of the first section, as early as the section's own speed tells. A place that was made
+ * from the trip's first location is no place of its own: the trip begins with the first location that is to be believed.
+ */
+function joinStart(parts: readonly Part[], input: CleanTripInput, options: CleanTripOptions): void {
+  const part = parts[0]!;
   const place = input.startPlace;
   const first = part.locations[0]!;
-  const rawFirst = input.sections[0]!.locations[0]!;
-  const lost = first !== rawFirst && distance(rawFirst, place) < options.bogusDistance;
   const metres = distance(place, first);
-  if (metres === 0 || lost) return;
-  const speeds = speedsAlong(part.locations);
-  const speed = median(speeds) || median(speeds.filter((s) => s > 0));
-  if (!(speed > 0) || place.enterTs === null) return;
+  if (metres === 0 || place.enterTs === null || place.enterTs >= input.chainTs) return;
+  const speed = typicalSpeed(part.locations) ?? typicalSpeed(parts.flatMap((each) => each.locations));
+  if (speed === null) return;
   const stay = first.ts - place.enterTs;
-  const earliest = Math.min(place.enterTs + stay / 2, place.enterTs + options.mostFromPlace);
-  const ts = Math.min(first.ts, Math.max(first.ts - metres / speed, earliest));
-  if (ts >= first.ts) return;
+  const earliest = place.enterTs + Math.min(stay / 2, options.leastStay);
+  const ts = Math.max(first.ts - metres / speed, earliest);
+  if (ts >= first.ts) return; // too near to tell apart
   const start: Location = { ...first, ts, latitude: place.latitude, longitude: place.longitude };
+  const speeds = speedsAlong(part.locations);
   const usual = quantile(speeds, 0.75) + options.spread * (quantile(speeds, 0.75) - quantile(speeds, 0.25));
   if (speeds.length > 2 && speedBetween(start, first) > usual) part.type = motionTypes.UNKNOWN;
   part.locations.unshift(start);
 }
 
+/** m/s; the median, without standing where the user stood more than half of the time. null: no movement. */
+function typicalSpeed(locations: readonly Location[]): number | null {
+  const speeds = speedsAlong(locations);
+  return median(speeds) || median(speeds.filter((speed) => speed > 0)) || null;
+}
+
 /** Ends the section at the place where the user stays afterwards. */
-function joinEnd(part: Part, input: CleanTripInput, options: CleanTripOptions): void {
-  const end = input.endPlace;
-  const last = part.locations.at(-1)!;
-  const lost = last !== end && last.ts < end.ts && distance(last, end) < options.bogusDistance;
-  if (end.ts <= last.ts || (lost && distance(last, end) === 0)) return;
-  part.locations.push(end);
+function joinEnd(part: Part, { endPlace }: CleanTripInput): void {
+  if (endPlace.ts > part.locations.at(-1)!.ts) part.locations.push(endPlace);
 }
 
 /** Continues a section over a stop that is too long to be one: the vehicle's, else the one with more locations to the metre. */
