@@ -94,6 +94,8 @@ export interface Carry {
   raw_place: { id: string; location: Position; enter_ts: number } | null;
   /** The same for the diary, without trips too short to keep. */
   place: Place | null;
+  /** Since when trips too short to keep have led away from `place`; absent: the user is there. */
+  away_since?: number;
 }
 
 /** Time in which the user moved unseen: they were at one place and turn up at another, too slowly or after a restart. */

@@ -76,10 +76,10 @@ export function analyse(input: AnalyseInput, options = analyseDefaults): Analyse
 
 /** At the open trip's start; else at the last location, with which the user is still where they were. */
 function goOnAfter(locations: readonly Location[], openSince: number | null, carry: Carry | null): Carry | null {
-  const place = { raw_place: carry?.raw_place ?? null, place: carry?.place ?? null };
-  if (openSince !== null) return { ...place, resume_ts: locations[openSince]!.ts, started: true };
+  const known = carry ?? { raw_place: null, place: null };
+  if (openSince !== null) return { ...known, resume_ts: locations[openSince]!.ts, started: true };
   const last = locations.at(-1);
-  return last ? { ...place, resume_ts: last.ts, started: false } : carry;
+  return last ? { ...known, resume_ts: last.ts, started: false } : carry;
 }
 
 function settledBy(raw: RawTrip, locations: readonly Location[]): number | null {
@@ -131,23 +131,22 @@ function makeLink(
     settled_ts: settled,
     day: localDay(first.ts, first.zone),
   };
-  if (!clean || clean.distance < options.shortestTrip) {
-    const place = mergedPlace(carry?.place ?? null, rawPlace);
-    return {
-      ...base,
-      kind: 'dropped',
-      start_ts: first.ts,
-      end_ts: last.ts,
-      trip: null,
-      untracked: null,
-      carry: { ...next, place },
-    };
-  }
-  return link({ userId, raw, base, clean, carry, unseen, first, last, next, options });
+  if (clean && clean.distance >= options.shortestTrip)
+    return link({ userId, raw, base, clean, carry, unseen, first, last, next, options });
+  const place = mergedPlace(carry?.place ?? null, rawPlace);
+  const away_since = place && awaySince(place, carry!, first, last, options);
+  return {
+    ...base,
+    kind: 'dropped',
+    start_ts: first.ts,
+    end_ts: last.ts,
+    trip: null,
+    untracked: null,
+    carry: { ...next, place, ...(away_since !== null && { away_since }) },
+  };
 }
 
-/** A kept trip: linked to the place before it, and with the place after it. */
-function link(parts: {
+interface LinkParts {
   userId: string;
   raw: RawTrip;
   base: Pick<TripRecord, 'id' | 'chain_ts' | 'settled_ts' | 'day'>;
@@ -158,17 +157,20 @@ function link(parts: {
   last: Location;
   next: Omit<Carry, 'place'>;
   options: AnalyseOptions;
-}): TripRecord {
+}
+
+/** A kept trip: linked to the place before it, and with the place after it. */
+function link(parts: LinkParts): TripRecord {
   const { userId, raw, base, clean, carry, first, last, next, options } = parts;
   const before = carry?.place ?? null;
   const gap = before ? distance(latLonOf(before.location), latLonOf(clean.start_loc)) : 0;
   // Time that seemed untracked is none when the user turns up where they were.
-  const unseen = parts.unseen && gap > options.nearPlace ? parts.unseen : null;
+  const untracked = before && gap > options.nearPlace ? untrackedFrom(before, clean.start_loc, parts) : null;
   const start =
-    before && !unseen
+    before && !untracked
       ? before
-      : newPlace(userId, unseen ? first.ts : null, unseen ? first.zone : null, clean.start_loc, raw);
-  if (start === before && gap > 0 && gap <= options.nearPlace) startAtPlace(clean, before, options);
+      : newPlace(userId, untracked?.end_ts ?? null, untracked ? first.zone : null, clean.start_loc, raw);
+  if (start === before && gap > 0) startAtPlace(clean, before, options);
   const end: Place = {
     id: idOf(userId, 'place', last.ts),
     location: clean.end_loc,
@@ -197,9 +199,24 @@ function link(parts: {
     end_ts: trip.end_ts,
     day: localDay(trip.start_ts, trip.start_zone),
     trip,
-    untracked: unseen,
+    untracked,
     carry: { ...next, place: end },
   };
+}
+
+/**
+ * The way from the place where the diary has the user to the place where the trip begins: unseen, or by trips too short to keep. In
+ * the latter case they have been where it begins since the last of these.
+ */
+function untrackedFrom(
+  place: Place,
+  end_loc: Position,
+  parts: Pick<LinkParts, 'carry' | 'unseen' | 'first'>,
+): Untracked {
+  const { carry, unseen, first } = parts;
+  const arrived = carry!.raw_place!.enter_ts;
+  const start_ts = carry!.away_since ?? arrived;
+  return { start_ts, end_ts: unseen ? first.ts : arrived, start_loc: place.location, end_loc };
 }
 
 /** Puts the place in front of the trip's first section, `leadIn` s earlier where the stay leaves room. */
@@ -245,7 +262,21 @@ function newPlace(
 /** Raw places a place keeps count of: months at home with a restless receiver must not grow it for ever. */
 const mostRawPlaces = 100;
 
-/** After a dropped trip the user is still at the place where they were. */
+/** Since when the user is away from the place, after a trip that is not kept; null: they are there. */
+function awaySince(
+  place: Place,
+  carry: Carry,
+  first: Location,
+  last: Location,
+  { nearPlace }: AnalyseOptions,
+): number | null {
+  const home = latLonOf(place.location);
+  if (distance(home, last) <= nearPlace) return null;
+  const unseen = distance(home, first) > nearPlace;
+  return carry.away_since ?? (unseen ? carry.raw_place!.enter_ts : first.ts);
+}
+
+/** After a dropped trip the diary still has the user at the place where they were. */
 function mergedPlace(place: Place | null, rawPlace: { id: string }): Place | null {
   return place && { ...place, raw_places: [...place.raw_places, rawPlace.id].slice(-mostRawPlaces) };
 }
