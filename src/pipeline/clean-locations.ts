@@ -1,6 +1,7 @@
 // Stage "clean": converted entries -> the fixes, motions and transitions that the segmentation reads.
 import type { Fix } from '../geo/speed.ts';
 import type { Entry } from '../model/entry.ts';
+import { maxTime } from '../model/time.ts';
 
 /** How the phone samples: about every 30 s (`time`, Android), or every so many metres (`distance`, iOS). */
 export type Sampling = 'time' | 'distance';
@@ -63,6 +64,7 @@ export function cleanLocations(
   for (const entry of entries) {
     const { ts, latitude, longitude, altitude, accuracy, filter } = entry.data;
     if (typeof ts !== 'number' || typeof latitude !== 'number' || typeof longitude !== 'number') continue;
+    if (!isDatable(ts)) continue;
     const writeTs = entry.metadata.write_ts;
     const radius = typeof accuracy === 'number' ? accuracy : 0;
     const sampling = samplingOf(filter, entry.metadata.platform);
@@ -91,6 +93,9 @@ export function cleanLocations(
   );
   return found.filter((location, i) => i === 0 || location.ts !== found[i - 1]!.ts);
 }
+
+/** Phones measure nothing before 1970; and at the end of the calendar local times in some zone would lie beyond it. */
+const isDatable = (ts: number): boolean => ts > 0 && ts < maxTime - 7 * 86_400;
 
 function samplingOf(filter: unknown, platform: string | undefined): Sampling {
   if (filter === 'time' || filter === 'distance') return filter;
