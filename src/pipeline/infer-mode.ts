@@ -29,7 +29,7 @@ export interface SectionFigures {
   speeds: readonly number[];
 }
 
-const { IN_VEHICLE, BICYCLING, ON_FOOT, WALKING, RUNNING, UNKNOWN, AIR_OR_HSR } = motionTypes;
+const { BICYCLING, ON_FOOT, WALKING, UNKNOWN, AIR_OR_HSR } = motionTypes;
 const kmh = 3.6;
 
 /** What the phone says, corrected where speed and length rule it out (the original's mode overrides). */
