@@ -1,4 +1,5 @@
 // The flow of a call, in order: START, limits, JSON, caller, route, END.
+import { constants } from 'node:buffer';
 import type { HttpBindings } from '@hono/node-server';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import type { Config } from '../config.ts';
@@ -79,7 +80,7 @@ function logCalls(parts: AppParts, budget: ByteBudget): MiddlewareHandler<Server
 
 /** Answers a call of somebody: the numbered steps of every route but the open ones. */
 function answerCaller(route: Route, parts: AppParts, method: AuthMethod) {
-  const limit = parts.config.bodyLimitMiB * mebibyte;
+  const limit = Math.min(parts.config.bodyLimitMiB * mebibyte, constants.MAX_STRING_LENGTH);
   return async function answer(c: Context<ServerEnv>): Promise<Response> {
     const call = c.get('call');
     const params = c.req.param();

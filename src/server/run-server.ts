@@ -66,11 +66,14 @@ async function runAlone(options: RunServerOptions): Promise<void> {
 async function runWorker(options: RunServerOptions): Promise<void> {
   const thread = `w${workerNumber()}`;
   const lines = createWorkerLog(options, thread);
-  const serving = await listen(options, lines.log, thread);
-  await stopped(options.signal);
-  await serving.close();
-  await lines.close();
-  leavePrimary();
+  try {
+    const serving = await listen(options, lines.log, thread);
+    await stopped(options.signal);
+    await serving.close();
+  } finally {
+    await lines.close();
+    leavePrimary(); // as long as the two are connected, the process does not end
+  }
 }
 
 async function runPrimary(options: RunServerOptions): Promise<void> {

@@ -29,12 +29,12 @@ export interface Workers {
 /** Starts workers and resolves when all listen. Throws `MOBILITY_CONFIG` when one ends before that: it has said why. */
 export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   const living = new Map<number, Worker>();
+  const waiting = new Set<NodeJS.Timeout>();
   let stopping = false;
   let started = false;
   let deaths = 0;
 
   const start = (number: number): void => {
-    if (stopping) return;
     const born = performance.now();
     const worker = cluster.fork({ [numberVariable]: String(number) });
     living.set(number, worker);
@@ -47,11 +47,16 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
       deaths = performance.now() - born > healthyLife ? 0 : deaths + 1;
       const wait = Math.min(firstBackoff * 2 ** deaths, longestBackoff);
       options.onDeath(`worker ${number} ended with ${signal ?? code}; the next one starts in ${wait} ms`);
-      setTimeout(() => start(number), wait);
+      const timer = setTimeout(() => {
+        waiting.delete(timer);
+        start(number);
+      }, wait);
+      waiting.add(timer);
     });
   };
   const stop = async (): Promise<void> => {
     stopping = true;
+    for (const timer of waiting) clearTimeout(timer);
     await Promise.all([...living.values()].map((worker) => endWorker(worker, options.drainSeconds)));
   };
 

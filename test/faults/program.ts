@@ -74,6 +74,7 @@ export interface Exit {
 /** A process of the program. */
 export interface Running {
   readonly pid: number;
+  readonly pid: number;
   readonly exit: Promise<Exit>;
   /** What it wrote so far. */
   output(): { stdout: string; stderr: string };
@@ -96,14 +97,26 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   }
 }
 
-/** Starts a command line in a process group of its own; `env` comes on top of an environment without settings. */
-export async function start(args: readonly string[], env: Record<string, string> = {}): Promise<Running> {
+/** How a process is run. */
+export interface How {
+  /** Settings, on top of an environment without any. */
+  env?: Record<string, string>;
+  /** A command that runs it, such as `prlimit`, with its arguments. */
+  through?: readonly string[];
+  /** The user of the system that it runs as. */
+  uid?: number;
+}
+
+/** Starts a command line in a process group of its own. */
+export async function start(args: readonly string[], { env, through = [], uid }: How = {}): Promise<Running> {
   const folder = await buildProgram();
   const started = performance.now();
-  const child = spawn(process.execPath, [join(folder, 'bin', 'mobility.js'), ...args], {
+  const [command, ...rest] = [...through, process.execPath, join(folder, 'bin', 'mobility.js'), ...args];
+  const child = spawn(command!, rest, {
     env: { ...withoutSettings(process.env), ...env },
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
+    ...(uid !== undefined && { uid, gid: uid }),
   });
   running.add(child);
   let stdout = '';
@@ -142,8 +155,8 @@ function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 }
 
 /** Runs a command line to its end. */
-export async function run(args: readonly string[], env: Record<string, string> = {}): Promise<Exit> {
-  return (await start(args, env)).exit;
+export async function run(args: readonly string[], how: How = {}): Promise<Exit> {
+  return (await start(args, how)).exit;
 }
 
 // ---------------------------------------------------------------- servers
@@ -158,13 +171,9 @@ export interface RunningServer extends Running {
 const answerLimit = 60; // s
 
 /** Starts `mobility serve` on the store, on any free port, and waits until it listens. */
-export async function startServer(
-  store: string,
-  env: Record<string, string> = {},
-  args: readonly string[] = [],
-): Promise<RunningServer> {
-  const settings = { MOBILITY_AUTH: 'dev', MOBILITY_WORKERS: '1', MOBILITY_PORT: '0', ...env };
-  const server = await start(['serve', '--store', store, ...args], settings);
+export async function startServer(store: string, how: How = {}): Promise<RunningServer> {
+  const env = { MOBILITY_AUTH: 'dev', MOBILITY_WORKERS: '1', MOBILITY_PORT: '0', ...how.env };
+  const server = await start(['serve', '--store', store], { ...how, env });
   const url = await address(server);
   return {
     ...server,

@@ -1,0 +1,71 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readSections, readSectionsOfDays } from '../../src/metrics/read-sections.ts';
+import { openStore } from '../../src/store/open.ts';
+import type { Store } from '../../src/store/store.ts';
+import { madeTrip, storeTrips } from '../server/trips.ts';
+
+const start = Date.parse('2016-05-01T12:00:00Z') / 1000;
+const hour = 3600;
+let folder: string;
+let store: Store;
+let users = 0;
+const newUser = async (...trips: Parameters<typeof madeTrip>[]): Promise<string> => {
+  users += 1;
+  const { user } = await store.users.register(`user ${users}`, { now: 1 });
+  await storeTrips(
+    store,
+    user.uuid,
+    trips.map((trip) => madeTrip(...trip)),
+  );
+  return user.uuid;
+};
+const starts = (sections: { start_ts: number }[]) => sections.map(({ start_ts }) => start_ts);
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'mobility-metrics-'));
+  store = await openStore(folder);
+});
+afterAll(async () => {
+  await store.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('sections of a range', () => {
+  it('all are found, however many pages their trips fill', async () => {
+    const times = Array.from({ length: 450 }, (_, i) => start + i * hour);
+    const user = await newUser(...times.map((ts): Parameters<typeof madeTrip> => [ts, [{ mode: 'CAR' }]]));
+    expect(starts(await readSections(store.trips, user, { from: start, to: times.at(-1)! + 1 }))).toEqual(times);
+    const part = await readSections(store.trips, user, { from: times[100]!, to: times[350]! });
+    expect(starts(part)).toEqual(times.slice(100, 350));
+  });
+
+  it('a section counts by its own start, though its trip began days before', async () => {
+    const user = await newUser(
+      [start - 100 * hour, [{ mode: 'WALKING' }]],
+      [start - 60 * hour, [{ mode: 'TRAIN' }, { mode: 'WALKING', after: 70 * hour }]],
+      [start + 20 * hour, [{ mode: 'BUS' }]],
+    );
+    expect(starts(await readSections(store.trips, user, { from: start, to: start + 20 * hour }))).toEqual([
+      start + 10 * hour,
+    ]);
+    expect(await readSections(store.trips, user, { from: start, to: start })).toEqual([]);
+    expect(await readSections(store.trips, user, { from: start + 1000 * hour, to: start + 2000 * hour })).toEqual([]);
+  });
+
+  it('local days are those of where the user was', async () => {
+    const user = await newUser(
+      [Date.parse('2016-05-17T10:59:00Z') / 1000, [{ mode: 'BUS' }], 'Pacific/Auckland'],
+      [Date.parse('2016-05-17T12:01:00Z') / 1000, [{ mode: 'CAR' }], 'Pacific/Auckland'],
+      [Date.parse('2016-05-19T06:30:00Z') / 1000, [{ mode: 'TRAM' }], 'America/Los_Angeles'],
+    );
+    const on = async (from: string, to: string) =>
+      (await readSectionsOfDays(store.trips, user, { from, to })).map(({ mode }) => mode);
+    expect(await on('2016-05-17', '2016-05-17')).toEqual(['BUS']);
+    expect(await on('2016-05-18', '2016-05-18')).toEqual(['CAR', 'TRAM']);
+    expect(await on('2016-05-01', '2016-05-31')).toEqual(['BUS', 'CAR', 'TRAM']);
+    expect(await on('2016-05-31', '2016-05-01')).toEqual([]);
+  });
+});

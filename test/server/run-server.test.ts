@@ -1,0 +1,164 @@
+// `mobility serve` as processes: several workers, one log file, signals, and what it refuses to do.
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { parseFileLine } from '../../src/log/format.ts';
+import { isLoopback, urlOf } from '../../src/server/run-server.ts';
+import { openStore } from '../../src/store/open.ts';
+import { buildProgram, type RunningServer, start, startServer } from '../faults/program.ts';
+import { androidLocation } from './kit.ts';
+
+let folder: string;
+let count = 0;
+let address: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'mobility-serve-'));
+  await buildProgram();
+}, 120_000);
+afterAll(() => rm(folder, { recursive: true, force: true }));
+beforeEach(async () => {
+  count += 1;
+  address = join(folder, String(count));
+  const store = await openStore(address);
+  await store.users.register('ada', { now: 1 });
+  await store.close();
+});
+
+/** Lines of the server log, in order. */
+function logLines() {
+  const dir = join(address, 'logs');
+  const names = readdirSync(dir).filter((name) => name.endsWith('.log'));
+  return names
+    .flatMap((name) => readFileSync(join(dir, name), 'utf8').split('\n').filter(Boolean))
+    .map((text) => {
+      const line = parseFileLine(text);
+      expect(line, text).not.toBeNull();
+      return line!;
+    });
+}
+const put = (server: RunningServer, ts: number) =>
+  server.post('/usercache/put', { user: 'ada', phone_to_server: [androidLocation(ts)] });
+
+describe('several workers', () => {
+  it('share one address and one log file, and each call keeps its thread id', async () => {
+    const server = await startServer(address, { MOBILITY_WORKERS: '2' });
+    const answers = await Promise.all(Array.from({ length: 40 }, (_, i) => put(server, 1463502000 + i)));
+    expect(answers.map(({ status }) => status)).toEqual(Array(40).fill(200));
+    const exit = await server.stop();
+    expect([exit.code, exit.signal]).toEqual([0, null]);
+    const lines = logLines();
+    const threads = new Set(lines.map(({ thread }) => thread));
+    expect([...threads].filter((thread) => /^w[12]-\d+$/.test(thread))).toHaveLength(40);
+    for (const thread of threads) {
+      if (!thread.startsWith('w')) continue;
+      const own = lines.filter((line) => line.thread === thread).map(({ message }) => message.split(' ')[0]);
+      expect(own).toEqual(['START', 'Called', 'Found', 'user_uuid', 'Updated', 'Stored', 'Answered', 'END']);
+    }
+    expect(lines[0]!.message).toMatch(/^Server started with workers = 2 on http:/);
+    expect(lines.at(-1)!.message).toBe('Server stopped');
+    expect(exit.stdout.split('\n').filter((line) => line.startsWith('END '))).toHaveLength(40);
+  });
+
+  // Which processes are whose children is read from /proc.
+  it.skipIf(process.platform !== 'linux')('a worker that dies is replaced, and told of', async () => {
+    const server = await startServer(address, { MOBILITY_WORKERS: '2' });
+    const children = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').trim().split(' ');
+    expect(children).toHaveLength(2);
+    process.kill(Number(children[0]), 'SIGKILL');
+    const sees = (text: string) => server.output().stderr.includes(text);
+    while (!sees('ended with SIGKILL')) await new Promise((resolve) => setTimeout(resolve, 10));
+    for (let i = 0; i < 10; i += 1) expect((await put(server, i)).status).toBe(200);
+    const workers = () =>
+      readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').trim().split(' ').length;
+    while (workers() < 2) await new Promise((resolve) => setTimeout(resolve, 10));
+    expect((await server.stop()).code).toBe(0);
+    expect(logLines().some(({ level, message }) => level === 'ERROR' && message.includes('ended with SIGKILL'))).toBe(
+      true,
+    );
+  });
+});
+
+describe('SIGTERM', () => {
+  it.each(['1', '2'])('with %s workers: what runs is finished, the exit code is 0', async (workers) => {
+    const server = await startServer(address, { MOBILITY_WORKERS: workers });
+    const { hostname, port } = new URL(server.url);
+    const body = JSON.stringify({ user: 'ada', phone_to_server: [androidLocation(7)] });
+    const socket = connect(Number(port), hostname);
+    let received = '';
+    socket.on('data', (piece) => {
+      received += piece;
+    });
+    const ended = new Promise((resolve) => socket.on('close', resolve));
+    socket.write(
+      `POST /usercache/put HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 30)}`,
+    );
+    while (!server.output().stdout.includes('START')) await new Promise((resolve) => setTimeout(resolve, 10));
+    const stopped = server.stop();
+    const refused = async () => {
+      try {
+        await fetch(`${server.url}/healthz`, { signal: AbortSignal.timeout(500) });
+        return false;
+      } catch {
+        return true;
+      }
+    };
+    while (!(await refused())) await new Promise((resolve) => setTimeout(resolve, 10));
+    socket.write(body.slice(30));
+    await ended;
+    expect(received).toContain('{"inserted":1,"updated":0,"rejected":0}');
+    const exit = await stopped;
+    expect([exit.code, exit.signal, exit.stderr.split('\n').length]).toEqual([0, null, 2]);
+    expect(logLines().some(({ message }) => message.startsWith('END POST /usercache/put'))).toBe(true);
+  });
+});
+
+describe('what it refuses', () => {
+  const refused = async (...args: string[]) => {
+    const server = await start(['serve', '--store', address, '--port', '0', ...args]);
+    const { code, stderr } = await server.exit;
+    return { code, stderr };
+  };
+
+  it('dev listens to strangers only when told so', async () => {
+    const { code, stderr } = await refused('--auth', 'dev', '--host', '0.0.0.0');
+    expect([code, stderr]).toEqual([2, expect.stringContaining('MOBILITY_DEV_ANYWHERE')]);
+    const server = await startServer(address, { MOBILITY_DEV_ANYWHERE: 'true', MOBILITY_HOST: '0.0.0.0' });
+    expect((await server.stop()).code).toBe(0);
+  });
+
+  it('an address that is taken ends it, with one worker and with two', async () => {
+    const server = await startServer(address);
+    const { port } = new URL(server.url);
+    for (const workers of ['1', '2']) {
+      const { code, stderr } = await refused('--port', port, '--workers', workers);
+      expect([code, stderr]).toEqual([2, expect.stringContaining('another program listens there')]);
+    }
+    await server.stop();
+  });
+});
+
+describe('addresses', () => {
+  it('loopback is what only this machine reaches', () => {
+    for (const host of ['127.0.0.1', '127.1.2.3', '::1', 'localhost', 'LOCALHOST']) expect(isLoopback(host)).toBe(true);
+    for (const host of [
+      '0.0.0.0',
+      '::',
+      '10.0.0.1',
+      '127.0.0.1.example.org',
+      'localhost.example.org',
+      '1127.0.0.1',
+      '',
+    ]) {
+      expect(isLoopback(host)).toBe(false);
+    }
+  });
+
+  it('an IPv6 address stands in brackets', () => {
+    expect(urlOf({ host: '::1', port: 80 })).toBe('http://[::1]:80');
+    expect(urlOf({ host: '127.0.0.1', port: 80 })).toBe('http://127.0.0.1:80');
+  });
+});

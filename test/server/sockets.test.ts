@@ -1,0 +1,203 @@
+// The server over real sockets: what only shows there, and the sizes that phones can reach.
+import { connect, type Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { AppParts } from '../../src/server/app.ts';
+import { type Serving, serve } from '../../src/server/serve.ts';
+import { androidLocation, answered, config, iosActivity, type Kit, openKit } from './kit.ts';
+
+let kit: Kit;
+let serving: Serving;
+let ada: string;
+
+async function open(settings: Partial<AppParts['config']> = {}, drainSeconds = 10): Promise<void> {
+  kit = await openKit({ config: { ...config, ...settings } });
+  ada = (await kit.user('ada')).uuid;
+  serving = await serve({ app: kit.app, host: '127.0.0.1', port: 0, drainSeconds });
+}
+async function close(): Promise<void> {
+  await serving.close();
+  await kit.close();
+}
+
+beforeEach(() => open());
+afterEach(close);
+
+const url = (path: string) => `http://127.0.0.1:${serving.port}${path}`;
+const post = async (path: string, body: string | Uint8Array, headers: Record<string, string> = {}) =>
+  answered(
+    await fetch(url(path), {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json; charset=UTF-8', ...headers },
+      body: body as string,
+    }),
+  );
+const putBody = (entries: unknown[]) => JSON.stringify({ user: 'ada', phone_to_server: entries });
+
+/** A connection that sends pieces of a request and collects what comes back. */
+async function rawConnection(): Promise<{ socket: Socket; received: () => string; ended: Promise<string> }> {
+  const socket = connect(serving.port, '127.0.0.1');
+  let text = '';
+  socket.setEncoding('latin1').on('data', (piece: string) => {
+    text += piece;
+  });
+  const ended = new Promise<string>((resolve) => {
+    socket.on('close', () => resolve(text));
+    socket.on('error', () => resolve(text));
+  });
+  await new Promise((resolve) => socket.once('connect', resolve));
+  return { socket, received: () => text, ended };
+}
+const until = async (what: () => boolean): Promise<void> => {
+  while (!what()) await new Promise((resolve) => setTimeout(resolve, 5));
+};
+
+describe('over sockets', () => {
+  it('10,000 entries, the most a phone sends, are stored by one put', async () => {
+    const entries = Array.from({ length: 10_000 }, (_, i) => androidLocation(1463502000.25 + i));
+    const answer = await post('/usercache/put', putBody(entries));
+    expect([answer.status, answer.json]).toEqual([200, { inserted: 10_000, updated: 0, rejected: 0 }]);
+    expect((await kit.store.usercache.summary(ada)).count).toBe(10_000);
+    expect(kit.log.filter((line) => line.startsWith('DEBUG'))).toHaveLength(10_000);
+  });
+
+  it('a body of 60 MB is stored, sent with its length or in chunks', async () => {
+    const note = 'x'.repeat(1_000_000);
+    const entries = Array.from({ length: 60 }, (_, i) => androidLocation(1463502000 + i, { note }));
+    const body = putBody(entries);
+    expect(body.length).toBeGreaterThan(60_000_000);
+    const answer = await post('/usercache/put', body);
+    expect([answer.status, answer.json]).toEqual([200, { inserted: 60, updated: 0, rejected: 0 }]);
+    const chunked = await fetch(url('/usercache/put'), {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: new Blob([body]).stream(),
+      duplex: 'half',
+    } as RequestInit);
+    expect(await chunked.json()).toEqual({ inserted: 0, updated: 60, rejected: 0 });
+  });
+
+  it('a body over the limit gets its 413, whether it tells its length or not, and the next call works', async () => {
+    await close();
+    await open({ bodyLimitMiB: 1 });
+    const body = putBody([androidLocation(1, { note: 'x'.repeat(5_000_000) })]);
+    expect((await post('/usercache/put', body)).json).toMatchObject({ status: 413, limit_bytes: 1_048_576 });
+    const { socket, received } = await rawConnection();
+    socket.write(
+      'POST /usercache/put HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
+    );
+    const piece = `10000\r\n${' '.repeat(0x10000)}\r\n`;
+    for (let i = 0; i < 17; i += 1) socket.write(piece);
+    await until(() => received().includes('"limit_bytes":1048576'));
+    expect(received()).toContain('HTTP/1.1 413 ');
+    socket.destroy();
+    expect((await post('/usercache/put', putBody([iosActivity(1)]))).status).toBe(200);
+  });
+
+  it('a gzip bomb gets its 413', async () => {
+    const bomb = gzipSync(Buffer.alloc(200_000_000, 0x20));
+    const answer = await post('/usercache/put', bomb, { 'Content-Encoding': 'gzip' });
+    expect(answer.json).toMatchObject({ status: 413, limit_bytes: 67_108_864 });
+  });
+
+  it('gzip of a real batch is stored', async () => {
+    const body = gzipSync(putBody(Array.from({ length: 1000 }, (_, i) => androidLocation(1463502000.25 + i))));
+    const answer = await post('/usercache/put', body, { 'Content-Encoding': 'gzip' });
+    expect(answer.json).toEqual({ inserted: 1000, updated: 0, rejected: 0 });
+  });
+
+  it('when too many bodies wait a put gets 503 and Retry-After, and nothing of it is stored', async () => {
+    await close();
+    await open({ waitingLimitMiB: 1, bodyLimitMiB: 1 });
+    const slow = await rawConnection();
+    const body = putBody([androidLocation(1, { note: 'x'.repeat(900_000) })]);
+    const head = `POST /usercache/put HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+    slow.socket.write(head + body.slice(0, 800_000));
+    const big = putBody([androidLocation(2, { note: 'y'.repeat(500_000) })]);
+    let answer = await post('/usercache/put', big);
+    for (let tries = 0; answer.status === 200 && tries < 100; tries += 1) answer = await post('/usercache/put', big);
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
+    expect((await post('/usercache/put', putBody([androidLocation(3)]))).status).toBe(200);
+    slow.socket.write(body.slice(800_000));
+    await until(() => slow.received().includes('"inserted":1'));
+    slow.socket.destroy();
+    expect((await post('/usercache/put', big)).status).toBe(200);
+  });
+
+  it('a connection that breaks off in the middle of a put stores nothing, and has its END', async () => {
+    const { socket } = await rawConnection();
+    socket.write(
+      'POST /usercache/put HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"user":',
+    );
+    await until(() => kit.log.some((line) => line.includes('START')));
+    socket.destroy();
+    await until(() => kit.log.some((line) => line.includes('END')));
+    expect((await kit.store.usercache.summary(ada)).count).toBe(0);
+    expect(kit.errors).toEqual([]);
+  });
+
+  it('what is not even a request is refused without a word about the server', async () => {
+    for (const text of [
+      'POST /usercache/put HTTP/1.1\r\nHost: a b\r\nContent-Length: 0\r\n\r\n',
+      'GET /\\..\\x HTTP/1.1\r\nHost: x\r\n\r\n',
+      'GARBAGE\r\n\r\n',
+      `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`,
+    ]) {
+      const { socket, received } = await rawConnection();
+      socket.write(text);
+      await until(() => /^HTTP\/1\.1 4\d\d /.test(received()));
+      expect(received()).not.toContain('    at ');
+      socket.destroy();
+    }
+    const old = await rawConnection();
+    old.socket.write('GET /healthz HTTP/1.0\r\n\r\n');
+    expect(await old.ended).toContain('{"status":"ok"}');
+  });
+
+  it('a path and a method cannot forge a line', async () => {
+    const { socket, received } = await rawConnection();
+    socket.write('POST /%0AEND%20POST%20/usercache/put?x=1#%0A HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n');
+    await until(() => received().includes('404'));
+    socket.destroy();
+    expect(kit.console[0]).toMatch(/^START \S+ POST \/%0AEND%20POST%20\/usercache\/put$/);
+    expect(kit.log[0]).toBe('INFO:w1-1:START POST /%0AEND%20POST%20/usercache/put');
+  });
+});
+
+describe('closing', () => {
+  it('a call that runs is finished, a new connection is refused', async () => {
+    const { socket, received, ended } = await rawConnection();
+    const body = putBody([androidLocation(1)]);
+    socket.write(
+      `POST /usercache/put HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 20)}`,
+    );
+    await until(() => kit.log.some((line) => line.includes('START')));
+    const closing = serving.close();
+    await expect(fetch(url('/healthz'))).rejects.toThrow();
+    socket.write(body.slice(20));
+    expect(await ended).toContain('{"inserted":1,"updated":0,"rejected":0}');
+    expect(received()).toMatch(/connection: close/i);
+    await closing;
+    await serving.close();
+    expect((await kit.store.usercache.summary(ada)).count).toBe(1);
+  });
+
+  it('an idle connection holds up nobody, and one that never goes on only for the drain time', async () => {
+    await close();
+    await open({}, 0.5);
+    await fetch(url('/healthz')).then((response) => response.text());
+    const idle = await rawConnection();
+    const stuck = await rawConnection();
+    stuck.socket.write(
+      'POST /usercache/put HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{',
+    );
+    await until(() => kit.log.some((line) => line.includes('START POST')));
+    await serving.close();
+    await Promise.all([idle.ended, stuck.ended]);
+  });
+
+  it('an address that is taken is told of', async () => {
+    const again = serve({ app: kit.app, host: '127.0.0.1', port: serving.port, drainSeconds: 1 });
+    await expect(again).rejects.toMatchObject({ code: 'MOBILITY_CONFIG', message: expect.stringContaining('--port') });
+  });
+});
