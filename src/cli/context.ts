@@ -40,8 +40,11 @@ export interface CommandContext {
   config(flags?: SettingFlags): Config;
   /** The settings given by flags that every command takes. */
   readonly flags: SettingFlags;
-  /** Opens the store of the settings; the same one at every call, with the options of the first. */
-  store(options?: OpenOptions): Promise<Store>;
+  /**
+   * Opens the store of the settings; the same one at every call, with the options of the first. Throws `MOBILITY_STORE_ADDRESS` when
+   * there is none, unless it may be made: a mistyped folder should not become a store.
+   */
+  store(options?: StoreOptions): Promise<Store>;
   /** Opens the log files of that kind; the same ones at every call. */
   log(kind: LogKind): Promise<Log>;
   /** The same with all that an open log can do; `threadId` counts at the first call. */
@@ -124,6 +127,11 @@ export function createContext(options: ContextOptions): CommandContext & { setFl
   return context;
 }
 
+export interface StoreOptions extends OpenOptions {
+  /** Make the store when there is none. */
+  make?: boolean;
+}
+
 /** Flags that every command takes, as parsed. */
 export interface GlobalFlags {
   json: boolean;
@@ -131,9 +139,22 @@ export interface GlobalFlags {
 }
 
 // Store engines and the log writer are loaded when a command needs them: `--help` and `config` start in a third of the time.
-async function openStoreOf(config: Config, options: OpenOptions): Promise<Store> {
+async function openStoreOf({ store: address }: Config, { make = false, ...options }: StoreOptions): Promise<Store> {
   const { openStore } = await import('../store/open.ts');
-  return openStore(config.store, options);
+  if (!make && !/^[a-z+]+:\/\//i.test(address)) await expectStore(address.replace(/^sqlite:/, ''));
+  return openStore(address, options);
+}
+
+/** Anything that looks like a store is left to `openStore`, which knows what is wrong with it. */
+async function expectStore(folder: string): Promise<void> {
+  const { readLabel } = await import('../store/sqlite/folder.ts');
+  const label = await readLabel(folder).catch(() => 'unreadable');
+  if (label !== null) return;
+  throw new MobilityError(
+    'MOBILITY_STORE_ADDRESS',
+    `no store in the folder ${folder}: give another one with --store or MOBILITY_STORE, ` +
+      'or make it with `mobility users add` or `mobility serve`',
+  );
 }
 
 async function openLogOf(

@@ -2,8 +2,7 @@
 
 import { once } from 'node:events';
 import { createWriteStream, type ReadStream } from 'node:fs';
-import { access, constants, mkdir, open, rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { access, constants, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { MobilityError } from '../model/errors.ts';
 
 /** Opens a file named on the command line. Throws `MOBILITY_USAGE` when it cannot be read. */
@@ -25,15 +24,14 @@ export interface Writer {
 }
 
 /**
- * Writes a file through `fill`: first beside it, and in its place only when all is on disk, so that an interrupted command leaves
- * no half of a file. Throws `MOBILITY_USAGE` when the file is there already or the folder cannot be written.
+ * Writes a file for the eyes of its owner through `fill`: first beside it, and in its place only when all is on disk, so that an
+ * interrupted command leaves no half of a file. Throws `MOBILITY_USAGE` when the file is there already or the folder cannot be written.
  */
 export async function writeFileWhole(path: string, fill: (writer: Writer) => Promise<void>): Promise<void> {
   await refuseExisting(path);
   const draft = `${path}.part`;
   try {
-    await mkdir(dirname(path), { recursive: true });
-    const stream = createWriteStream(draft, { flush: true });
+    const stream = createWriteStream(draft, { flush: true, mode: 0o600 });
     const failed = once(stream, 'error').then(([error]) => Promise.reject(error));
     failed.catch(() => {}); // it is waited for together with each write
     await Promise.race([once(stream, 'open'), failed]);
@@ -48,6 +46,18 @@ export async function writeFileWhole(path: string, fill: (writer: Writer) => Pro
     await rm(draft, { force: true }).catch(() => {});
     if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
     throw new MobilityError('MOBILITY_USAGE', `cannot write ${path}: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+/** Makes a folder for the eyes of its owner, unless it is there. Throws `MOBILITY_USAGE` when that cannot be. */
+export async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { mode: 0o700 });
+  } catch (error) {
+    const there = await stat(path).catch(() => null);
+    if (there?.isDirectory()) return;
+    const reason = there === null ? reasonOf(error) : 'it is a file';
+    throw new MobilityError('MOBILITY_USAGE', `cannot make the folder ${path}: ${reason}`, { cause: error });
   }
 }
 

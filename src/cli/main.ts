@@ -5,6 +5,7 @@ import { configCommand } from './commands/config.ts';
 import { diaryCommand } from './commands/diary.ts';
 import { eraseCommand } from './commands/erase.ts';
 import { exportCommand } from './commands/export.ts';
+import { logsCommand } from './commands/logs.ts';
 import { pipelineCommand } from './commands/pipeline.ts';
 import { purgeKeysCommand } from './commands/purge-keys.ts';
 import { rebuildCommand } from './commands/rebuild.ts';
@@ -26,6 +27,7 @@ const commandFactories: readonly ((context: CommandContext) => Command)[] = [
   diaryCommand,
   eraseCommand,
   exportCommand,
+  logsCommand,
   pipelineCommand,
   purgeKeysCommand,
   rebuildCommand,

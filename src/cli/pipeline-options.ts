@@ -1,6 +1,7 @@
 // What every command that runs stages gives to the pipeline.
 import { hostname } from 'node:os';
 import type { PipelineOptions } from '../pipeline/run-pipeline.ts';
+import type { Store } from '../store/store.ts';
 import type { CommandContext } from './context.ts';
 
 /** Log, clock, lease and owner of this run, as the settings say. The owner tells others whom they wait for. */
@@ -8,4 +9,20 @@ export async function pipelineOptions(context: CommandContext): Promise<Pipeline
   const { leaseSeconds } = context.config();
   const owner = `pipeline ${process.pid} on ${hostname()}`;
   return { log: await context.log('pipeline'), now: context.now, owner, leaseSeconds };
+}
+
+/**
+ * On Ctrl-C the user in work is given back at once, so that the next run need not wait: this run's next write is refused. Returns
+ * the function that says which user is in work.
+ */
+export function giveBackWhenStopped(context: CommandContext, store: Store, owner: string): (userId: string) => void {
+  let current: string | null = null;
+  const giveBack = async (): Promise<void> => {
+    const lease = current === null ? null : await store.leases.get(current);
+    if (lease?.owner === owner) await store.leases.release(lease);
+  };
+  context.interruptible().addEventListener('abort', () => void giveBack().catch(() => {}), { once: true });
+  return (userId) => {
+    current = userId;
+  };
 }

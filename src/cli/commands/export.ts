@@ -7,7 +7,7 @@ import type { Store } from '../../store/store.ts';
 import { dayArgument, repeated } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { type Days, entryRows, errorRows, tripsGeoJson } from '../export-rows.ts';
-import { type Writer, writeFileWhole } from '../files.ts';
+import { makeFolder, type Writer, writeFileWhole } from '../files.ts';
 import { counted, table } from '../output.ts';
 
 interface Options {
@@ -85,6 +85,7 @@ async function exportFolder(context: CommandContext, { store, user, days, out, k
     });
   };
   try {
+    await makeFolder(out);
     await file('entries.jsonl', (writer) => writeLines(writer, entryRows(store, uuid, days, key)));
     await file('errors.jsonl', (writer) => writeLines(writer, errorRows(store, uuid)));
     await file('documents.jsonl', async (writer) => writeLines(writer, await store.documents.list(uuid)));

@@ -8,7 +8,7 @@ import type { Store } from '../../store/store.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted } from '../output.ts';
-import { pipelineOptions } from '../pipeline-options.ts';
+import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
 import { runInProcesses } from '../pipeline-workers.ts';
 import { userReportText } from '../reports.ts';
 import { secondsText } from '../wording.ts';
@@ -51,21 +51,12 @@ async function runOne(context: CommandContext, user: UserRecord): Promise<Outcom
   const progress = context.output.progress(`${user.user_email}: starting`);
   const onStage = (stage: string): void => progress.update(`${user.user_email}: ${stage}`);
   const options = { ...(await pipelineOptions(context)), onStage };
-  giveBackWhenStopped(context, store, user.uuid, options.owner);
+  giveBackWhenStopped(context, store, options.owner)(user.uuid);
   const report = await runPipeline(store, user.uuid, options).finally(() => progress.done());
   await context.output.result({ user_email: user.user_email, ...report }, () => userReportText(user, report));
   if (report.status === 'busy') throw new MobilityError('MOBILITY_LEASE_HELD', `${user.user_email}: ${report.message}`);
   if (report.status === 'failed') throw new Error(`the pipeline failed for ${user.user_email}: ${report.message}`);
   return {};
-}
-
-/** On Ctrl-C the user is given back at once, so that the next run need not wait: this run's next write is refused. */
-function giveBackWhenStopped(context: CommandContext, store: Store, userId: string, owner: string): void {
-  const giveBack = async (): Promise<void> => {
-    const lease = await store.leases.get(userId);
-    if (lease?.owner === owner) await store.leases.release(lease);
-  };
-  context.interruptible().addEventListener('abort', () => void giveBack().catch(() => {}), { once: true });
 }
 
 async function runEvery(context: CommandContext, { workers, startAt }: Options): Promise<Outcome> {

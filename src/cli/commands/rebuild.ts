@@ -6,7 +6,7 @@ import { type RebuildReport, rebuild } from '../../pipeline/rebuild.ts';
 import { dayArgument } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
-import { pipelineOptions } from '../pipeline-options.ts';
+import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
 import { clockText, secondsText } from '../wording.ts';
 
 const farthestEast = 50_400; // s that the first zone is ahead of UTC
@@ -23,12 +23,14 @@ export function rebuildCommand(context: CommandContext): Command {
 
 async function run(context: CommandContext, { user, from }: { user: string; from?: string }): Promise<Outcome> {
   const { uuid, user_email } = await context.findUser(user);
+  const store = await context.store();
   const progress = context.output.progress(`${user_email}: starting`);
   const onStage = (stage: string): void => progress.update(`${user_email}: ${stage}`);
   const options = { ...(await pipelineOptions(context)), onStage };
   // Whatever the user's zone, the day has not begun before; to analyse a few hours more does no harm.
   const since = from === undefined ? {} : { from: startOfDay(from, 'UTC') - farthestEast };
-  const report = await rebuild(await context.store(), uuid, { ...options, ...since }).finally(() => progress.done());
+  giveBackWhenStopped(context, store, options.owner)(uuid);
+  const report = await rebuild(store, uuid, { ...options, ...since }).finally(() => progress.done());
   await context.output.result({ user_email, ...report }, () => rebuildText(user_email, report));
   if (report.status === 'busy') throw new MobilityError('MOBILITY_LEASE_HELD', `${user_email}: ${report.message}`);
   if (report.status === 'failed') throw new Error(`the rebuild failed for ${user_email}: ${report.message}`);

@@ -4,7 +4,7 @@ import { errorText } from '../../model/errors.ts';
 import { type RecoverReport, recoverErrors } from '../../pipeline/recover-errors.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
-import { pipelineOptions } from '../pipeline-options.ts';
+import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
 import { usersMeant } from '../whom.ts';
 
 interface Options {
@@ -49,11 +49,14 @@ async function recover(context: CommandContext, { user, key, reason, dryRun }: O
     ...(reason && { reason }),
     ...(dryRun && { dryRun }),
   };
+  const inWork = giveBackWhenStopped(context, store, options.owner);
   const progress = context.output.progress('looking for errors');
   const reports: UserRecovery[] = [];
   try {
     for await (const { uuid, user_email } of usersMeant(context, user === undefined ? { all: true } : { user })) {
       if ((await store.errors.list(uuid, { limit: 1 })).length === 0) continue;
+      if (context.signal.aborted) break;
+      inWork(uuid);
       progress.update(`${user_email}: recovering`);
       const empty = { user_id: uuid, tried: 0, recovered: 0, rounds: 0, remaining: [] };
       const report = await recoverErrors(store, uuid, options).catch((error) => ({

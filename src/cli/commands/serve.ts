@@ -33,7 +33,7 @@ files. Calls that run when it is told to stop are finished.`,
         const { runServer } = await import('../../server/run-server.ts');
         await runServer({
           config,
-          openStore: (options) => context.store(options),
+          openStore: (options) => context.store({ ...options, make: true }),
           openLog: (threadId) => context.logFiles('server', threadId),
           signal: context.interruptible(),
           now: context.now,

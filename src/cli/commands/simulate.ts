@@ -86,7 +86,7 @@ async function simulate(context: CommandContext, options: Options): Promise<Outc
 }
 
 async function intoStore(context: CommandContext): Promise<Push> {
-  const store = await context.store();
+  const store = await context.store({ make: true });
   return async (name, pushed) => {
     const { user } = await store.users.register(name, { now: context.now() });
     const results = await store.usercache.put(user.uuid, checkEntries(pushed as unknown as JsonValue[]), context.now());

@@ -38,7 +38,7 @@ function addCommand(context: CommandContext): Command {
         checkName(name);
         const uuid = options.uuid?.toLowerCase();
         if (uuid !== undefined && !isUuid(uuid)) throw uuidError(uuid);
-        const { users } = await context.store();
+        const { users } = await context.store({ make: true });
         const { user, created } = await users.register(
           name,
           uuid === undefined ? { now: context.now() } : { uuid, now: context.now() },
@@ -61,7 +61,7 @@ function importCommand(context: CommandContext): Command {
     .action(
       context.run(async (file: string): Promise<Outcome> => {
         const csv = file === '-' ? context.stdin : await fileToRead(file);
-        const { added, present, failed } = await importUsers(await context.store(), csv, context.now());
+        const { added, present, failed } = await importUsers(await context.store({ make: true }), csv, context.now());
         for (const { line, user_email, message } of failed)
           context.output.note(`line ${line} (${user_email}): ${message}`);
         const text = `${counted(added, 'user')} added, ${present} there already, ${counted(failed.length, 'line')} failed`;

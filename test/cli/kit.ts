@@ -1,0 +1,108 @@
+// Runs command lines in process, on a store of their own, and keeps what they say.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { afterAll } from 'vitest';
+import { main } from '../../src/cli/main.ts';
+import type { Sink } from '../../src/cli/output.ts';
+import { openStore } from '../../src/store/open.ts';
+import type { Store } from '../../src/store/store.ts';
+
+/** What a command line came to. */
+export interface Said {
+  code: number;
+  stdout: string;
+  stderr: string;
+  /** Standard output as JSON. */
+  json<T = Record<string, never>>(): T;
+}
+
+export interface Surroundings {
+  env?: Record<string, string>;
+  stdin?: string;
+  /** Seconds since the epoch. */
+  now?: number;
+  tty?: boolean;
+  /** Standard output breaks like a closed pipe after so many writes. */
+  closedAfter?: number;
+}
+
+const folders: string[] = [];
+
+/** A folder that goes when the test file is done. */
+export async function tempFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'mobility-cli-'));
+  folders.push(folder);
+  return folder;
+}
+
+afterAll(async () => {
+  for (const folder of folders) await rm(folder, { recursive: true, force: true });
+});
+
+/** A store that does not exist yet, and command lines on it. */
+export async function freshProgram(): Promise<Program> {
+  const folder = await tempFolder();
+  return programOn(join(folder, 'store'), folder);
+}
+
+export interface Program {
+  folder: string;
+  address: string;
+  run(args: readonly string[], surroundings?: Surroundings): Promise<Said>;
+  /** Works with the store directly, and closes it. */
+  withStore<T>(work: (store: Store) => Promise<T>): Promise<T>;
+}
+
+function programOn(address: string, folder: string): Program {
+  return {
+    folder,
+    address,
+    run: (args, { env, ...rest } = {}) => run(args, { ...rest, env: { MOBILITY_STORE: address, ...env } }),
+    withStore: async (work) => {
+      const store = await openStore(address);
+      try {
+        return await work(store);
+      } finally {
+        await store.close();
+      }
+    },
+  };
+}
+
+/** Runs one command line. */
+export async function run(args: readonly string[], surroundings: Surroundings = {}): Promise<Said> {
+  const { env = {}, stdin = '', now = 1_710_000_000, tty = false, closedAfter } = surroundings;
+  const stdout = collect(tty, closedAfter);
+  const stderr = collect(tty);
+  const code = await main(['node', 'mobility', ...args], {
+    env,
+    stdout,
+    stderr,
+    stdin: Object.assign(Readable.from([Buffer.from(stdin)]), { isTTY: tty }),
+    now: () => now,
+    zone: 'UTC',
+  });
+  return { code, stdout: stdout.text(), stderr: stderr.text(), json: () => JSON.parse(stdout.text()) };
+}
+
+function collect(isTTY: boolean, closedAfter = Number.POSITIVE_INFINITY): Sink & { text(): string } {
+  let text = '';
+  let writes = 0;
+  return {
+    isTTY,
+    columns: 80,
+    text: () => text,
+    write: (piece, done) => {
+      writes += 1;
+      if (writes > closedAfter) {
+        done?.(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
+        return false;
+      }
+      text += piece;
+      done?.();
+      return true;
+    },
+  };
+}

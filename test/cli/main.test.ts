@@ -1,0 +1,125 @@
+// The frame of the command line: exit codes, errors, flags in any place, help.
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { describe, expect, it } from 'vitest';
+import { createContext } from '../../src/cli/context.ts';
+import { buildProgram } from '../../src/cli/main.ts';
+import { packageVersion } from '../../src/cli/version.ts';
+import { freshProgram, run, tempFolder } from './kit.ts';
+
+describe('exit codes', () => {
+  it('0 for help and version, on standard output', async () => {
+    for (const args of [['--help'], ['help'], ['help', 'pipeline'], ['users', 'token', '--help']]) {
+      const { code, stdout, stderr } = await run(args);
+      expect([code, stderr]).toEqual([0, '']);
+      expect(stdout).toMatch(/^Usage: mobility/);
+    }
+    expect((await run(['--version'])).stdout).toBe(`${packageVersion()}\n`);
+  });
+
+  it('2 for a command line without a command, with the help on standard error', async () => {
+    for (const args of [[], ['users']]) {
+      const { code, stdout, stderr } = await run(args);
+      expect([code, stdout]).toEqual([2, '']);
+      expect(stderr).toMatch(/^Usage: mobility/);
+    }
+  });
+
+  it('2 for everything that the caller has to write differently', async () => {
+    const folder = await tempFolder();
+    const lines = [
+      ['frobnicate'],
+      ['pipeline'],
+      ['pipeline', '--user', 'ada', '--all'],
+      ['diary', '--user', 'ada'],
+      ['diary', '--user', 'ada', '--day', '2024-02-30'],
+      ['users', 'token', 'ada', '--expires', 'soon'],
+      ['config', '--nonsense'],
+      ['users', 'list', '--store', 'ftp://example.org/'],
+      ['status', '--store', join(folder, 'nothing-here')],
+      ['serve', '--port', '99999', '--store', folder],
+      ['simulate', '--server', 'not an address'],
+    ];
+    for (const args of lines) {
+      const { code, stdout, stderr } = await run(args);
+      expect([args.join(' '), code, stdout]).toEqual([args.join(' '), 2, '']);
+      expect(stderr).toMatch(/^mobility: MOBILITY_[A-Z_]+: .+/);
+    }
+  });
+
+  it('1 for what failed', async () => {
+    const { run } = await freshProgram();
+    await run(['users', 'add', 'ada']);
+    const { code, stderr } = await run(['status', '--user', 'ben']);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^mobility: MOBILITY_USER_UNKNOWN: no user "ben" in .*mobility users list.*\n$/);
+  });
+});
+
+describe('errors', () => {
+  it('are one line; the stack is shown on request only', async () => {
+    const { run } = await freshProgram();
+    await run(['users', 'add', 'ada']);
+    expect((await run(['status', '--user', 'ben'])).stderr.trimEnd().split('\n')).toHaveLength(1);
+    expect((await run(['status', '--user', 'ben', '--debug'])).stderr).toMatch(/\n {4}at /);
+    expect((await run(['status', '--user', 'ben'], { env: { MOBILITY_DEBUG: '1' } })).stderr).toMatch(/\n {4}at /);
+  });
+
+  it('of settings name the variable, what was found and what was expected', async () => {
+    const { code, stderr } = await run(['config'], { env: { MOBILITY_PORT: 'eighty' } });
+    expect([code, stderr]).toEqual([
+      2,
+      'mobility: MOBILITY_CONFIG: MOBILITY_PORT: expected a whole number from 0 to 65535, found "eighty"\n',
+    ]);
+  });
+});
+
+it('a command that only reads does not make a store', async () => {
+  const { run, address } = await freshProgram();
+  const { code, stderr } = await run(['status']);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('MOBILITY_STORE_ADDRESS: no store in the folder')]);
+  expect(existsSync(address)).toBe(false);
+});
+
+it('flags that every command takes may stand before or behind it', async () => {
+  const { run, address, folder } = await freshProgram();
+  await run(['users', 'add', 'ada']);
+  const other = { env: { MOBILITY_STORE: join(folder, 'other') } };
+  for (const args of [
+    ['--store', address, '--json', 'users', 'list'],
+    ['users', '--store', address, 'list', '--json'],
+    ['users', 'list', '--json', '--store', `sqlite:${address}`],
+  ]) {
+    const { code, json } = await run(args, other);
+    expect(code).toBe(0);
+    expect(json<{ user_email: string }[]>().map((user) => user.user_email)).toEqual(['ada']);
+  }
+});
+
+it('a reader that goes away ends a command quietly', async () => {
+  const { run } = await freshProgram();
+  await run(['simulate', '--users', '1', '--from', '2024-03-12']);
+  const args = ['export', '--user', 'sim-demo-1@example.org', '--entries'];
+  const { code, stdout, stderr } = await run(args, { closedAfter: 3 });
+  expect([code, stdout.trimEnd().split('\n').length, stderr]).toEqual([0, 3, '']);
+});
+
+it('every command and subcommand describes itself, its flags and arguments, and gives an example', async () => {
+  const streams = { stdout: { write: () => true }, stderr: { write: () => true } };
+  const context = createContext({ ...streams, env: {}, stdin: process.stdin, now: () => 0, zone: 'UTC' });
+  const program = buildProgram(context, streams);
+  const names = program.commands.map((command) => command.name());
+  expect(names).toEqual(names.toSorted());
+  const walk = async (command: Command, path: readonly string[]): Promise<void> => {
+    expect([path, command.description()]).toEqual([path, expect.stringMatching(/^[a-z].*[^.]$/)]);
+    const unexplained = command.options.filter(({ description }) => description === '');
+    expect([path, unexplained.map(({ flags }) => flags)]).toEqual([path, []]);
+    const { code, stdout } = await run([...path, '--help']);
+    const example = path.length === 1 ? 'Example' : 'Usage'; // subcommands may leave them to their command
+    expect([path, code, stdout]).toEqual([path, 0, expect.stringContaining(example)]);
+    for (const child of command.commands) await walk(child, [...path, child.name()]);
+  };
+  for (const command of program.commands) await walk(command, [command.name()]);
+});

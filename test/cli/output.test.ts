@@ -1,0 +1,99 @@
+// What commands say and where.
+import { expect, it } from 'vitest';
+import { counted, createOutput, OutputClosed, type Sink, table, textWidth } from '../../src/cli/output.ts';
+
+function sink(isTTY = false, failing?: string): Sink & { text: string } {
+  const one = {
+    text: '',
+    isTTY,
+    columns: 200,
+    write(piece: string, done?: (error?: Error | null) => void) {
+      if (failing !== undefined) done?.(Object.assign(new Error(failing), { code: failing }));
+      else {
+        one.text += piece;
+        done?.();
+      }
+      return true;
+    },
+  };
+  return one;
+}
+
+function output({
+  tty = false,
+  json = false,
+  env = {},
+  failing,
+}: {
+  tty?: boolean;
+  json?: boolean;
+  env?: Record<string, string>;
+  failing?: string;
+} = {}) {
+  const [stdout, stderr] = [sink(tty, failing), sink(tty)];
+  return { stdout, stderr, out: createOutput({ stdout, stderr, env, json: () => json }) };
+}
+
+it('a result is text for people and JSON for programs, and ends with one line break', async () => {
+  const people = output();
+  await people.out.result({ a: 1 }, () => 'one\n');
+  expect(people.stdout.text).toBe('one\n');
+  const programs = output({ json: true });
+  await programs.out.result({ a: 1 }, () => 'one');
+  expect(programs.stdout.text).toBe('{\n  "a": 1\n}\n');
+});
+
+it('notes go to standard error', () => {
+  const { out, stdout, stderr } = output();
+  out.note('by the way');
+  expect([stdout.text, stderr.text]).toEqual(['', 'by the way\n']);
+});
+
+it('progress says nothing where there is no terminal', () => {
+  const { out, stderr } = output();
+  const progress = out.progress('working');
+  progress.update('still');
+  progress.done();
+  expect(stderr.text).toBe('');
+});
+
+it('a progress that ends at once shows no spinner on a terminal either', async () => {
+  const { out, stderr } = output({ tty: true });
+  out.progress('working').done('ready');
+  await import('ora');
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(stderr.text).toBe('ready\n');
+});
+
+it('marks appear on a terminal only, and never with NO_COLOR', () => {
+  expect(output({ tty: true }).out.bold('x')).toBe('\u001b[1mx\u001b[22m');
+  expect(output({ tty: true, env: { NO_COLOR: '1' } }).out.bold('x')).toBe('x');
+  expect(output({ tty: true, env: { NO_COLOR: '' } }).out.dim('x')).toBe('\u001b[2mx\u001b[22m');
+  expect(output().out.bold('x')).toBe('x');
+});
+
+it('columns are those of the terminal up to 100, else 80', () => {
+  expect([output({ tty: true }).out.columns, output().out.columns]).toEqual([100, 80]);
+});
+
+it('a closed pipe is OutputClosed, another failure is itself', async () => {
+  await expect(output({ failing: 'EPIPE' }).out.line('x')).rejects.toThrow(OutputClosed);
+  await expect(output({ failing: 'ENOSPC' }).out.line('x')).rejects.toThrow('ENOSPC');
+});
+
+it('columns of a table are as wide as their widest cell, without counting marks', () => {
+  const rows = [
+    ['a', '\u001b[1m22\u001b[22m', 'c'],
+    ['long', '1', ''],
+  ];
+  expect(table(rows, [1])).toBe('a     \u001b[1m22\u001b[22m  c\nlong   1');
+  expect([textWidth('é😀'), textWidth('\u001b[1mab\u001b[22m')]).toEqual([2, 2]);
+});
+
+it('counts read well', () => {
+  expect([counted(0, 'trip'), counted(1, 'trip'), counted(1234, 'entry', 'entries')]).toEqual([
+    '0 trips',
+    '1 trip',
+    '1,234 entries',
+  ]);
+});

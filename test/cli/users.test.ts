@@ -1,0 +1,201 @@
+// `mobility users`: registering, importing, listing, tokens.
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { importUsers } from '../../src/cli/import-users.ts';
+import { isUuid } from '../../src/model/ids.ts';
+import { tokenHash, type UserRecord } from '../../src/model/user.ts';
+import { freshProgram } from './kit.ts';
+
+const uuid = '11111111-2222-4333-8444-555555555555';
+const day = 86_400;
+
+describe('users add', () => {
+  it('registers once and keeps the UUID', async () => {
+    const { run } = await freshProgram();
+    const first = (await run(['users', 'add', 'ada', '--json'])).json<UserRecord & { created: boolean }>();
+    expect(first).toMatchObject({ user_email: 'ada', created: true });
+    expect(isUuid(first.uuid)).toBe(true);
+    const again = await run(['users', 'add', 'ada']);
+    expect([again.code, again.stdout, again.stderr]).toEqual([0, `${first.uuid}  ada\n`, 'was registered already\n']);
+  });
+
+  it('gives the UUID asked for, in any case, and refuses one that is taken', async () => {
+    const { run } = await freshProgram();
+    expect((await run(['users', 'add', 'ada', '--uuid', uuid.toUpperCase()])).stdout).toBe(`${uuid}  ada\n`);
+    const { code, stderr } = await run(['users', 'add', 'ben', '--uuid', uuid]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('MOBILITY_USER_EXISTS')]);
+  });
+
+  it('refuses names and UUIDs that cannot be', async () => {
+    const { run } = await freshProgram();
+    for (const args of [[''], ['a\nb'], ['x'.repeat(255)], ['ada', '--uuid', '123']]) {
+      const { code, stderr } = await run(['users', 'add', ...args]);
+      expect([code, stderr]).toEqual([2, expect.stringMatching(/MOBILITY_USAGE: expected .*found/)]);
+    }
+  });
+});
+
+describe('users import', () => {
+  const imported = async (csv: string) => {
+    const { run, folder, withStore } = await freshProgram();
+    const file = join(folder, 'people.csv');
+    await writeFile(file, csv);
+    const said = await run(['users', 'import', file, '--json']);
+    const names = await withStore(async (store) =>
+      (await store.users.list({ limit: 100 })).map((user) => user.user_email),
+    );
+    return { said, names: names.sort(), again: () => run(['users', 'import', file]) };
+  };
+
+  it('reads a byte order mark, quotes, CRLF, blank lines, other columns and missing UUIDs', async () => {
+    const { said, names } = await imported(
+      `\ufeffnote,user_email,uuid\r\n,ada,\r\n\r\n"a, b","ben, jr",${uuid.toUpperCase()}\r\n  \r\nx, eve \r\n`,
+    );
+    expect([said.code, said.json()]).toEqual([0, { added: 3, present: 0, failed: [] }]);
+    expect(names).toEqual(['ada', 'ben, jr', 'eve']);
+  });
+
+  it('may be repeated', async () => {
+    const { said, again } = await imported(`user_email,uuid\nada,\nben,${uuid}\n`);
+    expect(said.code).toBe(0);
+    const second = await again();
+    expect([second.code, second.stdout]).toEqual([0, '0 users added, 2 there already, 0 lines failed\n']);
+  });
+
+  it('reports bad lines by number, registers the others, and ends with 3', async () => {
+    const csv = `user_email,uuid\nada,${uuid}\nben,no-uuid\n\neve,${uuid}\n,${uuid.replace('1', '9')}\nfay\n`;
+    const { said, names } = await imported(csv);
+    expect(said.code).toBe(3);
+    expect(said.json<{ failed: { line: number }[] }>().failed.map(({ line }) => line)).toEqual([3, 5, 6]);
+    expect(said.stderr).toMatch(/^line 3 \(ben\): expected a UUID/);
+    expect(names).toEqual(['ada', 'fay']);
+  });
+
+  it('fails when no line could be registered', async () => {
+    expect((await imported('user_email,uuid\nada,1\n')).said.code).toBe(2);
+  });
+
+  it('refuses files that are no list of people', async () => {
+    for (const csv of ['', '\n\n', 'name,uuid\nada,\n', 'user_email\n"ada\n']) {
+      const { said, names } = await imported(csv);
+      expect([csv, said.code, said.stderr, names]).toEqual([csv, 2, expect.stringMatching(/MOBILITY_USAGE/), []]);
+    }
+  });
+
+  it('accepts a header alone', async () => {
+    const { said } = await imported('user_email,uuid\n');
+    expect([said.code, said.json()]).toEqual([0, { added: 0, present: 0, failed: [] }]);
+  });
+
+  it('reads standard input, and says which file cannot be read', async () => {
+    const { run, folder } = await freshProgram();
+    expect((await run(['users', 'import', '-'], { stdin: 'user_email\nada\n' })).code).toBe(0);
+    const missing = join(folder, 'no.csv');
+    for (const [path, reason] of [
+      [missing, 'no such file or folder'],
+      [folder, 'it is a folder'],
+    ] as const) {
+      const { code, stderr } = await run(['users', 'import', path]);
+      expect([code, stderr]).toEqual([2, `mobility: MOBILITY_USAGE: cannot read ${path}: ${reason}\n`]);
+    }
+  });
+
+  it('judges a later line of the same person by what the earlier did, in files of any length', async () => {
+    const { withStore } = await freshProgram();
+    const lines = Array.from({ length: 300 }, (_, i) => `user-${i % 100}`);
+    const report = await withStore((store) => importUsers(store, chunks(`user_email\n${lines.join('\n')}`, 7), 1));
+    expect([report.added, report.present, report.failed]).toEqual([100, 200, []]);
+  });
+
+  it('passes on what breaks its source', async () => {
+    const { withStore } = await freshProgram();
+    async function* broken() {
+      yield 'user_email\nada\n';
+      throw new Error('the pipe broke');
+    }
+    await expect(withStore((store) => importUsers(store, broken(), 1))).rejects.toThrow('the pipe broke');
+  });
+});
+
+async function* chunks(text: string, size: number): AsyncGenerator<string> {
+  for (let i = 0; i < text.length; i += size) yield text.slice(i, i + size);
+}
+
+describe('users list', () => {
+  it('lists all, and with counts what each has', async () => {
+    const { run } = await freshProgram();
+    await run(['simulate', '--users', '1', '--from', '2024-03-12', '--seed', 's']);
+    await run(['users', 'add', 'ada']);
+    const plain = (await run(['users', 'list', '--json'])).json<UserRecord[]>();
+    expect(plain.map((user) => user.user_email).sort()).toEqual(['ada', 'sim-s-1@example.org']);
+    const { stdout } = await run(['users', 'list', '--counts']);
+    expect(stdout).toMatch(/ada {2,}2024-03-09 16:00 {2,}0 {2,}0 {2,}0 {2}none/);
+    expect(stdout).toMatch(/sim-s-1@example.org {2}2024-03-09 16:00 {2,}\d{3} {2,}0 {2,}0 {2}in the future/);
+  });
+
+  it('finds those who have been silent for some days', async () => {
+    const { run } = await freshProgram();
+    await run(['simulate', '--users', '1', '--from', '2024-03-12', '--seed', 's']);
+    await run(['users', 'add', 'ada']);
+    const silent = async (now: number) =>
+      (await run(['users', 'list', '--silent', '7', '--json'], { now }))
+        .json<UserRecord[]>()
+        .map((user) => user.user_email);
+    expect(await silent(1_710_300_000)).toEqual(['ada']);
+    expect((await silent(1_710_300_000 + 8 * day)).sort()).toEqual(['ada', 'sim-s-1@example.org']);
+  });
+
+  it('says nothing on standard output when there is nobody', async () => {
+    const { run } = await freshProgram();
+    await run(['users', 'add', 'ada']);
+    await run(['users', 'remove', 'ada']);
+    const { stdout, stderr } = await run(['users', 'list']);
+    expect([stdout, stderr]).toEqual(['', '0 users\n']);
+  });
+});
+
+describe('users token', () => {
+  it('prints a token once and keeps its hash only', async () => {
+    const { run, withStore } = await freshProgram();
+    await run(['users', 'add', 'ada', '--uuid', uuid]);
+    const { stdout, stderr } = await run(['users', 'token', 'ada', '--expires', '2'], { now: 1000 });
+    const token = stdout.trimEnd();
+    expect(token).toMatch(/^[\w-]{43}$/);
+    expect(stderr).not.toContain(token);
+    const kept = await withStore((store) => store.tokens.list(uuid));
+    expect(kept).toEqual([{ hash: tokenHash(token), user_id: uuid, created_ts: 1000, expires_ts: 1000 + 2 * day }]);
+  });
+
+  it('replaces the others when asked to', async () => {
+    const { run, withStore } = await freshProgram();
+    await run(['users', 'add', 'ada', '--uuid', uuid]);
+    await run(['users', 'token', 'ada']);
+    await run(['users', 'token', uuid]);
+    const { token, replaced } = (await run(['users', 'token', 'ada', '--replace', '--json'])).json<{
+      token: string;
+      replaced: number;
+    }>();
+    expect(replaced).toBe(2);
+    const kept = await withStore((store) => store.tokens.list(uuid));
+    expect(kept.map(({ hash }) => hash)).toEqual([tokenHash(token)]);
+  });
+});
+
+describe('users remove', () => {
+  it('removes a user without data, and their tokens', async () => {
+    const { run, withStore } = await freshProgram();
+    await run(['users', 'add', 'ada', '--uuid', uuid]);
+    await run(['users', 'token', 'ada']);
+    expect((await run(['users', 'remove', 'ada'])).code).toBe(0);
+    expect(await withStore((store) => store.tokens.list(uuid))).toEqual([]);
+    expect((await run(['users', 'remove', 'ada'])).code).toBe(1);
+  });
+
+  it('refuses a user with data and names the command that removes them', async () => {
+    const { run } = await freshProgram();
+    await run(['simulate', '--users', '1', '--from', '2024-03-12', '--seed', 's']);
+    const { code, stderr } = await run(['users', 'remove', 'sim-s-1@example.org']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('mobility erase --user sim-s-1@example.org')]);
+  });
+});
