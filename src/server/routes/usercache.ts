@@ -43,21 +43,26 @@ async function putOne(call: RouteCall): Promise<object> {
   return { putone: true, ...(await store(call, [call.body.the_entry!])) };
 }
 
-/** Stores a batch, then logs what became of each entry. Resolves when all of it is durable. */
+/** Stores a batch, part by part, and logs what became of each entry. Resolves when all of it is durable. */
 async function store(call: RouteCall, pushed: readonly JsonValue[]): Promise<PutCounts> {
   const { caller, now, log } = call;
   const counts = { inserted: 0, updated: 0, rejected: 0 };
   const seen = newest();
-  for (let start = 0; start < pushed.length; start += maxTransactionEntries) {
+  let start = 0;
+  do {
     const batch = checkEntries(pushed.slice(start, start + maxTransactionEntries));
-    const results = await call.store.usercache.put(caller.uuid, batch, now());
+    start += maxTransactionEntries;
+    seen.add(batch.entries);
+    const storing = call.store.usercache.put(caller.uuid, batch, now());
+    // Asked for in the same turn as the last part, the note shares its commit: a small put waits for the disk only once.
+    const noting = start < pushed.length ? null : noteInProfile(call, { last_put_ts: now(), ...seen.fields() });
+    const results = await storing;
+    await noting;
     logEntries(log, caller.uuid, batch, results);
     for (const result of results) counts[result] += 1;
     counts.rejected += batch.unusable.length;
-    seen.add(batch.entries);
-  }
+  } while (start < pushed.length);
   log.write('INFO', line.putStored(caller.uuid, counts));
-  await noteInProfile(call, { last_put_ts: now(), ...seen.fields() });
   return counts;
 }
 
@@ -110,7 +115,7 @@ function newest() {
   };
 }
 
-/** What the profile tells about the last put. The entries are durable by now: a failure here is none of the put. */
+/** What the profile tells about the last put. Never rejects: a failure here is none of the put. */
 async function noteInProfile({ caller, store: { profiles }, log }: RouteCall, fields: JsonObject): Promise<void> {
   try {
     await profiles.merge(caller.uuid, fields);
