@@ -16,7 +16,9 @@ export function startCheckpointer(paths: readonly string[]): Checkpointer {
   // The thread's code is handed over as text: so it runs the same from compiled files and from sources.
   const source = `(${checkpointLoop})(require('node:worker_threads'), require)`;
   const binding = createRequire(import.meta.url).resolve('@photostructure/sqlite');
-  const worker = new Worker(source, { eval: true, workerData: { binding, paths, pause: interval * 1000 } });
+  const workerData = { binding, paths, pause: interval * 1000 };
+  // No flags of this process: some of them say how a text is to be read.
+  const worker = new Worker(source, { eval: true, execArgv: [], workerData });
   worker.unref();
   const ended = new Promise<void>((resolve) => {
     worker.once('exit', () => resolve());

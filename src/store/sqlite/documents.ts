@@ -23,7 +23,7 @@ export function documents(shards: Shards): Documents {
       return file.write(() => {
         const user = userFor(file, userId);
         const insert = 'INSERT INTO documents (user, key, write_ts, data) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING';
-        if (file.sql(insert).run(user, name, write_ts, text) === 1) return 'inserted';
+        if (file.sql(insert).run(user, name, write_ts, text).changes === 1) return 'inserted';
         const update = 'UPDATE documents SET write_ts = ?, data = ? WHERE user = ? AND key = ?';
         file.sql(update).run(write_ts, text, user, name);
         return 'updated';
@@ -56,7 +56,7 @@ export function documents(shards: Shards): Documents {
       const file = shards.of(userId).usercache;
       return file.write(() => {
         const sql = 'DELETE FROM documents WHERE user = ? AND key = ?';
-        return file.sql(sql).run(userIn(file, userId), escapeText(key)) > 0;
+        return file.sql(sql).run(userIn(file, userId), escapeText(key)).changes > 0;
       });
     },
   };

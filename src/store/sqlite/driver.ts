@@ -1,12 +1,11 @@
 // The one file that knows the SQLite binding. What it offers, `node:sqlite` offers too and can take its place.
-import { backup, DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
+import { backup, DatabaseSync } from '@photostructure/sqlite';
 
 export type SqlValue = string | number | null;
 
 /** A prepared statement. A text must hold no NUL: the binding cuts it there without a word (see `model/json-text.ts`). */
 export interface Statement {
-  /** Runs it; returns the number of rows it changed. */
-  run(...values: SqlValue[]): number;
+  run(...values: SqlValue[]): { changes: number };
   get<Row>(...values: SqlValue[]): Row | undefined;
   all<Row>(...values: SqlValue[]): Row[];
 }
@@ -29,20 +28,11 @@ export function connect(path: string): Connection {
       return database.isTransaction;
     },
     exec: (sql) => database.exec(sql),
-    prepare: (sql) => statementOf(database, sql),
+    prepare: (sql) => database.prepare(sql),
     copyTo: async (target) => {
       await backup(database, target, { rate: 2_000 });
     },
     close: () => database.close(),
-  };
-}
-
-function statementOf(database: DatabaseSyncInstance, sql: string): Statement {
-  const statement = database.prepare(sql);
-  return {
-    run: (...values) => Number(statement.run(...values).changes),
-    get: (...values) => statement.get(...values),
-    all: (...values) => statement.all(...values),
   };
 }
 

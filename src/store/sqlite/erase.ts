@@ -86,7 +86,7 @@ async function removeRows(shards: Shards, userId: string, place: Place): Promise
   const chunked = `DELETE FROM ${place.table} WHERE rowid IN (SELECT rowid FROM ${place.table} WHERE user = ? LIMIT ${rowsAtOnce})`;
   const sql = place.by === 'user' ? chunked : `DELETE FROM ${place.table} WHERE ${place.by} = ?`;
   for (let total = 0; ; ) {
-    const removed = await file.write(() => file.sql(sql).run(ownerIn(file, userId, place)), rowsAtOnce);
+    const removed = await file.write(() => file.sql(sql).run(ownerIn(file, userId, place)).changes, rowsAtOnce);
     total += removed;
     if (removed < rowsAtOnce || place.by !== 'user') return total;
   }

@@ -83,7 +83,7 @@ function takeBackRows(file: StoreFile, userId: string, back: readonly (EntryRow 
     const error = take.get<{ first_ts: number; tries: number }>(user, id);
     if (error === undefined) continue;
     const { first_ts, tries } = error;
-    count += insert.run(user, file.keys.intern(key), write_ts, ts, revision++, text, first_ts, tries);
+    count += insert.run(user, file.keys.intern(key), write_ts, ts, revision++, text, first_ts, tries).changes;
   }
   return count;
 }

@@ -33,7 +33,9 @@ export async function openFolder(folder: string, options: { shards?: number }): 
     const wanted = checkedShards(options.shards ?? 1);
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const known = await readLabel(folder);
-    await checkWritable(folder, known?.shards ?? 0);
+    const paths = pathsOf(folder, known?.shards ?? 0);
+    await checkPresent(paths);
+    await checkWritable(folder, paths);
     if (known !== null) return await openShards(folder, known.shards, known.version, false);
     return await openShards(folder, await claimShards(folder, wanted), 0, true);
   } catch (error) {
@@ -46,7 +48,8 @@ function checkedShards(shards: number): number {
   throw new TypeError(`expected 1 to ${mostShards} shards, found ${shards}`);
 }
 
-interface Label {
+/** What `store.json` says. */
+export interface Label {
   version: number;
   shards: number;
 }
@@ -79,15 +82,19 @@ function parsed(text: string): Partial<Label & { format: string }> | null {
 }
 
 /** Every later step would find out too, but some only after touching a file. */
-async function checkWritable(folder: string, shards: number): Promise<void> {
+async function checkWritable(folder: string, paths: readonly string[]): Promise<void> {
   await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
-  for (const path of pathsOf(folder, shards)) {
+  for (const path of paths) await access(path, constants.R_OK | constants.W_OK);
+}
+
+/** Throws `MOBILITY_STORE_DAMAGED` when a database file is gone or empty: the engine would take it for a new one. */
+export async function checkPresent(paths: readonly string[]): Promise<void> {
+  for (const path of paths) {
     const { size } = await stat(path).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') throw damaged(path, 'a database', 'no file');
       throw error;
     });
     if (size === 0) throw damaged(path, 'a database', 'an empty file');
-    await access(path, constants.R_OK | constants.W_OK);
   }
 }
 
@@ -126,7 +133,7 @@ async function openShards(folder: string, shards: number, found: number, make: b
       };
       all.push({ usercache: await open('usercache'), timeseries: await open('timeseries') });
     }
-    if (found < version) await writeLabel(folder, shards, make);
+    if (found < version) await writeLabel(folder, { version, shards }, make);
     return all;
   } catch (error) {
     for (const file of opened) file.close();
@@ -155,7 +162,7 @@ async function openChecked(folder: string, about: FileAbout, make: boolean): Pro
 }
 
 /** Makes the file with private permissions. A file that is there is not opened: closing it would drop SQLite's locks on it. */
-async function makeEmpty(path: string): Promise<void> {
+export async function makeEmpty(path: string): Promise<void> {
   const handle = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'EEXIST') return null;
     throw error;
@@ -203,7 +210,7 @@ function aboutOf(connection: Connection): Record<string, string> {
 }
 
 /** Writes `store.json` whole or not at all. A new one yields to one that another process wrote meanwhile. */
-export async function writeLabel(folder: string, shards: number, make: boolean): Promise<void> {
+export async function writeLabel(folder: string, { version, shards }: Label, make: boolean): Promise<void> {
   const path = join(folder, labelFile);
   const temporary = `${path}.${randomUUID()}`;
   const handle = await open(temporary, 'wx', 0o600);

@@ -79,8 +79,9 @@ export function tokens({ first: { usercache: file } }: Shards): Tokens {
     remove: async (userId, hash) =>
       file.write(() =>
         hash === undefined
-          ? file.sql('DELETE FROM tokens WHERE user_id = ?').run(escapeText(userId))
-          : file.sql('DELETE FROM tokens WHERE user_id = ? AND hash = ?').run(escapeText(userId), escapeText(hash)),
+          ? file.sql('DELETE FROM tokens WHERE user_id = ?').run(escapeText(userId)).changes
+          : file.sql('DELETE FROM tokens WHERE user_id = ? AND hash = ?').run(escapeText(userId), escapeText(hash))
+              .changes,
       ),
   };
 }

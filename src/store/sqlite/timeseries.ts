@@ -127,7 +127,7 @@ function putter(
   const update = file.sql('UPDATE entries SET ts = ?, latitude = ?, longitude = ?, zone = ?, entry = ? WHERE id = ?');
   return ({ key: name, write_ts, ts, latitude, longitude, zone, text }) => {
     const key = file.keys.intern(name);
-    if (insert.run(user, key, write_ts, ts, latitude, longitude, zone, text) === 1) {
+    if (insert.run(user, key, write_ts, ts, latitude, longitude, zone, text).changes === 1) {
       touch(touched, name, ts);
       return 'inserted';
     }

@@ -112,7 +112,7 @@ function replaceRows(
     if (before !== text) putLink(file, user, record, text);
   }
   const remove = file.sql('DELETE FROM trips WHERE user = ? AND chain_ts = ?');
-  for (const chainTs of old.keys()) counts.removed += remove.run(user, chainTs);
+  for (const chainTs of old.keys()) counts.removed += remove.run(user, chainTs).changes;
   return counts;
 }
 

@@ -65,7 +65,7 @@ function putRows(shard: Shard, userId: string, user: number, rows: readonly Entr
   return rows.map(({ key: name, write_ts, ts, text }) => {
     const key = file.keys.intern(name);
     const own = revision++;
-    if (insert.run(user, key, write_ts, ts, own, text) === 1) {
+    if (insert.run(user, key, write_ts, ts, own, text).changes === 1) {
       return isKnown(name, key, write_ts) ? 'updated' : 'inserted';
     }
     update.run(ts, own, text, user, key, write_ts);
@@ -136,7 +136,7 @@ function settleMoved(file: StoreFile, user: number, moved: readonly WaitingRef[]
   let left = 0;
   for (const ref of moved) {
     const key = file.keys.find(ref.key);
-    if (key === null || leave.run(user, key, ref.write_ts, Number(ref.revision)) === 0) continue;
+    if (key === null || leave.run(user, key, ref.write_ts, Number(ref.revision)).changes === 0) continue;
     left++;
     if (anyErrors) forgive.run(user, escapeText(ref.key), ref.write_ts);
   }

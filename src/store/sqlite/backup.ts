@@ -1,0 +1,125 @@
+// A consistent copy of a store while others write to it.
+import { randomUUID } from 'node:crypto';
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { MobilityError } from '../../model/errors.ts';
+import { type Connection, connect } from './driver.ts';
+import { storeError } from './engine-errors.ts';
+import { setUp, whenFree } from './file.ts';
+import { checkPresent, makeEmpty, pathsOf, readLabel, syncFolder, writeLabel } from './folder.ts';
+
+/** What a backup wrote. */
+export interface BackupReport {
+  /** Names of the database files in the target folder. */
+  files: string[];
+  /** Their size together. */
+  bytes: number;
+}
+
+/**
+ * Copies the store in `folder` to `target`, a folder that is new or empty, as it is at one moment: writers wait for some
+ * milliseconds, then go on. The copy opens as a store, with nobody at work in it. Throws `MOBILITY_STORE_ADDRESS` when there is no
+ * store or the target has something in it, `_DAMAGED` when the store is, `_FULL` when the copy does not fit; then no target is
+ * left behind.
+ */
+export async function backupSqliteStore(folder: string, target: string): Promise<BackupReport> {
+  const label = await readLabel(folder);
+  if (label === null) throw addressError(`expected a store in ${folder}, found none`);
+  const paths = pathsOf(folder, label.shards);
+  await checkPresent(paths);
+  await checkFree(target);
+  const partial = join(dirname(resolve(target)), `.${basename(target)}.${randomUUID().slice(0, 8)}`);
+  try {
+    await mkdir(partial, { recursive: true, mode: 0o700 });
+    await copyFiles(paths, partial);
+    await writeLabel(partial, label, true);
+    await rename(partial, target);
+    await syncFolder(dirname(resolve(target)));
+  } catch (error) {
+    await rm(partial, { recursive: true, force: true });
+    throw storeError(error, target);
+  }
+  const sizes = await Promise.all(paths.map(async (path) => (await stat(join(target, basename(path)))).size));
+  return { files: paths.map((path) => basename(path)), bytes: sizes.reduce((sum, size) => sum + size, 0) };
+}
+
+function addressError(message: string): MobilityError {
+  return new MobilityError('MOBILITY_STORE_ADDRESS', message);
+}
+
+async function checkFree(target: string): Promise<void> {
+  const found = await readdir(target).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw storeError(error, target);
+  });
+  if (found.length > 0) {
+    throw addressError(
+      `expected ${target} to be a new or empty folder for the backup, found ${found.length} files in it`,
+    );
+  }
+}
+
+async function copyFiles(paths: readonly string[], target: string): Promise<void> {
+  const sources = await snapshotsOf(paths);
+  try {
+    for (const [i, source] of sources.entries()) {
+      const copy = join(target, basename(paths[i]!));
+      await makeEmpty(copy);
+      await source.copyTo(copy);
+      finishCopy(copy, paths[i]!);
+      await sync(copy);
+    }
+  } finally {
+    for (const source of sources) source.close();
+  }
+}
+
+/** Connections that all see their file as it is at one moment: taken while no file can be written. */
+async function snapshotsOf(paths: readonly string[]): Promise<Connection[]> {
+  const locks: Connection[] = [];
+  const snapshots: Connection[] = [];
+  try {
+    for (const path of paths) {
+      const lock = connect(path);
+      locks.push(lock);
+      await whenFree(() => lock.exec('BEGIN IMMEDIATE'));
+    }
+    for (const path of paths) {
+      const snapshot = connect(path);
+      snapshots.push(snapshot);
+      await whenFree(() => setUp(snapshot));
+      snapshot.exec('BEGIN');
+      snapshot.prepare('SELECT count(*) FROM sqlite_schema').get(); // a transaction sees its file from the first read on
+    }
+    return snapshots;
+  } catch (error) {
+    for (const snapshot of snapshots) snapshot.close();
+    throw error;
+  } finally {
+    for (const lock of locks) lock.close();
+  }
+}
+
+/** Checks a copy, and takes the leases out: whoever held them does not work on the copy. */
+function finishCopy(copy: string, original: string): void {
+  const connection = connect(copy);
+  try {
+    const found = connection.prepare('PRAGMA quick_check(1)').get<{ quick_check: string }>()?.quick_check;
+    if (found !== 'ok') {
+      throw new MobilityError('MOBILITY_STORE_DAMAGED', `${original}: expected an undamaged database, found: ${found}`);
+    }
+    setUp(connection);
+    if (basename(copy).startsWith('timeseries')) connection.exec('DELETE FROM leases');
+  } finally {
+    connection.close();
+  }
+}
+
+async function sync(path: string): Promise<void> {
+  const handle = await open(path, 'r+');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,144 @@
+// The embedded store used by several processes, some of which are killed.
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { fix, pause, put, waiting } from '../contract/kit.ts';
+import { type CompiledStore, compileStore, startChild } from '../support/child.ts';
+import { usePlaces } from '../support/folders.ts';
+
+const user = '9b1b3f2e-0000-4000-8000-000000000001';
+const places = usePlaces();
+let compiled: CompiledStore;
+beforeAll(async () => {
+  compiled = await compileStore();
+});
+afterAll(() => compiled.remove());
+
+/** Puts entries of its own and of all writers, each alone; says which were acknowledged. */
+const writer = `
+  const store = await openSqliteStore({ folder: args.folder, shards: args.shards });
+  say('open');
+  const fix = (ts) => ({ metadata: { key: 'background/location', write_ts: ts }, data: { ts, by: args.name } });
+  for (let i = 0; i < args.count; i++) {
+    const [shared] = await store.usercache.put(args.user, { entries: [fix(i)], unusable: [] }, 1);
+    await store.usercache.put(args.own, { entries: [fix(i)], unusable: [] }, 1);
+    say('ack ' + i + ' ' + shared);
+  }
+  await store.close();
+  say('done');
+`;
+
+it('processes that make a new store at once and write to it lose nothing and insert nothing twice', async () => {
+  for (const shards of [1, 3]) {
+    const folder = join(await places.folder(), 'new');
+    const names = ['a', 'b', 'c', 'd'];
+    const children = names.map((name, i) => {
+      const own = `9b1b3f2e-0000-4000-8000-00000000010${i}`;
+      return { own, child: startChild(compiled, writer, { folder, shards, user, own, name, count: 60 }) };
+    });
+    for (const { child } of children) expect(await child.ended).toBe(0);
+    const store = await places.open(folder);
+    expect(await waiting(store, user)).toHaveLength(60);
+    for (const { own } of children) expect(await waiting(store, own)).toHaveLength(60);
+    const inserted = children.flatMap(({ child }) => child.lines.filter((line) => line.endsWith('inserted')));
+    expect(new Set(inserted).size).toBe(60);
+    expect(inserted).toHaveLength(60);
+  }
+});
+
+it('processes that make a new store at once with different numbers of shards agree on one', async () => {
+  const folder = join(await places.folder(), 'new');
+  const children = [1, 2, 3, 4].map((shards) =>
+    startChild(compiled, writer, { folder, shards, user, own: user, name: 'x', count: 3 }),
+  );
+  for (const child of children) expect(await child.ended).toBe(0);
+  expect(await waiting(await places.open(folder), user)).toHaveLength(3);
+});
+
+it('what was acknowledged is there after the writers were killed', async () => {
+  const folder = join(await places.folder(), 'store');
+  for (let round = 0; round < 4; round++) {
+    const children = ['a', 'b'].map((name, i) => {
+      const own = `9b1b3f2e-0000-4000-8000-0000000${round}010${i}`;
+      return { own, child: startChild(compiled, writer, { folder, user, own, name, count: 1e9 }) };
+    });
+    for (const { child } of children) await child.line('ack 5 ');
+    await pause(Math.random() * 0.15);
+    for (const { child } of children) await child.kill();
+    const store = await places.open(folder);
+    const shared = new Set((await waiting(store, user)).map((row) => row.entry.metadata.write_ts));
+    for (const { own, child } of children) {
+      const acknowledged = child.lines.filter((line) => line.startsWith('ack')).length;
+      const found = (await waiting(store, own)).map((row) => row.entry.metadata.write_ts);
+      expect(found.length).toBeGreaterThanOrEqual(acknowledged);
+      expect(found.length).toBeLessThanOrEqual(acknowledged + 1);
+      expect(found).toEqual(found.map((_, i) => i));
+      for (let i = 0; i < acknowledged; i++) expect(shared.has(i)).toBe(true);
+    }
+    await store.close();
+  }
+});
+
+it('a move that was killed anywhere leaves each entry in the usercache, the timeseries or both', async () => {
+  const folder = join(await places.folder(), 'store');
+  const mover = `
+    const store = await openSqliteStore({ folder: args.folder });
+    const { lease } = await store.leases.acquire(args.user, 'mover', 0);
+    say('open');
+    for (;;) {
+      const page = await store.usercache.read(args.user, { limit: 10 });
+      if (page.length === 0) break;
+      await store.timeseries.apply(args.user, { put: page.map((row) => row.entry), remove: [] }, lease);
+      const moved = page.map(({ entry, revision }) => ({ key: entry.metadata.key, write_ts: entry.metadata.write_ts, revision }));
+      await store.usercache.settle(args.user, { moved, failed: [] }, 1);
+      say('moved');
+    }
+    say('done');
+    await store.close();
+  `;
+  const store = await places.open(folder);
+  const all = Array.from({ length: 400 }, (_, i) => i);
+  await put(
+    store,
+    user,
+    all.map((ts) => fix(ts)),
+  );
+  for (let round = 0; round < 3; round++) {
+    const child = startChild(compiled, mover, { folder, user });
+    await child.line('moved');
+    await pause(Math.random() * 0.03);
+    await child.kill();
+    const left = (await waiting(store, user)).map((row) => row.entry.metadata.write_ts);
+    const moved = await store.timeseries.find(user, { time: 'write_ts', limit: 1_000 });
+    const found = new Set([...left, ...moved.entries.map((one) => one.metadata.write_ts)]);
+    expect([...found].sort((a, b) => a - b)).toEqual(all);
+  }
+  const last = startChild(compiled, mover, { folder, user });
+  expect(await last.ended).toBe(0);
+  expect(await store.counts(user)).toMatchObject({ usercache: 0, timeseries: 400 });
+});
+
+it('the checkpointer moves commits into the files and does not keep its process alive', async () => {
+  const folder = join(await places.folder(), 'store');
+  const child = startChild(
+    compiled,
+    `const { statSync } = await import('node:fs');
+     const store = await openSqliteStore({ folder: args.folder, checkpointer: true });
+     const before = statSync(args.file).size;
+     const entry = { metadata: { key: 'a/b', write_ts: 1 }, data: { text: 'x'.repeat(500_000) } };
+     await store.usercache.put(args.user, { entries: [entry], unusable: [] }, 1);
+     while (statSync(args.file).size < before + 400_000) await new Promise((resolve) => setTimeout(resolve, 10));
+     say('grown');`,
+    { folder, user, file: join(folder, 'usercache-0.sqlite') },
+  );
+  expect(await child.ended).toBe(0);
+  expect(child.lines).toEqual(['grown']);
+});
+
+it('the checkpointer ends with its store', async () => {
+  const folder = await places.folder();
+  const store = await places.open(folder, { checkpointer: true });
+  await put(store, user, [fix(1)]);
+  await store.close();
+  const again = await places.open(folder, { checkpointer: true });
+  expect(await waiting(again, user)).toHaveLength(1);
+});

@@ -1,0 +1,102 @@
+// Other processes that use the embedded store: Node does not run TypeScript, so the store's sources are translated for them.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+import { newFolder } from './folders.ts';
+
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+const parts = ['src/model', 'src/store', 'src/store/sqlite'];
+
+export interface CompiledStore {
+  folder: string;
+  remove(): Promise<void>;
+}
+
+/** Translates what a child needs into a folder of its own. */
+export async function compileStore(): Promise<CompiledStore> {
+  const folder = await newFolder();
+  for (const part of parts) {
+    for (const name of await readdir(join(root, part))) {
+      if (!name.endsWith('.ts')) continue;
+      const { outputText } = ts.transpileModule(await readFile(join(root, part, name), 'utf8'), {
+        compilerOptions: {
+          target: ts.ScriptTarget.ES2023,
+          module: ts.ModuleKind.ESNext,
+          verbatimModuleSyntax: true,
+          rewriteRelativeImportExtensions: true,
+        },
+      });
+      const target = join(folder, part, name.replace(/\.ts$/, '.js'));
+      await mkdir(dirname(target), { recursive: true });
+      await writeFile(target, outputText);
+    }
+  }
+  await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
+  return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
+}
+
+export interface Child {
+  process: ChildProcess;
+  /** Lines it has written to standard output so far. */
+  lines: string[];
+  /** Resolves when a line begins with `text`, also if that was before; rejects when the child ends without it. */
+  line(text: string): Promise<string>;
+  /** Resolves when it has ended: its exit code, or the signal. */
+  ended: Promise<number | NodeJS.Signals>;
+  kill(): Promise<void>;
+}
+
+/**
+ * Starts `body`, the body of an async function of `openSqliteStore`, `args` and `say`, which writes a line. It ends with the body,
+ * unless something keeps it alive. What it writes to standard error is shown.
+ */
+export function startChild(compiled: CompiledStore, body: string, args: Record<string, unknown>): Child {
+  const script = `
+    import { openSqliteStore } from ${JSON.stringify(join(compiled.folder, 'src/store/sqlite/store.js'))};
+    import { writeSync } from 'node:fs';
+    const args = ${JSON.stringify(args)};
+    const say = (line) => writeSync(1, line + '\\n');
+    ${body}`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const lines: string[] = [];
+  const waiting = new Set<() => void>();
+  const wake = (): void => {
+    for (const look of waiting) look();
+  };
+  const reader = createInterface({ input: child.stdout! });
+  reader.on('line', (line) => {
+    lines.push(line);
+    wake();
+  });
+  let over = false;
+  const ended = new Promise<number | NodeJS.Signals>((resolve) => {
+    child.once('close', (code, signal) => {
+      over = true;
+      resolve(code ?? signal!);
+      wake();
+    });
+  });
+  const line = (text: string): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        const found = lines.find((one) => one.startsWith(text));
+        if (found === undefined && !over) return;
+        waiting.delete(look);
+        if (found === undefined) reject(new Error(`expected a line ${text}, found ${JSON.stringify(lines.slice(-5))}`));
+        else resolve(found);
+      };
+      waiting.add(look);
+      look();
+    });
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await ended;
+  };
+  return { process: child, lines, line, ended, kill };
+}
