@@ -1,0 +1,248 @@
+// `mobility logs`: calls, puts step by step, one user's story, and what went wrong, read back from the log files.
+import { Command } from 'commander';
+import { type Call, callOutcome, callTime, createCallTracker, isPut } from '../../log/calls.ts';
+import { parseMessage } from '../../log/messages.ts';
+import type { LogKind } from '../../log/names.ts';
+import { type LogLine, type ReadStats, readLogs } from '../../log/read.ts';
+import type { CommandContext, Outcome } from '../context.ts';
+import { type LogFlags, type UserMeant, userMeant, withLogFlags } from '../log-query.ts';
+import { callJson, createLogText, lineJson, resultText } from '../log-text.ts';
+import { counted } from '../output.ts';
+
+const lateEnd = 600; // s beyond `--until` in which the END of a call is looked for
+
+/** Reads the server's and the pipeline's log files back; without a subcommand it shows calls. */
+export function logsCommand(context: CommandContext): Command {
+  const calls = withLogFlags(new Command('calls'), context, { calls: true })
+    .description('show calls: when, who, how long, what came of them (the default)')
+    .action(context.run((flags: LogFlags) => showCalls(context, flags)));
+  const put = withLogFlags(new Command('put'), context, { calls: true })
+    .description('show each put step by step, and where it failed')
+    .action(context.run((flags: LogFlags) => showPuts(context, flags)));
+  const user = withLogFlags(new Command('user'), context, { calls: false })
+    .description("tell one user's story across server and pipeline")
+    .argument('<name>', 'name or UUID')
+    .action(context.run((name: string, flags: LogFlags) => showStory(context, name, flags)));
+  const errors = withLogFlags(new Command('errors'), context, { calls: false })
+    .description('show warnings, errors, and calls without an end')
+    .action(context.run((flags: LogFlags) => showErrors(context, flags)));
+  return new Command('logs')
+    .description('show what the log files of server and pipeline tell')
+    .usage('[calls|put|user|errors] [options]')
+    .addHelpText('after', examples)
+    .addCommand(calls, { isDefault: true })
+    .addCommand(put)
+    .addCommand(user)
+    .addCommand(errors);
+}
+
+const examples = `
+Examples:
+  mobility logs --since 2h
+  mobility logs --user ada@example.org --failed --json
+  mobility logs --path /usercache/ --slow 0.5 --follow
+  mobility logs put --since 2026-11-21
+  mobility logs user ada@example.org --since 1d
+  mobility logs errors --since 1d
+
+Files and formats: docs/logs.md`;
+
+// ---------------------------------------------------------------- reading
+
+interface Reading {
+  flags: LogFlags;
+  kinds?: readonly LogKind[];
+  /** Called for each line, in order. */
+  onLine: (line: LogLine) => Promise<void> | undefined;
+}
+
+/** Reads what the flags ask for. Ctrl-C is the proper end of `--follow`. */
+async function readThrough(context: CommandContext, { flags, kinds, onLine }: Reading): Promise<ReadStats> {
+  const { since, until, follow, dir = context.config().logDir } = flags;
+  const { lines, stats } = readLogs({
+    dir,
+    ...(kinds && { kinds }),
+    ...(since !== undefined && { since }),
+    ...(until !== undefined && { until: until + lateEnd }),
+    ...(follow && { follow, signal: context.interruptible() }),
+  });
+  for await (const batch of lines) {
+    for (const line of batch) {
+      const pending = onLine(line);
+      if (pending !== undefined) await pending;
+    }
+  }
+  return stats;
+}
+
+/** Ends a command: what was passed over is said, and nobody is left to think that nothing happened. */
+function conclude(context: CommandContext, stats: ReadStats, flags: LogFlags, found: string): Outcome {
+  const { output } = context;
+  const passedOver = [
+    ...(stats.foreign > 0 ? [`${counted(stats.foreign, 'line')} not understood`] : []),
+    ...(stats.torn > 0 ? [`${counted(stats.torn, 'line')} cut short`] : []),
+    ...stats.unreadable.map(({ file, reason }) => `${file} could not be read to its end (${reason})`),
+  ];
+  output.note([found, ...passedOver].join('; '));
+  return flags.follow ? { exitCode: 0 } : {};
+}
+
+// ---------------------------------------------------------------- calls
+
+/** Reads calls and hands on those that the flags ask for. Returns what to say at the end. */
+async function readCalls(
+  context: CommandContext,
+  flags: LogFlags,
+  show: (call: Call) => Promise<void>,
+  wanted: (call: Call) => boolean = () => true,
+): Promise<Outcome> {
+  const user = flags.user === undefined ? null : await userMeant(context, flags.user);
+  const tracker = createCallTracker();
+  const found = { ok: 0, failed: 0, unfinished: 0 };
+  const showAll = async (calls: readonly Call[]): Promise<void> => {
+    for (const call of calls) {
+      if (!wanted(call) || !isAskedFor(call, flags, user)) continue;
+      found[callOutcome(call)] += 1;
+      await show(call);
+    }
+  };
+  const onLine = (line: LogLine): Promise<void> | undefined => {
+    const calls = tracker.add(line);
+    return calls.length > 0 ? showAll(calls) : undefined;
+  };
+  const stats = await readThrough(context, { flags, kinds: ['server'], onLine });
+  if (!flags.follow) await showAll(tracker.open());
+  const all = found.ok + found.failed + found.unfinished;
+  const text = `${counted(all, 'call')}, ${found.failed} failed, ${found.unfinished} without an end`;
+  return conclude(context, stats, flags, text);
+}
+
+function isAskedFor(call: Call, { path, since, until, slow, failed }: LogFlags, user: UserMeant | null): boolean {
+  const time = callTime(call);
+  return (
+    (user === null || isOf(call, user)) &&
+    (path === undefined || call.path.startsWith(path)) &&
+    (since === undefined || time >= since) &&
+    (until === undefined || time < until) &&
+    (slow === undefined || (call.seconds ?? 0) >= slow) &&
+    (failed !== true || callOutcome(call) !== 'ok')
+  );
+}
+
+/** True for the user's calls; learns their UUID from them if only the name is known. */
+function isOf(call: Call, user: UserMeant): boolean {
+  if (user.uuid === null && call.user_email === user.email && call.user_id !== null) user.uuid = call.user_id;
+  return user.uuid === null ? call.user_email !== null && call.user_email === user.email : call.user_id === user.uuid;
+}
+
+async function showCalls(context: CommandContext, flags: LogFlags): Promise<Outcome> {
+  const { output } = context;
+  const text = createLogText(context.zone);
+  if (!output.json) await output.line(text.callTitles());
+  return readCalls(context, flags, (call) =>
+    output.line(output.json ? JSON.stringify(callJson(call)) : text.call(call)),
+  );
+}
+
+async function showPuts(context: CommandContext, flags: LogFlags): Promise<Outcome> {
+  const { output } = context;
+  const text = createLogText(context.zone);
+  const show = (call: Call): Promise<void> =>
+    output.line(output.json ? JSON.stringify(callJson(call)) : `${text.put(call)}\n`);
+  return readCalls(context, flags, show, isPut);
+}
+
+// ---------------------------------------------------------------- one user
+
+/** Calls when they end, and everything that the pipeline said about the user. */
+async function showStory(context: CommandContext, name: string, flags: LogFlags): Promise<Outcome> {
+  const { output } = context;
+  const text = createLogText(context.zone);
+  const user = await userMeant(context, name);
+  const tracker = createCallTracker();
+  let found = 0;
+  const showCall = async (call: Call): Promise<void> => {
+    if (!isAskedFor(call, flags, user)) return;
+    found += 1;
+    const time = call.end_ts ?? callTime(call);
+    const told = [`${call.method} ${call.path}`, call.status ?? '-', `in ${call.seconds ?? '-'} s`, resultText(call)];
+    const said = { ...call, time, level: callOutcome(call) === 'ok' ? 'INFO' : 'WARNING' } as const;
+    await output.line(
+      output.json
+        ? JSON.stringify({ kind: 'call', time, ...callJson(call) })
+        : text.line(said, null, told.join(' ').trimEnd()),
+    );
+  };
+  const onLine = async (line: LogLine): Promise<void> => {
+    for (const call of tracker.add(line)) await showCall(call);
+    if (line.source.startsWith('server') || user.uuid === null || isBeyond(line, flags)) return;
+    const message = parseMessage(line.message);
+    if (message === null || !('user' in message) || message.user !== user.uuid) return;
+    found += 1;
+    await output.line(
+      output.json
+        ? JSON.stringify({ kind: 'line', ...lineJson(line), told: message })
+        : text.line(line, null, line.message.replace(`UUID ${user.uuid}: `, '')),
+    );
+  };
+  const stats = await readThrough(context, { flags, onLine });
+  if (!flags.follow) for (const call of tracker.open()) await showCall(call);
+  return conclude(context, stats, flags, counted(found, 'event'));
+}
+
+const isBeyond = ({ time }: LogLine, { until }: LogFlags): boolean => until !== undefined && time >= until;
+
+// ---------------------------------------------------------------- what went wrong
+
+async function showErrors(context: CommandContext, flags: LogFlags): Promise<Outcome> {
+  const { output } = context;
+  const text = createLogText(context.zone);
+  const tracker = createCallTracker();
+  const found = { lines: 0, calls: 0 };
+  const names = rememberNames();
+  const showCall = async (call: Call): Promise<void> => {
+    if (callOutcome(call) !== 'unfinished' || !isAskedFor(call, flags, null)) return;
+    found.calls += 1;
+    const said = { ...call, time: callTime(call), level: 'WARNING' } as const;
+    const who = call.user_email ?? call.user_id ?? '-';
+    await output.line(
+      output.json
+        ? JSON.stringify({ kind: 'call', ...callJson(call) })
+        : text.line(said, who, `${call.method} ${call.path}: ${resultText(call)}`),
+    );
+  };
+  const onLine = async (line: LogLine): Promise<void> => {
+    for (const call of tracker.add(line)) await showCall(call);
+    const call = tracker.current();
+    if (call !== undefined) names.learn(call);
+    if ((line.level !== 'WARNING' && line.level !== 'ERROR') || isBeyond(line, flags)) return;
+    found.lines += 1;
+    const user = call === undefined ? userOf(line) : call.user_id;
+    const who = user === null ? null : (names.of(user) ?? user);
+    const told = line.message.replace(`UUID ${user}: `, '');
+    await output.line(
+      output.json ? JSON.stringify({ kind: 'line', ...lineJson(line), user_id: user }) : text.line(line, who, told),
+    );
+  };
+  const stats = await readThrough(context, { flags, onLine });
+  if (!flags.follow) for (const call of tracker.open()) await showCall(call);
+  const told = `${counted(found.lines, 'warning or error', 'warnings and errors')}, ${counted(found.calls, 'call')} without an end`;
+  return conclude(context, stats, flags, told);
+}
+
+/** The user whom a line of the pipeline names. */
+function userOf({ message }: LogLine): string | null {
+  const read = parseMessage(message);
+  return read !== null && 'user' in read ? read.user : null;
+}
+
+/** Names by UUID, as calls tell them; the first ten thousand. */
+function rememberNames() {
+  const names = new Map<string, string>();
+  return {
+    learn: ({ user_id, user_email }: Call): void => {
+      if (user_id !== null && user_email !== null && names.size < 10_000) names.set(user_id, user_email);
+    },
+    of: (uuid: string): string | undefined => names.get(uuid),
+  };
+}

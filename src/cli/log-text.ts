@@ -1,0 +1,102 @@
+// How calls and lines of the logs are shown, as text and as JSON.
+import { type Call, callOutcome, callTime, isPut, missingStep, putSteps, stepsOf } from '../log/calls.ts';
+import { createStamp } from '../log/format.ts';
+import type { PutCounts } from '../log/messages.ts';
+import type { LogLine } from '../log/read.ts';
+
+/** When, by whom and how loud something was said. */
+export type Said = Pick<LogLine, 'time' | 'source' | 'thread' | 'level'>;
+
+/** Makes the writers of one zone's texts. */
+export function createLogText(zone: string) {
+  const stamp = createStamp(zone);
+  return {
+    /** Titles of `call`, aligned with it. */
+    callTitles: (): string => row('STARTED', 'THREAD', 'STATUS', 'SECONDS', 'CALL', 'USER', 'RESULT'),
+    /** One call in one line. */
+    call: (call: Call): string =>
+      row(
+        stamp(callTime(call)),
+        call.thread,
+        call.status === null ? '-' : String(call.status),
+        call.seconds === null ? '-' : call.seconds.toFixed(3),
+        `${call.method} ${call.path}`,
+        call.user_email ?? call.user_id ?? '-',
+        resultText(call),
+      ),
+    /** A put step by step. */
+    put: (call: Call): string => putText(call, stamp(callTime(call))),
+    /** One line of one user's story, or of what went wrong. */
+    line: ({ time, source, thread, level }: Said, who: string | null, text: string): string =>
+      [stamp(time), level.padEnd(7), source.padEnd(10), thread.padEnd(9), ...(who === null ? [] : [who]), text].join(
+        '  ',
+      ),
+    /** The time as the files have it. */
+    stamp,
+  };
+}
+
+function row(...cells: string[]): string {
+  const widths = [29, 9, 6, 9, 36, 36];
+  const padded = cells.map((cell, i) => (i === 3 ? cell.padStart(widths[i]!) : cell.padEnd(widths[i] ?? 0)));
+  return padded.join('  ').trimEnd();
+}
+
+/** What came of a call, in a few words. */
+export function resultText(call: Call): string {
+  const outcome = callOutcome(call);
+  const stored = countsText(call.stored ?? call.entries);
+  if (outcome === 'ok') return stored;
+  const missing = isPut(call) && call.start_ts !== null ? missingStep(call) : null;
+  return [
+    outcome === 'unfinished' ? 'no END: still running, or its process ended' : 'failed',
+    ...(missing === null || missing === 'END' ? [] : [`missing: ${missing}`]),
+    ...(call.code === null ? [] : [call.code]),
+    ...(stored === '' ? [] : [stored]),
+    ...call.notes,
+  ].join('; ');
+}
+
+function countsText(counts: PutCounts): string {
+  const parts = (['inserted', 'updated', 'rejected'] as const).filter((name) => counts[name] > 0);
+  return parts.map((name) => `${counts[name]} ${name}`).join(', ');
+}
+
+function putText(call: Call, time: string): string {
+  const seconds = call.seconds === null ? '-' : `${call.seconds.toFixed(3)} s`;
+  const head = [time, call.thread, `${call.method} ${call.path}`, String(call.status ?? '-'), seconds].join('  ');
+  const found = stepsOf(call);
+  const failed = missingStep(call);
+  const details: Partial<Record<(typeof putSteps)[number], string>> = {
+    'user name found': call.user_email ?? '',
+    'user UUID found': call.user_id ?? '',
+    'entries stored': `${countsText(call.stored ?? call.entries) || 'none were sent'}${writtenText(call)}`,
+  };
+  const steps = putSteps.map((step) => {
+    if (!found[step]) return `  MISSING  ${step}${step === failed ? `: ${failureText(call)}` : ''}`;
+    return `  found    ${step}${details[step] === undefined ? '' : `: ${details[step]}`}`;
+  });
+  return [head, ...steps, ...call.notes.map((note) => `  note     ${note}`)].join('\n');
+}
+
+function failureText(call: Call): string {
+  if (call.start_ts === null) return 'it began before the lines that were read';
+  return call.end_ts === null && call.status === null ? 'the put failed here, or it still runs' : 'the put failed here';
+}
+
+function writtenText({ first_write_ts, last_write_ts }: Call): string {
+  return first_write_ts === null ? '' : ` (write_ts ${first_write_ts} to ${last_write_ts})`;
+}
+
+/** A call as `--json` shows it; a put with its steps. */
+export function callJson(call: Call): object {
+  const common = { ...call, outcome: callOutcome(call) };
+  if (!isPut(call)) return common;
+  const found = stepsOf(call);
+  return { ...common, steps: putSteps.map((step) => ({ step, found: found[step] })), missing_step: missingStep(call) };
+}
+
+/** A line as `--json` shows it. */
+export function lineJson({ time, source, thread, level, message }: LogLine): object {
+  return { time, source, thread, level, message };
+}

@@ -1,0 +1,222 @@
+// From log lines to calls: lines of many calls at once, taken apart by thread id, become one record each.
+import { type Message, type PutCounts, parseMessage } from './messages.ts';
+import type { LogLine } from './read.ts';
+
+const maxOpen = 10_000; // calls held that have no END yet
+const maxNotes = 5; // warnings held of one call
+const graceSeconds = 60; // after a restart, for the END of calls that went on meanwhile
+
+/** One call, as far as its lines tell. Times are seconds since the epoch. */
+export interface Call {
+  source: string;
+  thread: string;
+  /** Time of its first line. */
+  seen_ts: number;
+  /** null: its START is not among the lines read. */
+  start_ts: number | null;
+  /** null: there is no END. */
+  end_ts: number | null;
+  method: string;
+  path: string;
+  user_id: string | null;
+  user_email: string | null;
+  /** As END tells it. */
+  seconds: number | null;
+  /** HTTP status; null: it was not answered, or the line is not kept at this log level. */
+  status: number | null;
+  /** Why it failed, one word. */
+  code: string | null;
+  /** Such as `userCache.put`. */
+  handler: string | null;
+  /** Entries by the lines that each has. */
+  entries: PutCounts;
+  /** Entries by the line that sums them up; null: there is none. */
+  stored: PutCounts | null;
+  /** Smallest and greatest `write_ts` among the entries. */
+  first_write_ts: number | null;
+  last_write_ts: number | null;
+  /** Warnings and errors logged in between, the first few. */
+  notes: string[];
+}
+
+/** What a call came to. `unfinished`: it has no END, so it still runs, or its process ended first. */
+export type CallOutcome = 'ok' | 'failed' | 'unfinished';
+
+/** How the call ended. A put also fails by the first missing of its steps. */
+export function callOutcome(call: Call): CallOutcome {
+  if (call.end_ts === null) return call.status !== null && call.status >= 400 ? 'failed' : 'unfinished';
+  if (call.status !== null && call.status >= 400) return 'failed';
+  return isPut(call) && call.start_ts !== null && missingStep(call) !== null ? 'failed' : 'ok';
+}
+
+/** When the call began, as well as its lines tell. */
+export function callTime({ start_ts, end_ts, seconds, seen_ts }: Call): number {
+  if (start_ts !== null) return start_ts;
+  return end_ts !== null && seconds !== null ? end_ts - seconds : seen_ts;
+}
+
+/** True for calls that push entries. */
+export function isPut({ handler, path }: Call): boolean {
+  return handler === null ? path.startsWith('/usercache/put') : handler.startsWith('userCache.put');
+}
+
+/** The steps of a put, in order: it has failed at the first that is missing. */
+export const putSteps = [
+  'START',
+  'handler called',
+  'user name found',
+  'user UUID found',
+  'entries stored',
+  'END',
+] as const;
+export type PutStep = (typeof putSteps)[number];
+
+/** Which steps of a put are in the log. */
+export function stepsOf(call: Call): Record<PutStep, boolean> {
+  const { inserted, updated, rejected } = call.stored ?? call.entries;
+  return {
+    START: call.start_ts !== null,
+    'handler called': call.handler !== null,
+    'user name found': call.user_email !== null,
+    'user UUID found': call.user_id !== null,
+    'entries stored': call.stored !== null || inserted + updated + rejected > 0,
+    END: call.end_ts !== null,
+  };
+}
+
+/** The step at which a put failed; null when it has them all. */
+export function missingStep(call: Call): PutStep | null {
+  const found = stepsOf(call);
+  return putSteps.find((step) => !found[step]) ?? null;
+}
+
+/** Gathers lines into calls. Holds a bounded number of calls, whatever is in the logs. */
+export interface CallTracker {
+  /** Takes the next line; returns the calls that are complete by it, or will never be. */
+  add(line: LogLine): Call[];
+  /** The call whose line this was; undefined for lines of no call. Until the next `add`. */
+  current(): Call | undefined;
+  /** Calls without END so far. */
+  open(): Call[];
+}
+
+/** Makes a tracker for the lines of one read, in their order. */
+export function createCallTracker(): CallTracker {
+  const calls = new Map<string, Call>();
+  const restarts: { source: string; time: number }[] = [];
+  let current: Call | undefined;
+
+  const take = (id: string): Call[] => {
+    const call = calls.get(id);
+    calls.delete(id);
+    return call !== undefined && call.method !== '' ? [call] : [];
+  };
+  const endStale = (now: number): Call[] => {
+    const over: Call[] = [];
+    while (restarts.length > 0 && now > restarts[0]!.time + graceSeconds) {
+      const { source, time } = restarts.shift()!;
+      for (const [id, call] of calls) {
+        if (call.source === source && (call.start_ts ?? 0) < time) over.push(...take(id));
+      }
+    }
+    return over;
+  };
+  const oldest = (): Call[] => (calls.size > maxOpen ? take(calls.keys().next().value!) : []);
+
+  return {
+    add: (line) => {
+      current = undefined;
+      if (!line.source.startsWith('server')) return [];
+      const done = restarts.length > 0 ? endStale(line.time) : [];
+      const message = parseMessage(line.message);
+      if (message?.kind === 'serverStarted') restarts.push({ source: line.source, time: line.time });
+      if (message === null && line.level !== 'WARNING' && line.level !== 'ERROR') return done;
+      const id = `${line.source} ${line.thread}`;
+      // A thread id comes again when a worker was replaced: the call before it ended with its worker.
+      if (message?.kind === 'startCall') done.push(...take(id));
+      let call = calls.get(id);
+      if (call === undefined) {
+        if (message === null || !belongsToCall(message)) return done;
+        call = newCall(line);
+        calls.set(id, call);
+        done.push(...oldest());
+      }
+      current = call;
+      if (message === null) note(call, line.message);
+      else apply(call, message, line.time);
+      if (message?.kind === 'endCall') done.push(...take(id));
+      return done;
+    },
+    current: () => current,
+    open: () => [...calls.values()].filter(({ method }) => method !== ''),
+  };
+}
+
+function belongsToCall({ kind }: Message): boolean {
+  return kind !== 'serverStarted' && kind !== 'serverStopped' && kind !== 'linesDropped';
+}
+
+function newCall({ source, thread, time }: LogLine): Call {
+  return {
+    ...{
+      source,
+      thread,
+      seen_ts: time,
+      start_ts: null,
+      end_ts: null,
+      method: '',
+      path: '',
+      user_id: null,
+      user_email: null,
+    },
+    ...{ seconds: null, status: null, code: null, handler: null, stored: null, notes: [] },
+    ...{ entries: { inserted: 0, updated: 0, rejected: 0 }, first_write_ts: null, last_write_ts: null },
+  };
+}
+
+function note(call: Call, text: string): void {
+  if (call.notes.length < maxNotes) call.notes.push(text);
+}
+
+function apply(call: Call, message: Message, time: number): void {
+  switch (message.kind) {
+    case 'startCall':
+      call.start_ts = time;
+      Object.assign(call, { method: message.method, path: message.path });
+      break;
+    case 'called':
+      call.handler = message.handler;
+      break;
+    case 'foundEmail':
+      call.user_email = message.email;
+      break;
+    case 'userUuid':
+      call.user_id = message.user;
+      break;
+    case 'entryStored':
+      count(call, message.result, message.write_ts);
+      break;
+    case 'entryRejected':
+      count(call, 'rejected', message.write_ts);
+      break;
+    case 'putStored':
+      call.stored = { inserted: message.inserted, updated: message.updated, rejected: message.rejected };
+      break;
+    case 'answered':
+      Object.assign(call, { method: message.method, path: message.path, status: message.status, code: message.code });
+      break;
+    case 'endCall':
+      Object.assign(call, { method: message.method, path: message.path, seconds: message.seconds, end_ts: time });
+      call.user_id ??= message.user;
+      break;
+    default:
+      break;
+  }
+}
+
+function count(call: Call, result: keyof PutCounts, writeTs: number | null): void {
+  call.entries[result] += 1;
+  if (writeTs === null) return;
+  call.first_write_ts = Math.min(call.first_write_ts ?? writeTs, writeTs);
+  call.last_write_ts = Math.max(call.last_write_ts ?? writeTs, writeTs);
+}

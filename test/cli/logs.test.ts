@@ -1,0 +1,340 @@
+// `mobility logs`: what operators ask of the log files, through the program itself.
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { main } from '../../src/cli/main.ts';
+import { createStamp, fileLine, line } from '../../src/log/format.ts';
+import type { Level } from '../../src/log/log.ts';
+
+const ada = '6f1c0a52-0f4e-4d0e-9a57-6f3b6f0d9a11';
+const ben = '0b0e5c1e-7a55-4b27-8f0b-4df0b0a3c9aa';
+const noon = Date.UTC(2026, 2, 14, 11) / 1000; // 12:00 in Berlin
+const stamp = createStamp('Europe/Berlin');
+
+let folder = '';
+let dir = '';
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'mobility-logs-'));
+  dir = join(folder, 'data', 'logs');
+  mkdirSync(dir, { recursive: true });
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Result {
+  code: number;
+  out: string;
+  err: string;
+}
+
+/** Runs the program; `whileRunning` is given what it has said so far. */
+async function mobility(args: string[], whileRunning?: (said: Result) => Promise<void>): Promise<Result> {
+  const said: Result = { code: -1, out: '', err: '' };
+  const sink = (name: 'out' | 'err') => ({
+    write: (text: string, done?: (error?: Error | null) => void) => {
+      said[name] += text;
+      done?.();
+      return true;
+    },
+  });
+  const running = main(['node', 'mobility', '--store', join(folder, 'data'), ...args], {
+    env: {},
+    stdout: sink('out'),
+    stderr: sink('err'),
+    stdin: Readable.from([]) as Readable & { isTTY?: boolean },
+    now: () => noon + 3600,
+    zone: 'Europe/Berlin',
+  });
+  await whileRunning?.(said);
+  said.code = await running;
+  return said;
+}
+
+const rows = ({ out }: Result): string[] => out.trimEnd().split('\n');
+const records = (result: Result): Record<string, unknown>[] =>
+  result.out === '' ? [] : rows(result).map((row) => JSON.parse(row) as Record<string, unknown>);
+const at = (time: number, thread: string, message: string, level: Level = 'INFO'): string =>
+  `${fileLine(stamp(time), level, thread, message)}\n`;
+
+interface CallShape {
+  path?: string;
+  email?: string;
+  uuid?: string;
+  status?: number;
+  seconds?: number;
+  entries?: number;
+}
+
+/** The lines of one call. */
+function call(time: number, thread: string, shape: CallShape = {}): string {
+  const { path = '/usercache/put', email = 'ada@example.org', uuid = ada, status = 200, seconds = 0.25 } = shape;
+  const entries = Array.from({ length: shape.entries ?? 0 }, (_, n) =>
+    line.entryStored(uuid, 'background/location', 1_463_477_402.120934 + n, 'inserted'),
+  );
+  const isPut = path.startsWith('/usercache/put');
+  return [
+    at(time, thread, line.startCall('POST', path)),
+    at(time, thread, line.called(isPut ? 'userCache.put' : 'other')),
+    ...(status === 403
+      ? [at(time, thread, 'Refused: a bad token', 'WARNING')]
+      : [at(time, thread, line.foundEmail(email)), at(time, thread, line.userUuid(uuid))]),
+    ...entries.map((text) => at(time + seconds, thread, text, 'DEBUG')),
+    ...(isPut && status === 200
+      ? [at(time + seconds, thread, line.putStored(uuid, { inserted: entries.length, updated: 0, rejected: 0 }))]
+      : []),
+    at(time + seconds, thread, line.answered(status, 'POST', path), status < 400 ? 'INFO' : 'WARNING'),
+    at(time + seconds, thread, line.endCall('POST', path, status === 403 ? null : uuid, seconds)),
+  ].join('');
+}
+
+function writeDay(): void {
+  writeFileSync(join(dir, 'server-2026-03-13.part1.log.gz'), gzipSync(call(noon - 86_400, 'w1-1', { entries: 1 })));
+  writeFileSync(
+    join(dir, 'server-2026-03-14.log'),
+    [
+      call(noon, 'w1-2', { entries: 2 }),
+      call(noon + 10, 'w1-3', { path: '/usercache/get', email: 'ben', uuid: ben, seconds: 2 }),
+      call(noon + 20, 'w1-4', { status: 403 }),
+      at(noon + 30, 'w1-5', line.startCall('POST', '/usercache/put')),
+      'a foreign line\n',
+    ].join(''),
+  );
+  writeFileSync(
+    join(dir, 'pipeline-2026-03-14.log'),
+    [
+      at(noon + 100, 'p7', line.stage(ada, 'move to long term')),
+      at(noon + 100, 'p7', line.entryFailed(ada, 'no ts', 'manual/survey', 5, 'missing_ts'), 'WARNING'),
+      at(noon + 101, 'p7', line.stage(ben, 'move to long term')),
+      at(noon + 102, 'p7', line.pipelineFailed(ben, 'out of luck'), 'ERROR'),
+    ].join(''),
+  );
+}
+
+describe('mobility logs', () => {
+  it('shows calls with time, status, duration, user and result, and says what it passed over', async () => {
+    writeDay();
+    const result = await mobility(['logs']);
+    expect(result.code).toBe(0);
+    expect(rows(result).map((row) => row.replace(/ {2,}/g, '  '))).toEqual([
+      'STARTED  THREAD  STATUS  SECONDS  CALL  USER  RESULT',
+      '2026-03-13T12:00:00.000+01:00  w1-1  200  0.250  POST /usercache/put  ada@example.org  1 inserted',
+      '2026-03-14T12:00:00.000+01:00  w1-2  200  0.250  POST /usercache/put  ada@example.org  2 inserted',
+      '2026-03-14T12:00:10.000+01:00  w1-3  200  2.000  POST /usercache/get  ben',
+      '2026-03-14T12:00:20.000+01:00  w1-4  403  0.250  POST /usercache/put  -  failed; missing: user name found; Refused: a bad token',
+      '2026-03-14T12:00:30.000+01:00  w1-5  -  -  POST /usercache/put  -  no END: still running, or its process ended; missing: handler called',
+    ]);
+    expect(result.err).toBe('5 calls, 1 failed, 1 without an end; 1 line not understood\n');
+  });
+
+  it.each([
+    [['--failed'], ['w1-4', 'w1-5']],
+    [['--slow', '1'], ['w1-3']],
+    [['--path', '/usercache/get'], ['w1-3']],
+    [
+      ['--user', ada.toUpperCase()],
+      ['w1-1', 'w1-2'],
+    ],
+    [
+      ['--since', '2026-03-14'],
+      ['w1-2', 'w1-3', 'w1-4', 'w1-5'],
+    ],
+    [
+      ['--since', '2026-03-14T12:00:10'],
+      ['w1-3', 'w1-4', 'w1-5'],
+    ],
+    [
+      ['--since', '2026-03-14T11:00:10Z'],
+      ['w1-3', 'w1-4', 'w1-5'],
+    ],
+    [
+      ['--since', '59.8m'],
+      ['w1-4', 'w1-5'],
+    ],
+    [
+      ['--since', String(noon + 20)],
+      ['w1-4', 'w1-5'],
+    ],
+    [['--until', '2026-03-13'], ['w1-1']],
+    [
+      ['--since', '2026-03-14', '--until', '2026-03-14T12:00:20'],
+      ['w1-2', 'w1-3'],
+    ],
+    [['calls', '--failed', '--path', '/nothing'], []],
+  ])('%j shows the calls asked for', async (flags, threads) => {
+    writeDay();
+    const result = await mobility(['logs', ...flags, '--json']);
+    expect(result.code).toBe(0);
+    expect(records(result).map(({ thread }) => thread)).toEqual(threads);
+  });
+
+  it('gives each call as a line of JSON', async () => {
+    writeDay();
+    const [first] = records(await mobility(['--json', 'logs', '--since', '2026-03-14']));
+    expect(first).toMatchObject({
+      source: 'server',
+      thread: 'w1-2',
+      start_ts: noon,
+      end_ts: noon + 0.25,
+      method: 'POST',
+      path: '/usercache/put',
+      user_id: ada,
+      user_email: 'ada@example.org',
+      seconds: 0.25,
+      status: 200,
+      outcome: 'ok',
+      stored: { inserted: 2, updated: 0, rejected: 0 },
+      first_write_ts: 1_463_477_402.120934,
+      missing_step: null,
+    });
+  });
+
+  it('finds a user by name through the registry, also by one that the log does not name', async () => {
+    writeDay();
+    await mobility(['users', 'add', 'renamed@example.org', '--uuid', ada]);
+    const result = await mobility(['logs', '--user', 'renamed@example.org', '--json']);
+    expect(records(result).map(({ thread }) => thread)).toEqual(['w1-1', 'w1-2']);
+    const unknown = await mobility(['logs', '--user', 'nobody']);
+    expect(unknown.code).toBe(1);
+    expect(unknown.err).toContain('MOBILITY_USER_UNKNOWN');
+  });
+
+  it('takes a name as the server logged it when the store is damaged', async () => {
+    writeDay();
+    writeFileSync(join(folder, 'data', 'store.json'), '{"version": 9999, "shards": 1}');
+    const result = await mobility(['logs', '--user', 'ben', '--json']);
+    expect(result.err).toContain('The store cannot be asked');
+    expect(records(result).map(({ thread }) => thread)).toEqual(['w1-3']);
+  });
+
+  it('reads the folder that is named', async () => {
+    const other = join(folder, 'copied');
+    mkdirSync(other);
+    writeFileSync(join(other, 'server-2026-03-14.log'), call(noon, 'w9-9'));
+    expect(records(await mobility(['logs', '--dir', other, '--json']))).toHaveLength(1);
+    expect(records(await mobility(['logs', '--log-dir', other, '--json']))).toHaveLength(1);
+  });
+
+  it('says what to do when there is no folder, and names wrong values', async () => {
+    const missing = await mobility(['logs', '--dir', join(folder, 'none')]);
+    expect(missing.code).toBe(1);
+    expect(missing.err).toMatch(/MOBILITY_LOG_UNREADABLE: expected a folder of log files.*MOBILITY_LOG_DIR/);
+    for (const flags of [
+      ['--since', 'soon'],
+      ['--until', '2026-02-30'],
+      ['--slow', '-1'],
+      ['--since', '2026-03-14T99:00'],
+    ]) {
+      expect((await mobility(['logs', ...flags])).code).toBe(2);
+    }
+  });
+});
+
+describe('mobility logs put', () => {
+  it('shows each put step by step and names the first missing one', async () => {
+    writeDay();
+    const result = await mobility(['logs', 'put', '--since', '2026-03-14']);
+    expect(result.out.trimEnd().split('\n\n')).toEqual([
+      [
+        '2026-03-14T12:00:00.000+01:00  w1-2  POST /usercache/put  200  0.250 s',
+        '  found    START',
+        '  found    handler called',
+        '  found    user name found: ada@example.org',
+        `  found    user UUID found: ${ada}`,
+        '  found    entries stored: 2 inserted (write_ts 1463477402.120934 to 1463477403.120934)',
+        '  found    END',
+      ].join('\n'),
+      [
+        '2026-03-14T12:00:20.000+01:00  w1-4  POST /usercache/put  403  0.250 s',
+        '  found    START',
+        '  found    handler called',
+        '  MISSING  user name found: the put failed here',
+        '  MISSING  user UUID found',
+        '  MISSING  entries stored',
+        '  found    END',
+        '  note     Refused: a bad token',
+      ].join('\n'),
+      [
+        '2026-03-14T12:00:30.000+01:00  w1-5  POST /usercache/put  -  -',
+        '  found    START',
+        '  MISSING  handler called: the put failed here, or it still runs',
+        '  MISSING  user name found',
+        '  MISSING  user UUID found',
+        '  MISSING  entries stored',
+        '  MISSING  END',
+      ].join('\n'),
+    ]);
+  });
+
+  it('has the steps in JSON', async () => {
+    writeDay();
+    const found = records(await mobility(['logs', 'put', '--failed', '--json']));
+    expect(found.map(({ thread, missing_step }) => [thread, missing_step])).toEqual([
+      ['w1-4', 'user name found'],
+      ['w1-5', 'handler called'],
+    ]);
+    expect(found[0]!.steps).toContainEqual({ step: 'END', found: true });
+  });
+});
+
+describe('mobility logs user', () => {
+  it("tells one user's story across server and pipeline", async () => {
+    writeDay();
+    const result = await mobility(['logs', 'user', ada, '--since', '2026-03-14']);
+    expect(rows(result).map((row) => row.replace(/ {2,}/g, '  '))).toEqual([
+      '2026-03-14T12:00:00.250+01:00  INFO  server  w1-2  POST /usercache/put 200 in 0.25 s 2 inserted',
+      '2026-03-14T12:01:40.000+01:00  INFO  pipeline  p7  **********move to long term**********',
+      '2026-03-14T12:01:40.000+01:00  WARNING  pipeline  p7  Got error no ts while saving entry key = manual/survey, write_ts = 5 -> missing_ts',
+    ]);
+    const json = records(await mobility(['logs', 'user', ada, '--json', '--since', '2026-03-14']));
+    expect(json.map(({ kind }) => kind)).toEqual(['call', 'line', 'line']);
+    expect(json[2]).toMatchObject({ told: { kind: 'entryFailed', key: 'manual/survey', write_ts: 5 } });
+  });
+
+  it('leaves out what lies after the time asked for', async () => {
+    writeDay();
+    const result = await mobility(['logs', 'user', ada, '--json', '--until', '2026-03-14T12:00:30']);
+    expect(records(result).map(({ thread }) => thread)).toEqual(['w1-1', 'w1-2']);
+  });
+});
+
+describe('mobility logs errors', () => {
+  it('shows warnings, errors and calls without an end, with the user where it is known', async () => {
+    writeDay();
+    const result = await mobility(['logs', 'errors']);
+    expect(rows(result).map((row) => row.replace(/ {2,}/g, '  '))).toEqual([
+      '2026-03-14T12:00:20.000+01:00  WARNING  server  w1-4  Refused: a bad token',
+      '2026-03-14T12:00:20.250+01:00  WARNING  server  w1-4  Answered 403 POST /usercache/put',
+      '2026-03-14T12:01:40.000+01:00  WARNING  pipeline  p7  ada@example.org  Got error no ts while saving entry key = manual/survey, write_ts = 5 -> missing_ts',
+      '2026-03-14T12:01:42.000+01:00  ERROR  pipeline  p7  ben  pipeline failed: out of luck',
+      '2026-03-14T12:00:30.000+01:00  WARNING  server  w1-5  -  POST /usercache/put: no END: still running, or its process ended; missing: handler called',
+    ]);
+    expect(result.err).toContain('4 warnings and errors, 1 call without an end');
+    expect(records(await mobility(['logs', 'errors', '--json'])).map(({ kind }) => kind)).toEqual([
+      'line',
+      'line',
+      'line',
+      'line',
+      'call',
+    ]);
+  });
+});
+
+describe('mobility logs --follow', () => {
+  it('shows calls as they end, until Ctrl-C, which is its proper end', async () => {
+    const file = join(dir, 'server-2026-03-14.log');
+    writeFileSync(file, call(noon, 'w1-1'));
+    const result = await mobility(['logs', '--follow', '--json'], async (said) => {
+      await sleep(400);
+      appendFileSync(file, call(noon + 1, 'w1-2'));
+      for (let waited = 0; said.out === '' && waited < 5000; waited += 50) await sleep(50);
+      process.emit('SIGINT', 'SIGINT');
+    });
+    expect(result.code).toBe(0);
+    expect(records(result).map(({ thread }) => thread)).toEqual(['w1-2']);
+  });
+});

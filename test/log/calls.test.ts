@@ -1,0 +1,219 @@
+// From lines to calls, and where a put failed.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  type Call,
+  callOutcome,
+  callTime,
+  createCallTracker,
+  missingStep,
+  putSteps,
+  stepsOf,
+} from '../../src/log/calls.ts';
+import { line } from '../../src/log/format.ts';
+import type { Level } from '../../src/log/log.ts';
+import type { LogLine } from '../../src/log/read.ts';
+
+const user = '6f1c0a52-0f4e-4d0e-9a57-6f3b6f0d9a11';
+const noon = 1_795_249_800;
+
+function said(thread: string, message: string, changes: Partial<LogLine> = {}): LogLine {
+  return { time: noon, stamp: '', level: 'INFO', thread, message, source: 'server', ...changes };
+}
+
+/** The lines of a whole put. */
+function putLines(thread: string, from = noon): LogLine[] {
+  const level: Level = 'INFO';
+  return [
+    line.startCall('POST', '/usercache/put'),
+    line.called('userCache.put'),
+    line.foundEmail('ada@example.org'),
+    line.userUuid(user),
+    line.entryStored(user, 'background/location', 1_463_477_402.120934, 'inserted'),
+    line.entryStored(user, 'background/location', 1_463_477_401.5, 'updated'),
+    line.entryRejected(user, null, null, 'no_metadata'),
+    line.putStored(user, { inserted: 1, updated: 1, rejected: 1 }),
+    line.answered(200, 'POST', '/usercache/put'),
+    line.endCall('POST', '/usercache/put', user, 0.5),
+  ].map((message, i) => said(thread, message, { time: from + i / 16, level }));
+}
+
+function track(lines: LogLine[]): { done: Call[]; open: Call[] } {
+  const tracker = createCallTracker();
+  const done = lines.flatMap((one) => tracker.add(one));
+  return { done, open: tracker.open() };
+}
+
+describe('a call', () => {
+  it('is what its lines tell, from START to END', () => {
+    const { done, open } = track(putLines('w1-1'));
+    expect(open).toEqual([]);
+    expect(done).toEqual([
+      {
+        source: 'server',
+        thread: 'w1-1',
+        seen_ts: noon,
+        start_ts: noon,
+        end_ts: noon + 9 / 16,
+        method: 'POST',
+        path: '/usercache/put',
+        user_id: user,
+        user_email: 'ada@example.org',
+        seconds: 0.5,
+        status: 200,
+        code: null,
+        handler: 'userCache.put',
+        entries: { inserted: 1, updated: 1, rejected: 1 },
+        stored: { inserted: 1, updated: 1, rejected: 1 },
+        first_write_ts: 1_463_477_401.5,
+        last_write_ts: 1_463_477_402.120934,
+        notes: [],
+      },
+    ]);
+    expect(callOutcome(done[0]!)).toBe('ok');
+  });
+
+  it('is told apart from calls that overlap it in the same and in other workers and servers', () => {
+    const threads = fc.uniqueArray(fc.tuple(fc.constantFrom('server', 'server-2'), fc.integer({ min: 1, max: 9 })), {
+      minLength: 1,
+      maxLength: 6,
+      selector: String,
+    });
+    fc.assert(
+      fc.property(threads, fc.infiniteStream(fc.nat({ max: 5 })), (ids, turns) => {
+        const queues = ids.map(([source, n]) => putLines(`w1-${n}`).map((one) => ({ ...one, source })));
+        const mixed: LogLine[] = [];
+        for (const turn of turns) {
+          const waiting = queues.filter((queue) => queue.length > 0);
+          if (waiting.length === 0) break;
+          mixed.push(waiting[turn % waiting.length]!.shift()!);
+        }
+        const { done, open } = track(mixed);
+        expect(open).toEqual([]);
+        expect(done.map(({ source, thread }) => `${source} ${thread}`).sort()).toEqual(
+          ids.map(([source, n]) => `${source} w1-${n}`).sort(),
+        );
+        for (const call of done) expect(callOutcome(call)).toBe('ok');
+      }),
+    );
+  });
+
+  it('without END is unfinished: at the end of the lines, and when its thread id comes again', () => {
+    const [start, called] = putLines('w1-1');
+    const { done, open } = track([start!, called!, ...putLines('w1-1', noon + 100), start!]);
+    expect(done.map(callOutcome)).toEqual(['unfinished', 'ok']);
+    expect(open.map(callOutcome)).toEqual(['unfinished']);
+  });
+
+  it('that a restart cut off is unfinished a minute later; one that goes on meanwhile is not', () => {
+    const before = putLines('w1-7');
+    const during = putLines('w2-1', noon + 1);
+    const { done, open } = track([
+      before[0]!,
+      during[0]!,
+      said('main', line.serverStarted(2, 'http://127.0.0.1:8080'), { time: noon + 2 }),
+      ...during.slice(1).map((one) => ({ ...one, time: noon + 3 })),
+      ...putLines('w1-1', noon + 100),
+    ]);
+    expect(done.map(({ thread }) => thread)).toEqual(['w2-1', 'w1-7', 'w1-1']);
+    expect(done.map(callOutcome)).toEqual(['ok', 'unfinished', 'ok']);
+    expect(open).toEqual([]);
+  });
+
+  it('whose START lies before the lines read is known by its END', () => {
+    const { done } = track(putLines('w1-1').slice(-1));
+    expect(done[0]).toMatchObject({ start_ts: null, method: 'POST', path: '/usercache/put', user_id: user });
+    expect(callTime(done[0]!)).toBe(noon + 9 / 16 - 0.5);
+    expect(callOutcome(done[0]!)).toBe('ok');
+  });
+
+  it('that was refused has failed, with the reason', () => {
+    const { done } = track([
+      said('w1-1', line.startCall('POST', '/usercache/get')),
+      said('w1-1', 'Refused: a bad token', { level: 'WARNING' }),
+      said('w1-1', line.answered(403, 'POST', '/usercache/get', 'MOBILITY_FORBIDDEN'), { level: 'WARNING' }),
+      said('w1-1', line.endCall('POST', '/usercache/get', null, 0.01)),
+    ]);
+    expect(done[0]).toMatchObject({ status: 403, code: 'MOBILITY_FORBIDDEN', notes: ['Refused: a bad token'] });
+    expect(callOutcome(done[0]!)).toBe('failed');
+  });
+
+  it('of which only warnings are kept is still known to have failed', () => {
+    const { open } = track([said('w1-1', line.answered(500, 'POST', '/x', 'error'), { level: 'ERROR' })]);
+    expect(open.map(callOutcome)).toEqual(['failed']);
+  });
+
+  it('is nothing that the pipeline or the server itself says', () => {
+    const { done, open } = track([
+      ...putLines('p1').map((one) => ({ ...one, source: 'pipeline' })),
+      said('main', line.serverStarted(2, 'x')),
+      said('main', line.linesDropped(3, 'x', 'y'), { level: 'WARNING' }),
+      said('main', 'worker 1 ended', { level: 'ERROR' }),
+      said('main', line.serverStopped()),
+    ]);
+    expect([done, open]).toEqual([[], []]);
+  });
+});
+
+describe('what is held', () => {
+  it('stays bounded when no call ever ends', () => {
+    const tracker = createCallTracker();
+    let done = 0;
+    for (let n = 0; n < 12_000; n += 1) done += tracker.add(said(`w1-${n}`, line.startCall('GET', '/x'))).length;
+    expect(tracker.open()).toHaveLength(10_000);
+    expect(done).toBe(2000);
+  });
+
+  it('of one call stays bounded however much it warns', () => {
+    const tracker = createCallTracker();
+    tracker.add(said('w1-1', line.startCall('GET', '/x')));
+    for (let n = 0; n < 100; n += 1) tracker.add(said('w1-1', `note ${n}`, { level: 'WARNING' }));
+    expect(tracker.open()[0]!.notes).toHaveLength(5);
+    expect(tracker.current()!.thread).toBe('w1-1');
+  });
+});
+
+describe('a put', () => {
+  const known = putLines('w1-1');
+  const step: Record<string, LogLine[]> = {
+    START: [known[0]!],
+    'handler called': [known[1]!],
+    'user name found': [known[2]!],
+    'user UUID found': [known[3]!],
+    'entries stored': known.slice(4, 8),
+    END: [known[9]!],
+  };
+
+  it.each(putSteps.map((name, i) => [name, i] as const))('cut off before %s has failed there', (name, i) => {
+    const lines = putSteps.slice(0, i).flatMap((before) => step[before]!);
+    const { open } = track(lines);
+    if (i === 0) expect(open).toEqual([]);
+    else expect(missingStep(open[0]!)).toBe(name);
+  });
+
+  it('that has every step has not failed, and without a step in between has failed at it', () => {
+    for (const missing of ['handler called', 'user name found', 'entries stored']) {
+      const lines = putSteps.filter((name) => name !== missing).flatMap((name) => step[name]!);
+      const { done } = track(lines);
+      expect(missingStep(done[0]!)).toBe(missing);
+      expect(callOutcome(done[0]!)).toBe('failed');
+    }
+    expect(missingStep(track(known).done[0]!)).toBeNull();
+  });
+
+  it('of no entries, or whose entries are not logged at this level, has stored them by the line that sums up', () => {
+    const { done } = track(known.filter(({ message }) => !message.startsWith('Updated result')));
+    expect(stepsOf(done[0]!)['entries stored']).toBe(true);
+    expect(callOutcome(done[0]!)).toBe('ok');
+  });
+
+  it('killed while its entries were logged has stored them, and failed at END', () => {
+    const { open } = track(known.slice(0, 5));
+    expect(missingStep(open[0]!)).toBe('END');
+    expect(open[0]!.entries.inserted).toBe(1);
+  });
+
+  it('whose START lies before the lines read is not called failed for that', () => {
+    expect(callOutcome(track(known.slice(1)).done[0]!)).toBe('ok');
+  });
+});
