@@ -26,6 +26,7 @@ export async function jsonAnswer(call: Call, answer: Answer, onBroken: (error: u
 function streamOf(pieces: AsyncIterator<string>, first: IteratorResult<string>) {
   const encoder = new TextEncoder();
   let next: IteratorResult<string> | null = first;
+  let cancelled = false;
   let done: () => void;
   let fail: (error: unknown) => void;
   const sent = new Promise<void>((resolve, reject) => {
@@ -37,6 +38,7 @@ function streamOf(pieces: AsyncIterator<string>, first: IteratorResult<string>) 
       try {
         const piece = next ?? (await pieces.next());
         next = null;
+        if (cancelled) return; // while the piece was being made, the client went away
         if (piece.done === true) {
           controller.close();
           done();
@@ -49,6 +51,7 @@ function streamOf(pieces: AsyncIterator<string>, first: IteratorResult<string>) 
       }
     },
     async cancel() {
+      cancelled = true;
       await pieces.return?.();
       done();
     },

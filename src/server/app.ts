@@ -14,7 +14,7 @@ import { ByteBudget } from './read-body.ts';
 import { readRequest } from './read-request.ts';
 import { openRoutes, routes } from './routes/index.ts';
 import type { Route } from './routes/route.ts';
-import { checkBody } from './schemas.ts';
+import { bodyCheck } from './schemas.ts';
 
 /** What an app is made of. */
 export interface AppParts {
@@ -81,6 +81,7 @@ function logCalls(parts: AppParts, budget: ByteBudget): MiddlewareHandler<Server
 /** Answers a call of somebody: the numbered steps of every route but the open ones. */
 function answerCaller(route: Route, parts: AppParts, method: AuthMethod) {
   const limit = Math.min(parts.config.bodyLimitMiB * mebibyte, constants.MAX_STRING_LENGTH);
+  const checkBody = route.body === undefined ? null : bodyCheck(route.body);
   return async function answer(c: Context<ServerEnv>): Promise<Response> {
     const call = c.get('call');
     const params = c.req.param();
@@ -101,7 +102,7 @@ function answerCaller(route: Route, parts: AppParts, method: AuthMethod) {
     call.log.writeAll('INFO', [line.foundEmail(caller.user_email), line.userUuid(caller.uuid)]);
 
     // 3. The route.
-    if (route.body !== undefined) checkBody(route.body, body);
+    checkBody?.(body);
     const { store, now } = parts;
     const result = await route.answer({ caller, body, params, store, log: call.log, now });
     return jsonAnswer(call, result, (error) => reportFailure(problemOf(error), call, parts));

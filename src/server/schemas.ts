@@ -1,5 +1,5 @@
 // What the routes expect of a body, as JSON Schema, and the check of it. Entries are not checked here: see intake/check-entries.ts.
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { Ajv, type ErrorObject } from 'ajv';
 import { localFrequencies, utcFrequencies } from '../metrics/periods.ts';
 import type { JsonObject } from '../model/json.ts';
 import { badRequest } from './problem.ts';
@@ -65,17 +65,12 @@ export const schemas = {
   },
 } as const satisfies Record<string, BodySchema>;
 
-const ajv = new Ajv({ allErrors: false, strict: true, allowUnionTypes: true, ownProperties: true });
-const compiled = new Map<BodySchema, ValidateFunction>();
-
-/** Throws a 400 `Problem` that names the field when `body` is not as the schema says. */
-export function checkBody(schema: BodySchema, body: JsonObject): void {
-  let validate = compiled.get(schema);
-  if (validate === undefined) {
-    validate = ajv.compile(schema);
-    compiled.set(schema, validate);
-  }
-  if (!validate(body)) throw badRequest(explain(validate.errors![0]!));
+/** Makes the check of a schema: throws a 400 `Problem` that names the field when a body is not as the schema says. */
+export function bodyCheck(schema: BodySchema): (body: JsonObject) => void {
+  const validate = new Ajv({ strict: true, allowUnionTypes: true, ownProperties: true }).compile(schema);
+  return (body) => {
+    if (!validate(body)) throw badRequest(explain(validate.errors![0]!));
+  };
 }
 
 function explain({ instancePath, keyword, message = 'is wrong', params }: ErrorObject): string {

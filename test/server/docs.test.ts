@@ -2,8 +2,17 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { errorCodes } from '../../src/model/errors.ts';
 import { openRoutes, routes } from '../../src/server/routes/index.ts';
+import { openKit } from './kit.ts';
 
 const page = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
+
+/** The calls of docs/api.md: path and body. */
+function examples(): { path: string; body: string }[] {
+  const calls = page('api.md').matchAll(
+    /curl -s localhost:8080(\/\S*)(?: -H 'Content-Type: application\/json' -d '([^']*)')?$/gm,
+  );
+  return [...calls].map(([, path, body]) => ({ path: path!, body: body ?? '' }));
+}
 
 describe('the manual of the server', () => {
   it('docs/errors.md explains every code once, in order', () => {
@@ -21,5 +30,16 @@ describe('the manual of the server', () => {
       expect(section, shown).toContain('curl');
       expect(section, shown).toContain(path.split(':')[0]);
     }
+  });
+
+  it('every example of docs/api.md is answered with 200', async () => {
+    const kit = await openKit();
+    await kit.user('ada@example.org');
+    expect(examples()).toHaveLength(routes.length + openRoutes.length);
+    for (const { path, body } of examples()) {
+      const answer = body === '' ? await kit.request(path) : await kit.post(path, body);
+      expect([path, answer.status, answer.json.detail]).toEqual([path, 200, undefined]);
+    }
+    await kit.close();
   });
 });

@@ -315,6 +315,26 @@ describe('find_entries', () => {
     expect(kit.log.at(-1)).toMatch(/END POST \/datastreams\/find_entries\/timestamp/);
   });
 
+  it('a client that goes away in the middle of a long answer ends it', async () => {
+    const note = 'x'.repeat(100_000);
+    await call('/usercache/put', {
+      phone_to_server: Array.from({ length: 30 }, (_, i) => androidLocation(ts + 1000 + i, { note })),
+    });
+    kit.log.length = 0;
+    const response = await kit.app.request('/datastreams/find_entries/timestamp', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ user: 'ada', ...all }),
+    });
+    const reader = response.body!.getReader();
+    await reader.read();
+    expect(kit.log.some((line) => line.includes('END'))).toBe(false);
+    await reader.cancel();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(kit.log.at(-1)).toMatch(/END POST/);
+    expect(kit.errors).toEqual([]);
+  });
+
   it('by local date, in the zone that the entry names', async () => {
     // 2016-05-17T16:20Z is the 17th in California and the 18th in Auckland.
     const dates = (dayOfMonth: number) => ({

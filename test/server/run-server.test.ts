@@ -45,7 +45,7 @@ const put = (server: RunningServer, ts: number) =>
 
 describe('several workers', () => {
   it('share one address and one log file, and each call keeps its thread id', async () => {
-    const server = await startServer(address, { MOBILITY_WORKERS: '2' });
+    const server = await startServer(address, { env: { MOBILITY_WORKERS: '2' } });
     const answers = await Promise.all(Array.from({ length: 40 }, (_, i) => put(server, 1463502000 + i)));
     expect(answers.map(({ status }) => status)).toEqual(Array(40).fill(200));
     const exit = await server.stop();
@@ -65,7 +65,7 @@ describe('several workers', () => {
 
   // Which processes are whose children is read from /proc.
   it.skipIf(process.platform !== 'linux')('a worker that dies is replaced, and told of', async () => {
-    const server = await startServer(address, { MOBILITY_WORKERS: '2' });
+    const server = await startServer(address, { env: { MOBILITY_WORKERS: '2' } });
     const children = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').trim().split(' ');
     expect(children).toHaveLength(2);
     process.kill(Number(children[0]), 'SIGKILL');
@@ -84,7 +84,7 @@ describe('several workers', () => {
 
 describe('SIGTERM', () => {
   it.each(['1', '2'])('with %s workers: what runs is finished, the exit code is 0', async (workers) => {
-    const server = await startServer(address, { MOBILITY_WORKERS: workers });
+    const server = await startServer(address, { env: { MOBILITY_WORKERS: workers } });
     const { hostname, port } = new URL(server.url);
     const body = JSON.stringify({ user: 'ada', phone_to_server: [androidLocation(7)] });
     const socket = connect(Number(port), hostname);
@@ -126,7 +126,7 @@ describe('what it refuses', () => {
   it('dev listens to strangers only when told so', async () => {
     const { code, stderr } = await refused('--auth', 'dev', '--host', '0.0.0.0');
     expect([code, stderr]).toEqual([2, expect.stringContaining('MOBILITY_DEV_ANYWHERE')]);
-    const server = await startServer(address, { MOBILITY_DEV_ANYWHERE: 'true', MOBILITY_HOST: '0.0.0.0' });
+    const server = await startServer(address, { env: { MOBILITY_DEV_ANYWHERE: 'true', MOBILITY_HOST: '0.0.0.0' } });
     expect((await server.stop()).code).toBe(0);
   });
 

@@ -1,0 +1,88 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { routes } from '../../src/server/routes/index.ts';
+import { schemas } from '../../src/server/schemas.ts';
+import { androidLocation, type Kit, openKit } from './kit.ts';
+import { madeTrip, storeTrips } from './trips.ts';
+
+let kit: Kit;
+beforeAll(async () => {
+  kit = await openKit();
+  const { uuid } = await kit.user('ada');
+  await storeTrips(kit.store, uuid, [madeTrip(1463502000, [{ mode: 'CAR' }]), madeTrip(1463702000, [{ mode: 'BUS' }])]);
+  await kit.post('/usercache/put', { user: 'ada', phone_to_server: [androidLocation(1463502000.5)] });
+});
+afterAll(() => kit.close());
+
+const names = [...new Set(Object.values(schemas).flatMap(({ properties }) => Object.keys(properties)))];
+const dateNames = ['from_local_date', 'to_local_date', 'start_time', 'end_time'];
+
+/** Values that are nearly right. */
+const value = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.constantFrom(
+      'D',
+      '2W',
+      'DAILY',
+      'YEARLY',
+      '',
+      'distance',
+      'data.ts',
+      'data.end_ts',
+      'last',
+      true,
+      false,
+      null,
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom(0, -1, 5, 1463502000.5, 1e12, 1e300, -1e300, 253_402_300_800, -62_135_596_801),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record(
+      {
+        year: fc.integer({ min: -2, max: 10_001 }),
+        month: fc.integer({ min: 0, max: 13 }),
+        day: fc.integer({ min: 0, max: 32 }),
+      },
+      { requiredKeys: [] },
+    ),
+  },
+  { weight: 1, arbitrary: fc.array(fc.constantFrom('count', 'background/location', 'joy', '')) },
+  { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 3 }) },
+);
+const body = fc.dictionary(fc.oneof(fc.constantFrom(...names, ...dateNames), fc.string()), value, { maxKeys: 12 });
+
+describe('whatever a caller sends', () => {
+  it.each(routes.map(({ path }) => path.replace(':date', '2016-05-17')))(
+    '%s answers it or says what is wrong',
+    async (path) => {
+      await fc.assert(
+        fc.asyncProperty(body, async (fields) => {
+          const answer = await kit.post(path, JSON.stringify({ ...fields, user: 'ada' }));
+          expect([200, 400], answer.text).toContain(answer.status);
+          expect(typeof answer.json).toBe('object');
+          expect(kit.errors).toEqual([]);
+        }),
+        { numRuns: 150 },
+      );
+    },
+  );
+
+  it('bytes at random are refused', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.uint8Array({ maxLength: 200 }),
+        fc.constantFrom({}, { 'Content-Encoding': 'gzip' }),
+        async (bytes, headers) => {
+          const answer = await kit.post('/usercache/put', bytes, headers as Record<string, string>);
+          expect([400, 403]).toContain(answer.status);
+          expect(kit.errors).toEqual([]);
+        },
+      ),
+    );
+  });
+});
