@@ -148,7 +148,7 @@ async function openStoreOf({ store: address }: Config, { make = false, ...option
 /** Anything that looks like a store is left to `openStore`, which knows what is wrong with it. */
 async function expectStore(folder: string): Promise<void> {
   const { readLabel } = await import('../store/sqlite/folder.ts');
-  const label = await readLabel(folder).catch(() => 'unreadable');
+  const label = await readLabel(folder).catch(() => 'not readable');
   if (label !== null) return;
   throw new MobilityError(
     'MOBILITY_STORE_ADDRESS',

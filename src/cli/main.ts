@@ -1,6 +1,7 @@
 // The program: its commands in order, its global flags, and the one place where what happened becomes an exit code.
 import { Command, CommanderError } from 'commander';
 import { errorText, isMobilityError } from '../model/errors.ts';
+import { backupCommand } from './commands/backup.ts';
 import { configCommand } from './commands/config.ts';
 import { diaryCommand } from './commands/diary.ts';
 import { eraseCommand } from './commands/erase.ts';
@@ -23,6 +24,7 @@ export const exitCodes = { ok: 0, failed: 1, usage: 2, partly: 3, interrupted: 1
 
 /** Every command, by name. */
 const commandFactories: readonly ((context: CommandContext) => Command)[] = [
+  backupCommand,
   configCommand,
   diaryCommand,
   eraseCommand,

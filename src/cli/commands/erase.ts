@@ -1,6 +1,6 @@
 // `mobility erase`: everything of one user, gone from every collection, and the proof of it.
 import { hostname } from 'node:os';
-import { createInterface } from 'node:readline/promises';
+import { createInterface } from 'node:readline';
 import { Command } from 'commander';
 import { isMobilityError, MobilityError } from '../../model/errors.ts';
 import { isUuid } from '../../model/ids.ts';
@@ -77,17 +77,19 @@ async function findEvenHalfErased(
 const total = (counts: Record<Collection, number>): number =>
   Object.values(counts).reduce((sum, count) => sum + count, 0);
 
-async function confirm({ stdin, output, interruptible }: CommandContext, name: string, rows: number): Promise<void> {
+async function confirm({ stdin, output, writeErr }: CommandContext, name: string, rows: number): Promise<void> {
   if (stdin.isTTY !== true) {
     throw new MobilityError('MOBILITY_USAGE', 'erasing asks for a typed confirmation: use a terminal, or add --yes');
   }
   output.note(`This removes ${name} and ${counted(rows, 'row')} for ever.`);
-  const prompt = createInterface({ input: stdin, output: process.stderr });
-  const typed = await prompt
-    .question(`Type ${name} to go on: `, { signal: interruptible() })
-    .finally(() => prompt.close());
-  if (typed.trim() !== name)
-    throw new MobilityError('MOBILITY_USAGE', `expected ${name}, found other text; nothing was erased`);
+  writeErr(`Type ${name} to go on: `);
+  const lines = createInterface({ input: stdin });
+  const typed = await new Promise<string>((resolve) => {
+    lines.once('line', resolve).once('close', () => resolve(''));
+  });
+  lines.close();
+  if (typed.trim() === name) return;
+  throw new MobilityError('MOBILITY_USAGE', `expected ${name}, found other text; nothing was erased`);
 }
 
 async function eraseUnderLease(store: Store, uuid: string): Promise<Record<Collection, number>> {

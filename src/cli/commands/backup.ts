@@ -1,0 +1,45 @@
+// `mobility backup`: a copy of the embedded store, taken while server and pipeline go on.
+import { Command } from 'commander';
+import { MobilityError } from '../../model/errors.ts';
+import { backupSqliteStore } from '../../store/sqlite/backup.ts';
+import type { CommandContext, Outcome } from '../context.ts';
+import { secondsText } from '../wording.ts';
+
+const mebibyte = 1024 * 1024;
+
+/** Copies an embedded store. */
+export function backupCommand(context: CommandContext): Command {
+  return new Command('backup')
+    .description('copy the embedded store while server and pipeline go on')
+    .argument('<folder>', 'new or empty folder for the copy, itself a store')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  mobility backup /var/backups/mobility/$(date +%F)
+  mobility status --store /var/backups/mobility/2026-11-21
+
+To restore, stop server and pipeline, and put the copy where the store was.
+A store in MongoDB is backed up with the tools of MongoDB.`,
+    )
+    .action(context.run((folder: string) => backup(context, folder)));
+}
+
+async function backup(context: CommandContext, target: string): Promise<Outcome> {
+  const { store } = context.config();
+  if (/^mongodb(\+srv)?:/.test(store)) {
+    throw new MobilityError(
+      'MOBILITY_UNSUPPORTED',
+      'expected an embedded store; back MongoDB up with mongodump or snapshots',
+    );
+  }
+  const started = context.now();
+  const progress = context.output.progress(`copying to ${target}`);
+  const report = await backupSqliteStore(store.replace(/^sqlite:/, ''), target).finally(() => progress.done());
+  const seconds = context.now() - started;
+  await context.output.result(
+    { folder: target, ...report, seconds },
+    `${target}: ${report.files.length} files, ${(report.bytes / mebibyte).toFixed(1)} MiB, in ${secondsText(seconds)}`,
+  );
+  return {};
+}

@@ -1,0 +1,407 @@
+// The commands around the pipeline: on simulated days, through the command line as people type it.
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../src/model/json.ts';
+import { collections } from '../../src/store/store.ts';
+import { freshProgram, type Program } from './kit.ts';
+
+const day = '2024-03-12';
+const [ada, ben] = ['sim-t-1@example.org', 'sim-t-2@example.org'];
+
+/** A store with two people and a day of each, through the pipeline. */
+async function prepared(): Promise<Program> {
+  const program = await freshProgram();
+  await program.run(['simulate', '--users', '2', '--from', day, '--seed', 't']);
+  const { code, stderr } = await program.run(['pipeline', '--all']);
+  expect([code, stderr]).toEqual([0, '']);
+  return program;
+}
+
+let shared: Program;
+beforeAll(async () => {
+  shared = await prepared();
+});
+
+const uuidOf = ({ withStore }: Program, name: string): Promise<string> =>
+  withStore(async (store) => (await store.users.byEmail(name))!.uuid);
+
+describe('pipeline', () => {
+  it('reports each user and stage, and says plainly when nothing was new', async () => {
+    const { run } = await freshProgram();
+    await run(['simulate', '--users', '2', '--from', day, '--seed', 't']);
+    const first = await run(['pipeline', '--all']);
+    expect(first.stdout).toMatch(/^sim-t-\d@example.org \(.{36}\): done in \d+\.\d\d s\n {2}move to long term +\d/m);
+    expect(first.stdout).toMatch(/\n2 users: 2 done, 0 with nothing new, in \d+\.\d\d s\n$/);
+    const second = await run(['pipeline', '--all']);
+    expect([second.code, second.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^2 users: nothing new, nothing written, in /),
+    ]);
+    const one = await run(['pipeline', '--user', ada]);
+    expect(one.stdout).toMatch(/^sim-t-1@example.org \(.{36}\): nothing new, nothing written\n$/);
+  });
+
+  it('says who is at work when another run has the user', async () => {
+    const { run, withStore } = await freshProgram();
+    await run(['simulate', '--users', '1', '--from', day, '--seed', 't']);
+    await withStore(async (store) => {
+      const user = (await store.users.byEmail(ada))!;
+      await store.leases.acquire(user.uuid, 'another run', 60);
+    });
+    const { code, stderr } = await run(['pipeline', '--user', ada]);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/MOBILITY_LEASE_HELD: .*another run/)]);
+  });
+
+  it('says that nobody is registered', async () => {
+    const { run } = await freshProgram();
+    await run(['users', 'import', '-'], { stdin: 'user_email\n' });
+    expect((await run(['pipeline', '--all'])).stdout).toMatch(/nobody is registered/);
+  });
+});
+
+describe('diary', () => {
+  it('shows times, places, modes and distances within 80 columns', async () => {
+    const { code, stdout, stderr } = await shared.run(['diary', '--user', ada, '--day', day]);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^sim-t-1@example.org {2}Tuesday 12 March 2024 {2}[A-Z]\w+\/\w+/);
+    expect(stdout).toMatch(/\n {2}07:\d\d {2}● A {2}-?\d+\.\d{4}, -?\d+\.\d{4}\n/);
+    expect(stdout).toMatch(/│ 07:\d\d-0[78]:\d\d {2}(walking|on foot) +\d{3} m {2}\d+ min\n/);
+    expect(stdout).toMatch(/\d trips, \d+\.\d km, .* on the way\n/);
+    for (const line of stdout.split('\n')) expect([...line].length).toBeLessThanOrEqual(80);
+  });
+
+  it('is with --json what phones read, and with --geojson flat', async () => {
+    const { run, folder } = shared;
+    const trips = (await run(['diary', '--user', ada, '--day', day, '--json'])).json<
+      { type: string; features: unknown[] }[]
+    >();
+    expect(trips.length).toBeGreaterThan(2);
+    expect(trips.every((trip) => trip.type === 'FeatureCollection')).toBe(true);
+    const file = join(folder, 'day.geojson');
+    expect((await run(['diary', '--user', ada, '--day', day, '--geojson', file])).code).toBe(0);
+    const flat = JSON.parse(await readFile(file, 'utf8')) as { features: { type: string }[] };
+    expect(flat.features.every((feature) => feature.type === 'Feature')).toBe(true);
+    const piped = await run(['diary', '--user', ada, '--day', day, '--geojson', '-']);
+    expect(piped.json()).toEqual(flat);
+  });
+
+  it('does not write over a file', async () => {
+    const { run, folder } = shared;
+    const file = join(folder, 'mine.geojson');
+    await writeFile(file, 'mine');
+    const { code, stderr } = await run(['diary', '--user', ada, '--day', day, '--geojson', file]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('is there already')]);
+    expect(await readFile(file, 'utf8')).toBe('mine');
+  });
+
+  it('says why a day is empty and what to do', async () => {
+    const { run } = await freshProgram();
+    await run(['users', 'add', 'eve']);
+    const empty = async (name: string) => (await run(['diary', '--user', name, '--day', day])).stderr;
+    expect(await empty('eve')).toMatch(/has no trips yet/);
+    await run(['simulate', '--users', '1', '--from', day, '--seed', 't']);
+    expect(await empty(ada)).toMatch(/\d+ entries wait: run `mobility pipeline --user sim-t-1@example.org`/);
+    const other = await shared.run(['diary', '--user', ada, '--day', '2024-03-20']);
+    expect([other.stdout, other.stderr]).toEqual([
+      expect.stringContaining('no trips'),
+      expect.stringMatching(/from 2024-03-12 to 2024-03-12/),
+    ]);
+  });
+});
+
+describe('status', () => {
+  it('tells where a user stands, by name and by UUID', async () => {
+    const { run } = shared;
+    const status = (await run(['status', '--user', ada, '--json'])).json<Record<string, JsonObject>>();
+    expect(status).toMatchObject({
+      user_email: ada,
+      waiting: { count: 0 },
+      errors: [],
+      pipeline: { changed: null, last_error: null },
+      lease: null,
+      tokens: 0,
+      documents: { count: 1, newest_key: `diary/trips-${day}` },
+    });
+    expect((status.trips!.recent as JsonObject[])[0]).toMatchObject({ day });
+    const { stdout } = await run(['status', '--user', String(status.uuid)]);
+    for (const title of ['waiting', 'errors', 'last location', 'at work', 'final until', 'TIMESERIES'])
+      expect(stdout).toContain(title);
+  });
+
+  it('sums up everybody', async () => {
+    const all = (await shared.run(['status', '--json'])).json();
+    expect(all).toMatchObject({ users: 2, waiting: 0, errors: 0, with_work: 0, failed: [], at_work: [] });
+    expect((await shared.run(['status'])).stdout).toMatch(/^store {4}sqlite:.*\nusers {4}2, 0 with something new/);
+  });
+});
+
+/** An entry that no converter takes. */
+const unknownKey = (writeTs: number): JsonObject => ({
+  metadata: { key: 'background/unheard_of', write_ts: writeTs, platform: 'android', time_zone: 'UTC', type: 'message' },
+  data: { ts: writeTs },
+});
+
+describe('recover-errors', () => {
+  it('ends with 0 without errors, with 3 while some remain, and changes nothing in a dry run', async () => {
+    const { run, withStore } = await freshProgram();
+    await run(['users', 'add', 'ada']);
+    expect((await run(['recover-errors'])).stdout).toBe('no errors\n');
+    await withStore(async (store) => {
+      const user = (await store.users.byEmail('ada'))!;
+      await store.usercache.put(user.uuid, { entries: [unknownKey(1.7e9) as never], unusable: [] }, 1.7e9);
+    });
+    expect((await run(['pipeline', '--user', 'ada'])).code).toBe(0);
+    const dry = await run(['recover-errors', '--dry-run']);
+    expect([dry.code, dry.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^ada: 1 error tried, 0 would be recovered; there are:\n {2}1 {2}background\/unheard_of/),
+    ]);
+    const wet = await run(['recover-errors', '--user', 'ada', '--json']);
+    expect([wet.code, wet.json()]).toEqual([
+      3,
+      [expect.objectContaining({ user_email: 'ada', tried: 1, recovered: 0 })],
+    ]);
+    expect((await run(['status', '--user', 'ada'])).stdout).toMatch(/errors +1: 1 × background\/unheard_of/);
+  });
+
+  it('goes on with the others when one user is in other hands', async () => {
+    const { run, withStore } = await freshProgram();
+    await withStore(async (store) => {
+      for (const name of ['ada', 'ben']) {
+        const { user } = await store.users.register(name, { now: 1 });
+        await store.usercache.put(
+          user.uuid,
+          { entries: [], unusable: [{ entry: name, reason: 'shape', message: 'no entry' }] },
+          1,
+        );
+        if (name === 'ada') await store.leases.acquire(user.uuid, 'another run', 60);
+      }
+    });
+    const { code, json } = await run(['recover-errors', '--json']);
+    expect(code).toBe(3);
+    const reports = json<{ user_email: string; failure?: string; tried: number }[]>();
+    expect(reports.find((report) => report.user_email === 'ada')!.failure).toMatch(/another run/);
+    expect(reports.find((report) => report.user_email === 'ben')!.tried).toBe(1);
+  });
+});
+
+it('purge-keys shows what would go and why, then removes documents only', async () => {
+  const program = await prepared();
+  const { run, withStore } = program;
+  const uuid = await uuidOf(program, ada);
+  await withStore((store) => store.documents.put(uuid, { key: 'common-trips', write_ts: 1, data: {} }));
+  const before = await withStore((store) => store.counts(uuid));
+  const dry = await run(['purge-keys', '--all', '--dry-run']);
+  expect([dry.stdout, dry.stderr]).toEqual([
+    'sim-t-1@example.org  common-trips  not in the list of valid keys\n',
+    '1 document would be removed\n',
+  ]);
+  expect((await run(['purge-keys', '--user', ada, '--json'])).json()).toEqual([
+    expect.objectContaining({ user_email: ada, obsolete: [{ key: 'common-trips', why: expect.any(String) }] }),
+  ]);
+  expect(await withStore((store) => store.counts(uuid))).toEqual({ ...before, documents: before.documents - 1 });
+});
+
+it('rebuild of an unchanged diary changes nothing', async () => {
+  const { code, stdout } = await shared.run(['rebuild', '--user', ada, '--from', day]);
+  expect([code, stdout]).toEqual([
+    0,
+    expect.stringMatching(/^sim-t-1@example.org: 0 trips added, 0 removed, 0 changed, in /),
+  ]);
+});
+
+describe('export', () => {
+  it('writes a folder that only its owner may read: entries, errors, documents, trips and user', async () => {
+    const { run, folder } = shared;
+    const out = join(folder, 'export');
+    const { code, json } = await run(['export', '--user', ada, '--out', out, '--json']);
+    const { counts } = json<{ counts: Record<string, number> }>();
+    expect(code).toBe(0);
+    const lines = async (name: string) =>
+      (await readFile(join(out, name), 'utf8')).split('\n').filter((line) => line !== '');
+    expect((await lines('entries.jsonl')).length).toBe(counts['entries.jsonl']);
+    expect(JSON.parse((await lines('entries.jsonl'))[0]!)).toHaveProperty('metadata.write_ts');
+    expect(JSON.parse((await lines('documents.jsonl'))[0]!)).toHaveProperty('key', `diary/trips-${day}`);
+    expect(JSON.parse(await readFile(join(out, 'user.json'), 'utf8'))).toMatchObject({
+      user_email: ada,
+      profile: null,
+    });
+    const trips = JSON.parse(await readFile(join(out, 'trips.geojson'), 'utf8')) as { features: { id: string }[] };
+    expect(new Set(trips.features.map(({ id }) => id)).size).toBe(trips.features.length);
+    expect((await stat(out)).mode & 0o77).toBe(0);
+    expect((await stat(join(out, 'entries.jsonl'))).mode & 0o77).toBe(0);
+  });
+
+  it('chooses by key and local day, both days included', async () => {
+    const { run } = await freshProgram();
+    await run(['simulate', '--users', '1', '--days', '3', '--from', day, '--seed', 't']);
+    const entries = async (...flags: string[]) => {
+      const { stdout } = await run(['export', '--user', ada, '--entries', ...flags]);
+      return stdout
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line) as { metadata: { key: string } });
+    };
+    const all = await entries();
+    const [first, rest] = [await entries('--to', day), await entries('--from', '2024-03-13', '--to', '2024-03-14')];
+    expect(first.length + rest.length).toBe(all.length);
+    expect(first.length).toBeGreaterThan(100);
+    const keys = new Set(
+      (await entries('--key', 'background/battery', '--key', 'config/consent')).map(({ metadata }) => metadata.key),
+    );
+    expect([...keys].sort()).toEqual(['background/battery', 'config/consent']);
+  });
+
+  it('exports a user without anything, and refuses orders that make no sense', async () => {
+    const { run } = await freshProgram();
+    await run(['users', 'add', 'eve']);
+    expect((await run(['export', '--user', 'eve', '--trips'])).json()).toEqual({
+      type: 'FeatureCollection',
+      features: [],
+    });
+    for (const flags of [[], ['--entries', '--trips'], ['--trips', '--from', day, '--to', '2024-01-01']]) {
+      expect((await run(['export', '--user', 'eve', ...flags])).code).toBe(2);
+    }
+  });
+});
+
+describe('erase', () => {
+  it('removes everything of one user, proves it, and leaves the others alone', async () => {
+    const program = await prepared();
+    const { run, withStore } = program;
+    const [uuid, other] = [await uuidOf(program, ada), await uuidOf(program, ben)];
+    await run(['users', 'token', ada]);
+    await withStore((store) => store.profiles.merge(uuid, { curr_platform: 'android' }));
+    const before = await withStore((store) => store.counts(other));
+    const { code, json } = await run(['erase', '--user', ada, '--yes', '--json']);
+    const receipt = json<{ removed: Record<string, number>; remaining: Record<string, number> }>();
+    expect(code).toBe(0);
+    expect(Object.keys(receipt.removed).sort()).toEqual([...collections].sort());
+    for (const name of ['users', 'tokens', 'profiles', 'documents', 'timeseries', 'trips', 'pipeline']) {
+      expect([name, receipt.removed[name]]).toEqual([name, expect.any(Number)]);
+      expect(receipt.removed[name]).toBeGreaterThan(0);
+    }
+    expect(Object.values(receipt.remaining).every((count) => count === 0)).toBe(true);
+    expect(await withStore((store) => store.counts(other))).toEqual(before);
+    expect((await run(['erase', '--user', ada, '--yes'])).code).toBe(1);
+  });
+
+  it('asks before: without a terminal it needs --yes', async () => {
+    const { run, withStore } = await freshProgram();
+    await run(['users', 'add', 'ada']);
+    const { code, stderr } = await run(['erase', '--user', 'ada']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('add --yes')]);
+    expect(await withStore((store) => store.users.byEmail('ada'))).not.toBeNull();
+  });
+
+  it('wants the name typed: another text erases nothing, the name erases', async () => {
+    const { run, withStore } = await freshProgram();
+    await run(['users', 'add', 'ada']);
+    const wrong = await run(['erase', '--user', 'ada'], { tty: true, stdin: 'yes\n' });
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('nothing was erased')]);
+    expect((await run(['erase', '--user', 'ada'], { tty: true, stdin: '' })).code).toBe(2);
+    expect((await run(['erase', '--user', 'ada'], { tty: true, stdin: 'ada\n' })).code).toBe(0);
+    expect(await withStore((store) => store.users.byEmail('ada'))).toBeNull();
+  });
+
+  it('waits for nobody: a user in other hands is left alone', async () => {
+    const program = await prepared();
+    const uuid = await uuidOf(program, ada);
+    await program.withStore((store) => store.leases.acquire(uuid, 'a pipeline', 60));
+    const { code, stderr } = await program.run(['erase', '--user', ada, '--yes']);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/MOBILITY_LEASE_HELD: a pipeline works/)]);
+    expect((await program.withStore((store) => store.counts(uuid))).trips).toBeGreaterThan(0);
+  });
+
+  it('finishes by UUID what an interruption left behind', async () => {
+    const program = await freshProgram();
+    const uuid = '11111111-2222-4333-8444-555555555555';
+    await program.run(['users', 'add', 'ada']);
+    await program.withStore((store) => store.documents.put(uuid, { key: 'k', write_ts: 1, data: {} }));
+    const { code, json } = await program.run(['erase', '--user', uuid, '--yes', '--json']);
+    expect([code, json()]).toEqual([0, expect.objectContaining({ user_email: null, uuid })]);
+  });
+});
+
+describe('backup', () => {
+  it('makes a copy that is a store with the same content', async () => {
+    const { run, folder } = shared;
+    const copy = join(folder, 'backup');
+    expect((await run(['backup', copy])).stdout).toMatch(/backup: 2 files, \d+\.\d MiB, in /);
+    const diary = async (address?: string) =>
+      (await run(['diary', '--user', ada, '--day', day, ...(address === undefined ? [] : ['--store', address])]))
+        .stdout;
+    expect(await diary(copy)).toBe(await diary());
+  });
+
+  it('refuses a folder with something in it, a store that is not there, and MongoDB', async () => {
+    const { run, folder } = shared;
+    const full = join(folder, 'full');
+    await mkdir(full);
+    await writeFile(join(full, 'x'), '');
+    expect((await run(['backup', full])).code).toBe(2);
+    expect((await run(['backup', join(folder, 'new'), '--store', join(folder, 'none')])).code).toBe(2);
+    const mongo = await run(['backup', join(folder, 'new'), '--store', 'mongodb://localhost/x']);
+    expect([mongo.code, mongo.stderr]).toEqual([1, expect.stringContaining('MOBILITY_UNSUPPORTED')]);
+  });
+});
+
+describe('simulate', () => {
+  it('pushes the same again without adding anything', async () => {
+    const { run } = await freshProgram();
+    const args = [
+      'simulate',
+      '--users',
+      '2',
+      '--days',
+      '2',
+      '--from',
+      day,
+      '--seed',
+      'x',
+      '--platform',
+      'ios',
+      '--json',
+    ];
+    const first = (await run(args)).json<{ to: string; users: { platform: string; entries: number; new: number }[] }>();
+    expect(first.to).toBe('2024-03-13');
+    for (const { platform, entries, new: fresh } of first.users) expect([platform, fresh]).toEqual(['ios', entries]);
+    const second = (await run(args)).json<{ users: { new: number }[] }>();
+    expect(second.users.map((user) => user.new)).toEqual([0, 0]);
+  });
+
+  it('ends yesterday unless told otherwise, and says when no server answers', async () => {
+    const { run } = await freshProgram();
+    const said = await run(['simulate', '--users', '1', '--days', '2', '--json'], { now: 1_710_288_000 });
+    expect(said.json()).toMatchObject({ from: '2024-03-11', to: '2024-03-12' });
+    const { code, stderr } = await run(['simulate', '--users', '1', '--server', 'http://127.0.0.1:1']);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/expected a server at http:\/\/127.0.0.1:1: /)]);
+  });
+});
+
+describe('config', () => {
+  it('shows each setting with its value and source', async () => {
+    const { run } = await freshProgram();
+    const shown = (await run(['config', '--json', '--log-dir', 'here'], { env: { MOBILITY_PORT: '9000' } })).json<
+      { variable: string; value: unknown; source: string }[]
+    >();
+    const of = (variable: string) => shown.find((setting) => setting.variable === variable);
+    expect(of('MOBILITY_PORT')).toMatchObject({ value: 9000, source: 'variable' });
+    expect(of('MOBILITY_LOG_DIR')).toMatchObject({ value: 'here', source: 'flag' });
+    expect(of('MOBILITY_HOST')).toMatchObject({ value: '127.0.0.1', source: 'default' });
+  });
+
+  it('never shows a password', async () => {
+    const { run } = await freshProgram();
+    for (const address of [
+      'mongodb://ada:s3cret@db.example.org/x?tls=true',
+      'mongodb+srv://ada:s3cret%40@db.example.org/x',
+      'mongodb://h/x?tlsCertificateKeyFilePassword=s3cret&authMechanismProperties=AWS_SESSION_TOKEN:s3cret&w=majority',
+    ]) {
+      const { stdout } = await run(['config'], { env: { MOBILITY_STORE: address } });
+      expect(stdout).not.toContain('s3cret');
+      expect(stdout).toMatch(/mongodb(\+srv)?:\/\//);
+    }
+  });
+});
