@@ -21,7 +21,7 @@ export async function tripsOfDays(
   userId: string,
   days: { from: string; to: string },
 ): Promise<Map<string, TripFeatureCollection[]>> {
-  const records = await store.trips.byDay(userId, days);
+  const records = (await store.trips.byDay(userId, days)).sort((a, b) => a.chain_ts - b.chain_ts);
   const following = await followingTrips(store, userId, records);
   const byDay = new Map<string, TripFeatureCollection[]>();
   for (const [i, record] of records.entries()) {
@@ -35,15 +35,22 @@ export async function tripsOfDays(
   return byDay;
 }
 
-/** For each record the trip after it: the next in the list, looked up only behind the last. */
+/**
+ * For each record the trip after it. Days do not bound a stretch of the chain: over the date line a trip of another day may lie
+ * between two of one day. So only a trip that leaves the place where the one before ended is known to follow it.
+ */
 async function followingTrips(
   store: DiaryStore,
   userId: string,
   records: readonly TripRecord[],
 ): Promise<(TripRecord | null)[]> {
-  const last = records.at(-1);
-  if (!last) return [];
-  return [...records.slice(1), await store.trips.next(userId, last.chain_ts)];
+  const following: (TripRecord | null)[] = [];
+  for (const [i, record] of records.entries()) {
+    const next = records[i + 1];
+    const follows = next?.trip && next.trip.start_place.id === record.trip?.end_place.id;
+    following.push(follows ? next : await store.trips.next(userId, record.chain_ts));
+  }
+  return following;
 }
 
 function afterTrip(record: TripRecord, next: TripRecord | null): AfterTrip {
@@ -58,8 +65,10 @@ async function incidentsBetween(store: DiaryStore, userId: string, from: number,
   const query: EntryQuery = { keys: [keys.incident], time: 'ts', from, to: justAfter(to), limit: 1000 };
   const found = new Map<number, Entry>();
   for (const part of [store.timeseries, store.usercache]) {
-    const { entries } = await part.find(userId, query);
-    for (const entry of entries) found.set(entry.metadata.write_ts, entry);
+    for (let page = await part.find(userId, query); ; page = await part.find(userId, { ...query, after: page.next })) {
+      for (const entry of page.entries) found.set(entry.metadata.write_ts, entry);
+      if (page.next === null) break;
+    }
   }
   return [...found.values()].sort(
     (a, b) => (a.data.ts as number) - (b.data.ts as number) || a.metadata.write_ts - b.metadata.write_ts,

@@ -148,17 +148,20 @@ function sectionCollection(section: Section, trip: Trip, index: number): Section
   return { type: 'FeatureCollection', features: [{ type: 'Feature', id: section.id, geometry, properties }] };
 }
 
+const isPosition = (list: readonly unknown[]): list is [number, number] =>
+  list.length >= 2 && Number.isFinite(list[0]) && Number.isFinite(list[1]);
+
 /** null for an incident whose location does not read as one: it is still in the timeseries. */
 function incidentFeature({ metadata, data }: Entry, trip: Trip, userId: string): Feature<Point> | null {
   const loc = data.loc as { coordinates?: unknown } | null | undefined;
   const coordinates = loc?.coordinates;
-  if (!Array.isArray(coordinates) || !coordinates.slice(0, 2).every((c) => typeof c === 'number')) return null;
+  if (!Array.isArray(coordinates) || !isPosition(coordinates)) return null;
   const ts = data.ts as number;
   const zone = isTimeZone(metadata.time_zone) ? metadata.time_zone : zoneWithin(trip, ts);
   return {
     type: 'Feature',
     id: entryId(userId, metadata),
-    geometry: point([coordinates[0] as number, coordinates[1] as number]),
+    geometry: point([coordinates[0], coordinates[1]]),
     properties: {
       ts,
       local_dt: localDateTime(ts, zone),

@@ -2,6 +2,7 @@
 import { tripsOfDays } from '../diary/build-trip-documents.ts';
 import { dayKey } from '../model/keys.ts';
 import { addDays, localDay } from '../model/time.ts';
+import type { TripRecord } from '../model/trip.ts';
 import type { Store } from '../store/store.ts';
 import type { Stage } from './stage.ts';
 
@@ -20,24 +21,30 @@ export interface DocumentWindow {
  */
 export async function documentWindow(store: Store, userId: string): Promise<DocumentWindow | null> {
   const { complete_until } = await store.pipeline.get(userId);
-  const { end_ts } = await store.trips.summary(userId);
   if (complete_until === null) return null;
-  if (end_ts === null) return null;
-  const zone = await zoneOfLastTrip(store, userId, end_ts);
-  const newest = windowUntil(complete_until, zone);
-  return localDay(end_ts, zone) >= newest.from ? newest : windowUntil(end_ts, zone);
+  const last = await lastTrip(store, userId);
+  if (!last?.trip) return null;
+  const newest = windowUntil(complete_until, last.trip.end_zone);
+  return last.day >= newest.from ? newest : windowUntil(last.trip.start_ts, last.trip.end_zone);
 }
 
+/** Ends a day late: who came west over the date line has begun trips on a day that is yet to come where they are. */
 function windowUntil(ts: number, zone: string): DocumentWindow {
-  const to = localDay(ts, zone);
-  return { from: addDays(to, -documentDays), to };
+  const day = localDay(ts, zone);
+  return { from: addDays(day, -documentDays), to: addDays(day, 1) };
 }
 
-/** Where the user was last; days are counted by it. */
-async function zoneOfLastTrip(store: Store, userId: string, endTs: number): Promise<string> {
-  const day = localDay(endTs, 'UTC');
-  const records = await store.trips.byDay(userId, { from: addDays(day, -2), to: addDays(day, 2) });
-  return records.at(-1)?.trip?.end_zone ?? 'UTC';
+/** The last trip; days are counted by the zone in which it ended. */
+async function lastTrip(store: Store, userId: string): Promise<TripRecord | null> {
+  const { end_ts } = await store.trips.summary(userId);
+  if (end_ts === null) return null;
+  const to = addDays(localDay(end_ts, 'UTC'), 2);
+  // Nearly every trip began within days of its end.
+  for (const reach of [4, 40, 400]) {
+    const records = await store.trips.byDay(userId, { from: addDays(to, -reach), to });
+    if (records.length > 0) return records.reduce((a, b) => (a.chain_ts > b.chain_ts ? a : b));
+  }
+  return null;
 }
 
 /** Writes the documents of the window. A document that would come out the same is left alone, so that `write_ts` tells news. */

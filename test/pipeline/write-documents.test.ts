@@ -1,0 +1,253 @@
+// Stages "write documents" and "remove obsolete keys": which days have documents, when they are written, and which go.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { tripsOfDay } from '../../src/diary/build-trip-documents.ts';
+import type { Entry } from '../../src/model/entry.ts';
+import type { TripRecord } from '../../src/model/trip.ts';
+import { purgeKeys } from '../../src/pipeline/purge-keys.ts';
+import { obsoleteKeys } from '../../src/pipeline/remove-obsolete-keys.ts';
+import { documentWindow } from '../../src/pipeline/write-documents.ts';
+import type { Store } from '../../src/store/store.ts';
+import { chainAfter, pipeline, put } from '../support/diary.ts';
+import { since, t0 } from '../support/phone.ts';
+import {
+  android,
+  type Phone,
+  pushedFix,
+  pushedIncident,
+  pushedMotions,
+  pushedRide,
+  pushedTransition,
+} from '../support/pushes.ts';
+import { newUser, type TempStore, tempStore } from '../support/store.ts';
+
+let temp: TempStore;
+let store: Store;
+beforeAll(async () => {
+  temp = await tempStore();
+  store = temp.store;
+});
+afterAll(() => temp.dispose());
+
+const hour = 3600;
+const day = 24 * hour;
+/** There and back, `days` after the first day of the tests (2023-11-14, a Tuesday). */
+const commute = (days: number, phone: Phone = android): Entry[] => [
+  ...pushedRide(phone, days * day, 0),
+  ...pushedRide(phone, days * day + 6 * hour, 6000, -10),
+];
+/** A stroll around the house, too short to be a trip. */
+const stroll = (seconds: number): Entry[] =>
+  pushedRide(android, seconds, 0, 0.1).filter((e) => e.metadata.key !== 'background/motion_activity');
+
+const keysOf = async (user: string): Promise<string[]> =>
+  (await store.documents.keys(user)).map((key) => key.replace('diary/trips-2023-', ''));
+const days = (...list: string[]): string[] => list;
+
+describe('the window', () => {
+  it('is none without complete data: nothing is written, and nothing removed', async () => {
+    const user = await newUser(store);
+    await store.documents.put(user, { key: 'diary/trips-2020-01-01', write_ts: 1, data: [] });
+    await put(store, user, commute(0).slice(0, 10));
+    await pipeline(store, user);
+    expect(await documentWindow(store, user)).toBeNull();
+    expect(await keysOf(user)).toEqual(['diary/trips-2020-01-01']);
+    expect((await purgeKeys(store, user)).obsolete).toEqual([]);
+  });
+
+  it('is none while only trips too short to keep are known', async () => {
+    const user = await newUser(store);
+    await chainAfter(store, user, [...stroll(0), ...stroll(2 * hour)]);
+    expect(await documentWindow(store, user)).toBeNull();
+  });
+
+  it('is whole days: the oldest keeps its morning until it leaves', async () => {
+    const user = await newUser(store);
+    for (let d = 0; d <= 8; d += 1) {
+      await put(store, user, commute(d));
+      await pipeline(store, user);
+    }
+    expect(await keysOf(user)).toEqual(days('11-15', '11-16', '11-17', '11-18', '11-19', '11-20', '11-21', '11-22'));
+    const oldest = await store.documents.get(user, 'diary/trips-2023-11-15');
+    expect(oldest!.data).toHaveLength(2);
+  });
+
+  it('of somebody at rest stays with their last week, also when weeks pass', async () => {
+    const user = await newUser(store);
+    await put(store, user, [...commute(0), ...commute(3)]);
+    await pipeline(store, user);
+    expect(await keysOf(user)).toEqual(days('11-14', '11-17'));
+    // Strolls around the house go on, and complete data with them.
+    for (const d of [6, 11, 40]) {
+      await put(store, user, stroll(d * day));
+      await pipeline(store, user);
+      expect(await keysOf(user)).toEqual(days('11-14', '11-17'));
+    }
+    await put(store, user, commute(42));
+    await pipeline(store, user);
+    expect(await keysOf(user)).toEqual(days('12-26'));
+  });
+
+  it('of somebody whose last trip went over midnight and who then rests for a week keeps that trip', async () => {
+    const user = await newUser(store);
+    const midnight = Date.parse('2023-11-14T23:00:00Z') / 1000 - t0;
+    await put(store, user, [...pushedRide(android, midnight - 300, 6000, -10), ...stroll(8 * day)]);
+    await pipeline(store, user);
+    expect(await keysOf(user)).toEqual(days('11-14'));
+  });
+
+  it('counts days where the user was last', async () => {
+    const user = await newUser(store);
+    const auckland: Phone = { platform: 'android', zone: 'Pacific/Auckland' };
+    await put(store, user, commute(0, auckland)); // 20:00 on the 14th, and 02:00 on the 15th
+    await pipeline(store, user);
+    expect(await keysOf(user)).toEqual(days('11-14', '11-15'));
+  });
+
+  it('is found for a last trip that lasted for days', async () => {
+    const user = await newUser(store);
+    const endless = Array.from({ length: 9 }, (_, d) => d * day).flatMap((s) =>
+      Array.from({ length: 48 }, (_, i) => ({ s: s + i * 1800 })),
+    );
+    const entries = endless.map(({ s }) => pushedFix(android, s, s * 5));
+    const end = endless.at(-1)!.s + 60;
+    await put(store, user, [
+      ...entries,
+      ...pushedMotions(android, 10, end, 'automotive', 900),
+      pushedTransition(android, end, 'STOPPED_MOVING'),
+    ]);
+    await pipeline(store, user);
+    expect((await store.trips.summary(user)).count).toBe(1);
+    expect(await documentWindow(store, user)).not.toBeNull();
+    expect(await keysOf(user)).toEqual(days('11-14'));
+  });
+});
+
+describe('a document', () => {
+  it('is what the timeline answers for that day', async () => {
+    const user = await newUser(store);
+    await put(store, user, [...commute(0), ...commute(1), pushedIncident(android, 300, 3000, 70)]);
+    await pipeline(store, user);
+    for (const { key, data } of await store.documents.list(user)) {
+      const answer = JSON.parse(JSON.stringify(await tripsOfDay(store, user, key.slice('diary/trips-'.length))));
+      expect(data).toEqual(answer);
+    }
+  });
+
+  it('is written again only if its content changed, in place', async () => {
+    const user = await newUser(store);
+    let now = 1000;
+    const run = () => pipeline(store, user, { now: () => now });
+    await put(store, user, commute(0));
+    await run();
+    now = 2000;
+    await put(store, user, commute(1));
+    const report = await run();
+    expect(report.stages.find((s) => s.stage === 'write documents')!.counts).toEqual({
+      days: 2,
+      written: 2,
+      unchanged: 0,
+    });
+    now = 3000;
+    await put(store, user, commute(3));
+    await run();
+    const written = (await store.documents.list(user)).map((d) => [d.key.slice(-5), d.write_ts]);
+    // The 14th was written again when its last place got an exit, the 15th as well; neither for what came after.
+    expect(written).toEqual([
+      ['11-14', 2000],
+      ['11-15', 3000],
+      ['11-17', 3000],
+    ]);
+  });
+
+  it('shows an incident pushed later, and its later content', async () => {
+    const user = await newUser(store);
+    await put(store, user, commute(0));
+    await pipeline(store, user);
+    const stresses = async () => {
+      const { data } = (await store.documents.get(user, 'diary/trips-2023-11-14'))!;
+      const trips = data as { features: { properties?: { feature_type?: string; stress?: number } }[] }[];
+      return trips.map((t) =>
+        t.features.flatMap((f) => (f.properties?.feature_type === 'incident' ? [f.properties.stress] : [])),
+      );
+    };
+    expect(await stresses()).toEqual([[], []]);
+    for (const stress of [70, 20]) {
+      await put(store, user, [pushedIncident(android, 300, 3000, stress, 9 * hour)]);
+      await pipeline(store, user);
+      expect(await stresses()).toEqual([[stress], []]);
+    }
+  });
+
+  it('of a day whose trips all went goes with them', async () => {
+    const user = await newUser(store);
+    await put(store, user, [...commute(0), ...commute(1)]);
+    await pipeline(store, user);
+    // The phone sends the locations of the second day again, as too unsure to use.
+    const unsure = commute(1)
+      .filter((e) => e.metadata.key === 'background/filtered_location')
+      .map((e) => ({ ...e, data: { ...e.data, accuracy: 500 } }));
+    await put(store, user, unsure);
+    await pipeline(store, user);
+    expect(await keysOf(user)).toEqual(days('11-14'));
+  });
+});
+
+describe('obsolete keys', () => {
+  it('are all document keys but the days with trips in the window and the configurations', () => {
+    const present = [
+      'common-trips',
+      'config/consent',
+      'config/sensor_config',
+      'config/sync_config',
+      'config/other',
+      'diary/trips-2023-11-13',
+      'diary/trips-2023-11-14',
+    ];
+    expect(obsoleteKeys(present, ['2023-11-14'])).toEqual([
+      { key: 'common-trips', why: 'not in the list of valid keys' },
+      { key: 'config/other', why: 'not in the list of valid keys' },
+      { key: 'diary/trips-2023-11-13', why: 'the day is out of the window or has no trips' },
+    ]);
+    expect(obsoleteKeys([], [])).toEqual([]);
+  });
+
+  it('go with a run that wrote, and entries that phones pushed under such a key stay', async () => {
+    const user = await newUser(store);
+    await store.documents.put(user, { key: 'common-trips', write_ts: 1, data: {} });
+    await store.documents.put(user, { key: 'config/sensor_config', write_ts: 1, data: { a: 1 } });
+    const consent: Entry = {
+      metadata: {
+        key: 'config/consent',
+        write_ts: 5,
+        platform: 'ios',
+        type: 'rw-document',
+        time_zone: 'Europe/Berlin',
+      },
+      data: {},
+    };
+    await put(store, user, [...commute(0), consent]);
+    await pipeline(store, user);
+    expect(await store.documents.keys(user)).toEqual(['config/sensor_config', 'diary/trips-2023-11-14']);
+    expect(await store.timeseries.get(user, { key: 'config/consent', write_ts: 5 })).not.toBeNull();
+  });
+
+  it('can be purged outside a run, by the same rule; a dry run only looks', async () => {
+    const user = await newUser(store);
+    await chainAfter(store, user, commute(0));
+    await store.documents.put(user, { key: 'diary/trips-2019-05-05', write_ts: 1, data: [] });
+    const obsolete = [{ key: 'diary/trips-2019-05-05', why: 'the day is out of the window or has no trips' }];
+    expect(await purgeKeys(store, user, { dryRun: true })).toEqual({ user_id: user, obsolete });
+    expect(await store.documents.keys(user)).toHaveLength(2);
+    expect(await purgeKeys(store, user)).toEqual({ user_id: user, obsolete });
+    expect(await store.documents.keys(user)).toEqual(['diary/trips-2023-11-14']);
+    expect((await purgeKeys(store, user)).obsolete).toEqual([]);
+  });
+});
+
+it('complete data end where the last trip ended, kept or not', async () => {
+  const user = await newUser(store);
+  const chain: TripRecord[] = await chainAfter(store, user, [...commute(0), ...stroll(9 * hour)]);
+  const { complete_until } = await store.pipeline.get(user);
+  expect(since(complete_until!)).toBe(since(chain.at(-1)!.end_ts));
+  expect(chain.at(-1)!.kind).toBe('dropped');
+});

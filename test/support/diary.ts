@@ -1,0 +1,76 @@
+// Pushing, running the pipeline, and everything that comes of it as values that can be compared.
+import type { Log } from '../../src/log/log.ts';
+import type { Entry } from '../../src/model/entry.ts';
+import type { TripRecord } from '../../src/model/trip.ts';
+import { type PipelineOptions, runPipeline, type UserReport } from '../../src/pipeline/run-pipeline.ts';
+import type { EntryCursor, Store } from '../../src/store/store.ts';
+
+/** A log that keeps its lines. */
+export function memoryLog(): Log & { lines: string[] } {
+  const lines: string[] = [];
+  return {
+    lines,
+    write: (level, message) => void lines.push(`${level} ${message}`),
+    writeAll: (level, messages) => void lines.push(...messages.map((message) => `${level} ${message}`)),
+    enabled: () => true,
+  };
+}
+
+export async function put(store: Store, userId: string, entries: readonly Entry[], now = 1_700_000_000): Promise<void> {
+  await store.usercache.put(userId, { entries, unusable: [] }, now);
+}
+
+/** One run of the pipeline; fails if the run did. */
+export async function pipeline(
+  store: Store,
+  userId: string,
+  options: Partial<PipelineOptions> = {},
+): Promise<UserReport> {
+  const report = await runPipeline(store, userId, { log: memoryLog(), now: () => 1_700_000_000, ...options });
+  if (report.status === 'failed') throw new Error(report.message);
+  return report;
+}
+
+/** All links of the user's chain. */
+export function chainOf(store: Store, userId: string): Promise<TripRecord[]> {
+  return store.trips.chain(userId, { limit: 1_000_000 });
+}
+
+/** Puts the entries, runs the pipeline, and returns the chain. */
+export async function chainAfter(store: Store, userId: string, entries: readonly Entry[]): Promise<TripRecord[]> {
+  await put(store, userId, entries);
+  await pipeline(store, userId);
+  return chainOf(store, userId);
+}
+
+/** Every entry of the user's timeseries, by write time. */
+export async function timeseriesOf(store: Store, userId: string): Promise<Entry[]> {
+  const all: Entry[] = [];
+  for (let after: EntryCursor | null | undefined; after !== null; ) {
+    const page = await store.timeseries.find(userId, { time: 'write_ts', limit: 5000, ...(after && { after }) });
+    all.push(...page.entries);
+    after = page.next;
+  }
+  return all;
+}
+
+/** All that follows from what a user pushed, without the times at which it was written. */
+export interface Derived {
+  chain: TripRecord[];
+  documents: { key: string; data: unknown }[];
+  timeseries: Entry[];
+  errors: unknown[];
+  state: unknown;
+}
+
+export async function derived(store: Store, userId: string): Promise<Derived> {
+  const documents = await store.documents.list(userId);
+  const { last_run_ts: _, ...state } = await store.pipeline.get(userId);
+  return {
+    chain: await chainOf(store, userId),
+    documents: documents.map(({ key, data }) => ({ key, data })).sort((a, b) => (a.key < b.key ? -1 : 1)),
+    timeseries: await timeseriesOf(store, userId),
+    errors: (await store.errors.list(userId, { limit: 1000 })).map(({ identity, reason }) => ({ identity, reason })),
+    state,
+  };
+}
