@@ -59,7 +59,6 @@ export const moveToLongTerm: Stage = {
       counts.unchanged += result.unchanged;
       counts.set_aside += failed.length;
       after = identityOf(waiting.at(-1)!.entry);
-      if (waiting.length < batchSize) return { counts };
     }
   },
 };
@@ -78,18 +77,18 @@ function logFailures({ log, userId }: RunContext, failed: readonly FailedEntry[]
 
 /**
  * An entry that names its zone also decides the zone of entries near it that name none. Returns the data time of these, so that
- * they are analysed again: the diary must not hang on which of them came first.
+ * they are analysed again: the diary must not hang on which of them came first. Entries that name none, and entries that fail, may
+ * take the place of one that did.
  */
 async function zoneChange({ store, userId }: RunContext, waiting: readonly WaitingEntry[]): Promise<TimeRange | null> {
   const everything = { from: -Number.MAX_VALUE, to: Number.MAX_VALUE };
-  const naming = waiting
-    .filter(({ entry }) => isTimeZone(entry.metadata.time_zone))
-    .map(({ entry }) => entry.metadata.write_ts);
-  if (naming.length === 0 || (await store.timeseries.zonelessSpan(userId, everything)) === null) return null;
+  if ((await store.timeseries.zonelessSpan(userId, everything)) === null) return null;
   const times = waiting.map(({ entry }) => entry.metadata.write_ts);
   const first = times.reduce((a, b) => Math.min(a, b));
   const last = times.reduce((a, b) => Math.max(a, b));
-  const { before } = await store.timeseries.zonesAround(userId, justBefore(first));
+  const { before, after: naming } = await store.timeseries.zonesAround(userId, justBefore(first));
+  const named = naming !== null && naming.write_ts <= last;
+  if (!named && !waiting.some(({ entry }) => isTimeZone(entry.metadata.time_zone))) return null;
   const { after } = await store.timeseries.zonesAround(userId, last);
   return store.timeseries.zonelessSpan(userId, {
     from: before?.write_ts ?? everything.from,
