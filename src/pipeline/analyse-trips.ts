@@ -8,8 +8,8 @@ import { analyse, analysisVersion } from './analyse.ts';
 import { readStretch } from './read-stretch.ts';
 import type { RunContext, Stage, StageResult, TripChange } from './stage.ts';
 
-/** Locations analysed at a time; a trip that is longer is read with more. */
-const stretchSize = 5000;
+/** Locations analysed at a time unless the run says otherwise; a trip that is longer is read with more. */
+const defaultStretchSize = 5000;
 
 const everything: TimeRange = { from: -Number.MAX_VALUE, to: Number.MAX_VALUE };
 
@@ -67,7 +67,7 @@ class Analysis {
   }
 
   async start(): Promise<void> {
-    const { store, userId } = this.context;
+    const { store, userId, stretchSize = defaultStretchSize } = this.context;
     const before = await store.trips.lastSettledBefore(userId, this.changed.from);
     let carry = before?.carry ?? null;
     let from = before ? justAfter(before.chain_ts) : -Number.MAX_VALUE;

@@ -20,6 +20,8 @@ export interface PipelineOptions {
   onStage?: (stage: string) => void;
   /** Analyse anew from this data time on. */
   reanalyseFrom?: number;
+  /** Locations analysed at a time, at least 2: bounds memory; the outcome does not depend on it. Default 5000. */
+  stretchSize?: number;
 }
 
 /** How one user's run ended. */
@@ -76,7 +78,8 @@ export async function runPipeline(store: Store, userId: string, options: Pipelin
 }
 
 function contextOf(store: Store, userId: string, options: PipelineOptions): Omit<RunContext, 'lease'> {
-  return { store, userId, log: options.log, now: options.now, reanalyseFrom: options.reanalyseFrom ?? null };
+  const { log, now, reanalyseFrom = null, stretchSize } = options;
+  return { store, userId, log, now, reanalyseFrom, ...(stretchSize && { stretchSize }) };
 }
 
 /** The stages in order; a failing one ends the run, and what it did not store is done by the next. */

@@ -13,6 +13,8 @@ export interface RunContext {
   now: () => number;
   /** Analyse anew from this data time on, whatever the state says; null: only what changed. */
   reanalyseFrom: number | null;
+  /** Locations analysed at a time, at least 2: bounds memory; the outcome does not depend on it. */
+  stretchSize?: number;
 }
 
 /** Figures of a stage by name, such as `moved: 12`. */
