@@ -1,0 +1,111 @@
+// What an error of the driver means here: worth another try, out of reach, full, or a mistake.
+import {
+  MongoError,
+  MongoNetworkError,
+  MongoParseError,
+  MongoServerError,
+  MongoServerSelectionError,
+  MongoWriteConcernError,
+} from 'mongodb';
+import { errorText, MobilityError } from '../../model/errors.ts';
+
+/** Codes after which the same statement may succeed later: fail-over, shutdown, lost connections, conflicts, slow majorities. */
+const passingCodes = new Set([
+  6, // HostUnreachable
+  7, // HostNotFound
+  24, // LockTimeout
+  64, // WriteConcernFailed
+  89, // NetworkTimeout
+  91, // ShutdownInProgress
+  112, // WriteConflict
+  134, // ReadConcernMajorityNotAvailableYet
+  189, // PrimarySteppedDown
+  246, // SnapshotUnavailable
+  251, // NoSuchTransaction
+  262, // ExceededTimeLimit
+  9001, // SocketException
+  10107, // NotWritablePrimary
+  11600, // InterruptedAtShutdown
+  11602, // InterruptedDueToReplStateChange
+  13388, // StaleConfig
+  13435, // NotPrimaryNoSecondaryOk
+  13436, // NotPrimaryOrSecondary
+]);
+
+const passingLabels = ['TransientTransactionError', 'RetryableWriteError', 'UnknownTransactionCommitResult'];
+const outOfDiskSpace = 14031;
+
+/** The server's code for an identity that is there already. */
+export const duplicateKey = 11000;
+
+/** Rows that refer to parts of a payload which are not there: the row was replaced between two reads, or the store is damaged. */
+export class PartsMissingError extends Error {
+  constructor(expected: number, found: number, place: string) {
+    super(`expected ${expected} parts of a payload in ${place}, found ${found}`);
+    this.name = 'PartsMissingError';
+  }
+}
+
+/** True when the identity was written by another at the same moment. */
+export function isDuplicateKey(error: unknown): boolean {
+  return codeOf(error) === duplicateKey;
+}
+
+/** True when the outcome of a commit is unknown: the same commit may be sent again. */
+export function isUnknownCommit(error: unknown): boolean {
+  return error instanceof MongoError && error.hasErrorLabel('UnknownTransactionCommitResult');
+}
+
+/** True when the server stopped a statement at its `maxTimeMS`. */
+export function isTimeLimit(error: unknown): boolean {
+  return codeOf(error) === 50;
+}
+
+/** True when the server could not be reached, or the connection broke. */
+export function isOutOfReach(error: unknown): boolean {
+  return error instanceof MongoNetworkError || error instanceof MongoServerSelectionError;
+}
+
+/** True when trying again may help. */
+export function isPassing(error: unknown): boolean {
+  if (!(error instanceof MongoError)) return false;
+  const code = codeOf(error);
+  if (code === outOfDiskSpace) return false;
+  if (isOutOfReach(error) || error instanceof MongoWriteConcernError) return true;
+  return passingLabels.some((label) => error.hasErrorLabel(label)) || (code !== null && passingCodes.has(code));
+}
+
+function codeOf(error: unknown): number | null {
+  return error instanceof MongoError && typeof error.code === 'number' ? error.code : null;
+}
+
+/** The error that a caller of the store meets. What is neither passing nor a matter of the server stays as it is. */
+export function toStoreError(error: unknown, address: string): unknown {
+  if (!(error instanceof MongoError)) return error;
+  if (codeOf(error) === outOfDiskSpace) {
+    const message = `the disk of ${address} is full; nothing was acknowledged: free space there and try again`;
+    return new MobilityError('MOBILITY_STORE_FULL', message, { cause: error });
+  }
+  if (isPassing(error) || isRefusal(error)) {
+    const found = errorText(error);
+    const message = `expected an answer of ${address}, found: ${found}; nothing was acknowledged, it may be tried again`;
+    return new MobilityError('MOBILITY_STORE_UNAVAILABLE', message, { cause: error });
+  }
+  return error;
+}
+
+/** The server refuses this client: wrong credentials, missing rights. */
+function isRefusal(error: MongoError): boolean {
+  return error instanceof MongoServerError && (error.code === 13 || error.code === 18 || error.code === 8000);
+}
+
+/** The error of an address that the driver cannot read. */
+export function toAddressError(error: unknown, shown: string): unknown {
+  if (!(error instanceof MongoParseError) && !(error instanceof TypeError) && !(error instanceof URIError))
+    return error;
+  return new MobilityError(
+    'MOBILITY_STORE_ADDRESS',
+    `expected an address such as mongodb://host:27017/mobility?replicaSet=rs0, found ${shown}: ${errorText(error)}`,
+    { cause: error },
+  );
+}

@@ -1,0 +1,154 @@
+// Pages of entries by time. Rows of each key come from the server in order; they are merged here, so that indexes need no order
+// over all keys.
+import type { Document, FindCursor } from 'mongodb';
+import { escapeText } from '../../model/json-text.ts';
+import { justAfter } from '../../model/time.ts';
+import type { EntryCursor, EntryPage, EntryQuery } from '../store.ts';
+import type { Connection } from './connection.ts';
+import { entriesOf } from './entries.ts';
+import { identityOfRow } from './identities.ts';
+import { newPage } from './rows.ts';
+
+type EntryCollection = 'usercache' | 'timeseries';
+
+/** With more keys than this the server sorts: each key costs a statement. */
+const mostMerged = 32;
+
+/** One page of entries. */
+export async function findEntries(
+  connection: Connection,
+  collection: EntryCollection,
+  userId: string,
+  query: EntryQuery,
+): Promise<EntryPage> {
+  if (query.limit <= 0) return { entries: [], next: null };
+  const keys = await keysOf(connection, collection, userId, query);
+  const rows = keys.length > mostMerged ? sorted : merged;
+  const page = newPage(query.limit);
+  let more = false;
+  for await (const row of rows(connection, collection, userId, query, keys)) {
+    more = page.full;
+    if (more) break;
+    page.add(row);
+  }
+  const entries = await entriesOf(connection, page.rows);
+  return { entries, next: more ? cursorAt(page.rows.at(-1)!, query) : null };
+}
+
+function cursorAt(row: Document, query: EntryQuery): EntryCursor {
+  return { time: row[query.time], ...identityOfRow(row) };
+}
+
+/** The keys asked for, or all keys of the user, as they stand in rows. */
+async function keysOf(
+  connection: Connection,
+  collection: EntryCollection,
+  userId: string,
+  query: EntryQuery,
+): Promise<string[]> {
+  if (query.keys !== undefined) return [...new Set(query.keys.map(escapeText))];
+  return connection.rows(collection).distinct('key', { user_id: userId });
+}
+
+type Rows = AsyncGenerator<Document>;
+
+/** The rows of all keys, sorted by the server. */
+async function* sorted(
+  connection: Connection,
+  collection: EntryCollection,
+  userId: string,
+  query: EntryQuery,
+  keys: readonly string[],
+): Rows {
+  const { time, after, limit } = query;
+  const filter: Document = { user_id: userId, key: { $in: keys }, [time]: boundsOf(query) };
+  if (after !== undefined) {
+    const key = escapeText(after.key);
+    const beyond = query.descending ? '$lt' : '$gt';
+    filter.$or = [
+      { [time]: { [beyond]: after.time } },
+      { [time]: after.time, key: { [beyond]: key } },
+      { [time]: after.time, key, write_ts: { [beyond]: after.write_ts } },
+    ];
+  }
+  const direction = query.descending ? -1 : 1;
+  const sort = [time, 'key', 'write_ts'].map((field) => [field, direction] as [string, 1 | -1]);
+  const order = new Map(sort.filter(([field], i) => sort.findIndex(([other]) => other === field) === i));
+  yield* connection.rows(collection).find(filter, { sort: order, limit: limit + 1, allowDiskUse: true });
+}
+
+/** The rows of all keys, those of each key read in order and merged. */
+async function* merged(
+  connection: Connection,
+  collection: EntryCollection,
+  userId: string,
+  query: EntryQuery,
+  keys: readonly string[],
+): Rows {
+  const sources = keys.map((key) => rowsOfKey(connection, collection, userId, query, key, keys.length));
+  try {
+    const heads = await Promise.all(sources.map((source) => source.next()));
+    for (;;) {
+      let first = -1;
+      for (const [i, { done, value }] of heads.entries()) {
+        if (!done && (first < 0 || comesBefore(value, heads[first]!.value, query))) first = i;
+      }
+      if (first < 0) return;
+      yield heads[first]!.value;
+      heads[first] = await sources[first]!.next();
+    }
+  } finally {
+    await Promise.all(sources.map((source) => source.return(undefined)));
+  }
+}
+
+function comesBefore(a: Document, b: Document, { time, descending }: EntryQuery): boolean {
+  const order = a[time] - b[time] || compareKeys(a.key, b.key) || a.write_ts - b.write_ts;
+  return descending ? order > 0 : order < 0;
+}
+
+/** The order of texts in the server: by UTF-8 bytes. */
+function compareKeys(a: string, b: string): number {
+  return a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
+
+/** The rows of one key after the cursor of the query, in order. */
+async function* rowsOfKey(
+  connection: Connection,
+  collection: EntryCollection,
+  userId: string,
+  query: EntryQuery,
+  key: string,
+  sources: number,
+): Rows {
+  const { time, after, limit, descending } = query;
+  const direction = descending ? -1 : 1;
+  const sort = (time === 'ts' ? { ts: direction, write_ts: direction } : { write_ts: direction }) as Record<string, 1>;
+  const batchSize = Math.max(Math.ceil((limit + 1) / sources), 20);
+  const read = (bounds: Document): FindCursor<Document> =>
+    connection.rows(collection).find({ user_id: userId, key, ...bounds }, { sort, limit: limit + 1, batchSize });
+  if (after === undefined) {
+    yield* read({ [time]: boundsOf(query) });
+    return;
+  }
+  const order = compareKeys(key, escapeText(after.key)) * direction;
+  if (order === 0 && time === 'ts' && isInRange(after.time, query)) {
+    yield* read({ ts: after.time, write_ts: { [descending ? '$lt' : '$gt']: after.write_ts } });
+  }
+  yield* read({ [time]: boundsOf(query, after.time, order > 0) });
+}
+
+function isInRange(time: number, { from, to }: EntryQuery): boolean {
+  return (from === undefined || time >= from) && (to === undefined || time < to);
+}
+
+/** Bounds of the time, the upper one never included: those of the query, and beyond `after` in its order. */
+function boundsOf({ from, to, descending }: EntryQuery, after?: number, included = false): Document {
+  const lower = from ?? Number.NEGATIVE_INFINITY;
+  const upper = to ?? Number.POSITIVE_INFINITY;
+  if (after !== undefined && descending) {
+    return { $gte: lower, $lt: Math.min(upper, included ? justAfter(after) : after) };
+  }
+  if (after === undefined || after < lower) return { $gte: lower, $lt: upper };
+  return { [included ? '$gte' : '$gt']: after, $lt: upper };
+}

@@ -1,0 +1,123 @@
+// Collections, their indexes and shard keys, and the version of all that. Made once, by `mobility store init` or the first opening.
+import type { IndexDescription } from 'mongodb';
+import { errorText, MobilityError } from '../../model/errors.ts';
+import type { Connection } from './connection.ts';
+import { partsCollection } from './rows.ts';
+
+/** Version of the layout. A store of a newer version is refused. */
+export const formatVersion = 1;
+
+export const metaCollection = 'meta';
+
+/** Every index beside those on `_id`. All begin with the user, apart from that of the registry. */
+export const indexes: Readonly<Record<string, readonly IndexDescription[]>> = {
+  users: [{ name: 'name', key: { user_email: 1 }, unique: true }],
+  tokens: [{ name: 'user', key: { user_id: 1 } }],
+  profiles: [{ name: 'identity', key: { user_id: 1 }, unique: true }],
+  usercache: [{ name: 'identity', key: { user_id: 1, key: 1, write_ts: 1 }, unique: true }],
+  documents: [{ name: 'identity', key: { user_id: 1, key: 1 }, unique: true }],
+  errors: [{ name: 'identity', key: { user_id: 1, id: 1 }, unique: true }],
+  timeseries: [
+    { name: 'identity', key: { user_id: 1, key: 1, write_ts: 1 }, unique: true },
+    { name: 'time', key: { user_id: 1, key: 1, ts: 1, write_ts: 1 } },
+    {
+      name: 'zones',
+      key: { user_id: 1, write_ts: 1, key: 1 },
+      partialFilterExpression: { zone: { $exists: true } },
+    },
+    {
+      name: 'zoneless',
+      key: { user_id: 1, write_ts: 1, ts: 1 },
+      partialFilterExpression: { zoneless: true },
+    },
+  ],
+  trips: [
+    { name: 'identity', key: { user_id: 1, chain_ts: 1 }, unique: true },
+    { name: 'settled', key: { user_id: 1, settled_ts: 1, chain_ts: 1 } },
+    { name: 'day', key: { user_id: 1, kind: 1, day: 1, chain_ts: 1 } },
+    { name: 'kind', key: { user_id: 1, kind: 1, chain_ts: 1 } },
+  ],
+  pipeline: [{ name: 'identity', key: { user_id: 1 }, unique: true }],
+  leases: [{ name: 'identity', key: { user_id: 1 }, unique: true }],
+  [partsCollection]: [{ name: 'identity', key: { user_id: 1, row: 1, name: 1, n: 1 }, unique: true }],
+};
+
+/** Collections that stay on one shard: they are small, and found by name or hash, not by user. */
+const unsharded = new Set(['users', 'tokens']);
+
+/** Collections sharded on a cluster, by `{ user_id: 1 }`: what belongs to a user stands together. */
+export const shardedCollections: readonly string[] = Object.keys(indexes).filter((name) => !unsharded.has(name));
+
+export const shardKey = { user_id: 1 } as const;
+
+interface Format {
+  version: number;
+  ready: boolean;
+}
+
+/** What the store says about its layout; null when it has none yet. Throws `MOBILITY_STORE_VERSION` when it is newer than this program. */
+export async function readFormat(connection: Connection): Promise<Format | null> {
+  const found = await connection.once(() => connection.rows(metaCollection).findOne({ _id: 'format' as never }));
+  if (found === null) return null;
+  if (found.version > formatVersion) {
+    throw new MobilityError(
+      'MOBILITY_STORE_VERSION',
+      `expected a store of version ${formatVersion} or older at ${connection.address}, found version ${found.version}: ` +
+        'update this program',
+    );
+  }
+  return { version: found.version, ready: found.ready === true };
+}
+
+/**
+ * Makes collections and indexes, and shards them on a cluster. Repeatable; returns what could not be done though the store works.
+ * Throws `MOBILITY_STORE_VERSION` when the database holds something else.
+ */
+export async function makeLayout(connection: Connection): Promise<string[]> {
+  if ((await readFormat(connection)) === null) await refuseForeignRows(connection);
+  await writeFormat(connection, false);
+  for (const [name, wanted] of Object.entries(indexes)) {
+    await connection.once(() => connection.rows(name).createIndexes([...wanted]));
+  }
+  const warnings = connection.sharded ? await shardCollections(connection) : [];
+  await writeFormat(connection, true);
+  return warnings;
+}
+
+async function writeFormat(connection: Connection, ready: boolean): Promise<void> {
+  const change = ready
+    ? { $set: { version: formatVersion, ready } }
+    : { $setOnInsert: { version: formatVersion, ready } };
+  await connection.once(() =>
+    connection.rows(metaCollection).updateOne({ _id: 'format' as never }, change, { upsert: true }),
+  );
+}
+
+async function refuseForeignRows(connection: Connection): Promise<void> {
+  for (const name of Object.keys(indexes)) {
+    const row = await connection.once(() => connection.rows(name).findOne({}, { projection: { _id: 1 } }));
+    if (row === null) continue;
+    throw new MobilityError(
+      'MOBILITY_STORE_VERSION',
+      `expected an empty database or one that this program made at ${connection.address}, found rows in ${name} and no ` +
+        'version in meta: name another database in the address',
+    );
+  }
+}
+
+async function shardCollections(connection: Connection): Promise<string[]> {
+  const warnings: string[] = [];
+  const admin = connection.db.client.db('admin');
+  for (const name of shardedCollections) {
+    try {
+      await connection.once(() =>
+        admin.command({ shardCollection: `${connection.db.databaseName}.${name}`, key: shardKey }),
+      );
+    } catch (error) {
+      warnings.push(
+        `${name} is not sharded: ${errorText(error)}; run \`mobility store init\` with the role clusterManager`,
+      );
+    }
+  }
+  return warnings;
+}

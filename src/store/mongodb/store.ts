@@ -1,0 +1,100 @@
+// The MongoDB backend: the parts of the store on one connection.
+import type { Store } from '../store.ts';
+import { type Connection, connect, type MongoStoreOptions } from './connection.ts';
+import { documentsOn } from './documents.ts';
+import { errorsOn } from './errors.ts';
+import { formatVersion, indexes, makeLayout, metaCollection, readFormat } from './indexes.ts';
+import { leasesOn } from './leases.ts';
+import { profilesOn, tokensOn, usersOn } from './people.ts';
+import { pipelineStatesOn } from './pipeline-states.ts';
+import { timeseriesOn } from './timeseries.ts';
+import { tripsOn } from './trips.ts';
+import { usercacheOn } from './usercache.ts';
+import { countsOn, eraseOn } from './whole-user.ts';
+
+export type { MongoStoreOptions } from './connection.ts';
+
+/** What `initMongoStore` found or made. */
+export interface MongoLayout {
+  address: string;
+  version: number;
+  /** Index names by collection. */
+  indexes: Record<string, string[]>;
+  /** What could not be done though the store works. */
+  warnings: string[];
+}
+
+/**
+ * Opens a store on a MongoDB deployment; an empty database gets its indexes first. Throws `MOBILITY_STORE_ADDRESS`,
+ * `MOBILITY_STORE_UNAVAILABLE`, `MOBILITY_STORE_VERSION` (made by a newer program, or by another), `MOBILITY_UNSUPPORTED`
+ * (a server before 6.0).
+ */
+export async function openMongoStore(address: string, options: MongoStoreOptions = {}): Promise<Store> {
+  const connection = await connect(address, options);
+  const warn = options.onWarning ?? (() => {});
+  try {
+    await connection
+      .guard({
+        async open() {
+          if ((await readFormat(connection))?.ready) return;
+          for (const warning of await makeLayout(connection)) warn(warning);
+        },
+      })
+      .open();
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+  if (!connection.transactional) warn(standaloneWarning(connection.address));
+  return storeOn(connection);
+}
+
+function standaloneWarning(address: string): string {
+  return (
+    `${address} is a standalone server: writes wait for its journal, but not for a second machine, and there are no ` +
+    'transactions: what a crash leaves half done is repaired by the next put or run. Use a replica set, of one member at least'
+  );
+}
+
+/** Makes collections, indexes and, on a cluster, shards; repeatable. This is `mobility store init`. Throws as `openMongoStore`. */
+export async function initMongoStore(address: string, options: MongoStoreOptions = {}): Promise<MongoLayout> {
+  const connection = await connect(address, options);
+  try {
+    const { make } = connection.guard({ make: () => makeLayout(connection) });
+    const warnings = await make();
+    const names = Object.entries(indexes).map(([collection, made]) => [collection, made.map(({ name }) => name!)]);
+    return { address: connection.address, version: formatVersion, indexes: Object.fromEntries(names), warnings };
+  } finally {
+    await connection.close();
+  }
+}
+
+function storeOn(connection: Connection): Store {
+  const { guard } = connection;
+  return {
+    address: connection.address,
+    users: guard(usersOn(connection)),
+    tokens: guard(tokensOn(connection)),
+    profiles: guard(profilesOn(connection)),
+    usercache: guard(usercacheOn(connection)),
+    documents: guard(documentsOn(connection)),
+    errors: guard(errorsOn(connection)),
+    timeseries: guard(timeseriesOn(connection)),
+    trips: guard(tripsOn(connection)),
+    pipeline: guard(pipelineStatesOn(connection)),
+    leases: guard(leasesOn(connection)),
+    ...guard({
+      counts: (userId: string) => countsOn(connection, userId),
+      erase: (userId: string) => eraseOn(connection, userId),
+      ping: () => ping(connection),
+    }),
+    close: () => connection.close(),
+  };
+}
+
+async function ping(connection: Connection): Promise<void> {
+  const filter = { _id: 'ping' as never };
+  const meta = connection.rows(metaCollection);
+  await connection.once(() => meta.updateOne(filter, { $inc: { count: 1 } }, { upsert: true }));
+  await connection.once(() => meta.findOne(filter));
+}

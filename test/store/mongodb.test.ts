@@ -1,0 +1,8 @@
+// The contract of the store, on MongoDB in each mode.
+import { vi } from 'vitest';
+import { testStore } from './contract.ts';
+import { describeOnServers, openOn } from './servers.ts';
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 }); // the test server is no fast one
+
+describeOnServers('MongoDB', (server) => testStore('store', () => openOn(server())));

@@ -1,0 +1,213 @@
+// MongoDB servers for tests: one started for each test file and mode, in a temporary folder, and those that
+// MOBILITY_TEST_MONGODB names.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdtemp, open, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { MongoClient } from 'mongodb';
+import { afterAll, beforeAll, describe } from 'vitest';
+import { type MongoStoreOptions, openMongoStore } from '../../src/store/mongodb/store.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { Opened } from './contract.ts';
+
+/** A running server. */
+export interface TestServer {
+  /** The address of a database on it. */
+  address(database: string): string;
+  /** A database nobody else has. */
+  newAddress(): string;
+  /** The process behind it; null for a server that the tests did not start. */
+  control: Control | null;
+  stop(): Promise<void>;
+}
+
+export interface Control {
+  /** SIGKILL; resolves when the process is gone. */
+  kill(): Promise<void>;
+  /** Starts it again on the same folder and port; resolves when it answers. */
+  restart(): Promise<void>;
+}
+
+/** A way to run the tests: a server to start, or an address that was given. */
+export interface Mode {
+  name: string;
+  start(): Promise<TestServer>;
+}
+
+const installed = fileURLToPath(new URL('../../.servers/installed.txt', import.meta.url));
+const program = fileURLToPath(new URL('../../.servers/bin/secantusd-py', import.meta.url));
+
+/** Why no server can be started here; null when one can. */
+export function whyNoServer(): string | null {
+  if (existsSync(installed) && existsSync(program)) return null;
+  return 'no test server is installed: run `npm run test:servers`, or name servers in MOBILITY_TEST_MONGODB';
+}
+
+/** Every mode that can run here. Throws when none can and MOBILITY_REQUIRE_SERVERS says that one must. */
+export function modes(): Mode[] {
+  const given = (process.env.MOBILITY_TEST_MONGODB ?? '').split(',').filter((address) => address.trim() !== '');
+  const found = given.map(
+    (address, i): Mode => ({ name: `given address ${i + 1}`, start: async () => givenServer(address) }),
+  );
+  if (whyNoServer() === null) {
+    found.push({ name: 'replica set of one', start: () => startServer(false) });
+    found.push({ name: 'standalone', start: () => startServer(true) });
+  } else if (process.env.MOBILITY_REQUIRE_SERVERS === '1') {
+    throw new Error(`MOBILITY_REQUIRE_SERVERS is set, and ${whyNoServer()}`);
+  }
+  return found;
+}
+
+function givenServer(address: string): TestServer {
+  const at = (database: string): string => withDatabase(address.trim(), database);
+  return { address: at, newAddress: () => at(newDatabase()), control: null, stop: async () => {} };
+}
+
+const newDatabase = (): string => `mobility-test-${randomUUID()}`;
+
+function withDatabase(address: string, database: string): string {
+  return address.replace(/^(mongodb(?:\+srv)?:\/\/[^/?]*)(\/[^?]*)?/, `$1/${database}`);
+}
+
+/**
+ * Describes tests once for each mode, or skips them, loudly counted, where there is no server. `only` chooses modes by name.
+ */
+export function describeOnServers(
+  title: string,
+  tests: (server: () => TestServer, mode: string) => void,
+  only: (mode: string) => boolean = () => true,
+): void {
+  const found = modes();
+  const wanted = found.filter(({ name }) => only(name));
+  if (found.length === 0) {
+    describe.skip(`${title} (no server)`, () => tests(() => null as never, 'no server'));
+  }
+  for (const mode of wanted) {
+    describe(`${title}, ${mode.name}`, () => {
+      let server: TestServer;
+      beforeAll(async () => {
+        server = await mode.start();
+      });
+      afterAll(() => server?.stop());
+      tests(() => server, mode.name);
+    });
+  }
+}
+
+/** A new, empty store on the server, for the contract. */
+export async function openOn(server: TestServer, options: MongoStoreOptions = {}): Promise<Opened> {
+  const address = server.newAddress();
+  const store = await openMongoStore(address, options);
+  return {
+    store,
+    reopen: () => openMongoStore(address, options),
+    async dispose() {
+      await store.close();
+      await withClient(address, (client) => client.db().dropDatabase());
+    },
+  };
+}
+
+/** Runs `work` with a store of its own, which is removed afterwards. */
+export async function withStore(
+  server: TestServer,
+  work: (store: Store, opened: Opened) => Promise<void>,
+  options: MongoStoreOptions = {},
+): Promise<void> {
+  const opened = await openOn(server, options);
+  try {
+    await work(opened.store, opened);
+  } finally {
+    await opened.dispose();
+  }
+}
+
+/** Runs `work` with a plain client, to look at what the store does. */
+export async function withClient<T>(address: string, work: (client: MongoClient) => Promise<T>): Promise<T> {
+  const client = new MongoClient(address, { serverSelectionTimeoutMS: 5_000 });
+  try {
+    return await work(client);
+  } finally {
+    await client.close();
+  }
+}
+
+const startLimit = 20_000; // ms
+
+/** Starts a server in a temporary folder: a replica set of one, or a standalone server. */
+export async function startServer(standalone: boolean): Promise<TestServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'mobility-mongodb-'));
+  const port = await freePort();
+  let child = await launch(folder, port, standalone);
+  const killAtExit = (): boolean => child.kill('SIGKILL');
+  process.on('exit', killAtExit);
+  const parameters = standalone ? '' : '?replicaSet=secantus';
+  const address = (database: string): string => `mongodb://127.0.0.1:${port}/${database}${parameters}`;
+  return {
+    address,
+    newAddress: () => address(newDatabase()),
+    control: {
+      kill: () => end(child),
+      restart: async () => {
+        child = await launch(folder, port, standalone);
+      },
+    },
+    async stop() {
+      process.off('exit', killAtExit);
+      await end(child);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function launch(folder: string, port: number, standalone: boolean): Promise<ChildProcess> {
+  const log = await open(join(folder, 'server.log'), 'a');
+  const options = ['--sync-on-commit', '--enable-test-commands', ...(standalone ? ['--standalone'] : [])];
+  const place = ['--host', '127.0.0.1', '--port', String(port), '--storage-path', join(folder, 'data')];
+  const child = spawn(program, [...place, ...options], { stdio: ['ignore', log.fd, log.fd] });
+  await log.close();
+  const deadline = Date.now() + startLimit;
+  while (!(await answers(port))) {
+    if (child.exitCode !== null) throw new Error(`the test server ended with code ${child.exitCode}, see server.log`);
+    if (Date.now() > deadline) throw new Error(`the test server did not answer within ${startLimit} ms`);
+  }
+  return child;
+}
+
+async function answers(port: number): Promise<boolean> {
+  const client = new MongoClient(`mongodb://127.0.0.1:${port}/?directConnection=true`, {
+    serverSelectionTimeoutMS: 300,
+  });
+  try {
+    await client.db('admin').command({ ping: 1 });
+    return true;
+  } catch {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    return false;
+  } finally {
+    await client.close();
+  }
+}
+
+function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  return new Promise((resolve) => {
+    child.once('exit', () => resolve());
+    child.kill('SIGKILL');
+  });
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address();
+      probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
+    });
+  });
+}
