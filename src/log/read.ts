@@ -175,7 +175,8 @@ function plainFile(name: LogName, handle: FileHandle, stats: ReadStats): PlainFi
 }
 
 function ofSource(source: string, lines: FileLine[]): LogLine[] {
-  return lines.map((line) => ({ ...line, source }));
+  // Written out: copying by `...` takes three times as long, and this is done for each line.
+  return lines.map(({ time, stamp, level, thread, message }) => ({ time, stamp, level, thread, message, source }));
 }
 
 // ---------------------------------------------------------------- what is there
