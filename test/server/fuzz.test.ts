@@ -67,7 +67,7 @@ describe('whatever a caller sends', () => {
           expect(typeof answer.json).toBe('object');
           expect(kit.errors).toEqual([]);
         }),
-        { numRuns: 150 },
+        { numRuns: 50 },
       );
     },
   );

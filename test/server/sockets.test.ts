@@ -61,7 +61,7 @@ describe('over sockets', () => {
     expect(kit.log.filter((line) => line.startsWith('DEBUG'))).toHaveLength(10_000);
   });
 
-  it('a body of 60 MB is stored, sent with its length or in chunks', async () => {
+  it('a body of 60 MB is stored, sent with its length or in chunks', { timeout: 120_000 }, async () => {
     const note = 'x'.repeat(1_000_000);
     const entries = Array.from({ length: 60 }, (_, i) => androidLocation(1463502000 + i, { note }));
     const body = putBody(entries);
