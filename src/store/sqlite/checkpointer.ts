@@ -5,46 +5,81 @@ import type * as Sqlite from '@photostructure/sqlite';
 
 /** s between two looks. */
 const interval = 0.1;
+/** s; how long an ending process waits for the thread to come out of the engine. */
+const patience = 5;
 
 export interface Checkpointer {
   /** Ends the thread; resolves when it holds no file any more. */
   stop(): Promise<void>;
 }
 
+/** Who may call the engine in the thread: a word of memory that both sides see. */
+const gate = { free: 0, inside: 1, closed: 2 } as const;
+
 /** Starts the thread. It does not keep the process alive; where it fails, writers checkpoint for themselves when the WAL is large. */
 export function startCheckpointer(paths: readonly string[]): Checkpointer {
   // The thread's code is handed over as text: so it runs the same from compiled files and from sources.
   const source = `(${checkpointLoop})(require('node:worker_threads'), require)`;
   const binding = createRequire(import.meta.url).resolve('@photostructure/sqlite');
-  const workerData = { binding, paths, pause: interval * 1000 };
+  const state = new Int32Array(new SharedArrayBuffer(4));
+  Atomics.store(state, 0, gate.inside);
+  const workerData: LoopInput = { binding, paths, pause: interval * 1000, state, gate };
   // No flags of this process: some of them say how a text is to be read.
   const worker = new Worker(source, { eval: true, execArgv: [], workerData });
   worker.unref();
+  // A process that ends while the thread is inside the engine is aborted: it has to wait, and to keep the thread out from then on.
+  const shut = (): void => {
+    while (Atomics.compareExchange(state, 0, gate.free, gate.closed) === gate.inside) {
+      if (Atomics.wait(state, 0, gate.inside, patience * 1000) === 'timed-out') return;
+    }
+  };
+  process.once('exit', shut);
   const ended = new Promise<void>((resolve) => {
     worker.once('exit', () => resolve());
     worker.once('error', () => resolve());
   });
   return {
-    stop: () => {
+    stop: async () => {
       worker.ref();
       worker.postMessage('stop');
-      return ended;
+      await ended;
+      process.off('exit', shut);
     },
   };
 }
 
-/** Runs in the thread, and sees nothing but what it is given. */
+interface LoopInput {
+  binding: string;
+  paths: readonly string[];
+  pause: number;
+  state: Int32Array;
+  gate: typeof gate;
+}
+
+/** Runs in the thread, and sees nothing but what it is given. Begins inside the gate. */
 function checkpointLoop(threads: typeof import('node:worker_threads'), load: (path: string) => unknown): void {
-  const { binding, paths, pause } = threads.workerData as { binding: string; paths: string[]; pause: number };
-  const { DatabaseSync } = load(binding) as typeof Sqlite;
-  const files = paths.map((path) => {
+  const { binding, paths, pause, state, gate } = threads.workerData as LoopInput;
+  const leave = (): void => {
+    Atomics.store(state, 0, gate.free);
+    Atomics.notify(state, 0);
+  };
+  const inside = (work: () => void): void => {
+    if (Atomics.compareExchange(state, 0, gate.free, gate.inside) !== gate.free) return;
+    try {
+      work();
+    } finally {
+      leave();
+    }
+  };
+  const open = (path: string) => {
+    const { DatabaseSync } = load(binding) as typeof Sqlite;
     const database = new DatabaseSync(path, { timeout: 0 });
     database.exec('PRAGMA synchronous = FULL');
     const changes = database.prepare('PRAGMA data_version');
     const checkpoint = database.prepare('PRAGMA wal_checkpoint(PASSIVE)');
     return { database, changes, checkpoint, seen: -1, failures: 0, rest: 0 };
-  });
-  const look = (file: (typeof files)[number]): void => {
+  };
+  const look = (file: ReturnType<typeof open>): void => {
     if (file.rest-- > 0) return;
     file.rest = 0;
     try {
@@ -59,11 +94,17 @@ function checkpointLoop(threads: typeof import('node:worker_threads'), load: (pa
       file.rest = 2 ** file.failures;
     }
   };
+  let files: ReturnType<typeof open>[] = [];
+  try {
+    files = paths.map(open);
+  } finally {
+    leave();
+  }
   const timer = setInterval(() => {
-    for (const file of files) look(file);
+    for (const file of files) inside(() => look(file));
   }, pause);
   threads.parentPort?.once('message', () => {
     clearInterval(timer);
-    for (const file of files) file.database.close();
+    for (const file of files) inside(() => file.database.close());
   });
 }
