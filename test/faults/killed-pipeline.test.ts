@@ -8,7 +8,7 @@ import { run, start } from './program.ts';
 const kills = times('MOBILITY_TEST_KILLS', 50);
 const killsInARow = 5;
 const leaseSeconds = 1;
-const env = { MOBILITY_LEASE_SECONDS: String(leaseSeconds) };
+const how = { env: { MOBILITY_LEASE_SECONDS: String(leaseSeconds) } };
 
 /** A store in which four days of two phones wait, and what they come to undisturbed. */
 interface Prepared {
@@ -48,7 +48,7 @@ async function prepare(folder: string): Promise<Prepared> {
     'ben@example.org': pushesOf('ben', 'ios', 4),
   });
   const undisturbed = await copyOf(store, join(folder, 'undisturbed'));
-  const all = await run(['pipeline', '--all', '--store', undisturbed], env);
+  const all = await run(['pipeline', '--all', '--store', undisturbed], how);
   expect(all, all.stderr).toMatchObject({ code: 0 });
   const diaries = await diariesOf(undisturbed, uuids);
   expect(Object.values(diaries).join()).toContain('diary/trips-2024-03-14');
@@ -68,7 +68,7 @@ async function disturb(name: string, random: Random): Promise<void> {
   const { folder, store, uuids, diaries, seconds } = prepared;
   const copy = await copyOf(store, join(folder, name));
   for (let i = 0; i < killsInARow; i++) {
-    const pipeline = await start(['pipeline', '--all', '--store', copy], env);
+    const pipeline = await start(['pipeline', '--all', '--store', copy], how);
     await pause(random.between(0.1, seconds));
     await pipeline.kill();
     await withStore(copy, async (opened) => {
@@ -78,7 +78,7 @@ async function disturb(name: string, random: Random): Promise<void> {
       }
     });
   }
-  const last = await run(['pipeline', '--all', '--json', '--store', copy], env);
+  const last = await run(['pipeline', '--all', '--json', '--store', copy], how);
   expect(last, last.stderr).toMatchObject({ code: 0 });
   expect(JSON.parse(last.stdout)).toMatchObject({ busy: 0, failed: 0 });
   expect(last.seconds).toBeLessThan(leaseSeconds + 3 * seconds + 5);
@@ -125,12 +125,12 @@ describe('two pipelines at once on one user', () => {
     await withStore(copy, async (opened) => {
       const taken = await opened.leases.acquire(uuids['ada@example.org']!, 'somebody else', 3);
       expect(taken).toHaveProperty('lease');
-      const one = await run(['pipeline', '--user', 'ada@example.org', '--store', copy], env);
+      const one = await run(['pipeline', '--user', 'ada@example.org', '--store', copy], how);
       expect(one.code).toBe(1);
       expect(one.stderr).toMatch(/MOBILITY_LEASE_HELD.*somebody else works on this user/);
 
       // A lease that nobody renews belongs to a run that died: the others wait for its end, and no longer.
-      const all = await run(['pipeline', '--all', '--json', '--store', copy], env);
+      const all = await run(['pipeline', '--all', '--json', '--store', copy], how);
       expect(all, all.stderr).toMatchObject({ code: 0 });
       expect(JSON.parse(all.stdout)).toMatchObject({ done: 2, busy: 0, failed: 0 });
     });

@@ -70,7 +70,7 @@ async function rounds50(folder: string, userId: string, random: Random, withPipe
       usual = (performance.now() - began) / 1000;
     }
     const pipeline = withPipeline
-      ? await start(['pipeline', '--all', '--store', folder], { MOBILITY_LEASE_SECONDS: '1' })
+      ? await start(['pipeline', '--all', '--store', folder], { env: { MOBILITY_LEASE_SECONDS: '1' } })
       : null;
     if (pipeline !== null) await pause(random.between(0, 0.5));
     const batch = batchOf(round);
@@ -109,7 +109,9 @@ describe('a server killed at random moments of a put', () => {
           expect(tally.acknowledged, JSON.stringify(tally)).toBeGreaterThan(0);
           expect(tally.killedBefore, JSON.stringify(tally)).toBeGreaterThan(0);
 
-          const moved = await run(['pipeline', '--user', name, '--store', folder], { MOBILITY_LEASE_SECONDS: '1' });
+          const moved = await run(['pipeline', '--user', name, '--store', folder], {
+            env: { MOBILITY_LEASE_SECONDS: '1' },
+          });
           expect(moved, moved.stderr).toMatchObject({ code: 0 });
           const sent = Array.from({ length: rounds }, (_unused, round) => batchOf(round)).flat();
           const once = new Map(sent.map(({ metadata, data }) => [identityText(metadata), data.i ?? data.category]));

@@ -2,7 +2,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -30,6 +30,7 @@ async function findOrBuild(): Promise<string> {
   await mkdir(builds, { recursive: true });
   await removeOldBuilds();
   const draft = await mkdtemp(join(builds, 'draft-'));
+  await chmod(draft, 0o755); // for tests that run the program as somebody else
   const tsc = join(project, 'node_modules', 'typescript', 'bin', 'tsc');
   const args = [tsc, '-p', 'tsconfig.build.json', '--noCheck', '--sourceMap', 'false', '--outDir', join(draft, 'dist')];
   await promisify(execFile)(process.execPath, args, { cwd: project });
@@ -73,7 +74,6 @@ export interface Exit {
 
 /** A process of the program. */
 export interface Running {
-  readonly pid: number;
   readonly pid: number;
   readonly exit: Promise<Exit>;
   /** What it wrote so far. */

@@ -6,6 +6,7 @@ import { MobilityError } from '../../model/errors.ts';
 import { type Connection, connect } from './driver.ts';
 import { storeError } from './engine-errors.ts';
 import { openFile, type StoreFile, setUp, whenFree } from './file.ts';
+import { inspectFile } from './inspect.ts';
 import { type FileAbout, type Migration, migrations, type Role } from './schema.ts';
 
 /** Both files of a shard. */
@@ -87,7 +88,10 @@ async function checkWritable(folder: string, paths: readonly string[]): Promise<
   for (const path of paths) await access(path, constants.R_OK | constants.W_OK);
 }
 
-/** Throws `MOBILITY_STORE_DAMAGED` when a database file is gone or empty: the engine would take it for a new one. */
+/**
+ * Throws `MOBILITY_STORE_DAMAGED` when a database file is gone or empty, which the engine would take for a new one, or part of its
+ * write-ahead log is, which it would pass over; and `MOBILITY_STORE_VERSION` when a newer program wrote it.
+ */
 export async function checkPresent(paths: readonly string[]): Promise<void> {
   for (const path of paths) {
     const { size } = await stat(path).catch((error: NodeJS.ErrnoException) => {
@@ -95,6 +99,9 @@ export async function checkPresent(paths: readonly string[]): Promise<void> {
       throw error;
     });
     if (size === 0) throw damaged(path, 'a database', 'an empty file');
+    const fault = inspectFile(path, version);
+    if (fault !== null && 'newer' in fault) throw newerVersion(path, fault.newer);
+    if (fault !== null) throw damaged(path, fault.expected, fault.found);
   }
 }
 

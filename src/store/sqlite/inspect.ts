@@ -1,0 +1,104 @@
+// Looks at the bytes of a database file and its write-ahead log before the engine does: the engine mends what it can without a word.
+import { closeSync, existsSync, fstatSync, openSync, readdirSync, readlinkSync, readSync, realpathSync } from 'node:fs';
+import { endianness } from 'node:os';
+
+/** What is wrong with a file: expected and found. `newer`: a newer program wrote it, in that format version. */
+export type Fault = { expected: string; found: string } | { newer: number };
+
+/**
+ * Tells why the database at `path` must not be opened; null when it may. `version` is the newest format that is known. Changes
+ * nothing, and needs no lock. A write-ahead log that was cut off or taken away is seen where the process that wrote it left its
+ * index behind, that is, after it was killed: the engine would drop the commits in it and go on.
+ */
+export function inspectFile(path: string, version: number): Fault | null {
+  // Closing a file drops all locks that this process has on it (POSIX), the engine's too. Who has it open has inspected it.
+  if (isOpenHere(path)) return null;
+  return headerFault(path, version) ?? walFault(path);
+}
+
+const magic = 'SQLite format 3\0';
+
+function headerFault(path: string, version: number): Fault | null {
+  const header = firstBytes(path, 100)?.bytes;
+  if (header === undefined || header.length < 100 || header.toString('latin1', 0, 16) !== magic) {
+    return { expected: 'a database of a store', found: 'something else' };
+  }
+  const found = header.readUInt32BE(60); // user_version
+  return found > version ? { newer: found } : null;
+}
+
+// ---------------------------------------------------------------- the write-ahead log (https://sqlite.org/walformat.html)
+
+const walHeader = 32; // bytes
+const frameHeader = 24; // bytes
+
+/** Compares the log's size with what its index says was committed. Looks again while others change them. */
+function walFault(path: string): Fault | null {
+  for (let tries = 0; tries < 100; tries++) {
+    const index = readIndex(path);
+    if (index === null || index.frames === 0) return null;
+    const log = firstBytes(`${path}-wal`, walHeader);
+    if (!readIndex(path)?.bytes.equals(index.bytes)) continue;
+    const size = log?.size ?? 0;
+    // A log that is gone may be so rightly. One that was cut off is wrong even then: its older pages would cover newer ones.
+    if (size === 0 && index.frames <= index.backfilled) return null;
+    const otherLog = size >= walHeader && !log!.bytes.subarray(16, 24).equals(index.salts);
+    if (otherLog || size >= walHeader + index.frames * (frameHeader + index.pageSize)) return null;
+    return {
+      expected: `a write-ahead log with ${index.frames} pages`,
+      found: log === null ? 'none' : `one of ${size} bytes that was cut off`,
+    };
+  }
+  return null; // others are at work on it, which they could not be if it were damaged
+}
+
+interface WalIndex {
+  /** Pages committed to the log, and how many of them are in the file too. */
+  frames: number;
+  backfilled: number;
+  pageSize: number;
+  /** Which log it belongs to. */
+  salts: Buffer;
+  bytes: Buffer;
+}
+
+/** The index that processes share while they have the database open; null where there is none that counts. */
+function readIndex(path: string): WalIndex | null {
+  const bytes = firstBytes(`${path}-shm`, 100)?.bytes;
+  if (bytes === undefined || bytes.length < 100) return null;
+  const little = endianness() === 'LE';
+  const u32 = (at: number): number => (little ? bytes.readUInt32LE(at) : bytes.readUInt32BE(at));
+  const u16 = (at: number): number => (little ? bytes.readUInt16LE(at) : bytes.readUInt16BE(at));
+  const whole = bytes.subarray(0, 48).equals(bytes.subarray(48, 96));
+  if (!whole || bytes[12] === 0) return null;
+  const pageSize = (u16(14) & 0xfe00) + ((u16(14) & 1) << 16);
+  return { frames: u32(16), backfilled: u32(96), pageSize, salts: bytes.subarray(32, 40), bytes };
+}
+
+// ---------------------------------------------------------------- files
+
+/** Size and first bytes of a file; null when there is none. */
+function firstBytes(path: string, count: number): { size: number; bytes: Buffer } | null {
+  if (!existsSync(path)) return null;
+  const file = openSync(path, 'r');
+  try {
+    const bytes = Buffer.alloc(count);
+    return { size: fstatSync(file).size, bytes: bytes.subarray(0, readSync(file, bytes, 0, count, 0)) };
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** True when this process has the file open, or when that cannot be told. Works where there is `/proc`. */
+function isOpenHere(path: string): boolean {
+  const folder = '/proc/self/fd';
+  if (!existsSync(folder)) return true;
+  const real = realpathSync(path);
+  return readdirSync(folder).some((name) => {
+    try {
+      return readlinkSync(`${folder}/${name}`) === real;
+    } catch {
+      return false; // closed meanwhile, such as the one of this listing
+    }
+  });
+}

@@ -1,0 +1,259 @@
+// A disk that is full, and files that are not as they should be: clear words, nothing acknowledged lost, nothing touched.
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { chmod, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { Entry } from '../../src/model/entry.ts';
+import { connect } from '../../src/store/sqlite/driver.ts';
+import { allEntries, copyOf, fillStore, inFolder, pushesOf, withStore } from './kit.ts';
+import { buildProgram, type How, type RunningServer, run, startServer } from './program.ts';
+
+const mebibyte = 1024 * 1024;
+
+/** True when the command runs and says yes. */
+function works(command: string, args: readonly string[]): boolean {
+  try {
+    execFileSync(command, args, { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+// ---------------------------------------------------------------- a full disk
+
+/** A folder that takes a few MiB, and how to make more space while a program uses it. */
+interface Small {
+  folder: string;
+  how: How;
+  makeSpace(server: RunningServer): Promise<void>;
+  dispose(): Promise<void>;
+}
+
+/** A file system of its own in memory, most of it taken; needs the right to mount. */
+async function smallFileSystem(folder: string): Promise<Small | null> {
+  const mounted = join(folder, 'mounted');
+  await mkdir(mounted);
+  if (!works('mount', ['-t', 'tmpfs', '-o', 'size=32m', 'tmpfs', mounted])) return null;
+  const ballast = join(mounted, 'ballast');
+  await writeFile(ballast, Buffer.alloc(26 * mebibyte));
+  return {
+    folder: join(mounted, 'store'),
+    how: {},
+    makeSpace: () => rm(ballast),
+    dispose: async () => {
+      execFileSync('umount', ['-l', mounted]);
+    },
+  };
+}
+
+/** Files that may not grow beyond a few MiB: writing fails as on a full disk or beyond a quota. Needs no rights. */
+async function smallFiles(folder: string): Promise<Small | null> {
+  const limit = ['prlimit', `--fsize=${4 * mebibyte}:`];
+  if (!works('prlimit', [limit[1]!, 'true'])) return null;
+  return {
+    folder: join(folder, 'store'),
+    how: { through: limit },
+    makeSpace: async ({ pid }) => {
+      execFileSync('prlimit', ['--pid', String(pid), '--fsize=unlimited']);
+    },
+    dispose: async () => {},
+  };
+}
+
+const batchSize = 1000;
+function batchOf(number: number): Entry[] {
+  return Array.from({ length: batchSize }, (_, i) => {
+    const ts = 1_710_000_000 + number * batchSize + i;
+    return {
+      metadata: { key: 'background/location', write_ts: ts, platform: 'android', time_zone: 'UTC' },
+      data: { ts, latitude: 48.52, longitude: 9.05, accuracy: 12, remark: 'x'.repeat(200) },
+    };
+  });
+}
+
+async function put(server: RunningServer, number: number): Promise<number> {
+  const { status, text } = await server.post('/usercache/put', { user: 'ada', phone_to_server: batchOf(number) });
+  if (status !== 200) {
+    expect(status, text).toBe(503);
+    expect(JSON.parse(text)).toMatchObject({ code: 'MOBILITY_STORE_FULL' });
+  }
+  return status;
+}
+
+/** Puts until the disk is full and a few more; returns the batches that were acknowledged, and those that were not. */
+async function fillDisk(server: RunningServer): Promise<{ acknowledged: number[]; refused: number[] }> {
+  const acknowledged: number[] = [];
+  const refused: number[] = [];
+  for (let number = 0; refused.length < 5 && number < 200; number++) {
+    ((await put(server, number)) === 200 ? acknowledged : refused).push(number);
+  }
+  expect(acknowledged.length).toBeGreaterThan(0);
+  expect(refused).toHaveLength(5);
+  return { acknowledged, refused };
+}
+
+/** How many entries of each batch the store has: an entry that waits and is moved already is one. */
+async function storedBatches(folder: string, uuid: string): Promise<Record<number, number>> {
+  return withStore(folder, async (store) => {
+    const waiting = (await store.usercache.find(uuid, { time: 'write_ts', limit: 1_000_000 })).entries;
+    const moved = await allEntries(store, uuid);
+    const counts: Record<number, number> = {};
+    for (const writeTs of new Set([...waiting, ...moved].map((entry) => entry.metadata.write_ts))) {
+      const number = Math.floor((writeTs - 1_710_000_000) / batchSize);
+      counts[number] = (counts[number] ?? 0) + 1;
+    }
+    return counts;
+  });
+}
+
+/** Fills the disk under a server, makes space, and goes on. */
+async function fillAndGoOn({ folder, how, makeSpace }: Small): Promise<void> {
+  const { ada } = await fillStore(folder, { ada: [] });
+  const server = await startServer(folder, how);
+  try {
+    const { acknowledged, refused } = await fillDisk(server);
+    const pipeline = await run(['pipeline', '--user', 'ada', '--store', folder], how);
+    if (pipeline.code !== 0) expect(pipeline.stderr).toMatch(/MOBILITY_STORE_FULL|no space/);
+
+    await makeSpace(server);
+    for (const number of refused) expect(await put(server, number)).toBe(200);
+    const end = await server.stop();
+    expect(end, end.stderr).toMatchObject({ code: 0 });
+    const counts = Object.fromEntries([...acknowledged, ...refused].map((number) => [number, batchSize]));
+    expect(await storedBatches(folder, ada!)).toEqual(counts);
+    const moved = await run(['pipeline', '--user', 'ada', '--store', folder]);
+    expect(moved, moved.stderr).toMatchObject({ code: 0 });
+    expect(await storedBatches(folder, ada!)).toEqual(counts);
+  } finally {
+    await server.kill();
+  }
+}
+
+describe.each([
+  ['a file system without space', smallFileSystem],
+  ['files that may not grow', smallFiles],
+])('%s', (what, make) => {
+  it(
+    'puts answer 503, nothing acknowledged is lost, and after space is made it goes on without a restart',
+    (test) =>
+      inFolder(async (folder) => {
+        const small = await make(folder);
+        if (small === null) return test.skip(`${what}: this machine does not let a test make one`);
+        await fillAndGoOn(small).finally(() => small.dispose());
+      }),
+    120_000,
+  );
+});
+
+// ---------------------------------------------------------------- files that are not as they should be
+
+/** Name, size and content of every file of a folder, as one text for each. */
+async function fingerprints(folder: string): Promise<string[]> {
+  const names = (await readdir(folder, { recursive: true })).sort();
+  return Promise.all(
+    names.map(async (name) => {
+      const path = join(folder, name);
+      if ((await stat(path)).isDirectory()) return name;
+      return `${name} ${createHash('sha256')
+        .update(await readFile(path))
+        .digest('hex')}`;
+    }),
+  );
+}
+
+/** A store whose last commits stand in the write-ahead logs only, as a killed process leaves it. */
+async function killedStore(folder: string): Promise<string> {
+  const open = join(folder, 'open');
+  const store = join(folder, 'store');
+  await fillStore(open, { ada: pushesOf('ada', 'android', 1) });
+  await withStore(open, async (opened) => {
+    const ada = await opened.users.byEmail('ada');
+    for (let number = 0; number < 3; number++) {
+      await opened.usercache.put(ada!.uuid, { entries: batchOf(number), unusable: [] }, 1);
+    }
+    await copyOf(open, store);
+  });
+  expect((await stat(join(store, 'usercache-0.sqlite-wal'))).size).toBeGreaterThan(500_000);
+  return store;
+}
+
+interface Fault {
+  code: string;
+  break(store: string): Promise<unknown>;
+  how?: How;
+}
+
+const asNobody: How = process.getuid?.() === 0 ? { uid: 65_534 } : {};
+
+const faults: Record<string, Fault> = {
+  'a write-ahead log that was cut off': {
+    code: 'MOBILITY_STORE_DAMAGED',
+    break: (store) => truncate(join(store, 'usercache-0.sqlite-wal'), 300_000),
+  },
+  'a write-ahead log that is gone': {
+    code: 'MOBILITY_STORE_DAMAGED',
+    break: (store) => rm(join(store, 'usercache-0.sqlite-wal')),
+  },
+  'a folder that may only be read': {
+    code: 'MOBILITY_STORE_READONLY',
+    break: async (store) => {
+      for (const name of await readdir(store)) await chmod(join(store, name), 0o444);
+      await chmod(store, 0o555);
+    },
+    how: asNobody,
+  },
+  'a store of a newer version': {
+    code: 'MOBILITY_STORE_VERSION',
+    break: async (store) => {
+      const label = JSON.parse(await readFile(join(store, 'store.json'), 'utf8'));
+      await writeFile(join(store, 'store.json'), JSON.stringify({ ...label, version: 1000 }));
+    },
+  },
+  'a file of a newer version': {
+    code: 'MOBILITY_STORE_VERSION',
+    break: async (store) => {
+      const connection = connect(join(store, 'timeseries-0.sqlite'));
+      connection.exec('PRAGMA user_version = 1000');
+      connection.close();
+    },
+  },
+  'a file that is no database': {
+    code: 'MOBILITY_STORE_DAMAGED',
+    break: (store) => writeFile(join(store, 'timeseries-0.sqlite'), 'Dear diary, '.repeat(5_000)),
+  },
+  'a file that is missing': {
+    code: 'MOBILITY_STORE_DAMAGED',
+    break: (store) => rm(join(store, 'timeseries-0.sqlite')),
+  },
+};
+
+describe('a store with', () => {
+  it.each(Object.entries(faults))(
+    '%s: a clear message, exit code 1, nothing touched',
+    { timeout: 60_000 },
+    (_, fault) =>
+      inFolder(async (folder) => {
+        await buildProgram();
+        const store = await killedStore(folder);
+        await chmod(folder, 0o755);
+        await fault.break(store);
+        const before = await fingerprints(store);
+        const logs = join(folder, 'logs');
+        await mkdir(logs, { mode: 0o777 });
+        await chmod(logs, 0o777);
+        const commands = [['pipeline', '--all'], ['status'], ['serve', '--port', '0']];
+        for (const command of commands) {
+          const end = await run([...command, '--store', store, '--log-dir', logs], fault.how);
+          expect(end.code, `${command.join(' ')}: ${end.stdout}${end.stderr}`).toBe(1);
+          const first = end.stderr.split('\n')[0]!;
+          expect(first).toMatch(new RegExp(`^mobility: ${fault.code}: .*(expected|no space).*`));
+          expect(first).toContain(store);
+          expect(end.stderr).not.toMatch(/\n\s+at /);
+        }
+        await chmod(store, 0o755);
+        expect(await fingerprints(store)).toEqual(before);
+      }),
+  );
+});
