@@ -93,6 +93,8 @@ export interface UnusableEntry {
 export interface WaitingEntry {
   entry: Entry;
   revision: string;
+  /** What is known of earlier failures of an entry that was taken back from the errors; absent for all others. */
+  failed?: { first_ts: number; tries: number };
 }
 
 export interface Usercache {
@@ -174,7 +176,7 @@ export interface ErrorRow {
 }
 
 export interface ErrorTimeseries {
-  /** Errors by id, ascending, after `after`. */
+  /** Errors by id, ascending, after `after`. A page of large entries may be shorter than `limit`: only an empty one is the end. */
   list(userId: string, page: { key?: string; reason?: string; after?: string; limit: number }): Promise<ErrorRow[]>;
   /** Counts by key (null: unusable without a key) and reason. */
   summary(userId: string): Promise<{ key: string | null; reason: string; count: number }[]>;
@@ -184,6 +186,11 @@ export interface ErrorTimeseries {
    * `first_ts` and goes on counting its `tries`.
    */
   takeBack(userId: string, errors: readonly { id: string; entry: Entry }[]): Promise<number>;
+  /**
+   * Makes errors be exactly as told, for copies from store to store: `put` replaces what has its id, history and all; what `remove`
+   * names goes. Many rows may take several transactions; it may be repeated.
+   */
+  apply(userId: string, change: { put: readonly ErrorRow[]; remove: readonly string[] }): Promise<void>;
 }
 
 // ---------------------------------------------------------------- long term

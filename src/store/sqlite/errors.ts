@@ -1,8 +1,10 @@
 // The error timeseries: what was set aside, and its way back.
-import { escapeText, unescapeText } from '../../model/json-text.ts';
+import { escapeText, jsonText, unescapeText } from '../../model/json-text.ts';
+import { unusableKeyOf } from '../error-ids.ts';
 import type { ErrorRow, ErrorTimeseries } from '../store.ts';
+import type { SqlValue } from './driver.ts';
 import type { StoreFile } from './file.ts';
-import { takeNumbers, userIn } from './ids.ts';
+import { takeNumbers, userFor, userIn } from './ids.ts';
 import { type EntryRow, entryRows, pageCharacters, type Shards } from './rows.ts';
 
 interface Row {
@@ -40,6 +42,13 @@ export function errorTimeseries(shards: Shards): ErrorTimeseries {
       const rows = entryRows(errors.map((error) => error.entry));
       const back = rows.map((row, i) => ({ ...row, id: errors[i]!.id }));
       return file.write(() => takeBackRows(file, userId, back), back.length);
+    },
+    apply: async (userId, { put, remove }) => {
+      if (put.length + remove.length === 0) return;
+      const file = shards.of(userId).usercache;
+      const rows = put.map(valuesOf);
+      const gone = [...remove];
+      await file.write(() => applyRows(file, userId, rows, gone), rows.length + gone.length);
     },
   };
 }
@@ -86,4 +95,26 @@ function takeBackRows(file: StoreFile, userId: string, back: readonly (EntryRow 
     count += insert.run(user, file.keys.intern(key), write_ts, ts, revision++, text, first_ts, tries).changes;
   }
   return count;
+}
+
+/** The columns of an error, but for the user. Taken at once: what the caller does to the row later has no effect. */
+function valuesOf({ id, entry, identity, reason, message, first_ts, last_ts, tries }: ErrorRow): SqlValue[] {
+  const key = identity === null ? unusableKeyOf(entry) : identity.key;
+  const place = [key === null ? null : escapeText(key), identity?.write_ts ?? null];
+  return [id, ...place, escapeText(reason), escapeText(message), first_ts, last_ts, tries, jsonText(entry)];
+}
+
+function applyRows(
+  file: StoreFile,
+  userId: string,
+  put: readonly (readonly SqlValue[])[],
+  remove: readonly string[],
+): void {
+  const user = userFor(file, userId);
+  const erase = file.sql('DELETE FROM errors WHERE user = ? AND id = ?');
+  for (const id of remove) erase.run(user, id);
+  const insert = file.sql(`
+    INSERT OR REPLACE INTO errors (user, id, key, write_ts, reason, message, first_ts, last_ts, tries, entry)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  for (const values of put) insert.run(user, ...values);
 }

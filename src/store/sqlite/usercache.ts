@@ -106,8 +106,9 @@ function knownElsewhere(
 function readPage(file: StoreFile, userId: string, after: Identity | null, limit: number): WaitingEntry[] {
   const user = userIn(file, userId);
   if (user === null) return [];
-  const sql =
-    'SELECT id, write_ts, revision, octet_length(entry) AS length FROM waiting WHERE user = ? AND key = ? AND write_ts > ? ORDER BY write_ts LIMIT ?';
+  const sql = `
+    SELECT id, write_ts, revision, failed_first_ts, failed_tries, octet_length(entry) AS length FROM waiting
+    WHERE user = ? AND key = ? AND write_ts > ? ORDER BY write_ts LIMIT ?`;
   const text = file.sql('SELECT entry FROM waiting WHERE id = ?');
   const page: WaitingEntry[] = [];
   let characters = 0;
@@ -117,12 +118,12 @@ function readPage(file: StoreFile, userId: string, after: Identity | null, limit
     const beyond = order === 0 ? after!.write_ts : Number.NEGATIVE_INFINITY;
     const rows = file
       .sql(sql)
-      .all<{ id: number; revision: number; length: number }>(user, id, beyond, limit - page.length);
+      .all<Failures & { id: number; revision: number; length: number }>(user, id, beyond, limit - page.length);
     for (const row of rows) {
       characters += row.length;
       if (page.length > 0 && characters > pageCharacters) return page;
       const { entry } = text.get<{ entry: string }>(row.id)!;
-      page.push({ entry: parseEntry(entry), revision: String(row.revision) });
+      page.push({ entry: parseEntry(entry), revision: String(row.revision), ...failedOf(row) });
     }
     if (page.length >= limit) break;
   }
@@ -143,11 +144,19 @@ function settleMoved(file: StoreFile, user: number, moved: readonly WaitingRef[]
   return left;
 }
 
-interface Failing {
-  id: number;
-  entry: string;
+/** What a row says about earlier failures. */
+interface Failures {
   failed_first_ts: number | null;
   failed_tries: number | null;
+}
+
+function failedOf({ failed_first_ts: first_ts, failed_tries: tries }: Failures): Pick<WaitingEntry, 'failed'> {
+  return first_ts === null || tries === null ? {} : { failed: { first_ts, tries } };
+}
+
+interface Failing extends Failures {
+  id: number;
+  entry: string;
 }
 
 function settleFailed(file: StoreFile, user: number, failed: readonly FailedEntry[], now: number): number {

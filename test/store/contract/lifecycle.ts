@@ -26,7 +26,7 @@ const methods: {
   profiles: { get: true, merge: true },
   usercache: { put: true, read: true, settle: true, find: true, summary: true },
   documents: { put: true, get: true, list: true, keys: true, remove: true },
-  errors: { list: true, summary: true, takeBack: true },
+  errors: { list: true, summary: true, takeBack: true, apply: true },
   timeseries: { apply: true, find: true, get: true, summary: true, zonesAround: true, zonelessSpan: true },
   trips: { chain: true, lastSettledBefore: true, byDay: true, next: true, summary: true, replace: true },
   pipeline: { get: true, merge: true, withWork: true },

@@ -1,6 +1,6 @@
 // Contract: the end of an entry's stay in the usercache, the error timeseries, and the way back.
 import { expect, it } from 'vitest';
-import type { Store, WaitingEntry } from '../../../src/store/store.ts';
+import type { ErrorRow, Store, WaitingEntry } from '../../../src/store/store.ts';
 import {
   battery,
   entry,
@@ -255,6 +255,79 @@ export function settleTests(use: Use): void {
     const failed = (await waiting(use.store, user)).map((row) => failedOf(row, 'again'));
     await use.store.usercache.settle(user, { moved: [], failed }, 30);
     expect(await errorsOf(use.store, user)).toMatchObject([{ id: error!.id, first_ts: 10, last_ts: 30, tries: 2 }]);
+  });
+
+  it('a waiting entry tells of earlier failures when it was taken back, also after it was pushed again', async () => {
+    const user = newUser();
+    await putFailed(use.store, user, [fix(1), fix(2)], 10.5);
+    const errors = await errorsOf(use.store, user);
+    await use.store.errors.takeBack(user, [{ id: errors[0]!.id, entry: errors[0]!.entry as never }]);
+    await put(use.store, user, [fix(3)]);
+    const failed = { first_ts: 10.5, tries: 1 };
+    same(
+      (await waiting(use.store, user)).map((row) => row.failed),
+      [failed, undefined],
+    );
+    await put(use.store, user, [errors[0]!.entry as never, fix(3)]);
+    same(
+      (await waiting(use.store, user)).map((row) => row.failed),
+      [failed, undefined],
+    );
+  });
+
+  it('errors made as told are exactly that, whatever was there', async () => {
+    const user = newUser();
+    const other = newUser();
+    await putFailed(use.store, user, [fix(1), fix(2), fix(3)], 10);
+    await putFailed(use.store, other, [fix(1)], 10);
+    const [first, second, third] = await errorsOf(use.store, user);
+    const times = { first_ts: 1.25, last_ts: 7.5, tries: 4 };
+    const strange: ErrorRow[] = [
+      { id: 'a', entry: null, identity: null, reason: 'not_an_object', message: 'found null', ...times },
+      { id: 'b', entry: { metadata: { key: battery } }, identity: null, reason: '', message: '\\ \u0000 é', ...times },
+      { ...second!, entry: { 'a.b': [-0, '\ud800'] }, reason: 'other', ...times },
+      {
+        id: 'c',
+        entry: { $x: 'y'.repeat(7_000_000), deep: { deeper: {} } },
+        identity: { key: 'manual/\\survey', write_ts: 0.1 },
+        reason: 'large',
+        message: 'm',
+        ...times,
+      },
+    ];
+    for (let round = 0; round < 2; round++) {
+      await use.store.errors.apply(user, { put: strange, remove: [third!.id, 'never there'] });
+      const byId = (a: ErrorRow, b: ErrorRow): number => (a.id < b.id ? -1 : 1);
+      same(await errorsOf(use.store, user), [first!, ...strange].sort(byId));
+    }
+    expect(await use.store.errors.summary(user)).toContainEqual({ key: battery, reason: '', count: 1 });
+    await use.store.errors.apply(user, { put: [], remove: ['a', 'b', 'c', first!.id, second!.id] });
+    await use.store.errors.apply(user, { put: [], remove: [] });
+    same(await errorsOf(use.store, user), []);
+    expect(await errorsOf(use.store, other)).toHaveLength(1);
+  });
+
+  it('an error made as told can be taken back, and fails as often as was told', async () => {
+    const user = newUser();
+    await use.store.errors.apply(user, {
+      put: [
+        {
+          id: 'made',
+          entry: fix(1) as never,
+          identity: { key: fix(1).metadata.key, write_ts: 1 },
+          reason: 'r',
+          message: 'm',
+          first_ts: 2,
+          last_ts: 3,
+          tries: 5,
+        },
+      ],
+      remove: [],
+    });
+    expect(await use.store.errors.takeBack(user, [{ id: 'made', entry: fix(1) }])).toBe(1);
+    const rows = await waiting(use.store, user);
+    await use.store.usercache.settle(user, { moved: [], failed: rows.map((row) => failedOf(row)) }, 9);
+    expect(await errorsOf(use.store, user)).toMatchObject([{ first_ts: 2, last_ts: 9, tries: 6 }]);
   });
 
   it('an error is not taken back from another user', async () => {
