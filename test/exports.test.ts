@@ -1,0 +1,95 @@
+// The public names of the package. A name that goes or comes is a decision: change the list with it.
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import * as core from '../src/index.ts';
+
+it('the values that other programs can import are these', () => {
+  expect(Object.keys(core).sort()).toEqual([
+    'ConversionError',
+    'MobilityError',
+    'addDays',
+    'checkEntries',
+    'collections',
+    'conversionReasons',
+    'convert',
+    'dataTime',
+    'dayKey',
+    'dayRange',
+    'errorCodes',
+    'formatTime',
+    'identityOf',
+    'initialPipelineState',
+    'isDay',
+    'isMobilityError',
+    'isTimeZone',
+    'keyTable',
+    'keys',
+    'localDateTime',
+    'localDay',
+    'openStore',
+    'planDay',
+    'purgeKeys',
+    'readConfig',
+    'rebuild',
+    'recoverErrors',
+    'runAll',
+    'runPipeline',
+    'settings',
+    'silentLog',
+    'simulateDay',
+    'simulateDays',
+    'startOfDay',
+    'toFlatGeoJson',
+    'tripsOfDay',
+    'tripsOfDays',
+  ]);
+});
+
+it('the types are these, and all of the store', () => {
+  const text = readFileSync(new URL('../src/index.ts', import.meta.url), 'utf8');
+  expect(text).toContain("export * from './store/store.ts';");
+  const types = [...text.matchAll(/\btype (\w+)|^export type \{([^}]*)\}/gm)].flatMap(([, one, many]) =>
+    one !== undefined && one !== 'type' ? [one] : (many ?? '').split(',').map((name) => name.trim()),
+  );
+  expect(types.filter((name) => name !== '').sort()).toEqual([
+    'AllOptions',
+    'AllReport',
+    'Config',
+    'ConversionReason',
+    'DayOptions',
+    'DayPlan',
+    'DiaryStore',
+    'Entry',
+    'ErrorCode',
+    'Identity',
+    'JsonObject',
+    'JsonValue',
+    'KeyRow',
+    'Leg',
+    'Level',
+    'LocalDateTime',
+    'Log',
+    'Metadata',
+    'OpenOptions',
+    'PipelineOptions',
+    'Place',
+    'Position',
+    'PurgeReport',
+    'RebuildReport',
+    'RecoverOptions',
+    'RecoverReport',
+    'Section',
+    'SimulateOptions',
+    'StageReport',
+    'Stay',
+    'Stop',
+    'TimeRange',
+    'TokenRecord',
+    'Trip',
+    'TripChange',
+    'TripFeatureCollection',
+    'TripRecord',
+    'UserRecord',
+    'UserReport',
+  ]);
+});
