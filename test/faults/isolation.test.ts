@@ -1,0 +1,156 @@
+// One user's commands touch nobody else, and erasing leaves nothing of a user in any table that there is.
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { silentLog } from '../../src/log/log.ts';
+import { tokenHash } from '../../src/model/user.ts';
+import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
+import { connect } from '../../src/store/sqlite/driver.ts';
+import { type Collection, collections, type Store } from '../../src/store/store.ts';
+import { everythingOf, inFolder, pushesOf, withStore } from './kit.ts';
+import { run } from './program.ts';
+
+/** Where the embedded store keeps each collection. A table that names users and is missing here fails a test below. */
+const tables: Record<Collection, string> = {
+  users: 'users',
+  tokens: 'tokens',
+  profiles: 'profiles',
+  usercache: 'waiting',
+  documents: 'documents',
+  errors: 'errors',
+  timeseries: 'entries',
+  trips: 'trips',
+  pipeline: 'pipeline',
+  leases: 'leases',
+};
+/** Tables that hold nothing of a user beyond the number that stands for their UUID, and go with the user too. */
+const numbers = ['user_ids'];
+
+/** Gives a user something in every collection, with words in it that nobody else has. */
+async function fill(store: Store, name: string): Promise<string> {
+  const { user } = await store.users.register(`${name}@example.org`, { now: 1 });
+  const { uuid } = user;
+  await store.tokens.add({ hash: tokenHash(`${name}'s token`), user_id: uuid, created_ts: 1, expires_ts: null });
+  await store.profiles.merge(uuid, { model: `${name}'s phone` });
+  const [first, second] = pushesOf(name, 'android', 2);
+  const failing = { metadata: { key: 'manual/survey', write_ts: 1 }, data: { label: `${name}'s words` } };
+  const unusable = [{ entry: `${name}'s unusable words`, reason: 'not_an_object', message: 'found a text' }];
+  await store.usercache.put(uuid, { entries: [...first!, failing], unusable }, 1);
+  await runPipeline(store, uuid, { log: silentLog, now: () => 1_710_400_000 });
+  await store.usercache.put(uuid, { entries: second!, unusable: [] }, 2);
+  await store.leases.acquire(uuid, `${name}'s worker`, 0.001);
+  return uuid;
+}
+
+interface Table {
+  file: string;
+  name: string;
+  columns: string[];
+  rows: Record<string, unknown>[];
+}
+
+/** Every table of every file of the store. */
+async function tablesOf(folder: string): Promise<Table[]> {
+  const files = (await readdir(folder)).filter((name) => name.endsWith('.sqlite'));
+  return files.flatMap((file) => {
+    const connection = connect(join(folder, file));
+    const names = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all<{ name: string }>();
+    const found = names.map(({ name }) => ({
+      file,
+      name,
+      columns: connection.prepare(`SELECT name FROM pragma_table_info('${name}')`).all<{ name: string }>(),
+      rows: connection.prepare(`SELECT * FROM "${name}"`).all<Record<string, unknown>>(),
+    }));
+    connection.close();
+    return found.map((table) => ({ ...table, columns: table.columns.map((column) => column.name) }));
+  });
+}
+
+/** Numbers that stand for the user, by file. */
+const numberOf = (all: readonly Table[], file: string, uuid: string): unknown =>
+  all.find((table) => table.file === file && table.name === 'user_ids')?.rows.find((row) => row.uuid === uuid)?.id;
+
+describe('commands for one user', () => {
+  it('show, export and erase that user, and touch nobody else', { timeout: 120_000 }, () =>
+    inFolder(async (folder) => {
+      const store = join(folder, 'store');
+      const at = ['--store', store, '--log-dir', join(folder, 'logs')];
+      const [ada, ben] = await withStore(store, async (opened) => [
+        await fill(opened, 'ada'),
+        await fill(opened, 'ben'),
+      ]);
+      const state = (): Promise<unknown[]> =>
+        withStore(store, async (opened) => [
+          await everythingOf(opened, ben!),
+          await opened.counts(ben!),
+          await opened.users.byEmail('ben@example.org'),
+          await opened.tokens.byHash(tokenHash("ben's token")),
+          await opened.profiles.get(ben!),
+          await opened.usercache.find(ben!, { time: 'write_ts', limit: 100_000 }),
+        ]);
+      const before = await state();
+      const isOnlyAda = (text: string): void => {
+        expect(text).toContain(ada);
+        for (const word of [ben!, 'ben@', "ben's"]) expect(text).not.toContain(word);
+      };
+
+      const status = await run(['status', '--user', 'ada@example.org', '--json', ...at]);
+      expect(status.code).toBe(0);
+      isOnlyAda(status.stdout);
+      const out = join(folder, 'out');
+      const exported = await run(['export', '--user', 'ada@example.org', '--out', out, '--json', ...at]);
+      expect(exported, exported.stderr).toMatchObject({ code: 0 });
+      const texts = await Promise.all((await readdir(out)).map((name) => readFile(join(out, name), 'utf8')));
+      isOnlyAda(texts.join('\n'));
+      expect(texts.join('\n')).toContain("ada's words");
+      for (const command of [['recover-errors'], ['purge-keys'], ['rebuild'], ['pipeline']]) {
+        const end = await run([...command, '--user', 'ada@example.org', ...at]);
+        expect([0, 3], end.stderr).toContain(end.code);
+      }
+      const erased = await run(['erase', '--user', 'ada@example.org', '--yes', '--json', ...at]);
+      expect(erased, erased.stderr).toMatchObject({ code: 0 });
+      isOnlyAda(erased.stdout);
+      expect(await state()).toEqual(before);
+    }),
+  );
+});
+
+describe('erasing a user', () => {
+  it('covers every table that there is, and leaves no word of theirs in any', { timeout: 60_000 }, () =>
+    inFolder(async (folder) => {
+      const ada = await withStore(folder, async (store) => {
+        await fill(store, 'ben');
+        return fill(store, 'ada');
+      });
+      const before = await tablesOf(folder);
+      const naming = before.filter(({ columns }) => columns.some((column) => /user|uuid|email/.test(column)));
+      expect([...new Set(naming.map(({ name }) => name))].sort()).toEqual(
+        [...Object.values(tables), ...numbers].sort(),
+      );
+      expect(Object.keys(tables).sort()).toEqual([...collections].sort());
+      await withStore(folder, async (store) => {
+        const counts = await store.counts(ada);
+        for (const name of collections) expect(counts[name], name).toBeGreaterThan(0);
+      });
+
+      const end = await run(['erase', '--user', ada, '--yes', '--json', '--store', folder]);
+      expect(end, end.stderr).toMatchObject({ code: 0 });
+      const { removed, remaining } = JSON.parse(end.stdout);
+      for (const name of collections) {
+        if (name !== 'leases') expect(removed[name], name).toBeGreaterThan(0);
+        expect(remaining[name], name).toBe(0);
+      }
+      const after = await tablesOf(folder);
+      const words = [ada, 'ada@', "ada's", tokenHash("ada's token")];
+      for (const { file, name, rows } of after) {
+        const text = JSON.stringify(rows);
+        for (const word of words) expect(text.includes(word), `${word} in ${name} of ${file}`).toBe(false);
+        const number = numberOf(before, file, ada);
+        expect(
+          rows.filter((row) => row.user === number && number !== undefined),
+          name,
+        ).toEqual([]);
+      }
+    }),
+  );
+});
