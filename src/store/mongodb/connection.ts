@@ -1,7 +1,15 @@
 // The connection to a MongoDB deployment: what it can do, retries within a time limit, transactions, closing.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ClientSession, type Db, type Document, MongoClient, type Collection as Rows } from 'mongodb';
+import {
+  type ClientSession,
+  type Db,
+  type Document,
+  MongoClient,
+  ReadConcern,
+  type Collection as Rows,
+  type WriteConcernSettings,
+} from 'mongodb';
 import { MobilityError } from '../../model/errors.ts';
 import { databaseOf, withoutCredentials } from './address.ts';
 import {
@@ -19,8 +27,8 @@ export interface MongoStoreOptions {
   retrySeconds?: number;
   /** Called at opening with what is weaker on this server than on a replica set. */
   onWarning?: (message: string) => void;
-  /** Called with every command that is sent, for measurements. */
-  onCommand?: (command: { name: string; inTransaction: boolean }) => void;
+  /** Called with every command that is sent, to measure and to check. */
+  onCommand?: (command: Document) => void;
 }
 
 /** An open connection. Everything a method of the store does goes through `once` or `atomically`. */
@@ -72,19 +80,14 @@ function newClient(address: string, shown: string, retryMs: number, options: Mon
     const client = new MongoClient(address, {
       appName: 'mobility',
       ignoreUndefined: true,
-      // The promises hang on these four: an address cannot weaken them.
       readPreference: 'primary',
-      readConcern: { level: 'majority' },
-      writeConcern: { w: 'majority', journal: true, wtimeoutMS: retryMs },
       retryWrites: true,
       // A silent server is given up; the address may say otherwise.
       ...(/[?&]serverSelectionTimeoutMS=/i.test(address) ? {} : { serverSelectionTimeoutMS: retryMs }),
       ...(/[?&]socketTimeoutMS=/i.test(address) ? {} : { socketTimeoutMS: Math.max(retryMs, 60_000) }),
       monitorCommands: options.onCommand !== undefined,
     });
-    client.on('commandStarted', ({ commandName, command }) =>
-      options.onCommand?.({ name: commandName, inTransaction: command.autocommit === false }),
-    );
+    client.on('commandStarted', ({ command }) => options.onCommand?.(command));
     return client;
   } catch (error) {
     throw toAddressError(error, shown);
@@ -101,7 +104,10 @@ interface Nature {
 
 function connectionOf(client: MongoClient, nature: Nature): Connection {
   const { address, transactional, sharded, retryMs } = nature;
-  const db = client.db(nature.database);
+  // The promises hang on these: an address cannot weaken them. A standalone server has no majority, but a journal.
+  const writeConcern = { w: transactional ? ('majority' as const) : 1, journal: true, wtimeoutMS: retryMs };
+  const readConcern = new ReadConcern(transactional ? 'majority' : 'local');
+  const db = client.db(nature.database, { readConcern, writeConcern });
   const running = new Set<Promise<unknown>>();
   let closing: Promise<void> | undefined;
 
@@ -129,7 +135,7 @@ function connectionOf(client: MongoClient, nature: Nature): Connection {
     once: (work) => withRetries(retryMs, work),
     atomically: (work) =>
       withRetries(retryMs, (deadline) =>
-        transactional ? inTransaction(client, retryMs, deadline, work) : work(undefined),
+        transactional ? inTransaction(client, writeConcern, deadline, work) : work(undefined),
       ),
     guard: (methods) => {
       const guarded = Object.entries(methods).map(([name, method]) => [
@@ -164,18 +170,14 @@ async function withRetries<T>(retryMs: number, work: (deadline: number) => Promi
 
 async function inTransaction<T>(
   client: MongoClient,
-  retryMs: number,
+  writeConcern: WriteConcernSettings,
   deadline: number,
   work: (session: ClientSession) => Promise<T>,
 ): Promise<T> {
   const session = client.startSession();
   let lost = false;
   try {
-    session.startTransaction({
-      readConcern: { level: 'snapshot' },
-      writeConcern: { w: 'majority', journal: true, wtimeoutMS: retryMs },
-      readPreference: 'primary',
-    });
+    session.startTransaction({ readConcern: new ReadConcern('snapshot'), writeConcern, readPreference: 'primary' });
     const result = await work(session);
     await commit(session, deadline);
     return result;

@@ -24,6 +24,9 @@ import {
 } from './rows.ts';
 
 const longestList = 500;
+
+/** Of a key in something unusable, which may be anything; those of entries are shorter. */
+const longestKey = 1000;
 const rowsAtOnce = 1000;
 
 export function errorsOn(connection: Connection): ErrorTimeseries {
@@ -106,7 +109,7 @@ function errorRow(
 ): NewRow {
   const key = identity === null ? unusableKeyOf(entry) : identity.key;
   const plain = {
-    key: key === null ? null : escapeText(key),
+    key: key === null ? null : escapeText(key.slice(0, longestKey)),
     write_ts: identity === null ? null : identity.write_ts,
     reason: escapeText(why.reason),
     message: escapeText(why.message),
@@ -114,7 +117,7 @@ function errorRow(
   return newRow({ in: 'errors', user_id: userId, at: { id } }, plain, { entry });
 }
 
-/** Writes errors with the history that they bring along, and removes others. */
+/** Writes errors with the history that they bring along, the last of each id, and removes others. */
 async function apply(
   connection: Connection,
   userId: string,
@@ -126,7 +129,7 @@ async function apply(
       removeErrors(connection, userId, await findErrors(connection, userId, ids, session), session),
     );
   }
-  const rows = put.map((error): NewRow => {
+  const rows = [...new Map(put.map((error) => [error.id, error])).values()].map((error): NewRow => {
     const { id, entry, identity, first_ts, last_ts, tries } = error;
     const made = errorRow(userId, id, entry, error, identity);
     return { ...made, row: { ...made.row, first_ts, last_ts, tries } };

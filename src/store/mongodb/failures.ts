@@ -2,6 +2,7 @@
 import {
   MongoError,
   MongoNetworkError,
+  MongoOperationTimeoutError,
   MongoParseError,
   MongoServerError,
   MongoServerSelectionError,
@@ -63,7 +64,9 @@ export function isTimeLimit(error: unknown): boolean {
 
 /** True when the server could not be reached, or the connection broke. */
 export function isOutOfReach(error: unknown): boolean {
-  return error instanceof MongoNetworkError || error instanceof MongoServerSelectionError;
+  return [MongoNetworkError, MongoServerSelectionError, MongoOperationTimeoutError].some(
+    (kind) => error instanceof kind,
+  );
 }
 
 /** True when trying again may help. */

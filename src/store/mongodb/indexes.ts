@@ -97,6 +97,7 @@ async function refuseForeignRows(connection: Connection): Promise<void> {
   for (const name of Object.keys(indexes)) {
     const row = await connection.once(() => connection.rows(name).findOne({}, { projection: { _id: 1 } }));
     if (row === null) continue;
+    if ((await readFormat(connection)) !== null) return; // another process made the layout meanwhile
     throw new MobilityError(
       'MOBILITY_STORE_VERSION',
       `expected an empty database or one that this program made at ${connection.address}, found rows in ${name} and no ` +
