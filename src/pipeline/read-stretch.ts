@@ -4,7 +4,7 @@ import type { Entry } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
 import { isTimeZone, justAfter } from '../model/time.ts';
 import type { Carry } from '../model/trip.ts';
-import type { EntryCursor, Store } from '../store/store.ts';
+import type { EntryCursor, Timeseries } from '../store/store.ts';
 import {
   cleanEvents,
   cleanLocations,
@@ -32,7 +32,10 @@ export interface Stretch {
   loadedUntil: number;
 }
 
-type StretchStore = Pick<Store, 'timeseries'>;
+/** The part of the store that a stretch is read from. */
+export interface StretchStore {
+  timeseries: Pick<Timeseries, 'find' | 'zonesAround'>;
+}
 
 /** Data from `carry` on, with about `size` locations. `since`: where the reading of events begins at the latest. */
 export async function readStretch(

@@ -86,7 +86,7 @@ export function restartedBetween(events: readonly PhoneEvent[], from: number, to
  * one, or shows that it has ended.
  *
  * Two phones of one user that sample differently: the open trip belongs to the phone that began it. A location of the other is no
- * part of it; after `gapThreshold` of silence it only helps to tell whether the trip has ended.
+ * part of it; after `gapThreshold` of silence it only helps to tell whether the trip has ended, and then counts anew.
  */
 export function segmentTrips(input: SegmentTripsInput, options = segmentTripsDefaults): SegmentTripsOutput {
   const { locations, resume } = input;
@@ -127,7 +127,7 @@ export function segmentTrips(input: SegmentTripsInput, options = segmentTripsDef
       });
       start = end.resume.started ? i : null;
       if (end.resume.started || end.resume.ts === here.ts) last = i;
-      else i -= 1; // the location is looked at again, now as one after a trip
+      else i = last; // what came since is looked at again, now as after a trip
       continue;
     }
     if (!other) last = i;
@@ -179,10 +179,11 @@ function endOfTrip(
   if (gapEndsTrip(input, options, sampling, locations[last]!, here)) {
     const index = stillSince(locations, options, start, last);
     // Without motion in between the location after a gap may be where the user stayed: with distance sampling it has to
-    // move first; with time sampling it begins the next trip, as the phone reports only while it tracks one.
-    return sampling === 'distance'
-      ? { index, resume: { ts: locations[last]!.ts, started: false } }
-      : { index, resume: { ts: here.ts, started: true } };
+    // move first; with time sampling it begins the next trip, as the phone reports only while it tracks one. What another
+    // phone sent since the last location may be travel of its own.
+    return sampling === 'time' && here.sampling === sampling
+      ? { index, resume: { ts: here.ts, started: true } }
+      : { index, resume: { ts: locations[last]!.ts, started: false } };
   }
   if (sampling === 'time' && here.sampling === sampling && dwells(locations, options, start, i)) {
     return { index: middleOfDwell(locations, options, start, i), resume: { ts: here.ts, started: false } };

@@ -243,6 +243,23 @@ describe('two phones of one user that sample differently', () => {
     expect(open).toBe(5000);
   });
 
+  it('what the other phone sent while the trip of the first seemed to go on is a trip of its own', () => {
+    const lost = iosMoving({ from: 0, to: 60, every: 60, speed: 1 });
+    const locations = byTime(
+      lost,
+      ride.map((l) => ({ ...l, ts: l.ts + 300 })),
+      standing(930, 1500),
+    );
+    const given = { locations, motions: motions(0, 1500, 'WALKING') };
+    const found = segment({ ...given, locations: [...locations, iosAt(30_000, 6000)] });
+    expect(found.trips).toEqual([
+      [0, 60],
+      [300, 1020],
+    ]);
+    const rest = locations.filter((l) => l.ts >= found.raw[0]!.resume.ts);
+    expect(segment({ ...given, locations: rest, resume: found.raw[0]!.resume }).trips[0]).toEqual([300, 1020]);
+  });
+
   it('once the first phone is silent and nothing speaks for travel, its trip ends and the other phone goes on', () => {
     const iphone = iosMoving({ from: 1400, to: 2000, east: 20_000, speed: 3 });
     const { trips, open } = segment({ locations: byTime(ride, iphone) });

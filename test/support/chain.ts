@@ -14,8 +14,7 @@ export function chainProblems(records: readonly TripRecord[]): string[] {
     const previous = records[i - 1];
     if (previous && !(record.chain_ts > previous.chain_ts)) say(record, 'chain_ts does not ascend');
     if (previous && previous.settled_ts === null) say(record, 'follows a link that is not settled');
-    if (previous?.settled_ts && record.settled_ts && record.settled_ts < previous.settled_ts)
-      say(record, 'is settled before the link before it');
+    if (record.settled_ts !== null && record.settled_ts < record.end_ts) say(record, 'is settled before it ended');
     if ((record.kind === 'trip') !== (record.trip !== null)) say(record, 'kind and trip do not fit');
     if (!record.trip) return;
     for (const what of tripProblems(record)) say(record, what);

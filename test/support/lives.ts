@@ -1,0 +1,235 @@
+// Invented lives for properties: what phones pushed of it, with everything that made trouble elsewhere, and ways to deliver it.
+import fc from 'fast-check';
+import type { Entry } from '../../src/model/entry.ts';
+import { identityOf, identityText } from '../../src/model/entry.ts';
+import { keys } from '../../src/model/keys.ts';
+import { seededRandom } from '../../src/simulate/random.ts';
+import {
+  type MotionWord,
+  type Phone,
+  pushed,
+  pushedFix,
+  pushedIncident,
+  pushedMotions,
+  pushedMove,
+  pushedTransition,
+} from './pushes.ts';
+
+/** How often a property is tried: `usual` times, or as often as `MOBILITY_TEST_RUNS` says. */
+export function runs(usual: number): { numRuns: number } {
+  return { numRuns: Number(process.env.MOBILITY_TEST_RUNS ?? usual) };
+}
+
+const hour = 3600;
+
+/** Something that happens to a phone at `from`, at `east` metres; it ends at another place and time. */
+interface Episode {
+  what:
+    | 'ride'
+    | 'walk'
+    | 'stroll'
+    | 'stay'
+    | 'open'
+    | 'tunnel'
+    | 'boot'
+    | 'teleport'
+    | 'jump'
+    | 'incident'
+    | 'midnight';
+  phone: 0 | 1;
+  /** The zone that its entries name. */
+  zone: string | null;
+  /** s after the episode before */
+  pause: number;
+  /** Either way. */
+  west: boolean;
+  stopped: boolean;
+  word: MotionWord | null;
+}
+
+const zones = ['Europe/Berlin', 'America/New_York', 'Asia/Kolkata', null];
+
+const episode: fc.Arbitrary<Episode> = fc.record({
+  what: fc.constantFrom(
+    ...([
+      'ride',
+      'walk',
+      'stroll',
+      'stay',
+      'open',
+      'tunnel',
+      'boot',
+      'teleport',
+      'jump',
+      'incident',
+      'midnight',
+    ] as const),
+  ),
+  phone: fc.constantFrom(0, 0, 0, 1),
+  zone: fc.constantFrom('Europe/Berlin', 'Europe/Berlin', ...zones),
+  pause: fc.constantFrom(0, 40, 300, 900, 3 * hour, 3 * hour, 14 * hour, 40 * hour),
+  west: fc.boolean(),
+  stopped: fc.boolean(),
+  word: fc.constantFrom<(MotionWord | null)[]>('automotive', 'walking', 'cycling', 'unknown', null),
+});
+
+interface Teller {
+  entries: Entry[];
+  now: number;
+  east: number;
+}
+
+function tell(teller: Teller, { what, phone: platform, zone, pause, west, stopped, word }: Episode): void {
+  const phone: Phone = { platform: platform === 0 ? 'android' : 'ios', zone };
+  const from = teller.now + pause;
+  const sign = west ? -1 : 1;
+  const add = (entries: Entry[]) => teller.entries.push(...entries);
+  const move = (seconds: number, speed: number, after = 0) => {
+    const start = from + after;
+    add(pushedMove(phone, { from: start, to: start + seconds, east: teller.east, speed: sign * speed }));
+    if (word) add(pushedMotions(phone, start, start + seconds, word, 45));
+    teller.east += sign * speed * seconds;
+    teller.now = start + seconds;
+  };
+  const rest = (seconds: number) => {
+    if (phone.platform === 'android')
+      add(pushedMove(phone, { from: teller.now + 30, to: teller.now + seconds, east: teller.east }));
+    teller.now += seconds;
+  };
+  if (what === 'ride') move(420, 12);
+  else if (what === 'walk' || what === 'midnight') move(what === 'walk' ? 480 : 900, 1.4);
+  else if (what === 'stroll') move(60, 1);
+  else if (what === 'open') move(300, 6);
+  else if (what === 'jump') {
+    move(300, 8);
+    add([pushedFix(phone, teller.now - 155, teller.east, 5000)]);
+  } else if (what === 'tunnel') {
+    move(240, 10);
+    if (word) add(pushedMotions(phone, teller.now, teller.now + 800, word, 60));
+    teller.east += sign * 9000;
+    move(240, 10, teller.now - from + 830);
+  } else if (what === 'boot') {
+    add([pushedTransition(phone, from, 'BOOTED', 'START')]);
+    teller.now = from;
+  } else if (what === 'teleport') {
+    teller.east += sign * 5000;
+    teller.now = from;
+  } else if (what === 'incident') {
+    add([pushedIncident(phone, teller.now - 100, teller.east, 40, from + 0.5)]);
+    teller.now = from;
+  }
+  if (['ride', 'walk', 'stroll', 'jump', 'tunnel', 'stay', 'midnight'].includes(what))
+    rest(what === 'stay' ? 1500 : 480);
+  if (stopped) add([pushedTransition(phone, teller.now + 10, 'STOPPED_MOVING')]);
+  if (zone) add([pushed(phone, keys.battery, teller.now + 11, batteryOf(phone))]);
+}
+
+const batteryOf = ({ platform }: Phone) =>
+  platform === 'ios'
+    ? { battery_level_ratio: 0.5, battery_status: 1, ts: 1 }
+    : { battery_level_pct: 50, battery_status: 3, ts: 1 };
+
+/** Entries of a life, one per identity. */
+export function lifeOf(episodes: readonly Episode[]): Entry[] {
+  const teller: Teller = { entries: [], now: 0, east: 0 };
+  for (const one of episodes) tell(teller, one);
+  return lastOfEach(teller.entries);
+}
+
+/** Of several entries with one identity the last: what counts. */
+export function lastOfEach(entries: readonly Entry[]): Entry[] {
+  return [...new Map(entries.map((entry) => [identityText(identityOf(entry)), entry])).values()];
+}
+
+/** The entries of an invented life. */
+export const life: fc.Arbitrary<Entry[]> = fc.array(episode, { minLength: 2, maxLength: 9 }).map(lifeOf);
+
+/** An earlier content of an identity, wrong in one way or another; the last content repairs it. */
+function earlier(entry: Entry, kind: number): Entry {
+  const { metadata, data } = entry;
+  const ts = data.ts as number;
+  const { time_zone: _, ...zoneless } = metadata;
+  if (kind === 0) return { metadata, data: { ...data, latitude: 10, longitude: 20 } };
+  if (kind === 1) return { metadata, data: { ...data, ts: ts + 7200 } };
+  if (kind === 2) return { metadata, data: { ...data, ts: ts - 90_000, latitude: 52.6 } };
+  if (kind === 3) return { metadata: zoneless, data };
+  if (kind === 4) return { metadata: { ...metadata, time_zone: 'Asia/Tokyo' }, data };
+  if (kind === 5) return { metadata: { ...metadata, platform: 'palm' }, data }; // does not convert
+  return { metadata, data: { ...data, accuracy: 900, type: 3 } };
+}
+
+/** One push after another, and after which of them the pipeline runs, with stretches of which size. */
+export interface Delivery {
+  pushes: { entries: Entry[]; run: boolean; stretchSize: number }[];
+}
+
+/**
+ * The entries in any order and any batches, some more than once, some with an earlier content before: the last content of each
+ * identity is always the same.
+ */
+export function deliveriesOf(entries: readonly Entry[]): fc.Arbitrary<Delivery> {
+  const n = entries.length;
+  return fc
+    .record({
+      order: fc.constantFrom<('sorted' | 'reversed' | 'shuffled' | 'late')[]>(
+        'sorted',
+        'reversed',
+        'shuffled',
+        'late',
+        'late',
+      ),
+      seed: fc.nat(),
+      pushes: fc.integer({ min: 1, max: 6 }),
+      wrong: fc.array(fc.record({ at: fc.nat(Math.max(0, n - 1)), kind: fc.nat(6) }), { maxLength: 6 }),
+      again: fc.array(fc.nat(Math.max(0, n - 1)), { maxLength: 20 }),
+    })
+    .map(({ order, seed, pushes, wrong, again }) => {
+      const chance = seededRandom(seed).next;
+      const listed = ordered(entries, order, chance);
+      const place = new Map(listed.map((entry, i) => [entry, i]));
+      // Positions are real numbers: what is to come before or after an entry gets one smaller or larger than its own.
+      const queue = listed.map((entry, i) => ({ entry, at: i }));
+      for (const { at, kind } of wrong)
+        if (n > 0) queue.push({ entry: earlier(entries[at]!, kind), at: chance() * place.get(entries[at]!)! - 0.001 });
+      for (const at of again)
+        if (n > 0) queue.push({ entry: entries[at]!, at: place.get(entries[at]!)! + 0.5 + chance() * n });
+      queue.sort((a, b) => a.at - b.at);
+      return {
+        pushes: split(
+          queue.map(({ entry }) => entry),
+          pushes,
+          chance,
+        ),
+      };
+    });
+}
+
+function ordered(entries: readonly Entry[], order: string, chance: () => number): Entry[] {
+  const sorted = [...entries].sort((a, b) => a.metadata.write_ts - b.metadata.write_ts);
+  if (order === 'reversed') return sorted.reverse();
+  if (order === 'sorted') return sorted;
+  if (order === 'shuffled') return shuffled(sorted, chance);
+  // A piece from the middle of history comes at the end.
+  const [a, b] = [chance(), chance()].sort((x, y) => x - y).map((x) => Math.floor(x * sorted.length)) as [
+    number,
+    number,
+  ];
+  return [...sorted.slice(0, a), ...sorted.slice(b), ...sorted.slice(a, b)];
+}
+
+function shuffled<T>(list: readonly T[], chance: () => number): T[] {
+  return list
+    .map((item) => ({ item, key: chance() }))
+    .sort((a, b) => a.key - b.key)
+    .map(({ item }) => item);
+}
+
+function split(entries: Entry[], pushes: number, chance: () => number): Delivery['pushes'] {
+  const cuts = Array.from({ length: pushes - 1 }, () => Math.floor(chance() * entries.length)).sort((a, b) => a - b);
+  const edges = [0, ...cuts, entries.length];
+  return edges.slice(1).map((edge, i) => ({
+    entries: entries.slice(edges[i], edge),
+    run: chance() < 0.7,
+    stretchSize: [2, 3, 17, 100, 5000][Math.floor(chance() * 5)]!,
+  }));
+}
