@@ -19,45 +19,50 @@ const people = [
 ];
 
 // A colour per mode, as maps that know the simple style of GeoJSON show it.
-const colours = { walking: '#2b8a3e', bicycling: '#e8590c', bus: '#1c7ed6', train: '#7048e8', car: '#868e96' };
+const colours = { walking: '#2b8a3e', on_foot: '#2b8a3e', bicycling: '#e8590c', in_vehicle: '#1c7ed6' };
 
-await mkdir(out, { recursive: true });
-await rm(folder, { recursive: true, force: true });
-
-step('Register two people');
-const list = join(out, 'people.csv');
-await writeFile(list, `user_email,uuid\n${people.map(({ name, uuid }) => `${name},${uuid}\n`).join('')}`);
-await mobility('users', 'import', list);
-
-step('Start the server');
-const server = await startServer();
 try {
-  step(`Push ${day} from an Android phone and an iPhone, over HTTP`);
-  for (const person of people) await push(person);
+  await mkdir(out, { recursive: true });
+  await rm(folder, { recursive: true, force: true });
 
-  step('Run the pipeline');
-  await mobility('pipeline', '--all');
+  step('Register two people');
+  const list = join(out, 'people.csv');
+  await writeFile(list, `user_email,uuid\n${people.map(({ name, uuid }) => `${name},${uuid}\n`).join('')}`);
+  await mobility('users', 'import', list);
 
-  step('Read the diary');
-  for (const { name } of people) await mobility('diary', '--user', name, '--day', day);
-} finally {
-  await server.stop();
-}
+  step('Start the server');
+  const server = await startServer();
+  try {
+    step(`Push ${day} from an Android phone and an iPhone, over HTTP`);
+    for (const person of people) await push(server, person);
 
-step('Write maps');
-const store = await openStore(folder);
-try {
-  for (const { name, uuid } of people) {
-    const map = toFlatGeoJson(await tripsOfDay(store, uuid, day));
-    for (const { properties } of map.features) properties.stroke = colourOf(properties.sensed_mode);
-    const file = join(out, `${name.split('@')[0]}-${day}.geojson`);
-    await writeFile(file, JSON.stringify(map));
-    console.log(`${file}: ${map.features.length} features; open it at https://geojson.io`);
+    step('Run the pipeline');
+    await mobility('pipeline', '--all');
+
+    step('Read the diary');
+    for (const { name } of people) await mobility('diary', '--user', name, '--day', day);
+  } finally {
+    await server.stop();
   }
-} finally {
-  await store.close();
+
+  step('Write maps');
+  const store = await openStore(folder);
+  try {
+    for (const { name, uuid } of people) {
+      const map = toFlatGeoJson(await tripsOfDay(store, uuid, day));
+      for (const { properties } of map.features) properties.stroke = colourOf(properties.sensed_mode);
+      const file = join(out, `${name.split('@')[0]}-${day}.geojson`);
+      await writeFile(file, JSON.stringify(map));
+      console.log(`${file}: ${map.features.length} features; open it at https://geojson.io`);
+    }
+  } finally {
+    await store.close();
+  }
+  console.log(`\nNext: MOBILITY_STORE=${folder} npx mobility status --user ada@example.org, and README.md`);
+} catch (error) {
+  console.error(`demo: ${error.message}`);
+  process.exitCode = 1;
 }
-console.log(`\nNext: MOBILITY_STORE=${folder} npx mobility status --user ada@example.org, and README.md`);
 
 // ---------------------------------------------------------------- helpers
 
@@ -83,6 +88,7 @@ async function startServer() {
   const args = ['serve', '--auth', 'dev', '--port', '0', '--workers', '1', '--store', folder];
   const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'inherit', 'pipe'] });
   const closed = new Promise((resolve) => child.once('close', resolve));
+  process.once('exit', () => child.kill());
   const url = await new Promise((resolve, reject) => {
     let said = '';
     child.stderr.setEncoding('utf8').on('data', (text) => {
@@ -103,7 +109,7 @@ async function startServer() {
 }
 
 /** Pushes a day as a phone does. */
-async function push({ name, platform, seed }) {
+async function push(server, { name, platform, seed }) {
   const phone_to_server = simulateDay({ platform, day, seed });
   const response = await fetch(`${server.url}/usercache/put`, {
     method: 'POST',

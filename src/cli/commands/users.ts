@@ -52,11 +52,18 @@ function addCommand(context: CommandContext): Command {
 
 function importCommand(context: CommandContext): Command {
   return new Command('import')
-    .description('register the people of a CSV file with the header user_email,uuid (uuid optional); may be repeated')
+    .description('register the people of a CSV file')
     .argument('<file>', 'CSV file, or - for standard input')
     .addHelpText(
       'after',
-      '\nExamples:\n  mobility users import people.csv\n  cut -d, -f1 list.csv | mobility users import -',
+      `
+Examples:
+  mobility users import people.csv
+  cut -d, -f1 list.csv | mobility users import -
+
+The file has the header user_email,uuid; uuid may be left out or empty. It may be
+imported again: people who are there keep their UUID.
+Exit code 3: some lines failed, the others are registered.`,
     )
     .action(
       context.run(async (file: string): Promise<Outcome> => {
@@ -130,7 +137,7 @@ function listText(users: readonly ListedUser[], context: CommandContext): string
 
 function tokenCommand(context: CommandContext): Command {
   return new Command('token')
-    .description('make a token for a user and print it, this once: only its hash is kept')
+    .description('make a token for a user and print it, this once')
     .argument('<name>', 'name or UUID of the user')
     .option('--expires <days>', 'days until the token is refused; default: never', wholeNumber(1, 36_500))
     .option('--replace', "refuse all the user's other tokens from now on")
@@ -160,7 +167,7 @@ const dataOf: readonly Collection[] = ['usercache', 'errors', 'timeseries', 'tri
 
 function removeCommand(context: CommandContext): Command {
   return new Command('remove')
-    .description('take a user who has no data off the register, tokens included')
+    .description('take a user without data off the register')
     .argument('<name>', 'name or UUID of the user')
     .addHelpText('after', '\nExample:\n  mobility users remove ada\n\nA user with data is removed by `mobility erase`.')
     .action(
