@@ -14,6 +14,7 @@ export type { ReadStats } from './split-lines.ts';
 
 const chunkBytes = 64 * 1024;
 const pollSeconds = 0.25; // between two looks at files that are followed
+const mostAttempts = 100; // to find a folder at rest; only one that rotates all the time needs more than two
 const daySeconds = 86_400;
 
 /** A line and the source that wrote it: `server`, `pipeline`, or with a number where several ran at once. */
@@ -29,7 +30,10 @@ export interface ReadOptions {
   since?: number;
   /** Lines before this time. */
   until?: number;
-  /** Goes on with what is written from now on, until `signal`; without `since` that is all. */
+  /**
+   * Goes on with what is written from now on, until `signal`; without `since` that is all. It looks four times a second: a file
+   * that is begun, finished and compressed between two looks is missed.
+   */
   follow?: boolean;
   signal?: AbortSignal;
 }
@@ -103,7 +107,7 @@ async function listLogs({ dir, kinds }: ReadOptions): Promise<LogName[]> {
 /** Opens what is not compressed before anything is read, so that a rotation in between hides nothing. */
 async function openFolder(options: ReadOptions, stats: ReadStats): Promise<Folder> {
   const folder: Folder = { compressed: [], plain: new Map() };
-  for (let attempt = 0; attempt < 5; attempt += 1) {
+  for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
     const logs = await listLogs(options);
     const seen = await openPlain(options.dir, logs, folder, stats);
     for (const [inode, { handle }] of folder.plain) {
@@ -120,6 +124,7 @@ async function openFolder(options: ReadOptions, stats: ReadStats): Promise<Folde
     const finished = new Set([...folder.plain.values()].map(({ name }) => `${name.name}.gz`));
     folder.compressed = after.filter(({ name, compressed }) => compressed && !finished.has(name));
     if (names(logs) === names(after)) break;
+    await sleep(Math.min(attempt, 20));
   }
   stats.files = folder.compressed.length + folder.plain.size;
   return folder;
@@ -131,18 +136,24 @@ async function openPlain(dir: string, logs: LogName[], folder: Folder, stats: Re
   for (const name of logs) {
     if (name.compressed) continue;
     try {
-      const { dev, ino } = await stat(join(dir, name.name));
-      const inode = `${dev}:${ino}`;
+      let inode = inodeOf(await stat(join(dir, name.name)));
+      if (!folder.plain.has(inode)) {
+        // The name may be another file's by now: what counts is what was opened.
+        const handle = await open(join(dir, name.name), 'r');
+        inode = inodeOf(await handle.stat());
+        if (folder.plain.has(inode)) await handle.close();
+        else folder.plain.set(inode, plainFile(name, handle, stats));
+      }
+      folder.plain.get(inode)!.name = name;
       seen.add(inode);
-      const known = folder.plain.get(inode);
-      if (known === undefined) folder.plain.set(inode, plainFile(name, await open(join(dir, name.name), 'r'), stats));
-      else known.name = name;
     } catch (error) {
       note(stats, name, error);
     }
   }
   return seen;
 }
+
+const inodeOf = ({ dev, ino }: { dev: number; ino: number }): string => `${dev}:${ino}`;
 
 function note(stats: ReadStats, { name }: LogName, error: unknown): void {
   if ((error as NodeJS.ErrnoException).code === 'ENOENT') return; // removed as one too many, or compressed meanwhile
@@ -284,18 +295,19 @@ async function refill(head: Head): Promise<boolean> {
 
 /** What was written since the last look, by source; files that are gone are read to their end and closed. */
 async function readNews(folder: Folder, options: ReadOptions, stats: ReadStats): Promise<AsyncGenerator<LogLine[]>[]> {
-  const seen = await openPlain(options.dir, await listLogs(options), folder, stats);
+  await openPlain(options.dir, await listLogs(options), folder, stats);
   const news = new Map<string, LogLine[][]>();
   const files = [...folder.plain].sort(([, a], [, b]) => compareLogNames(a.name, b.name));
   for (const [inode, file] of files) {
     const batches = news.get(file.name.source) ?? [];
     news.set(file.name.source, batches);
+    const isGone = (await file.handle.stat()).nlink === 0; // asked first: it was complete before it went
     try {
       for (let lines = await file.next(); lines !== null; lines = await file.next()) batches.push(lines);
     } catch (error) {
       note(stats, file.name, error);
     }
-    if (seen.has(inode)) continue;
+    if (!isGone) continue;
     file.splitter.end();
     folder.plain.delete(inode);
     await file.handle.close();

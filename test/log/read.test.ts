@@ -234,6 +234,22 @@ describe('following', () => {
     expect(found).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
 
+  it('loses and doubles nothing while another process writes and rotates', async () => {
+    const dir = newFolder();
+    const written: string[] = [];
+    const found = await follow({ dir, since: 0 }, 1200, async () => {
+      const files = openFileLog({ dir, name: 'server', level: 'debug', maxSizeMiB: 0.005, maxFiles: 100 });
+      for (let round = 0; round < 6; round += 1) {
+        const batch = Array.from({ length: 200 }, (_, n) => `line ${round * 200 + n}`);
+        written.push(...batch);
+        files.log.writeAll('INFO', batch); // more than a file holds: the next round begins another
+        await sleep(300);
+      }
+      await files.close();
+    });
+    expect(found).toEqual(written);
+  });
+
   it('begins again with a file that was emptied in place', async () => {
     const dir = newFolder();
     const file = join(dir, 'server-2026-03-14.log');
