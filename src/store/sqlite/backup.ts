@@ -88,8 +88,7 @@ async function snapshotsOf(paths: readonly string[]): Promise<Connection[]> {
       const snapshot = connect(path);
       snapshots.push(snapshot);
       await whenFree(() => setUp(snapshot));
-      snapshot.exec('BEGIN');
-      snapshot.prepare('SELECT count(*) FROM sqlite_schema').get(); // a transaction sees its file from the first read on
+      snapshot.exec('BEGIN; SELECT count(*) FROM sqlite_schema'); // a transaction sees its file from the first read on
     }
     return snapshots;
   } catch (error) {

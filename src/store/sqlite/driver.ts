@@ -1,5 +1,5 @@
 // The one file that knows the SQLite binding. What it offers, `node:sqlite` offers too and can take its place.
-import { backup, DatabaseSync } from '@photostructure/sqlite';
+import { backup, DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 
 export type SqlValue = string | number | null;
 
@@ -17,6 +17,7 @@ export interface Connection {
   prepare(sql: string): Statement;
   /** Copies what the connection sees, its open read transaction if there is one, to a new file. */
   copyTo(path: string): Promise<void>;
+  /** Lets go of the file; the last connection to it leaves no log behind. Statements must not be used any more. */
   close(): void;
 }
 
@@ -32,8 +33,23 @@ export function connect(path: string): Connection {
     copyTo: async (target) => {
       await backup(database, target, { rate: 2_000 });
     },
-    close: () => database.close(),
+    close: () => {
+      leaveAlone(database);
+      database.close();
+    },
   };
+}
+
+/**
+ * Ends write-ahead logging where this is the last connection. SQLite would do so by itself, but the binding cannot finalise
+ * statements: the connection lives on, and its log with it, until they are collected as garbage.
+ */
+function leaveAlone(database: DatabaseSyncInstance): void {
+  try {
+    database.exec('PRAGMA journal_mode = DELETE');
+  } catch {
+    // Others are at work, the disk is full, or the file is none: then the log stays, and is as good as the file.
+  }
 }
 
 /** Extended result code of an error that SQLite gave; null for any other error. */

@@ -72,7 +72,10 @@ export function openFile(path: string): StoreFile {
         draining = true;
         setImmediate(() => void drain());
       }),
-    close: () => connection.close(),
+    close: () => {
+      statements.clear();
+      connection.close();
+    },
   };
   const keys = keyNumbers(file);
   return file;

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { access, constants, link, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MobilityError } from '../../model/errors.ts';
-import { type Connection, connect } from './driver.ts';
+import type { Connection } from './driver.ts';
 import { storeError } from './engine-errors.ts';
 import { openFile, type StoreFile, setUp, whenFree } from './file.ts';
 import { inspectFile } from './inspect.ts';
@@ -37,8 +37,7 @@ export async function openFolder(folder: string, options: { shards?: number }): 
     const paths = pathsOf(folder, known?.shards ?? 0);
     await checkPresent(paths);
     await checkWritable(folder, paths);
-    if (known !== null) return await openShards(folder, known.shards, known.version, false);
-    return await openShards(folder, await claimShards(folder, wanted), 0, true);
+    return await openShards(folder, known?.shards ?? wanted, known);
   } catch (error) {
     throw storeError(error, folder);
   }
@@ -114,33 +113,26 @@ export function pathsOf(folder: string, shards: number): string[] {
   return paths;
 }
 
-/** Makes the first file, and with it the number of shards: of processes that do this at once with different numbers, one wins. */
-async function claimShards(folder: string, shards: number): Promise<number> {
-  const about: FileAbout = { role: 'usercache', shard: 0, shards };
-  const path = join(folder, fileName('usercache', 0));
-  await makeEmpty(path);
-  const connection = connect(path);
-  try {
-    await prepareFile(connection, path, about);
-    return checkedShards(Number(aboutOf(connection).shards));
-  } finally {
-    connection.close();
-  }
-}
-
-async function openShards(folder: string, shards: number, found: number, make: boolean): Promise<Shard[]> {
+/**
+ * Opens all files; `made` is null when they have to be made. The first file tells the number of shards: of processes that make a
+ * store at once with different numbers, one wins.
+ */
+async function openShards(folder: string, wanted: number, made: Label | null): Promise<Shard[]> {
   const opened: StoreFile[] = [];
+  const open = async (role: Role, shard: number, shards: number): Promise<StoreFile> => {
+    const file = await openChecked(folder, { role, shard, shards }, made === null);
+    opened.push(file);
+    return file;
+  };
   try {
+    const first = await open('usercache', 0, wanted);
+    const shards = checkedShards(Number(aboutOf(first.connection).shards));
     const all: Shard[] = [];
     for (let shard = 0; shard < shards; shard++) {
-      const open = async (role: Role): Promise<StoreFile> => {
-        const file = await openChecked(folder, { role, shard, shards }, make);
-        opened.push(file);
-        return file;
-      };
-      all.push({ usercache: await open('usercache'), timeseries: await open('timeseries') });
+      const usercache = shard === 0 ? first : await open('usercache', shard, shards);
+      all.push({ usercache, timeseries: await open('timeseries', shard, shards) });
     }
-    if (found < version) await writeLabel(folder, { version, shards }, make);
+    if (made?.version !== version) await writeLabel(folder, { version, shards }, made === null);
     return all;
   } catch (error) {
     for (const file of opened) file.close();
@@ -157,9 +149,10 @@ async function openChecked(folder: string, about: FileAbout, make: boolean): Pro
       throw damaged(path, 'a database of a store', 'one without a format version');
     }
     await prepareFile(file.connection, path, about);
-    for (const [name, value] of Object.entries(about)) {
-      const found = aboutOf(file.connection)[name];
-      if (found !== String(value)) throw damaged(path, `${name} ${value} in the file`, String(found));
+    const found = aboutOf(file.connection);
+    const decides = make && about.role === 'usercache' && about.shard === 0;
+    for (const [name, value] of Object.entries(decides ? { ...about, shards: found.shards } : about)) {
+      if (found[name] !== String(value)) throw damaged(path, `${name} ${value} in the file`, String(found[name]));
     }
     return file;
   } catch (error) {
