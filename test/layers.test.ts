@@ -35,6 +35,7 @@ const parts: readonly { name: string; paths: readonly string[]; mayImport: reado
   ...work('metrics'),
   ...work('simulate'),
   ...work('pipeline', ['converters', 'intake', 'diary']),
+  ...work('migrate', ['pipeline']),
   {
     name: 'store/open',
     paths: ['store/open.ts'],

@@ -100,7 +100,7 @@ export function createContext(options: ContextOptions): CommandContext & { setFl
       ({ json, settings: flags } = given);
     },
     config: (own = {}) => readConfig(options.env, { ...own, ...flags }),
-    store: (how = {}) => (store ??= openStoreOf(context.config(), how)),
+    store: (how = {}) => (store ??= openStoreAt(context.config().store, how)),
     log: async (kind) => (await context.logFiles(kind)).log,
     logFiles: (kind, threadId) => {
       if (!logs.has(kind)) logs.set(kind, openLogOf(context.config(), kind, threadId, context.output.note));
@@ -139,7 +139,9 @@ export interface GlobalFlags {
 }
 
 // Store engines and the log writer are loaded when a command needs them: `--help` and `config` start in a third of the time.
-async function openStoreOf({ store: address }: Config, { make = false, ...options }: StoreOptions): Promise<Store> {
+
+/** Opens any store, as `CommandContext.store` does that of the settings. Whoever calls it closes it. */
+export async function openStoreAt(address: string, { make = false, ...options }: StoreOptions): Promise<Store> {
   const { openStore } = await import('../store/open.ts');
   if (!make && !/^[a-z+]+:\/\//i.test(address)) await expectStore(address.replace(/^sqlite:/, ''));
   return openStore(address, options);

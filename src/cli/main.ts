@@ -7,6 +7,7 @@ import { diaryCommand } from './commands/diary.ts';
 import { eraseCommand } from './commands/erase.ts';
 import { exportCommand } from './commands/export.ts';
 import { logsCommand } from './commands/logs.ts';
+import { migrateCommand } from './commands/migrate.ts';
 import { pipelineCommand } from './commands/pipeline.ts';
 import { purgeKeysCommand } from './commands/purge-keys.ts';
 import { rebuildCommand } from './commands/rebuild.ts';
@@ -14,6 +15,7 @@ import { recoverErrorsCommand } from './commands/recover-errors.ts';
 import { serveCommand } from './commands/serve.ts';
 import { simulateCommand } from './commands/simulate.ts';
 import { statusCommand } from './commands/status.ts';
+import { storeCommand } from './commands/store.ts';
 import { usersCommand } from './commands/users.ts';
 import { type CommandContext, type ContextOptions, createContext } from './context.ts';
 import { OutputClosed } from './output.ts';
@@ -30,6 +32,7 @@ const commandFactories: readonly ((context: CommandContext) => Command)[] = [
   eraseCommand,
   exportCommand,
   logsCommand,
+  migrateCommand,
   pipelineCommand,
   purgeKeysCommand,
   rebuildCommand,
@@ -37,6 +40,7 @@ const commandFactories: readonly ((context: CommandContext) => Command)[] = [
   serveCommand,
   simulateCommand,
   statusCommand,
+  storeCommand,
   usersCommand,
 ];
 

@@ -1,0 +1,60 @@
+// `mobility store`: the place where everything is kept, made ready before anybody uses it.
+import { basename } from 'node:path';
+import { Command } from 'commander';
+import { wholeNumber } from '../arguments.ts';
+import type { CommandContext, Outcome } from '../context.ts';
+import { counted, table } from '../output.ts';
+
+/** Commands that concern the store itself. */
+export function storeCommand(context: CommandContext): Command {
+  return new Command('store').description('make the store ready').addCommand(initCommand(context));
+}
+
+function initCommand(context: CommandContext): Command {
+  return new Command('init')
+    .description('make the store, or what it lacks, and show what there is')
+    .option(
+      '--shards <n>',
+      'embedded store: pairs of files to share the users among, when it is new',
+      wholeNumber(1, 256),
+    )
+    .addHelpText(
+      'after',
+      `
+Examples:
+  mobility store init
+  mobility store init --store 'mongodb://db.example.org/mobility?replicaSet=rs0'
+
+In MongoDB it makes collections and indexes, and shards them on a cluster. Nothing that is there changes: repeat it freely.
+Exit code 3: the store works, and something could not be done, such as sharding without the right to.`,
+    )
+    .action(context.run((options: { shards?: number }) => init(context, options)));
+}
+
+async function init(context: CommandContext, { shards }: { shards?: number }): Promise<Outcome> {
+  const address = context.config().store;
+  if (/^mongodb(\+srv)?:\/\//.test(address)) return initMongo(context, address);
+  const store = await context.store({ make: true, ...(shards !== undefined && { shards }) });
+  const { pathsOf, readLabel } = await import('../../store/sqlite/folder.ts');
+  const folder = address.replace(/^sqlite:/, '');
+  const label = (await readLabel(folder))!;
+  const files = pathsOf(folder, label.shards).map((path) => basename(path));
+  await context.output.result({ address: store.address, engine: 'sqlite', ...label, files }, () => {
+    return [`${store.address}: format ${label.version}, ${counted(label.shards, 'shard')}`, ...files].join('\n  ');
+  });
+  if (shards === undefined || shards === label.shards) return {};
+  context.output.note(`the store was made with ${counted(label.shards, 'shard')} and keeps them; see mobility migrate`);
+  return { exitCode: 3 };
+}
+
+async function initMongo(context: CommandContext, address: string): Promise<Outcome> {
+  const { initMongoStore } = await import('../../store/mongodb/store.ts');
+  const { warnings, ...layout } = await initMongoStore(address);
+  await context.output.result({ ...layout, engine: 'mongodb', warnings }, () => {
+    const rows = Object.entries(layout.indexes).map(([collection, names]) => [`  ${collection}`, names.join(', ')]);
+    const head = `${layout.address}: format ${layout.version}`;
+    return `${head}\n${table([['  COLLECTION', 'INDEXES BESIDE _id'], ...rows])}`;
+  });
+  for (const warning of warnings) context.output.note(warning);
+  return warnings.length > 0 ? { exitCode: 3 } : {};
+}
