@@ -1,6 +1,7 @@
 // Stage "move to long term": usercache -> timeseries through the converters, or error timeseries.
 import { ConversionError, convert } from '../converters/convert.ts';
-import { type Entry, type Identity, identityOf, identityText } from '../model/entry.ts';
+import { line } from '../log/format.ts';
+import { type Entry, type Identity, identityOf } from '../model/entry.ts';
 import { errorText } from '../model/errors.ts';
 import { isTimeZone, justBefore, type TimeRange } from '../model/time.ts';
 import type { FailedEntry, WaitingEntry, WaitingRef } from '../store/store.ts';
@@ -67,11 +68,11 @@ function logFailures({ log, userId }: RunContext, failed: readonly FailedEntry[]
   if (failed.length === 0) return;
   log.writeAll(
     'WARNING',
-    failed.map((f) => `UUID ${userId}: Got error ${f.message} while saving entry ${identityText(f)} -> ${f.reason}`),
+    failed.map((f) => line.entryFailed(userId, f.message, f.key, f.write_ts, f.reason)),
   );
   log.writeAll(
     'DEBUG',
-    failed.map((f) => `UUID ${userId}: Inserting entry ${identityText(f)} into error timeseries`),
+    failed.map((f) => line.insertingError(userId, f.key, f.write_ts)),
   );
 }
 

@@ -1,4 +1,5 @@
 // Stage "remove obsolete keys": document keys present and days with trips -> the documents that go.
+import { line } from '../log/format.ts';
 import { configKeys, dayKey } from '../model/keys.ts';
 import type { Store } from '../store/store.ts';
 import type { Stage, StageResult } from './stage.ts';
@@ -40,17 +41,17 @@ export const removeObsoleteKeys: Stage = {
     const { documents_due } = await store.pipeline.get(userId);
     if (!documents_due) return { counts: {} };
     const { present, valid, obsolete } = await findObsoleteKeys(store, userId);
+    log.write('DEBUG', line.keyLists(userId, present, valid));
     log.write(
-      'DEBUG',
-      `UUID ${userId}: curr_key_list = [${present.join(', ')}], valid_key_list = [${valid.join(', ')}]`,
+      'INFO',
+      line.obsoleteKeys(
+        userId,
+        obsolete.map((o) => o.key),
+      ),
     );
-    log.write('INFO', `UUID ${userId}: obsolete keys are: ${obsolete.map((o) => o.key).join(', ') || 'none'}`);
     for (const { key } of obsolete) {
       const removed = await store.documents.remove(userId, key);
-      log.write(
-        'INFO',
-        `UUID ${userId}: Result of removing document with key ${key} is ${removed ? 'removed' : 'already gone'}`,
-      );
+      log.write('INFO', line.documentRemoved(userId, key, removed ? 'removed' : 'gone'));
     }
     await store.pipeline.merge(userId, { documents_due: false }, lease());
     return { counts: { removed: obsolete.length } };

@@ -1,5 +1,6 @@
 // One user through every stage: the main flow of the pipeline.
 import { randomUUID } from 'node:crypto';
+import { line } from '../log/format.ts';
 import type { Log } from '../log/log.ts';
 import { errorText } from '../model/errors.ts';
 import type { Store } from '../store/store.ts';
@@ -51,7 +52,7 @@ export async function runPipeline(store: Store, userId: string, options: Pipelin
       report.status = 'busy';
       report.busy_until = taken.heldBy.expires_ts;
       report.message = `${taken.heldBy.owner} works on this user; its lease ends in ${Math.max(0, taken.heldBy.expires_ts - options.now()).toFixed(0)} s unless renewed`;
-      options.log.write('WARNING', `UUID ${userId}: ${report.message}`);
+      options.log.write('WARNING', line.aboutUser(userId, report.message));
       return report;
     }
     try {
@@ -67,10 +68,7 @@ export async function runPipeline(store: Store, userId: string, options: Pipelin
   } catch (error) {
     report.status = 'failed';
     report.message = errorText(error);
-    options.log.write(
-      'ERROR',
-      `UUID ${userId}: pipeline failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
-    );
+    options.log.write('ERROR', line.pipelineFailed(userId, failureText(error)));
   } finally {
     report.seconds = options.now() - started;
   }
@@ -80,6 +78,14 @@ export async function runPipeline(store: Store, userId: string, options: Pipelin
 function contextOf(store: Store, userId: string, options: PipelineOptions): Omit<RunContext, 'lease'> {
   const { log, now, reanalyseFrom = null, stretchSize } = options;
   return { store, userId, log, now, reanalyseFrom, ...(stretchSize && { stretchSize }) };
+}
+
+/** Message and place of an error. The message of a `SyntaxError` is left out: it quotes the text, which is people's data. */
+function failureText(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const places = (error.stack ?? '').split('\n').filter((text) => text.startsWith('    at '));
+  const message = error instanceof SyntaxError ? 'a stored text is not what was expected' : error.message;
+  return [`${error.name}: ${message}`, ...places.map((place) => place.trim())].join(' ');
 }
 
 /** The stages in order; a failing one ends the run, and what it did not store is done by the next. */

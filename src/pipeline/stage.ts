@@ -1,4 +1,5 @@
 // What a stage of a user's run is, and the runner that times, logs and reports it.
+import { line } from '../log/format.ts';
 import type { Log } from '../log/log.ts';
 import type { Lease, Store } from '../store/store.ts';
 
@@ -49,14 +50,10 @@ export interface StageReport extends StageResult {
 /** Runs one stage; its log lines name the user, so that one user's story can be followed. */
 export async function runStage(stage: Stage, context: RunContext): Promise<StageReport> {
   const { log, userId, now } = context;
-  log.write('INFO', `**********UUID ${userId}: ${stage.name}**********`);
+  log.write('INFO', line.stage(userId, stage.name));
   const started = now();
   const result = await stage.run(context);
   const seconds = now() - started;
-  const figures = Object.entries(result.counts).map(([name, count]) => `${name} = ${count}`);
-  log.write(
-    'INFO',
-    `UUID ${userId}: finished ${stage.name} in ${seconds.toFixed(3)} s: ${figures.join(', ') || 'nothing to do'}`,
-  );
+  log.write('INFO', line.stageFinished(userId, stage.name, result.counts, seconds));
   return { stage: stage.name, seconds, ...result };
 }

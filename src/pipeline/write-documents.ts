@@ -1,5 +1,6 @@
 // Stage "write documents": the trips of the last days -> one document a day, written only where it differs.
 import { tripsOfDays } from '../diary/build-trip-documents.ts';
+import { line } from '../log/format.ts';
 import { dayKey } from '../model/keys.ts';
 import { addDays, localDay } from '../model/time.ts';
 import type { TripRecord } from '../model/trip.ts';
@@ -56,10 +57,10 @@ export const writeDocuments: Stage = {
     if (!window) return { counts: {} };
     const days = await tripsOfDays(store, userId, window);
     const counts = { days: days.size, written: 0, unchanged: 0 };
-    log.write('INFO', `UUID ${userId}: After binning, we have ${days.size} bins, of which 0 are empty`);
+    log.write('INFO', line.binned(userId, days.size, 0));
     for (const [day, trips] of days) {
       const key = dayKey(day);
-      log.write('DEBUG', `UUID ${userId}: Adding ${trips.length} trips for day ${day}`);
+      log.write('DEBUG', line.addingTrips(userId, trips.length, day));
       const text = JSON.stringify(trips);
       const present = await store.documents.get(userId, key);
       if (present && JSON.stringify(present.data) === text) {
@@ -68,7 +69,7 @@ export const writeDocuments: Stage = {
       }
       const result = await store.documents.put(userId, { key, write_ts: now(), data: JSON.parse(text) });
       counts.written += 1;
-      log.write('INFO', `UUID ${userId}: Result = ${result} after updating document ${key}`);
+      log.write('INFO', line.documentUpdated(userId, key, result));
     }
     return { counts };
   },
