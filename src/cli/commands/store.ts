@@ -7,7 +7,10 @@ import { counted, table } from '../output.ts';
 
 /** Commands that concern the store itself. */
 export function storeCommand(context: CommandContext): Command {
-  return new Command('store').description('make the store ready').addCommand(initCommand(context));
+  return new Command('store')
+    .description('make the store ready')
+    .addCommand(initCommand(context))
+    .addHelpText('after', '\nExample:\n  mobility store init');
 }
 
 function initCommand(context: CommandContext): Command {
