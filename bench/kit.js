@@ -1,0 +1,205 @@
+// What the measurements share: folders, servers, the floor, figures as text.
+import { spawn } from 'node:child_process';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { Agent, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const program = fileURLToPath(new URL('../bin/mobility.js', import.meta.url));
+
+/** Gives `work` a new folder, and removes it afterwards. */
+export async function inFolder(work) {
+  const folder = mkdtempSync(join(tmpdir(), 'mobility-bench-'));
+  try {
+    return await work(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+export const seconds = () => performance.now() / 1000;
+
+/** The value below which a share `q` of the values lies. */
+export function quantile(values, q) {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))];
+}
+
+export const median = (values) => quantile(values, 0.5);
+
+/** One line of a result: what, figure, and how it stands to its target, if it has one. */
+export function line(what, figure, target = '') {
+  console.log(`  ${what.padEnd(58)} ${figure.padStart(18)}  ${target}`);
+}
+
+/** `within` or `MISSED`, with the target; `better` is the smaller one. */
+export function against(value, limit, text) {
+  return `${value <= limit ? 'within' : 'MISSED:'} ${text}`;
+}
+
+export const ms = (s) => `${(s * 1000).toFixed(s < 0.01 ? 2 : 0)} ms`;
+export const thousands = (n) => `${(n / 1000).toFixed(1)}k`;
+
+// ---------------------------------------------------------------- entries
+
+/** `count` locations as an Android phone pushes them, written one second after the other from `from` on. */
+export function locations(count, from) {
+  return Array.from({ length: count }, (_, i) => {
+    const ts = from + i;
+    return {
+      metadata: {
+        key: i % 2 ? 'background/location' : 'background/filtered_location',
+        type: 'sensor-data',
+        platform: 'android',
+        write_ts: ts + 0.412,
+        read_ts: 0,
+        time_zone: 'Europe/Berlin',
+      },
+      data: {
+        latitude: 48.52 + (i % 1000) * 1e-5,
+        longitude: 9.05 + (i % 777) * 1e-5,
+        altitude: 352.1,
+        accuracy: 12.5,
+        bearing: 88.5,
+        sensed_speed: 1.4,
+        ts,
+        fmt_time: 'Mar 11, 2024 9:19:59 AM',
+        elapsedRealtimeNanos: 812345678901234 + i * 1e9,
+        filter: 'time',
+      },
+    };
+  });
+}
+
+export const bodyOf = (user, entries) => Buffer.from(JSON.stringify({ user, phone_to_server: entries }));
+
+// ---------------------------------------------------------------- the floor
+
+/** A file to which bodies are appended. */
+export function openFloor(folder) {
+  const file = openSync(join(folder, 'floor'), 'a');
+  return {
+    /** s for JSON.parse of the body, append and fsync: the least that any durable put must do. */
+    measure(body) {
+      const began = seconds();
+      JSON.parse(body.toString());
+      writeSync(file, body);
+      fsyncSync(file);
+      return seconds() - began;
+    },
+    close: () => closeSync(file),
+  };
+}
+
+// ---------------------------------------------------------------- processes
+
+/** Starts `mobility serve` and waits until it listens. `peak()`: peak RSS of all its processes, in MiB. */
+export async function startServer(store, { workers = 1 } = {}) {
+  const settings = { MOBILITY_AUTH: 'dev', MOBILITY_WORKERS: String(workers), MOBILITY_PORT: '0' };
+  const child = spawn(process.execPath, [program, 'serve', '--store', store], {
+    env: { ...process.env, ...settings },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const port = await new Promise((resolve, reject) => {
+    let text = '';
+    child.stderr.on('data', (chunk) => {
+      text += chunk;
+      const found = /listens on http:\/\/[^:]+:(\d+)/.exec(text);
+      if (found) resolve(Number(found[1]));
+    });
+    child.once('exit', () => reject(new Error(`the server ended: ${text}`)));
+  });
+  return {
+    port,
+    peak: () => peaksOf(child.pid),
+    stop: () =>
+      new Promise((resolve) => {
+        child.removeAllListeners('exit');
+        child.once('exit', resolve);
+        child.kill('SIGTERM');
+      }),
+  };
+}
+
+/** Runs a command line; resolves with its wall time and, where the system tells, its peak RSS in MiB. */
+export async function run(args) {
+  const began = seconds();
+  const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let stdout = '';
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk;
+  });
+  let peak = Number.NaN;
+  const watch = setInterval(() => {
+    peak = Math.max(...peaksOf(child.pid), Number.isNaN(peak) ? 0 : peak);
+  }, 50);
+  const code = await new Promise((resolve) => child.once('close', resolve));
+  clearInterval(watch);
+  if (code !== 0) throw new Error(`mobility ${args.join(' ')} ended with ${code}: ${stdout}`);
+  return { seconds: seconds() - began, peak, stdout };
+}
+
+/** Peak RSS of a process and its children, MiB each; empty where there is no /proc. */
+function peaksOf(pid) {
+  if (!existsSync(`/proc/${pid}/status`)) return [];
+  const own = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) => {
+    const path = `/proc/${pid}/task/${task}/children`;
+    return existsSync(path) ? readFileSync(path, 'utf8').trim().split(' ').filter(Boolean) : [];
+  });
+  return [...(own ? [Number(own[1]) / 1024] : []), ...children.flatMap((child) => peaksOf(Number(child)))];
+}
+
+// ---------------------------------------------------------------- HTTP
+
+/** Posts bytes over kept connections; rejects unless the answer is 200. */
+export function createClient(port, connections = 8) {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  const send = (method, path, body) =>
+    new Promise((resolve, reject) => {
+      const headers = body ? { 'Content-Type': 'application/json; charset=UTF-8', 'Content-Length': body.length } : {};
+      const call = request({ port, host: '127.0.0.1', path, method, agent, headers }, (response) => {
+        const chunks = [];
+        response.on('data', (chunk) => chunks.push(chunk));
+        response.on('end', () => {
+          const text = Buffer.concat(chunks).toString();
+          if (response.statusCode === 200) resolve(text);
+          else reject(new Error(`${path} answered ${response.statusCode}: ${text}`));
+        });
+      });
+      call.on('error', reject);
+      call.end(body);
+    });
+  return {
+    post: (path, body) => send('POST', path, body),
+    get: (path) => send('GET', path),
+    close: () => agent.destroy(),
+  };
+}
+
+/** `count` times `work(i)`, `lanes` at once; resolves with the seconds of each. */
+export async function inLanes(count, lanes, work) {
+  const times = [];
+  let next = 0;
+  const lane = async () => {
+    while (next < count) {
+      const i = next++;
+      const began = seconds();
+      await work(i);
+      times.push(seconds() - began);
+    }
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+  return times;
+}
