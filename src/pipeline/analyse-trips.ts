@@ -53,6 +53,7 @@ class Analysis {
   private readonly changed: TimeRange;
   private readonly source: NonNullable<PipelineState['locations_from']>;
   private readonly changes: TripChange[] = [];
+  private pending: TripRecord[] = [];
   private readonly problems: string[] = [];
   private readonly counts = { locations: 0, links: 0, trips: 0, added: 0, removed: 0, changed: 0 };
 
@@ -103,15 +104,12 @@ class Analysis {
       : { changed: { from: justAfter(records.at(-1)!.settled_ts!), to: this.changed.to }, documents_due: true };
     if (met === null && atEnd)
       state.complete_until = records.at(-1)?.carry.raw_place?.enter_ts ?? carry?.raw_place?.enter_ts ?? null;
-    const result = await store.trips.replace(userId, { from, to: end }, links, state, lease());
+    await store.trips.replace(userId, { from, to: end }, links, state, lease());
     this.compare(
       stored.filter((link) => link.chain_ts < end),
       links,
+      done,
     );
-    this.counts.links += links.length;
-    this.counts.added += result.added;
-    this.counts.removed += result.removed;
-    this.counts.changed += result.changed;
     return done;
   }
 
@@ -127,17 +125,23 @@ class Analysis {
     return index < 0 ? null : index;
   }
 
-  private compare(stored: readonly TripRecord[], links: readonly TripRecord[]): void {
-    const before = new Map(stored.filter((l) => l.trip).map((l) => [l.id, l]));
+  /** Counts what is different. What a stretch removed behind its last link, the next may bring again: it is judged then. */
+  private compare(stored: readonly TripRecord[], links: readonly TripRecord[], done: boolean): void {
+    const last = links.at(-1)?.chain_ts ?? Number.NEGATIVE_INFINITY;
+    const gone = [...this.pending, ...stored];
+    this.pending = done ? [] : gone.filter((link) => link.chain_ts > last);
+    const before = new Map(gone.filter((link) => done || link.chain_ts <= last).map((link) => [link.chain_ts, link]));
+    this.counts.links += links.length;
     for (const link of links) {
-      if (!link.trip) continue;
-      this.counts.trips += 1;
-      const twin = before.get(link.id);
-      before.delete(link.id);
-      if (!twin) this.changes.push(change('added', link));
-      else if (JSON.stringify(twin.trip) !== JSON.stringify(link.trip)) this.changes.push(change('changed', link));
+      const twin = before.get(link.chain_ts);
+      before.delete(link.chain_ts);
+      if (link.trip) this.counts.trips += 1;
+      if (!twin) this.counts.added += 1;
+      else if (JSON.stringify(twin) !== JSON.stringify(link)) this.counts.changed += 1;
+      this.changes.push(...tripChange(twin, link));
     }
-    for (const link of before.values()) this.changes.push(change('removed', link));
+    this.counts.removed += before.size;
+    for (const link of before.values()) this.changes.push(...tripChange(link, undefined));
   }
 
   private report(failed: readonly { chainTs: number; error: unknown }[]): void {
@@ -147,6 +151,14 @@ class Analysis {
       this.context.log.write('ERROR', `UUID ${this.context.userId}: ${problem}`);
     }
   }
+}
+
+/** What became of the trip of one link. */
+function tripChange(before: TripRecord | undefined, after: TripRecord | undefined): TripChange[] {
+  if (!before?.trip && !after?.trip) return [];
+  if (!after?.trip) return [change('removed', before!)];
+  if (!before?.trip) return [change('added', after)];
+  return JSON.stringify(before.trip) === JSON.stringify(after.trip) ? [] : [change('changed', after)];
 }
 
 function change(what: TripChange['what'], { day, start_ts, end_ts }: TripRecord): TripChange {

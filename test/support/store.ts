@@ -13,10 +13,10 @@ export interface TempStore {
   dispose(): Promise<void>;
 }
 
-/** A new, empty store. */
-export async function tempStore(): Promise<TempStore> {
+/** A new, empty store; `now` is the clock of its leases, seconds since the epoch. */
+export async function tempStore(options: { now?: () => number } = {}): Promise<TempStore> {
   const folder = await mkdtemp(join(tmpdir(), 'mobility-test-'));
-  const store = await openStore(`sqlite:${folder}`);
+  const store = await openStore(`sqlite:${folder}`, options);
   return {
     store,
     folder,
