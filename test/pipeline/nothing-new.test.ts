@@ -1,0 +1,146 @@
+// P5: nothing new, nothing done; and what is new costs what it changes, not what the history weighs.
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Entry } from '../../src/model/entry.ts';
+import type { UserReport } from '../../src/pipeline/run-pipeline.ts';
+import { simulateDays } from '../../src/simulate/simulate-day.ts';
+import type { Store } from '../../src/store/store.ts';
+import { chainOf, derived, pipeline, put } from '../support/diary.ts';
+import { t0 } from '../support/phone.ts';
+import { android, pushedFix, pushedIncident, pushedRide } from '../support/pushes.ts';
+import { newUser, type TempStore, tempStore } from '../support/store.ts';
+
+let temp: TempStore;
+let store: Store;
+beforeAll(async () => {
+  temp = await tempStore();
+  store = temp.store;
+});
+afterAll(() => temp.dispose());
+
+const hour = 3600;
+const day = 24 * hour;
+const commute = (days: number): Entry[] => [
+  ...pushedRide(android, days * day, 0),
+  ...pushedRide(android, days * day + 6 * hour, 6000, -10),
+];
+const history = (days: number): Entry[] => Array.from({ length: days }, (_, d) => commute(d)).flat();
+const figures = (report: UserReport, stage: string) => report.stages.find((s) => s.stage === stage)!.counts;
+
+/** Every file of the store's folder, but for the index of the write-ahead log, which readers change as well. */
+async function files(): Promise<[name: string, content: string][]> {
+  const names = await readdir(temp.folder, { recursive: true, withFileTypes: true });
+  const read = names
+    .filter((file) => file.isFile() && !file.name.endsWith('-shm'))
+    .map(async (file): Promise<[string, string]> => {
+      const path = join(file.parentPath, file.name);
+      return [path, (await readFile(path)).toString('base64')];
+    });
+  return (await Promise.all(read)).sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+describe('a run without anything new', () => {
+  it('says so, and writes nothing at all', async () => {
+    const user = await newUser(store);
+    await put(store, user, [...simulateDays({ platform: 'android', day: '2024-03-12', seed: 3 }, 2)].flat());
+    expect((await pipeline(store, user)).status).toBe('done');
+    const before = await files();
+    expect(before.length).toBeGreaterThan(1);
+    expect(await pipeline(store, user)).toMatchObject({ status: 'nothing_new', stages: [] });
+    const after = await files();
+    expect(after.map(([name]) => name)).toEqual(before.map(([name]) => name));
+    expect(after.every(([, content], i) => content === before[i]![1])).toBe(true);
+  });
+
+  it('says so for a user who never pushed anything', async () => {
+    expect((await pipeline(store, await newUser(store))).status).toBe('nothing_new');
+  });
+
+  it('but with everything pushed once more changes neither the timeseries nor the diary', async () => {
+    const user = await newUser(store);
+    await put(store, user, history(3));
+    await pipeline(store, user);
+    const before = await derived(store, user);
+    const documents = await store.documents.list(user);
+    await put(store, user, history(3));
+    const report = await pipeline(store, user, { now: () => 1_900_000_000 });
+    expect(figures(report, 'move to long term')).toMatchObject({
+      inserted: 0,
+      updated: 0,
+      unchanged: history(3).length,
+    });
+    expect(figures(report, 'analyse trips')).toEqual({});
+    expect(await derived(store, user)).toEqual(before);
+    expect(await store.documents.list(user)).toEqual(documents);
+  });
+});
+
+describe('the cost of a run', () => {
+  /** What a run over `entries` looked at, after a history of so many days. */
+  async function analysed(days: number, entries: Entry[], stretchSize = 200): Promise<Record<string, number>> {
+    const user = await newUser(store);
+    await put(store, user, history(days));
+    await pipeline(store, user);
+    await put(store, user, entries);
+    return figures(await pipeline(store, user, { stretchSize }), 'analyse trips');
+  }
+
+  it('of one new day does not depend on the days before', async () => {
+    const short = await analysed(2, commute(40));
+    const long = await analysed(30, commute(40));
+    expect(long).toEqual(short);
+    expect(long).toMatchObject({ links: 2, added: 2, removed: 0, changed: 0 });
+  });
+
+  it('of an entry in the middle that changed does not depend on the days after: it ends where all is as it was', async () => {
+    const late = [pushedFix(android, 2 * day + 300, 3000, 60)];
+    const short = await analysed(12, late);
+    const long = await analysed(30, late);
+    expect(long).toEqual(short);
+    expect(long.locations).toBeLessThan(500);
+    expect(long).toMatchObject({ added: 0, removed: 0, changed: 1 });
+  });
+
+  it('of an incident is that of the documents alone', async () => {
+    const user = await newUser(store);
+    await put(store, user, history(2));
+    await pipeline(store, user);
+    await put(store, user, [pushedIncident(android, 300, 3000, 5)]);
+    const report = await pipeline(store, user);
+    expect(figures(report, 'analyse trips')).toEqual({});
+    expect(figures(report, 'write documents')).toEqual({ days: 2, written: 1, unchanged: 1 });
+  });
+
+  it('of entries that nothing is derived from is that of the move alone', async () => {
+    const user = await newUser(store);
+    await put(store, user, history(2));
+    await pipeline(store, user);
+    const stats: Entry = {
+      metadata: { key: 'stats/client_time', write_ts: t0, platform: 'android', time_zone: 'Europe/Berlin' },
+      data: { name: 'push_duration', ts: t0, reading: 1 },
+    };
+    await put(store, user, [stats]);
+    const report = await pipeline(store, user);
+    expect(report.stages.map((s) => [s.stage, Object.values(s.counts).reduce((a, b) => a + b, 0)])).toEqual([
+      ['move to long term', 2],
+      ['analyse trips', 0],
+      ['write documents', 0],
+      ['remove obsolete keys', 0],
+    ]);
+  });
+});
+
+describe('links that stay the same', () => {
+  it('keep their ids and contents when a day is inserted before them', async () => {
+    const user = await newUser(store);
+    await put(store, user, [...commute(0), ...commute(5), ...commute(6)]);
+    await pipeline(store, user);
+    const before = (await chainOf(store, user)).map((link) => link.id);
+    await put(store, user, commute(2));
+    await pipeline(store, user);
+    const after = (await chainOf(store, user)).map((link) => link.id);
+    expect(after.filter((id) => before.includes(id))).toEqual(before);
+    expect(after).toHaveLength(before.length + 2);
+  });
+});

@@ -1,0 +1,212 @@
+// One user through the pipeline and all users through it: leases, failures, and what the reports say.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Entry } from '../../src/model/entry.ts';
+import { MobilityError } from '../../src/model/errors.ts';
+import { runAll } from '../../src/pipeline/run-all.ts';
+import { type PipelineOptions, runPipeline } from '../../src/pipeline/run-pipeline.ts';
+import { stages } from '../../src/pipeline/stages.ts';
+import type { Store } from '../../src/store/store.ts';
+import { chainOf, derived, memoryLog, put } from '../support/diary.ts';
+import { android, pushedRide } from '../support/pushes.ts';
+import { newUser, type TempStore, tempStore } from '../support/store.ts';
+
+let temp: TempStore;
+let store: Store;
+let clock = 1_700_000_000;
+beforeAll(async () => {
+  temp = await tempStore({ now: () => clock });
+  store = temp.store;
+});
+afterAll(() => temp.dispose());
+
+const day: Entry[] = [...pushedRide(android, 0, 0), ...pushedRide(android, 20_000, 6000, -10)];
+const options = (more: Partial<PipelineOptions> = {}): PipelineOptions => ({
+  log: memoryLog(),
+  now: () => clock,
+  ...more,
+});
+
+async function userWithDay(): Promise<string> {
+  const user = await newUser(store);
+  await put(store, user, day);
+  return user;
+}
+
+/** The store with one method replaced. */
+function withMethod<Args extends unknown[]>(of: keyof Store, name: string, method: (...args: Args) => unknown): Store {
+  const part = new Proxy(store[of] as object, {
+    get: (target, key) => (key === name ? method : Reflect.get(target, key)),
+  });
+  return new Proxy(store, { get: (target, key) => (key === of ? part : Reflect.get(target, key)) });
+}
+
+describe('a run', () => {
+  it('reports every stage in order, with its figures', async () => {
+    const user = await userWithDay();
+    const seen: string[] = [];
+    const report = await runPipeline(store, user, options({ onStage: (stage) => seen.push(stage) }));
+    expect(report.status).toBe('done');
+    expect(seen).toEqual(['move to long term', 'analyse trips', 'write documents', 'remove obsolete keys']);
+    expect(report.stages.map((s) => s.stage)).toEqual(stages.map((s) => s.name));
+    expect(report.stages.map((s) => s.counts)).toEqual([
+      { moved: day.length, inserted: day.length, updated: 0, unchanged: 0, set_aside: 0 },
+      { locations: 82, links: 2, trips: 2, added: 2, removed: 0, changed: 0 },
+      { days: 1, written: 1, unchanged: 0 },
+      { removed: 0 },
+    ]);
+    expect(await store.pipeline.get(user)).toMatchObject({ changed: null, documents_due: false, last_error: null });
+  });
+
+  it('gives the lease back', async () => {
+    const user = await userWithDay();
+    await runPipeline(store, user, options());
+    expect(await store.leases.get(user)).toBeNull();
+  });
+
+  it('names the user in each of its log lines, and no coordinates', async () => {
+    const user = await userWithDay();
+    const log = memoryLog();
+    await runPipeline(store, user, { ...options(), log });
+    expect(log.lines.length).toBeGreaterThan(8);
+    expect(log.lines.filter((line) => !line.includes(`UUID ${user}`))).toEqual([]);
+    expect(log.lines.filter((line) => /\b52\.\d|\b13\.4\d/.test(line))).toEqual([]);
+  });
+});
+
+describe('two runs on one user', () => {
+  it('at once: one works and the other says so', async () => {
+    const user = await userWithDay();
+    const reports = await Promise.all([
+      runPipeline(store, user, options({ owner: 'anna' })),
+      runPipeline(store, user, options({ owner: 'bert' })),
+    ]);
+    expect(reports.map((r) => r.status).sort()).toEqual(['busy', 'done']);
+    const busy = reports.find((r) => r.status === 'busy')!;
+    expect(busy.message).toMatch(/^(anna|bert) works on this user; its lease ends in 60 s unless renewed$/);
+    expect(busy.busy_until).toBe(clock + 60);
+    expect(await chainOf(store, user)).toHaveLength(2);
+  });
+
+  it('of which the first was killed: the second waits for the end of its lease and no longer', async () => {
+    const user = await userWithDay();
+    await store.leases.acquire(user, 'killed', 60);
+    expect((await runPipeline(store, user, options())).status).toBe('busy');
+    clock += 59;
+    expect((await runPipeline(store, user, options())).status).toBe('busy');
+    clock += 2;
+    expect((await runPipeline(store, user, options())).status).toBe('done');
+  });
+
+  it('of which the first lost its lease on the way: its next write is refused, and the second is whole', async () => {
+    const user = await userWithDay();
+    const slow = withMethod('trips', 'chain', async (...args: Parameters<Store['trips']['chain']>) => {
+      clock += 61; // so slow that the lease ran out
+      const other = await runPipeline(store, user, options({ owner: 'second' }));
+      expect(other.status).toBe('done');
+      return store.trips.chain(...args);
+    });
+    const first = await runPipeline(slow, user, options({ owner: 'first' }));
+    expect(first.status).toBe('failed');
+    expect(await chainOf(store, user)).toHaveLength(2);
+    expect((await store.pipeline.get(user)).last_error).toBeNull();
+  });
+});
+
+describe('a run that fails', () => {
+  it('says why, keeps what was stored, and the next run goes on', async () => {
+    const user = await userWithDay();
+    const broken = withMethod('documents', 'put', async () => {
+      throw new MobilityError('MOBILITY_STORE_FULL', 'no room left');
+    });
+    const log = memoryLog();
+    const report = await runPipeline(broken, user, { ...options(), log });
+    expect(report).toMatchObject({ status: 'failed', message: 'no room left' });
+    expect(report.stages.map((s) => s.stage)).toEqual(['move to long term', 'analyse trips']);
+    expect(log.lines.some((line) => line.startsWith(`ERROR UUID ${user}: pipeline failed: `))).toBe(true);
+    expect((await store.pipeline.get(user)).last_error).toBe('no room left');
+    expect(await store.leases.get(user)).toBeNull();
+    expect((await runPipeline(store, user, options())).status).toBe('done');
+    expect((await derived(store, user)).documents).toHaveLength(1);
+    expect((await store.pipeline.get(user)).last_error).toBeNull();
+  });
+
+  it('never throws, not even when the store is gone', async () => {
+    const gone = withMethod('pipeline', 'withWork', async () => {
+      throw new MobilityError('MOBILITY_STORE_UNAVAILABLE', 'gone');
+    });
+    expect(await runPipeline(gone, 'nobody', options())).toMatchObject({ status: 'failed', message: 'gone' });
+  });
+});
+
+describe('all users', () => {
+  it('with work are done, the others left alone, and one who fails stops nobody', async () => {
+    const mine = await tempStore();
+    try {
+      const own = mine.store;
+      const users = await Promise.all(
+        ['1', '2', '3'].map((c) => newUser(own, `${c.repeat(8)}-0000-4000-8000-000000000000`)),
+      );
+      for (const user of users.slice(0, 2)) await put(own, user, day);
+      const failing = new Proxy(own, {
+        get: (target, key) =>
+          key === 'usercache'
+            ? new Proxy(target.usercache, {
+                get: (part, name) =>
+                  name === 'read'
+                    ? (user: string, page: never) => {
+                        if (user === users[0]) throw new Error('poisoned user');
+                        return part.read(user, page);
+                      }
+                    : Reflect.get(part, name),
+              })
+            : Reflect.get(target, key),
+      });
+      const report = await runAll(failing, options());
+      expect(report).toMatchObject({ users: 3, done: 1, nothing_new: 1, busy: 0, failed: 1 });
+      expect(report.reports.map((r) => [r.user_id, r.status])).toEqual([
+        [users[0], 'failed'],
+        [users[1], 'done'],
+      ]);
+      expect(await runAll(own, options())).toMatchObject({ done: 1, nothing_new: 2, failed: 0 });
+      expect(await runAll(own, options())).toMatchObject({ done: 0, nothing_new: 3, failed: 0, reports: [] });
+    } finally {
+      await mine.dispose();
+    }
+  });
+
+  it('one whom a dead worker had is done at the end, once its lease has run out', async () => {
+    let now = 5_000_000_000;
+    const mine = await tempStore({ now: () => now });
+    try {
+      const user = await newUser(mine.store);
+      await put(mine.store, user, day);
+      await mine.store.leases.acquire(user, 'dead', 30);
+      const wait = async (seconds: number) => {
+        now += seconds;
+      };
+      expect(await runAll(mine.store, { ...options(), now: () => now, wait })).toMatchObject({ done: 1, busy: 0 });
+    } finally {
+      await mine.dispose();
+    }
+  });
+
+  it('one whom a living worker has is left to it', async () => {
+    let now = 5_000_000_000;
+    const mine = await tempStore({ now: () => now });
+    try {
+      const user = await newUser(mine.store);
+      await put(mine.store, user, day);
+      const taken = await mine.store.leases.acquire(user, 'alive', 30);
+      if (!('lease' in taken)) throw new Error('expected the lease');
+      const wait = async (seconds: number) => {
+        now += seconds;
+        await mine.store.leases.renew(taken.lease, 30);
+      };
+      const report = await runAll(mine.store, { ...options(), now: () => now, wait });
+      expect(report).toMatchObject({ done: 0, busy: 1 });
+      expect(now).toBeLessThan(5_000_000_010);
+    } finally {
+      await mine.dispose();
+    }
+  });
+});
