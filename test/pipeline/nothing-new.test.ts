@@ -94,7 +94,7 @@ describe('the cost of a run', () => {
   });
 
   it('of an entry in the middle that changed does not depend on the days after: it ends where all is as it was', async () => {
-    const late = [pushedFix(android, 2 * day + 300, 3000, 60)];
+    const late = [pushedFix(android, 2 * day + 300, 3000, 0, { altitude: 90 })];
     const short = await analysed(12, late);
     const long = await analysed(30, late);
     expect(long).toEqual(short);
