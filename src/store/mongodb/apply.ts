@@ -158,11 +158,11 @@ async function mark(
   await mergeState(connection, userId, fields, session);
 }
 
-/** `zone` only where the entry names a valid one; `zoneless` where it lacks one and affects trips. */
+/** `zoned`: whether the entry names a valid zone; left out where it names none and does not affect trips. */
 function timeseriesRow(userId: string, { entry, hash }: Step): NewRow {
   const { key, time_zone } = entry!.metadata;
-  const zoneless = affectsOf(key) === 'trips' ? { zoneless: true } : {};
-  const zone = isTimeZone(time_zone) ? { zone: time_zone } : zoneless;
+  const zoneless = affectsOf(key) === 'trips' ? { zoned: false } : {};
+  const zone = isTimeZone(time_zone) ? { zoned: true, zone: time_zone } : zoneless;
   return entryRow('timeseries', userId, entry!, { ...zone, hash });
 }
 

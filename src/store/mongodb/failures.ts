@@ -3,7 +3,6 @@ import {
   MongoError,
   MongoNetworkError,
   MongoOperationTimeoutError,
-  MongoParseError,
   MongoServerError,
   MongoServerSelectionError,
   MongoWriteConcernError,
@@ -103,9 +102,7 @@ function isRefusal(error: MongoError): boolean {
 }
 
 /** The error of an address that the driver cannot read. */
-export function toAddressError(error: unknown, shown: string): unknown {
-  if (!(error instanceof MongoParseError) && !(error instanceof TypeError) && !(error instanceof URIError))
-    return error;
+export function toAddressError(error: unknown, shown: string): MobilityError {
   return new MobilityError(
     'MOBILITY_STORE_ADDRESS',
     `expected an address such as mongodb://host:27017/mobility?replicaSet=rs0, found ${shown}: ${errorText(error)}`,

@@ -20,16 +20,7 @@ export const indexes: Readonly<Record<string, readonly IndexDescription[]>> = {
   timeseries: [
     { name: 'identity', key: { user_id: 1, key: 1, write_ts: 1 }, unique: true },
     { name: 'time', key: { user_id: 1, key: 1, ts: 1, write_ts: 1 } },
-    {
-      name: 'zones',
-      key: { user_id: 1, write_ts: 1, key: 1 },
-      partialFilterExpression: { zone: { $exists: true } },
-    },
-    {
-      name: 'zoneless',
-      key: { user_id: 1, write_ts: 1, ts: 1 },
-      partialFilterExpression: { zoneless: true },
-    },
+    { name: 'zones', key: { user_id: 1, zoned: 1, write_ts: 1, key: 1, ts: 1 } },
   ],
   trips: [
     { name: 'identity', key: { user_id: 1, chain_ts: 1 }, unique: true },

@@ -121,7 +121,9 @@ async function removeWaiting(
   if (waiting.length === 0) return 0;
   const operations = waiting.map(({ row }): AnyBulkWriteOperation<Document> => {
     const { key, write_ts, revision } = row;
-    return { deleteOne: { filter: { user_id: userId, key, write_ts, revision } } };
+    // In a transaction the row is still the one that was read; elsewhere it may have been pushed again since.
+    const unchanged = session === undefined ? { revision } : {};
+    return { deleteOne: { filter: { user_id: userId, key, write_ts, ...unchanged } } };
   });
   const options = { ordered: false, ...withSession(session) };
   const { deletedCount } = await connection.rows('usercache').bulkWrite(operations, options);

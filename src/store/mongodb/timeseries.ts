@@ -28,7 +28,7 @@ export function timeseriesOn(connection: Connection): Timeseries {
       const [span] = await connection.once(() =>
         timeseries
           .aggregate([
-            { $match: { user_id: userId, zoneless: true, write_ts: { $gte: from, $lt: to } } },
+            { $match: { user_id: userId, zoned: false, write_ts: { $gte: from, $lt: to } } },
             { $group: { _id: null, from: { $min: '$ts' }, to: { $max: '$ts' } } },
             { $project: { _id: 0 } },
           ])
@@ -61,7 +61,7 @@ async function zoneNextTo(
   direction: 1 | -1,
 ): Promise<ZoneSighting | null> {
   const timeseries = connection.rows('timeseries');
-  const filter = { user_id: userId, zone: { $exists: true } };
+  const filter = { user_id: userId, zoned: true };
   const projection = { _id: 0, write_ts: 1, zone: 1 } as const;
   const nearest = await timeseries.findOne(
     { ...filter, write_ts: writeTs },

@@ -1,0 +1,156 @@
+// What the MongoDB backend decides without a server: addresses, forms of payloads, statements of bounded size.
+import { deepStrictEqual } from 'node:assert/strict';
+import { BSON } from 'mongodb';
+import { describe, expect, it } from 'vitest';
+import type { JsonObject, JsonValue } from '../../src/model/json.ts';
+import { databaseOf, withoutCredentials } from '../../src/store/mongodb/address.ts';
+import { identityFilters } from '../../src/store/mongodb/identities.ts';
+import { indexes, shardedCollections } from '../../src/store/mongodb/indexes.ts';
+import { inlineLimit, nestingLimit, partLength, toStored } from '../../src/store/mongodb/payload.ts';
+import { newRow } from '../../src/store/mongodb/rows.ts';
+import { openMongoStore } from '../../src/store/mongodb/store.ts';
+import { collections } from '../../src/store/store.ts';
+
+describe('an address', () => {
+  it.each([
+    ['mongodb://host/study', 'study'],
+    ['mongodb://host', 'mobility'],
+    ['mongodb://host/', 'mobility'],
+    ['mongodb://host/?replicaSet=rs0', 'mobility'],
+    ['mongodb://a:1,b:2/my%20study?replicaSet=rs0', 'my study'],
+    ['mongodb+srv://user:p%40ss@cluster.example.org/study?w=0', 'study'],
+  ])('%s names its database', (address, database) => {
+    expect(databaseOf(address)).toBe(database);
+  });
+
+  it.each([
+    ['mongodb://host/study', 'mongodb://host/study'],
+    ['mongodb://me:secret@a:1,b:2/study?replicaSet=rs0', 'mongodb://a:1,b:2/study?replicaSet=rs0'],
+    ['mongodb://me:sec/ret?@x@host/study', 'mongodb://host/study'],
+    ['mongodb+srv://me@host', 'mongodb+srv://host'],
+    ['mongodb://host/study?tlsCertificateKeyFilePassword=secret&tls=true', 'mongodb://host/study?tls=true'],
+    ['mongodb://host/?authMechanismProperties=AWS_SESSION_TOKEN:secret', 'mongodb://host/'],
+  ])('%s is shown without credentials', (address, shown) => {
+    expect(withoutCredentials(address)).toBe(shown);
+  });
+
+  it.each(['mongodb://', 'mongodb://me:secret@host:not-a-port/x', 'mongodb://me:secret@host/?noSuchOption=1'])(
+    '%s that cannot be read is refused without its password',
+    async (address) => {
+      const error = await openMongoStore(address).catch((thrown) => thrown);
+      expect(error).toMatchObject({ code: 'MOBILITY_STORE_ADDRESS' });
+      expect(error.message).not.toContain('secret');
+    },
+  );
+
+  it('where nobody answers is unavailable after the time limit, without its password', async () => {
+    const begin = Date.now();
+    const error = await openMongoStore('mongodb://me:secret@127.0.0.1:1/x', { retrySeconds: 0.5 }).catch((e) => e);
+    expect(error).toMatchObject({ code: 'MOBILITY_STORE_UNAVAILABLE' });
+    expect(error.message).not.toContain('secret');
+    expect(Date.now() - begin).toBeLessThan(20_000);
+  });
+});
+
+describe('a payload', () => {
+  const exact: JsonObject = JSON.parse(
+    '{"10":1,"2":-0,"b":[null,true,[],{}],"é":"😀","x":1e400,"toJSON":1,"constructor":{"length":2147483648},"c":5e-324}',
+  );
+
+  it('is a native document where BSON gives it back as it is', () => {
+    const stored = toStored(exact);
+    expect(stored.form).toBe('native');
+    const back = BSON.deserialize(BSON.serialize({ payload: (stored as { value: JsonValue }).value }));
+    deepStrictEqual(back.payload, exact);
+    expect(Object.keys(back.payload)).toEqual(Object.keys(exact));
+    expect(Object.is(back.payload['2'], -0)).toBe(true);
+  });
+
+  it.each([
+    ['a name with a dot', '{"a.b":1}'],
+    ['a name that begins with a dollar sign', '{"x":[{"$set":1}]}'],
+    ['an empty name', '{"x":{"":1}}'],
+    ['a name with NUL', '{"a\\u0000b":1}'],
+    ['a name with half a character', '{"\\ud800":1}'],
+    ['a text with half a character', '{"x":["\\udfff"]}'],
+    ['__proto__', '{"__proto__":{"x":1}}'],
+    ['a name that the driver reads as a type', '{"x":{"_bsontype":"Long"}}'],
+  ])('with %s is text', (_, text) => {
+    expect(toStored(JSON.parse(text)).form).toBe('text');
+  });
+
+  it('with a dollar sign inside a name or a text is native', () => {
+    expect(toStored(JSON.parse('{"a$":"$x","b":"a.b","c":"a\\u0000b"}')).form).toBe('native');
+  });
+
+  it('is text from a nesting on that stays below what MongoDB documents', () => {
+    const nested = (levels: number): JsonValue => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`);
+    expect(toStored(nested(nestingLimit)).form).toBe('native');
+    expect(toStored(nested(nestingLimit + 1)).form).toBe('text');
+    expect(toStored(nested(50_000)).form).toBe('text');
+    expect(nestingLimit).toBeLessThan(90);
+  });
+
+  it('that is too large for a row is parts of text, each small enough for a document, none ending in half a character', () => {
+    const text = `${'😀'.repeat((inlineLimit * 2) / 4)}x`;
+    const stored = toStored({ text });
+    if (stored.form !== 'parts') throw new Error(`expected parts, found ${stored.form}`);
+    expect(JSON.parse(stored.parts.join(''))).toEqual({ text });
+    for (const part of stored.parts) {
+      expect(part.length).toBeLessThanOrEqual(partLength);
+      expect(/\p{Surrogate}/u.test(part)).toBe(false);
+    }
+  });
+
+  it('leaves a row below the limit of BSON documents, whatever its size', () => {
+    for (const size of [1e6, inlineLimit - 200, inlineLimit + 200, 3e7]) {
+      const payload = { list: Array.from({ length: size / 100 }, (_, i) => ({ i, text: 'x'.repeat(70) })) };
+      const made = newRow(
+        { in: 'usercache', user_id: 'u', at: { key: 'k', write_ts: 1 } },
+        {},
+        { metadata: payload, data: payload },
+      );
+      for (const row of [made.row, ...made.parts]) expect(BSON.calculateObjectSize(row)).toBeLessThan(15 * 2 ** 20);
+    }
+  });
+
+  it('is copied: what is done to it later is not stored', () => {
+    const payload = { list: [{ a: 1 }] };
+    const stored = toStored(payload);
+    payload.list[0]!.a = 2;
+    expect(stored).toMatchObject({ form: 'native', value: { list: [{ a: 1 }] } });
+  });
+});
+
+describe('statements', () => {
+  it('that look for many identities are bounded, and together name each of them', () => {
+    const identities = Array.from({ length: 4_000 }, (_, i) => ({
+      key: i < 3_000 ? 'a' : `key-${i % 700}`,
+      write_ts: i,
+    }));
+    const filters = identityFilters([...identities, ...identities]);
+    const found = new Set<string>();
+    for (const { key, write_ts } of filters) {
+      const keys: string[] = typeof key === 'string' ? [key] : key.$in;
+      expect(keys.length * write_ts.$in.length).toBeLessThanOrEqual(500);
+      for (const one of keys) for (const ts of write_ts.$in) found.add(`${one} ${ts}`);
+    }
+    for (const { key, write_ts } of identities) expect(found.has(`${key} ${write_ts}`)).toBe(true);
+  });
+});
+
+describe('the layout', () => {
+  it('has an index for every collection; all begin with the user, apart from those of the registry', () => {
+    for (const name of collections) expect(indexes[name]?.length).toBeGreaterThan(0);
+    for (const [name, list] of Object.entries(indexes)) {
+      if (name === 'users') continue;
+      for (const { key } of list) expect(Object.keys(key)[0]).toBe('user_id');
+    }
+  });
+
+  it('shards all but registry and tokens, so that unique indexes have the shard key in front', () => {
+    expect([...shardedCollections].sort()).toEqual(
+      [...collections.filter((name) => name !== 'users' && name !== 'tokens'), 'parts'].sort(),
+    );
+  });
+});
