@@ -180,7 +180,7 @@ const damages: Record<string, { file: string; sql: string }> = {
 function damage(folder: string, uuid: string, { file, sql }: { file: string; sql: string }): void {
   const connection = connect(join(folder, file));
   const { id } = connection.prepare('SELECT id FROM user_ids WHERE uuid = ?').get<{ id: number }>(uuid)!;
-  expect(connection.prepare(sql).run(id)).toBeGreaterThan(0);
+  expect(connection.prepare(sql).run(id).changes).toBeGreaterThan(0);
   connection.close();
 }
 
