@@ -29,9 +29,15 @@ function interposed(call: string, method: (...args: unknown[]) => unknown, inter
 }
 
 const writes = new Set([
+  'erase',
+  'users.register',
+  'tokens.add',
+  'tokens.remove',
+  'profiles.merge',
   'usercache.put',
   'usercache.settle',
   'errors.takeBack',
+  'errors.apply',
   'timeseries.apply',
   'documents.put',
   'documents.remove',
