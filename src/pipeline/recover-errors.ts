@@ -95,7 +95,7 @@ async function takeRound(
     });
     if (report.rounds <= 1) report.tried += rows.length;
     recovered += options.dryRun ? usable.length : await store.errors.takeBack(userId, usable);
-    if (rows.length < pageSize) break;
+    if (rows.length === 0) break; // a page of large errors may be shorter than asked for
     after = rows.at(-1)!.id;
   }
   report.recovered += recovered;

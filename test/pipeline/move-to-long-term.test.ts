@@ -1,0 +1,151 @@
+// Stage "move to long term": what goes where, what it marks as changed, and zones that other entries hang on.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Entry } from '../../src/model/entry.ts';
+import { convertAll } from '../../src/pipeline/move-to-long-term.ts';
+import type { Store } from '../../src/store/store.ts';
+import { chainOf, derived, memoryLog, pipeline, put, timeseriesOf } from '../support/diary.ts';
+import { t0 } from '../support/phone.ts';
+import { android, type Phone, pushed, pushedFix, pushedRide } from '../support/pushes.ts';
+import { newUser, type TempStore, tempStore } from '../support/store.ts';
+
+let temp: TempStore;
+let store: Store;
+beforeAll(async () => {
+  temp = await tempStore();
+  store = temp.store;
+});
+afterAll(() => temp.dispose());
+
+const battery = (phone: Phone, seconds: number, data = {}): Entry =>
+  pushed(phone, 'background/battery', seconds, { battery_level_pct: 50, battery_status: 3, ...data });
+const waiting = (entry: Entry, revision = '1') => ({ entry, revision });
+
+describe('converting', () => {
+  it('sets aside what fails, with reason and text, and goes on with the rest', () => {
+    const good = battery(android, 1);
+    const bad = battery(android, 2, { battery_status: 'full' });
+    const unknown = pushed(android, 'no/such', 3, {});
+    const { converted, moved, failed } = convertAll([waiting(good), waiting(bad, '2'), waiting(unknown, '3')]);
+    expect(converted.map((e) => e.metadata.write_ts)).toEqual([t0 + 1]);
+    expect(moved).toEqual([{ key: 'background/battery', write_ts: t0 + 1, revision: '1' }]);
+    expect(failed).toEqual([
+      { key: 'background/battery', write_ts: t0 + 2, revision: '2', reason: 'wrong_type', message: expect.any(String) },
+      { key: 'no/such', write_ts: t0 + 3, revision: '3', reason: 'no_converter', message: expect.any(String) },
+    ]);
+  });
+});
+
+describe('the move', () => {
+  it('leaves nothing waiting, counts what it did, and logs each entry set aside without what is in it', async () => {
+    const user = await newUser(store);
+    await put(store, user, [...pushedRide(android, 0, 0), battery(android, 9000, { battery_status: 'full 13.4' })]);
+    const log = memoryLog();
+    const report = await pipeline(store, user, { log });
+    expect(report.stages[0]!.counts).toMatchObject({ set_aside: 1, updated: 0 });
+    const lines = log.lines.filter((line) => line.includes('background/battery') && line.includes(`${t0 + 9000}`));
+    expect(lines.map((line) => line.split(' ')[0])).toEqual(['WARNING', 'DEBUG']);
+    expect(lines.join()).not.toContain('13.4');
+    expect((await store.usercache.summary(user)).count).toBe(0);
+    expect(await store.errors.list(user, { limit: 10 })).toMatchObject([{ reason: 'wrong_type', tries: 1 }]);
+  });
+
+  it('of entries so large that a page holds few of them moves all, in one run', async () => {
+    const user = await newUser(store);
+    const note = 'x'.repeat(300_000);
+    const large = Array.from({ length: 60 }, (_, i) =>
+      pushed(android, 'stats/client_error', i, { name: 'e', reading: note }),
+    );
+    await put(store, user, large);
+    const report = await pipeline(store, user);
+    expect(report.stages[0]!.counts).toMatchObject({ moved: 60, inserted: 60 });
+    expect((await store.usercache.summary(user)).count).toBe(0);
+  });
+
+  it('of an entry pushed again with a content that fails takes its earlier conversion out', async () => {
+    const user = await newUser(store);
+    await put(store, user, [battery(android, 1)]);
+    await pipeline(store, user);
+    await put(store, user, [battery(android, 1, { battery_status: 'full' })]);
+    await pipeline(store, user);
+    expect(await timeseriesOf(store, user)).toEqual([]);
+    expect(await store.errors.list(user, { limit: 10 })).toHaveLength(1);
+    await put(store, user, [battery(android, 1)]);
+    await pipeline(store, user);
+    expect(await timeseriesOf(store, user)).toHaveLength(1);
+    expect(await store.errors.list(user, { limit: 10 })).toEqual([]);
+  });
+});
+
+describe('the zone of entries that name none', () => {
+  const nowhere: Phone = { platform: 'android', zone: null };
+  const tokyo: Phone = { platform: 'android', zone: 'Asia/Tokyo' };
+  const paris: Phone = { platform: 'android', zone: 'Europe/Paris' };
+  const ride = pushedRide(nowhere, 0, 0);
+  const zoneAfter = async (user: string, ...entries: Entry[]): Promise<string> => {
+    await put(store, user, entries);
+    await pipeline(store, user);
+    const [link] = await chainOf(store, user);
+    expect(link!.trip!.zone_guessed).toBe(true);
+    return link!.trip!.start_zone;
+  };
+
+  it('follows an entry near them that comes later, and one nearer that comes later still', async () => {
+    const user = await newUser(store);
+    expect(await zoneAfter(user, ...ride)).toBe('Europe/Berlin');
+    expect(await zoneAfter(user, battery(tokyo, -5000))).toBe('Asia/Tokyo');
+    expect(await zoneAfter(user, battery(paris, -4000))).toBe('Europe/Paris');
+    expect(await zoneAfter(user, battery(tokyo, -6000))).toBe('Europe/Paris');
+  });
+
+  it('follows an entry that stops naming one, names another, or fails', async () => {
+    const user = await newUser(store);
+    expect(await zoneAfter(user, ...ride, battery(paris, -5000), battery(tokyo, -4000))).toBe('Asia/Tokyo');
+    expect(await zoneAfter(user, battery(nowhere, -4000))).toBe('Europe/Paris');
+    expect(await zoneAfter(user, battery(tokyo, -4000))).toBe('Asia/Tokyo');
+    expect(await zoneAfter(user, battery(tokyo, -4000, { battery_status: 'full' }))).toBe('Europe/Paris');
+    expect(await zoneAfter(user, battery({ platform: 'android', zone: 'Mars/Base' }, -5000))).toBe('Europe/Berlin');
+  });
+
+  it('is nothing to those that name their own', async () => {
+    const user = await newUser(store);
+    await put(store, user, pushedRide(android, 0, 0));
+    await pipeline(store, user);
+    await put(store, user, [battery(tokyo, 0.5)]);
+    const report = await pipeline(store, user);
+    expect(report.stages[1]!.counts).toEqual({});
+  });
+});
+
+describe('which locations count', () => {
+  const unfiltered = (entries: Entry[]): Entry[] =>
+    entries.map((e) =>
+      e.metadata.key === 'background/filtered_location'
+        ? { ...e, metadata: { ...e.metadata, key: 'background/location' } }
+        : e,
+    );
+
+  it('all, where the phone never filters; only the filtered ones from the first of these on', async () => {
+    const user = await newUser(store);
+    const all = unfiltered([...pushedRide(android, 0, 0), ...pushedRide(android, 20_000, 6000)]);
+    await put(store, user, all);
+    await pipeline(store, user);
+    expect(await chainOf(store, user)).toHaveLength(2);
+    await put(store, user, pushedRide(android, 20_000, 6000));
+    await pipeline(store, user);
+    const [link, ...more] = await chainOf(store, user);
+    expect(more).toEqual([]);
+    expect(link!.chain_ts).toBe(t0 + 20_000);
+    expect((await store.pipeline.get(user)).locations_from).toBe('background/filtered_location');
+    expect((await derived(store, user)).documents).toHaveLength(1);
+  });
+
+  it('all again, once the last filtered one is gone', async () => {
+    const user = await newUser(store);
+    await put(store, user, [...unfiltered(pushedRide(android, 0, 0)), pushedFix(android, 90_000, 0)]);
+    await pipeline(store, user);
+    expect(await chainOf(store, user)).toEqual([]);
+    await put(store, user, [pushedFix(android, 90_000, 0, 0, { accuracy: -1 })]);
+    await pipeline(store, user);
+    expect(await chainOf(store, user)).toHaveLength(1);
+  });
+});
