@@ -57,8 +57,8 @@ export async function* errorRows(store: Store, userId: string): AsyncGenerator<o
       userId,
       after === undefined ? { limit: pageSize } : { after, limit: pageSize },
     );
+    if (page.length === 0) return; // a page of large errors may be shorter than asked for
     yield* page;
-    if (page.length < pageSize) return;
     after = page.at(-1)!.id;
   }
 }
