@@ -70,7 +70,7 @@ export function createOutput({ stdout, stderr, env, json }: OutputOptions): Outp
     get json() {
       return json();
     },
-    columns: stdout.isTTY === true ? Math.min(stdout.columns ?? 80, 100) : 80,
+    columns: stdout.isTTY === true ? Math.min(stdout.columns || 80, 100) : 80,
     write,
     line: (text) => write(`${text}\n`),
     result: (value, text) => {
@@ -78,7 +78,8 @@ export function createOutput({ stdout, stderr, env, json }: OutputOptions): Outp
       return shown === '' ? Promise.resolve() : write(`${shown.replace(/\n+$/, '')}\n`);
     },
     note,
-    progress: (text) => (stderr.isTTY === true ? spin(text, stderr, !noColor) : silent(note)),
+    // A terminal without a width, as some programs pretend to be, would keep the spinner busy for ever.
+    progress: (text) => (stderr.isTTY === true && stderr.columns ? spin(text, stderr, !noColor) : silent(note)),
     bold: (text) => (marked ? `\u001b[1m${text}\u001b[22m` : text),
     dim: (text) => (marked ? `\u001b[2m${text}\u001b[22m` : text),
   };
@@ -91,7 +92,12 @@ function spin(first: string, stream: Sink, color: boolean): Progress {
   // Loaded on a terminal only: it takes longer than many a command.
   void import('ora').then(({ default: ora }) => {
     if (ended) return;
-    spinner = ora({ text, stream: stream as NodeJS.WriteStream, ...(color ? {} : { color: false }) }).start();
+    spinner = ora({
+      text,
+      stream: stream as NodeJS.WriteStream,
+      discardStdin: false,
+      ...(color ? {} : { color: false }),
+    }).start();
   });
   return {
     update: (next) => {

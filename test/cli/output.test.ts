@@ -65,6 +65,16 @@ it('a progress that ends at once shows no spinner on a terminal either', async (
   expect(stderr.text).toBe('ready\n');
 });
 
+it('a terminal that tells no width gets no spinner', async () => {
+  const stderr = { ...sink(true), columns: 0 };
+  const out = createOutput({ stdout: sink(), stderr, env: {}, json: () => false });
+  const progress = out.progress('working');
+  await import('ora');
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  progress.done();
+  expect([stderr.text, out.columns]).toEqual(['', 80]);
+});
+
 it('marks appear on a terminal only, and never with NO_COLOR', () => {
   expect(output({ tty: true }).out.bold('x')).toBe('\u001b[1mx\u001b[22m');
   expect(output({ tty: true, env: { NO_COLOR: '1' } }).out.bold('x')).toBe('x');
