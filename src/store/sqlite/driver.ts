@@ -54,6 +54,20 @@ function leaveAlone(database: DatabaseSyncInstance): void {
 
 /** Extended result code of an error that SQLite gave; null for any other error. */
 export function resultCode(error: unknown): number | null {
-  const { code, errcode } = error as { code?: unknown; errcode?: unknown };
-  return code === 'ERR_SQLITE_ERROR' && typeof errcode === 'number' ? errcode : null;
+  const { code, errcode, message } = error as { code?: unknown; errcode?: unknown; message?: unknown };
+  if (code !== 'ERR_SQLITE_ERROR') return null;
+  return typeof errcode === 'number' ? errcode : (codesByMessage.get(String(message)) ?? null);
 }
+
+/** Errors of `all` come without their code, but with SQLite's own words. */
+const codesByMessage = new Map([
+  ['database is locked', 5],
+  ['database table is locked', 6],
+  ['out of memory', 7],
+  ['attempt to write a readonly database', 8],
+  ['disk I/O error', 10],
+  ['database disk image is malformed', 11],
+  ['database or disk is full', 13],
+  ['unable to open database file', 14],
+  ['file is not a database', 26],
+]);

@@ -89,9 +89,9 @@ export function setUp(connection: Connection): void {
   connection.exec(`PRAGMA journal_size_limit = ${checkpointPages * 4096}`);
 }
 
-/** Tries until no other connection is in the way, with short pauses that leave the event loop free. */
-export async function whenFree<T>(attempt: () => T): Promise<T> {
-  const deadline = performance.now() + busyLimit * 1000;
+/** Tries until no other connection is in the way, `limit` seconds at most, with short pauses that leave the event loop free. */
+export async function whenFree<T>(attempt: () => T, limit = busyLimit): Promise<T> {
+  const deadline = performance.now() + limit * 1000;
   for (let tries = 0; ; tries++) {
     try {
       return attempt();

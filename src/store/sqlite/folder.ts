@@ -205,6 +205,7 @@ function userVersion(connection: Connection): number {
 }
 
 function aboutOf(connection: Connection): Record<string, string> {
+  connection.exec('SELECT 1 FROM about'); // the first read of all: here an error still tells what it is
   const rows = connection.prepare('SELECT name, value FROM about').all<{ name: string; value: string }>();
   return Object.fromEntries(rows.map((row) => [row.name, row.value]));
 }

@@ -37,7 +37,13 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   return storeOf(folder, opened, thread, now);
 }
 
-function storeOf(folder: string, opened: readonly Shard[], thread: Checkpointer | null, now: () => number): Store {
+/** The store over files that are open. `now`: the clock of its leases. */
+export function storeOf(
+  folder: string,
+  opened: readonly Shard[],
+  thread: Checkpointer | null,
+  now: () => number,
+): Store {
   const door = doorOf(folder);
   const all = shardsOf(opened);
   const whole = door.guard({

@@ -1,0 +1,43 @@
+// Which address opens which store.
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { isMobilityError } from '../../src/model/errors.ts';
+import { openStore } from '../../src/store/open.ts';
+import { usePlaces } from './support/folders.ts';
+
+const places = usePlaces();
+
+it.each(['sqlite:', ''])('%sFOLDER opens the embedded store', async (scheme) => {
+  const folder = join(await places.folder(), 'da ta', 'ünïcode');
+  const store = await openStore(`${scheme}${folder}`, { shards: 2, checkpointer: true, now: () => 5 });
+  places.later(() => store.close());
+  expect(store.address).toBe(`sqlite:${folder}`);
+  await store.ping();
+  expect(await readdir(folder)).toContain('usercache-1.sqlite');
+  const result = await store.leases.acquire('somebody', 'a', 10);
+  expect(result).toMatchObject({ lease: { expires_ts: 15 } });
+});
+
+it.each([
+  '',
+  'sqlite:',
+  'sqlite://host/data',
+  'sqlite:http://host/data',
+  'postgres://user:secret@host/data',
+  'http://host',
+  'mongodb:host',
+  'file:./data',
+  './data\0more',
+])('%j is refused with the forms that are expected', async (address) => {
+  const error = await openStore(address).catch((reason) => reason);
+  expect(isMobilityError(error, 'MOBILITY_STORE_ADDRESS')).toBe(true);
+  expect(error.message).toMatch(/sqlite:FOLDER.*mongodb:\/\//);
+  expect(error.message).not.toContain('secret');
+});
+
+it('a file in place of the folder is refused', async () => {
+  const file = join(await places.folder(), 'file');
+  await writeFile(file, '');
+  await expect(openStore(file)).rejects.toMatchObject({ code: 'MOBILITY_STORE_ADDRESS' });
+});

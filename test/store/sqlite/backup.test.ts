@@ -1,0 +1,162 @@
+// Backups of the embedded store: consistent while others write, and good to go on from.
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { backupSqliteStore } from '../../../src/store/sqlite/backup.ts';
+import { fileName } from '../../../src/store/sqlite/folder.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { apply, fix, leaseOn, newUser, pause, put, rejects, waiting, waitingEntries } from '../contract/kit.ts';
+import { type CompiledStore, compileStore, startChild } from '../support/child.ts';
+import { usePlaces } from '../support/folders.ts';
+
+const places = usePlaces();
+let compiled: CompiledStore;
+beforeAll(async () => {
+  compiled = await compileStore();
+});
+afterAll(() => compiled.remove());
+
+/** write_ts of all entries of a user, where each is: `w` waiting, `t` in the timeseries. */
+async function entriesOf(store: Store, user: string): Promise<Map<number, string>> {
+  const found = new Map<number, string>();
+  for (const one of await waitingEntries(store, user)) found.set(one.metadata.write_ts, 'w');
+  let after: { time: number; key: string; write_ts: number } | null = null;
+  do {
+    const page = await store.timeseries.find(user, {
+      time: 'write_ts',
+      limit: 1_000,
+      ...(after === null ? {} : { after }),
+    });
+    for (const { metadata } of page.entries) found.set(metadata.write_ts, `${found.get(metadata.write_ts) ?? ''}t`);
+    after = page.next;
+  } while (after !== null);
+  return found;
+}
+
+it('a backup while a process puts and moves has everything acknowledged before, and is one moment of it', async () => {
+  const folder = join(await places.folder(), 'store');
+  const users = [newUser(), newUser(), newUser()];
+  const writer = `
+    const store = await openSqliteStore({ folder: args.folder, shards: 2, checkpointer: true });
+    const fix = (ts) => ({ metadata: { key: 'background/location', write_ts: ts }, data: { ts, text: 'x'.repeat(300) } });
+    for (let i = 0; ; i += 10) {
+      for (const user of args.users) {
+        const entries = Array.from({ length: 10 }, (_, j) => fix(i + j));
+        await store.usercache.put(user, { entries, unusable: [] }, 1);
+      }
+      say('ack ' + i);
+      for (const user of args.users) {
+        const { lease } = await store.leases.acquire(user, 'writer', 60);
+        const rows = await store.usercache.read(user, { limit: 7 });
+        await store.timeseries.apply(user, { put: rows.map((row) => row.entry), remove: [] }, lease);
+        const moved = rows.map(({ entry, revision }) => ({ key: entry.metadata.key, write_ts: entry.metadata.write_ts, revision }));
+        await store.usercache.settle(user, { moved, failed: [] }, 1);
+      }
+    }`;
+  const child = startChild(compiled, writer, { folder, users });
+  places.later(() => child.kill());
+  await child.line('ack 200');
+  for (let round = 0; round < 3; round++) {
+    const target = join(await places.folder(), 'backup');
+    const before = child.lines.length * 10;
+    const report = await backupSqliteStore(folder, target);
+    expect(report.files).toHaveLength(4);
+    expect(report.bytes).toBeGreaterThan(200_000);
+    const copy = await places.open(target);
+    const counts: number[] = [];
+    for (const user of users) {
+      const found = await entriesOf(copy, user);
+      const times = [...found.keys()].sort((a, b) => a - b);
+      expect(times).toEqual(times.map((_, i) => i));
+      expect(times.length).toBeGreaterThanOrEqual(before);
+      // What is in both is the one page between the two steps of a move.
+      expect([...found.values()].filter((where) => where === 'wt').length).toBeLessThanOrEqual(7);
+      expect(await copy.leases.get(user)).toBeNull();
+      counts.push(times.length);
+    }
+    // One moment over all files: the writer takes user after user, so that the first is ahead by one batch at most.
+    expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(10);
+    expect(counts).toEqual([...counts].sort((a, b) => b - a));
+    await put(copy, users[0]!, [fix(1e9)]);
+    await copy.close();
+  }
+  const lines = child.lines.length;
+  await pause(0.3);
+  expect(child.lines.length).toBeGreaterThan(lines);
+});
+
+it('a backup is private, complete in its files, and opens as a store with nobody at work', async () => {
+  const folder = join(await places.folder(), 'store');
+  const target = join(await places.folder(), 'a', 'backup');
+  const store = await places.open(folder, { shards: 2 });
+  const user = newUser();
+  await put(store, user, [fix(1)]);
+  await apply(store, user, { put: [fix(2)] });
+  await leaseOn(store, user, 'somebody');
+  await mkdir(dirname(target));
+  await backupSqliteStore(folder, target);
+  const names = ['store.json', ...[0, 1].flatMap((n) => [fileName('usercache', n), fileName('timeseries', n)])];
+  expect((await readdir(target)).sort()).toEqual(names.sort());
+  expect(await readdir(dirname(target))).toEqual([basename(target)]);
+  expect((await stat(target)).mode & 0o777).toBe(0o700);
+  for (const name of names) expect((await stat(join(target, name))).mode & 0o777).toBe(0o600);
+  expect(await readFile(join(target, 'store.json'), 'utf8')).toBe(await readFile(join(folder, 'store.json'), 'utf8'));
+  const copy = await places.open(target);
+  expect(await copy.counts(user)).toMatchObject({ usercache: 1, timeseries: 1, pipeline: 1, leases: 0 });
+  await leaseOn(copy, user, 'somebody else');
+  expect((await store.leases.get(user))?.owner).toBe('somebody');
+});
+
+it('a backup may go to an empty folder, and to no other', async () => {
+  const folder = join(await places.folder(), 'store');
+  await (await places.open(folder)).close();
+  const target = await places.folder();
+  await backupSqliteStore(folder, target);
+  expect(await readdir(target)).toContain('store.json');
+  const before = (await readdir(target)).sort();
+  await rejects(backupSqliteStore(folder, target), 'MOBILITY_STORE_ADDRESS');
+  await rejects(backupSqliteStore(folder, folder), 'MOBILITY_STORE_ADDRESS');
+  const file = join(await places.folder(), 'file');
+  await writeFile(file, '');
+  await rejects(backupSqliteStore(folder, file), 'MOBILITY_STORE_ADDRESS');
+  expect((await readdir(target)).sort()).toEqual(before);
+});
+
+it('a backup of no store makes none', async () => {
+  const folder = await places.folder();
+  await rejects(backupSqliteStore(join(folder, 'none'), join(folder, 'backup')), 'MOBILITY_STORE_ADDRESS');
+  expect(await readdir(folder)).toEqual([]);
+});
+
+it('a backup of a damaged store says so and leaves nothing behind', async () => {
+  const folder = join(await places.folder(), 'store');
+  const store = await places.open(folder);
+  const user = newUser();
+  await put(
+    store,
+    user,
+    Array.from({ length: 200 }, (_, i) => fix(i, { text: 'x'.repeat(1_000) })),
+  );
+  await store.close();
+  const path = join(folder, fileName('usercache', 0));
+  const bytes = await readFile(path);
+  bytes.fill(0x5a, 4096 * 20, 4096 * 40);
+  await writeFile(path, bytes);
+  const target = join(await places.folder(), 'backup');
+  await rejects(backupSqliteStore(folder, target), 'MOBILITY_STORE_DAMAGED');
+  expect(await readdir(dirname(target))).toEqual([]);
+});
+
+it('two backups at once and a store that closes meanwhile do not disturb each other', async () => {
+  const folder = join(await places.folder(), 'store');
+  const store = await places.open(folder);
+  const user = newUser();
+  await put(
+    store,
+    user,
+    Array.from({ length: 3_000 }, (_, i) => fix(i)),
+  );
+  const targets = [join(await places.folder(), 'backup'), join(await places.folder(), 'backup')];
+  await Promise.all([...targets.map((target) => backupSqliteStore(folder, target)), store.close()]);
+  for (const target of targets) expect(await waiting(await places.open(target), user)).toHaveLength(3_000);
+});

@@ -1,0 +1,205 @@
+// The embedded store when the disk is full, a file is busy, or one write of many fails.
+import { execFileSync } from 'node:child_process';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { connect } from '../../../src/store/sqlite/driver.ts';
+import { whenFree } from '../../../src/store/sqlite/file.ts';
+import { fileName, openFolder, type Shard } from '../../../src/store/sqlite/folder.ts';
+import { leases, pipelineStates } from '../../../src/store/sqlite/pipeline.ts';
+import { shardsOf } from '../../../src/store/sqlite/rows.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/store.ts';
+import { usercache } from '../../../src/store/sqlite/usercache.ts';
+import type { Lease, Usercache } from '../../../src/store/store.ts';
+import { fix, newUser, pause, put, refOf, rejects, waiting, waitingEntries } from '../contract/kit.ts';
+import { usePlaces } from '../support/folders.ts';
+
+const places = usePlaces();
+
+/** The parts of a store over files that a test can reach. */
+async function openParts(): Promise<{ shard: Shard; cache: Usercache; shards: ReturnType<typeof shardsOf> }> {
+  const opened = await openFolder(join(await places.folder(), 'store'), {});
+  const [shard] = opened;
+  places.later(() => {
+    shard!.usercache.close();
+    shard!.timeseries.close();
+  });
+  return { shard: shard!, cache: usercache(shardsOf(opened)), shards: shardsOf(opened) };
+}
+
+/** Lets a file grow by so many pages and no more. */
+function limitPages(shard: Shard, more: number): void {
+  const pages = shard.usercache.connection.prepare('PRAGMA page_count').get<{ page_count: number }>()!.page_count;
+  shard.usercache.connection.exec(`PRAGMA max_page_count = ${pages + more}`);
+}
+
+const batchOf = (from: number, count: number) => ({
+  entries: Array.from({ length: count }, (_, i) => fix(from + i, { text: 'x'.repeat(1_000) })),
+  unusable: [],
+});
+
+describe('a full file', () => {
+  it('refuses a put whole, keeps what it has, and takes the put when there is space', async () => {
+    const { shard, cache } = await openParts();
+    const user = newUser();
+    await cache.put(user, batchOf(0, 10), 1);
+    limitPages(shard, 20);
+    for (let i = 0; i < 3; i++) await rejects(cache.put(user, batchOf(100, 500), 1), 'MOBILITY_STORE_FULL');
+    expect((await cache.summary(user)).count).toBe(10);
+    expect(await cache.put(user, batchOf(50, 1), 1)).toEqual(['inserted']);
+    shard.usercache.connection.exec('PRAGMA max_page_count = 1000000');
+    expect(new Set(await cache.put(user, batchOf(100, 500), 1))).toEqual(new Set(['inserted']));
+    expect((await cache.summary(user)).count).toBe(511);
+  });
+
+  it('refuses what does not fit of puts that came together, and takes the rest', async () => {
+    const { shard, cache } = await openParts();
+    const [small, large] = [newUser(), newUser()];
+    limitPages(shard, 60);
+    const results = await Promise.allSettled([
+      cache.put(small, batchOf(0, 2), 1),
+      cache.put(large, batchOf(0, 400), 1),
+      cache.put(small, batchOf(10, 2), 1),
+    ]);
+    expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect((results[1] as PromiseRejectedResult).reason).toMatchObject({ code: 'MOBILITY_STORE_FULL' });
+    expect((await cache.summary(small)).count).toBe(4);
+    expect((await cache.summary(large)).count).toBe(0);
+  });
+
+  it('gives keys that it could not name their numbers later', async () => {
+    const { shard, cache } = await openParts();
+    const user = newUser();
+    limitPages(shard, 5);
+    const entries = Array.from({ length: 300 }, (_, i) => ({ ...fix(i), metadata: { key: `key/${i}`, write_ts: i } }));
+    await rejects(cache.put(user, { entries, unusable: [] }, 1), 'MOBILITY_STORE_FULL');
+    shard.usercache.connection.exec('PRAGMA max_page_count = 1000000');
+    await cache.put(user, { entries: entries.slice(200), unusable: [] }, 1);
+    await cache.put(user, { entries, unusable: [] }, 1);
+    const found = await cache.find(user, { time: 'write_ts', limit: 1_000 });
+    expect(found.entries.map((one) => one.metadata.key)).toEqual(entries.map((one) => one.metadata.key));
+  });
+});
+
+it('a disk without space refuses writes, loses nothing, and is used again when it has space', async (test) => {
+  const disk = join(await places.folder(), 'disk');
+  await mkdir(disk);
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'tmpfs', disk], { stdio: 'ignore' });
+  } catch {
+    return test.skip('without the right to mount a small disk');
+  }
+  places.later(() => execFileSync('umount', ['-l', disk]));
+  const store = await places.open(join(disk, 'store'), { checkpointer: true });
+  const user = newUser();
+  await writeFile(join(disk, 'ballast'), Buffer.alloc(1_000_000));
+  const acknowledged: number[] = [];
+  let next = 0;
+  const fill = async (): Promise<void> => {
+    for (;;) {
+      const ts = next++;
+      await put(store, user, [fix(ts, { text: 'x'.repeat(20_000) })]);
+      acknowledged.push(ts);
+    }
+  };
+  await rejects(fill(), 'MOBILITY_STORE_FULL');
+  expect(acknowledged.length).toBeGreaterThan(10);
+  const found = (await waitingEntries(store, user)).map((one) => one.metadata.write_ts);
+  expect(found).toEqual(acknowledged);
+
+  await rm(join(disk, 'ballast'));
+  await rejects(fill(), 'MOBILITY_STORE_FULL');
+  expect(acknowledged.length).toBeGreaterThan(found.length + 5);
+  execFileSync('mount', ['-o', 'remount,size=9m', disk]);
+  await put(store, user, [fix(1e6)]);
+  await store.ping();
+  await store.usercache.settle(user, { moved: (await waiting(store, user)).slice(0, 10).map(refOf), failed: [] }, 1);
+  expect(await waitingEntries(store, user)).toHaveLength(acknowledged.length - 10 + 1);
+});
+
+it('a disk that is full at once makes no store, and one is made when there is space', async (test) => {
+  const disk = join(await places.folder(), 'disk');
+  await mkdir(disk);
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=100k', 'tmpfs', disk], { stdio: 'ignore' });
+  } catch {
+    return test.skip('without the right to mount a small disk');
+  }
+  places.later(() => execFileSync('umount', ['-l', disk]));
+  await rejects(openSqliteStore({ folder: join(disk, 'store') }), 'MOBILITY_STORE_FULL');
+  execFileSync('mount', ['-o', 'remount,size=2m', disk]);
+  const store = await places.open(join(disk, 'store'));
+  await put(store, newUser(), [fix(1)]);
+  expect(await readdir(join(disk, 'store'))).toContain('store.json');
+});
+
+describe('a file that others write to', () => {
+  it('is waited for without holding up anything else', async () => {
+    const folder = join(await places.folder(), 'store');
+    const store = await places.open(folder);
+    const user = newUser();
+    const other = connect(join(folder, fileName('usercache', 0)));
+    other.exec('BEGIN IMMEDIATE');
+    let done = false;
+    const waitingPut = put(store, user, [fix(1)]).then((results) => {
+      done = true;
+      return results;
+    });
+    let turns = 0;
+    const start = performance.now();
+    while (performance.now() - start < 300) {
+      await pause(0.001);
+      turns++;
+    }
+    expect(done).toBe(false);
+    expect(turns).toBeGreaterThan(30);
+    expect((await store.usercache.summary(user)).count).toBe(0);
+    other.exec('ROLLBACK');
+    expect(await waitingPut).toEqual(['inserted']);
+    other.close();
+  });
+
+  it('that stays busy is reported as busy', async () => {
+    const path = join(await places.folder(), 'file.sqlite');
+    await writeFile(path, '');
+    const [one, other] = [connect(path), connect(path)];
+    one.exec('CREATE TABLE t (x); BEGIN IMMEDIATE');
+    const attempt = whenFree(() => other.exec('BEGIN IMMEDIATE'), 0.05);
+    await expect(attempt).rejects.toMatchObject({ errcode: 5 });
+    one.close();
+    await whenFree(() => other.exec('BEGIN IMMEDIATE'), 0.05);
+    other.close();
+  });
+
+  it('goes on when another store on it closes', async () => {
+    const folder = join(await places.folder(), 'store');
+    const [store, other] = [await places.open(folder), await places.open(folder)];
+    const user = newUser();
+    await put(store, user, [fix(1)]);
+    await other.close();
+    await put(store, user, [fix(2)]);
+    const connection = connect(join(folder, fileName('usercache', 0)));
+    expect(connection.prepare('PRAGMA journal_mode').get()).toMatchObject({ journal_mode: 'wal' });
+    connection.close();
+    expect(await waiting(store, user)).toHaveLength(2);
+  });
+});
+
+it('of writes that came together one that fails does not fail the others', async () => {
+  const { shards } = await openParts();
+  const [states, rights] = [pipelineStates(shards), leases(shards, () => 100)];
+  const users = [newUser(), newUser(), newUser()];
+  const taken: Lease[] = [];
+  for (const user of users) {
+    const result = await rights.acquire(user, 'a', 10);
+    if ('lease' in result) taken.push(result.lease);
+  }
+  taken[1] = { ...taken[1]!, fence: taken[1]!.fence - 1_000 };
+  const results = await Promise.allSettled(users.map((user, i) => states.merge(user, { last_run_ts: i }, taken[i]!)));
+  expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  expect((await Promise.all(users.map((user) => states.get(user)))).map((state) => state.last_run_ts)).toEqual([
+    0,
+    null,
+    2,
+  ]);
+});

@@ -1,0 +1,126 @@
+// How the engine finds what the store asks for: by an index, whatever a user's history.
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import type { Connection } from '../../../src/store/sqlite/driver.ts';
+import { openFolder } from '../../../src/store/sqlite/folder.ts';
+import { storeOf } from '../../../src/store/sqlite/store.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { battery, entry, fix, leased, location, newUser, put, refOf, waiting } from '../contract/kit.ts';
+import { usePlaces } from '../support/folders.ts';
+
+const places = usePlaces();
+
+/** Remembers the statements that a connection prepares. */
+function listen(connection: Connection): Set<string> {
+  const texts = new Set<string>();
+  const prepare = connection.prepare;
+  connection.prepare = (sql) => {
+    if (/^\s*(SELECT|INSERT|UPDATE|DELETE)/.test(sql)) texts.add(sql);
+    return prepare(sql);
+  };
+  return texts;
+}
+
+/** Calls every method that has statements of its own. */
+async function useAll(store: Store): Promise<void> {
+  const { user } = await store.users.register('somebody', { now: 1 });
+  const id = user.uuid;
+  await store.users.register('somebody', { now: 2, uuid: id });
+  await store.users.byUuid(id);
+  await store.users.list({ limit: 10 });
+  await store.tokens.add({ hash: 'x', user_id: id, created_ts: 1, expires_ts: null });
+  await store.tokens.byHash('x');
+  await store.tokens.list(id);
+  await store.profiles.merge(id, { a: 1 });
+  await put(store, id, [fix(1), fix(2), fix(3), entry(battery, 4)]);
+  await put(store, id, [fix(1)]);
+  const rows = await waiting(store, id);
+  const [failing, ...moved] = rows;
+  const failed = [{ ...refOf(failing!), reason: 'r', message: 'm' }];
+  await store.usercache.settle(id, { moved: moved.slice(0, 1).map(refOf), failed }, 1);
+  await put(store, id, [fix(1), fix(0.5)]);
+  await store.usercache.summary(id);
+  await store.errors.summary(id);
+  const errors = await store.errors.list(id, { limit: 10, key: location, reason: 'r' });
+  await store.errors.takeBack(
+    id,
+    errors.map((error) => ({ id: error.id, entry: error.entry as never })),
+  );
+  await store.documents.put(id, { key: 'a', write_ts: 1, data: 1 });
+  await store.documents.put(id, { key: 'a', write_ts: 1, data: 1 });
+  await store.documents.get(id, 'a');
+  await store.documents.list(id);
+  await store.documents.keys(id);
+  await store.documents.remove(id, 'a');
+  await leased(store, id, async (lease) => {
+    await store.timeseries.apply(id, { put: [fix(1), fix(2)], remove: [{ key: location, write_ts: 9 }] }, lease);
+    await store.timeseries.apply(id, { put: [fix(1, { a: 1 })], remove: [] }, lease);
+    await store.leases.renew(lease, 10);
+    const link = { kind: 'trip', chain_ts: 1, start_ts: 1, end_ts: 1, day: '2016-05-17' } as never;
+    await store.trips.replace(id, { from: 0, to: 10 }, [link], {}, lease);
+    await store.trips.replace(id, { from: 0, to: 10 }, [], {}, lease);
+  });
+  await put(store, id, [fix(1), fix(0.5)]);
+  for (const place of [store.usercache, store.timeseries]) {
+    for (const time of ['write_ts', 'ts'] as const) {
+      for (const descending of [false, true]) await place.find(id, { time, descending, limit: 10 });
+    }
+  }
+  await store.timeseries.get(id, { key: location, write_ts: 1 });
+  await store.timeseries.summary(id);
+  await store.timeseries.zonesAround(id, 1);
+  await store.timeseries.zonelessSpan(id, { from: 0, to: 10 });
+  await store.trips.chain(id, { limit: 10 });
+  await store.trips.lastSettledBefore(id, 10);
+  await store.trips.byDay(id, { from: '2016-05-17', to: '2016-05-18' });
+  await store.trips.next(id, 0);
+  await store.trips.summary(id);
+  await store.pipeline.withWork([id, newUser()]);
+  await store.counts(id);
+  await store.erase(id);
+  await store.ping();
+}
+
+function planOf(connection: Connection, sql: string): string[] {
+  return connection
+    .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+    .all<{ detail: string }>()
+    .map((row) => row.detail);
+}
+
+it('no statement looks through a table, and none sorts but two that gather little', async () => {
+  const opened = await openFolder(join(await places.folder(), 'store'), {});
+  const files = opened.flatMap((shard) => [shard.usercache, shard.timeseries]);
+  const texts = files.map((file) => listen(file.connection));
+  const store = storeOf('x', opened, null, () => 1);
+  places.later(() => store.close());
+  await useAll(store);
+  const plans = files.flatMap((file, i) => [...texts[i]!].map((sql) => ({ sql, plan: planOf(file.connection, sql) })));
+  expect(plans.length).toBeGreaterThan(60);
+
+  const scans = plans.filter(({ plan }) => plan.some((detail) => detail.startsWith('SCAN')));
+  expect(scans).toEqual([]);
+  const sorts = plans.filter(({ plan }) => plan.some((detail) => detail.includes('TEMP B-TREE')));
+  expect(sorts.map(({ sql }) => sql.replace(/\s+/g, ' ').trim())).toEqual([
+    'SELECT key, reason, count(*) AS count FROM errors WHERE user = ? GROUP BY key, reason ORDER BY key, reason',
+    "SELECT record FROM trips WHERE user = ? AND day BETWEEN ? AND ? AND kind = 'trip' ORDER BY chain_ts",
+  ]);
+});
+
+it('entries of one key are found by one range of one index, by either time', async () => {
+  const opened = await openFolder(join(await places.folder(), 'store'), {});
+  const files = opened.flatMap((shard) => [shard.usercache, shard.timeseries]);
+  const texts = files.map((file) => listen(file.connection));
+  const store = storeOf('x', opened, null, () => 1);
+  places.later(() => store.close());
+  await useAll(store);
+  const finds = files.flatMap((file, i) =>
+    [...texts[i]!].filter((sql) => sql.includes('CASE WHEN')).map((sql) => planOf(file.connection, sql).join('; ')),
+  );
+  expect([...new Set(finds)].sort()).toEqual([
+    'SEARCH entries USING INDEX entries_identity (user=? AND key=? AND write_ts>? AND write_ts<?)',
+    'SEARCH entries USING INDEX entries_ts (user=? AND key=? AND ts>? AND ts<?)',
+    'SEARCH waiting USING INDEX waiting_identity (user=? AND key=? AND write_ts>? AND write_ts<?)',
+    'SEARCH waiting USING INDEX waiting_ts (user=? AND key=? AND ts>? AND ts<?)',
+  ]);
+});
