@@ -1,5 +1,5 @@
 // How results read: distances, durations and times as people write them.
-import { formatForPeople, formatTime } from '../model/time.ts';
+import { formatForPeople, maxTime, minTime } from '../model/time.ts';
 
 /** m as `350 m`, `4.2 km` or `128 km`. */
 export function distanceText(metres: number): string {
@@ -23,19 +23,15 @@ export function secondsText(seconds: number): string {
   return `${seconds < 9.995 ? seconds.toFixed(2) : seconds.toFixed(0)} s`;
 }
 
-/** `2024-03-12 08:05` in `zone`. */
+/** `2024-03-12 08:05` in `zone`; the bare number where no calendar reaches: phones may write any. */
 export function minuteText(ts: number, zone: string): string {
+  if (!(ts >= minTime && ts <= maxTime)) return `${ts} s`;
   return formatForPeople(ts, zone, 'YYYY-MM-DD HH:mm');
 }
 
 /** `08:05` in `zone`. */
 export function clockText(ts: number, zone: string): string {
   return formatForPeople(ts, zone, 'HH:mm');
-}
-
-/** ISO 8601 to the second; null stays null. For JSON. */
-export function isoText(ts: number | null, zone: string): string | null {
-  return ts === null ? null : formatTime(Math.floor(ts), zone);
 }
 
 /** `12 minutes ago` and the like, for `ts` before `now`. */

@@ -129,6 +129,18 @@ describe('status', () => {
       expect(stdout).toContain(title);
   });
 
+  it('shows times beyond every calendar as they are', async () => {
+    const { run, withStore } = await freshProgram();
+    await run(['users', 'add', 'ada']);
+    await withStore(async (store) => {
+      const user = (await store.users.byEmail('ada'))!;
+      await store.usercache.put(user.uuid, { entries: [unknownKey(1e300) as never], unusable: [] }, 1.7e9);
+    });
+    expect((await run(['status', '--user', 'ada'])).stdout).toMatch(/waiting +1 entry, written 1e\+300 s/);
+    expect((await run(['users', 'list', '--counts'])).stdout).toContain('in the future');
+    expect((await run(['export', '--user', 'ada', '--entries', '--from', day])).stdout).toBe('');
+  });
+
   it('sums up everybody', async () => {
     const all = (await shared.run(['status', '--json'])).json();
     expect(all).toMatchObject({ users: 2, waiting: 0, errors: 0, with_work: 0, failed: [], at_work: [] });

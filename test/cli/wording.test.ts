@@ -1,6 +1,6 @@
 // How distances, durations and times read.
 import { expect, it } from 'vitest';
-import { agoText, distanceText, durationText, isoText, minuteText, secondsText } from '../../src/cli/wording.ts';
+import { agoText, distanceText, durationText, minuteText, secondsText } from '../../src/cli/wording.ts';
 
 it('distances', () => {
   expect([0, 4, 994, 996, 4249, 99_900, 128_400].map(distanceText)).toEqual([
@@ -33,7 +33,7 @@ it('seconds of work', () => {
 
 it('times', () => {
   expect(minuteText(1_710_230_400, 'Europe/Lisbon')).toBe('2024-03-12 08:00');
-  expect([isoText(null, 'UTC'), isoText(1_710_230_400.7, 'Asia/Kolkata')]).toEqual([null, '2024-03-12T13:30:00+05:30']);
+  expect([minuteText(1e300, 'UTC'), minuteText(-1e12, 'UTC')]).toEqual(['1e+300 s', '-1000000000000 s']);
   expect([agoText(0, 90), agoText(0, 15 * 86_400), agoText(10, 5)]).toEqual([
     '2 min ago',
     '15 days ago',

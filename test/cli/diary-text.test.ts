@@ -1,0 +1,126 @@
+// One day as text: places, ways, and what is unusual about days.
+import { expect, it } from 'vitest';
+import { diaryText, modeText } from '../../src/cli/diary-text.ts';
+import type { Position, Section, Trip, TripRecord } from '../../src/model/trip.ts';
+
+const marks = { bold: (text: string) => text, dim: (text: string) => text };
+const home: Position = [-7.9, 38.57];
+const work: Position = [-7.95, 38.6];
+const noon = 1_710_244_800; // 2024-03-12T12:00Z
+
+function section(from: number, to: number, mode: string, distance: number): Section {
+  const empty = { coordinates: [], altitudes: [], times: [], speeds: [], distances: [], source: 's' };
+  return { ...empty, id: `s${from}`, start_ts: from, end_ts: to, duration: to - from, sensed_mode: mode, distance };
+}
+
+function record(
+  from: number,
+  to: number,
+  places: [Position, Position],
+  more: Partial<Trip & TripRecord> = {},
+): TripRecord {
+  const place = {
+    id: 'p',
+    location: home,
+    raw_places: [],
+    enter_ts: null,
+    enter_zone: null,
+    ending_trip: null,
+    source: 's',
+  };
+  const trip = {
+    ...{ id: `t${from}`, raw_trip: 'r', source: 's', start_ts: from, end_ts: to, zone_guessed: false },
+    ...{
+      start_zone: more.start_zone ?? 'UTC',
+      end_zone: more.end_zone ?? 'UTC',
+      start_loc: places[0],
+      end_loc: places[1],
+    },
+    ...{ duration: to - from, distance: 1000, start_place: place, end_place: place, stops: more.stops ?? [] },
+    sections: more.sections ?? [section(from, to, 'PredictedModeTypes.WALKING', 1000)],
+  } satisfies Trip;
+  const carry = { resume_ts: to, started: false, raw_place: null, place: null };
+  return {
+    ...{ id: trip.id, kind: 'trip', chain_ts: from, start_ts: from, end_ts: to, day: '2024-03-12', settled_ts: to },
+    ...{ trip, untracked: more.untracked ?? null, carry: carry as unknown as TripRecord['carry'] },
+  };
+}
+
+const text = (records: TripRecord[], completeUntil: number | null = null): string =>
+  diaryText({ name: 'ada', day: '2024-03-12', records, completeUntil }, marks);
+
+it('a place that one comes back to keeps its letter, and a stay its length', () => {
+  const shown = text([
+    record(noon, noon + 600, [home, work]),
+    record(noon + 4200, noon + 4800, [work, [home[0] + 0.0005, home[1]]]),
+  ]);
+  expect(shown).toContain('  12:00  ● A  38.5700, -7.9000\n');
+  expect(shown).toContain('  12:10  ● B  38.6000, -7.9500  1 h 00 min here\n');
+  expect(shown).toContain('  13:20  ● A  38.5700, -7.8995\n');
+  expect(shown).toContain('  2 trips, 2.0 km, 20 min on the way\n  walking 2.0 km\n');
+});
+
+it('waits of a minute and more are told, shorter ones not', () => {
+  const stop = (enter: number, exit: number) => ({
+    id: 'x',
+    enter_ts: enter,
+    exit_ts: exit,
+    enter_loc: home,
+    exit_loc: home,
+    distance: 0,
+    duration: exit - enter,
+    ending_section: '',
+    starting_section: '',
+    source: 's',
+  });
+  const parts = [
+    section(noon, noon + 300, 'MotionTypes.WALKING', 400),
+    section(noon + 500, noon + 900, 'MotionTypes.IN_VEHICLE', 4000),
+    section(noon + 930, noon + 1200, 'MotionTypes.WALKING', 300),
+  ];
+  const shown = text([
+    record(noon, noon + 1200, [home, work], {
+      sections: parts,
+      stops: [stop(noon + 300, noon + 500), stop(noon + 900, noon + 930)],
+    }),
+  ]);
+  expect(shown.match(/waiting/g)).toHaveLength(1);
+  expect(shown).toMatch(/│ +waiting +3 min\n/);
+  expect(shown).toContain('  in vehicle 4.0 km, walking 700 m\n');
+});
+
+it('time in which one moved unseen stands between two places', () => {
+  const untracked = { start_ts: noon + 700, end_ts: noon + 3600, start_loc: work, end_loc: home };
+  const shown = text([
+    record(noon, noon + 600, [home, work]),
+    record(noon + 3600, noon + 4200, [home, work], { untracked }),
+  ]);
+  expect(shown).toMatch(/12:10 {2}● B .*\n {2}12:11 {2}○ moved unseen for 48 min\n {2}13:00 {2}● A /);
+  expect(shown).not.toContain('here');
+});
+
+it('a trip over midnight fills the day to its end, and a day in two zones names both', () => {
+  const late = noon + 41_400; // 23:30
+  const shown = text([record(late, late + 7200, [home, work], { end_zone: 'Europe/Stockholm' })]);
+  expect(shown).toContain('UTC, Europe/Stockholm');
+  expect(shown).toMatch(/\n {2}─{70}██\n/);
+});
+
+it('a day of which nothing is final yet says so', () => {
+  const trips = [record(noon, noon + 600, [home, work])];
+  expect(text(trips)).toMatch(/draft: later entries may change it$/);
+  expect(text(trips, noon + 600)).toMatch(/final up to 12 March 12:10; what came later is draft$/);
+});
+
+it('trips too short to keep are no trips', () => {
+  const dropped: TripRecord = { ...record(noon, noon + 60, [home, home]), kind: 'dropped', trip: null };
+  expect(text([dropped])).toBe('ada  2024-03-12: no trips');
+});
+
+it('modes read as words', () => {
+  expect(['PredictedModeTypes.BICYCLING', 'MotionTypes.IN_VEHICLE', 'MotionTypes.AIR_OR_HSR'].map(modeText)).toEqual([
+    'bicycling',
+    'in vehicle',
+    'air or hsr',
+  ]);
+});
