@@ -47,6 +47,12 @@ it('demo.js shows the diary of both phones and writes a map of each, any number 
   }
 }, 60_000);
 
+it('the picture in the README is what the demo shows', async () => {
+  const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
+  const picture = /```\n(ben@example.org[^`]*)```/.exec(readme)![1]!;
+  expect(await example('demo.js')).toContain(picture);
+}, 60_000);
+
 it('daily-distance.js sums up the demo', async () => {
   expect(await example('daily-distance.js')).toMatch(/^2024-03-12 \{ .*: \d+/);
 });
