@@ -100,7 +100,7 @@ describe('a server killed at random moments of a put', () => {
     ['with the pipeline running and killed at the same time', true],
   ])(
     '%s: every acknowledged entry is there once, and none other',
-    { timeout: 60_000 + rounds * 3_000 },
+    { timeout: 120_000 + rounds * 12_000 },
     (_, withPipeline) =>
       withSeed((random) =>
         inFolder(async (folder) => {
