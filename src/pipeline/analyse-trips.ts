@@ -11,6 +11,9 @@ import type { RunContext, Stage, StageResult, TripChange } from './stage.ts';
 /** Locations analysed at a time unless the run says otherwise; a trip that is longer is read with more. */
 const defaultStretchSize = 5000;
 
+/** The first stretch is small: most runs end in it. Each after it is twice as large, up to the size above. */
+const firstStretchSize = 500;
+
 const everything: TimeRange = { from: -Number.MAX_VALUE, to: Number.MAX_VALUE };
 
 /**
@@ -72,20 +75,18 @@ class Analysis {
     const before = await store.trips.lastSettledBefore(userId, this.changed.from);
     let carry = before?.carry ?? null;
     let from = before ? justAfter(before.chain_ts) : -Number.MAX_VALUE;
-    let size = stretchSize;
+    let size = Math.min(firstStretchSize, stretchSize);
     for (;;) {
       const stretch = await readStretch(store, userId, this.source, carry, size);
       const found = analyse({ userId, ...stretch, carry });
       this.report(found.failed);
       const atEnd = stretch.loadedUntil === Number.POSITIVE_INFINITY;
       const last = found.records.at(-1);
-      if (last || atEnd) {
-        this.counts.locations += stretch.locations.length;
-        if (await this.write(from, found.records, atEnd, carry)) return;
-        if (last) from = justAfter(last.chain_ts);
-        size = stretchSize;
-      }
-      if (!last && found.goOn?.resume_ts === carry?.resume_ts) size *= 2; // one long trip: it has to be read whole
+      this.counts.locations += stretch.locations.length;
+      if ((last || atEnd) && (await this.write(from, found.records, atEnd, carry))) return;
+      if (last) from = justAfter(last.chain_ts);
+      const stuck = !last && found.goOn?.resume_ts === carry?.resume_ts; // one long trip: it has to be read whole
+      size = stuck ? size * 2 : Math.min(size * 2, stretchSize);
       carry = found.goOn;
     }
   }
