@@ -26,10 +26,11 @@ async function* one<Row>(read: () => Promise<Row | null>): AsyncGenerator<Row> {
   if (row !== null) yield row;
 }
 
-/** Tells whether the target's profile has fields that the source's has not: a merge cannot take them away. */
+/** Tells whether the target has a profile, or fields of it, that the source has not: a merge cannot take them away. */
 export async function profileHasMore({ userId, from, to }: UserCopy): Promise<boolean> {
   const [wanted, found] = await Promise.all([from.profiles.get(userId), to.profiles.get(userId)]);
-  return found !== null && Object.keys(found).some((name) => wanted === null || !Object.hasOwn(wanted, name));
+  if (found === null) return false;
+  return wanted === null || Object.keys(found).some((name) => !Object.hasOwn(wanted, name));
 }
 
 /** Copies the profile. */

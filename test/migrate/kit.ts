@@ -80,14 +80,16 @@ export async function contentOf(store: Store, userId: string): Promise<string> {
   for (const { hash, user_id, created_ts, expires_ts } of await store.tokens.list(userId)) {
     line('token', [hash, user_id, created_ts, expires_ts]);
   }
-  line('profile', await store.profiles.get(userId));
+  const profile = await store.profiles.get(userId);
+  line('profile', profile && Object.entries(profile).sort(([one], [other]) => (one < other ? -1 : 1)));
   for (const key of (await waitingKeys(store, userId)).sort()) {
     for await (const { entry: waiting, failed } of waitingOf(store, userId, key))
       line('waits', [waiting, failed ?? null]);
   }
   for await (const { identity, ...error } of errorsOf(store, userId)) {
-    line('error', [identity && [identity.key, identity.write_ts], ...Object.keys(error).sort()]);
-    line('error', [error.id, error.entry, error.reason, error.message, error.first_ts, error.last_ts, error.tries]);
+    const { id, entry: aside, reason, message, first_ts, last_ts, tries } = error;
+    const place = identity && [identity.key, identity.write_ts];
+    line('error', [id, place, aside, reason, message, first_ts, last_ts, tries]);
   }
   for (const key of (await store.documents.keys(userId)).sort()) {
     const { write_ts, data } = (await store.documents.get(userId, key))!;
