@@ -7,8 +7,8 @@ import type { TripRecord } from '../model/trip.ts';
 import type { EntryQuery, Store } from '../store/store.ts';
 import { type AfterTrip, type TripFeatureCollection, tripFeatures } from './trip-features.ts';
 
-/** The part of the store that a diary is made of. */
-export type DiaryStore = Pick<Store, 'trips' | 'timeseries' | 'usercache'>;
+/** The part of the store that a diary is made of. Without `usercache` it shows only what was moved. */
+export type DiaryStore = Pick<Store, 'trips' | 'timeseries'> & Partial<Pick<Store, 'usercache'>>;
 
 /** Trips that start on one local day, in order of time; empty when there are none. */
 export async function tripsOfDay(store: DiaryStore, userId: string, day: string): Promise<TripFeatureCollection[]> {
@@ -65,6 +65,7 @@ async function incidentsBetween(store: DiaryStore, userId: string, from: number,
   const query: EntryQuery = { keys: [keys.incident], time: 'ts', from, to: justAfter(to), limit: 1000 };
   const found = new Map<number, Entry>();
   for (const part of [store.timeseries, store.usercache]) {
+    if (part === undefined) continue;
     for (let page = await part.find(userId, query); ; page = await part.find(userId, { ...query, after: page.next })) {
       for (const entry of page.entries) found.set(entry.metadata.write_ts, entry);
       if (page.next === null) break;

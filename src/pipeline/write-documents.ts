@@ -55,7 +55,9 @@ export const writeDocuments: Stage = {
     const { documents_due } = await store.pipeline.get(userId);
     const window = documents_due ? await documentWindow(store, userId) : null;
     if (!window) return { counts: {} };
-    const days = await tripsOfDays(store, userId, window);
+    // Without what waits: an incident pushed during this run may fail its conversion, or be replaced, and leave no trace of that.
+    const moved = { trips: store.trips, timeseries: store.timeseries };
+    const days = await tripsOfDays(moved, userId, window);
     const counts = { days: days.size, written: 0, unchanged: 0 };
     log.write('INFO', line.binned(userId, days.size, 0));
     for (const [day, trips] of days) {
