@@ -168,7 +168,7 @@ function ownOfTarget({ users: _, ...found }: Tallies, { overwrite }: MigrateOpti
   const { different, extra } = sumOf(found);
   if (overwrite || different + extra === 0) return null;
   const message =
-    `the target has ${extra} rows that the source has not and ${different} with other content; nothing was copied: ` +
+    `the target has something else (rows only there: ${extra}, with other content: ${different}); nothing was copied: ` +
     'with --overwrite they become as at the source';
   return { status: 'differs', message };
 }

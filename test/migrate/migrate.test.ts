@@ -186,7 +186,7 @@ describe('a target that was used', () => {
     const report = await move(from, to);
     expect(report).toMatchObject({ same: 1, differs: 1, equal: false });
     expect(report.reports).toMatchObject([{ user_id: uuid, user_email: 'ada', status: 'differs' }]);
-    expect(report.reports[0]!.message).toMatch(/1 rows that the source has not and 1 with other content.*--overwrite/);
+    expect(report.reports[0]!.message).toMatch(/rows only there: 1, with other content: 1.*--overwrite/);
     expect(await contentOf(to, uuid)).toBe(before);
 
     expect(await move(from, to, { overwrite: true })).toMatchObject({ same: 1, copied: 1, equal: true });
