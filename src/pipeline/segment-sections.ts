@@ -72,8 +72,8 @@ function toEnds(sections: RawSection[], locations: readonly Location[]): RawSect
   const last = sections.at(-1)!;
   const lead = locations.filter((l) => l.ts < first.locations[0]!.ts);
   const tail = locations.filter((l) => l.ts > last.locations.at(-1)!.ts);
-  first.locations.unshift(...lead);
-  last.locations.push(...tail);
+  first.locations = [...lead, ...first.locations];
+  last.locations = [...last.locations, ...tail];
   return sections;
 }
 
@@ -97,11 +97,14 @@ function isTravel(
 
 /** A wide gap between two sections goes to the one whose locations lie clearly farther from the boundary in time. */
 function closeGaps(sections: RawSection[], runs: readonly MotionRun[], options: SegmentSectionsOptions): RawSection[] {
+  let run = 0;
   for (let i = 1; i < sections.length; i += 1) {
     const before = sections[i - 1]!.locations.at(-1)!;
     const after = sections[i]!.locations[0]!;
     if (distance(before, after) <= options.widestGap) continue;
-    const boundary = boundaryBetween(runs, before.ts, after.ts);
+    while (run < runs.length && runs[run]!.to < before.ts) run += 1;
+    const end = runs[run]?.to ?? Number.POSITIVE_INFINITY;
+    const boundary = end <= after.ts ? end : (before.ts + after.ts) / 2;
     const toBefore = boundary - before.ts;
     const toAfter = after.ts - boundary;
     if (Math.max(toBefore, toAfter) < 1.5 * Math.min(toBefore, toAfter)) continue;
@@ -109,11 +112,6 @@ function closeGaps(sections: RawSection[], runs: readonly MotionRun[], options: 
     else sections[i - 1]!.locations.push(after);
   }
   return sections;
-}
-
-function boundaryBetween(runs: readonly MotionRun[], from: number, to: number): number {
-  const run = runs.find((r) => r.to >= from && r.to <= to);
-  return run ? run.to : (from + to) / 2;
 }
 
 /** Sections that lie side by side with equal type are one; a section between them may have had no locations. */
@@ -126,7 +124,7 @@ function joinNeighbours(sections: readonly RawSection[]): RawSection[] {
       continue;
     }
     const until = last.locations.at(-1)!.ts;
-    last.locations.push(...section.locations.filter((l) => l.ts > until));
+    last.locations = [...last.locations, ...section.locations.filter((l) => l.ts > until)];
   }
   return out;
 }

@@ -29,45 +29,75 @@ export function smooth(locations: readonly Location[], options = smoothDefaults)
   const limit = Math.min(options.fastest, Math.max(options.slowestJump, q3 + options.spread * (q3 - q1)));
   const pieces = cutAtJumps(locations, speeds, limit);
   if (pieces.length === 1) return [...locations];
-  return dropZigzags(pieces, limit, locations.length * options.endShare).flat();
+  return dropZigzags(pieces, limit, locations.length * options.endShare);
 }
 
-function cutAtJumps(locations: readonly Location[], speeds: readonly number[], limit: number): Location[][] {
-  const pieces: Location[][] = [[]];
+/** Locations without a jump between them, in runs that lay side by side or were joined when what lay between went. */
+interface Piece {
+  runs: Location[][];
+  size: number;
+  first: Location;
+  last: Location;
+}
+
+function cutAtJumps(locations: readonly Location[], speeds: readonly number[], limit: number): Piece[] {
+  const runs: Location[][] = [[]];
   locations.forEach((location, i) => {
-    if (i > 0 && speeds[i]! > limit) pieces.push([]);
-    pieces.at(-1)!.push(location);
+    if (i > 0 && speeds[i]! > limit) runs.push([]);
+    runs.at(-1)!.push(location);
   });
-  return pieces;
+  return runs.map((run) => ({ runs: [run], size: run.length, first: run[0]!, last: run.at(-1)! }));
 }
 
-/** Takes out the smallest piece that can go, until none can. */
-function dropZigzags(pieces: Location[][], limit: number, endSize: number): Location[][] {
+/** Takes out the smallest piece that can go, until none can; of equals the first. */
+function dropZigzags(pieces: readonly Piece[], limit: number, endSize: number): Location[] {
   const kept = [...pieces];
+  const judge = (i: number): number => (canGo(kept, i, limit, endSize) ? kept[i]!.size : Number.POSITIVE_INFINITY);
+  const sizes = kept.map((_, i) => judge(i)); // of those that can go: judging is what takes time
   for (;;) {
-    let worst = -1;
-    for (let i = 0; i < kept.length; i += 1) {
-      if (canGo(kept, i, limit, endSize) && (worst < 0 || kept[i]!.length < kept[worst]!.length)) worst = i;
-    }
-    if (worst < 0) return kept;
+    const worst = indexOfLeast(sizes);
+    if (sizes[worst] === Number.POSITIVE_INFINITY) return kept.flatMap((piece) => piece.runs).flat();
     const before = kept[worst - 1];
     const after = kept[worst + 1];
-    kept.splice(worst, 1);
-    if (before && after) kept.splice(worst - 1, 2, [...before, ...after]);
+    if (before && after) {
+      kept.splice(worst - 1, 3, joined(before, after));
+      sizes.splice(worst - 1, 2);
+    } else {
+      kept.splice(worst, 1);
+      sizes.splice(worst, 1);
+    }
+    const changed = before && after ? worst - 1 : worst;
+    for (let i = Math.max(0, changed - 1); i <= changed + 1 && i < kept.length; i += 1) sizes[i] = judge(i);
   }
 }
 
-function canGo(pieces: readonly Location[][], i: number, limit: number, endSize: number): boolean {
+function indexOfLeast(numbers: readonly number[]): number {
+  let least = 0;
+  for (let i = 1; i < numbers.length; i += 1) if (numbers[i]! < numbers[least]!) least = i;
+  return least;
+}
+
+/** Into the larger of two: many small ones that join one after the other are not copied again and again. */
+function joined(before: Piece, after: Piece): Piece {
+  const { first } = before;
+  const { last } = after;
+  const size = before.size + after.size;
+  if (before.runs.length < after.runs.length) {
+    after.runs.unshift(...before.runs);
+    return { runs: after.runs, size, first, last };
+  }
+  before.runs.push(...after.runs);
+  return { runs: before.runs, size, first, last };
+}
+
+function canGo(pieces: readonly Piece[], i: number, limit: number, endSize: number): boolean {
   const piece = pieces[i]!;
   const before = pieces[i - 1];
   const after = pieces[i + 1];
-  if (before && after) {
-    const rest = before.length + after.length;
-    return piece.length < rest && speedBetween(before.at(-1)!, after[0]!) <= limit;
-  }
+  if (before && after) return piece.size < before.size + after.size && speedBetween(before.last, after.first) <= limit;
   const other = before ?? after;
-  if (!other || piece.length > endSize || piece.length >= other.length) return false;
-  const [from, to] = before ? [before.at(-1)!, piece[0]!] : [piece.at(-1)!, after![0]!];
+  if (!other || piece.size > endSize || piece.size >= other.size) return false;
+  const [from, to] = before ? [before.last, piece.first] : [piece.last, after!.first];
   // A fast step at an end may be a late first fix; only one that leads back on itself, or that nothing could make, is a jump.
   return speedBetween(from, to) > 3 * limit && distance(from, to) > 2 * Math.max(from.accuracy, to.accuracy, 50);
 }

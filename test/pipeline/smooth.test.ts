@@ -62,6 +62,11 @@ describe('smooth', () => {
     expect(left.length).toBeLessThan(jumping.length);
   });
 
+  it('the longest trip there can be, with ten thousand jumps, takes seconds', () => {
+    const long = Array.from({ length: 100_000 }, (_, i) => at(i * 30, i * 40 + (i % 3) * 6, i % 10 === 9 ? 4000 : 0));
+    expect(smooth(long)).toHaveLength(90_000);
+  });
+
   it('three locations say too little to tell', () => {
     const few = [at(0, 0), at(30, 90_000), at(60, 0)];
     expect(smooth(few)).toEqual(few);
