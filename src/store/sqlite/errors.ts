@@ -5,7 +5,7 @@ import type { ErrorRow, ErrorTimeseries } from '../store.ts';
 import type { SqlValue } from './driver.ts';
 import type { StoreFile } from './file.ts';
 import { takeNumbers, userFor, userIn } from './ids.ts';
-import { type EntryRow, entryRows, pageCharacters, type Shards } from './rows.ts';
+import { type EntryRow, entryRow, pageBytes, type Shards } from './rows.ts';
 
 interface Row {
   id: string;
@@ -39,7 +39,7 @@ export function errorTimeseries(shards: Shards): ErrorTimeseries {
     takeBack: async (userId, errors) => {
       if (errors.length === 0) return 0;
       const file = shards.of(userId).usercache;
-      const rows = entryRows(errors.map((error) => error.entry));
+      const rows = errors.map((error) => entryRow(error.entry));
       const back = rows.map((row, i) => ({ ...row, id: errors[i]!.id }));
       return file.write(() => takeBackRows(file, userId, back), back.length);
     },
@@ -63,10 +63,10 @@ function listPage(file: StoreFile, userId: string, page: Parameters<ErrorTimeser
     .sql(sql)
     .all<Row & { row: number }>(userIn(file, userId), page.after ?? '', key!, reason!, page.limit);
   const found: ErrorRow[] = [];
-  let characters = 0;
+  let bytes = 0;
   for (const { row: at, key: name, write_ts, length, ...rest } of rows) {
-    characters += length;
-    if (found.length > 0 && characters > pageCharacters) break;
+    bytes += length;
+    if (found.length > 0 && bytes > pageBytes) break;
     const { entry } = file.sql('SELECT entry FROM errors WHERE row = ?').get<{ entry: string }>(at)!;
     found.push({
       ...rest,

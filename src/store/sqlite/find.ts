@@ -1,20 +1,18 @@
-// Entries by one of their two times: a merge of one index range per key, so that a page costs what it holds.
+// Entries by one of their two times: a merge of one index range per key, so that a page costs what it holds. The one exception is
+// the data time of waiting entries: an index for it would slow every put, so those of a key are sorted for each page.
 import type { Entry } from '../../model/entry.ts';
 import type { EntryCursor, EntryPage, EntryQuery } from '../store.ts';
 import type { StoreFile } from './file.ts';
 import { userIn } from './ids.ts';
-import { pageCharacters, parseEntry } from './rows.ts';
+import { largeEntry, pageBytes, parseEntry, type SizedEntry, sizedEntry } from './rows.ts';
 
 /** The tables that hold entries by user, key and write_ts. */
 export type EntryTable = 'waiting' | 'entries';
 
-interface Row {
+interface Row extends SizedEntry {
   time: number;
   write_ts: number;
   id: number;
-  length: number;
-  /** Null when it is large: it is read when it is its turn. */
-  entry: string | null;
 }
 
 /** The rows of one key that are still to come. */
@@ -36,7 +34,6 @@ interface Bound {
 
 const mostRows = 256; // read ahead of one key
 const mostKeysReadAhead = 64; // with more keys than that, rows ahead come without their entries
-const largeEntry = 16_384; // characters
 
 /** Numbers of the keys of a user in a table: one step in the index for each, whatever their rows. */
 export function keysOf(file: StoreFile, table: EntryTable, user: number): number[] {
@@ -107,9 +104,7 @@ function reader(
 ): (source: Source) => void {
   const { time, from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY, descending } = query;
   const statement = file.sql(`
-    SELECT ${time} AS time, write_ts, id, octet_length(entry) AS length,
-      CASE WHEN octet_length(entry) <= ${inline} THEN entry END AS entry
-    FROM ${table}
+    SELECT ${time} AS time, write_ts, id, ${sizedEntry(inline)} FROM ${table}
     WHERE user = ? AND key = ?
       AND ${descending ? `${time} >= ? AND ${time} <= ?` : `${time} < ? AND ${time} >= ?`}
       AND (${time}, write_ts) ${descending ? '<' : '>'} (?, ?)
@@ -134,12 +129,12 @@ function merge(
   const entries: Entry[] = [];
   const sign = descending ? -1 : 1;
   let last: EntryCursor | null = null;
-  for (let characters = 0; ; ) {
+  for (let bytes = 0; ; ) {
     const source = nextSource(sources, sign, refill);
     if (source === null) return { entries, next: null };
     const row = source.rows[source.next]!;
-    characters += row.length;
-    const full = entries.length >= limit || (entries.length > 0 && characters > pageCharacters);
+    bytes += row.length;
+    const full = entries.length >= limit || (entries.length > 0 && bytes > pageBytes);
     if (full) return { entries, next: last };
     source.next++;
     entries.push(parseEntry(row.entry ?? textOf(row.id)));

@@ -31,19 +31,29 @@ export interface EntryRow {
   text: string;
 }
 
-/** Entries as they are stored. Taken at once: what the caller does to them later has no effect. */
-export function entryRows(entries: readonly Entry[]): EntryRow[] {
-  return entries.map((entry) => ({
-    key: entry.metadata.key,
-    write_ts: entry.metadata.write_ts,
-    ts: dataTime(entry.data),
-    text: jsonText(entry as unknown as JsonValue),
-  }));
+/** An entry as it is stored. Taken at once: what the caller does to it later has no effect. */
+export function entryRow(entry: Entry): EntryRow {
+  const { key, write_ts } = entry.metadata;
+  return { key, write_ts, ts: dataTime(entry.data), text: jsonText(entry as unknown as JsonValue) };
 }
 
 export function parseEntry(text: string): Entry {
   return JSON.parse(text) as Entry;
 }
 
-/** Characters of JSON that one page may hold before it ends early: a page has a size, whatever phones send. */
-export const pageCharacters = 32 * 1024 * 1024;
+/** Bytes; larger entries are read one by one, when it is their turn in a page. */
+export const largeEntry = 16_384;
+
+/** Columns for the size of an entry, and for the entry where it is not larger than `limit` bytes. */
+export function sizedEntry(limit: number): string {
+  return `octet_length(entry) AS length, CASE WHEN octet_length(entry) <= ${limit} THEN entry END AS entry`;
+}
+
+/** What these columns give. */
+export interface SizedEntry {
+  length: number;
+  entry: string | null;
+}
+
+/** Bytes of JSON that one page may hold before it ends early: a page has a size, whatever phones send. */
+export const pageBytes = 32 * 1024 * 1024;

@@ -34,7 +34,6 @@ const usercacheTables = `
     entry TEXT NOT NULL
   );
   CREATE UNIQUE INDEX waiting_identity ON waiting (user, key, write_ts);
-  CREATE INDEX waiting_ts ON waiting (user, key, ts, write_ts) WHERE ts IS NOT NULL;
   CREATE TABLE errors (
     row INTEGER PRIMARY KEY,
     user INTEGER NOT NULL,

@@ -92,19 +92,15 @@ interface Door {
 function doorOf(folder: string): Door {
   let open = true;
   const running = new Set<Promise<unknown>>();
+  // No `async` here: a function that waits would keep the arguments, a whole batch, until the call is done.
+  const enter = (call: Promise<unknown>): Promise<unknown> => {
+    running.add(call);
+    return call.finally(() => running.delete(call));
+  };
   const guarded =
     (method: (...args: never[]) => Promise<unknown>) =>
-    async (...args: never[]): Promise<unknown> => {
-      if (!open)
-        throw new MobilityError('MOBILITY_STORE_CLOSED', `expected an open store, found sqlite:${folder} closed`);
-      const call = method(...args);
-      running.add(call);
-      try {
-        return await call;
-      } finally {
-        running.delete(call);
-      }
-    };
+    (...args: never[]): Promise<unknown> =>
+      open ? enter(method(...args)) : Promise.reject(closedError(folder));
   return {
     guard: <T extends object>(methods: T): T =>
       Object.fromEntries(Object.entries(methods).map(([name, method]) => [name, guarded(method)])) as T,
@@ -113,4 +109,8 @@ function doorOf(folder: string): Door {
       await Promise.allSettled(running);
     },
   };
+}
+
+function closedError(folder: string): MobilityError {
+  return new MobilityError('MOBILITY_STORE_CLOSED', `expected an open store, found sqlite:${folder} closed`);
 }

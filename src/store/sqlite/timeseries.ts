@@ -7,7 +7,7 @@ import type { StoreFile } from './file.ts';
 import { compareTexts, findPage, keysOf } from './find.ts';
 import { userIn } from './ids.ts';
 import { leasedUser, mergeState, readState } from './pipeline.ts';
-import { type EntryRow, entryRows, parseEntry, type Shards } from './rows.ts';
+import { type EntryRow, entryRow, parseEntry, type Shards } from './rows.ts';
 
 interface StoredRow extends EntryRow {
   latitude: number | null;
@@ -58,10 +58,11 @@ export function timeseries(shards: Shards): Timeseries {
 }
 
 function storedRows(entries: readonly Entry[]): StoredRow[] {
-  return entryRows(entries).map((row, i) => {
-    const { data, metadata } = entries[i]!;
+  return entries.map((entry) => {
+    const { data, metadata } = entry;
+    const { key, write_ts, ts, text } = entryRow(entry);
     const zone = isTimeZone(metadata.time_zone) ? metadata.time_zone : null;
-    return { ...row, latitude: finite(data.latitude), longitude: finite(data.longitude), zone };
+    return { key, write_ts, ts, text, latitude: finite(data.latitude), longitude: finite(data.longitude), zone };
   });
 }
 

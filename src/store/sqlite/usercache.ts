@@ -8,12 +8,21 @@ import type { StoreFile } from './file.ts';
 import { chosenKeys, compareTexts, findPage } from './find.ts';
 import type { Shard } from './folder.ts';
 import { takeNumbers, userFor, userIn } from './ids.ts';
-import { type EntryRow, entryRows, pageCharacters, parseEntry, type Shards } from './rows.ts';
+import {
+  type EntryRow,
+  entryRow,
+  largeEntry,
+  pageBytes,
+  parseEntry,
+  type Shards,
+  type SizedEntry,
+  sizedEntry,
+} from './rows.ts';
 
 export function usercache(shards: Shards): Usercache {
   return {
     put: async (userId, { entries, unusable }, now) => {
-      const rows = entryRows(entries);
+      const rows = entries.map(entryRow);
       const rejected = unusable.map(unusableRow);
       if (rows.length + rejected.length === 0) return [];
       const shard = shards.of(userId);
@@ -60,46 +69,46 @@ function putRows(shard: Shard, userId: string, user: number, rows: readonly Entr
   const update = file.sql(
     'UPDATE waiting SET ts = ?, revision = ?, entry = ? WHERE user = ? AND key = ? AND write_ts = ?',
   );
-  const isKnown = knownElsewhere(shard, userId, user);
+  const known = knownElsewhere(shard, userId, user);
+  const keys = new Map<string, { id: number; isKnown: (writeTs: number) => boolean }>();
   let revision = takeNumbers(file, 'revision', rows.length);
-  return rows.map(({ key: name, write_ts, ts, text }) => {
-    const key = file.keys.intern(name);
-    const own = revision++;
-    if (insert.run(user, key, write_ts, ts, own, text).changes === 1) {
-      return isKnown(name, key, write_ts) ? 'updated' : 'inserted';
+  const results: PutResult[] = [];
+  for (const { key: name, write_ts, ts, text } of rows) {
+    let key = keys.get(name);
+    if (key === undefined) {
+      key = { id: file.keys.intern(name), isKnown: known(name) };
+      keys.set(name, key);
     }
-    update.run(ts, own, text, user, key, write_ts);
-    return 'updated';
-  });
+    const own = revision++;
+    if (insert.run(user, key.id, write_ts, ts, own, text).changes === 1) {
+      results.push(key.isKnown(write_ts) ? 'updated' : 'inserted');
+    } else {
+      update.run(ts, own, text, user, key.id, write_ts);
+      results.push('updated');
+    }
+  }
+  return results;
 }
 
 /**
- * Tells whether the timeseries or the error timeseries knows an identity. What is moved is in the timeseries before it leaves the
- * usercache: asked while this transaction holds the usercache, an entry that does not wait there is seen wherever it went. Most
- * entries are newer than all that is known of their key, so that one look for each key answers for them.
+ * Tells, key by key, whether the timeseries or the error timeseries knows a `write_ts`. What is moved is in the timeseries before
+ * it leaves the usercache: asked while this transaction holds the usercache, an entry that does not wait there is seen wherever it
+ * went. Most entries are newer than all that is known of their key, so that one look for each key answers for them.
  */
-function knownElsewhere(
-  shard: Shard,
-  userId: string,
-  user: number,
-): (name: string, key: number, writeTs: number) => boolean {
+function knownElsewhere(shard: Shard, userId: string, user: number): (name: string) => (writeTs: number) => boolean {
   const { usercache, timeseries } = shard;
   const owner = userIn(timeseries, userId);
-  const newest = timeseries.sql('SELECT max(write_ts) AS newest FROM entries WHERE user = ? AND key = ?');
+  const newest = timeseries.sql('SELECT max(write_ts) AS ts FROM entries WHERE user = ? AND key = ?');
   const moved = timeseries.sql('SELECT 1 FROM entries WHERE user = ? AND key = ? AND write_ts = ?');
   const failed = usercache.sql('SELECT 1 FROM errors WHERE user = ? AND key = ? AND write_ts = ?');
   const anyFailed = usercache.sql('SELECT 1 FROM errors WHERE user = ? LIMIT 1').get(user) !== undefined;
-  const keys = new Map<number, { id: number | null; newest: number }>();
-  return (name, key, writeTs) => {
-    let there = keys.get(key);
-    if (there === undefined) {
-      const id = owner === null ? null : timeseries.keys.find(name);
-      const row = id === null ? undefined : newest.get<{ newest: number | null }>(owner, id);
-      there = { id, newest: row?.newest ?? Number.NEGATIVE_INFINITY };
-      keys.set(key, there);
-    }
-    if (writeTs <= there.newest && moved.get(owner, there.id, writeTs) !== undefined) return true;
-    return anyFailed && failed.get(user, escapeText(name), writeTs) !== undefined;
+  return (name) => {
+    const key = owner === null ? null : timeseries.keys.find(name);
+    const last = (key === null ? null : newest.get<{ ts: number | null }>(owner, key)!.ts) ?? Number.NEGATIVE_INFINITY;
+    const escaped = escapeText(name);
+    return (writeTs) =>
+      (writeTs <= last && moved.get(owner, key, writeTs) !== undefined) ||
+      (anyFailed && failed.get(user, escaped, writeTs) !== undefined);
   };
 }
 
@@ -107,22 +116,22 @@ function readPage(file: StoreFile, userId: string, after: Identity | null, limit
   const user = userIn(file, userId);
   if (user === null) return [];
   const sql = `
-    SELECT id, write_ts, revision, failed_first_ts, failed_tries, octet_length(entry) AS length FROM waiting
+    SELECT id, revision, failed_first_ts, failed_tries, ${sizedEntry(largeEntry)} FROM waiting
     WHERE user = ? AND key = ? AND write_ts > ? ORDER BY write_ts LIMIT ?`;
   const text = file.sql('SELECT entry FROM waiting WHERE id = ?');
   const page: WaitingEntry[] = [];
-  let characters = 0;
+  let bytes = 0;
   for (const { key, id } of chosenKeys(file, 'waiting', user)) {
     const order = after === null ? 1 : compareTexts(key, after.key);
     if (order < 0) continue;
     const beyond = order === 0 ? after!.write_ts : Number.NEGATIVE_INFINITY;
     const rows = file
       .sql(sql)
-      .all<Failures & { id: number; revision: number; length: number }>(user, id, beyond, limit - page.length);
+      .all<Failures & SizedEntry & { id: number; revision: number }>(user, id, beyond, limit - page.length);
     for (const row of rows) {
-      characters += row.length;
-      if (page.length > 0 && characters > pageCharacters) return page;
-      const { entry } = text.get<{ entry: string }>(row.id)!;
+      bytes += row.length;
+      if (page.length > 0 && bytes > pageBytes) return page;
+      const entry = row.entry ?? text.get<{ entry: string }>(row.id)!.entry;
       page.push({ entry: parseEntry(entry), revision: String(row.revision), ...failedOf(row) });
     }
     if (page.length >= limit) break;
