@@ -23,6 +23,16 @@ const kinds: Entry[] = (['android', 'ios', 'unusual'] as const).flatMap((folder)
   fixtureNames(folder).map((name) => readFixture(folder, name).in),
 );
 
+/** What somebody felt when their phone wrote `entry`: it is shown in the trip of that time. */
+function incidentAt({ metadata }: Entry): Entry {
+  const { write_ts, platform, time_zone } = metadata;
+  const loc = { type: 'Point', coordinates: [9.05, 48.52] };
+  return {
+    metadata: { key: 'manual/incident', type: 'message', write_ts, platform, time_zone },
+    data: { loc, ts: write_ts, stress: 50 },
+  } as Entry;
+}
+
 /** The batches of one person: all of their days, with some entries exchanged by strange ones and many strange ones added. */
 function* batchesOf(days: readonly Entry[], count: number, random: Random): Generator<JsonValue[]> {
   let sent = 0;
@@ -34,18 +44,23 @@ function* batchesOf(days: readonly Entry[], count: number, random: Random): Gene
     }
     at += batchSize;
     for (let i = 0; i < batchSize && sent < count; i++, sent++) {
-      const original = random.chance(0.6) ? random.pick(days) : random.pick(kinds);
+      const original = random.pick([
+        () => random.pick(days),
+        () => random.pick(kinds),
+        () => incidentAt(random.pick(days)),
+      ])();
       batch.splice(Math.floor(random.between(0, batch.length)), 0, mutated(original as unknown as JsonObject, random));
     }
     yield batch;
   }
 }
 
-async function pushStrangeThings(server: RunningServer, random: Random): Promise<number> {
+/** Each person's days `from` to `to`, whole, and strange things among them. Returns how many these were. */
+async function pushStrangeThings(server: RunningServer, random: Random, from: number, to: number): Promise<number> {
   let strange = 0;
-  const share = Math.ceil(wanted / Object.keys(people).length);
+  const share = Math.ceil(wanted / 2 / Object.keys(people).length);
   for (const [name, platform] of Object.entries(people)) {
-    const days = pushesOf(name, platform, 3).flat();
+    const days = pushesOf(name, platform, to).slice(from).flat();
     for (const batch of batchesOf(days, share, random)) {
       const body = `{"user":${JSON.stringify(name)},"phone_to_server":${jsonText(batch)}}`;
       const answer = await server.post('/usercache/put', body);
@@ -92,6 +107,33 @@ async function checkDiary(server: RunningServer, store: Store, name: string, use
   return trips.length;
 }
 
+/** Runs the pipeline for everybody, and once more to see that nothing is left to do. */
+async function runPipelines(folder: string): Promise<void> {
+  const all = await run(['pipeline', '--all', '--json', '--store', folder]);
+  expect(all, all.stdout + all.stderr).toMatchObject({ code: 0 });
+  const { done, failed, reports } = JSON.parse(all.stdout);
+  expect({ done, failed }).toEqual({ done: Object.keys(people).length, failed: 0 });
+  const problems = reports.flatMap((one: { stages: { problems?: string[] }[] }) =>
+    one.stages.flatMap((stage) => stage.problems ?? []),
+  );
+  expect(problems).toEqual([]);
+  const again = await run(['pipeline', '--all', '--json', '--store', folder]);
+  expect(JSON.parse(again.stdout)).toMatchObject({ done: 0, nothing_new: Object.keys(people).length });
+}
+
+async function checkAnswers(server: RunningServer, folder: string, uuids: Record<string, string>): Promise<void> {
+  await withStore(folder, async (store) => {
+    for (const [name, userId] of Object.entries(uuids)) {
+      expect(await checkDiary(server, store, name, userId)).toBeGreaterThan(0);
+      for (const [path, body] of Object.entries(readingCalls)) {
+        const answer = await server.post(path, { user: name, ...body });
+        expect(answer.status, `${path}: ${answer.text.slice(0, 500)}`).toBe(200);
+        expect(() => JSON.parse(answer.text), path).not.toThrow();
+      }
+    }
+  });
+}
+
 /** Calls whose answers hold what was pushed, or figures made of it. */
 const readingCalls: Record<string, JsonObject> = {
   '/usercache/get': {},
@@ -113,30 +155,14 @@ it(`${wanted} strange entries: never a 5xx, a crash, or a place that is none`, {
     inFolder(async (folder) => {
       const uuids = await fillStore(folder, Object.fromEntries(Object.keys(people).map((name) => [name, []])));
       const server = await startServer(folder);
-      expect(await pushStrangeThings(server, random)).toBeGreaterThanOrEqual(wanted);
+      const strange = await pushStrangeThings(server, random, 0, 2);
+      await runPipelines(folder);
+      // What waits is shown by the timeline before any converter has looked at it.
+      expect(strange + (await pushStrangeThings(server, random, 1, 4))).toBeGreaterThanOrEqual(wanted);
       await pushBrokenTexts(server, random);
-
-      const all = await run(['pipeline', '--all', '--json', '--store', folder]);
-      expect(all, all.stdout + all.stderr).toMatchObject({ code: 0 });
-      const { done, failed, reports } = JSON.parse(all.stdout);
-      expect({ done, failed }).toEqual({ done: Object.keys(people).length, failed: 0 });
-      const problems = reports.flatMap((one: { stages: { problems?: string[] }[] }) =>
-        one.stages.flatMap((stage) => stage.problems ?? []),
-      );
-      expect(problems).toEqual([]);
-      const again = await run(['pipeline', '--all', '--json', '--store', folder]);
-      expect(JSON.parse(again.stdout)).toMatchObject({ done: 0, nothing_new: Object.keys(people).length });
-
-      await withStore(folder, async (store) => {
-        for (const [name, userId] of Object.entries(uuids)) {
-          expect(await checkDiary(server, store, name, userId)).toBeGreaterThan(0);
-          for (const [path, body] of Object.entries(readingCalls)) {
-            const answer = await server.post(path, { user: name, ...body });
-            expect(answer.status, `${path}: ${answer.text.slice(0, 500)}`).toBe(200);
-            expect(() => JSON.parse(answer.text), path).not.toThrow();
-          }
-        }
-      });
+      await checkAnswers(server, folder, uuids);
+      await runPipelines(folder);
+      await checkAnswers(server, folder, uuids);
       const end = await server.stop();
       expect(end, end.stderr).toMatchObject({ code: 0 });
       expect(end.stderr.split('\n').filter((line) => line !== '' && !line.includes('listens on'))).toEqual([]);
