@@ -39,11 +39,19 @@ export interface Mode {
 }
 
 const installed = fileURLToPath(new URL('../../.servers/installed.txt', import.meta.url));
-const program = fileURLToPath(new URL('../../.servers/bin/secantusd-py', import.meta.url));
+const python = fileURLToPath(new URL('../../.servers/bin/python3', import.meta.url));
+
+/** Runs the server, and ends with the process that started it, however that ends: its standard input is closed then. */
+const program = `
+import os, sys, threading
+threading.Thread(target=lambda: (sys.stdin.buffer.read(), os._exit(0)), daemon=True).start()
+from secantus.cli import main
+sys.exit(main())
+`;
 
 /** Why no server can be started here; null when one can. */
 export function whyNoServer(): string | null {
-  if (existsSync(installed) && existsSync(program)) return null;
+  if (existsSync(installed) && existsSync(python)) return null;
   return 'no test server is installed: run `npm run test:servers`, or name servers in MOBILITY_TEST_MONGODB';
 }
 
@@ -143,9 +151,8 @@ export async function startServer(standalone: boolean): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'mobility-mongodb-'));
   const port = await freePort();
   let child = await launch(folder, port, standalone);
-  const killAtExit = (): boolean => child.kill('SIGKILL');
-  process.on('exit', killAtExit);
-  const parameters = standalone ? '' : '?replicaSet=secantus';
+  // The driver looks at once whether a server that failed is back: this one does not tell by itself, as MongoDB does.
+  const parameters = `?serverMonitoringMode=poll&minHeartbeatFrequencyMS=10${standalone ? '' : '&replicaSet=secantus'}`;
   const address = (database: string): string => `mongodb://127.0.0.1:${port}/${database}${parameters}`;
   return {
     address,
@@ -157,7 +164,6 @@ export async function startServer(standalone: boolean): Promise<TestServer> {
       },
     },
     async stop() {
-      process.off('exit', killAtExit);
       await end(child);
       await rm(folder, { recursive: true, force: true });
     },
@@ -168,7 +174,7 @@ async function launch(folder: string, port: number, standalone: boolean): Promis
   const log = await open(join(folder, 'server.log'), 'a');
   const options = ['--sync-on-commit', '--enable-test-commands', ...(standalone ? ['--standalone'] : [])];
   const place = ['--host', '127.0.0.1', '--port', String(port), '--storage-path', join(folder, 'data')];
-  const child = spawn(program, [...place, ...options], { stdio: ['ignore', log.fd, log.fd] });
+  const child = spawn(python, ['-c', program, ...place, ...options], { stdio: ['pipe', log.fd, log.fd] });
   await log.close();
   const deadline = Date.now() + startLimit;
   while (!(await answers(port))) {

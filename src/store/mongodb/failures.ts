@@ -1,5 +1,6 @@
 // What an error of the driver means here: worth another try, out of reach, full, or a mistake.
 import {
+  MongoBulkWriteError,
   MongoError,
   MongoNetworkError,
   MongoOperationTimeoutError,
@@ -46,6 +47,13 @@ export class PartsMissingError extends Error {
   }
 }
 
+/** What really happened: a bulk write wraps errors of the connection in one of its own, without their kind and labels. */
+function realError(error: unknown): unknown {
+  if (!(error instanceof MongoBulkWriteError)) return error;
+  const inner: unknown = error.errorResponse;
+  return inner instanceof MongoError ? inner : error;
+}
+
 /** True when the identity was written by another at the same moment. */
 export function isDuplicateKey(error: unknown): boolean {
   return codeOf(error) === duplicateKey;
@@ -63,22 +71,25 @@ export function isTimeLimit(error: unknown): boolean {
 
 /** True when the server could not be reached, or the connection broke. */
 export function isOutOfReach(error: unknown): boolean {
+  const real = realError(error);
   return [MongoNetworkError, MongoServerSelectionError, MongoOperationTimeoutError].some(
-    (kind) => error instanceof kind,
+    (kind) => real instanceof kind,
   );
 }
 
 /** True when trying again may help. */
 export function isPassing(error: unknown): boolean {
-  if (!(error instanceof MongoError)) return false;
-  const code = codeOf(error);
+  const real = realError(error);
+  if (!(real instanceof MongoError)) return false;
+  const code = codeOf(real);
   if (code === outOfDiskSpace) return false;
-  if (isOutOfReach(error) || error instanceof MongoWriteConcernError) return true;
-  return passingLabels.some((label) => error.hasErrorLabel(label)) || (code !== null && passingCodes.has(code));
+  if (isOutOfReach(real) || real instanceof MongoWriteConcernError) return true;
+  return passingLabels.some((label) => real.hasErrorLabel(label)) || (code !== null && passingCodes.has(code));
 }
 
 function codeOf(error: unknown): number | null {
-  return error instanceof MongoError && typeof error.code === 'number' ? error.code : null;
+  const real = realError(error);
+  return real instanceof MongoError && typeof real.code === 'number' ? real.code : null;
 }
 
 /** The error that a caller of the store meets. What is neither passing nor a matter of the server stays as it is. */
