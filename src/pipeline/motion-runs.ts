@@ -50,12 +50,16 @@ export function motionRuns(
   sampling: Sampling,
   options = motionRunsDefaults,
 ): MotionRun[] {
-  const readings = motions
-    .filter((m) => telling.has(m.type) && m.confidence > options.confidenceAbove[sampling])
-    .map((m) => ({ ts: m.ts, type: m.type === RUNNING ? WALKING : m.type }));
-  const runs = runsOf(readings);
-  const merged = joinEqual(mergeFlipFlops(runs, locations, options));
-  return merged;
+  const readings = motions.filter((m) => telling.has(m.type) && m.confidence > options.confidenceAbove[sampling]);
+  return joinEqual(mergeFlipFlops(runsOf(oneWordForWalking(readings)), locations, options));
+}
+
+/** Phones say walking and on foot of one and the same walk: the word that a trip has more often stands for both. */
+function oneWordForWalking(readings: readonly Motion[]): { ts: number; type: number }[] {
+  const onFoot = readings.filter((m) => m.type === ON_FOOT).length;
+  const walking = readings.filter((m) => m.type === WALKING || m.type === RUNNING).length;
+  const word = walking > onFoot ? WALKING : ON_FOOT;
+  return readings.map(({ ts, type }) => ({ ts, type: isOnFoot(type) ? word : type }));
 }
 
 /**

@@ -35,6 +35,11 @@ describe('readings', () => {
     expect(runs([], path([0, 600, 1]))).toEqual([]);
   });
 
+  it('that call one walk now walking and now on foot make one run, by the word that is there more often', () => {
+    const mixed = [...motions(0, 200, 'WALKING', 30), ...motions(210, 600, 'ON_FOOT', 30)];
+    expect(runs(mixed, path([0, 600, 1]))).toEqual(['ON_FOOT 0-600']);
+  });
+
   it('need more than 60 % confidence with time sampling, and more than 49 % with distance sampling', () => {
     const readings = (confidence: number) => motions(0, 600, 'WALKING', 30, confidence);
     const locations = path([0, 600, 1]);
