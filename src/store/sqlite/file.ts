@@ -99,7 +99,7 @@ export async function whenFree<T>(attempt: () => T, limit = busyLimit): Promise<
       if (!isBusy(error) || performance.now() > deadline) throw error;
     }
     // Not the same pause for all: those who wait must not meet again in step.
-    await new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(1 + tries / 4, 10)));
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(1 + tries / 4, 3)));
   }
 }
 

@@ -84,6 +84,7 @@ const timeseriesTables = `
   CREATE UNIQUE INDEX entries_identity ON entries (user, key, write_ts);
   CREATE INDEX entries_ts ON entries (user, key, ts, write_ts) WHERE ts IS NOT NULL;
   CREATE INDEX entries_zone ON entries (user, write_ts) WHERE zone IS NOT NULL;
+  CREATE INDEX entries_zoneless ON entries (user, key, write_ts, ts) WHERE zone IS NULL;
   CREATE TABLE trips (
     id INTEGER PRIMARY KEY,
     user INTEGER NOT NULL,
