@@ -1,7 +1,7 @@
 // Stage "move to long term": usercache -> timeseries through the converters, or error timeseries.
 import { ConversionError, convert } from '../converters/convert.ts';
 import { line } from '../log/format.ts';
-import { type Entry, type Identity, identityOf } from '../model/entry.ts';
+import { type Entry, type Identity, identityOf, identityText } from '../model/entry.ts';
 import { errorText } from '../model/errors.ts';
 import { isTimeZone, justBefore, type TimeRange } from '../model/time.ts';
 import type { FailedEntry, WaitingEntry, WaitingRef } from '../store/store.ts';
@@ -49,7 +49,7 @@ export const moveToLongTerm: Stage = {
       const { converted, moved, failed } = convertAll(waiting);
       const result = await store.timeseries.apply(
         userId,
-        { put: converted, remove: failed, alsoChanged: await zoneChange(context, waiting) },
+        { put: converted, remove: failed, alsoChanged: await zoneChange(context, waiting, failed) },
         context.lease(),
       );
       await store.usercache.settle(userId, { moved, failed }, now());
@@ -77,22 +77,45 @@ function logFailures({ log, userId }: RunContext, failed: readonly FailedEntry[]
 }
 
 /**
- * An entry that names its zone also decides the zone of entries near it that name none. Returns the data time of these, so that
- * they are analysed again: the diary must not hang on which of them came first. Entries that name none, and entries that fail, may
- * take the place of one that did.
+ * An entry that names its zone also decides the zone of entries near it that name none. Returns the data time of those whose zone
+ * may change with this batch, so that they are analysed again: the diary must not hang on which of them came first.
  */
-async function zoneChange({ store, userId }: RunContext, waiting: readonly WaitingEntry[]): Promise<TimeRange | null> {
-  const everything = { from: -Number.MAX_VALUE, to: Number.MAX_VALUE };
-  if ((await store.timeseries.zonelessSpan(userId, everything)) === null) return null;
-  const times = waiting.map(({ entry }) => entry.metadata.write_ts);
+async function zoneChange(
+  context: RunContext,
+  waiting: readonly WaitingEntry[],
+  failed: readonly FailedEntry[],
+): Promise<TimeRange | null> {
+  const { store, userId } = context;
+  const entries = waiting.map(({ entry }) => entry);
+  if ((await zonelessAround(context, entries)) === null) return null; // nearly always
+  const lost = new Set(failed.map(identityText));
+  const turning: Entry[] = [];
+  for (const entry of entries) {
+    const stored = await store.timeseries.get(userId, identityOf(entry));
+    const zone = lost.has(identityText(identityOf(entry))) ? null : zoneNamed(entry);
+    if (zone !== zoneNamed(stored)) turning.push(entry);
+  }
+  return zonelessAround(context, turning);
+}
+
+const zoneNamed = (entry: Entry | null): string | null =>
+  isTimeZone(entry?.metadata.time_zone) ? entry.metadata.time_zone : null;
+
+/** Data time of entries without a zone whose nearest with one is, or was, among `entries`; null if none. */
+async function zonelessAround(
+  { store: { timeseries }, userId }: RunContext,
+  entries: readonly Entry[],
+): Promise<TimeRange | null> {
+  if (entries.length === 0) return null;
+  const times = entries.map(({ metadata }) => metadata.write_ts);
   const first = times.reduce((a, b) => Math.min(a, b));
   const last = times.reduce((a, b) => Math.max(a, b));
-  const { before, after: naming } = await store.timeseries.zonesAround(userId, justBefore(first));
-  const named = naming !== null && naming.write_ts <= last;
-  if (!named && !waiting.some(({ entry }) => isTimeZone(entry.metadata.time_zone))) return null;
-  const { after } = await store.timeseries.zonesAround(userId, last);
-  return store.timeseries.zonelessSpan(userId, {
-    from: before?.write_ts ?? everything.from,
-    to: after?.write_ts ?? everything.to,
+  const { before, after: next } = await timeseries.zonesAround(userId, justBefore(first));
+  const named = next !== null && next.write_ts <= last;
+  if (!named && !entries.some(zoneNamed)) return null;
+  const { after } = await timeseries.zonesAround(userId, last);
+  return timeseries.zonelessSpan(userId, {
+    from: before?.write_ts ?? -Number.MAX_VALUE,
+    to: after?.write_ts ?? Number.MAX_VALUE,
   });
 }

@@ -106,6 +106,15 @@ describe('the zone of entries that name none', () => {
     expect(await zoneAfter(user, battery({ platform: 'android', zone: 'Mars/Base' }, -5000))).toBe('Europe/Berlin');
   });
 
+  it('stays when an old entry that named one is sent again, as phones do with their settings at each sync', async () => {
+    const user = await newUser(store);
+    expect(await zoneAfter(user, ...ride, battery(paris, -5000))).toBe('Europe/Paris');
+    await put(store, user, [battery(paris, -5000), battery(nowhere, 9000)]);
+    const report = await pipeline(store, user);
+    expect(report.stages.map((s) => s.counts)).toMatchObject([{ unchanged: 1, inserted: 1 }, {}, {}, {}]);
+    expect(report.stages[1]!.counts).toEqual({});
+  });
+
   it('is nothing to those that name their own', async () => {
     const user = await newUser(store);
     await put(store, user, pushedRide(android, 0, 0));
