@@ -104,12 +104,14 @@ export function payloadTests(use: Use): void {
     }
   });
 
-  it.each([3_000_000, 20_000_000])('a payload of %d characters comes back', async (size) => {
+  it.each([3_000_000, 20_000_000])('a payload of %d characters comes back', { timeout: 120_000 }, async (size) => {
     const sent = entry('manual/survey', 1, large(size));
     for (const back of Object.values(await everywhere(use, sent))) same(back, sent);
   });
 
-  it('a batch of many large entries is stored whole, and read in pages that may be short', async () => {
+  it('a batch of many large entries is stored whole, and read in pages that may be short', {
+    timeout: 120_000,
+  }, async () => {
     const user = newUser();
     const sent = Array.from({ length: 40 }, (_, i) => fixLarge(i));
     await put(use.store, user, sent);

@@ -1,7 +1,7 @@
 // Backups of the embedded store: consistent while others write, and good to go on from.
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { backupSqliteStore } from '../../../src/store/sqlite/backup.ts';
 import { fileName } from '../../../src/store/sqlite/folder.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -10,6 +10,7 @@ import { type CompiledStore, compileStore, startChild } from '../support/child.t
 import { usePlaces } from '../support/folders.ts';
 
 const places = usePlaces();
+vi.setConfig({ testTimeout: 120_000 }); // a process beside, on a machine that may be busy
 let compiled: CompiledStore;
 beforeAll(async () => {
   compiled = await compileStore();

@@ -1,12 +1,13 @@
 // The embedded store used by several processes, some of which are killed.
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { fix, pause, put, waiting } from '../contract/kit.ts';
 import { type CompiledStore, compileStore, startChild } from '../support/child.ts';
 import { usePlaces } from '../support/folders.ts';
 
 const user = '9b1b3f2e-0000-4000-8000-000000000001';
 const places = usePlaces();
+vi.setConfig({ testTimeout: 120_000 }); // several processes, on a machine that may be busy
 let compiled: CompiledStore;
 beforeAll(async () => {
   compiled = await compileStore();
