@@ -8,7 +8,7 @@ import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import { seededRandom } from '../../src/simulate/random.ts';
 import type { Store } from '../../src/store/store.ts';
 import { dyingAt, interposedStore } from './interposed-store.ts';
-import { everythingOf, openTestStore, pushesOf, releaseLease } from './kit.ts';
+import { everythingOf, openTestStore, patience, pushesOf, releaseLease } from './kit.ts';
 
 let store: Store;
 let dispose: () => Promise<void>;
@@ -55,7 +55,7 @@ const scriptArbitrary = fc.record({
   ),
 });
 
-it('the diary is that of the entries, whatever was pushed between which calls', { timeout: 120_000 }, async () => {
+it('the diary is that of the entries, whatever was pushed between which calls', { timeout: patience }, async () => {
   await fc.assert(
     fc.asyncProperty(scriptArbitrary, async ({ seed, dayFirst, runs }) => {
       const userId = newUuid();

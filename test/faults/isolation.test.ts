@@ -7,7 +7,7 @@ import { tokenHash } from '../../src/model/user.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import { connect } from '../../src/store/sqlite/driver.ts';
 import { type Collection, collections, type Store } from '../../src/store/store.ts';
-import { everythingOf, inFolder, pushesOf, withStore } from './kit.ts';
+import { everythingOf, inFolder, patience, pushesOf, withStore } from './kit.ts';
 import { run } from './program.ts';
 
 /** Where the embedded store keeps each collection. A table that names users and is missing here fails a test below. */
@@ -71,7 +71,7 @@ const numberOf = (all: readonly Table[], file: string, uuid: string): unknown =>
   all.find((table) => table.file === file && table.name === 'user_ids')?.rows.find((row) => row.uuid === uuid)?.id;
 
 describe('commands for one user', () => {
-  it('show, export and erase that user, and touch nobody else', { timeout: 120_000 }, () =>
+  it('show, export and erase that user, and touch nobody else', { timeout: patience }, () =>
     inFolder(async (folder) => {
       const store = join(folder, 'store');
       const at = ['--store', store, '--log-dir', join(folder, 'logs')];
@@ -116,7 +116,7 @@ describe('commands for one user', () => {
 });
 
 describe('erasing a user', () => {
-  it('covers every table that there is, and leaves no word of theirs in any', { timeout: 60_000 }, () =>
+  it('covers every table that there is, and leaves no word of theirs in any', { timeout: patience }, () =>
     inFolder(async (folder) => {
       const ada = await withStore(folder, async (store) => {
         await fill(store, 'ben');

@@ -2,7 +2,18 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Random } from '../../src/simulate/random.ts';
-import { copyOf, everythingOf, fillStore, inFolder, pause, pushesOf, times, withSeed, withStore } from './kit.ts';
+import {
+  copyOf,
+  everythingOf,
+  fillStore,
+  inFolder,
+  patience,
+  pause,
+  pushesOf,
+  times,
+  withSeed,
+  withStore,
+} from './kit.ts';
 import { run, start } from './program.ts';
 
 const kills = times('MOBILITY_TEST_KILLS', 50);
@@ -35,7 +46,7 @@ beforeAll(async () => {
     });
     finished.catch(failed);
   });
-}, 60_000);
+}, patience);
 afterAll(async () => {
   finish();
   await finished;
@@ -88,7 +99,7 @@ async function disturb(name: string, random: Random): Promise<void> {
 describe('a pipeline killed at random moments', () => {
   it(
     'comes to the same diary, byte for byte, and waits no longer than the lease',
-    { timeout: 60_000 + kills * 4_000 },
+    { timeout: patience + kills * 10_000 },
     () =>
       withSeed(async (random) => {
         const lanes = [0, 1].map(async (lane) => {
@@ -100,7 +111,7 @@ describe('a pipeline killed at random moments', () => {
 });
 
 describe('two pipelines at once on one user', () => {
-  it('one works, and the other says so', { timeout: 60_000 }, async () => {
+  it('one works, and the other says so', { timeout: patience }, async () => {
     const { folder, store, uuids, diaries } = prepared;
     const copy = await copyOf(store, join(folder, 'two'));
     const one = ['pipeline', '--user', 'ada@example.org', '--json', '--store', copy];
@@ -119,7 +130,7 @@ describe('two pipelines at once on one user', () => {
     expect(after['ada@example.org']).toBe(diaries['ada@example.org']);
   });
 
-  it('a user in other hands is left to them, by name', { timeout: 60_000 }, async () => {
+  it('a user in other hands is left to them, by name', { timeout: patience }, async () => {
     const { folder, store, uuids, diaries } = prepared;
     const copy = await copyOf(store, join(folder, 'held'));
     await withStore(copy, async (opened) => {

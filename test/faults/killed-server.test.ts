@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type Entry, identityText } from '../../src/model/entry.ts';
 import type { Random } from '../../src/simulate/random.ts';
 import type { Store } from '../../src/store/store.ts';
-import { allEntries, fillStore, inFolder, pause, times, withSeed, withStore } from './kit.ts';
+import { allEntries, fillStore, inFolder, patience, pause, times, withSeed, withStore } from './kit.ts';
 import { type RunningServer, run, start, startServer } from './program.ts';
 
 const rounds = times('MOBILITY_TEST_KILLS', 50);
@@ -100,7 +100,7 @@ describe('a server killed at random moments of a put', () => {
     ['with the pipeline running and killed at the same time', true],
   ])(
     '%s: every acknowledged entry is there once, and none other',
-    { timeout: 120_000 + rounds * 12_000 },
+    { timeout: patience + rounds * 10_000 },
     (_, withPipeline) =>
       withSeed((random) =>
         inFolder(async (folder) => {

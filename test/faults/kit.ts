@@ -68,6 +68,9 @@ export function times(variable: string, usual: number): number {
   return Number(process.env[variable] ?? usual);
 }
 
+/** ms that a test may take before it counts as stuck: these start many processes, and the machine may have other things to do. */
+export const patience = 300_000;
+
 export const pause = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
 /** What the phone of one invented person pushes in `days` days, one batch a day. */

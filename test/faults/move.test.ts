@@ -114,7 +114,7 @@ describe('while a move or a recovery runs', () => {
           });
         },
       ),
-      { numRuns: 150 },
+      { numRuns: 60 },
     );
   });
 });

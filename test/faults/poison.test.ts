@@ -13,7 +13,7 @@ import type { CleanTripInput } from '../../src/pipeline/clean-trip.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import { connect } from '../../src/store/sqlite/driver.ts';
 import { fixtureNames, readFixture } from '../converters/fixtures.ts';
-import { everythingOf, fillStore, inFolder, openTestStore, pushesOf, withStore } from './kit.ts';
+import { everythingOf, fillStore, inFolder, openTestStore, patience, pushesOf, withStore } from './kit.ts';
 import { run, startServer } from './program.ts';
 
 // A trip that cannot be built, chosen by its start.
@@ -75,7 +75,7 @@ describe('poisoned entries of every kind in one batch', () => {
     expect([...new Set(failing.map(({ reason }) => reason))].sort()).toEqual(Object.keys(conversionReasons).sort());
   });
 
-  it('are set aside, listed and explained; the diary is that of the day without them', { timeout: 60_000 }, () =>
+  it('are set aside, listed and explained; the diary is that of the day without them', { timeout: patience }, () =>
     inFolder(async (folder) => {
       const alone = await openTestStore();
       await alone.store.users.register('ada', { uuid, now: 1 });
@@ -128,7 +128,7 @@ const silent = { level: 'error' as const, threadId: 'test', zone: 'UTC', now: ()
 
 describe('a poisoned trip', () => {
   it('is left out and explained; the other trips of its day and of other days come out', {
-    timeout: 60_000,
+    timeout: patience,
   }, async () => {
     const { store, dispose } = await openTestStore();
     const logged: string[] = [];
@@ -185,7 +185,7 @@ function damage(folder: string, uuid: string, { file, sql }: { file: string; sql
 }
 
 describe('a poisoned user in a run over all', () => {
-  it.each(Object.entries(damages))('with %s damaged fails alone, by name and reason', { timeout: 60_000 }, (_, one) =>
+  it.each(Object.entries(damages))('with %s damaged fails alone, by name and reason', { timeout: patience }, (_, one) =>
     inFolder(async (folder) => {
       const days = {
         ada: pushesOf('ada', 'android', 2),
