@@ -55,7 +55,7 @@ export async function readState(
   return state as PipelineState;
 }
 
-/** Sets fields of the state. */
+/** Sets fields of the state, which is there afterwards even if there are none. */
 export async function mergeState(
   connection: Connection,
   userId: string,
@@ -63,10 +63,10 @@ export async function mergeState(
   session: ClientSession | undefined,
 ): Promise<void> {
   const set = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-  if (Object.keys(set).length === 0) return;
   if (typeof set.last_error === 'string') set.last_error = escapeText(set.last_error);
   const options = { upsert: true, ...withSession(session) };
-  await connection.rows('pipeline').updateOne({ user_id: userId }, { $set: set }, options);
+  const change = Object.keys(set).length === 0 ? { $setOnInsert: { documents_due: false } } : { $set: set };
+  await connection.rows('pipeline').updateOne({ user_id: userId }, change, options);
 }
 
 /** The range around both, ends included. */
