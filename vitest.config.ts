@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { SkippedReporter } from './test/store/skipped-reporter.ts';
 
 export default defineConfig({
   test: {
@@ -7,5 +8,6 @@ export default defineConfig({
     hookTimeout: 30_000,
     pool: 'forks',
     maxWorkers: 2,
+    reporters: ['default', new SkippedReporter()],
   },
 });

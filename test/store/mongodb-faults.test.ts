@@ -130,9 +130,7 @@ function started(mode: string): boolean {
 
 describeOnServers(
   'MongoDB with faults',
-  (server, mode) => {
-    const transactional = mode !== 'standalone';
-
+  (server) => {
     describe.each(Object.entries(changes))('%s', (_, { prepare, act, answer, done }) => {
       it.each(Object.entries(faults))('takes effect once when %s, at whichever statement', async (_, fault) => {
         await withStore(server(), async (store) => {
@@ -145,7 +143,7 @@ describeOnServers(
               const answered = await act(store, user, lease);
               await healed(server());
               // Without transactions a repeated change meets what the first try did: it says `updated` then, or counts less.
-              if (transactional) expect(answered, `${statement} ${times}`).toEqual(answer);
+              if (server().transactional) expect(answered, `${statement} ${times}`).toEqual(answer);
               await done(store, user);
             }
           }
@@ -156,7 +154,7 @@ describeOnServers(
         await withStore(
           server(),
           async (store) => {
-            for (const statement of transactional ? statements : ['insert', 'update', 'delete']) {
+            for (const statement of server().transactional ? statements : ['insert', 'update', 'delete']) {
               const user = newUser();
               const lease = await leaseOn(store, user);
               await prepare(store, user);
@@ -169,7 +167,7 @@ describeOnServers(
               await healed(server());
               expect(outcome, statement).toMatch(/^acknowledged$|^MOBILITY_STORE_UNAVAILABLE$/);
               const after = { counts: await store.counts(user), state: await store.pipeline.get(user) };
-              if (transactional && outcome !== 'acknowledged') expect(after, statement).toEqual(before);
+              if (server().transactional && outcome !== 'acknowledged') expect(after, statement).toEqual(before);
               if (outcome !== 'acknowledged') await act(store, user, lease);
               await done(store, user);
             }

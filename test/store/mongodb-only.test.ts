@@ -112,9 +112,7 @@ async function indexNamesIn(client: MongoClient): Promise<Record<string, string[
   return names;
 }
 
-describeOnServers('MongoDB only', (server, mode) => {
-  const transactional = mode !== 'standalone';
-
+describeOnServers('MongoDB only', (server) => {
   it('init makes every index and may be repeated; opening makes them where the database is empty', async () => {
     for (const make of [initMongoStore, async (address: string) => (await openMongoStore(address)).close()]) {
       const address = server().newAddress();
@@ -205,7 +203,7 @@ describeOnServers('MongoDB only', (server, mode) => {
     };
     await withStore(server(), async (store) => workOut(store), options);
     const inTransaction = commands.filter((command) => command.autocommit === false || command.commitTransaction);
-    if (transactional) {
+    if (server().transactional) {
       expect(inTransaction.filter((command) => command.commitTransaction).length).toBeGreaterThan(10);
       expect(warnings).toEqual([]);
     } else {
@@ -218,7 +216,7 @@ describeOnServers('MongoDB only', (server, mode) => {
     const writes = commands.filter((command) => command.insert || command.update || command.delete);
     for (const command of writes) {
       if (command.autocommit === false) expect(command.writeConcern).toBeUndefined();
-      else expect(command.writeConcern).toMatchObject({ w: transactional ? 'majority' : 1, j: true });
+      else expect(command.writeConcern).toMatchObject({ w: server().transactional ? 'majority' : 1, j: true });
     }
     for (const { writeConcern } of commands.filter((command) => command.commitTransaction)) {
       expect(writeConcern).toMatchObject({ w: 'majority', j: true });
@@ -235,7 +233,7 @@ describeOnServers('MongoDB only', (server, mode) => {
     for (const command of commands.filter(
       ({ insert, update, autocommit }) => (insert || update) && autocommit !== false,
     )) {
-      expect(command.writeConcern).toMatchObject({ w: transactional ? 'majority' : 1, j: true });
+      expect(command.writeConcern).toMatchObject({ w: server().transactional ? 'majority' : 1, j: true });
     }
     for (const { $readPreference } of commands.filter(({ find }) => find)) {
       expect($readPreference?.mode ?? 'primary').not.toMatch(/^secondary/);

@@ -2,17 +2,16 @@
 // MOBILITY_TEST_MONGODB names.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { mkdtemp, open, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { type MongoStoreOptions, openMongoStore } from '../../src/store/mongodb/store.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Opened } from './contract.ts';
+import { python, skippedMark, whyNoServer } from './installed-server.ts';
 
 /** A running server. */
 export interface TestServer {
@@ -20,6 +19,8 @@ export interface TestServer {
   address(database: string): string;
   /** A database nobody else has. */
   newAddress(): string;
+  /** True when it takes transactions, as replica sets and clusters do. */
+  transactional: boolean;
   /** The process behind it; null for a server that the tests did not start. */
   control: Control | null;
   stop(): Promise<void>;
@@ -38,9 +39,6 @@ export interface Mode {
   start(): Promise<TestServer>;
 }
 
-const installed = fileURLToPath(new URL('../../.servers/installed.txt', import.meta.url));
-const python = fileURLToPath(new URL('../../.servers/bin/python3', import.meta.url));
-
 /** Runs the server, and ends with the process that started it, however that ends: its standard input is closed then. */
 const program = `
 import os, sys, threading
@@ -49,17 +47,11 @@ from secantus.cli import main
 sys.exit(main())
 `;
 
-/** Why no server can be started here; null when one can. */
-export function whyNoServer(): string | null {
-  if (existsSync(installed) && existsSync(python)) return null;
-  return 'no test server is installed: run `npm run test:servers`, or name servers in MOBILITY_TEST_MONGODB';
-}
-
 /** Every mode that can run here. Throws when none can and MOBILITY_REQUIRE_SERVERS says that one must. */
 export function modes(): Mode[] {
   const given = (process.env.MOBILITY_TEST_MONGODB ?? '').split(',').filter((address) => address.trim() !== '');
   const found = given.map(
-    (address, i): Mode => ({ name: `given address ${i + 1}`, start: async () => givenServer(address) }),
+    (address, i): Mode => ({ name: `given address ${i + 1}`, start: () => givenServer(address) }),
   );
   if (whyNoServer() === null) {
     found.push({ name: 'replica set of one', start: () => startServer(false) });
@@ -70,9 +62,11 @@ export function modes(): Mode[] {
   return found;
 }
 
-function givenServer(address: string): TestServer {
+async function givenServer(address: string): Promise<TestServer> {
   const at = (database: string): string => withDatabase(address.trim(), database);
-  return { address: at, newAddress: () => at(newDatabase()), control: null, stop: async () => {} };
+  const hello = await withClient(at('admin'), (client) => client.db('admin').command({ hello: 1 }));
+  const transactional = hello.setName !== undefined || hello.msg === 'isdbgrid';
+  return { address: at, newAddress: () => at(newDatabase()), transactional, control: null, stop: async () => {} };
 }
 
 const newDatabase = (): string => `mobility-test-${randomUUID()}`;
@@ -91,8 +85,8 @@ export function describeOnServers(
 ): void {
   const found = modes();
   const wanted = found.filter(({ name }) => only(name));
-  if (found.length === 0) {
-    describe.skip(`${title} (no server)`, () => tests(() => null as never, 'no server'));
+  if (wanted.length === 0) {
+    describe.skip(`${title} ${skippedMark}`, () => tests(() => null as never, 'no server'));
   }
   for (const mode of wanted) {
     describe(`${title}, ${mode.name}`, () => {
@@ -157,6 +151,7 @@ export async function startServer(standalone: boolean): Promise<TestServer> {
   return {
     address,
     newAddress: () => address(newDatabase()),
+    transactional: !standalone,
     control: {
       kill: () => end(child),
       restart: async () => {
