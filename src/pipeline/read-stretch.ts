@@ -37,7 +37,7 @@ export interface StretchStore {
   timeseries: Pick<Timeseries, 'find' | 'zonesAround'>;
 }
 
-/** Data from `carry` on, with about `size` locations. `since`: where the reading of events begins at the latest. */
+/** Data from `carry` on, with `size` usable locations, up to twice as many, or all there are. */
 export async function readStretch(
   store: StretchStore,
   userId: string,
@@ -46,40 +46,41 @@ export async function readStretch(
   size: number,
 ): Promise<Stretch> {
   const from = carry?.resume_ts ?? -Number.MAX_VALUE;
-  const found = await readEntries(store, userId, [locationKey], from, Number.MAX_VALUE, size);
-  const last = found.entries.at(-1)?.data.ts as number | undefined;
-  const loadedUntil = found.complete ? Number.POSITIVE_INFINITY : last!;
-  const entries = found.complete ? found.entries : found.entries.filter((e) => (e.data.ts as number) < last!);
-  const to = found.complete ? justAfter((last ?? from) + slack) : last!;
+  const { locations, loadedUntil } = await readLocations(store, userId, locationKey, from, size);
+  const complete = loadedUntil === Number.POSITIVE_INFINITY;
+  const to = complete ? justAfter((locations.at(-1)?.ts ?? from) + slack) : loadedUntil;
   const eventsFrom = Math.min(from, carry?.raw_place?.enter_ts ?? from);
-  const eventsTo = found.complete ? Number.MAX_VALUE : last!;
-  const zoneOf = await zonesOf(store, userId, entries);
+  const eventsTo = complete ? Number.MAX_VALUE : loadedUntil;
   return {
-    locations: cleanLocations(entries, zoneOf),
+    locations,
     motions: await readInPages(store, userId, motionKeys, from, to, cleanMotions),
     events: await readInPages(store, userId, [keys.transition], eventsFrom, eventsTo, cleanEvents),
     loadedUntil,
   };
 }
 
-async function readEntries(store: StretchStore, userId: string, of: string[], from: number, to: number, size: number) {
-  const entries: Entry[] = [];
+/** Locations, cleaned page by page: what is unusable takes no memory. One time is never cut in two. */
+async function readLocations(
+  store: StretchStore,
+  userId: string,
+  key: string,
+  from: number,
+  size: number,
+): Promise<Pick<Stretch, 'locations' | 'loadedUntil'>> {
+  const locations: Location[] = [];
+  let held: Entry[] = []; // of the last time seen, of which the next page may have more
   let after: EntryCursor | undefined;
-  while (entries.length < size) {
-    const limit = Math.min(pageSize, size - entries.length);
-    const page = await store.timeseries.find(userId, {
-      keys: of,
-      time: 'ts',
-      from,
-      to,
-      limit,
-      ...(after && { after }),
-    });
-    entries.push(...page.entries);
-    if (page.next === null) return { entries, complete: true };
+  for (;;) {
+    const limit = Math.min(pageSize, size);
+    const page = await store.timeseries.find(userId, { keys: [key], time: 'ts', from, limit, ...(after && { after }) });
+    const entries = [...held, ...page.entries];
+    const until = page.next === null ? Number.POSITIVE_INFINITY : page.next.time;
+    const whole = entries.filter((entry) => (entry.data.ts as number) < until);
+    locations.push(...cleanLocations(whole, await zonesOf(store, userId, whole)));
+    if (page.next === null || locations.length >= size) return { locations, loadedUntil: until };
+    held = entries.slice(whole.length);
     after = page.next;
   }
-  return { entries, complete: false };
 }
 
 /** Reads a range whole, keeping only what `clean` makes of each page. Pages ascend, so the parts are in order. */

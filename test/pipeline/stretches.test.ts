@@ -76,9 +76,23 @@ describe('one stretch', () => {
   it('is complete below the time up to which it was read: a time read in part is left to the next', async () => {
     const entries = pushedMove(android, { from: 0, to: 300 });
     entries.splice(4, 0, { ...pushedFix(android, 90, 7), metadata: { ...entries[3]!.metadata, write_ts: t0 + 91 } });
-    const { locations, loadedUntil } = await stretch(entries, null, 4);
+    const { locations, loadedUntil } = await stretch(entries, null, 2);
     expect(locations.map((l) => l.ts - t0)).toEqual([0, 30, 60]);
     expect(loadedUntil).toBe(t0 + 90);
+    const longer = await stretch(entries, null, 3);
+    expect(longer.locations.map((l) => l.ts - t0)).toEqual([0, 30, 60, 90]);
+    expect(longer.loadedUntil).toBe(t0 + 120);
+  });
+
+  it('looks through unusable locations without end for those it is to have', async () => {
+    const unsure = Array.from({ length: 400 }, (_, i) => pushedFix(android, i, 0, 0, { accuracy: 900 }));
+    const { locations, loadedUntil } = await stretch(
+      [...unsure, ...pushedMove(android, { from: 400, to: 700 })],
+      null,
+      5,
+    );
+    expect(locations.length).toBeGreaterThanOrEqual(5);
+    expect(loadedUntil).toBeLessThan(t0 + 700);
   });
 
   it('at the end of the data is complete', async () => {

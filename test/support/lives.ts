@@ -147,7 +147,7 @@ export const life: fc.Arbitrary<Entry[]> = fc.array(episode, { minLength: 2, max
 /** An earlier content of an identity, wrong in one way or another; the last content repairs it. */
 function earlier(entry: Entry, kind: number): Entry {
   const { metadata, data } = entry;
-  const ts = data.ts as number;
+  const ts = typeof data.ts === 'number' ? data.ts : metadata.write_ts;
   const { time_zone: _, ...zoneless } = metadata;
   if (kind === 0) return { metadata, data: { ...data, latitude: 10, longitude: 20 } };
   if (kind === 1) return { metadata, data: { ...data, ts: ts + 7200 } };
