@@ -1,4 +1,6 @@
 // Peak memory of server and pipeline with a user of five years: everything at once, then one more day.
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { openStore, simulateDays } from '../dist/index.js';
 import { against, bodyOf, createClient, inFolder, line, run, seconds, startServer } from './kit.js';
 
@@ -35,6 +37,9 @@ export async function memory({ years = 5 } = {}) {
     line('pipeline over all of them', `${all.seconds.toFixed(1)} s`);
     line('  peak memory', `${all.peak.toFixed(0)} MiB`, against(all.peak, target, `${target} MiB`));
 
+    const bytes = sizeOf(folder);
+    line('  size of the store', `${(bytes / 2 ** 20).toFixed(0)} MiB`, `${(bytes / count).toFixed(0)} bytes an entry`);
+
     const [next] = simulateDays({ platform: 'android', day: '2026-01-05', seed: 'ada' }, 1);
     await client.post('/usercache/put', bodyOf('ada', next));
     const more = await run(['pipeline', '--all', '--store', folder]);
@@ -56,4 +61,10 @@ export async function memory({ years = 5 } = {}) {
     client.close();
     await server.stop();
   });
+}
+
+/** Bytes of the database files in a folder, without logs. */
+function sizeOf(folder) {
+  const names = readdirSync(folder).filter((name) => name.endsWith('.sqlite'));
+  return names.reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
 }

@@ -1,7 +1,11 @@
-// The pages that say what is proven where: every test and file that they name is there.
+// The pages about running the service and its promises: every test, file, command, flag and setting that they name is there.
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
+import { createContext } from '../../src/cli/context.ts';
+import { buildProgram } from '../../src/cli/main.ts';
+import { settings } from '../../src/config.ts';
 
 const pathOf = (name: string): string => fileURLToPath(new URL(`../../${name}`, import.meta.url));
 const textOf = (name: string): string => readFileSync(pathOf(name), 'utf8');
@@ -38,3 +42,45 @@ describe.each(['SECURITY.md', 'docs/operations.md', 'docs/promises.md'])('%s', (
     expect(named.length).toBeGreaterThan(3);
   });
 });
+
+describe.each(['SECURITY.md', 'docs/operations.md'])('%s', (page) => {
+  const text = textOf(page).replaceAll('\\\n', ' ');
+
+  it('names only commands and flags that exist', () => {
+    const streams = { stdout: { write: () => true }, stderr: { write: () => true } };
+    const context = createContext({ ...streams, env: {}, stdin: process.stdin, now: () => 0, zone: 'UTC' });
+    const program = buildProgram(context, streams);
+    const calls = [...text.matchAll(/(?<=[`/]|^|&& )mobility ([a-z][^`\n#|&>]*)/gm)].map(([, words]) =>
+      words!.trim().split(/ +/),
+    );
+    expect(calls.length).toBeGreaterThan(1);
+    for (const words of calls) {
+      const { command, flags } = commandOf(program, words);
+      for (const word of words.filter((one) => one.startsWith('--'))) {
+        expect(flags, `mobility ${words.join(' ')} in ${page}`).toContain(word);
+      }
+      expect(command.name(), `mobility ${words.join(' ')} in ${page}`).not.toBe('mobility');
+    }
+  });
+
+  it('names only settings that exist', () => {
+    const known = new Set(settings.map(({ variable }) => variable));
+    for (const [name] of text.matchAll(/MOBILITY_[A-Z_]+/g)) {
+      if (!/^MOBILITY_STORE_/.test(name)) expect(known, name).toContain(name);
+    }
+  });
+});
+
+/** The command that the words call, and all flags that it takes. */
+function commandOf(program: Command, words: readonly string[]): { command: Command; flags: string[] } {
+  let command = program;
+  const flags = program.options.map(({ long }) => long!);
+  for (const word of words) {
+    const child = command.commands.find((one) => one.name() === word);
+    if (child === undefined) break;
+    command = child;
+    flags.push(...child.options.map(({ long }) => long!));
+  }
+  for (const child of command.commands) flags.push(...child.options.map(({ long }) => long!)); // of the one that is the default
+  return { command, flags };
+}
