@@ -9,19 +9,18 @@ import { isTimeZone, type TimeRange } from '../../model/time.ts';
 import type { Lease, PipelineState, Timeseries, TimeseriesChange } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { entryRow } from './entries.ts';
-import { findByIdentity, identityOfRow, type RowIdentity, rowIdentity, rowIdentityOf, textOf } from './identities.ts';
+import {
+  deleteEntries,
+  findByIdentity,
+  identityOfRow,
+  type RowIdentity,
+  rowIdentity,
+  rowIdentityOf,
+  textOf,
+} from './identities.ts';
 import { requireLease } from './leases.ts';
 import { mergeState, rangeAround, readState } from './pipeline-states.ts';
-import {
-  groupsOf,
-  type KnownRow,
-  knownFields,
-  type NewRow,
-  removeParts,
-  withSession,
-  writeParts,
-  writeRows,
-} from './rows.ts';
+import { groupsOf, type KnownRow, knownFields, type NewRow, removeParts, writeParts, writeRows } from './rows.ts';
 
 /** One entry to put, or one identity to remove (`entry` null). */
 interface Step {
@@ -99,7 +98,9 @@ async function applySteps(
   }
   await writeParts(connection, rows);
   await writeRows(connection, rows, ({ place }) => known.get(textOf(place.at)) as KnownRow | undefined, session);
-  await removeEntries(connection, userId, [...outcome.remove.values()], session);
+  const gone = [...outcome.remove.values()];
+  await deleteEntries(connection, 'timeseries', userId, gone, session);
+  await removeParts(connection, userId, gone as unknown as KnownRow[], session);
   return outcome.counts;
 }
 
@@ -164,18 +165,4 @@ function timeseriesRow(userId: string, { entry, hash }: Step): NewRow {
   const zoneless = affectsOf(key) === 'trips' ? { zoned: false } : {};
   const zone = isTimeZone(time_zone) ? { zoned: true, zone: time_zone } : zoneless;
   return entryRow('timeseries', userId, entry!, { ...zone, hash });
-}
-
-async function removeEntries(
-  connection: Connection,
-  userId: string,
-  rows: readonly Document[],
-  session: ClientSession | undefined,
-): Promise<void> {
-  if (rows.length === 0) return;
-  const operations = rows.map(({ key, write_ts }) => ({
-    deleteOne: { filter: { user_id: userId, key, write_ts } },
-  }));
-  await connection.rows('timeseries').bulkWrite(operations, { ordered: false, ...withSession(session) });
-  await removeParts(connection, userId, rows as unknown as KnownRow[], session);
 }

@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  type Binary,
   type ClientSession,
   type Db,
   type Document,
@@ -21,6 +22,7 @@ import {
   toAddressError,
   toStoreError,
 } from './failures.ts';
+import { openSessions } from './sessions.ts';
 
 export interface MongoStoreOptions {
   /** s that passing failures (lost connections, fail-over, conflicts) are tried again. Default 20. */
@@ -40,6 +42,8 @@ export interface Connection {
   /** True on a sharded cluster. */
   readonly sharded: boolean;
   readonly db: Db;
+  /** Ids of the sessions in which this process has its transactions. */
+  readonly sessionIds: readonly Binary[];
   rows(name: string): Rows<Document>;
   /** Runs statements that may be repeated, again after passing failures until the time limit. */
   once<T>(work: () => Promise<T>): Promise<T>;
@@ -108,6 +112,7 @@ function connectionOf(client: MongoClient, nature: Nature): Connection {
   const writeConcern = { w: transactional ? ('majority' as const) : 1, journal: true, wtimeoutMS: retryMs };
   const readConcern = new ReadConcern(transactional ? 'majority' : 'local');
   const db = client.db(nature.database, { readConcern, writeConcern });
+  const sessions = transactional ? openSessions(client) : null;
   const running = new Set<Promise<unknown>>();
   let closing: Promise<void> | undefined;
 
@@ -131,11 +136,14 @@ function connectionOf(client: MongoClient, nature: Nature): Connection {
     transactional,
     sharded,
     db,
+    sessionIds: sessions?.ids ?? [],
     rows: (name) => db.collection(name),
     once: (work) => withRetries(retryMs, work),
     atomically: (work) =>
       withRetries(retryMs, (deadline) =>
-        transactional ? inTransaction(client, writeConcern, deadline, work) : work(undefined),
+        sessions === null
+          ? work(undefined)
+          : sessions.use((session) => inTransaction(session, writeConcern, deadline, work)),
       ),
     guard: (methods) => {
       const guarded = Object.entries(methods).map(([name, method]) => [
@@ -169,25 +177,20 @@ async function withRetries<T>(retryMs: number, work: (deadline: number) => Promi
 }
 
 async function inTransaction<T>(
-  client: MongoClient,
+  session: ClientSession,
   writeConcern: WriteConcernSettings,
   deadline: number,
   work: (session: ClientSession) => Promise<T>,
 ): Promise<T> {
-  const session = client.startSession();
-  let lost = false;
   try {
     session.startTransaction({ readConcern: new ReadConcern('snapshot'), writeConcern, readPreference: 'primary' });
     const result = await work(session);
     await commit(session, deadline);
     return result;
   } catch (error) {
-    lost = isOutOfReach(error);
+    // Not waited for while nobody is there, see the pool.
+    if (session.inTransaction() && !isOutOfReach(error)) await session.abortTransaction().catch(() => {});
     throw error;
-  } finally {
-    // Ends the transaction if it is open. Not waited for while nobody is there: the server drops it by itself.
-    const ending = session.endSession().catch(() => {});
-    if (!lost) await ending;
   }
 }
 

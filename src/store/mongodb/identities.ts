@@ -30,7 +30,10 @@ export function textOf({ key, write_ts }: RowIdentity | Document): string {
 
 const longestList = 500;
 
-/** Filters that together find all `identities` and little else: keys times times stays bounded. */
+/** With more keys than this in one batch, which no phone has, several share a statement. */
+const keysApart = 20;
+
+/** Filters that together find all `identities`, and others too, but not many: keys times times stays bounded. */
 export function identityFilters(identities: readonly RowIdentity[]): Document[] {
   const byKey = new Map<string, Set<number>>();
   for (const { key, write_ts } of identities) {
@@ -47,10 +50,9 @@ export function identityFilters(identities: readonly RowIdentity[]): Document[] 
     times = [];
   };
   for (const [key, ofKey] of byKey) {
-    const wanted = [...ofKey];
-    for (let from = 0; from < wanted.length; from += longestList) {
-      const some = wanted.slice(from, from + longestList);
-      if ((keys.length + 1) * (times.length + some.length) > longestList) flush();
+    for (const some of inPieces([...ofKey], longestList)) {
+      const tooLong = (keys.length + 1) * (times.length + some.length) > longestList;
+      if (tooLong || byKey.size <= keysApart) flush();
       keys.push(key);
       times.push(...some);
     }
@@ -77,6 +79,36 @@ export async function findByIdentity(
     for (const row of await cursor.toArray()) if (wanted.has(textOf(row))) found.set(textOf(row), row);
   }
   return found;
+}
+
+/**
+ * Removes rows that were read, and only these. In a transaction they are still as they were read; elsewhere one may have been
+ * written again since: it stays. Returns how many went.
+ */
+export async function deleteEntries(
+  connection: Connection,
+  collection: 'usercache' | 'timeseries',
+  userId: string,
+  rows: readonly Document[],
+  session: ClientSession | undefined,
+): Promise<number> {
+  let deleted = 0;
+  const byKey = new Map<string, Document[]>();
+  for (const row of rows) {
+    const ofKey = byKey.get(row.key);
+    if (ofKey === undefined) byKey.set(row.key, [row]);
+    else ofKey.push(row);
+  }
+  for (const ofKey of byKey.values()) {
+    for (const some of inPieces(ofKey, longestList)) {
+      const unchanged = session === undefined ? { revision: { $in: some.map((row) => row.revision) } } : {};
+      const write_ts = { $in: some.map((row) => row.write_ts) };
+      const filter = { user_id: userId, key: some[0]!.key, write_ts, ...unchanged };
+      const { deletedCount } = await connection.rows(collection).deleteMany(filter, withSession(session));
+      deleted += deletedCount;
+    }
+  }
+  return deleted;
 }
 
 /** `list` in pieces of at most `length`. */

@@ -6,6 +6,7 @@ import type { Lease, Leases } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { isDuplicateKey } from './failures.ts';
 import { withSession } from './rows.ts';
+import { killSessions } from './sessions.ts';
 
 /** ms since the epoch by the clock of the server that runs the statement. */
 const serverNow = { $toLong: '$$NOW' };
@@ -19,7 +20,7 @@ const endOfLease = (seconds: number): Document => ({ $add: [serverNow, Math.roun
  * Takes the lease when it is free, expired or the owner's own; else leaves all as it is. `mark` tells whether it was taken. The
  * fence follows the clock, so that it grows even after the user was erased. Ended leases go to `history`.
  */
-function takeIt(owner: string, seconds: number, mark: ObjectId): Document[] {
+function takeIt({ sessionIds }: Connection, owner: string, seconds: number, mark: ObjectId): Document[] {
   const free = {
     $or: [
       { $eq: [{ $ifNull: ['$owner', null] }, null] },
@@ -49,6 +50,7 @@ function takeIt(owner: string, seconds: number, mark: ObjectId): Document[] {
         expires_ms: ifFree(endOfLease(seconds), '$expires_ms'),
         released_ms: ifFree(null, '$released_ms'),
         mark: ifFree(mark, '$mark'),
+        sessions: ifFree({ $literal: sessionIds }, '$sessions'),
       },
     },
     { $unset: 'free' },
@@ -71,10 +73,21 @@ export async function takeFromOthers(
   owner: string,
   seconds: number,
 ): Promise<boolean> {
-  const [, taken] = takeIt(owner, seconds, new ObjectId());
+  const [, taken] = takeIt(connection, owner, seconds, new ObjectId());
   const change = [{ $set: { free: true } }, taken!, { $unset: 'free' }];
+  await endTransactionsOf(connection, { user_id: userId, owner: { $type: 'string', $ne: owner } });
   const old = await connection.once(() => changeLease(connection, userId, change, 'before'));
   return typeof old.owner === 'string' && old.owner !== owner;
+}
+
+/**
+ * Ends the transactions of the process that has the lease. One that died in a transaction would otherwise lock what it was writing,
+ * the lease too, until the server gives the transaction up; one that lives does its own again, and finds the lease lost.
+ */
+async function endTransactionsOf(connection: Connection, filter: Document): Promise<void> {
+  if (!connection.transactional) return;
+  const row = await connection.once(() => connection.rows('leases').findOne(filter, { projection: { sessions: 1 } }));
+  if (row !== null) await killSessions(connection.db.client, row.sessions ?? []);
 }
 
 /** Changes the lease document of the user, which is made when there is none, and returns it. */
@@ -100,7 +113,10 @@ export function leasesOn(connection: Connection): Leases {
   return {
     async acquire(userId, owner, seconds) {
       const mark = new ObjectId();
-      const change = takeIt(escapeText(owner), seconds, mark);
+      const name = escapeText(owner);
+      const change = takeIt(connection, name, seconds, mark);
+      const lost = { owner: { $type: 'string', $ne: name }, $expr: { $lte: ['$expires_ms', serverNow] } };
+      await endTransactionsOf(connection, { user_id: userId, ...lost });
       const row = await connection.once(() => changeLease(connection, userId, change, 'after'));
       const lease = leaseOf(row);
       return mark.equals(row.mark) ? { lease } : { heldBy: lease };

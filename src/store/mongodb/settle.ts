@@ -1,13 +1,13 @@
 // The end of an entry's stay in the usercache: moved to the timeseries, or set aside.
-import type { AnyBulkWriteOperation, ClientSession, Document } from 'mongodb';
+import type { ClientSession, Document } from 'mongodb';
 import { identityText } from '../../model/entry.ts';
 import { errorIdOf } from '../error-ids.ts';
 import type { FailedEntry, Usercache, WaitingRef } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { entriesOf, waitingFields } from './entries.ts';
 import { failureRow, findErrors, removeErrors, writeErrors } from './errors.ts';
-import { findByIdentity, inPieces, rowIdentity, textOf } from './identities.ts';
-import { type KnownRow, type NewRow, removeParts, withSession, writeParts } from './rows.ts';
+import { deleteEntries, findByIdentity, inPieces, rowIdentity, textOf } from './identities.ts';
+import { type KnownRow, type NewRow, removeParts, writeParts } from './rows.ts';
 
 /** More refs than this take several transactions. */
 const rowsAtOnce = 5000;
@@ -119,14 +119,8 @@ async function removeWaiting(
   session: ClientSession | undefined,
 ): Promise<number> {
   if (waiting.length === 0) return 0;
-  const operations = waiting.map(({ row }): AnyBulkWriteOperation<Document> => {
-    const { key, write_ts, revision } = row;
-    // In a transaction the row is still the one that was read; elsewhere it may have been pushed again since.
-    const unchanged = session === undefined ? { revision } : {};
-    return { deleteOne: { filter: { user_id: userId, key, write_ts, ...unchanged } } };
-  });
-  const options = { ordered: false, ...withSession(session) };
-  const { deletedCount } = await connection.rows('usercache').bulkWrite(operations, options);
-  await removeParts(connection, userId, waiting.map(({ row }) => row) as unknown as KnownRow[], session);
-  return deletedCount;
+  const rows = waiting.map(({ row }) => row);
+  const deleted = await deleteEntries(connection, 'usercache', userId, rows, session);
+  await removeParts(connection, userId, rows as unknown as KnownRow[], session);
+  return deleted;
 }
