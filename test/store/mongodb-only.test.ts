@@ -175,7 +175,7 @@ describeOnServers('MongoDB only', (server) => {
         expect(statements.length).toBeGreaterThan(100);
         expect(commands.filter((command) => command.createIndexes)).toEqual([]);
         const shown = new Set<string>();
-        await withClient(opened.store.address, async (client) => {
+        await withClient(opened.address, async (client) => {
           for (const { collection, filter, sort } of statements) {
             if (collection === 'users' || (collection === 'tokens' && filter._id !== undefined)) continue;
             expect(typeof filter.user_id, JSON.stringify({ collection, filter })).toBe('string');
@@ -247,7 +247,7 @@ describeOnServers('MongoDB only', (server) => {
       const survey = entry('manual/survey', 2, { answers: { 'q.1': 'yes' } });
       await put(store, user, [fix(1, { speed: 1.5 }), survey]);
       await apply(store, user, { put: [fix(1, { speed: 1.5 })] });
-      await withClient(opened.store.address, async (client) => {
+      await withClient(opened.address, async (client) => {
         for (const collection of ['usercache', 'timeseries']) {
           const rows = client.db().collection(collection);
           const found = await rows.findOne({ user_id: user, 'metadata.key': 'background/location', 'data.speed': 1.5 });
@@ -261,11 +261,36 @@ describeOnServers('MongoDB only', (server) => {
     });
   });
 
+  it('many keys in one batch: only what is named is replaced, moved and removed', async () => {
+    await withStore(server(), async (store) => {
+      const user = newUser();
+      const all = Array.from({ length: 40 }, (_, k) => [1, 2, 3].map((ts) => entry(`key/${k}`, ts, { ts }))).flat();
+      const diagonal = all.filter((_, i) => i % 4 === 0);
+      const others = all.filter((_, i) => i % 4 !== 0);
+      const textOf = ({ metadata }: Entry): string => `${metadata.key} ${metadata.write_ts}`;
+      expect(new Set(await put(store, user, diagonal))).toEqual(new Set(['inserted']));
+      const results = await put(store, user, all);
+      expect(results).toEqual(all.map((_, i) => (i % 4 === 0 ? 'updated' : 'inserted')));
+      const rows = (await waiting(store, user)).filter(({ entry }) =>
+        diagonal.some((one) => textOf(one) === textOf(entry)),
+      );
+      const moved = rows.map(({ entry, revision }) => ({ ...entry.metadata, revision }));
+      expect(await store.usercache.settle(user, { moved, failed: [] }, 1)).toBe(diagonal.length);
+      const left = (await waiting(store, user)).map(({ entry }) => textOf(entry));
+      expect(left.sort()).toEqual(others.map(textOf).sort());
+      await apply(store, user, { put: all });
+      const remove = diagonal.map(({ metadata: { key, write_ts } }) => ({ key, write_ts }));
+      expect(await apply(store, user, { remove })).toMatchObject({ removed: diagonal.length });
+      const { entries } = await store.timeseries.find(user, { time: 'ts', limit: 1000 });
+      expect(entries.map(textOf).sort()).toEqual(others.map(textOf).sort());
+    });
+  });
+
   it('parts of large payloads go with their rows, and those that no row names go after an hour', async () => {
     await withStore(server(), async (store, opened) => {
       const [user, other] = [newUser(), newUser()];
       const large = (n: number): Entry => entry('manual/survey', 1, { n, text: 'x'.repeat(8_000_000) });
-      await withClient(opened.store.address, async (client) => {
+      await withClient(opened.address, async (client) => {
         const parts = client.db().collection('parts');
         const count = (): Promise<number> => parts.countDocuments({ user_id: user });
         await put(store, user, [large(1)]);
@@ -310,7 +335,7 @@ describeOnServers('MongoDB only', (server) => {
     await withStore(server(), async (store, opened) => {
       const user = newUser();
       await put(store, user, [entry('manual/survey', 1, { text: 'x'.repeat(8_000_000) })]);
-      await withClient(opened.store.address, (client) => client.db().collection('parts').deleteOne({ user_id: user }));
+      await withClient(opened.address, (client) => client.db().collection('parts').deleteOne({ user_id: user }));
       await rejects(store.usercache.read(user, { limit: 1 }), 'MOBILITY_STORE_DAMAGED');
     });
   });
@@ -324,7 +349,7 @@ describeOnServers('MongoDB only', (server) => {
       await new Promise((resolve) => setTimeout(resolve, 200));
       const third = await leaseOn(store, user, 'third');
       for (let i = 0; i < 30; i++) await leaseOn(store, user, 'third');
-      await withClient(opened.store.address, async (client) => {
+      await withClient(opened.address, async (client) => {
         const row = await client.db().collection('leases').findOne({ user_id: user });
         expect(row!.owner).toBe('third');
         expect(row!.history).toHaveLength(20);
@@ -333,7 +358,7 @@ describeOnServers('MongoDB only', (server) => {
       await store.leases.release(await leaseOn(store, other, 'a'));
       await store.leases.release(await leaseOn(store, other, 'b'));
       await leaseOn(store, other, 'c');
-      await withClient(opened.store.address, async (client) => {
+      await withClient(opened.address, async (client) => {
         const { history } = (await client.db().collection('leases').findOne({ user_id: other }))!;
         expect(history.map((past: Document) => past.owner)).toEqual(['a', 'b']);
         for (const past of history) expect(past.released_ms).toBeGreaterThanOrEqual(past.taken_ms);

@@ -124,6 +124,12 @@ describe('a payload', () => {
 
 describe('statements', () => {
   it('that look for many identities are bounded, and together name each of them', () => {
+    expect(
+      identityFilters([
+        { key: 'a', write_ts: 1 },
+        { key: 'b', write_ts: 1 },
+      ]),
+    ).toHaveLength(2);
     const identities = Array.from({ length: 4_000 }, (_, i) => ({
       key: i < 3_000 ? 'a' : `key-${i % 700}`,
       write_ts: i,

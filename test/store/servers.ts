@@ -100,12 +100,16 @@ export function describeOnServers(
   }
 }
 
+/** A store and its address, credentials included. */
+export type OpenedOnServer = Opened & { address: string };
+
 /** A new, empty store on the server, for the contract. */
-export async function openOn(server: TestServer, options: MongoStoreOptions = {}): Promise<Opened> {
+export async function openOn(server: TestServer, options: MongoStoreOptions = {}): Promise<OpenedOnServer> {
   const address = server.newAddress();
   const store = await openMongoStore(address, options);
   return {
     store,
+    address,
     reopen: () => openMongoStore(address, options),
     async dispose() {
       await store.close();
@@ -117,7 +121,7 @@ export async function openOn(server: TestServer, options: MongoStoreOptions = {}
 /** Runs `work` with a store of its own, which is removed afterwards. */
 export async function withStore(
   server: TestServer,
-  work: (store: Store, opened: Opened) => Promise<void>,
+  work: (store: Store, opened: OpenedOnServer) => Promise<void>,
   options: MongoStoreOptions = {},
 ): Promise<void> {
   const opened = await openOn(server, options);
