@@ -1,0 +1,155 @@
+// Pipeline workers in separate processes on one MongoDB, killed again and again: everybody done, nobody in two hands at once, and
+// the diary of an undisturbed run on the embedded store.
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { silentLog } from '../../src/log/log.ts';
+import type { Entry } from '../../src/model/entry.ts';
+import { idOf } from '../../src/model/ids.ts';
+import { runAll } from '../../src/pipeline/run-all.ts';
+import type { Random } from '../../src/simulate/random.ts';
+import { openStore } from '../../src/store/open.ts';
+import type { Store } from '../../src/store/store.ts';
+import { everythingOf, inFolder, pause, pushesOf, times, withSeed, withStore } from '../faults/kit.ts';
+import { buildProgram, type Exit, type Running, run, start } from '../faults/program.ts';
+import { describeOnServers, withClient } from '../store/servers.ts';
+
+const people = times('MOBILITY_TEST_PEOPLE', 200);
+const processes = 3;
+const leaseSeconds = 2;
+const mostSeconds = 120 + people * 4;
+
+/** A UUID that follows from the number of the user, spread over the register. */
+function uuidOf(i: number): string {
+  const hex = idOf('worker test', i).padEnd(32, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4000-8000-${hex.slice(12, 24)}`;
+}
+
+/** A whole day, thinned out: the days of many users should not take all day. */
+function dayOf(i: number): Entry[] {
+  const [day] = pushesOf(`person ${i}`, i % 2 === 0 ? 'android' : 'ios', 1);
+  return day!.filter((_, at) => at % 8 === 0);
+}
+
+async function fill(store: Store, count: number): Promise<string[]> {
+  const uuids = Array.from({ length: count }, (_, i) => uuidOf(i));
+  for (const [i, uuid] of uuids.entries()) {
+    await store.users.register(`person ${i}`, { uuid, now: 1 });
+    await store.usercache.put(uuid, { entries: dayOf(i), unusable: [] }, 1);
+  }
+  return uuids;
+}
+
+async function diariesOf(store: Store, uuids: readonly string[]): Promise<Map<string, string>> {
+  const diaries = new Map<string, string>();
+  for (const uuid of uuids) diaries.set(uuid, await everythingOf(store, uuid));
+  return diaries;
+}
+
+/** What one undisturbed run on the embedded store comes to. */
+function undisturbed(folder: string, count: number): Promise<Map<string, string>> {
+  return withStore(join(folder, 'undisturbed'), async (store) => {
+    const uuids = await fill(store, count);
+    expect(await runAll(store, { log: silentLog, now: () => 1 })).toMatchObject({ failed: 0 });
+    return diariesOf(store, uuids);
+  });
+}
+
+/** Keeps workers running, and kills one of them every few seconds, until nobody has anything new. Returns how they ended. */
+async function workAndKill(address: string, store: Store, uuids: readonly string[], random: Random): Promise<Exit[]> {
+  const { seconds: starting } = await run(['config']);
+  const ended: Exit[] = [];
+  const workers: (Running | null)[] = Array.from({ length: processes }, () => null);
+  let done = false;
+  const keep = async (i: number): Promise<void> => {
+    while (!done) {
+      const startAt = Math.floor((i * 16) / processes).toString(16);
+      const env = { MOBILITY_STORE: address, MOBILITY_LEASE_SECONDS: String(leaseSeconds) };
+      const worker = await start(['pipeline', '--all', '--json', '--start-at', startAt], { env });
+      workers[i] = worker;
+      ended.push(await worker.exit);
+    }
+  };
+  const kept = workers.map((_, i) => keep(i));
+  try {
+    const deadline = performance.now() + mostSeconds * 1000;
+    for (let left = uuids.length; left > 0; left = (await store.pipeline.withWork(uuids)).size) {
+      expect(performance.now(), `${left} users are not done after ${mostSeconds} s`).toBeLessThan(deadline);
+      // On a busy machine a worker that has just begun should come to do something too.
+      await pause(random.between(0.5, 1.5) * (1 + 1.5 * starting));
+      await random.pick(workers)?.kill();
+    }
+    done = true;
+    await Promise.all(kept);
+  } finally {
+    done = true;
+    await Promise.all(workers.map((worker) => worker?.kill()));
+  }
+  return ended;
+}
+
+/** One time that somebody had a user, by the clock of the server; `released_ms` is null when it was never given back. */
+interface Term {
+  owner: string;
+  fence: number;
+  taken_ms: number;
+  expires_ms: number;
+  released_ms: number | null;
+}
+
+async function termsOf(address: string): Promise<Map<string, Term[]>> {
+  const rows = await withClient(address, (client) => client.db().collection('leases').find().toArray());
+  return new Map(
+    rows.map((row) => {
+      const { held_by: owner, fence, taken_ms, expires_ms, released_ms } = row;
+      return [row.user_id, [...row.history, { owner, fence, taken_ms, expires_ms, released_ms }]];
+    }),
+  );
+}
+
+/** Fails where somebody took a user before the one before had given them back or lost them. Returns how many were lost. */
+function expectOneAtATime(terms: readonly Term[]): number {
+  let lost = 0;
+  for (const [i, { fence, taken_ms }] of terms.slice(1).entries()) {
+    const before = terms[i]!;
+    expect(fence).toBeGreaterThan(before.fence);
+    expect(taken_ms).toBeGreaterThanOrEqual(before.released_ms ?? before.expires_ms);
+    if (before.released_ms === null) lost += 1;
+  }
+  return lost;
+}
+
+describeOnServers('three workers, one of them killed every few seconds', (server, mode) => {
+  // What transactions add, a part of the people shows as well.
+  const count = mode === 'standalone' ? Math.ceil(people / 4) : people;
+
+  it(
+    'do every user, none twice at once, and come to the diary of an undisturbed run',
+    { timeout: (mostSeconds + 120) * 1000 },
+    () =>
+      withSeed((random) =>
+        inFolder(async (folder) => {
+          await buildProgram();
+          const address = server().newAddress();
+          const store = await openStore(address);
+          try {
+            const uuids = await fill(store, count);
+            const ended = await workAndKill(address, store, uuids, random);
+            const killed = ended.filter(({ signal }) => signal === 'SIGKILL').length;
+            const others = ended.filter(({ signal, code }) => signal === null && code !== 0);
+            expect(others, JSON.stringify(others)).toEqual([]);
+            const terms = await termsOf(address);
+            expect([...terms.keys()].sort()).toEqual(uuids.toSorted());
+            let lost = 0;
+            for (const ofUser of terms.values()) lost += expectOneAtATime(ofUser);
+            const owners = new Set([...terms.values()].flat().map(({ owner }) => owner));
+            expect(killed).toBeGreaterThan(0);
+            expect(owners.size).toBeGreaterThan(processes);
+            console.log(`${killed} workers killed, ${lost} of them with a user in work, ${owners.size} workers in all`);
+            expect(await diariesOf(store, uuids)).toEqual(await undisturbed(folder, count));
+          } finally {
+            await store.close();
+          }
+        }),
+      ),
+  );
+});
