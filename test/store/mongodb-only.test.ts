@@ -139,6 +139,17 @@ describeOnServers('MongoDB only', (server) => {
     await withClient(address, (client) => client.db().dropDatabase());
   });
 
+  it('a database without a store can be refused, and is left empty', async () => {
+    const address = server().newAddress();
+    await rejects(openMongoStore(address, { make: false }), 'MOBILITY_STORE_ADDRESS');
+    await withClient(address, async (client) => {
+      expect(await client.db().listCollections().toArray()).toEqual([]);
+      await initMongoStore(address);
+      await (await openMongoStore(address, { make: false })).close();
+      await client.db().dropDatabase();
+    });
+  });
+
   it('a store of a newer version is refused', async () => {
     const address = server().newAddress();
     await initMongoStore(address);

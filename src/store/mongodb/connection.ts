@@ -27,6 +27,8 @@ import { openSessions } from './sessions.ts';
 export interface MongoStoreOptions {
   /** s that passing failures (lost connections, fail-over, conflicts) are tried again. Default 20. */
   retrySeconds?: number;
+  /** False: a database in which there is no store yet is refused, not made one. Default true. */
+  make?: boolean;
   /** Called at opening with what is weaker on this server than on a replica set. */
   onWarning?: (message: string) => void;
   /** Called with every command that is sent, to measure and to check. */

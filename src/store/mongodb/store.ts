@@ -1,4 +1,5 @@
 // The MongoDB backend: the parts of the store on one connection.
+import { MobilityError } from '../../model/errors.ts';
 import type { Store } from '../store.ts';
 import { type Connection, connect, type MongoStoreOptions } from './connection.ts';
 import { documentsOn } from './documents.ts';
@@ -25,8 +26,8 @@ export interface MongoLayout {
 }
 
 /**
- * Opens a store on a MongoDB deployment; an empty database gets its indexes first. Throws `MOBILITY_STORE_ADDRESS`,
- * `MOBILITY_STORE_UNAVAILABLE`, `MOBILITY_STORE_VERSION` (made by a newer program, or by another), `MOBILITY_UNSUPPORTED`
+ * Opens a store on a MongoDB deployment; an empty database gets its indexes first. Throws `MOBILITY_STORE_ADDRESS` (also for a
+ * database without a store when `make` is false), `MOBILITY_STORE_UNAVAILABLE`, `MOBILITY_STORE_VERSION` (made by a newer program, or by another), `MOBILITY_UNSUPPORTED`
  * (a server before 6.0).
  */
 export async function openMongoStore(address: string, options: MongoStoreOptions = {}): Promise<Store> {
@@ -37,6 +38,7 @@ export async function openMongoStore(address: string, options: MongoStoreOptions
       .guard({
         async open() {
           if ((await readFormat(connection))?.ready) return;
+          if (options.make === false) throw noStore(connection.address);
           for (const warning of await makeLayout(connection)) warn(warning);
         },
       })
@@ -47,6 +49,13 @@ export async function openMongoStore(address: string, options: MongoStoreOptions
   }
   if (!connection.transactional) warn(standaloneWarning(connection.address));
   return storeOn(connection);
+}
+
+function noStore(address: string): MobilityError {
+  return new MobilityError(
+    'MOBILITY_STORE_ADDRESS',
+    `expected a store at ${address}, found none in that database: correct the address, or make it with \`mobility store init\``,
+  );
 }
 
 function standaloneWarning(address: string): string {
