@@ -49,7 +49,7 @@ sys.exit(main())
 
 /** Every mode that can run here. Throws when none can and MOBILITY_REQUIRE_SERVERS says that one must. */
 export function modes(): Mode[] {
-  const given = (process.env.MOBILITY_TEST_MONGODB ?? '').split(',').filter((address) => address.trim() !== '');
+  const given = (process.env.MOBILITY_TEST_MONGODB ?? '').split(/,(?=\s*mongodb)/).filter((one) => one.trim() !== '');
   const found = given.map(
     (address, i): Mode => ({ name: `given address ${i + 1}`, start: () => givenServer(address) }),
   );
