@@ -21,12 +21,15 @@ const passingCodes = new Set([
   112, // WriteConflict
   134, // ReadConcernMajorityNotAvailableYet
   189, // PrimarySteppedDown
+  225, // TransactionTooOld
   246, // SnapshotUnavailable
   251, // NoSuchTransaction
   262, // ExceededTimeLimit
+  290, // TransactionExceededLifetimeLimitSeconds
   9001, // SocketException
   10107, // NotWritablePrimary
   11600, // InterruptedAtShutdown
+  11601, // Interrupted: by whoever took a user over, or an operator
   11602, // InterruptedDueToReplStateChange
   13388, // StaleConfig
   13435, // NotPrimaryNoSecondaryOk
