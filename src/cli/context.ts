@@ -144,7 +144,7 @@ export interface GlobalFlags {
 export async function openStoreAt(address: string, { make = false, ...options }: StoreOptions): Promise<Store> {
   const { openStore } = await import('../store/open.ts');
   if (!make && !/^[a-z+]+:\/\//i.test(address)) await expectStore(address.replace(/^sqlite:/, ''));
-  return openStore(address, options);
+  return openStore(address, { ...options, make });
 }
 
 /** Anything that looks like a store is left to `openStore`, which knows what is wrong with it. */

@@ -10,6 +10,8 @@ export interface OpenOptions {
   shards?: number;
   /** The clock of the leases where the store has none of its own, seconds since the epoch. */
   now?: () => number;
+  /** MongoDB: false refuses a database in which there is no store yet. Default: it is made. */
+  make?: boolean;
   /** MongoDB: called at opening with what is weaker there than on a replica set. */
   onWarning?: (message: string) => void;
 }
@@ -21,8 +23,8 @@ export interface OpenOptions {
 export async function openStore(address: string, options: OpenOptions = {}): Promise<Store> {
   if (/^mongodb(\+srv)?:\/\//.test(address)) {
     const { openMongoStore } = await import('./mongodb/store.ts');
-    const { onWarning } = options;
-    return openMongoStore(address, onWarning === undefined ? {} : { onWarning });
+    const { make, onWarning } = options;
+    return openMongoStore(address, { ...(make !== undefined && { make }), ...(onWarning && { onWarning }) });
   }
   const folder = folderOf(address);
   const { openSqliteStore } = await import('./sqlite/store.ts');

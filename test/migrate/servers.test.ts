@@ -7,7 +7,7 @@ import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { everythingOf, inFolder, pause, times, withSeed } from '../faults/kit.ts';
 import { type Exit, type How, run, start } from '../faults/program.ts';
-import { describeOnServers, type TestServer } from '../store/servers.ts';
+import { describeOnServers, withDatabaseOn } from '../store/servers.ts';
 import { expectEqualAfterMove, sides } from './any-sides.ts';
 import { contentOfAll, fillUser } from './kit.ts';
 
@@ -60,13 +60,12 @@ function diariesAt(address: string): Promise<string[]> {
   });
 }
 
-async function thereAndBack(server: TestServer, folder: string): Promise<void> {
+async function thereAndBack(away: string, folder: string): Promise<void> {
   const [home, back] = [join(folder, 'home'), join(folder, 'back')];
   await withAddress(home, async (store) => {
     for (const name of ['ada', 'ben']) await fillUser(store, name, 1, 400);
   });
   const expected = await contentAt(home);
-  const away = server.newAddress();
   const there = await moveWithKills(home, away, 2);
   expect(there, there.stderr).toMatchObject({ code: 0 });
   expect(JSON.parse(there.stdout)).toMatchObject({ users: 2, equal: true, reports: [] });
@@ -88,22 +87,24 @@ describeOnServers('a move between the embedded store and MongoDB', (server) => {
   it(
     'comes to the same there and back, killed in the middle, and the pipeline goes on from there',
     { timeout: 120_000 + kills * 20_000 },
-    () => inFolder((folder) => thereAndBack(server(), folder)),
+    () => withDatabaseOn(server(), (address) => inFolder((folder) => thereAndBack(address, folder))),
   );
 
   it('makes a user as at the source, whatever the target had', { timeout: 60_000 + numRuns * 5_000 }, () =>
-    inFolder(async (folder) => {
-      const [one, other] = await Promise.all([openStore(folder), openStore(server().newAddress())]);
-      try {
-        await fc.assert(
-          fc.asyncProperty(sides, fc.boolean(), (both, there) =>
-            there ? expectEqualAfterMove(one, other, both) : expectEqualAfterMove(other, one, both),
-          ),
-          { numRuns },
-        );
-      } finally {
-        await Promise.all([one.close(), other.close()]);
-      }
-    }),
+    withDatabaseOn(server(), (address) =>
+      inFolder(async (folder) => {
+        const [one, other] = await Promise.all([openStore(folder), openStore(address)]);
+        try {
+          await fc.assert(
+            fc.asyncProperty(sides, fc.boolean(), (both, there) =>
+              there ? expectEqualAfterMove(one, other, both) : expectEqualAfterMove(other, one, both),
+            ),
+            { numRuns },
+          );
+        } finally {
+          await Promise.all([one.close(), other.close()]);
+        }
+      }),
+    ),
   );
 });

@@ -11,9 +11,9 @@ import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { everythingOf, inFolder, pause, pushesOf, times, withSeed, withStore } from '../faults/kit.ts';
 import { buildProgram, type Exit, type Running, run, start } from '../faults/program.ts';
-import { describeOnServers, withClient } from '../store/servers.ts';
+import { describeOnServers, withClient, withDatabaseOn } from '../store/servers.ts';
 
-const people = times('MOBILITY_TEST_PEOPLE', 200);
+const people = times('MOBILITY_TEST_PEOPLE', 40);
 const processes = 3;
 const leaseSeconds = 2;
 const mostSeconds = 120 + people * 4;
@@ -118,6 +118,25 @@ function expectOneAtATime(terms: readonly Term[]): number {
   return lost;
 }
 
+function expectHonestTerms(
+  ended: readonly Exit[],
+  terms: ReadonlyMap<string, readonly Term[]>,
+  uuids: readonly string[],
+): void {
+  const others = ended.filter(({ signal, code }) => signal === null && code !== 0);
+  expect(others, JSON.stringify(others)).toEqual([]);
+  expect([...terms.keys()].sort()).toEqual(uuids.toSorted());
+  let lost = 0;
+  for (const ofUser of terms.values()) lost += expectOneAtATime(ofUser);
+  const killed = ended.filter(({ signal }) => signal === 'SIGKILL').length;
+  const owners = new Set([...terms.values()].flat().map(({ owner }) => owner));
+  expect(killed).toBeGreaterThan(0);
+  expect(owners.size).toBeGreaterThanOrEqual(processes);
+  console.log(
+    `${uuids.length} users, ${killed} workers killed, ${lost} of them with a user in work, ${owners.size} workers in all`,
+  );
+}
+
 describeOnServers('three workers, one of them killed every few seconds', (server, mode) => {
   // What transactions add, a part of the people shows as well.
   const count = mode === 'standalone' ? Math.ceil(people / 4) : people;
@@ -127,29 +146,20 @@ describeOnServers('three workers, one of them killed every few seconds', (server
     { timeout: (mostSeconds + 120) * 1000 },
     () =>
       withSeed((random) =>
-        inFolder(async (folder) => {
-          await buildProgram();
-          const address = server().newAddress();
-          const store = await openStore(address);
-          try {
-            const uuids = await fill(store, count);
-            const ended = await workAndKill(address, store, uuids, random);
-            const killed = ended.filter(({ signal }) => signal === 'SIGKILL').length;
-            const others = ended.filter(({ signal, code }) => signal === null && code !== 0);
-            expect(others, JSON.stringify(others)).toEqual([]);
-            const terms = await termsOf(address);
-            expect([...terms.keys()].sort()).toEqual(uuids.toSorted());
-            let lost = 0;
-            for (const ofUser of terms.values()) lost += expectOneAtATime(ofUser);
-            const owners = new Set([...terms.values()].flat().map(({ owner }) => owner));
-            expect(killed).toBeGreaterThan(0);
-            expect(owners.size).toBeGreaterThan(processes);
-            console.log(`${killed} workers killed, ${lost} of them with a user in work, ${owners.size} workers in all`);
-            expect(await diariesOf(store, uuids)).toEqual(await undisturbed(folder, count));
-          } finally {
-            await store.close();
-          }
-        }),
+        withDatabaseOn(server(), (address) =>
+          inFolder(async (folder) => {
+            await buildProgram();
+            const store = await openStore(address);
+            try {
+              const uuids = await fill(store, count);
+              const ended = await workAndKill(address, store, uuids, random);
+              expectHonestTerms(ended, await termsOf(address), uuids);
+              expect(await diariesOf(store, uuids)).toEqual(await undisturbed(folder, count));
+            } finally {
+              await store.close();
+            }
+          }),
+        ),
       ),
   );
 });

@@ -132,6 +132,16 @@ export async function withStore(
   }
 }
 
+/** Runs `work` with the address of a database that nobody else has, which is dropped afterwards. */
+export async function withDatabaseOn<T>(server: TestServer, work: (address: string) => Promise<T>): Promise<T> {
+  const address = server.newAddress();
+  try {
+    return await work(address);
+  } finally {
+    await withClient(address, (client) => client.db().dropDatabase());
+  }
+}
+
 /** Runs `work` with a plain client, to look at what the store does. */
 export async function withClient<T>(address: string, work: (client: MongoClient) => Promise<T>): Promise<T> {
   const client = new MongoClient(address, { serverSelectionTimeoutMS: 5_000 });

@@ -1,0 +1,55 @@
+// Command lines on a MongoDB store: made on purpose, refused when mistyped, and moved to.
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { describeOnServers, withClient, withDatabaseOn } from '../store/servers.ts';
+import { freshProgram, run } from './kit.ts';
+
+const collectionsAt = (address: string): Promise<string[]> =>
+  withClient(address, async (client) => (await client.db().listCollections().toArray()).map(({ name }) => name).sort());
+
+describeOnServers('a MongoDB store', (server, mode) => {
+  it('is made by store init, which shows collections and indexes and may be repeated', () =>
+    withDatabaseOn(server(), async (address) => {
+      const env = { MOBILITY_STORE: address };
+      for (let round = 0; round < 2; round++) {
+        const { code, stdout, stderr } = await run(['store', 'init'], { env });
+        expect([code, stderr]).toEqual([0, '']);
+        expect(stdout).toMatch(/^mongodb.*: format 1\n {2}COLLECTION +INDEXES BESIDE _id\n/);
+        expect(stdout).toMatch(/\n {2}timeseries +identity, time, /);
+      }
+      const { json } = await run(['store', 'init', '--json'], { env });
+      expect(json()).toMatchObject({ engine: 'mongodb', version: 1, indexes: { users: ['name'] }, warnings: [] });
+      expect(await collectionsAt(address)).toEqual(
+        expect.arrayContaining(['leases', 'timeseries', 'usercache', 'users']),
+      );
+      expect((await run(['status'], { env })).code).toBe(0);
+    }));
+
+  it('that is not there is refused by commands that only read', () =>
+    withDatabaseOn(server(), async (address) => {
+      const { code, stderr } = await run(['status'], { env: { MOBILITY_STORE: address } });
+      expect([code, stderr]).toEqual([2, expect.stringMatching(/^mobility: MOBILITY_STORE_ADDRESS: .*store init/)]);
+      expect(await collectionsAt(address)).toEqual([]);
+    }));
+
+  it('takes over an embedded store, and gives everything back to another', () =>
+    withDatabaseOn(server(), async (address) => {
+      const program = await freshProgram();
+      await program.run(['simulate', '--users', '1', '--from', '2024-03-12']);
+      await program.run(['pipeline', '--all']);
+      const dry = await program.run(['migrate', '--to', address, '--dry-run', '--json']);
+      expect([dry.code, dry.json()]).toMatchObject([0, { copied: 1, equal: false }]);
+      expect(await collectionsAt(address)).toEqual([]);
+
+      const there = await program.run(['migrate', '--to', address]);
+      expect([there.code, there.stdout]).toEqual([0, expect.stringContaining('both sides are equal')]);
+      expect(there.stderr.includes('standalone')).toBe(mode === 'standalone');
+      const back = join(program.folder, 'back');
+      const home = await run(['migrate', '--from', address, '--to', back, '--json']);
+      expect([home.code, home.json()]).toMatchObject([0, { copied: 1, equal: true }]);
+      const diary = ['diary', '--user', 'sim-demo-1@example.org', '--day', '2024-03-12', '--store'];
+      const days = await Promise.all([program.address, address, back].map((store) => program.run([...diary, store])));
+      expect(days[0]!.stdout).toContain('trip');
+      expect(new Set(days.map(({ stdout }) => stdout)).size).toBe(1);
+    }));
+});
