@@ -28,7 +28,7 @@ function batchOf(round: number): Entry[] {
 
 /** Identities of what the store has of the batches `from` to `to`, waiting or moved. */
 async function found(store: Store, userId: string, from: number, to: number): Promise<Set<string>> {
-  const range = { from: 1_710_000_000 + from * 10_000, to: 1_710_000_000 + (to + 1) * 10_000 };
+  const range = { from: 1_710_000_000 + Math.max(from, 0) * 10_000, to: 1_710_000_000 + (to + 1) * 10_000 };
   const identities = new Set<string>();
   for (const place of [store.usercache, store.timeseries]) {
     const { entries, next } = await place.find(userId, { time: 'write_ts', ...range, limit: 100_000 });
