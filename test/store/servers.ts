@@ -113,7 +113,7 @@ export async function openOn(server: TestServer, options: MongoStoreOptions = {}
     reopen: () => openMongoStore(address, options),
     async dispose() {
       await store.close();
-      await withClient(address, (client) => client.db().dropDatabase());
+      await dropDatabase(server, address);
     },
   };
 }
@@ -138,8 +138,19 @@ export async function withDatabaseOn<T>(server: TestServer, work: (address: stri
   try {
     return await work(address);
   } finally {
-    await withClient(address, (client) => client.db().dropDatabase());
+    await dropDatabase(server, address);
   }
+}
+
+/**
+ * Dropping waits for transactions, also for those that killed processes left open. MongoDB gives them up after a minute; the server
+ * that is started here only when it is asked for something else meanwhile, so that they are ended first. Nobody else uses it.
+ */
+async function dropDatabase(server: TestServer, address: string): Promise<void> {
+  await withClient(address, async (client) => {
+    if (server.control !== null && server.transactional) await client.db('admin').command({ killAllSessions: [] });
+    await client.db().dropDatabase();
+  });
 }
 
 /** Runs `work` with a plain client, to look at what the store does. */
