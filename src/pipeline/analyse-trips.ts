@@ -28,7 +28,7 @@ export const analyseTrips: Stage = {
     const source = await locationKey(store, userId);
     const changed = changedRange(state, source, context.reanalyseFrom);
     if (!changed) return { counts: {} };
-    const run = new Analysis(context, changed, source);
+    const run = new Analysis(context, changed, source, state.complete_until);
     await run.start();
     return run.result();
   },
@@ -55,15 +55,22 @@ class Analysis {
   private readonly context: RunContext;
   private readonly changed: TimeRange;
   private readonly source: NonNullable<PipelineState['locations_from']>;
+  private readonly completeBefore: number | null;
   private readonly changes: TripChange[] = [];
   private pending: TripRecord[] = [];
   private readonly problems: string[] = [];
   private readonly counts = { locations: 0, links: 0, trips: 0, added: 0, removed: 0, changed: 0 };
 
-  constructor(context: RunContext, changed: TimeRange, source: NonNullable<PipelineState['locations_from']>) {
+  constructor(
+    context: RunContext,
+    changed: TimeRange,
+    source: NonNullable<PipelineState['locations_from']>,
+    completeBefore: number | null,
+  ) {
     this.context = context;
     this.changed = changed;
     this.source = source;
+    this.completeBefore = completeBefore;
   }
 
   result(): StageResult {
@@ -103,8 +110,7 @@ class Analysis {
     const state: Partial<PipelineState> = done
       ? { changed: null, locations_from: this.source, analysis_version: analysisVersion, documents_due: true }
       : { changed: { from: justAfter(records.at(-1)!.settled_ts!), to: this.changed.to }, documents_due: true };
-    if (met === null && atEnd)
-      state.complete_until = records.at(-1)?.carry.raw_place?.enter_ts ?? carry?.raw_place?.enter_ts ?? null;
+    if (met === null && atEnd) Object.assign(state, this.completeState(records.at(-1)?.carry ?? carry));
     await store.trips.replace(userId, { from, to: end }, links, state, lease());
     this.compare(
       stored.filter((link) => link.chain_ts < end),
@@ -112,6 +118,13 @@ class Analysis {
       done,
     );
     return done;
+  }
+
+  /** Up to when the diary is whole, after the last link's `carry`. What was complete and is no more leaves documents behind. */
+  private completeState(carry: Carry | null): Partial<PipelineState> {
+    const complete_until = carry?.raw_place?.enter_ts ?? null;
+    const lost = complete_until === null && this.completeBefore !== null;
+    return { complete_until, ...(lost && { complete_lost: true }) };
   }
 
   /** Index of the first link that is the same as a stored one and needs nothing of what changed; null if none. */

@@ -2,8 +2,8 @@
 import { line } from '../log/format.ts';
 import { configKeys, dayKey } from '../model/keys.ts';
 import type { Store } from '../store/store.ts';
+import { documentWindows } from './document-windows.ts';
 import type { Stage, StageResult } from './stage.ts';
-import { documentWindow } from './write-documents.ts';
 
 /** A document key that is not valid any more, and why. */
 export interface ObsoleteKey {
@@ -21,17 +21,27 @@ function whyObsolete(key: string): string {
   return key.startsWith(dayKey('')) ? 'the day is out of the window or has no trips' : 'not in the list of valid keys';
 }
 
-/** Obsolete document keys of one user as things stand; none when there is no complete data. */
+/**
+ * Obsolete document keys of one user as things stand. None without complete data: nothing is known of the user then; unless there
+ * was some, and all of it went.
+ */
 export async function findObsoleteKeys(
   store: Store,
   userId: string,
 ): Promise<{ present: string[]; valid: string[]; obsolete: ObsoleteKey[] }> {
   const present = await store.documents.keys(userId);
-  const window = await documentWindow(store, userId);
-  if (!window) return { present, valid: present, obsolete: [] };
-  const records = await store.trips.byDay(userId, window);
-  const days = [...new Set(records.map((record) => record.day))].sort();
+  const { complete_until, complete_lost } = await store.pipeline.get(userId);
+  if (complete_until === null && !complete_lost) return { present, valid: present, obsolete: [] };
+  const days = await documentDays(store, userId);
   return { present, valid: [...days.map(dayKey), ...configKeys], obsolete: obsoleteKeys(present, days) };
+}
+
+/** The local days that have a document, ascending. */
+async function documentDays(store: Store, userId: string): Promise<string[]> {
+  const days = new Set<string>();
+  for (const window of await documentWindows(store, userId))
+    for (const { day } of await store.trips.byDay(userId, window)) days.add(day);
+  return [...days].sort();
 }
 
 /** Removes the documents of obsolete keys, and only documents: entries that phones pushed under such a key stay. */
@@ -53,7 +63,7 @@ export const removeObsoleteKeys: Stage = {
       const removed = await store.documents.remove(userId, key);
       log.write('INFO', line.documentRemoved(userId, key, removed ? 'removed' : 'gone'));
     }
-    await store.pipeline.merge(userId, { documents_due: false }, lease());
+    await store.pipeline.merge(userId, { documents_due: false, complete_lost: false }, lease());
     return { counts: { removed: obsolete.length } };
   },
 };

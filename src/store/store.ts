@@ -292,6 +292,8 @@ export interface PipelineState {
   documents_due: boolean;
   /** Data time up to which the diary is final; null before the first trip. */
   complete_until: number | null;
+  /** True when `complete_until` was known and is not any more, while documents made of what went may still be there. */
+  complete_lost: boolean;
   /** Which locations the trips came from: the phone's filtered ones, or all where it sends no filtered ones. */
   locations_from: 'background/filtered_location' | 'background/location' | null;
   /** Version of the analysis that made the trips. */
@@ -306,6 +308,7 @@ export const initialPipelineState: PipelineState = {
   changed: null,
   documents_due: false,
   complete_until: null,
+  complete_lost: false,
   locations_from: null,
   analysis_version: null,
   last_run_ts: null,

@@ -3,14 +3,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tripsOfDay } from '../../src/diary/build-trip-documents.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
+import { documentWindows } from '../../src/pipeline/document-windows.ts';
 import { purgeKeys } from '../../src/pipeline/purge-keys.ts';
 import { obsoleteKeys } from '../../src/pipeline/remove-obsolete-keys.ts';
-import { documentWindow } from '../../src/pipeline/write-documents.ts';
+
 import type { Store } from '../../src/store/store.ts';
 import { chainAfter, pipeline, put } from '../support/diary.ts';
 import { since, t0 } from '../support/phone.ts';
 import {
   android,
+  iphone,
   type Phone,
   pushedFix,
   pushedIncident,
@@ -49,7 +51,7 @@ describe('the window', () => {
     await store.documents.put(user, { key: 'diary/trips-2020-01-01', write_ts: 1, data: [] });
     await put(store, user, commute(0).slice(0, 10));
     await pipeline(store, user);
-    expect(await documentWindow(store, user)).toBeNull();
+    expect(await documentWindows(store, user)).toEqual([]);
     expect(await keysOf(user)).toEqual(['diary/trips-2020-01-01']);
     expect((await purgeKeys(store, user)).obsolete).toEqual([]);
   });
@@ -57,7 +59,7 @@ describe('the window', () => {
   it('is none while only trips too short to keep are known', async () => {
     const user = await newUser(store);
     await chainAfter(store, user, [...stroll(0), ...stroll(2 * hour)]);
-    expect(await documentWindow(store, user)).toBeNull();
+    expect(await documentWindows(store, user)).toEqual([]);
   });
 
   it('is whole days: the oldest keeps its morning until it leaves', async () => {
@@ -77,7 +79,7 @@ describe('the window', () => {
     await pipeline(store, user);
     expect(await keysOf(user)).toEqual(days('11-14', '11-17'));
     // Strolls around the house go on, and complete data with them.
-    for (const d of [6, 11, 40]) {
+    for (const d of [6, 9, 11, 40]) {
       await put(store, user, stroll(d * day));
       await pipeline(store, user);
       expect(await keysOf(user)).toEqual(days('11-14', '11-17'));
@@ -93,6 +95,40 @@ describe('the window', () => {
     await put(store, user, [...pushedRide(android, midnight - 300, 6000, -10), ...stroll(8 * day)]);
     await pipeline(store, user);
     expect(await keysOf(user)).toEqual(days('11-14'));
+  });
+
+  it('keeps the week in which the phone was right, when its clock is years ahead for a while', async () => {
+    const user = await newUser(store);
+    const arrive = async (...list: number[]) => {
+      for (const d of list) await put(store, user, commute(d));
+      await pipeline(store, user);
+    };
+    await arrive(0, 3);
+    await arrive(4000);
+    await arrive(5);
+    expect(await keysOf(user)).toEqual(days('11-14', '11-17', '11-19', 'diary/trips-2034-10-27'));
+    await arrive(9, 10);
+    expect(await keysOf(user)).toEqual(days('11-17', '11-19', '11-23', '11-24', 'diary/trips-2034-10-27'));
+    await arrive(4002, 5000); // a second and a third time
+    const ahead = ['diary/trips-2034-10-27', 'diary/trips-2034-10-29', 'diary/trips-2037-07-23'];
+    expect(await keysOf(user)).toEqual(days('11-17', '11-19', '11-23', '11-24', ...ahead));
+  });
+
+  it('leaves the days before a silence of years once there is a month of new ones', async () => {
+    const user = await newUser(store);
+    await put(store, user, [...commute(0), ...commute(400), ...commute(429)]);
+    await pipeline(store, user);
+    expect(await keysOf(user)).toEqual(days('11-14', 'diary/trips-2025-01-16'));
+    await put(store, user, commute(431));
+    await pipeline(store, user);
+    expect(await keysOf(user)).toEqual(days('diary/trips-2025-01-16', 'diary/trips-2025-01-18'));
+  });
+
+  it('knows no silence where trips too short to keep went on', async () => {
+    const user = await newUser(store);
+    await put(store, user, [...commute(0), ...stroll(200 * day), ...commute(400)]);
+    await pipeline(store, user);
+    expect(await keysOf(user)).toEqual(days('diary/trips-2024-12-18'));
   });
 
   it('counts days where the user was last', async () => {
@@ -117,7 +153,7 @@ describe('the window', () => {
     ]);
     await pipeline(store, user);
     expect((await store.trips.summary(user)).count).toBe(1);
-    expect(await documentWindow(store, user)).not.toBeNull();
+    expect(await documentWindows(store, user)).toHaveLength(1);
     expect(await keysOf(user)).toEqual(days('11-14'));
   });
 });
@@ -189,6 +225,67 @@ describe('a document', () => {
     await put(store, user, unsure);
     await pipeline(store, user);
     expect(await keysOf(user)).toEqual(days('11-14'));
+  });
+});
+
+describe('documents of trips that all went', () => {
+  const incomplete = { complete_until: null, complete_lost: false, documents_due: false };
+  const locations = (entries: Entry[], data: object): Entry[] =>
+    entries
+      .filter(({ metadata }) => metadata.key === 'background/filtered_location')
+      .map((entry) => ({ ...entry, data: { ...entry.data, ...data } }));
+
+  it('go, when a stroll is what remains', async () => {
+    const user = await newUser(store);
+    await put(store, user, locations(pushedRide(android, 0, 0), {})); // what the phone sent wrong at first
+    await pipeline(store, user);
+    expect(await keysOf(user)).toEqual(days('11-14'));
+    await put(store, user, stroll(0));
+    await pipeline(store, user);
+    expect((await store.pipeline.get(user)).complete_until).not.toBeNull();
+    expect(await keysOf(user)).toEqual([]);
+  });
+
+  it('go, when nothing is complete any more', async () => {
+    const user = await newUser(store);
+    await store.documents.put(user, { key: 'config/consent', write_ts: 1, data: {} });
+    await put(store, user, commute(0));
+    await pipeline(store, user);
+    expect(await keysOf(user)).toEqual(['config/consent', '11-14']);
+    await put(store, user, locations(commute(0), { accuracy: 500 }));
+    await pipeline(store, user);
+    expect(await keysOf(user)).toEqual(['config/consent']);
+    expect(await store.pipeline.get(user)).toMatchObject(incomplete);
+    // From now on the user is one of whom nothing is known.
+    await store.documents.put(user, { key: 'diary/trips-2020-01-01', write_ts: 1, data: [] });
+    await put(store, user, [pushedIncident(android, 300, 3000, 70)]);
+    await pipeline(store, user);
+    expect(await keysOf(user)).toContain('diary/trips-2020-01-01');
+  });
+
+  it('go, when the trip that the phone said had ended goes on', async () => {
+    const user = await newUser(store);
+    const ride = pushedRide(iphone, 0, 0);
+    await put(store, user, ride);
+    await pipeline(store, user);
+    expect(await keysOf(user)).toEqual(days('11-14'));
+    await put(store, user, [pushedFix(iphone, 1220, 9000), ...pushedMotions(iphone, 600, 1220, 'automotive')]);
+    await pipeline(store, user);
+    expect(await store.pipeline.get(user)).toMatchObject(incomplete);
+    expect(await keysOf(user)).toEqual([]);
+  });
+
+  it('go with the next run, when the one that found them gone was killed', async () => {
+    const user = await newUser(store);
+    await put(store, user, commute(0));
+    await pipeline(store, user);
+    await put(store, user, locations(commute(0), { accuracy: 500 }));
+    const killed = { ...store, documents: { ...store.documents, keys: () => Promise.reject(new Error('killed')) } };
+    await expect(pipeline(killed, user)).rejects.toThrow('killed');
+    expect(await keysOf(user)).toEqual(days('11-14'));
+    await pipeline(store, user);
+    expect(await keysOf(user)).toEqual([]);
+    expect(await store.pipeline.get(user)).toMatchObject(incomplete);
   });
 });
 

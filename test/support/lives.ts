@@ -21,6 +21,7 @@ export function runs(usual: number): { numRuns: number } {
 }
 
 const hour = 3600;
+const day = 24 * hour;
 
 /** Something that happens to a phone at `from`, at `east` metres; it ends at another place and time. */
 interface Episode {
@@ -45,6 +46,8 @@ interface Episode {
   west: boolean;
   stopped: boolean;
   word: MotionWord | null;
+  /** s; how far ahead the phone's clock is meanwhile. */
+  clock: number;
 }
 
 const zones = ['Europe/Berlin', 'America/New_York', 'Asia/Kolkata', null];
@@ -67,10 +70,11 @@ const episode: fc.Arbitrary<Episode> = fc.record({
   ),
   phone: fc.constantFrom(0, 0, 0, 1),
   zone: fc.constantFrom('Europe/Berlin', 'Europe/Berlin', ...zones),
-  pause: fc.constantFrom(0, 40, 300, 900, 3 * hour, 3 * hour, 14 * hour, 40 * hour),
+  pause: fc.constantFrom(0, 0, 40, 40, 300, 300, 900, 900, 3 * hour, 3 * hour, 3 * hour, 14 * hour, 40 * hour, 6 * day),
   west: fc.boolean(),
   stopped: fc.boolean(),
   word: fc.constantFrom<(MotionWord | null)[]>('automotive', 'walking', 'cycling', 'unknown', null),
+  clock: fc.constantFrom(...Array<number>(30).fill(0), 2 * hour, 3 * day, 20 * day, 420 * day, 7000 * day, -7000 * day),
 });
 
 interface Teller {
@@ -132,8 +136,27 @@ const batteryOf = ({ platform }: Phone) =>
 /** Entries of a life, one per identity. */
 export function lifeOf(episodes: readonly Episode[]): Entry[] {
   const teller: Teller = { entries: [], now: 0, east: 0 };
-  for (const one of episodes) tell(teller, one);
+  for (const one of episodes) {
+    const known = teller.entries.length;
+    tell(teller, one);
+    if (one.clock) teller.entries.push(...teller.entries.splice(known).map((entry) => shifted(entry, one.clock)));
+  }
   return lastOfEach(teller.entries);
+}
+
+/** What a phone sends whose clock is `seconds` ahead. */
+function shifted({ metadata, data }: Entry, seconds: number): Entry {
+  const ts = typeof data.ts === 'number' && data.ts > 1 ? { ts: data.ts + seconds } : {};
+  return { metadata: { ...metadata, write_ts: metadata.write_ts + seconds }, data: { ...data, ...ts } };
+}
+
+/** Phones with tracking always on send no filtered locations; some only begin to at some time. */
+function fromUnfiltered(entries: Entry[], until: number): Entry[] {
+  return entries.map((entry, i) =>
+    entry.metadata.key === keys.filteredLocation && i < until * entries.length
+      ? { ...entry, metadata: { ...entry.metadata, key: keys.location } }
+      : entry,
+  );
 }
 
 /** Of several entries with one identity the last: what counts. */
@@ -142,7 +165,9 @@ export function lastOfEach(entries: readonly Entry[]): Entry[] {
 }
 
 /** The entries of an invented life. */
-export const life: fc.Arbitrary<Entry[]> = fc.array(episode, { minLength: 2, maxLength: 9 }).map(lifeOf);
+export const life: fc.Arbitrary<Entry[]> = fc
+  .tuple(fc.array(episode, { minLength: 1, maxLength: 9 }), fc.constantFrom(0, 0, 0, 0, 0, 0, 0.5, 1))
+  .map(([episodes, unfiltered]) => fromUnfiltered(lifeOf(episodes), unfiltered));
 
 /** An earlier content of an identity, wrong in one way or another; the last content repairs it. */
 function earlier(entry: Entry, kind: number): Entry {
@@ -155,6 +180,9 @@ function earlier(entry: Entry, kind: number): Entry {
   if (kind === 3) return { metadata: zoneless, data };
   if (kind === 4) return { metadata: { ...metadata, time_zone: 'Asia/Tokyo' }, data };
   if (kind === 5) return { metadata: { ...metadata, platform: 'palm' }, data }; // does not convert
+  if (kind === 6) return { metadata, data: { ...data, ts: ts - 600 * day } };
+  if (kind === 7) return { metadata, data: { ...data, filter: data.filter === 'time' ? 'distance' : 'time' } };
+  if (kind === 8) return { metadata, data: { ...data, latitude: Number(data.latitude ?? 52) + 0.3, type: 8 } };
   return { metadata, data: { ...data, accuracy: 900, type: 3 } };
 }
 
@@ -180,7 +208,10 @@ export function deliveriesOf(entries: readonly Entry[]): fc.Arbitrary<Delivery> 
       ),
       seed: fc.nat(),
       pushes: fc.integer({ min: 1, max: 6 }),
-      wrong: fc.array(fc.record({ at: fc.nat(Math.max(0, n - 1)), kind: fc.nat(6) }), { maxLength: 6 }),
+      wrong: fc.array(
+        fc.record({ at: fc.nat(Math.max(0, n - 1)), kind: fc.nat(9), many: fc.constantFrom(1, 1, 1, 8, 200) }),
+        { maxLength: 6 },
+      ),
       again: fc.array(fc.nat(Math.max(0, n - 1)), { maxLength: 20 }),
     })
     .map(({ order, seed, pushes, wrong, again }) => {
@@ -189,8 +220,9 @@ export function deliveriesOf(entries: readonly Entry[]): fc.Arbitrary<Delivery> 
       const place = new Map(listed.map((entry, i) => [entry, i]));
       // Positions are real numbers: what is to come before or after an entry gets one smaller or larger than its own.
       const queue = listed.map((entry, i) => ({ entry, at: i }));
-      for (const { at, kind } of wrong)
-        if (n > 0) queue.push({ entry: earlier(entries[at]!, kind), at: chance() * place.get(entries[at]!)! - 0.001 });
+      for (const { at, kind, many } of wrong)
+        for (const entry of entries.slice(at, at + many))
+          queue.push({ entry: earlier(entry, kind), at: chance() * place.get(entry)! - 0.001 });
       for (const at of again)
         if (n > 0) queue.push({ entry: entries[at]!, at: place.get(entries[at]!)! + 0.5 + chance() * n });
       queue.sort((a, b) => a.at - b.at);
