@@ -40,6 +40,8 @@ export interface MigrateOptions {
   onRows?: (email: string) => void;
   /** Called after each user. */
   onUser?: (report: UserMigration) => void;
+  /** Called when a user is waited for, with who works on them and how many s that lasts unless it is renewed. */
+  onWait?: (email: string, message: string, seconds: number) => void;
   /** Waits; injected for tests. s */
   wait?: (seconds: number) => Promise<void>;
 }
@@ -62,7 +64,7 @@ export interface UserMigration {
   status: 'copied' | 'same' | 'busy' | 'differs' | 'changing' | 'failed';
   collections: Record<Copied, Moved>;
   message?: string;
-  /** With `busy`: when the other's lease ends unless renewed. */
+  /** With `busy`: when the leases of others on the user end, at both stores, unless renewed. */
   busy_until?: number;
 }
 
@@ -180,13 +182,13 @@ async function underLeases(copying: Copying): Promise<Ending> {
   const { userId, from, to } = look;
   const atSource = `${options.owner} (source)`;
   const source = await holdLease(from, userId, atSource, options.leaseSeconds);
-  if ('heldBy' in source) return busy('source', source.heldBy);
+  if ('heldBy' in source) return busy(look, 'source', source.heldBy);
   try {
     for (;;) {
       const target = await holdLease(to, userId, `${options.owner} (target)`, options.leaseSeconds);
       if ('heldBy' in target) {
         if (target.heldBy.owner === atSource) throw oneStore(from);
-        return busy('target', target.heldBy);
+        return busy(look, 'target', target.heldBy);
       }
       const ending = await workOn(copying, target.held).finally(() => target.held.end());
       if (ending !== 'start anew') return ending;
@@ -201,8 +203,11 @@ function oneStore({ address }: Store): MobilityError {
   return new MobilityError('MOBILITY_STORE_ADDRESS', `expected two stores, found ${address} on both sides`);
 }
 
-function busy(side: string, { owner, expires_ts }: Lease): Ending {
-  return { status: 'busy', message: `${owner} works on this user at the ${side}`, busy_until: expires_ts };
+/** Whoever died in a migration left a lease at either store, and each ends by itself: `busy_until` is the later end. */
+async function busy({ userId, from, to }: UserCopy, side: string, held: Lease): Promise<Ending> {
+  const leases = await Promise.all([from.leases.get(userId), to.leases.get(userId)]);
+  const ends = [held, ...leases].map((lease) => lease?.expires_ts ?? 0);
+  return { status: 'busy', message: `${held.owner} works on this user at the ${side}`, busy_until: Math.max(...ends) };
 }
 
 async function workOn({ look, email, moved, options }: Copying, target: HeldLease): Promise<Ending | 'start anew'> {

@@ -28,6 +28,9 @@ export interface MigrationReport {
   reports: UserMigration[];
 }
 
+/** s; how often a lease is looked at that somebody else has. */
+const [shortestPause, longestPause] = [0.05, 1];
+
 const pause = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
 /**
@@ -103,21 +106,24 @@ async function expectNoOthers(from: Store, to: Store, { merge }: MigrateOptions)
   );
 }
 
-/** Waits until the other's lease has ended or been renewed: a renewed one shows that its owner lives, and the user stays theirs. */
+/**
+ * Waits until the leases of others have ended or been renewed: a renewed one shows that its owner lives, and the user stays theirs.
+ * Whether one has ended, the stores say, by their clocks.
+ */
 async function secondTry(
   from: Store,
   to: Store,
   user: UserRecord,
-  first: UserMigration,
+  { busy_until: until = 0, message = '' }: UserMigration,
   options: MigrateOptions,
 ): Promise<UserMigration> {
-  const until = first.busy_until ?? 0;
-  const remaining = until - options.now();
-  for (let waited = 0; waited < remaining; waited += 1) {
+  for (let waited = false; ; waited = true) {
     options.signal?.throwIfAborted();
     const leases = await Promise.all([from.leases.get(user.uuid), to.leases.get(user.uuid)]);
     if (leases.every((lease) => lease === null || lease.expires_ts > until)) break;
-    await (options.wait ?? pause)(Math.min(1, remaining - waited));
+    const remaining = until - options.now();
+    if (!waited) options.onWait?.(user.user_email, message, Math.max(0, remaining));
+    await (options.wait ?? pause)(Math.min(Math.max(remaining, shortestPause), longestPause));
   }
   return migrateUser(from, to, user, options);
 }

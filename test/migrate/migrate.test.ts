@@ -296,6 +296,21 @@ describe('somebody at work', () => {
     });
   });
 
+  it('who died with leases on both sides that end one after the other: the user is copied', async () => {
+    const uuid = await fillUser(from, 'ada');
+    await leaseOn(from, uuid, 'dead (source)', 0.3);
+    await leaseOn(to, uuid, 'dead (target)', 0.8);
+    const pause = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+    const waits: unknown[] = [];
+    const onWait = (...told: unknown[]): void => void waits.push(told);
+    // The clock of this machine is an hour ahead: the stores' own counts.
+    expect(await move(from, to, { wait: pause, onWait, now: () => Date.now() / 1000 + 3600 })).toMatchObject({
+      copied: 1,
+      equal: true,
+    });
+    expect(waits).toEqual([['ada', 'dead (source) works on this user at the source', 0]]);
+  });
+
   it('who pushes at the source now and then: the copy has it', async () => {
     const uuid = await fillUser(from, 'ada');
     let pushes = 0;

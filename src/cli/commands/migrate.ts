@@ -93,6 +93,10 @@ async function copy(context: CommandContext, from: Store, to: Store, options: Op
     ...(options.overwrite && { overwrite: true }),
     ...(options.merge && { merge: true }),
     signal,
+    onWait: (email, message, seconds) =>
+      context.output.note(
+        `${email}: ${message}: waiting until that ends, ${secondsText(seconds)} at most unless renewed`,
+      ),
     ...shownBy(progress),
   }).finally(() => progress.done());
   const dry_run = options.dryRun === true;
