@@ -26,7 +26,8 @@ export interface AllReport {
   reports: UserReport[];
 }
 
-const pageSize = 500;
+/** Few enough that work begins soon, and that what was asked is not long out of date. */
+const pageSize = 100;
 const pause = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
 /**
@@ -68,14 +69,23 @@ async function* usersWithWork(store: Store, report: AllReport, startAt: string):
     { after: '', before: startAt },
   ]) {
     for await (const ids of usersBetween(store, part.after, part.before)) {
-      const withWork = await store.pipeline.withWork(ids);
+      const withWork = await thoseWithWork(store, ids);
       for (const id of ids) {
         report.users += 1;
-        if (withWork.has(id) || (await analysedBefore(store, id))) yield id;
+        if (withWork.has(id)) yield id;
         else report.nothing_new += 1;
       }
     }
   }
+}
+
+/** Asks for all at once: across a network, most of the time of a run that finds little to do is waiting for answers. */
+async function thoseWithWork(store: Store, ids: readonly string[]): Promise<Set<string>> {
+  const found = await store.pipeline.withWork(ids);
+  const others = ids.filter((id) => !found.has(id));
+  const outdated = await Promise.all(others.map((id) => analysedBefore(store, id)));
+  for (const [i, id] of others.entries()) if (outdated[i]) found.add(id);
+  return found;
 }
 
 /** Pages of UUIDs after one and up to another. */
