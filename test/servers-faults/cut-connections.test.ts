@@ -79,13 +79,14 @@ async function putThroughCuts(
   server: RunningServer,
   proxy: CuttingProxy,
   address: string,
+  env: Record<string, string>,
   random: Random,
 ): Promise<Tally> {
   const tally: Tally = { inserted: 0, refused: 0 };
   for (let round = 0; round < rounds; round++) {
     proxy.decide(randomCuts(random));
     // Now and then the pipeline works while the phone pushes, over connections that are cut as well.
-    const pipeline = round % 10 === 5 ? run(['pipeline', '--user', name, '--store', address]) : null;
+    const pipeline = round % 10 === 5 ? run(['pipeline', '--user', name, '--store', address], { env }) : null;
     // A phone that gives up waiting sends the batch again while the first is still on its way.
     const sendings = random.chance(0.2) ? 2 : 1;
     await Promise.all(Array.from({ length: sendings }, () => putUntilAcknowledged(server, batchOf(round), tally)));
@@ -116,7 +117,7 @@ describeOnServers(
               const { user } = await store.users.register(name, { now: 1 });
               const env = { MOBILITY_LOG_DIR: folder, MOBILITY_LEASE_SECONDS: '2' };
               const serving = await startServer(proxy.through(address), { env });
-              const tally = await putThroughCuts(serving, proxy, proxy.through(address), random);
+              const tally = await putThroughCuts(serving, proxy, proxy.through(address), env, random);
               const end = await serving.stop();
               expect(end, end.stderr).toMatchObject({ code: 0 });
               console.log(`${mode}: ${proxy.cuts} connections cut in ${rounds} rounds, ${tally.refused} puts refused`);

@@ -55,15 +55,21 @@ function undisturbed(folder: string, count: number): Promise<Map<string, string>
 }
 
 /** Keeps workers running, and kills one of them every few seconds, until nobody has anything new. Returns how they ended. */
-async function workAndKill(address: string, store: Store, uuids: readonly string[], random: Random): Promise<Exit[]> {
+async function workAndKill(
+  address: string,
+  store: Store,
+  uuids: readonly string[],
+  random: Random,
+  logs: string,
+): Promise<Exit[]> {
   const { seconds: starting } = await run(['config']);
+  const env = { MOBILITY_STORE: address, MOBILITY_LEASE_SECONDS: String(leaseSeconds), MOBILITY_LOG_DIR: logs };
   const ended: Exit[] = [];
   const workers: (Running | null)[] = Array.from({ length: processes }, () => null);
   let done = false;
   const keep = async (i: number): Promise<void> => {
     while (!done) {
       const startAt = Math.floor((i * 16) / processes).toString(16);
-      const env = { MOBILITY_STORE: address, MOBILITY_LEASE_SECONDS: String(leaseSeconds) };
       const worker = await start(['pipeline', '--all', '--json', '--start-at', startAt], { env });
       workers[i] = worker;
       ended.push(await worker.exit);
@@ -152,7 +158,7 @@ describeOnServers('three workers, one of them killed every few seconds', (server
             const store = await openStore(address);
             try {
               const uuids = await fill(store, count);
-              const ended = await workAndKill(address, store, uuids, random);
+              const ended = await workAndKill(address, store, uuids, random, join(folder, 'logs'));
               expectHonestTerms(ended, await termsOf(address), uuids);
               expect(await diariesOf(store, uuids)).toEqual(await undisturbed(folder, count));
             } finally {
