@@ -18,7 +18,7 @@ export async function* usersOf(store: Store): AsyncGenerator<UserRecord> {
   }
 }
 
-/** Keys of waiting entries. One look for each: stores do not agree on the order of all keys that there may be. */
+/** Keys of waiting entries. One look for each. */
 export async function waitingKeys(store: Store, userId: string): Promise<string[]> {
   const keys: string[] = [];
   for (;;) {

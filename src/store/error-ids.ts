@@ -14,9 +14,12 @@ export function unusableIdOf(entry: JsonValue): string {
   return idOf('unusable', jsonText(entry));
 }
 
-/** The key that something unusable names, for lists and counts; null when it names none. */
+/** Characters; those of entries are shorter, what is unusable may name anything. */
+const longestKey = 1000;
+
+/** The key that something unusable names, or its beginning, for lists and counts; null when it names none. */
 export function unusableKeyOf(entry: JsonValue): string | null {
   const metadata = isJsonObject(entry) ? entry.metadata : null;
   const key = isJsonObject(metadata) ? metadata.key : null;
-  return typeof key === 'string' ? key : null;
+  return typeof key === 'string' ? key.slice(0, longestKey) : null;
 }

@@ -10,6 +10,8 @@ import type { TokenRecord, UserRecord } from '../model/user.ts';
  *
  * Every promise resolves after its effect is durable. After `close` every method rejects with `MOBILITY_STORE_CLOSED`; a full
  * disk rejects with `MOBILITY_STORE_FULL`, an engine out of reach with `MOBILITY_STORE_UNAVAILABLE`, and nothing is half done.
+ *
+ * Wherever rows come by a key, a name or an id, their order is that of `compareTexts` (`text-order.ts`), in every store.
  */
 export interface Store {
   /** The address it was opened with, without credentials. */
@@ -178,7 +180,7 @@ export interface ErrorRow {
 export interface ErrorTimeseries {
   /** Errors by id, ascending, after `after`. A page of large entries may be shorter than `limit`: only an empty one is the end. */
   list(userId: string, page: { key?: string; reason?: string; after?: string; limit: number }): Promise<ErrorRow[]>;
-  /** Counts by key (null: unusable without a key) and reason. */
+  /** Counts by key (null, which comes first: unusable without a key) and reason. */
   summary(userId: string): Promise<{ key: string | null; reason: string; count: number }[]>;
   /**
    * Moves errors back to the usercache as `entry`, atomically: an identity that waits there already keeps the newer content and
@@ -209,7 +211,10 @@ export interface EntryQuery {
   descending?: boolean;
 }
 
-/** Position in the order of a query: time, then key, then `write_ts`. */
+/**
+ * Position in the order of a query: time, then key, then `write_ts`. What follows it is given, whether or not an entry stands there;
+ * it may be of any query or of none.
+ */
 export interface EntryCursor {
   time: number;
   key: string;
@@ -245,7 +250,7 @@ export interface Timeseries {
   /** One page of entries. Every entry of a range is found by following `next`. */
   find(userId: string, query: EntryQuery): Promise<EntryPage>;
   get(userId: string, identity: Identity): Promise<Entry | null>;
-  /** Count and first and last `dataTime` per key. */
+  /** Count and first and last `dataTime` of each key, by key. */
   summary(userId: string): Promise<{ key: string; count: number; first_ts: number | null; last_ts: number | null }[]>;
   /** The entries with a valid zone next to `writeTs`: the last at or before, the first after; equal times by key, the smallest. */
   zonesAround(userId: string, writeTs: number): Promise<{ before: ZoneSighting | null; after: ZoneSighting | null }>;
@@ -270,7 +275,8 @@ export interface Trips {
   /** Start of the first and end of the last trip, and their number. */
   summary(userId: string): Promise<{ count: number; start_ts: number | null; end_ts: number | null }>;
   /**
-   * Makes `records` the links with `chain_ts` in `[from, to)` and merges `state` into the pipeline state, in one transaction.
+   * Makes `records` the links with `chain_ts` in `[from, to)` and merges `state` into the pipeline state, in one transaction (where
+   * there are none, `changed` covers the links meanwhile). Fields that `state` does not name are afterwards as they were.
    * Links that are the same keep their rows. Throws `MOBILITY_LEASE_LOST`.
    */
   replace(

@@ -6,6 +6,7 @@ import { identityTests } from './contract/identity.ts';
 import type { Opened, Use } from './contract/kit.ts';
 import { leaseTests } from './contract/leases.ts';
 import { lifecycleTests } from './contract/lifecycle.ts';
+import { orderTests } from './contract/order.ts';
 import { payloadTests } from './contract/payloads.ts';
 import { peopleTests } from './contract/people.ts';
 import { settleTests } from './contract/settle.ts';
@@ -18,6 +19,7 @@ const parts: Record<string, (use: Use) => void> = {
   'identity of entries': identityTests,
   payloads: payloadTests,
   'reading by time': findTests,
+  'order of keys': orderTests,
   'settling and errors': settleTests,
   documents: documentTests,
   timeseries: timeseriesTests,

@@ -25,8 +25,6 @@ import {
 
 const longestList = 500;
 
-/** Of a key in something unusable, which may be anything; those of entries are shorter. */
-const longestKey = 1000;
 const rowsAtOnce = 1000;
 
 export function errorsOn(connection: Connection): ErrorTimeseries {
@@ -109,7 +107,7 @@ function errorRow(
 ): NewRow {
   const key = identity === null ? unusableKeyOf(entry) : identity.key;
   const plain = {
-    key: key === null ? null : escapeText(key.slice(0, longestKey)),
+    key: key === null ? null : escapeText(key),
     write_ts: identity === null ? null : identity.write_ts,
     reason: escapeText(why.reason),
     message: escapeText(why.message),

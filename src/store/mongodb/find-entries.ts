@@ -4,6 +4,7 @@ import type { Document, FindCursor } from 'mongodb';
 import { escapeText } from '../../model/json-text.ts';
 import { justAfter } from '../../model/time.ts';
 import type { EntryCursor, EntryPage, EntryQuery } from '../store.ts';
+import { compareEscaped } from '../text-order.ts';
 import type { Connection } from './connection.ts';
 import { entriesOf } from './entries.ts';
 import { identityOfRow } from './identities.ts';
@@ -103,13 +104,8 @@ async function* merged(
 }
 
 function comesBefore(a: Document, b: Document, { time, descending }: EntryQuery): boolean {
-  const order = a[time] - b[time] || compareKeys(a.key, b.key) || a.write_ts - b.write_ts;
+  const order = a[time] - b[time] || compareEscaped(a.key, b.key) || a.write_ts - b.write_ts;
   return descending ? order > 0 : order < 0;
-}
-
-/** The order of texts in the server: by UTF-8 bytes. */
-function compareKeys(a: string, b: string): number {
-  return a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
 /** The rows of one key after the cursor of the query, in order. */
@@ -131,11 +127,17 @@ async function* rowsOfKey(
     yield* read({ [time]: boundsOf(query) });
     return;
   }
-  const order = compareKeys(key, escapeText(after.key)) * direction;
+  const order = compareEscaped(key, escapeText(after.key)) * direction;
   if (order === 0 && time === 'ts' && isInRange(after.time, query)) {
     yield* read({ ts: after.time, write_ts: { [descending ? '$lt' : '$gt']: after.write_ts } });
   }
-  yield* read({ [time]: boundsOf(query, after.time, order > 0) });
+  yield* read({ [time]: boundsOf(query, after.time, order > 0 || (order === 0 && isBeyondItself(query))) });
+}
+
+/** By `write_ts`: whether the entry of the cursor's key and time comes after the cursor, whose `write_ts` may be another. */
+function isBeyondItself({ time, after, descending }: EntryQuery): boolean {
+  if (time !== 'write_ts' || after === undefined) return false;
+  return descending ? after.time < after.write_ts : after.time > after.write_ts;
 }
 
 function isInRange(time: number, { from, to }: EntryQuery): boolean {

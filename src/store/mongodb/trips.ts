@@ -92,7 +92,7 @@ function tripRow(userId: string, record: TripRecord): NewRow {
 
 /**
  * Without transactions: what is going to change is marked as changed, then come the links and then the state. After a crash in
- * between the marks stand, and the next run derives the links again.
+ * between the marks stand, and the next run derives the links again. At the end `changed` is as told, or as it was.
  */
 async function replace(
   connection: Connection,
@@ -110,16 +110,22 @@ async function replace(
   }
   const made = new Map(records.map((record) => [record.chain_ts, tripRow(userId, record)]));
   await writeParts(connection, [...made.values()]);
+  let before: PipelineState | undefined; // of the first try: later ones would find its mark
   return connection.atomically(async (session) => {
     await requireLease(connection, userId, lease, session);
     const old = await linksIn(connection, userId, range, session);
     const gone = [...old.values()].filter((row) => !made.has(row.chain_ts));
     const different = [...made.values()].filter(({ row }) => old.get(row.chain_ts)?.hash !== row.hash);
     const added = different.filter(({ row }) => !old.has(row.chain_ts)).length;
-    if (session === undefined) await markBefore(connection, userId, [...different.map(({ row }) => row), ...gone]);
+    const touched = [...different.map(({ row }) => row), ...gone];
+    if (session === undefined && touched.length > 0) {
+      before ??= await readState(connection, userId);
+      await mark(connection, userId, before, touched);
+    }
     await writeRows(connection, different, ({ row }) => old.get(row.chain_ts) as KnownRow | undefined, session);
     await removeLinks(connection, userId, gone, session);
-    await mergeState(connection, userId, state, session);
+    const unmarked = before === undefined || state.changed !== undefined ? {} : { changed: before.changed };
+    await mergeState(connection, userId, { ...state, ...unmarked }, session);
     const changed = different.length - added;
     return { added, removed: gone.length, changed, unchanged: made.size - different.length };
   });
@@ -151,9 +157,13 @@ async function removeLinks(
   await removeParts(connection, userId, rows as unknown as KnownRow[], session);
 }
 
-async function markBefore(connection: Connection, userId: string, rows: readonly Document[]): Promise<void> {
-  if (rows.length === 0) return;
-  const { changed } = await readState(connection, userId);
+/** Marks what is going to change, beside what the state says already. */
+async function mark(
+  connection: Connection,
+  userId: string,
+  { changed }: PipelineState,
+  rows: readonly Document[],
+): Promise<void> {
   const range = {
     from: Math.min(...rows.map((row) => Math.min(row.chain_ts, row.start_ts))),
     to: Math.max(...rows.map((row) => Math.max(row.chain_ts, row.end_ts))),

@@ -1,7 +1,7 @@
 // Documents: what phones pull.
 import { escapeText, jsonText, unescapeText } from '../../model/json-text.ts';
 import type { Document, Documents } from '../store.ts';
-import { compareTexts } from './find.ts';
+import { compareTexts } from '../text-order.ts';
 import { userFor, userIn } from './ids.ts';
 import type { Shards } from './rows.ts';
 

@@ -2,6 +2,7 @@
 // the data time of waiting entries: an index for it would slow every put, so those of a key are sorted for each page.
 import type { Entry } from '../../model/entry.ts';
 import type { EntryCursor, EntryPage, EntryQuery } from '../store.ts';
+import { compareTexts } from '../text-order.ts';
 import type { StoreFile } from './file.ts';
 import { userIn } from './ids.ts';
 import { largeEntry, pageBytes, parseEntry, type SizedEntry, sizedEntry } from './rows.ts';
@@ -166,9 +167,4 @@ function compareSources(a: Source, b: Source): number {
 function compareBounds(a: Bound, b: Bound): number {
   if (a.time !== b.time) return a.time < b.time ? -1 : 1;
   return a.write_ts === b.write_ts ? 0 : a.write_ts < b.write_ts ? -1 : 1;
-}
-
-/** The order of keys. */
-export function compareTexts(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

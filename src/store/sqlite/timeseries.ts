@@ -1,15 +1,16 @@
 // The timeseries: entries for the long term.
-import type { Entry, Identity } from '../../model/entry.ts';
+import { type Entry, type EntryText, entryTextOf, type Identity } from '../../model/entry.ts';
 import { affectsOf, keyTable } from '../../model/keys.ts';
 import { isTimeZone, type TimeRange } from '../../model/time.ts';
 import type { Lease, Timeseries, TimeseriesChange, ZoneSighting } from '../store.ts';
+import { compareTexts } from '../text-order.ts';
 import type { StoreFile } from './file.ts';
-import { compareTexts, findPage, keysOf } from './find.ts';
+import { chosenKeys, findPage } from './find.ts';
 import { userIn } from './ids.ts';
 import { leasedUser, mergeState, readState } from './pipeline.ts';
-import { type EntryRow, entryRow, parseEntry, type Shards } from './rows.ts';
+import { parseEntry, type Shards } from './rows.ts';
 
-interface StoredRow extends EntryRow {
+interface StoredRow extends EntryText {
   latitude: number | null;
   longitude: number | null;
   zone: string | null;
@@ -39,7 +40,7 @@ export function timeseries(shards: Shards): Timeseries {
       const file = shards.of(userId).timeseries;
       return file.read(() => {
         const user = userIn(file, userId);
-        return user === null ? [] : keysOf(file, 'entries', user).map((key) => summaryOf(file, user, key));
+        return user === null ? [] : chosenKeys(file, 'entries', user).map((key) => summaryOf(file, user, key));
       });
     },
     zonesAround: async (userId, writeTs) => {
@@ -60,7 +61,7 @@ export function timeseries(shards: Shards): Timeseries {
 function storedRows(entries: readonly Entry[]): StoredRow[] {
   return entries.map((entry) => {
     const { data, metadata } = entry;
-    const { key, write_ts, ts, text } = entryRow(entry);
+    const { key, write_ts, ts, text } = entryTextOf(entry);
     const zone = isTimeZone(metadata.time_zone) ? metadata.time_zone : null;
     return { key, write_ts, ts, text, latitude: finite(data.latitude), longitude: finite(data.longitude), zone };
   });
@@ -141,13 +142,16 @@ function putter(
   };
 }
 
-function summaryOf(file: StoreFile, user: number, key: number): Awaited<ReturnType<Timeseries['summary']>>[number] {
+function summaryOf(
+  file: StoreFile,
+  user: number,
+  { key: name, id: key }: { key: string; id: number },
+): Awaited<ReturnType<Timeseries['summary']>>[number] {
   const count = file.sql('SELECT count(*) AS count FROM entries WHERE user = ? AND key = ?');
   const end = (order: 'ASC' | 'DESC'): number | null => {
     const sql = `SELECT ts FROM entries WHERE user = ? AND key = ? AND ts IS NOT NULL ORDER BY ts ${order} LIMIT 1`;
     return file.sql(sql).get<{ ts: number }>(user, key)?.ts ?? null;
   };
-  const name = file.keys.nameOf(key);
   return {
     key: name,
     count: count.get<{ count: number }>(user, key)!.count,

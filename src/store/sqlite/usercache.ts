@@ -4,8 +4,9 @@ import type { JsonValue } from '../../model/json.ts';
 import { escapeText, jsonText } from '../../model/json-text.ts';
 import { errorIdOf, unusableIdOf, unusableKeyOf } from '../error-ids.ts';
 import type { FailedEntry, PutResult, UnusableEntry, Usercache, WaitingEntry, WaitingRef } from '../store.ts';
+import { compareTexts } from '../text-order.ts';
 import type { StoreFile } from './file.ts';
-import { chosenKeys, compareTexts, findPage } from './find.ts';
+import { chosenKeys, findPage } from './find.ts';
 import type { Shard } from './folder.ts';
 import { takeNumbers, userFor, userIn } from './ids.ts';
 import {

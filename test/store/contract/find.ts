@@ -170,6 +170,25 @@ export function findTests(use: Use): void {
       same(await find(user, { time: 'ts', after: { time: 2.5, key: 'x', write_ts: 0 } }), [fix(3), fix(4)]);
       same(await find(user, { time: 'ts', after: { time: 2, key: 'a', write_ts: 0 } }), [fix(2), fix(3), fix(4)]);
     });
+
+    it('any position can be a cursor, also one that no entry can stand at', async () => {
+      const user = newUser();
+      const all = [fix(1), fix(2), fix(3)];
+      await fill(use.store, user, all);
+      const at = (time: number, write_ts: number) => ({ after: { time, key: location, write_ts } });
+      for (const limit of [1, 100]) {
+        same(await find(user, { ...at(2, 2), limit }), [fix(3)]);
+        same(await find(user, { ...at(2, 1.5), limit }), [fix(2), fix(3)]);
+        same(await find(user, { ...at(2, 2.5), limit }), [fix(3)]);
+        same(await find(user, { ...at(2, 2), limit, descending: true }), [fix(1)]);
+        same(await find(user, { ...at(2, 2.5), limit, descending: true }), [fix(2), fix(1)]);
+        same(await find(user, { ...at(2, 1.5), limit, descending: true }), [fix(1)]);
+        same(await find(user, { ...at(0, 9), limit }), all);
+        same(await find(user, { ...at(9, 0), limit, descending: true }), all.toReversed());
+        same(await find(user, { ...at(2, 1.5), limit, from: 3 }), [fix(3)]);
+        same(await find(user, { ...at(2, 2.5), limit, to: 2, descending: true }), [fix(1)]);
+      }
+    });
   });
 
   it('waiting entries are read by key and write_ts, in pages', async () => {

@@ -64,6 +64,19 @@ export function tripTests(use: Use): void {
     });
   });
 
+  it('replace leaves the mark of what changed as it was, unless the state says another', async () => {
+    const user = newUser();
+    const changed = async () => (await use.store.pipeline.get(user)).changed;
+    await replace(user, everything, [link(10), link(20)]);
+    expect(await changed()).toBeNull();
+    await replace(user, everything, [link(10), link(30)], { changed: { from: 12, to: 13 } });
+    expect(await changed()).toEqual({ from: 12, to: 13 });
+    await replace(user, { from: 25, to: 50 }, [link(40)], { documents_due: true });
+    expect(await changed()).toEqual({ from: 12, to: 13 });
+    await replace(user, everything, [], { changed: null });
+    expect(await changed()).toBeNull();
+  });
+
   it('two users have two chains', async () => {
     const [a, b] = [newUser(), newUser()];
     await replace(a, everything, [link(10)]);

@@ -5,6 +5,7 @@ import type { JsonObject, JsonValue } from '../../../src/model/json.ts';
 
 export const anyKey = fc.constantFrom(
   ...['background/location', 'manual/incident', 'background/battery', 'statemachine/transition', 'a.b/$c'],
+  ...['a/\u{1F6B2}', 'a/\uE000', 'a/\\', 'a/\0', 'a/\ud800', 'a/]'],
 );
 export const anyTime = fc.constantFrom(0, 1, 1.5, 2, 1463501234.123456);
 export const anyJson: fc.Arbitrary<JsonValue> = fc.constantFrom<JsonValue>(

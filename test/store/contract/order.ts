@@ -1,0 +1,74 @@
+// Contract: the order of keys, which is the same in every store, whatever characters they have.
+import { expect, it } from 'vitest';
+import { apply, entry, findAll, newUser, put, putFailed, same, type Use, waitingEntries } from './kit.ts';
+
+/** In order: by code points, NUL and halves of characters as the backslash of their escapes. */
+const inOrder = ['a', 'a/[', 'a/\\', 'a/\\\\', 'a/\0', 'a/\ud800', 'a/]', 'a/é', 'a/\uE000', 'a/\uFFFD', 'a/\u{1F6B2}'];
+const shuffled = [7, 0, 10, 3, 5, 1, 9, 2, 8, 4, 6].map((i) => inOrder[i]!);
+
+export function orderTests(use: Use): void {
+  const made = shuffled.map((key) => entry(key, 1, { ts: 1 }, { time_zone: 'Europe/Berlin' }));
+  const wanted = inOrder.map((key) => made.find((one) => one.metadata.key === key)!);
+
+  it('waiting entries, in pages of any size', async () => {
+    const user = newUser();
+    await put(use.store, user, made);
+    same(await waitingEntries(use.store, user), wanted);
+    for (const [i, key] of inOrder.entries()) {
+      const rest = await use.store.usercache.read(user, { after: { key, write_ts: 1 }, limit: 100 });
+      expect(rest.map((row) => row.entry.metadata.key)).toEqual(inOrder.slice(i + 1));
+    }
+  });
+
+  it('entries of equal times, either way, in pages of any size', async () => {
+    const user = newUser();
+    await put(use.store, user, made);
+    await apply(use.store, user, { put: made });
+    for (const finder of [use.store.usercache, use.store.timeseries]) {
+      for (const time of ['write_ts', 'ts'] as const) {
+        for (const limit of [1, 3, 100]) {
+          same(await findAll(finder, user, { time, limit }), wanted);
+          same(await findAll(finder, user, { time, limit, descending: true }), wanted.toReversed());
+        }
+      }
+    }
+  });
+
+  it('more keys than a store merges', async () => {
+    const user = newUser();
+    const many = inOrder.flatMap((key) => ['', '!', '~', '\uFFFD!'].map((end) => entry(`${key}${end}`, 1, { ts: 1 })));
+    await apply(use.store, user, { put: many });
+    const all = await findAll(use.store.timeseries, user, { time: 'ts', limit: 1_000 });
+    expect(all).toHaveLength(many.length);
+    expect((await use.store.timeseries.summary(user)).map((row) => row.key)).toEqual(
+      all.map((one) => one.metadata.key),
+    );
+    for (const limit of [1, 7]) same(await findAll(use.store.timeseries, user, { time: 'ts', limit }), all);
+  });
+
+  it('the first of several zones at one time is that of the first key', async () => {
+    const user = newUser();
+    const zoned = shuffled.map((key) => {
+      return entry(key, 1, {}, { time_zone: key === 'a' ? 'America/Lima' : 'Europe/Berlin' });
+    });
+    await apply(use.store, user, { put: zoned });
+    expect((await use.store.timeseries.zonesAround(user, 1)).before).toEqual({ write_ts: 1, zone: 'America/Lima' });
+  });
+
+  it('summaries, documents, and their keys', async () => {
+    const user = newUser();
+    await putFailed(use.store, user, made, 5, 'one');
+    await putFailed(use.store, user, [made[0]!], 5, 'another');
+    await use.store.usercache.put(user, { entries: [], unusable: [{ entry: 1, reason: 'z', message: '' }] }, 5);
+    const again = made[0]!.metadata.key;
+    expect((await use.store.errors.summary(user)).map(({ key, reason }) => [key, reason])).toEqual([
+      [null, 'z'],
+      ...inOrder.map((key) => [key, key === again ? 'another' : 'one']),
+    ]);
+    await apply(use.store, user, { put: made });
+    expect((await use.store.timeseries.summary(user)).map((row) => row.key)).toEqual(inOrder);
+    for (const key of shuffled) await use.store.documents.put(user, { key, write_ts: 3, data: 1 });
+    expect(await use.store.documents.keys(user)).toEqual(inOrder);
+    expect((await use.store.documents.list(user)).map((one) => one.key)).toEqual(inOrder);
+  });
+}
