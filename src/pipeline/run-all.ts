@@ -1,4 +1,5 @@
 // Every user through the pipeline: alone, or with other workers on this or other hosts, who are known only by their leases.
+import { isMobilityError } from '../model/errors.ts';
 import type { Store } from '../store/store.ts';
 import { analysedBefore, type PipelineOptions, runPipeline, type UserReport } from './run-pipeline.ts';
 
@@ -32,7 +33,8 @@ const pause = (seconds: number): Promise<void> => new Promise((resolve) => setTi
 
 /**
  * Runs the pipeline for every user who has work. A user in another's hands is passed over and looked at again at the end: one
- * whose lease has run out by then belonged to a worker that died, and is done here.
+ * whose lease has run out by then belonged to a worker that died, and is done here. Throws when the store cannot be reached any
+ * more; whoever was done before stays done.
  */
 export async function runAll(store: Store, options: AllOptions): Promise<AllReport> {
   const started = options.now();
@@ -43,23 +45,31 @@ export async function runAll(store: Store, options: AllOptions): Promise<AllRepo
     for (let next = await work.next(); !next.done && !options.signal?.aborted; next = await work.next()) {
       const one = await runPipeline(store, next.value, options);
       if (one.status === 'busy') busy.push(one);
-      else settle(report, one, options);
+      else await settle(store, report, one, options);
     }
   };
   await Promise.all(Array.from({ length: options.lanes ?? 1 }, lane));
   for (const one of busy) {
-    settle(report, options.signal?.aborted ? one : await secondTry(store, one, options), options);
+    await settle(store, report, options.signal?.aborted ? one : await secondTry(store, one, options), options);
   }
   report.seconds = options.now() - started;
   return report;
 }
 
-function settle(report: AllReport, one: UserReport, options: AllOptions): void {
+async function settle(store: Store, report: AllReport, one: UserReport, options: AllOptions): Promise<void> {
   report[one.status] += 1;
   // The lists of changed trips are for one user's report; of many users they would not fit in bounded memory.
   const stages = one.stages.map(({ changes: _, ...rest }) => rest);
   if (one.status !== 'nothing_new') report.reports.push({ ...one, stages });
   options.onUser?.(one, report.done + report.failed);
+  if (one.status === 'failed') await expectStore(store);
+}
+
+/** Throws when the store is out of reach: every user would fail, each after all retries. */
+async function expectStore(store: Store): Promise<void> {
+  await store.ping().catch((error) => {
+    if (isMobilityError(error, 'MOBILITY_STORE_UNAVAILABLE')) throw error;
+  });
 }
 
 /** Users with something to do: from `startAt` to the last, then from the first to `startAt`. */

@@ -174,6 +174,20 @@ describe('all users', () => {
     }
   });
 
+  it('ends with its error when the store is out of reach, instead of with each user', async () => {
+    const mine = await tempStore({ now: () => clock });
+    const gone = () => Promise.reject(new MobilityError('MOBILITY_STORE_UNAVAILABLE', 'gone'));
+    try {
+      for (let i = 0; i < 3; i++) await put(mine.store, await newUser(mine.store), day);
+      const unreachable = { ...mine.store, leases: { ...mine.store.leases, acquire: gone }, ping: gone };
+      const log = memoryLog();
+      await expect(runAll(unreachable, options({ log }))).rejects.toThrow('gone');
+      expect(log.lines.filter((text) => text.includes('pipeline failed'))).toHaveLength(1);
+    } finally {
+      await mine.dispose();
+    }
+  });
+
   it('one whom a dead worker had is done at the end, once its lease has run out', async () => {
     let now = 5_000_000_000;
     const mine = await tempStore({ now: () => now });
