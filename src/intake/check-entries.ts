@@ -1,5 +1,5 @@
 // What a phone pushed -> usable entries, times in seconds, and what cannot be an entry, with the reason.
-import type { Entry } from '../model/entry.ts';
+import { type Entry, type EntryText, entryTextOf } from '../model/entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue, kindOf } from '../model/json.ts';
 import type { UnusableEntry } from '../store/store.ts';
 
@@ -49,6 +49,19 @@ export function checkEntries(pushed: readonly JsonValue[]): { entries: Entry[]; 
     else unusable.push({ entry: value, ...flaw });
   }
   return { entries, unusable };
+}
+
+/**
+ * The same for one of them, as a store keeps it. `text`: the JSON text it was parsed from, where that is at hand; an entry that says
+ * just the same keeps it.
+ */
+export function takeEntry(pushed: JsonValue, text: string | null): EntryText | UnusableEntry {
+  const flaw = flawOf(pushed);
+  if (flaw !== null) return { entry: pushed, ...flaw };
+  const found = pushed as unknown as Entry;
+  const entry = inSeconds(found);
+  const isWhole = entry.metadata === found.metadata && entry.data === found.data && Object.keys(found).length === 2;
+  return entryTextOf(entry, isWhole ? text : null);
 }
 
 function flawOf(value: JsonValue): Flaw | null {

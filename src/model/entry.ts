@@ -1,5 +1,6 @@
 // An entry as phones push it, and what makes two entries the same one.
 import type { JsonObject, JsonValue } from './json.ts';
+import { jsonText } from './json-text.ts';
 
 /** What an entry says about itself. Unknown names a phone adds are kept. */
 export interface Metadata {
@@ -47,4 +48,18 @@ export function dataTime(data: JsonObject): number | null {
     if (typeof value === 'number' && Number.isFinite(value)) return value;
   }
   return null;
+}
+
+/** An entry as JSON text, with what it is found by. */
+export interface EntryText extends Identity {
+  /** See `dataTime`. */
+  ts: number | null;
+  /** From this `JSON.parse` makes the entry, to the last bit. */
+  text: string;
+}
+
+/** An entry as text. `text`: its JSON text, where that is at hand. */
+export function entryTextOf(entry: Entry, text: string | null = null): EntryText {
+  const { key, write_ts } = entry.metadata;
+  return { key, write_ts, ts: dataTime(entry.data), text: text ?? jsonText(entry as unknown as JsonValue) };
 }

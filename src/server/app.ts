@@ -87,7 +87,7 @@ function answerCaller(route: Route, parts: AppParts, method: AuthMethod) {
     const params = c.req.param();
 
     // 1. Limits and JSON.
-    const { body, notes } = await readRequest(c.req.raw, c.env?.incoming, limit, call.share);
+    const { body, notes } = await readRequest(c.req.raw, c.env?.incoming, limit, call.share, route.list);
     for (const note of notes) call.log.write('WARNING', note);
 
     // 2. Who is calling.

@@ -4,17 +4,18 @@ import type { JsonObject } from '../model/json.ts';
 import { isJsonObject } from '../model/json.ts';
 import { badRequest, Problem } from './problem.ts';
 import { type ByteShare, readBody } from './read-body.ts';
-import { readJson } from './read-json.ts';
+import { type ListReader, readJson } from './read-json.ts';
 
 /**
  * The body as an object, empty when there is no body; `notes` say what had to be mended. Throws `Problem`s: 415, 413, 503 and 400,
- * see `readBody` and `readJson`. `incoming` is the request of Node, absent when the app is called in process.
+ * see `readBody` and `readJson`, which says what `list` is for. `incoming` is the request of Node, absent when the app is called in process.
  */
 export async function readRequest(
   request: Request,
   incoming: IncomingMessage | undefined,
   limit: number,
   share: ByteShare,
+  list?: ListReader,
 ): Promise<{ body: JsonObject; notes: string[] }> {
   const type = request.headers.get('Content-Type');
   if (!isJsonType(type)) {
@@ -32,7 +33,7 @@ export async function readRequest(
     share,
   );
   if (bytes.length === 0) return { body: {}, notes: [] };
-  const { value, notes } = readJson(bytes);
+  const { value, notes } = readJson(bytes, list);
   if (isJsonObject(value)) return { body: value, notes };
   throw badRequest(`expected a JSON object as body, found ${Array.isArray(value) ? 'an array' : 'a plain value'}`);
 }

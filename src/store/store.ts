@@ -1,5 +1,5 @@
 // The Store interface and what each of its methods promises. Only keys, ranges and plain values cross it: no query language.
-import type { Entry, Identity } from '../model/entry.ts';
+import type { Entry, EntryText, Identity } from '../model/entry.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
 import type { TimeRange } from '../model/time.ts';
 import type { TripRecord } from '../model/trip.ts';
@@ -99,17 +99,20 @@ export interface WaitingEntry {
   failed?: { first_ts: number; tries: number };
 }
 
+/** What one put stores. */
+export interface PutBatch {
+  /** As objects, or as the texts they came as: each kind of store takes either. */
+  entries: readonly (Entry | EntryText)[];
+  unusable: readonly UnusableEntry[];
+}
+
 export interface Usercache {
   /**
    * Stores a batch in one transaction: `entries` by identity (a later one replaces an earlier one), `unusable` into the error
    * timeseries, once per content (coming again counts as another try). Results are in the order of `entries`; `updated` when the
    * identity was known to the usercache, the timeseries or the error timeseries, or stood earlier in the batch. All or nothing.
    */
-  put(
-    userId: string,
-    batch: { entries: readonly Entry[]; unusable: readonly UnusableEntry[] },
-    now: number,
-  ): Promise<PutResult[]>;
+  put(userId: string, batch: PutBatch, now: number): Promise<PutResult[]>;
   /**
    * Waiting entries by key and `write_ts`, ascending, after `after`. A page of large entries may be shorter than `limit`: only an
    * empty one is the end.

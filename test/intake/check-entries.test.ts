@@ -1,7 +1,8 @@
 // What is pushed: which of it can be an entry, and why not.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkEntries, unusableReasons } from '../../src/intake/check-entries.ts';
+import { checkEntries, takeEntry, unusableReasons } from '../../src/intake/check-entries.ts';
+import { entryTextOf } from '../../src/model/entry.ts';
 import type { JsonObject, JsonValue } from '../../src/model/json.ts';
 
 const good = (metadata: JsonObject = {}, data: JsonValue | undefined = { x: 1 }): JsonObject => ({
@@ -186,5 +187,51 @@ describe('anything at all', () => {
     const start = performance.now();
     expect(checkEntries(pushed).entries).toHaveLength(10_000);
     expect(performance.now() - start).toBeLessThan(500); // some ms in truth; a busy machine is no failure
+  });
+});
+
+describe('one thing pushed, taken as text', () => {
+  const taken = (value: JsonValue, text: string | null) => {
+    const one = takeEntry(value, text);
+    return 'text' in one ? { ...one, entry: JSON.parse(one.text) as unknown } : one;
+  };
+
+  it('comes to the same as checked in a batch, whether its text is known or not', () => {
+    const number = fc.oneof(fc.double(), fc.constantFrom(-0, 0, 1.5, 1.7e9, 1.7e12));
+    const pushed = fc.oneof(
+      fc.record({
+        metadata: fc.record({ key: fc.constant('a/b'), write_ts: number }),
+        data: fc.record({ ts: number }),
+      }),
+      fc.record(
+        { _id: fc.jsonValue(), metadata: fc.constant({ key: 'a', write_ts: 1 }), data: fc.constant({ start_ts: 2 }) },
+        { requiredKeys: ['metadata'] },
+      ),
+      fc.constantFrom<JsonValue>(...unusable.map(([, , value]) => value).filter((value) => value !== undefined)),
+    );
+    fc.assert(
+      fc.property(pushed, (value) => {
+        const text = JSON.stringify(value);
+        const parsed = JSON.parse(text) as JsonValue;
+        const { entries, unusable: rejected } = checkEntries([parsed]);
+        const [entry] = entries;
+        const expected = entry ? { ...entryTextOf(entry), entry } : rejected[0];
+        expect(taken(parsed, null)).toEqual(expected);
+        const own = taken(parsed, ` ${text} `);
+        expect('text' in own ? { ...own, text: '' } : own).toEqual(
+          expected && 'text' in expected ? { ...expected, text: '' } : expected,
+        );
+      }),
+    );
+  });
+
+  it('keeps the text of an entry that says just that, and writes it anew where it does not', () => {
+    const text = '{"metadata": {"key":"a", "write_ts": 5}, "data":{}}';
+    expect(taken(JSON.parse(text), text)).toMatchObject({ key: 'a', write_ts: 5, ts: null, text });
+    const more = '{"_id":1, "metadata":{"key":"a","write_ts":5}, "data":{}}';
+    expect(taken(JSON.parse(more), more)).toMatchObject({ text: '{"metadata":{"key":"a","write_ts":5},"data":{}}' });
+    const late = '{"metadata":{"key":"a","write_ts":5000000000000}, "data":{}}';
+    expect(taken(JSON.parse(late), late)).toMatchObject({ write_ts: 5e9 });
+    expect(taken(JSON.parse(late), late)).not.toMatchObject({ text: late });
   });
 });

@@ -1,7 +1,9 @@
+import { deepStrictEqual } from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { isJsonObject, type JsonValue } from '../../src/model/json.ts';
 import { Problem } from '../../src/server/problem.ts';
-import { maxDepth, readJson } from '../../src/server/read-json.ts';
+import { maxDepth, type ReadJson, readJson } from '../../src/server/read-json.ts';
 
 const bytes = (text: string) => Buffer.from(text, 'utf8');
 const refusal = (text: string): string => {
@@ -111,5 +113,105 @@ describe('JSON of a request', () => {
       phone_to_server: [{ metadata: { key: 'a/b', write_ts: 1.5e3 }, data: { s: '\\"\u00e9' } }],
     });
     for (let end = 0; end < text.length; end += 1) expect(refusal(text.slice(0, end))).toContain('expected JSON');
+  });
+});
+
+describe('a list read element by element', () => {
+  const seen: (string | null)[] = [];
+  const list = {
+    name: 'list',
+    read: (element: JsonValue, text: string | null) => {
+      seen.push(text);
+      if (text !== null) deepStrictEqual(JSON.parse(text), element);
+      return { element };
+    },
+  };
+  /** What is read, or why it is not. */
+  const outcome = (body: Buffer, reader?: typeof list): unknown => {
+    try {
+      return readJson(body, reader);
+    } catch (error) {
+      if (error instanceof Problem) return error.message;
+      throw error;
+    }
+  };
+  const expectTheSame = (body: Buffer): void => {
+    const expected = structuredClone(outcome(body)) as ReadJson | string;
+    if (typeof expected === 'object' && isJsonObject(expected.value) && Array.isArray(expected.value.list)) {
+      expected.value.list = expected.value.list.map((element) => ({ element }));
+    }
+    deepStrictEqual(outcome(body, list), expected);
+  };
+
+  const blank = fc.constantFrom('', '', ' ', '\n\t', '\r\n  ');
+  const leaf = fc.oneof(
+    fc.constantFrom('1', '-0', '1e999', 'null', '"list"', '"]}"', '"\\\\\\""', '"\\ud800"', '"é😀"', '{}', '[]', 'NaN'),
+    fc.string({ unit: 'binary' }).map((text) => JSON.stringify(text)),
+  );
+  const spaced = (open: string, close: string, parts: fc.Arbitrary<string[]>) =>
+    fc.tuple(parts, blank, blank).map(([items, a, b]) => open + a + items.join(`${b},${a}`) + b + close);
+  const { value } = fc.letrec<{ value: string; object: string; array: string; name: string; member: string }>(
+    (tie) => ({
+      name: fc.constantFrom('"list"', '"list"', '"user"', '"\\u006cist"', '"__proto__"', '"é"', '"]"'),
+      member: fc.tuple(tie('name'), blank, tie('value')).map(([name, gap, of]) => `${name}${gap}:${gap}${of}`),
+      object: spaced('{', '}', fc.array(tie('member'), { maxLength: 4 })),
+      array: spaced('[', ']', fc.array(tie('value'), { maxLength: 5 })),
+      value: fc.oneof({ maxDepth: 4 }, leaf, tie('object'), tie('array')),
+    }),
+  );
+  const lists = fc.array(
+    fc.oneof(
+      spaced(
+        '[',
+        ']',
+        fc.array(
+          fc.oneof(
+            value,
+            value.map((v) => `{"x":${v}}`),
+          ),
+        ),
+      ),
+      value,
+    ),
+  );
+  const body = fc.tuple(lists, blank).map(([values, gap]) => {
+    const members = values.map((of, i) => `${i % 3 === 2 ? '"user"' : '"list"'}${gap}:${of}`);
+    return `${gap}{${members.join(',')}}${gap}`;
+  });
+  const cut = fc.tuple(
+    fc.nat(2000),
+    fc.nat(3),
+    fc.constantFrom('', ',', '{', '}', '[', ']', '"', '\\', '1', ' ', '\u0000'),
+  );
+
+  it('comes to the same as the body read at once, be it sound or damaged', () => {
+    fc.assert(
+      fc.property(body, fc.option(cut), (text, damage) => {
+        if (damage === null) return expectTheSame(bytes(text));
+        const [at, length, by] = damage;
+        const from = at % (text.length + 1);
+        expectTheSame(bytes(text.slice(0, from) + by + text.slice(from + length)));
+      }),
+      { numRuns: 3_000 },
+    );
+    expect(seen.filter((text) => text !== null).length).toBeGreaterThan(100);
+  });
+
+  it('gives each element the text that it came as, over many of them', () => {
+    for (const letter of ['a', 'é', '\ud83d\ude00']) {
+      for (const count of [1, 255, 256, 257, 1_000]) {
+        const elements = Array.from({ length: count }, (_, i) => `{ "${letter}":[${i}.50, "}"] }`);
+        const text = `\ufeff{"user":"ada","list": [${elements.join('\n,')} ], "more":{"list":[{}]}}`;
+        const read = readJson(bytes(text), { name: 'list', read: (_, own) => own });
+        expect(read).toEqual({ value: { user: 'ada', list: elements, more: { list: [{}] } }, notes: [] });
+      }
+    }
+  });
+
+  it('does so without the text where it is not certain', () => {
+    for (const text of ['{"list":[{"a":1}],"\\u006cist":[{"a":2}]}', '{"list":[{"a":1},7]}', '{"list":[{"a":NaN}]}']) {
+      const { value } = readJson(bytes(text), { name: 'list', read: (_, own) => own });
+      expect(new Set((value as { list: unknown[] }).list)).toEqual(new Set([null]));
+    }
   });
 });

@@ -3,6 +3,7 @@ import type { Log } from '../../log/log.ts';
 import type { JsonObject } from '../../model/json.ts';
 import type { UserRecord } from '../../model/user.ts';
 import type { Store } from '../../store/store.ts';
+import type { ListReader } from '../read-json.ts';
 import type { BodySchema } from '../schemas.ts';
 
 /** What a route is given: an identified caller and the body they sent. A route touches the data of `caller` and of nobody else. */
@@ -30,6 +31,8 @@ export interface Route {
   caller: 'registered' | 'registering';
   /** What the body holds beside `user`, if anything; checked before `answer` is called. */
   body?: BodySchema;
+  /** A list in the body that may be long: `answer` finds there what its `read` made of the elements. */
+  list?: ListReader;
   /** Answers, or throws: a `Problem` to say why not. */
   answer(call: RouteCall): Promise<Answer>;
 }

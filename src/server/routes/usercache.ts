@@ -1,8 +1,8 @@
 // What phones push, and the documents they pull.
-import { checkEntries } from '../../intake/check-entries.ts';
+import { takeEntry } from '../../intake/check-entries.ts';
 import type { Log } from '../../log/log.ts';
 import { line, type PutCounts } from '../../log/messages.ts';
-import type { Entry } from '../../model/entry.ts';
+import type { EntryText } from '../../model/entry.ts';
 import { errorText } from '../../model/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { keys } from '../../model/keys.ts';
@@ -18,7 +18,14 @@ export const maxTransactionEntries = 20_000;
 export const maxPutEntries = 1_000_000;
 
 export const usercacheRoutes: readonly Route[] = [
-  { path: '/usercache/put', handler: 'userCache.put', caller: 'registered', body: schemas.put, answer: put },
+  {
+    path: '/usercache/put',
+    handler: 'userCache.put',
+    caller: 'registered',
+    body: schemas.put,
+    list: { name: 'phone_to_server', read: takeEntry },
+    answer: put,
+  },
   {
     path: '/usercache/putone',
     handler: 'userCache.putone',
@@ -29,8 +36,11 @@ export const usercacheRoutes: readonly Route[] = [
   { path: '/usercache/get', handler: 'userCache.get', caller: 'registered', answer: get },
 ];
 
+/** What was pushed, after the look at each on its own. */
+type Taken = EntryText | UnusableEntry;
+
 async function put(call: RouteCall): Promise<PutCounts> {
-  const pushed = call.body.phone_to_server as JsonValue[];
+  const pushed = call.body.phone_to_server as unknown as Taken[];
   if (pushed.length > maxPutEntries) {
     throw tooLarge(`expected at most ${maxPutEntries} entries in one put, found ${pushed.length}`, {
       limit_entries: maxPutEntries,
@@ -40,17 +50,17 @@ async function put(call: RouteCall): Promise<PutCounts> {
 }
 
 async function putOne(call: RouteCall): Promise<object> {
-  return { putone: true, ...(await store(call, [call.body.the_entry!])) };
+  return { putone: true, ...(await store(call, [takeEntry(call.body.the_entry!, null)])) };
 }
 
 /** Stores a batch, part by part, and logs what became of each entry. Resolves when all of it is durable. */
-async function store(call: RouteCall, pushed: readonly JsonValue[]): Promise<PutCounts> {
+async function store(call: RouteCall, pushed: readonly Taken[]): Promise<PutCounts> {
   const { caller, now, log } = call;
   const counts = { inserted: 0, updated: 0, rejected: 0 };
   const seen = newest();
   let start = 0;
   do {
-    const batch = checkEntries(pushed.slice(start, start + maxTransactionEntries));
+    const batch = batchOf(pushed.slice(start, start + maxTransactionEntries));
     start += maxTransactionEntries;
     seen.add(batch.entries);
     const storing = call.store.usercache.put(caller.uuid, batch, now());
@@ -66,16 +76,25 @@ async function store(call: RouteCall, pushed: readonly JsonValue[]): Promise<Put
   return counts;
 }
 
-function logEntries(
-  log: Log,
-  user: string,
-  { entries, unusable }: { entries: readonly Entry[]; unusable: readonly UnusableEntry[] },
-  results: readonly PutResult[],
-): void {
+interface Batch {
+  entries: EntryText[];
+  unusable: UnusableEntry[];
+}
+
+function batchOf(pushed: readonly Taken[]): Batch {
+  const batch: Batch = { entries: [], unusable: [] };
+  for (const one of pushed) {
+    if ('text' in one) batch.entries.push(one);
+    else batch.unusable.push(one);
+  }
+  return batch;
+}
+
+function logEntries(log: Log, user: string, { entries, unusable }: Batch, results: readonly PutResult[]): void {
   if (log.enabled('DEBUG')) {
     log.writeAll(
       'DEBUG',
-      entries.map(({ metadata }, i) => line.entryStored(user, metadata.key, metadata.write_ts, results[i]!)),
+      entries.map(({ key, write_ts }, i) => line.entryStored(user, key, write_ts, results[i]!)),
     );
   }
   if (unusable.length > 0 && log.enabled('WARNING')) {
@@ -101,11 +120,10 @@ function newest() {
   let data = Number.NEGATIVE_INFINITY;
   let location = Number.NEGATIVE_INFINITY;
   return {
-    add: (entries: readonly Entry[]): void => {
-      for (const entry of entries) {
-        data = Math.max(data, entry.metadata.write_ts);
-        const { ts } = entry.data;
-        if (entry.metadata.key === keys.location && typeof ts === 'number') location = Math.max(location, ts);
+    add: (entries: readonly EntryText[]): void => {
+      for (const { key, write_ts, ts } of entries) {
+        data = Math.max(data, write_ts);
+        if (key === keys.location && ts !== null) location = Math.max(location, ts);
       }
     },
     fields: (): JsonObject => ({

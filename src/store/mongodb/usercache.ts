@@ -2,7 +2,7 @@
 import type { ClientSession, Document } from 'mongodb';
 import type { Entry, Identity } from '../../model/entry.ts';
 import { errorIdOf } from '../error-ids.ts';
-import type { PutResult, UnusableEntry, Usercache, WaitingEntry } from '../store.ts';
+import type { PutBatch, PutResult, Usercache, WaitingEntry } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { entriesOf, entryRow, waitingFields } from './entries.ts';
 import { findErrors, unusableRow, writeErrors } from './errors.ts';
@@ -46,15 +46,11 @@ const nothingWaits = { count: 0, oldest_ts: null, newest_ts: null };
  * Without transactions unusable entries go first, then the rest; a batch that failed half way was not acknowledged and heals when
  * the phone sends it again.
  */
-async function put(
-  connection: Connection,
-  userId: string,
-  batch: { entries: readonly Entry[]; unusable: readonly UnusableEntry[] },
-  now: number,
-): Promise<PutResult[]> {
-  const texts = batch.entries.map((entry) => textOf(rowIdentityOf(entry)));
+async function put(connection: Connection, userId: string, batch: PutBatch, now: number): Promise<PutResult[]> {
+  const entries = batch.entries.map((entry) => ('text' in entry ? (JSON.parse(entry.text) as Entry) : entry));
+  const texts = entries.map((entry) => textOf(rowIdentityOf(entry)));
   const latest = new Map<string, Entry>();
-  for (const [i, entry] of batch.entries.entries()) latest.set(texts[i]!, entry);
+  for (const [i, entry] of entries.entries()) latest.set(texts[i]!, entry);
   const unusable = new Map<string, NewRow>();
   const times = new Map<string, number>();
   for (const one of batch.unusable) {

@@ -1,11 +1,12 @@
 // The error timeseries: what was set aside, and its way back.
+import { type EntryText, entryTextOf } from '../../model/entry.ts';
 import { escapeText, jsonText, unescapeText } from '../../model/json-text.ts';
 import { unusableKeyOf } from '../error-ids.ts';
 import type { ErrorRow, ErrorTimeseries } from '../store.ts';
 import type { SqlValue } from './driver.ts';
 import type { StoreFile } from './file.ts';
 import { takeNumbers, userFor, userIn } from './ids.ts';
-import { type EntryRow, entryRow, pageBytes, type Shards } from './rows.ts';
+import { pageBytes, type Shards } from './rows.ts';
 
 interface Row {
   id: string;
@@ -39,7 +40,7 @@ export function errorTimeseries(shards: Shards): ErrorTimeseries {
     takeBack: async (userId, errors) => {
       if (errors.length === 0) return 0;
       const file = shards.of(userId).usercache;
-      const rows = errors.map((error) => entryRow(error.entry));
+      const rows = errors.map((error) => entryTextOf(error.entry));
       const back = rows.map((row, i) => ({ ...row, id: errors[i]!.id }));
       return file.write(() => takeBackRows(file, userId, back), back.length);
     },
@@ -79,7 +80,7 @@ function listPage(file: StoreFile, userId: string, page: Parameters<ErrorTimeser
   return found;
 }
 
-function takeBackRows(file: StoreFile, userId: string, back: readonly (EntryRow & { id: string })[]): number {
+function takeBackRows(file: StoreFile, userId: string, back: readonly (EntryText & { id: string })[]): number {
   const user = userIn(file, userId);
   if (user === null) return 0;
   const take = file.sql('DELETE FROM errors WHERE user = ? AND id = ? RETURNING first_ts, tries');

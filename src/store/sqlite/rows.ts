@@ -1,8 +1,6 @@
 // What the collections share: rows of entries, pages of bounded size, and who the shards belong to.
 import { createHash } from 'node:crypto';
-import { dataTime, type Entry } from '../../model/entry.ts';
-import type { JsonValue } from '../../model/json.ts';
-import { jsonText } from '../../model/json-text.ts';
+import type { Entry } from '../../model/entry.ts';
 import type { Shard } from './folder.ts';
 
 /** All shards of a store, and the one of a user. */
@@ -21,20 +19,6 @@ export function shardsOf(all: readonly Shard[]): Shards {
     return all[hash % all.length]!;
   };
   return { all, first, of };
-}
-
-/** An entry as it is stored. */
-export interface EntryRow {
-  key: string;
-  write_ts: number;
-  ts: number | null;
-  text: string;
-}
-
-/** An entry as it is stored. Taken at once: what the caller does to it later has no effect. */
-export function entryRow(entry: Entry): EntryRow {
-  const { key, write_ts } = entry.metadata;
-  return { key, write_ts, ts: dataTime(entry.data), text: jsonText(entry as unknown as JsonValue) };
 }
 
 export function parseEntry(text: string): Entry {

@@ -1,5 +1,5 @@
 // The timeseries: entries for the long term.
-import type { Entry, Identity } from '../../model/entry.ts';
+import { type Entry, type EntryText, entryTextOf, type Identity } from '../../model/entry.ts';
 import { affectsOf, keyTable } from '../../model/keys.ts';
 import { isTimeZone, type TimeRange } from '../../model/time.ts';
 import type { Lease, Timeseries, TimeseriesChange, ZoneSighting } from '../store.ts';
@@ -8,9 +8,9 @@ import type { StoreFile } from './file.ts';
 import { chosenKeys, findPage } from './find.ts';
 import { userIn } from './ids.ts';
 import { leasedUser, mergeState, readState } from './pipeline.ts';
-import { type EntryRow, entryRow, parseEntry, type Shards } from './rows.ts';
+import { parseEntry, type Shards } from './rows.ts';
 
-interface StoredRow extends EntryRow {
+interface StoredRow extends EntryText {
   latitude: number | null;
   longitude: number | null;
   zone: string | null;
@@ -61,7 +61,7 @@ export function timeseries(shards: Shards): Timeseries {
 function storedRows(entries: readonly Entry[]): StoredRow[] {
   return entries.map((entry) => {
     const { data, metadata } = entry;
-    const { key, write_ts, ts, text } = entryRow(entry);
+    const { key, write_ts, ts, text } = entryTextOf(entry);
     const zone = isTimeZone(metadata.time_zone) ? metadata.time_zone : null;
     return { key, write_ts, ts, text, latitude: finite(data.latitude), longitude: finite(data.longitude), zone };
   });

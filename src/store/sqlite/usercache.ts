@@ -1,29 +1,22 @@
 // The usercache: entries that wait for the pipeline.
-import type { Identity } from '../../model/entry.ts';
+import { type EntryText, entryTextOf, type Identity } from '../../model/entry.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { escapeText, jsonText } from '../../model/json-text.ts';
 import { errorIdOf, unusableIdOf, unusableKeyOf } from '../error-ids.ts';
 import type { FailedEntry, PutResult, UnusableEntry, Usercache, WaitingEntry, WaitingRef } from '../store.ts';
 import { compareTexts } from '../text-order.ts';
+import type { SqlValue, Statement } from './driver.ts';
 import type { StoreFile } from './file.ts';
 import { chosenKeys, findPage } from './find.ts';
 import type { Shard } from './folder.ts';
 import { takeNumbers, userFor, userIn } from './ids.ts';
-import {
-  type EntryRow,
-  entryRow,
-  largeEntry,
-  pageBytes,
-  parseEntry,
-  type Shards,
-  type SizedEntry,
-  sizedEntry,
-} from './rows.ts';
+import { largeEntry, pageBytes, parseEntry, type Shards, type SizedEntry, sizedEntry } from './rows.ts';
 
 export function usercache(shards: Shards): Usercache {
   return {
     put: async (userId, { entries, unusable }, now) => {
-      const rows = entries.map(entryRow);
+      // Taken at once: what the caller does to an entry later has no effect.
+      const rows = entries.map((entry) => ('text' in entry ? entry : entryTextOf(entry)));
       const rejected = unusable.map(unusableRow);
       if (rows.length + rejected.length === 0) return [];
       const shard = shards.of(userId);
@@ -62,31 +55,57 @@ export function usercache(shards: Shards): Usercache {
   };
 }
 
-function putRows(shard: Shard, userId: string, user: number, rows: readonly EntryRow[]): PutResult[] {
-  const file = shard.usercache;
-  const insert = file.sql(
-    'INSERT INTO waiting (user, key, write_ts, ts, revision, entry) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+/** Rows of one INSERT: with more of them a statement is hardly faster, with one it takes twice as long. */
+const rowsAtOnce = 20;
+
+function insertOf(file: StoreFile, rows: number): Statement {
+  const places = Array(rows).fill('(?, ?, ?, ?, ?, ?)').join(', ');
+  return file.sql(
+    `INSERT INTO waiting (user, key, write_ts, ts, revision, entry) VALUES ${places} ON CONFLICT DO NOTHING`,
   );
+}
+
+/** A key of a batch: its number, and which times of it were met before, but do not wait. */
+interface KnownKey {
+  id: number;
+  isKnown: (writeTs: number) => boolean;
+}
+
+function putRows(shard: Shard, userId: string, user: number, rows: readonly EntryText[]): PutResult[] {
+  const file = shard.usercache;
+  const [insert, insertOne] = [insertOf(file, rowsAtOnce), insertOf(file, 1)];
   const update = file.sql(
-    'UPDATE waiting SET ts = ?, revision = ?, entry = ? WHERE user = ? AND key = ? AND write_ts = ?',
+    'UPDATE waiting SET ts = ?, revision = ?, entry = ? WHERE user = ? AND key = ? AND write_ts = ? AND revision <> ?',
   );
   const known = knownElsewhere(shard, userId, user);
-  const keys = new Map<string, { id: number; isKnown: (writeTs: number) => boolean }>();
-  let revision = takeNumbers(file, 'revision', rows.length);
-  const results: PutResult[] = [];
-  for (const { key: name, write_ts, ts, text } of rows) {
+  const keys = new Map<string, KnownKey>();
+  const keyOf = (name: string): KnownKey => {
     let key = keys.get(name);
     if (key === undefined) {
       key = { id: file.keys.intern(name), isKnown: known(name) };
       keys.set(name, key);
     }
-    const own = revision++;
-    if (insert.run(user, key.id, write_ts, ts, own, text).changes === 1) {
-      results.push(key.isKnown(write_ts) ? 'updated' : 'inserted');
-    } else {
-      update.run(ts, own, text, user, key.id, write_ts);
-      results.push('updated');
+    return key;
+  };
+  const first = takeNumbers(file, 'revision', rows.length);
+  const results: PutResult[] = [];
+  for (let start = 0; start < rows.length; ) {
+    const end = start + rowsAtOnce <= rows.length ? start + rowsAtOnce : start + 1;
+    const values: SqlValue[] = [];
+    for (let i = start; i < end; i++) {
+      const { key, write_ts, ts, text } = rows[i]!;
+      values.push(user, keyOf(key).id, write_ts, ts, first + i, text);
     }
+    const { changes } = (end - start === 1 ? insertOne : insert).run(...values);
+    for (let i = start; i < end; i++) {
+      const { key: name, write_ts, ts, text } = rows[i]!;
+      const key = keyOf(name);
+      // What the INSERT left out waits already, under another revision.
+      const waits =
+        changes < end - start && update.run(ts, first + i, text, user, key.id, write_ts, first + i).changes === 1;
+      results.push(waits || key.isKnown(write_ts) ? 'updated' : 'inserted');
+    }
+    start = end;
   }
   return results;
 }

@@ -1,5 +1,6 @@
 // Contract: what makes two pushed entries one, and what a put answers.
 import { expect, it } from 'vitest';
+import { entryTextOf } from '../../../src/model/entry.ts';
 import type { JsonValue } from '../../../src/model/json.ts';
 import { apply, battery, entry, fix, newUser, put, putFailed, same, type Use, waiting, waitingEntries } from './kit.ts';
 
@@ -17,6 +18,37 @@ export function identityTests(use: Use): void {
     const results = await put(use.store, user, [fix(3, { a: 1 }), fix(2), fix(1), fix(3, { a: 2 }), fix(3, { a: 3 })]);
     expect(results).toEqual(['inserted', 'updated', 'inserted', 'updated', 'updated']);
     same(await waitingEntries(use.store, user), [fix(1), fix(2), fix(3, { a: 3 })]);
+  });
+
+  it('a batch of any size answers and stores as its entries would one by one, as objects or as texts', async () => {
+    const fixes = (count: number, apart: number) =>
+      Array.from({ length: count }, (_, i) => fix((i * apart) % 67, { i, neg: -0, big: Number.POSITIVE_INFINITY }));
+    for (const [count, apart] of [
+      [19, 1],
+      [20, 1],
+      [21, 5],
+      [130, 7],
+    ] as const) {
+      const user = newUser();
+      await put(use.store, user, [fix(3, { old: true }), fix(14, { old: true })]);
+      await apply(use.store, user, { put: [fix(7)] });
+      const batch = fixes(count, apart);
+      const met = new Set([3, 14, 7]);
+      const expected = batch.map(({ metadata: { write_ts } }) => {
+        const result = met.has(write_ts) ? 'updated' : 'inserted';
+        met.add(write_ts);
+        return result;
+      });
+      const mixed = batch.map((one, i) => (i % 2 === 0 ? one : entryTextOf(one)));
+      expect(await use.store.usercache.put(user, { entries: mixed, unusable: [] }, 1)).toEqual(expected);
+      const last = new Map(
+        [fix(3, { old: true }), fix(14, { old: true }), ...batch].map((one) => [one.metadata.write_ts, one]),
+      );
+      same(
+        await waitingEntries(use.store, user),
+        [...last.values()].sort((a, b) => a.metadata.write_ts - b.metadata.write_ts),
+      );
+    }
   });
 
   it('an empty batch stores nothing and answers nothing', async () => {
