@@ -4,6 +4,7 @@ import { SkippedReporter } from './test/store/skipped-reporter.ts';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    setupFiles: ['test/support/seed.ts'],
     testTimeout: 30_000,
     hookTimeout: 30_000,
     pool: 'forks',

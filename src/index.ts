@@ -6,7 +6,15 @@ export { toFlatGeoJson } from './diary/geojson.ts';
 export type { TripFeatureCollection } from './diary/trip-features.ts';
 export { checkEntries } from './intake/check-entries.ts';
 export { type Level, type Log, silentLog } from './log/log.ts';
-export { dataTime, type Entry, type Identity, identityOf, type Metadata } from './model/entry.ts';
+export {
+  dataTime,
+  type Entry,
+  type EntryText,
+  entryTextOf,
+  type Identity,
+  identityOf,
+  type Metadata,
+} from './model/entry.ts';
 export { type ErrorCode, errorCodes, isMobilityError, MobilityError } from './model/errors.ts';
 export type { JsonObject, JsonValue } from './model/json.ts';
 export { dayKey, type KeyRow, keys, keyTable } from './model/keys.ts';
