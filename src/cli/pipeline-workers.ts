@@ -7,16 +7,25 @@ import type { CommandContext } from './context.ts';
 
 const program = fileURLToPath(new URL('../../bin/mobility.js', import.meta.url));
 
-/** Runs `mobility pipeline --all` in `count` processes. Rejects when one ends without a report. */
-export async function runInProcesses(context: CommandContext, count: number): Promise<AllReport> {
+/** What several processes came to; `lost`: how those ended that gave no report. */
+export interface SharedRun {
+  report: AllReport;
+  lost: string[];
+}
+
+/** Runs `mobility pipeline --all` in `count` processes. Rejects when none of them gave a report. */
+export async function runInProcesses(context: CommandContext, count: number): Promise<SharedRun> {
   const started = context.now();
   const starts = Array.from({ length: count }, (_, i) =>
     Math.floor((i * 256) / count)
       .toString(16)
       .padStart(2, '0'),
   );
-  const reports = await Promise.all(starts.map((startAt) => runProcess(context, startAt)));
-  return { ...mergeReports(reports), seconds: context.now() - started };
+  const ends = await Promise.all(starts.map((startAt) => runProcess(context, startAt)));
+  const reports = ends.filter((end) => typeof end !== 'string');
+  const lost = ends.filter((end) => typeof end === 'string');
+  if (reports.length === 0) throw new Error(`every pipeline worker ended without a report: ${lost.join(', ')}`);
+  return { report: { ...mergeReports(reports), seconds: context.now() - started }, lost };
 }
 
 /** One report of what several processes did with the same users. */
@@ -35,7 +44,8 @@ export function mergeReports(reports: readonly AllReport[]): AllReport {
   return { users, done, nothing_new: Math.max(0, users - merged.length), busy, failed, seconds, reports: merged };
 }
 
-function runProcess(context: CommandContext, startAt: string): Promise<AllReport> {
+/** Its report, or how it ended without one. */
+function runProcess(context: CommandContext, startAt: string): Promise<AllReport | string> {
   // Settings travel as variables: a store address may hold a password, and arguments can be seen by everybody on the host.
   const { store, logDir } = context.config();
   const env = { ...context.env, MOBILITY_STORE: store, MOBILITY_LOG_DIR: logDir };
@@ -50,12 +60,15 @@ function runProcess(context: CommandContext, startAt: string): Promise<AllReport
   });
   return new Promise((resolve, reject) => {
     child.once('error', reject);
-    child.once('close', (code, signal) => {
-      try {
-        resolve(JSON.parse(text) as AllReport);
-      } catch (error) {
-        reject(new Error(`a pipeline worker ended with ${signal ?? code} and without a report`, { cause: error }));
-      }
-    });
+    child.once('close', (code, signal) => resolve(reportIn(text) ?? signal ?? `exit code ${code}`));
   });
+}
+
+/** null where a process died before it had written all of it. */
+function reportIn(text: string): AllReport | null {
+  try {
+    return JSON.parse(text) as AllReport;
+  } catch {
+    return null;
+  }
 }

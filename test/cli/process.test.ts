@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, it } from 'vitest';
 import type { AllReport } from '../../src/pipeline/run-all.ts';
+import { openStore } from '../../src/store/open.ts';
 import { buildProgram, run, start } from '../faults/program.ts';
 import { freshProgram, tempFolder } from './kit.ts';
 
@@ -54,6 +55,28 @@ it('several processes share the users and report as one', async () => {
   expect([both.code, report.users, report.done, report.nothing_new, report.failed]).toEqual([0, 6, 6, 0, 0]);
   const again = await run(['pipeline', '--all', '--workers', '2', '--store', address]);
   expect(again.stdout).toMatch(/^6 users: nothing new, nothing written/);
+});
+
+it('a worker that dies is told of; its user and all others are done', async () => {
+  const { address } = await simulated(6);
+  const store = await openStore(address);
+  try {
+    const users = await store.users.list({ limit: 10 });
+    const env = { MOBILITY_LEASE_SECONDS: '1' };
+    const both = await start(['pipeline', '--all', '--workers', '2', '--json', '--store', address], { env });
+    let owner: string | undefined;
+    while (owner === undefined) {
+      for (const { uuid } of users) owner ??= (await store.leases.get(uuid))?.owner;
+    }
+    process.kill(Number(/^pipeline (\d+) on/.exec(owner)?.[1]), 'SIGKILL');
+    const { code, stdout, stderr } = await both.exit;
+    const report = JSON.parse(stdout) as AllReport;
+    expect([code, report.users, report.busy, report.failed]).toEqual([3, 6, 0, 0]);
+    expect(stderr).toContain('1 worker of this run ended without a report (SIGKILL)');
+    expect(await store.pipeline.withWork(users.map(({ uuid }) => uuid))).toEqual(new Set());
+  } finally {
+    await store.close();
+  }
 });
 
 it('a server stops with 0 when told to, at Ctrl-C too', async () => {

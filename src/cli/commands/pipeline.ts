@@ -9,7 +9,7 @@ import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
-import { runInProcesses } from '../pipeline-workers.ts';
+import { runInProcesses, type SharedRun } from '../pipeline-workers.ts';
 import { userReportText } from '../reports.ts';
 import { secondsText } from '../wording.ts';
 
@@ -35,7 +35,7 @@ Examples:
   mobility pipeline --user ada@example.org
   mobility pipeline --all --json
 
-Exit code 3: some users failed, the others are done.`,
+Exit code 3: some users failed, or a worker died; the others are done.`,
     )
     .action(
       context.run(async (options: Options) => {
@@ -65,15 +65,24 @@ async function runEvery(context: CommandContext, { workers, startAt }: Options):
   const progress = context.output.progress('looking for users with something new');
   signal.addEventListener('abort', () => context.output.note('finishing the users in work; once more ends at once'));
   const onUser = (_: UserReport, done: number): void => progress.update(`${counted(done, 'user')} done`);
-  const run =
-    workers > 1
-      ? runInProcesses(context, workers)
-      : runAll(store, { ...(await pipelineOptions(context)), signal, onUser, ...(startAt && { startAt }) });
-  const report = await run.finally(() => progress.done());
+  const alone = async (): Promise<SharedRun> => {
+    const options = { ...(await pipelineOptions(context)), signal, onUser, ...(startAt && { startAt }) };
+    return { report: await runAll(store, options), lost: [] };
+  };
+  const run = workers > 1 ? runInProcesses(context, workers) : alone();
+  const { report, lost } = await run.finally(() => progress.done());
   await showAll(context, store, report);
-  if (report.failed === 0) return {};
+  if (lost.length > 0) context.output.note(lostText(lost));
+  if (report.failed === 0) return lost.length === 0 ? {} : { exitCode: 3 };
   if (report.failed < report.users) return { exitCode: 3 };
   throw new Error(`the pipeline failed for every user: ${report.reports[0]?.message}`);
+}
+
+function lostText(lost: readonly string[]): string {
+  return (
+    `${counted(lost.length, 'worker')} of this run ended without a report (${lost.join(', ')}): the user in work there is free ` +
+    'again when the lease ends, and the next run does what is left'
+  );
 }
 
 async function showAll(context: CommandContext, store: Store, report: AllReport): Promise<void> {
