@@ -45,6 +45,8 @@ export interface CommandContext {
    * there is none, unless it may be made: a mistyped folder should not become a store.
    */
   store(options?: StoreOptions): Promise<Store>;
+  /** What the store of the settings said at its opening: how it is weaker than it could be. */
+  readonly storeWarnings: readonly string[];
   /** Opens the log files of that kind; the same ones at every call. */
   log(kind: LogKind): Promise<Log>;
   /** The same with all that an open log can do; `threadId` counts at the first call. */
@@ -78,6 +80,7 @@ export function createContext(options: ContextOptions): CommandContext & { setFl
   let flags: SettingFlags = {};
   let outcome: Outcome = {};
   let store: Promise<Store> | undefined;
+  const storeWarnings: string[] = [];
   const logs = new Map<LogKind, Promise<FileLog>>();
   const abort = new AbortController();
   const stopListening: (() => void)[] = [];
@@ -100,7 +103,12 @@ export function createContext(options: ContextOptions): CommandContext & { setFl
       ({ json, settings: flags } = given);
     },
     config: (own = {}) => readConfig(options.env, { ...own, ...flags }),
-    store: (how = {}) => (store ??= openStoreAt(context.config().store, how)),
+    store: (how = {}) => {
+      const onWarning = (text: string): void => void storeWarnings.push(text);
+      store ??= openStoreAt(context.config().store, { onWarning, ...how });
+      return store;
+    },
+    storeWarnings,
     log: async (kind) => (await context.logFiles(kind)).log,
     logFiles: (kind, threadId) => {
       if (!logs.has(kind)) logs.set(kind, openLogOf(context.config(), kind, threadId, context.output.note));

@@ -8,7 +8,10 @@ import type { CommandContext } from './context.ts';
 export async function pipelineOptions(context: CommandContext): Promise<PipelineOptions & { owner: string }> {
   const { leaseSeconds } = context.config();
   const owner = `pipeline ${process.pid} on ${hostname()}`;
-  return { log: await context.log('pipeline'), now: context.now, owner, leaseSeconds };
+  await context.store();
+  const log = await context.log('pipeline');
+  log.writeAll('WARNING', context.storeWarnings);
+  return { log, now: context.now, owner, leaseSeconds };
 }
 
 /**

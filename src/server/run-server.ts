@@ -14,7 +14,7 @@ import { createWorkerLog, leavePrimary, startWorkers, workerNumber } from './wor
 export interface RunServerOptions {
   config: Config;
   /** Opens the store; called once in each process, with `checkpointer` in one of them. Whoever gives this closes what it opened. */
-  openStore: (options: { checkpointer: boolean }) => Promise<Store>;
+  openStore: (options: { checkpointer: boolean; onWarning?: (message: string) => void }) => Promise<Store>;
   /** Opens the server's log files with that thread id; called once, and only in the process that writes them. */
   openLog: (threadId: string) => Promise<FileLog>;
   /** Aborted: stop accepting, finish what runs, resolve. */
@@ -79,8 +79,10 @@ async function runWorker(options: RunServerOptions): Promise<void> {
 async function runPrimary(options: RunServerOptions): Promise<void> {
   const { config, signal, stderr } = options;
   // The primary opens the store before any worker does, so that only one process creates or migrates it.
-  await options.openStore({ checkpointer: true });
+  const warnings: string[] = [];
+  await options.openStore({ checkpointer: true, onWarning: (text) => warnings.push(text) });
   const files = await options.openLog('main');
+  for (const text of warnings) warn(options, files.log, text);
   const workers = await startWorkers({
     count: config.workers,
     drainSeconds: config.drainSeconds,
@@ -99,7 +101,10 @@ async function runPrimary(options: RunServerOptions): Promise<void> {
 async function listen(options: RunServerOptions, log: Log, thread: string): Promise<Serving> {
   const { config, now, stdout, stderr } = options;
   const app = createApp({
-    store: await options.openStore({ checkpointer: cluster.isPrimary }),
+    store: await options.openStore({
+      checkpointer: cluster.isPrimary,
+      onWarning: (text) => cluster.isPrimary && warn(options, log, text),
+    }),
     log,
     console: (text) => stdout(`${text}\n`),
     config,
@@ -113,6 +118,12 @@ async function listen(options: RunServerOptions, log: Log, thread: string): Prom
 function announce({ config, stderr }: RunServerOptions, log: Log, url: string): void {
   log.write('INFO', line.serverStarted(config.workers, url));
   stderr(`mobility listens on ${url} (workers: ${config.workers}, auth: ${config.auth})\n`);
+}
+
+/** Says what is weaker on this store than on others, in the log and to whoever started the server. */
+function warn({ stderr }: RunServerOptions, log: Log, text: string): void {
+  log.write('WARNING', text);
+  stderr(`mobility: ${text}\n`);
 }
 
 /** Where the server answers. */

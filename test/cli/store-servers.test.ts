@@ -13,7 +13,7 @@ describeOnServers('a MongoDB store', (server, mode) => {
       const env = { MOBILITY_STORE: address };
       for (let round = 0; round < 2; round++) {
         const { code, stdout, stderr } = await run(['store', 'init'], { env });
-        expect([code, stderr]).toEqual([0, '']);
+        expect([code, stderr.includes('standalone server')]).toEqual([0, mode === 'standalone']);
         expect(stdout).toMatch(/^mongodb.*: format 1\n {2}COLLECTION +INDEXES BESIDE _id\n/);
         expect(stdout).toMatch(/\n {2}timeseries +identity, time, /);
       }
@@ -23,6 +23,25 @@ describeOnServers('a MongoDB store', (server, mode) => {
         expect.arrayContaining(['leases', 'timeseries', 'usercache', 'users']),
       );
       expect((await run(['status'], { env })).code).toBe(0);
+    }));
+
+  it('that is weaker than a replica set says so in the log of each run', () =>
+    withDatabaseOn(server(), async (address) => {
+      const program = await freshProgram();
+      const flags = ['--store', address, '--log-dir', join(program.folder, 'logs')];
+      await program.run(['users', 'add', 'ada', ...flags]);
+      expect((await program.run(['pipeline', '--all', ...flags])).code).toBe(0);
+      const { stdout } = await program.run(['logs', 'errors', ...flags]);
+      expect(stdout.includes('is a standalone server')).toBe(mode === 'standalone');
+    }));
+
+  it('is not backed up by a copy of files, but told how', () =>
+    withDatabaseOn(server(), async (address) => {
+      const { code, stderr } = await run(['backup', 'never-made'], { env: { MOBILITY_STORE: address } });
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringMatching(/MOBILITY_UNSUPPORTED: .*mongodump --uri.*mobility migrate --to/),
+      ]);
     }));
 
   it('that is not there is refused by commands that only read', () =>

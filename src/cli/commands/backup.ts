@@ -4,6 +4,7 @@ import { MobilityError } from '../../model/errors.ts';
 import { backupSqliteStore } from '../../store/sqlite/backup.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { secondsText } from '../wording.ts';
+import { withoutCredentials } from './config.ts';
 
 const mebibyte = 1024 * 1024;
 
@@ -30,7 +31,9 @@ async function backup(context: CommandContext, target: string): Promise<Outcome>
   if (/^mongodb(\+srv)?:/.test(store)) {
     throw new MobilityError(
       'MOBILITY_UNSUPPORTED',
-      'expected an embedded store; back MongoDB up with mongodump or snapshots',
+      `expected an embedded store, found ${withoutCredentials(store)}: back MongoDB up with its own tools, such as ` +
+        '`mongodump --uri ADDRESS --oplog --gzip --archive=FILE` (of a replica set; the address without a database), or copy the ' +
+        'store into a folder with `mobility migrate --to sqlite:FOLDER`; see docs/storage-mongodb.md',
     );
   }
   const started = context.now();

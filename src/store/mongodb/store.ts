@@ -23,6 +23,8 @@ export interface MongoLayout {
   indexes: Record<string, string[]>;
   /** What could not be done though the store works. */
   warnings: string[];
+  /** How this server is weaker than others. */
+  remarks: string[];
 }
 
 /**
@@ -72,7 +74,14 @@ export async function initMongoStore(address: string, options: MongoStoreOptions
     const { make } = connection.guard({ make: () => makeLayout(connection) });
     const warnings = await make();
     const names = Object.entries(indexes).map(([collection, made]) => [collection, made.map(({ name }) => name!)]);
-    return { address: connection.address, version: formatVersion, indexes: Object.fromEntries(names), warnings };
+    const remarks = connection.transactional ? [] : [standaloneWarning(connection.address)];
+    return {
+      address: connection.address,
+      version: formatVersion,
+      indexes: Object.fromEntries(names),
+      warnings,
+      remarks,
+    };
   } finally {
     await connection.close();
   }
