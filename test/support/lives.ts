@@ -36,7 +36,10 @@ interface Episode {
     | 'teleport'
     | 'jump'
     | 'incident'
-    | 'midnight';
+    | 'midnight'
+    | 'off'
+    | 'visit'
+    | 'twice';
   phone: 0 | 1;
   /** The zone that its entries name. */
   zone: string | null;
@@ -48,6 +51,8 @@ interface Episode {
   word: MotionWord | null;
   /** s; how far ahead the phone's clock is meanwhile. */
   clock: number;
+  /** The receiver does not know where it is. */
+  unsure: boolean;
 }
 
 const zones = ['Europe/Berlin', 'America/New_York', 'Asia/Kolkata', null];
@@ -66,6 +71,9 @@ const episode: fc.Arbitrary<Episode> = fc.record({
       'jump',
       'incident',
       'midnight',
+      'off',
+      'visit',
+      'twice',
     ] as const),
   ),
   phone: fc.constantFrom(0, 0, 0, 1),
@@ -75,6 +83,7 @@ const episode: fc.Arbitrary<Episode> = fc.record({
   stopped: fc.boolean(),
   word: fc.constantFrom<(MotionWord | null)[]>('automotive', 'walking', 'cycling', 'unknown', null),
   clock: fc.constantFrom(...Array<number>(30).fill(0), 2 * hour, 3 * day, 20 * day, 420 * day, 7000 * day, -7000 * day),
+  unsure: fc.constantFrom(false, false, false, false, false, false, false, true),
 });
 
 interface Teller {
@@ -115,6 +124,19 @@ function tell(teller: Teller, { what, phone: platform, zone, pause, west, stoppe
   } else if (what === 'boot') {
     add([pushedTransition(phone, from, 'BOOTED', 'START')]);
     teller.now = from;
+  } else if (what === 'off' || what === 'visit') {
+    const name = what === 'off' ? 'STOP_TRACKING' : 'VISIT_ENDED';
+    add([pushedTransition(phone, from, name, 'WAITING_FOR_TRIP_START')]);
+    teller.now = from;
+  } else if (what === 'twice') {
+    // The phone sends again what it sent, as another entry, and measured otherwise.
+    const recent = teller.entries.slice(-20).filter((e) => e.metadata.key === keys.filteredLocation);
+    add(
+      recent.map(({ metadata, data }, i) => ({
+        metadata: { ...metadata, write_ts: metadata.write_ts + (west ? 0.25 : 700) },
+        data: { ...data, accuracy: i % 3 === 0 ? 5 : 20, latitude: Number(data.latitude) + (stopped ? 0.002 : 0) },
+      })),
+    );
   } else if (what === 'teleport') {
     teller.east += sign * 5000;
     teller.now = from;
@@ -139,15 +161,16 @@ export function lifeOf(episodes: readonly Episode[]): Entry[] {
   for (const one of episodes) {
     const known = teller.entries.length;
     tell(teller, one);
-    if (one.clock) teller.entries.push(...teller.entries.splice(known).map((entry) => shifted(entry, one.clock)));
+    for (const entry of teller.entries.splice(known)) teller.entries.push(meanwhile(one, entry));
   }
   return lastOfEach(teller.entries);
 }
 
-/** What a phone sends whose clock is `seconds` ahead. */
-function shifted({ metadata, data }: Entry, seconds: number): Entry {
-  const ts = typeof data.ts === 'number' && data.ts > 1 ? { ts: data.ts + seconds } : {};
-  return { metadata: { ...metadata, write_ts: metadata.write_ts + seconds }, data: { ...data, ...ts } };
+/** The entry as a phone sends it in this episode. */
+function meanwhile({ clock, unsure }: Episode, { metadata, data }: Entry): Entry {
+  const ts = typeof data.ts === 'number' && data.ts > 1 ? { ts: data.ts + clock } : {};
+  const accuracy = unsure && metadata.key === keys.filteredLocation ? { accuracy: 900 } : {};
+  return { metadata: { ...metadata, write_ts: metadata.write_ts + clock }, data: { ...data, ...ts, ...accuracy } };
 }
 
 /** Phones with tracking always on send no filtered locations; some only begin to at some time. */
@@ -166,7 +189,10 @@ export function lastOfEach(entries: readonly Entry[]): Entry[] {
 
 /** The entries of an invented life. */
 export const life: fc.Arbitrary<Entry[]> = fc
-  .tuple(fc.array(episode, { minLength: 1, maxLength: 9 }), fc.constantFrom(0, 0, 0, 0, 0, 0, 0.5, 1))
+  .tuple(
+    fc.oneof(fc.array(episode, { minLength: 1, maxLength: 3 }), fc.array(episode, { minLength: 3, maxLength: 12 })),
+    fc.constantFrom(0, 0, 0, 0, 0, 0, 0.5, 1),
+  )
   .map(([episodes, unfiltered]) => fromUnfiltered(lifeOf(episodes), unfiltered));
 
 /** An earlier content of an identity, wrong in one way or another; the last content repairs it. */
@@ -183,6 +209,7 @@ function earlier(entry: Entry, kind: number): Entry {
   if (kind === 6) return { metadata, data: { ...data, ts: ts - 600 * day } };
   if (kind === 7) return { metadata, data: { ...data, filter: data.filter === 'time' ? 'distance' : 'time' } };
   if (kind === 8) return { metadata, data: { ...data, latitude: Number(data.latitude ?? 52) + 0.3, type: 8 } };
+  if (kind === 9) return { metadata, data: { ...data, accuracy: 12 } };
   return { metadata, data: { ...data, accuracy: 900, type: 3 } };
 }
 
@@ -207,9 +234,9 @@ export function deliveriesOf(entries: readonly Entry[]): fc.Arbitrary<Delivery> 
         'late',
       ),
       seed: fc.nat(),
-      pushes: fc.integer({ min: 1, max: 6 }),
+      pushes: fc.integer({ min: 1, max: 8 }),
       wrong: fc.array(
-        fc.record({ at: fc.nat(Math.max(0, n - 1)), kind: fc.nat(9), many: fc.constantFrom(1, 1, 1, 8, 200) }),
+        fc.record({ at: fc.nat(Math.max(0, n - 1)), kind: fc.nat(10), many: fc.constantFrom(1, 1, 1, 8, 200) }),
         { maxLength: 6 },
       ),
       again: fc.array(fc.nat(Math.max(0, n - 1)), { maxLength: 20 }),
