@@ -125,8 +125,10 @@ function tell(teller: Teller, { what, phone: platform, zone, pause, west, stoppe
     add([pushedTransition(phone, from, 'BOOTED', 'START')]);
     teller.now = from;
   } else if (what === 'off' || what === 'visit') {
-    const name = what === 'off' ? 'STOP_TRACKING' : 'VISIT_ENDED';
-    add([pushedTransition(phone, from, name, 'WAITING_FOR_TRIP_START')]);
+    // Only iPhones tell of visits.
+    const event = (of: Phone, name: 'STOP_TRACKING' | 'VISIT_ENDED') =>
+      pushedTransition(of, from, name, 'WAITING_FOR_TRIP_START');
+    add([what === 'off' ? event(phone, 'STOP_TRACKING') : event({ platform: 'ios', zone }, 'VISIT_ENDED')]);
     teller.now = from;
   } else if (what === 'twice') {
     // The phone sends again what it sent, as another entry, and measured otherwise.
