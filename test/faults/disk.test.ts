@@ -12,9 +12,9 @@ import { buildProgram, type How, type RunningServer, run, startServer } from './
 const mebibyte = 1024 * 1024;
 
 /** True when the command runs and says yes. */
-function works(command: string, args: readonly string[]): boolean {
+function works(command: string, args: readonly string[], uid?: number): boolean {
   try {
-    execFileSync(command, args, { stdio: 'ignore' });
+    execFileSync(command, args, { stdio: 'ignore', ...(uid !== undefined && { uid }) });
     return true;
   } catch {
     return false;
@@ -210,6 +210,13 @@ interface Fault {
 
 const asNobody: How = process.getuid?.() === 0 ? { uid: 65_534 } : {};
 
+/** False where the program lies in a folder that is closed to others, and is to be run as somebody else. */
+function mayRun(program: string, { uid }: How): boolean {
+  if (uid === undefined) return true;
+  const reading = 'require("node:fs").readFileSync(process.argv[1])';
+  return works(process.execPath, ['-e', reading, join(program, 'package.json')], uid);
+}
+
 const faults: Record<string, Fault> = {
   'a write-ahead log that was cut off': {
     code: 'MOBILITY_STORE_DAMAGED',
@@ -253,12 +260,13 @@ const faults: Record<string, Fault> = {
 };
 
 describe('a store with', () => {
-  it.each(Object.entries(faults))(
+  it.for(Object.entries(faults))(
     '%s: a clear message, exit code 1, nothing touched',
     { timeout: patience },
-    (_, fault) =>
+    ([, fault], { skip }) =>
       inFolder(async (folder) => {
-        await buildProgram();
+        const program = await buildProgram();
+        skip(!mayRun(program, fault.how ?? {}), 'the program cannot be read by the user that this test needs');
         const store = await killedStore(folder);
         await chmod(folder, 0o755);
         await fault.break(store);
