@@ -67,12 +67,12 @@ async function thereAndBack(away: string, folder: string): Promise<void> {
   });
   const expected = await contentAt(home);
   const there = await moveWithKills(home, away, 2);
-  expect(there, there.stderr).toMatchObject({ code: 0 });
+  expect(there, there.stdout + there.stderr).toMatchObject({ code: 0 });
   expect(JSON.parse(there.stdout)).toMatchObject({ users: 2, equal: true, reports: [] });
   expect(await contentAt(away)).toEqual(expected);
 
   const andBack = await moveWithKills(away, back, 2);
-  expect(andBack, andBack.stderr).toMatchObject({ code: 0 });
+  expect(andBack, andBack.stdout + andBack.stderr).toMatchObject({ code: 0 });
   expect(await contentAt(back)).toEqual(expected);
   expect(await contentAt(home)).toEqual(expected);
 
