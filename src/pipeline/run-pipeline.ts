@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { line } from '../log/format.ts';
 import type { Log } from '../log/log.ts';
-import { errorText } from '../model/errors.ts';
+import { errorText, isMobilityError } from '../model/errors.ts';
 import type { Store } from '../store/store.ts';
 import { analysisVersion } from './analyse.ts';
 import { holdLease } from './lease.ts';
@@ -28,13 +28,13 @@ export interface PipelineOptions {
 /** How one user's run ended. */
 export interface UserReport {
   user_id: string;
-  /** `nothing_new`: nothing was written. `busy`: another run has the user. */
+  /** `nothing_new`: nothing was written. `busy`: another run has the user, or took them over. */
   status: 'done' | 'nothing_new' | 'busy' | 'failed';
   stages: StageReport[];
   seconds: number;
   /** Why it failed, or who is at work. */
   message?: string;
-  /** With `busy`: when the other's lease ends unless renewed. */
+  /** With `busy`: when the other's lease ends unless renewed; left out where it was taken over meanwhile. */
   busy_until?: number;
 }
 
@@ -66,9 +66,12 @@ export async function runPipeline(store: Store, userId: string, options: Pipelin
       await taken.held.end();
     }
   } catch (error) {
-    report.status = 'failed';
     report.message = errorText(error);
-    options.log.write('ERROR', line.pipelineFailed(userId, failureText(error)));
+    // Another took the user over from a run that was too slow, and does the work.
+    const lost = isMobilityError(error, 'MOBILITY_LEASE_LOST');
+    report.status = lost ? 'busy' : 'failed';
+    if (lost) options.log.write('WARNING', line.aboutUser(userId, report.message));
+    else options.log.write('ERROR', line.pipelineFailed(userId, failureText(error)));
   } finally {
     report.seconds = options.now() - started;
   }
