@@ -17,7 +17,7 @@ describe('an address', () => {
     ['mongodb://host', 'mobility'],
     ['mongodb://host/', 'mobility'],
     ['mongodb://host/?replicaSet=rs0', 'mobility'],
-    ['mongodb://a:1,b:2/my%20study?replicaSet=rs0', 'my study'],
+    ['mongodb://a:1,b:2/my%2Dstudy?replicaSet=rs0', 'my-study'],
     ['mongodb+srv://user:p%40ss@cluster.example.org/study?w=0', 'study'],
   ])('%s names its database', (address, database) => {
     expect(databaseOf(address)).toBe(database);
@@ -34,14 +34,27 @@ describe('an address', () => {
     expect(withoutCredentials(address)).toBe(shown);
   });
 
-  it.each(['mongodb://', 'mongodb://me:secret@host:not-a-port/x', 'mongodb://me:secret@host/?noSuchOption=1'])(
-    '%s that cannot be read is refused without its password',
-    async (address) => {
-      const error = await openMongoStore(address).catch((thrown) => thrown);
-      expect(error).toMatchObject({ code: 'MOBILITY_STORE_ADDRESS' });
-      expect(error.message).not.toContain('secret');
-    },
-  );
+  it.each([
+    ...['mongodb://', 'mongodb://me:secret@host:not-a-port/x', 'mongodb://me:secret@host/?noSuchOption=1'],
+    ...['mongodb://me:secret@host/bad.name', 'mongodb://me:secret@host/my%20study', 'mongodb://me:secret@host/%zz'],
+    ...[
+      'mongodb://me:secret@host/admin',
+      'mongodb://me:secret@host/local',
+      `mongodb://me:secret@host/${'x'.repeat(64)}`,
+    ],
+  ])('%s that cannot be read is refused without its password', async (address) => {
+    const error = await openMongoStore(address).catch((thrown) => thrown);
+    expect(error).toMatchObject({ code: 'MOBILITY_STORE_ADDRESS' });
+    expect(error.message).not.toContain('secret');
+  });
+
+  it('whose hosts cannot be looked up is unavailable', async () => {
+    const error = await openMongoStore('mongodb+srv://me:secret@nowhere.invalid/x', { retrySeconds: 0.5 }).catch(
+      (e) => e,
+    );
+    expect(error).toMatchObject({ code: 'MOBILITY_STORE_UNAVAILABLE' });
+    expect(error.message).not.toContain('secret');
+  });
 
   it('where nobody answers is unavailable after the time limit, without its password', async () => {
     const begin = Date.now();

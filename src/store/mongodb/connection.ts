@@ -12,7 +12,7 @@ import {
   type WriteConcernSettings,
 } from 'mongodb';
 import { MobilityError } from '../../model/errors.ts';
-import { databaseOf, withoutCredentials } from './address.ts';
+import { databaseFlaw, databaseOf, withoutCredentials } from './address.ts';
 import {
   isDuplicateKey,
   isOutOfReach,
@@ -64,6 +64,7 @@ export async function connect(address: string, options: MongoStoreOptions = {}):
   const shown = withoutCredentials(address);
   const retryMs = (options.retrySeconds ?? defaultRetrySeconds) * 1000;
   const client = newClient(address, shown, retryMs, options);
+  const database = databaseOf(address);
   try {
     const hello = await client.db('admin').command({ hello: 1 });
     if (hello.maxWireVersion < leastWireVersion) {
@@ -74,7 +75,7 @@ export async function connect(address: string, options: MongoStoreOptions = {}):
     }
     const sharded = hello.msg === 'isdbgrid';
     const transactional = sharded || typeof hello.setName === 'string';
-    return connectionOf(client, { address: shown, database: databaseOf(address), transactional, sharded, retryMs });
+    return connectionOf(client, { address: shown, database, transactional, sharded, retryMs });
   } catch (error) {
     await client.close();
     throw toStoreError(error, shown);
@@ -94,6 +95,8 @@ function newClient(address: string, shown: string, retryMs: number, options: Mon
       monitorCommands: options.onCommand !== undefined,
     });
     client.on('commandStarted', ({ command }) => options.onCommand?.(command));
+    const flaw = databaseFlaw(databaseOf(address));
+    if (flaw !== null) throw new Error(flaw);
     return client;
   } catch (error) {
     throw toAddressError(error, shown);

@@ -97,17 +97,27 @@ function codeOf(error: unknown): number | null {
 
 /** The error that a caller of the store meets. What is neither passing nor a matter of the server stays as it is. */
 export function toStoreError(error: unknown, address: string): unknown {
-  if (!(error instanceof MongoError)) return error;
+  if (!(error instanceof MongoError)) return isNameFailure(error) ? outOfReach(error, address) : error;
   if (codeOf(error) === outOfDiskSpace) {
     const message = `the disk of ${address} is full; nothing was acknowledged: free space there and try again`;
     return new MobilityError('MOBILITY_STORE_FULL', message, { cause: error });
   }
-  if (isPassing(error) || isRefusal(error)) {
-    const found = errorText(error);
-    const message = `expected an answer of ${address}, found: ${found}; nothing was acknowledged, it may be tried again`;
-    return new MobilityError('MOBILITY_STORE_UNAVAILABLE', message, { cause: error });
-  }
-  return error;
+  return isPassing(error) || isRefusal(error) ? outOfReach(error, address) : error;
+}
+
+function outOfReach(error: unknown, address: string): MobilityError {
+  // The driver does not say that a server was there and was not what the address told.
+  const hint =
+    realError(error) instanceof MongoServerSelectionError ? ' (are host, port, tls and replicaSet right?)' : '';
+  const message =
+    `expected an answer of ${address}, found: ${errorText(error)}${hint}; nothing was acknowledged, ` +
+    'it may be tried again';
+  return new MobilityError('MOBILITY_STORE_UNAVAILABLE', message, { cause: error });
+}
+
+/** The hosts behind a `mongodb+srv` address could not be looked up: such errors come as they are. */
+function isNameFailure(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error && /^(query|getaddrinfo)/.test(String(error.syscall));
 }
 
 /** The server refuses this client: wrong credentials, missing rights. */
