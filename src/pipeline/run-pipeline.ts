@@ -52,7 +52,8 @@ export async function runPipeline(store: Store, userId: string, options: Pipelin
       report.status = 'busy';
       report.busy_until = taken.heldBy.expires_ts;
       report.message = `${taken.heldBy.owner} works on this user; its lease ends in ${Math.max(0, taken.heldBy.expires_ts - options.now()).toFixed(0)} s unless renewed`;
-      options.log.write('WARNING', line.aboutUser(userId, report.message));
+      // No warning: this is how runs side by side divide the users among them.
+      options.log.write('INFO', line.aboutUser(userId, report.message));
       return report;
     }
     try {

@@ -86,7 +86,7 @@ async function workAndKill(
     for (let left = [...uuids]; left.length > 0; left = [...(await store.pipeline.withWork(left))]) {
       expect(performance.now(), `${left.length} users are not done after ${mostSeconds} s`).toBeLessThan(deadline);
       // On a busy machine a worker that has just begun should come to do something too.
-      await pause(random.between(1, 3) * (1 + 1.5 * starting));
+      await pause(random.between(1, 3) * (1 + 0.5 * starting));
       await random.pick(workers)?.kill();
     }
     done = true;
