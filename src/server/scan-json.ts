@@ -39,6 +39,8 @@ export function scanJson(bytes: Buffer, maxDepth: number, list: string | null): 
       if (name.includes('\\')) certain = false; // it may be the name in disguise
       inList = name === list;
       if (inList) place = null; // the last one counts
+    } else if (byte < bracket) {
+      // Digits, commas, colons, blanks: most of what stands outside strings.
     } else if ((byte | 0x20) === opener) {
       depth++;
       if (depth > maxDepth) return { shallow: false, list: null };

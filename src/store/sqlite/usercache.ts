@@ -5,7 +5,7 @@ import { escapeText, jsonText } from '../../model/json-text.ts';
 import { errorIdOf, unusableIdOf, unusableKeyOf } from '../error-ids.ts';
 import type { FailedEntry, PutResult, UnusableEntry, Usercache, WaitingEntry, WaitingRef } from '../store.ts';
 import { compareTexts } from '../text-order.ts';
-import type { SqlValue, Statement } from './driver.ts';
+import type { SqlValue } from './driver.ts';
 import type { StoreFile } from './file.ts';
 import { chosenKeys, findPage } from './find.ts';
 import type { Shard } from './folder.ts';
@@ -55,15 +55,16 @@ export function usercache(shards: Shards): Usercache {
   };
 }
 
-/** Rows of one INSERT: with more of them a statement is hardly faster, with one it takes twice as long. */
-const rowsAtOnce = 20;
+/** Rows of one INSERT, the most that still fit first: one by one they take twice as long, beyond fifty nothing is gained. */
+const insertSizes = [50, 10, 1] as const;
 
-function insertOf(file: StoreFile, rows: number): Statement {
-  const places = Array(rows).fill('(?, ?, ?, ?, ?, ?)').join(', ');
-  return file.sql(
-    `INSERT INTO waiting (user, key, write_ts, ts, revision, entry) VALUES ${places} ON CONFLICT DO NOTHING`,
-  );
+function insertRows(file: StoreFile, values: readonly SqlValue[], rows: number): number {
+  const places = rows === 1 ? onePlace : Array(rows).fill(onePlace).join(', ');
+  const sql = `INSERT INTO waiting (user, key, write_ts, ts, revision, entry) VALUES ${places} ON CONFLICT DO NOTHING`;
+  return file.sql(sql).run(...values).changes;
 }
+
+const onePlace = '(?, ?, ?, ?, ?, ?)';
 
 /** A key of a batch: its number, and which times of it were met before, but do not wait. */
 interface KnownKey {
@@ -73,39 +74,37 @@ interface KnownKey {
 
 function putRows(shard: Shard, userId: string, user: number, rows: readonly EntryText[]): PutResult[] {
   const file = shard.usercache;
-  const [insert, insertOne] = [insertOf(file, rowsAtOnce), insertOf(file, 1)];
   const update = file.sql(
     'UPDATE waiting SET ts = ?, revision = ?, entry = ? WHERE user = ? AND key = ? AND write_ts = ? AND revision <> ?',
   );
   const known = knownElsewhere(shard, userId, user);
-  const keys = new Map<string, KnownKey>();
+  const met = new Map<string, KnownKey>();
   const keyOf = (name: string): KnownKey => {
-    let key = keys.get(name);
+    let key = met.get(name);
     if (key === undefined) {
       key = { id: file.keys.intern(name), isKnown: known(name) };
-      keys.set(name, key);
+      met.set(name, key);
     }
     return key;
   };
+  const keys = rows.map(({ key }) => keyOf(key));
   const first = takeNumbers(file, 'revision', rows.length);
   const results: PutResult[] = [];
-  for (let start = 0; start < rows.length; ) {
-    const end = start + rowsAtOnce <= rows.length ? start + rowsAtOnce : start + 1;
+  for (let start = 0; start < rows.length; start = results.length) {
+    const count = insertSizes.find((size) => start + size <= rows.length)!;
     const values: SqlValue[] = [];
-    for (let i = start; i < end; i++) {
-      const { key, write_ts, ts, text } = rows[i]!;
-      values.push(user, keyOf(key).id, write_ts, ts, first + i, text);
+    for (let i = start; i < start + count; i++) {
+      const { write_ts, ts, text } = rows[i]!;
+      values.push(user, keys[i]!.id, write_ts, ts, first + i, text);
     }
-    const { changes } = (end - start === 1 ? insertOne : insert).run(...values);
-    for (let i = start; i < end; i++) {
-      const { key: name, write_ts, ts, text } = rows[i]!;
-      const key = keyOf(name);
+    const allNew = insertRows(file, values, count) === count;
+    for (let i = start; i < start + count; i++) {
+      const { write_ts, ts, text } = rows[i]!;
+      const { id, isKnown } = keys[i]!;
       // What the INSERT left out waits already, under another revision.
-      const waits =
-        changes < end - start && update.run(ts, first + i, text, user, key.id, write_ts, first + i).changes === 1;
-      results.push(waits || key.isKnown(write_ts) ? 'updated' : 'inserted');
+      const waits = !allNew && update.run(ts, first + i, text, user, id, write_ts, first + i).changes === 1;
+      results.push(waits || isKnown(write_ts) ? 'updated' : 'inserted');
     }
-    start = end;
   }
   return results;
 }

@@ -24,10 +24,10 @@ export function identityTests(use: Use): void {
     const fixes = (count: number, apart: number) =>
       Array.from({ length: count }, (_, i) => fix((i * apart) % 67, { i, neg: -0, big: Number.POSITIVE_INFINITY }));
     for (const [count, apart] of [
-      [19, 1],
-      [20, 1],
-      [21, 5],
-      [130, 7],
+      [9, 1],
+      [10, 1],
+      [59, 5],
+      [171, 7],
     ] as const) {
       const user = newUser();
       await put(use.store, user, [fix(3, { old: true }), fix(14, { old: true })]);
