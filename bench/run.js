@@ -11,6 +11,7 @@ if (!existsSync(fileURLToPath(new URL('../dist/index.js', import.meta.url)))) {
 const measurements = {
   put: async () => (await import('./put.js')).put(),
   batches: async () => (await import('./batches.js')).batches(),
+  phones: async () => (await import('./phones.js')).measurePhones({ address: process.env.MOBILITY_BENCH_STORE }),
   day: async () => (await import('./day.js')).day({ file: process.env.MOBILITY_BENCH_DAY }),
   idle: async () => (await import('./idle.js')).idle(),
   trips: async () => (await import('./trips.js')).trips(),
