@@ -47,7 +47,7 @@ const byteOrderMark = Buffer.from('\ufeff', 'utf8');
 /** Throws a `SyntaxError` for what is no JSON. */
 function readSound(bytes: Buffer, list: ListReader | undefined, place: ListPlace | null): JsonValue {
   const slice = slicer(bytes);
-  const elements = list === undefined || place === null ? null : readElements(bytes, place, slice, list);
+  const elements = list === undefined || place === null ? null : readElements(place, slice, list);
   if (elements === null) return withList(JSON.parse(slice(0, bytes.length)) as JsonValue, list);
   const { open, close } = place!;
   const around = JSON.parse(slice(0, open + 1) + slice(close, bytes.length)) as Record<string, unknown>;
@@ -87,7 +87,7 @@ function slicer(bytes: Buffer): Slice {
 const chunkElements = 256;
 
 /** Null when the list is empty or holds something beside containers. Throws a `SyntaxError` for what is no JSON. */
-function readElements(bytes: Buffer, place: ListPlace, slice: Slice, list: ListReader): unknown[] | null {
+function readElements(place: ListPlace, slice: Slice, list: ListReader): unknown[] | null {
   const { open, close, spans } = place;
   const elements: unknown[] = [];
   let behind = open + 1;
