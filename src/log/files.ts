@@ -96,13 +96,16 @@ export function openFileLog(options: FileLogOptions): FileLog {
     const text = line.linesDropped(dropped.lines, dropped.since, dropped.reason);
     writer.write(fileLine(stamp(now()), 'WARNING', threadId, text), 0, dropped.lines);
   };
-  const emit = (lines: string, count: number): void => {
-    if (closing !== null) return;
+  const hand = (lines: string, count: number): void => {
     writer ??= reopen();
     report();
     if (writer === null) drops.add(count, stamp(now()));
     else if (writer.backlog() > maxBacklog) drops.add(count, stamp(now()), 'the disk is too slow');
     else writer.write(lines, count, 0);
+  };
+  const gathered = gather(Math.min(mostGathered, options.maxSizeMiB / 4), hand);
+  const emit = (lines: string, count: number): void => {
+    if (closing === null) gathered.add(lines, count);
   };
   const tidy = tidier({ ...options, now, warn, held: () => ({ claim, open: writer?.openNames() ?? new Set() }) });
 
@@ -120,6 +123,7 @@ export function openFileLog(options: FileLogOptions): FileLog {
   }, renewSeconds * 1000).unref();
   const close = async (): Promise<void> => {
     clearInterval(renewal);
+    gathered.flush();
     if (drops.any()) writer ??= reopen();
     report();
     await Promise.all([...retired, writer?.end()]);
@@ -160,6 +164,36 @@ function stillOurs(claim: Claim, now: number): boolean {
   } catch {
     return true; // the file system has trouble, not the claim
   }
+}
+
+// ---------------------------------------------------------------- lines of one turn
+
+const mostGathered = 8; // MiB; more than that, or than a quarter of a file, is handed on at once
+
+/** Gathers what is logged in one turn of the event loop: handing it on costs much, and nobody's answer should wait for it. */
+function gather(limitMiB: number, hand: (lines: string, count: number) => void) {
+  let texts: string[] = [];
+  let [count, size] = [0, 0];
+  let due = false;
+  const flush = (): void => {
+    const [lines, of] = [texts.join('\n'), count];
+    [texts, count, size] = [[], 0, 0];
+    if (of > 0) hand(lines, of);
+  };
+  const add = (lines: string, of: number): void => {
+    texts.push(lines);
+    count += of;
+    size += lines.length;
+    if (size > limitMiB * 2 ** 20) flush();
+    else if (!due) {
+      due = true;
+      setImmediate(() => {
+        due = false;
+        flush();
+      });
+    }
+  };
+  return { add, flush };
 }
 
 // ---------------------------------------------------------------- lines that could not be written

@@ -301,6 +301,7 @@ describe('a claim that was lost', () => {
     files.log.write('INFO', 'one');
     vi.advanceTimersByTime(60_000);
     files.log.write('INFO', 'two');
+    await new Promise((resolve) => setImmediate(resolve)); // lines of one turn go together
     const lock = join(dir, '.server.lock');
     writeFileSync(lock, JSON.stringify({ token: 'x', place: 'another host', pid: 1 }));
     utimesSync(lock, noon + 60, noon + 60);

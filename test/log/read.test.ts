@@ -188,7 +188,7 @@ describe('following', () => {
     })();
     await sleep(100);
     await meanwhile();
-    const limit = setTimeout(() => stop.abort(), 10_000);
+    const limit = setTimeout(() => stop.abort(), 25_000);
     await collecting;
     clearTimeout(limit);
     return found;
