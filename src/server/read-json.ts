@@ -1,9 +1,9 @@
 // Bytes of a request body -> JSON value. `c.req.json()` would turn a fault into a 500 and hide bytes that are not UTF-8.
 import { isAscii, isUtf8 } from 'node:buffer';
+import { randomUUID } from 'node:crypto';
 import { isJsonObject, type JsonValue } from '../model/json.ts';
 import { badRequest, type Problem } from './problem.ts';
 import { JsonSyntaxError, repairJson } from './repair-json.ts';
-import { type ListPlace, scanJson } from './scan-json.ts';
 
 /** Containers within containers that a body may hold: what lies deeper is kept as text, as it could exhaust stack and memory. */
 export const maxDepth = 500;
@@ -15,8 +15,8 @@ export interface ReadJson {
 }
 
 /**
- * How to read a long list in a body: its elements are parsed and handed on a few at a time, so that they need not all be in memory
- * as objects. A member of the outermost object named `name`, if it is a list, has what `read` made of each element.
+ * How to read a long list in a body: its elements are parsed and handed on one by one, so that they need not all be in memory as
+ * objects. A member of the outermost object named `name`, if it is a list, has what `read` made of each element.
  */
 export interface ListReader {
   name: string;
@@ -28,37 +28,19 @@ export interface ListReader {
  * Reads a JSON text. What is merely damaged is read all the same, so that one bad byte never keeps a phone from delivering the
  * rest: see `repairJson` and `notes`. Throws a 400 `Problem` that names the position where the text stops being JSON.
  */
-export function readJson(body: Buffer, list?: ListReader): ReadJson {
-  const bytes = body.subarray(0, 3).equals(byteOrderMark) ? body.subarray(3) : body;
-  const { shallow, list: place } = scanJson(bytes, maxDepth, list?.name ?? null);
-  if (shallow && isUtf8(bytes)) {
+export function readJson(bytes: Buffer, list?: ListReader): ReadJson {
+  const notes: string[] = [];
+  const text = decode(bytes, notes);
+  const listed = list === undefined ? null : readListed(text, list);
+  if (listed !== null) return { value: listed, notes };
+  if (!mayNestDeeper(text, maxDepth)) {
     try {
-      return { value: readSound(bytes, list, place), notes: [] };
+      return { value: withList(JSON.parse(text) as JsonValue, list), notes };
     } catch (error) {
       // Read again below: to mend it, or to say where it is wrong.
       if (!(error instanceof SyntaxError)) throw error;
     }
   }
-  return readDamaged(bytes, list);
-}
-
-const byteOrderMark = Buffer.from('\ufeff', 'utf8');
-
-/** Throws a `SyntaxError` for what is no JSON. */
-function readSound(bytes: Buffer, list: ListReader | undefined, place: ListPlace | null): JsonValue {
-  const slice = slicer(bytes);
-  const elements = list === undefined || place === null ? null : readElements(place, slice, list);
-  if (elements === null) return withList(JSON.parse(slice(0, bytes.length)) as JsonValue, list);
-  const { open, close } = place!;
-  const around = JSON.parse(slice(0, open + 1) + slice(close, bytes.length)) as Record<string, unknown>;
-  around[list!.name] = elements;
-  return around as JsonValue;
-}
-
-function readDamaged(bytes: Buffer, list: ListReader | undefined): ReadJson {
-  const notes: string[] = [];
-  if (!isUtf8(bytes)) notes.push('body is not UTF-8: bad bytes read as U+FFFD');
-  const text = bytes.toString('utf8');
   try {
     const repaired = repairJson(text, maxDepth);
     if (repaired !== text) notes.push('body held NaN, Infinity, raw control characters or deep nesting: read as text');
@@ -68,6 +50,13 @@ function readDamaged(bytes: Buffer, list: ListReader | undefined): ReadJson {
   }
 }
 
+function decode(bytes: Buffer, notes: string[]): string {
+  if (isAscii(bytes)) return bytes.toString('latin1');
+  if (!isUtf8(bytes)) notes.push('body is not UTF-8: bad bytes read as U+FFFD');
+  const text = bytes.toString('utf8');
+  return text.startsWith('\ufeff') ? text.slice(1) : text;
+}
+
 function withList(value: JsonValue, list: ListReader | undefined): JsonValue {
   if (list === undefined || !isJsonObject(value)) return value;
   const elements = value[list.name];
@@ -75,37 +64,69 @@ function withList(value: JsonValue, list: ListReader | undefined): JsonValue {
   return { ...value, [list.name]: elements.map((element) => list.read(element, null)) } as JsonValue;
 }
 
-type Slice = (start: number, end: number) => string;
+// ---------------------------------------------------------------- a list, element by element
 
-/** Cuts text out of bytes that are UTF-8. */
-function slicer(bytes: Buffer): Slice {
-  const encoding = isAscii(bytes) ? 'latin1' : 'utf8';
-  return (start, end) => bytes.toString(encoding, start, end);
+const elementDepth = maxDepth - 2; // within the list, within the body
+
+/** Stands for the elements while the rest of a body is parsed; nobody who sends a body can know it. */
+const marker = randomUUID();
+
+/**
+ * The body, where its list can be cut into elements without reading it first: as phones write it, without blanks, each element an
+ * object that begins with the same name. Null for any other body, be it JSON or not.
+ */
+function readListed(text: string, list: ListReader): JsonValue | null {
+  const open = text.indexOf(`"${list.name}":[{"`) + list.name.length + 4;
+  const close = text.lastIndexOf(']');
+  if (open < list.name.length + 4 || close < open) return null;
+  try {
+    const around = `${text.slice(0, open)}"${marker}"${text.slice(close)}`;
+    if (mayNestDeeper(around, maxDepth)) return null;
+    const body = JSON.parse(around) as Record<string, unknown>;
+    const found = body[list.name];
+    // Where the marker comes out is where the elements belong; it could be another list, or one that a later one replaces.
+    if (!Array.isArray(found) || found[0] !== marker) return null;
+    const elements = readElements(text, open, close, list);
+    return elements === null ? null : ({ ...body, [list.name]: elements } as JsonValue);
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
 }
 
-/** Elements parsed at once: enough to be fast, few enough to be young garbage. */
-const chunkElements = 256;
-
-/** Null when the list is empty or holds something beside containers. Throws a `SyntaxError` for what is no JSON. */
-function readElements(place: ListPlace, slice: Slice, list: ListReader): unknown[] | null {
-  const { open, close, spans } = place;
+/**
+ * Cuts at each comma before an element that begins as the first one does. A cut may be a wrong one, in a list within an element; but
+ * if all pieces are JSON, they are the elements: JSON can be read in one way only. Throws a `SyntaxError` if one is not. Null where one
+ * may nest too deep.
+ */
+function readElements(text: string, open: number, close: number, list: ListReader): unknown[] | null {
+  const firstName = text.slice(open, text.indexOf('"', open + 2) + 1);
+  const between = `},${firstName}`;
   const elements: unknown[] = [];
-  let behind = open + 1;
-  for (let at = 0; at < spans.length; at += 2 * chunkElements) {
-    const last = Math.min(at + 2 * chunkElements, spans.length) - 1;
-    const [start, end] = [spans[at]!, spans[last]!];
-    if (!(at === 0 ? /^[ \t\n\r]*$/ : /^[ \t\n\r]*,[ \t\n\r]*$/).test(slice(behind, start))) return null;
-    const text = slice(start, end);
-    const chunk = JSON.parse(`[${text}]`) as JsonValue[];
-    if (2 * chunk.length !== last + 1 - at) return null;
-    const isAsciiText = text.length === end - start;
-    for (const [i, element] of chunk.entries()) {
-      const [from, to] = [spans[at + 2 * i]!, spans[at + 2 * i + 1]!];
-      elements.push(list.read(element, isAsciiText ? text.slice(from - start, to - start) : slice(from, to)));
-    }
-    behind = end;
+  for (let start = open; start < close; ) {
+    const cut = text.indexOf(between, start);
+    const end = cut === -1 || cut >= close ? close : cut + 1;
+    const piece = text.slice(start, end);
+    if (mayNestDeeper(piece, elementDepth)) return null;
+    elements.push(list.read(JSON.parse(piece) as JsonValue, piece));
+    start = end + 1;
   }
-  return elements.length > 0 && /^[ \t\n\r]*$/.test(slice(behind, close)) ? elements : null;
+  return elements;
+}
+
+const steps = new Int8Array(256);
+for (const opener of ['[', '{']) steps[opener.charCodeAt(0)] = 1;
+for (const closer of [']', '}']) steps[closer.charCodeAt(0)] = -1;
+
+/** True when containers may nest deeper in a text, if it is JSON. Brackets within strings count too: true is only a suspicion. */
+function mayNestDeeper(text: string, limit: number): boolean {
+  if (text.length <= 2 * limit) return false; // each container takes two characters
+  let depth = 0;
+  for (let i = 0; i < text.length; i++) {
+    depth += steps[text.charCodeAt(i)] ?? 0;
+    if (depth > limit) return true;
+  }
+  return false;
 }
 
 function malformed(text: string, offset: number): Problem {

@@ -159,24 +159,26 @@ describe('a list read element by element', () => {
       value: fc.oneof({ maxDepth: 4 }, leaf, tie('object'), tie('array')),
     }),
   );
+  const objects = fc.array(
+    fc.oneof(
+      value.map((of) => `{"x":${of}}`),
+      fc.array(value, { maxLength: 3 }).map((of) => `{"x":[${of.map((one) => `{"x":${one}}`).join(',')}]}`),
+    ),
+    { maxLength: 6 },
+  );
   const lists = fc.array(
     fc.oneof(
-      spaced(
-        '[',
-        ']',
-        fc.array(
-          fc.oneof(
-            value,
-            value.map((v) => `{"x":${v}}`),
-          ),
-        ),
-      ),
+      objects.map((all) => `[${all.join(',')}]`),
+      spaced('[', ']', objects),
+      spaced('[', ']', fc.array(value)),
       value,
     ),
+    { minLength: 1, maxLength: 4 },
   );
-  const body = fc.tuple(lists, blank).map(([values, gap]) => {
-    const members = values.map((of, i) => `${i % 3 === 2 ? '"user"' : '"list"'}${gap}:${of}`);
-    return `${gap}{${members.join(',')}}${gap}`;
+  const names = fc.constantFrom('"list"', '"list"', '"list"', '"user"', '"\\u006cist"');
+  const body = fc.tuple(fc.array(fc.tuple(names, lists), { maxLength: 4 }), blank).map(([members, gap]) => {
+    const texts = members.flatMap(([name, values]) => values.map((of) => `${name}:${of}`));
+    return `${gap}{${texts.join(`,${gap}`)}}${gap}`;
   });
   const cut = fc.tuple(
     fc.nat(2000),
@@ -197,19 +199,40 @@ describe('a list read element by element', () => {
     expect(seen.filter((text) => text !== null).length).toBeGreaterThan(100);
   });
 
+  it('nests no deeper than a body read at once', () => {
+    for (const levels of [maxDepth - 4, maxDepth - 3, maxDepth - 2, maxDepth - 1, maxDepth]) {
+      for (const blanks of [0, 2_000]) {
+        const element = `{"a":${'['.repeat(levels)}${' '.repeat(blanks)}${']'.repeat(levels)}}`;
+        expectTheSame(bytes(`{"list":[${element}]}`));
+        expectTheSame(bytes(`{"user":${'['.repeat(levels)}${']'.repeat(levels)},"list":[{"a":1}]}`));
+      }
+    }
+  });
+
   it('gives each element the text that it came as, over many of them', () => {
     for (const letter of ['a', 'é', '\ud83d\ude00']) {
       for (const count of [1, 255, 256, 257, 1_000]) {
-        const elements = Array.from({ length: count }, (_, i) => `{ "${letter}":[${i}.50, "}"] }`);
-        const text = `\ufeff{"user":"ada","list": [${elements.join('\n,')} ], "more":{"list":[{}]}}`;
+        const elements = Array.from({ length: count }, (_, i) => `{"${letter}":[${i}.50, "},{"], "b": {} }`);
+        const text = `\ufeff{"user":"ada","list":[${elements.join(',')}] , "more":{"list":{}}}`;
         const read = readJson(bytes(text), { name: 'list', read: (_, own) => own });
-        expect(read).toEqual({ value: { user: 'ada', list: elements, more: { list: [{}] } }, notes: [] });
+        expect(read).toEqual({ value: { user: 'ada', list: elements, more: { list: {} } }, notes: [] });
       }
     }
   });
 
   it('does so without the text where it is not certain', () => {
-    for (const text of ['{"list":[{"a":1}],"\\u006cist":[{"a":2}]}', '{"list":[{"a":1},7]}', '{"list":[{"a":NaN}]}']) {
+    const deep = (levels: number) => `{"a":${'['.repeat(levels)}${' '.repeat(2_000)}${']'.repeat(levels)}}`;
+    for (const text of [
+      '{"list":[{"a":1}],"\\u006cist":[{"a":2}]}',
+      '{"list":[{"a":1},7]}',
+      '{"list":[{"a":NaN}]}',
+      '{"list":[{"a":1},\n{"a":2}]}',
+      '{"list":[{"a":1},{"b":2}]}',
+      '{"list":[{"a":[{"a":1},{"a":2}]}]}',
+      '{"more":{"list":[{"a":1}]},"list":[{"a":2}]}',
+      '{"list":[{}],"more":{"list":[{"a":1}]}}',
+      `{"list":[${deep(maxDepth - 2)}]}`,
+    ]) {
       const { value } = readJson(bytes(text), { name: 'list', read: (_, own) => own });
       expect(new Set((value as { list: unknown[] }).list)).toEqual(new Set([null]));
     }
