@@ -9,7 +9,7 @@ import { localDay } from '../model/time.ts';
 import { archiveSource, limitFiles, sourcesWithLeftovers } from './archive.ts';
 import { type Claim, claimOne, claimSource, renewSeconds } from './claim.ts';
 import { createStamp, fileLine, hostZone, line, threadWord } from './format.ts';
-import { createLineLog, type LeastLevel } from './line-log.ts';
+import { createLineLog, type LeastLevel, type Lines, linesOf } from './line-log.ts';
 import type { Log } from './log.ts';
 import { type LogKind, liveName } from './names.ts';
 import { trackFiles } from './tracked-files.ts';
@@ -104,8 +104,8 @@ export function openFileLog(options: FileLogOptions): FileLog {
     else writer.write(lines, count, 0);
   };
   const gathered = gather(Math.min(mostGathered, options.maxSizeMiB / 4), hand);
-  const emit = (lines: string, count: number): void => {
-    if (closing === null) gathered.add(lines, count);
+  const emit = (lines: Lines): void => {
+    if (closing === null) gathered.add(lines);
   };
   const tidy = tidier({ ...options, now, warn, held: () => ({ claim, open: writer?.openNames() ?? new Set() }) });
 
@@ -132,7 +132,7 @@ export function openFileLog(options: FileLogOptions): FileLog {
   };
   return {
     log: createLineLog({ level: options.level, threadId, zone, now, emit }),
-    append: (lines) => emit(lines, lines.split('\n').length),
+    append: (lines) => emit(linesOf(lines, lines.split('\n').length)),
     close: () => (closing ??= close()),
   };
 }
@@ -172,18 +172,22 @@ const mostGathered = 8; // MiB; more than that, or than a quarter of a file, is 
 
 /** Gathers what is logged in one turn of the event loop: handing it on costs much, and nobody's answer should wait for it. */
 function gather(limitMiB: number, hand: (lines: string, count: number) => void) {
-  let texts: string[] = [];
-  let [count, size] = [0, 0];
+  let all: Lines[] = [];
+  let size = 0;
   let due = false;
   const flush = (): void => {
-    const [lines, of] = [texts.join('\n'), count];
-    [texts, count, size] = [[], 0, 0];
-    if (of > 0) hand(lines, of);
+    const some = all;
+    all = [];
+    size = 0;
+    if (some.length === 0) return;
+    hand(
+      some.map((lines) => lines.text()).join('\n'),
+      some.reduce((sum, { count }) => sum + count, 0),
+    );
   };
-  const add = (lines: string, of: number): void => {
-    texts.push(lines);
-    count += of;
-    size += lines.length;
+  const add = (lines: Lines): void => {
+    all.push(lines);
+    size += lines.size;
     if (size > limitMiB * 2 ** 20) flush();
     else if (!due) {
       due = true;

@@ -12,8 +12,22 @@ export interface LineLogOptions {
   zone: string;
   /** Seconds since the epoch. */
   now: () => number;
-  /** Takes `count` lines, joined by line breaks, none at the end. */
-  emit: (lines: string, count: number) => void;
+  /** Takes lines. */
+  emit: (lines: Lines) => void;
+}
+
+/** Some lines of a log. To make a text of many takes time: whoever gets them does so when nobody waits. */
+export interface Lines {
+  count: number;
+  /** About how many characters there are. */
+  size: number;
+  /** The lines, joined by line breaks, none at the end. */
+  text(): string;
+}
+
+/** Lines that are text already. */
+export function linesOf(text: string, count: number): Lines {
+  return { count, size: text.length, text: () => text };
 }
 
 const ranks: Readonly<Record<Level, number>> = { DEBUG: 0, INFO: 1, WARNING: 2, ERROR: 3 };
@@ -26,12 +40,14 @@ export function createLineLog({ level, threadId, zone, now, emit }: LineLogOptio
   const ofThread = (thread: string): Log => ({
     enabled,
     write: (of, message) => {
-      if (enabled(of)) emit(fileLine(stamp(now()), of, thread, message), 1);
+      if (enabled(of)) emit(linesOf(fileLine(stamp(now()), of, thread, message), 1));
     },
     writeAll: (of, messages) => {
       if (messages.length === 0 || !enabled(of)) return;
       const time = stamp(now());
-      emit(messages.map((message) => fileLine(time, of, thread, message)).join('\n'), messages.length);
+      const text = (): string => messages.map((message) => fileLine(time, of, thread, message)).join('\n');
+      const each = time.length + thread.length + messages[0]!.length;
+      emit({ count: messages.length, size: messages.length * each, text });
     },
     child: (suffix) => ofThread(threadWord(`${thread}-${suffix}`)),
   });

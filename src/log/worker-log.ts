@@ -2,7 +2,7 @@
 import { errorText } from '../model/errors.ts';
 import type { FileLog } from './files.ts';
 import { createStamp, fileLine, hostZone, line, threadWord } from './format.ts';
-import { createLineLog, type LeastLevel } from './line-log.ts';
+import { createLineLog, type LeastLevel, type Lines } from './line-log.ts';
 import type { Log } from './log.ts';
 
 const maxWaiting = 16 * 1024 * 1024; // characters that wait for the primary before lines are dropped
@@ -31,7 +31,7 @@ export interface WorkerLog {
  */
 export function workerLog({ send, threadId, level, now, zone = hostZone() }: WorkerLogOptions): WorkerLog {
   const stamp = createStamp(zone);
-  let waiting: string[] = [];
+  let waiting: Lines[] = [];
   let size = 0;
   let dropped: { lines: number; since: string; reason: string } | null = null;
   let sending: Promise<void> | null = null;
@@ -42,7 +42,7 @@ export function workerLog({ send, threadId, level, now, zone = hostZone() }: Wor
     dropped.lines += lines;
   };
   const takeBatch = (): string => {
-    const batch = waiting;
+    const batch = waiting.map((lines) => lines.text());
     if (dropped !== null) {
       const text = line.linesDropped(dropped.lines, dropped.since, dropped.reason);
       batch.push(fileLine(stamp(now()), 'WARNING', threadWord(threadId), text));
@@ -64,14 +64,14 @@ export function workerLog({ send, threadId, level, now, zone = hostZone() }: Wor
     }
     sending = null;
   };
-  const emit = (lines: string, count: number): void => {
+  const emit = (lines: Lines): void => {
     if (closed) return;
     if (size > maxWaiting) {
-      drop(count, 'the primary process is too slow');
+      drop(lines.count, 'the primary process is too slow');
       return;
     }
     waiting.push(lines);
-    size += lines.length;
+    size += lines.size;
     sending ??= sendAll();
   };
   return {

@@ -132,7 +132,7 @@ describe('a poisoned trip', () => {
   }, async () => {
     const { store, dispose } = await openTestStore();
     const logged: string[] = [];
-    const log = createLineLog({ ...silent, level: 'debug', emit: (lines) => logged.push(lines) });
+    const log = createLineLog({ ...silent, level: 'debug', emit: (lines) => logged.push(lines.text()) });
     const options = { log, now: () => 1_710_400_000 };
     const fill = async (name: string): Promise<string> => {
       const { user } = await store.users.register(name, { now: 1 });

@@ -60,7 +60,13 @@ export async function openKit(
       threadId: 'w1',
       zone: 'UTC',
       now: () => now,
-      emit: (lines) => kit.log.push(...lines.split('\n').map((line) => line.slice(line.indexOf('+00:00:') + 7))),
+      emit: (lines) =>
+        kit.log.push(
+          ...lines
+            .text()
+            .split('\n')
+            .map((line) => line.slice(line.indexOf('+00:00:') + 7)),
+        ),
     }),
     console: (line) => kit.console.push(line),
     config,
