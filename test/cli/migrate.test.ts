@@ -75,13 +75,14 @@ describe('migrate', () => {
     expect([merged.code, merged.stdout]).toEqual([0, expect.stringContaining('1 other user at the target')]);
   });
 
-  it('leaves a user to whoever works on them, waits for them once, and ends with 3', async () => {
+  it('leaves a user to whoever goes on working on them, after waiting for their lease, and ends with 3', async () => {
     const { run, target, withStore } = await withPeople();
     await withStore(async (store) => {
       const { uuid } = (await store.users.byEmail(first))!;
-      await store.leases.acquire(uuid, 'pipeline 7 on host', 600);
-      // By this clock the lease has long run out, so that nobody waits; by that of the store it has not.
-      const { code, stdout } = await run(['migrate', '--to', target], { now: 9_000_000_000 });
+      const taken = await store.leases.acquire(uuid, 'pipeline 7 on host', 2);
+      if (!('lease' in taken)) throw new Error('expected a free user');
+      const working = setInterval(() => void store.leases.renew(taken.lease, 2), 200);
+      const { code, stdout } = await run(['migrate', '--to', target]).finally(() => clearInterval(working));
       expect(code).toBe(3);
       expect(stdout).toContain(`${first}: busy: pipeline 7 on host works on this user at the source`);
     });
