@@ -109,14 +109,20 @@ async function* usersBetween(store: Store, after: string, upTo: string): AsyncGe
   }
 }
 
-/** Waits until the other's lease has ended or been renewed; a renewed one shows that its owner lives and does the work. */
+/**
+ * Waits until the other's lease, as it stands now, has ended or been renewed; a renewed one shows that its owner lives and does the
+ * work. The store's clock says when it has ended: a moment more than by this one is waited for it.
+ */
 async function secondTry(store: Store, first: UserReport, options: AllOptions): Promise<UserReport> {
   const wait = options.wait ?? pause;
-  const remaining = (first.busy_until ?? 0) - options.now();
-  for (let waited = 0; waited < remaining; waited += 1) {
-    const lease = await store.leases.get(first.user_id);
-    if (!lease || lease.expires_ts > (first.busy_until ?? 0)) break;
-    await wait(Math.min(1, remaining - waited));
+  const held = await store.leases.get(first.user_id);
+  const remaining = (held?.expires_ts ?? 0) - options.now();
+  for (let waited = 0; held !== null && waited < remaining + 1; ) {
+    const step = Math.min(1, Math.max(0.05, remaining - waited));
+    await wait(step);
+    waited += step;
+    const now = await store.leases.get(first.user_id);
+    if (now?.expires_ts !== held.expires_ts) break;
   }
   const again = await runPipeline(store, first.user_id, options);
   return again.status === 'busy' ? first : again;
