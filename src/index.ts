@@ -2,8 +2,8 @@
 export { type Config, readConfig, settings } from './config.ts';
 export { ConversionError, type ConversionReason, conversionReasons, convert } from './converters/convert.ts';
 export { type DiaryStore, tripsOfDay, tripsOfDays } from './diary/build-trip-documents.ts';
-export { toFlatGeoJson } from './diary/geojson.ts';
 export type { TripFeatureCollection } from './diary/trip-features.ts';
+export { toFlatGeoJson } from './export/geojson.ts';
 export { checkEntries } from './intake/check-entries.ts';
 export { type Level, type Log, silentLog } from './log/log.ts';
 export {
@@ -32,9 +32,6 @@ export {
 } from './model/time.ts';
 export type { Place, Position, Section, Stop, Trip, TripRecord } from './model/trip.ts';
 export type { TokenRecord, UserRecord } from './model/user.ts';
-export { type PurgeReport, purgeKeys } from './pipeline/purge-keys.ts';
-export { type RebuildReport, rebuild } from './pipeline/rebuild.ts';
-export { type RecoverOptions, type RecoverReport, recoverErrors } from './pipeline/recover-errors.ts';
 export { type AllOptions, type AllReport, runAll } from './pipeline/run-all.ts';
 export { type PipelineOptions, runPipeline, type UserReport } from './pipeline/run-pipeline.ts';
 export type { StageReport, TripChange } from './pipeline/stage.ts';
@@ -42,3 +39,6 @@ export { type DayOptions, type DayPlan, type Leg, planDay, type Stay } from './s
 export { type SimulateOptions, simulateDay, simulateDays } from './simulate/simulate-day.ts';
 export { type OpenOptions, openStore } from './store/open.ts';
 export * from './store/store.ts';
+export { type PurgeReport, purgeKeys } from './upkeep/purge-keys.ts';
+export { type RebuildReport, rebuild } from './upkeep/rebuild.ts';
+export { type RecoverOptions, type RecoverReport, recoverErrors } from './upkeep/recover-errors.ts';

@@ -34,8 +34,15 @@ const parts: readonly { name: string; paths: readonly string[]; mayImport: reado
   ...work('diary'),
   ...work('metrics'),
   ...work('simulate'),
-  ...work('pipeline', ['converters', 'intake', 'diary']),
-  ...work('migrate', ['pipeline']),
+  {
+    name: 'analysis',
+    paths: ['analysis/'],
+    mayImport: ['model', 'contracts'],
+    rule: 'the analysis is pure: it imports the model and geometry only',
+  },
+  ...work('export', ['diary']),
+  ...work('pipeline', ['analysis', 'converters', 'intake', 'diary']),
+  ...work('upkeep', ['analysis', 'converters', 'intake', 'pipeline']),
   {
     name: 'store/open',
     paths: ['store/open.ts'],
@@ -86,7 +93,7 @@ const homes: Record<string, RegExp> = {
   commander: /^cli\//,
   'csv-parse': /^cli\//,
   dayjs: /^model\/time\.ts$/,
-  geojson: /^diary\//,
+  geojson: /^(diary|export)\//,
   hono: /^server\//,
   mongodb: /^store\/mongodb\//,
   ora: /^cli\//,
@@ -158,6 +165,14 @@ it('each package is imported from its home only', () => {
     return home.test(from) ? [] : [`${from} imports ${to}: its one home is ${home}`];
   });
   expect(broken).toEqual([]);
+});
+
+it('the analysis knows no store, no log and no settings', () => {
+  const allowed = /^(model|geo|analysis)\//;
+  const broken = all.filter(
+    ({ from, to }) => from.startsWith('analysis/') && !allowed.test(to) && to !== 'node:crypto',
+  );
+  expect(broken.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
 });
 
 it('modules of Node are named with node:', () => {

@@ -1,10 +1,11 @@
 // Stage "analyse trips": what changed in the timeseries -> the links of the chain of trips that follow from it.
+
+import { analyse, analysisVersion } from '../analysis/analyse.ts';
 import { errorText } from '../model/errors.ts';
 import { keys } from '../model/keys.ts';
 import { justAfter, type TimeRange } from '../model/time.ts';
 import type { Carry, TripRecord } from '../model/trip.ts';
 import type { PipelineState, Store } from '../store/store.ts';
-import { analyse, analysisVersion } from './analyse.ts';
 import { readStretch } from './read-stretch.ts';
 import type { RunContext, Stage, StageResult, TripChange } from './stage.ts';
 

@@ -1,19 +1,13 @@
 // Reads one stretch of a user's data, bounded in size, in the form that the analysis takes.
+
+import type { Location, Motion, PhoneEvent } from '../analysis/observations.ts';
+import { cleanEvents, cleanLocations, cleanMotions, type ZoneOf } from '../analysis/observe.ts';
 import { zoneAt } from '../geo/zone.ts';
 import type { Entry } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
 import { isTimeZone, justAfter } from '../model/time.ts';
 import type { Carry } from '../model/trip.ts';
 import type { EntryCursor, Timeseries } from '../store/store.ts';
-import {
-  cleanEvents,
-  cleanLocations,
-  cleanMotions,
-  type Location,
-  type Motion,
-  type PhoneEvent,
-  type ZoneOf,
-} from './clean-locations.ts';
 
 /** Entries read at a time. */
 const pageSize = 5000;

@@ -1,10 +1,10 @@
 // One user through every stage: the main flow of the pipeline.
 import { randomUUID } from 'node:crypto';
+import { analysisVersion } from '../analysis/analyse.ts';
 import { line } from '../log/format.ts';
 import type { Log } from '../log/log.ts';
 import { errorText, isMobilityError } from '../model/errors.ts';
 import type { Store } from '../store/store.ts';
-import { analysisVersion } from './analyse.ts';
 import { holdLease } from './lease.ts';
 import { type RunContext, runStage, type Stage, type StageReport } from './stage.ts';
 import { stages } from './stages.ts';

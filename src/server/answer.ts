@@ -1,5 +1,5 @@
 // Results as responses: JSON in one piece, or in pieces as they become ready.
-import type { Call } from './call-log.ts';
+import type { Call } from './call.ts';
 import type { Answer } from './routes/route.ts';
 
 /**

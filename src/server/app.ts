@@ -8,7 +8,7 @@ import { line } from '../log/messages.ts';
 import type { Store } from '../store/store.ts';
 import { jsonAnswer } from './answer.ts';
 import { type AuthMethod, createAuthMethod, findCaller, registerCaller, tokenOf } from './auth.ts';
-import { type Call, createCallLog } from './call-log.ts';
+import { type Call, createCallLog } from './call.ts';
 import { Problem, problemOf, problemResponse } from './problem.ts';
 import { ByteBudget } from './read-body.ts';
 import { readRequest } from './read-request.ts';

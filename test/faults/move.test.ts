@@ -4,9 +4,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import { silentLog } from '../../src/log/log.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { newUuid } from '../../src/model/ids.ts';
-import { recoverErrors } from '../../src/pipeline/recover-errors.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import type { Store } from '../../src/store/store.ts';
+import { recoverErrors } from '../../src/upkeep/recover-errors.ts';
 import { dyingAt, interposedStore } from './interposed-store.ts';
 import { allEntries, everythingOf, openTestStore, pushesOf, releaseLease } from './kit.ts';
 

@@ -3,13 +3,13 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
+import type { CleanTripInput } from '../../src/analysis/build-trip.ts';
 import { conversionReasons } from '../../src/converters/convert.ts';
 import { checkEntries, type UnusableReason, unusableReasons } from '../../src/intake/check-entries.ts';
 import { createLineLog } from '../../src/log/line-log.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import type { JsonValue } from '../../src/model/json.ts';
 import { jsonText } from '../../src/model/json-text.ts';
-import type { CleanTripInput } from '../../src/pipeline/clean-trip.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import { connect } from '../../src/store/sqlite/driver.ts';
 import { fixtureNames, readFixture } from '../converters/fixtures.ts';
@@ -18,8 +18,8 @@ import { run, startServer } from './program.ts';
 
 // A trip that cannot be built, chosen by its start.
 const poison = vi.hoisted(() => ({ chainTs: null as number | null }));
-vi.mock('../../src/pipeline/clean-trip.ts', async (original) => {
-  const actual = await original<typeof import('../../src/pipeline/clean-trip.ts')>();
+vi.mock('../../src/analysis/build-trip.ts', async (original) => {
+  const actual = await original<typeof import('../../src/analysis/build-trip.ts')>();
   const cleanTrip = (input: CleanTripInput) => {
     if (input.chainTs === poison.chainTs) throw new RangeError('this trip is poison');
     return actual.cleanTrip(input);

@@ -4,10 +4,9 @@ import { tripsOfDay } from '../../src/diary/build-trip-documents.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
 import { documentWindows } from '../../src/pipeline/document-windows.ts';
-import { purgeKeys } from '../../src/pipeline/purge-keys.ts';
 import { obsoleteKeys } from '../../src/pipeline/remove-obsolete-keys.ts';
-
 import type { Store } from '../../src/store/store.ts';
+import { purgeKeys } from '../../src/upkeep/purge-keys.ts';
 import { chainAfter, pipeline, put } from '../support/diary.ts';
 import { since, t0 } from '../support/phone.ts';
 import {

@@ -1,7 +1,7 @@
 // A small trip with everything in it, for tests of what is made from trips.
 
+import { analyse } from '../../src/analysis/analyse.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
-import { analyse } from '../../src/pipeline/analyse.ts';
 import { motions, moving } from './phone.ts';
 
 export const userId = '6f1f2f0e-9d3b-4f0e-8a4c-3f6f0d8f2b11';

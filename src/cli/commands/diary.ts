@@ -1,7 +1,7 @@
 // `mobility diary`: one day of one user, in the terminal or as GeoJSON.
 import { Command } from 'commander';
 import { tripsOfDay } from '../../diary/build-trip-documents.ts';
-import { toFlatGeoJson } from '../../diary/geojson.ts';
+import { toFlatGeoJson } from '../../export/geojson.ts';
 import { localDay } from '../../model/time.ts';
 import type { UserRecord } from '../../model/user.ts';
 import type { Store } from '../../store/store.ts';

@@ -1,12 +1,12 @@
 // `mobility export`: everything of one user, in forms that other programs read.
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
+import { type Days, entryRows, errorRows, tripsGeoJson } from '../../export/export-rows.ts';
 import { MobilityError } from '../../model/errors.ts';
 import type { UserRecord } from '../../model/user.ts';
 import type { Store } from '../../store/store.ts';
 import { dayArgument, repeated } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { type Days, entryRows, errorRows, tripsGeoJson } from '../export-rows.ts';
 import { makeFolder, type Writer, writeFileWhole } from '../files.ts';
 import { counted, table } from '../output.ts';
 

@@ -1,6 +1,6 @@
 // `mobility purge-keys`: removes documents that phones need no longer.
 import { Command } from 'commander';
-import { type PurgeReport, purgeKeys } from '../../pipeline/purge-keys.ts';
+import { type PurgeReport, purgeKeys } from '../../upkeep/purge-keys.ts';
 import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { usersMeant, type Whom, withWhom } from '../whom.ts';

@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { MobilityError } from '../../model/errors.ts';
 import { startOfDay } from '../../model/time.ts';
-import { type RebuildReport, rebuild } from '../../pipeline/rebuild.ts';
+import { type RebuildReport, rebuild } from '../../upkeep/rebuild.ts';
 import { dayArgument } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';

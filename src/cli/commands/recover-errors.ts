@@ -1,7 +1,7 @@
 // `mobility recover-errors`: what could not be converted once, tried again.
 import { Command } from 'commander';
 import { errorText } from '../../model/errors.ts';
-import { type RecoverReport, recoverErrors } from '../../pipeline/recover-errors.ts';
+import { type RecoverReport, recoverErrors } from '../../upkeep/recover-errors.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';

@@ -1,0 +1,256 @@
+// Step "segment trips": locations, motions and transitions -> where trips begin and end.
+import { distance } from '../../geo/distance.ts';
+import { median } from '../../geo/speed.ts';
+import { states, transitions } from '../../model/payloads.ts';
+import { firstAtOrAfter, someWithin } from '../in-time.ts';
+import type { Location, Motion, PhoneEvent, Sampling } from '../observations.ts';
+
+/** Thresholds of the dwell segmentation, after the original service (its time and distance filter methods). */
+export interface SegmentTripsOptions {
+  /** Time sampling: the user dwells when the locations of the last `timeThreshold` s and the last `pointThreshold` all lie within `timeDistance` m. */
+  timeThreshold: number;
+  pointThreshold: number;
+  timeDistance: number;
+  /** s; slack of the oldest location that shows `timeThreshold` to have passed */
+  timeSlack: number;
+  /** s; a location this soon after an ended trip, and near, still belongs to its end */
+  glueTime: number;
+  /** Distance sampling: the user dwells when no location came for `gapThreshold` s; `gapDistance` m is what counts as moving. */
+  gapThreshold: number;
+  gapDistance: number;
+  /** s; a gap this long always ends a trip */
+  longestGap: number;
+  /** m/s; over a gap, slower than this is no travel */
+  slowSpeed: number;
+  /** A trip with more locations than this is cut, so that memory stays bounded. */
+  longestTrip: number;
+}
+
+export const segmentTripsDefaults: SegmentTripsOptions = {
+  timeThreshold: 300,
+  pointThreshold: 9,
+  timeDistance: 100,
+  timeSlack: 30,
+  glueTime: 60,
+  gapThreshold: 600,
+  gapDistance: 50,
+  longestGap: 12 * 3600,
+  slowSpeed: 1 / 3,
+  longestTrip: 100_000,
+};
+
+export interface SegmentTripsInput {
+  /** Ascending by `ts`, from the location at `resume.ts` on (from the user's first if there is no `resume`). */
+  locations: readonly Location[];
+  motions: readonly Motion[];
+  events: readonly PhoneEvent[];
+  /** Where an earlier trip ended: see `Carry`. null: at the user's first location. */
+  resume: { ts: number; started: boolean } | null;
+  /** True when no later data exist, so that the last trip may end by the phone's own word. */
+  endOfData: boolean;
+}
+
+/** A trip between two of `locations`. */
+export interface RawTrip {
+  startIndex: number;
+  endIndex: number;
+  sampling: Sampling;
+  /** Data time up to which the decision looked; null: to the end of data. */
+  settledTs: number | null;
+  /** Where the search for the next trip begins. */
+  resume: { ts: number; started: boolean };
+}
+
+/** `openSince`: index of the location with which a trip begins that has not ended yet; null if none. */
+export interface SegmentTripsOutput {
+  trips: RawTrip[];
+  openSince: number | null;
+}
+
+const restarts = new Set<number | null>([transitions.BOOTED, transitions.STOP_TRACKING]);
+
+/** True when the phone was restarted, or its tracking stopped, between two times. */
+export function restartedBetween(events: readonly PhoneEvent[], from: number, to: number): boolean {
+  return someWithin(
+    events,
+    from,
+    to,
+    (e) =>
+      restarts.has(e.transition) ||
+      (e.transition === transitions.VISIT_ENDED && e.state === states.WAITING_FOR_TRIP_START),
+  );
+}
+
+/**
+ * Finds trips. Each location is looked at once, in order: it is glued to the trip that just ended, begins a trip, goes on with
+ * one, or shows that it has ended.
+ *
+ * Two phones of one user that sample differently: the open trip belongs to the phone that began it. A location of the other is no
+ * part of it; after `gapThreshold` of silence it only helps to tell whether the trip has ended, and then counts anew.
+ */
+export function segmentTrips(input: SegmentTripsInput, options = segmentTripsDefaults): SegmentTripsOutput {
+  const { locations, resume } = input;
+  const trips: RawTrip[] = [];
+  let start: number | null = null; // index of the open trip's first location
+  let last = -1; // index of the last location that counted
+  let i = 0;
+  if (resume) {
+    i = firstAtOrAfter(locations, resume.ts);
+    if (i < locations.length && locations[i]!.ts === resume.ts) {
+      last = i;
+      if (resume.started) start = i;
+      i += 1;
+    }
+  }
+  for (; i < locations.length; i += 1) {
+    const here = locations[i]!;
+    if (start === null) {
+      if (last >= 0 && isGlued(locations[last]!, here, options)) {
+        last = i;
+        continue;
+      }
+      start = i;
+      last = i;
+      continue;
+    }
+    const before = locations[last]!;
+    const other = here.sampling !== locations[start]!.sampling;
+    if (other && here.ts - before.ts <= options.gapThreshold) continue;
+    const end = endOfTrip(input, options, start, last, i);
+    if (end) {
+      trips.push({
+        startIndex: start,
+        endIndex: end.index,
+        sampling: locations[start]!.sampling,
+        settledTs: here.ts,
+        resume: end.resume,
+      });
+      start = end.resume.started ? i : null;
+      if (end.resume.started || end.resume.ts === here.ts) last = i;
+      else i = last; // what came since is looked at again, now as after a trip
+      continue;
+    }
+    if (!other) last = i;
+  }
+  if (
+    start !== null &&
+    input.endOfData &&
+    someWithin(
+      input.events,
+      locations[last]!.ts,
+      Number.POSITIVE_INFINITY,
+      (e) => e.transition === transitions.STOPPED_MOVING,
+    )
+  ) {
+    trips.push({
+      startIndex: start,
+      endIndex: stillSince(locations, options, start, last),
+      sampling: locations[start]!.sampling,
+      settledTs: null,
+      resume: { ts: locations[last]!.ts, started: false },
+    });
+    start = null;
+  }
+  return { trips, openSince: start };
+}
+
+function isGlued(before: Location, here: Location, options: SegmentTripsOptions): boolean {
+  if (here.sampling === 'distance') return distance(before, here) < options.gapDistance;
+  return here.ts - before.ts <= options.glueTime && distance(before, here) < options.timeDistance;
+}
+
+interface TripEnd {
+  index: number;
+  resume: { ts: number; started: boolean };
+}
+
+/** Decides at location `i`, the next after `last`, whether the trip that began at `start` has ended. */
+function endOfTrip(
+  input: SegmentTripsInput,
+  options: SegmentTripsOptions,
+  start: number,
+  last: number,
+  i: number,
+): TripEnd | null {
+  const { locations } = input;
+  const here = locations[i]!;
+  const sampling = locations[start]!.sampling;
+  if (i - start >= options.longestTrip) return { index: last, resume: { ts: here.ts, started: true } };
+  if (gapEndsTrip(input, options, sampling, locations[last]!, here)) {
+    const index = stillSince(locations, options, start, last);
+    // Without motion in between the location after a gap may be where the user stayed: with distance sampling it has to
+    // move first; with time sampling it begins the next trip, as the phone reports only while it tracks one. What another
+    // phone sent since the last location may be travel of its own.
+    return sampling === 'time' && here.sampling === sampling
+      ? { index, resume: { ts: here.ts, started: true } }
+      : { index, resume: { ts: locations[last]!.ts, started: false } };
+  }
+  if (sampling === 'time' && here.sampling === sampling && dwells(locations, options, start, i)) {
+    return { index: middleOfDwell(locations, options, start, i), resume: { ts: here.ts, started: false } };
+  }
+  return null;
+}
+
+function gapEndsTrip(
+  input: SegmentTripsInput,
+  options: SegmentTripsOptions,
+  sampling: Sampling,
+  before: Location,
+  here: Location,
+): boolean {
+  const seconds = here.ts - before.ts;
+  const long = sampling === 'time' ? 2 * options.timeThreshold : options.gapThreshold;
+  if (sampling === 'time' && restartedBetween(input.events, before.ts, here.ts)) return true;
+  if (seconds <= long) return false;
+  return (
+    restartedBetween(input.events, before.ts, here.ts) ||
+    !someWithin(input.motions, before.ts, here.ts) ||
+    seconds > options.longestGap ||
+    distance(before, here) / seconds < options.slowSpeed
+  );
+}
+
+/** True when the locations of the last minutes, and the last few, all lie near location `i`. */
+function dwells(locations: readonly Location[], options: SegmentTripsOptions, start: number, i: number): boolean {
+  const here = locations[i]!;
+  if (i - Math.max(i - options.pointThreshold, start) + 1 < options.pointThreshold - 1) return false;
+  const recent = recentSince(locations, options, start, i);
+  if (recent === i || here.ts - locations[recent]!.ts < options.timeThreshold - options.timeSlack) return false;
+  const oldest = Math.min(recent, Math.max(i - options.pointThreshold, start));
+  for (let j = oldest; j < i; j += 1) {
+    const one = locations[j]!;
+    if (one.sampling === here.sampling && distance(one, here) >= options.timeDistance) return false;
+  }
+  return true;
+}
+
+/** Index of the first location of the trip less than `timeThreshold` before location `i`; `i` when there is none. */
+function recentSince(locations: readonly Location[], options: SegmentTripsOptions, start: number, i: number): number {
+  let j = i;
+  while (j > start && locations[j - 1]!.ts > locations[i]!.ts - options.timeThreshold) j -= 1;
+  return j;
+}
+
+/** The middle of the dwell that ends at location `i`: of the last minutes or the last few locations, whichever is earlier. */
+function middleOfDwell(locations: readonly Location[], options: SegmentTripsOptions, start: number, i: number): number {
+  const recent = recentSince(locations, options, start, i);
+  const few = Math.max(i - options.pointThreshold, start);
+  const middleOfFew = (few + i) / 2;
+  const middleOfRecent = recent === i ? middleOfFew : (recent + i - 1) / 2;
+  return Math.max(start, Math.floor(Math.min(middleOfFew, middleOfRecent)));
+}
+
+/**
+ * The location at which the user came to rest before a silence: with time sampling the middle of the last few locations that lie
+ * near the last one; with distance sampling the last one, as none comes while the user rests.
+ */
+function stillSince(locations: readonly Location[], options: SegmentTripsOptions, start: number, last: number): number {
+  if (locations[start]!.sampling === 'distance') return last;
+  const near: number[] = [];
+  for (let j = last; j >= Math.max(start, last - options.pointThreshold); j -= 1) {
+    if (locations[j]!.sampling !== locations[last]!.sampling) continue;
+    if (distance(locations[j]!, locations[last]!) >= options.timeDistance) break;
+    near.push(j);
+  }
+  return Math.floor(median(near));
+}

@@ -1,0 +1,104 @@
+// What an export holds, piece by piece: no more than a page of the store is in memory at once.
+import { tripsOfDays } from '../diary/build-trip-documents.ts';
+import { dataTime, type Entry } from '../model/entry.ts';
+import { addDays, isTimeZone, localDay, maxTime, minTime } from '../model/time.ts';
+import type { EntryCursor, EntryQuery, Store } from '../store/store.ts';
+import { toFlatGeoJson } from './geojson.ts';
+
+/** Local days, both ends included; a missing bound is open. */
+export interface Days {
+  from?: string;
+  to?: string;
+}
+
+const pageSize = 2000;
+const daysAtOnce = 31;
+
+/** Entries by `write_ts`: first those of the timeseries, converted; then those that still wait, as pushed. */
+export async function* entryRows(
+  store: Store,
+  userId: string,
+  days: Days,
+  only?: readonly string[],
+): AsyncGenerator<Entry> {
+  for (const part of [store.timeseries, store.usercache]) {
+    let after: EntryCursor | null = null;
+    do {
+      const query: EntryQuery = {
+        time: 'write_ts',
+        limit: pageSize,
+        ...(only && { keys: only }),
+        ...(after && { after }),
+      };
+      const page = await part.find(userId, query);
+      for (const entry of page.entries) if (within(dayOf(entry), days)) yield entry;
+      after = page.next;
+    } while (after !== null);
+  }
+}
+
+/** The local day of what an entry tells, in the zone of the phone; null where it tells neither time nor zone that is one. */
+function dayOf({ metadata, data }: Entry): string | null {
+  const ts = dataTime(data) ?? metadata.write_ts;
+  if (!(ts >= minTime && ts <= maxTime)) return null;
+  return localDay(ts, isTimeZone(metadata.time_zone) ? metadata.time_zone : 'UTC');
+}
+
+function within(day: string | null, { from, to }: Days): boolean {
+  if (from === undefined && to === undefined) return true;
+  return day !== null && (from === undefined || day >= from) && (to === undefined || day <= to);
+}
+
+/** Errors by id: the entry as pushed, why and when it was set aside. */
+export async function* errorRows(store: Store, userId: string): AsyncGenerator<object> {
+  let after: string | undefined;
+  for (;;) {
+    const page = await store.errors.list(
+      userId,
+      after === undefined ? { limit: pageSize } : { after, limit: pageSize },
+    );
+    if (page.length === 0) return; // a page of large errors may be shorter than asked for
+    yield* page;
+    after = page.at(-1)!.id;
+  }
+}
+
+/** Trips as the text of one flat FeatureCollection, a line per feature; `count` is told of each page's trips. */
+export async function* tripsGeoJson(
+  store: Store,
+  userId: string,
+  days: Days,
+  count: (trips: number) => void,
+): AsyncGenerator<string> {
+  yield '{"type":"FeatureCollection","features":[';
+  let separator = '\n';
+  let lastPlaces = new Set<unknown>();
+  for await (const window of dayWindows(store, userId, days)) {
+    const trips = [...(await tripsOfDays(store, userId, window)).values()].flat();
+    count(trips.length);
+    const places = new Set<unknown>();
+    for (const feature of toFlatGeoJson(trips).features) {
+      const isPlace = feature.properties?.feature_type === 'place';
+      if (isPlace) places.add(feature.id);
+      if (isPlace && lastPlaces.has(feature.id)) continue; // the place between two pages stands in the first
+      yield `${separator}${JSON.stringify(feature)}`;
+      separator = ',\n';
+    }
+    if (trips.length > 0) lastPlaces = places;
+  }
+  yield '\n]}\n';
+}
+
+/** Ranges of days, a month each, that together hold every trip asked for. */
+async function* dayWindows(store: Store, userId: string, days: Days): AsyncGenerator<{ from: string; to: string }> {
+  const { start_ts, end_ts } = await store.trips.summary(userId);
+  if (start_ts === null || end_ts === null) return;
+  const first = later(days.from, addDays(localDay(start_ts, 'UTC'), -1));
+  const last = earlier(days.to, addDays(localDay(end_ts, 'UTC'), 1));
+  for (let from = first; from <= last; from = addDays(from, daysAtOnce)) {
+    yield { from, to: earlier(last, addDays(from, daysAtOnce - 1)) };
+  }
+}
+
+const later = (a: string | undefined, b: string): string => (a !== undefined && a > b ? a : b);
+const earlier = (a: string | undefined, b: string): string => (a !== undefined && a < b ? a : b);

@@ -1,0 +1,23 @@
+// Analyses a user's trips anew and tells what came out differently.
+
+import { type PipelineOptions, runPipeline, type UserReport } from '../pipeline/run-pipeline.ts';
+import type { TripChange } from '../pipeline/stage.ts';
+import type { Store } from '../store/store.ts';
+
+export interface RebuildReport extends UserReport {
+  changes: TripChange[];
+}
+
+/**
+ * Runs the pipeline with every trip from data time `from` on (all without) derived anew. Stretches are replaced one by one, so an
+ * interrupted rebuild leaves a whole diary and goes on with the next run.
+ */
+export async function rebuild(
+  store: Store,
+  userId: string,
+  options: PipelineOptions & { from?: number },
+): Promise<RebuildReport> {
+  const { from, ...rest } = options;
+  const report = await runPipeline(store, userId, { ...rest, reanalyseFrom: from ?? -Number.MAX_VALUE });
+  return { ...report, changes: report.stages.flatMap((stage) => stage.changes ?? []) };
+}

@@ -1,0 +1,116 @@
+// Recovery: error timeseries -> usercache -> through the move again, until none remain or a round changes nothing.
+import { randomUUID } from 'node:crypto';
+import { convert } from '../converters/convert.ts';
+import { checkEntries } from '../intake/check-entries.ts';
+import type { Entry } from '../model/entry.ts';
+import { MobilityError } from '../model/errors.ts';
+import { holdLease } from '../pipeline/lease.ts';
+import { moveToLongTerm } from '../pipeline/move-to-long-term.ts';
+import type { PipelineOptions } from '../pipeline/run-pipeline.ts';
+import { runStage } from '../pipeline/stage.ts';
+import type { ErrorRow, Store } from '../store/store.ts';
+
+export interface RecoverOptions extends PipelineOptions {
+  /** Only errors with this key, or this reason. */
+  key?: string;
+  reason?: string;
+  /** Look only. */
+  dryRun?: boolean;
+}
+
+export interface RecoverReport {
+  user_id: string;
+  /** Errors that were looked at. */
+  tried: number;
+  /** Errors that the converters accept now (and that went back, unless it was a dry run). */
+  recovered: number;
+  rounds: number;
+  /** What stays, by key and reason. */
+  remaining: { key: string | null; reason: string; count: number }[];
+}
+
+const pageSize = 1000;
+
+/**
+ * Takes back every error of the user that intake and converters accept now, and moves it to the timeseries. An error that would
+ * fail again stays where it is. Interrupted at any moment an entry is in one place at least, and the next run goes on.
+ * Throws `MOBILITY_LEASE_HELD` when a pipeline run has the user.
+ */
+export async function recoverErrors(store: Store, userId: string, options: RecoverOptions): Promise<RecoverReport> {
+  const report: RecoverReport = { user_id: userId, tried: 0, recovered: 0, rounds: 0, remaining: [] };
+  if (options.dryRun) {
+    await takeRound(store, userId, options, report);
+    report.remaining = await store.errors.summary(userId);
+    return report;
+  }
+  const taken = await holdLease(store, userId, options.owner ?? randomUUID(), options.leaseSeconds ?? 60);
+  if ('heldBy' in taken) {
+    throw new MobilityError(
+      'MOBILITY_LEASE_HELD',
+      `${taken.heldBy.owner} works on user ${userId}; try again when it is done`,
+    );
+  }
+  try {
+    for (;;) {
+      report.rounds += 1;
+      const recovered = await takeRound(store, userId, options, report);
+      if (recovered === 0) break;
+      const context = {
+        store,
+        userId,
+        lease: taken.held.current,
+        log: options.log,
+        now: options.now,
+        reanalyseFrom: null,
+      };
+      await runStage(moveToLongTerm, context);
+    }
+    report.remaining = await store.errors.summary(userId);
+    return report;
+  } finally {
+    await taken.held.end();
+  }
+}
+
+/** One pass over the errors; returns how many went back to the usercache (in a dry run: could). */
+async function takeRound(
+  store: Store,
+  userId: string,
+  options: RecoverOptions,
+  report: RecoverReport,
+): Promise<number> {
+  let after: string | undefined;
+  let recovered = 0;
+  for (;;) {
+    const { key, reason } = options;
+    const rows = await store.errors.list(userId, {
+      ...(key && { key }),
+      ...(reason && { reason }),
+      ...(after && { after }),
+      limit: pageSize,
+    });
+    const usable = rows.flatMap((row) => {
+      const entry = acceptedEntry(row);
+      return entry ? [{ id: row.id, entry }] : [];
+    });
+    if (report.rounds <= 1) report.tried += rows.length;
+    recovered += options.dryRun ? usable.length : await store.errors.takeBack(userId, usable);
+    if (rows.length === 0) break; // a page of large errors may be shorter than asked for
+    after = rows.at(-1)!.id;
+  }
+  report.recovered += recovered;
+  return recovered;
+}
+
+/** The entry, when intake and the converters accept it now; else null. */
+function acceptedEntry(row: ErrorRow): Entry | null {
+  // What has an identity passed the intake before: a second look would turn times that are seconds by now into others.
+  const entry = row.identity ? (row.entry as unknown as Entry) : checkEntries([row.entry]).entries[0];
+  if (!entry) return null;
+  try {
+    convert(entry);
+    return entry;
+  } catch {
+    return null;
+  }
+}

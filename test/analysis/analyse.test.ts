@@ -1,0 +1,275 @@
+// The analysis over every pure stage: the chain of trips, places between them, what was not tracked, and ids that stay.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type AnalyseInput, analyse } from '../../src/analysis/analyse.ts';
+import type { Location } from '../../src/analysis/observations.ts';
+import type { TripRecord } from '../../src/model/trip.ts';
+import { chainProblems } from '../support/chain.ts';
+import { at, event, iosAt, motion, motions, moving, since, spot, t0 } from '../support/phone.ts';
+
+const infinite = Number.POSITIVE_INFINITY;
+
+function run(input: Partial<AnalyseInput>) {
+  return analyse({ userId: 'u', locations: [], motions: [], events: [], carry: null, loadedUntil: infinite, ...input });
+}
+
+function links(input: Partial<AnalyseInput>): TripRecord[] {
+  const { records, failed } = run(input);
+  expect(failed).toEqual([]);
+  expect(chainProblems(records)).toEqual([]);
+  return records;
+}
+
+const minute = 60;
+const hour = 3600;
+
+/** East from `east` at 10 m/s for ten minutes from `from` on, then ten minutes of rest: 6 km. */
+const ride = (from: number, east: number, speed = 10): Location[] => [
+  ...moving({ from, to: from + 600, east, speed }),
+  ...moving({ from: from + 630, to: from + 1200, east: east + 600 * speed }),
+];
+const by = (from: number) => motions(from, from + 600, 'IN_VEHICLE');
+const latLon = ({ latitude, longitude }: { latitude: number; longitude: number }) => [longitude, latitude];
+
+describe('a chain of trips', () => {
+  const locations = [...ride(0, 0), ...ride(hour, 6000), ...ride(2 * hour, 12_000, -20)];
+  const readings = [...by(0), ...by(hour), ...by(2 * hour)];
+
+  it('is empty without data', () => {
+    expect(run({})).toEqual({ records: [], goOn: null, failed: [] });
+  });
+
+  it('ends each trip where and when the next one left: places are shared', () => {
+    const trips = links({ locations, motions: readings }).map((link) => link.trip!);
+    expect(trips).toHaveLength(3);
+    trips.slice(1).forEach((trip, i) => {
+      const before = trips[i]!;
+      expect(trip.start_place).toEqual(before.end_place);
+      expect(trip.start_loc).toEqual(before.end_loc);
+    });
+    expect(trips[0]!.start_place).toMatchObject({ enter_ts: null, ending_trip: null, location: latLon(spot(0)) });
+    expect(trips.map((trip) => trip.source)).toEqual(Array(3).fill('DwellSegmentationTimeFilter'));
+  });
+
+  it('gives a trip the day of its start where it starts, and the zones of both ends', () => {
+    const flight = [
+      ...moving({ from: 0, to: 600, speed: 200 }, { zone: 'Asia/Tokyo' }),
+      ...moving({ from: 630, to: 1200, east: 120_000 }, { zone: 'America/Los_Angeles', zoneGuessed: true }),
+    ];
+    const [link] = links({ locations: flight, motions: by(0) });
+    expect(link).toMatchObject({
+      day: '2023-11-14',
+      trip: { start_zone: 'Asia/Tokyo', end_zone: 'America/Los_Angeles' },
+    });
+    expect(link!.trip!.zone_guessed).toBe(true);
+  });
+
+  it('has ids that follow from the user and the times alone', () => {
+    const ids = (records: TripRecord[]) =>
+      records.map(({ trip }) => [
+        trip!.id,
+        trip!.raw_trip,
+        trip!.start_place.id,
+        trip!.end_place.id,
+        trip!.sections[0]!.id,
+      ]);
+    const one = ids(links({ locations, motions: readings }));
+    const slower = locations.map((l) => ({ ...l, accuracy: 50, altitude: 3 }));
+    expect(ids(links({ locations: slower, motions: readings.slice(3) }))).toEqual(one);
+    expect(new Set(one.flat()).size).toBe(5 + 4 * 2); // places are shared
+    expect(ids(links({ userId: 'v', locations, motions: readings })).flat()).not.toContain(one[0]![0]);
+  });
+
+  it('is settled by the location that showed the end, and by the five minutes after it', () => {
+    const [link] = links({ locations, motions: readings });
+    expect(since(link!.settled_ts!)).toBe(720 + 300); // the end at 720 and its five minutes; the dwell was clear at 870
+  });
+});
+
+describe('a trip that has not ended', () => {
+  const open = moving({ from: 0, to: 900, speed: 10 });
+
+  it('is no link; the next look begins with it', () => {
+    const { records, goOn } = run({ locations: open, motions: by(0) });
+    expect(records).toEqual([]);
+    expect(goOn).toEqual({ resume_ts: t0, started: true, raw_place: null, place: null });
+  });
+
+  it('is one that hangs on the end of the data once the phone says it has ended', () => {
+    const [link] = links({ locations: open, motions: by(0), events: [event(960, 'STOPPED_MOVING')] });
+    expect(link).toMatchObject({ kind: 'trip', settled_ts: null });
+  });
+
+  it('that the phone ended may be cut otherwise when more data come', () => {
+    const more = moving({ from: 930, to: 2000, east: 9000, speed: 10 });
+    const events = [event(960, 'STOPPED_MOVING')];
+    expect(links({ locations: [...open, ...more], motions: by(0), events })).toEqual([]);
+  });
+});
+
+describe('a trip too short to keep', () => {
+  const stroll = (from: number, east: number): Location[] => [
+    ...moving({ from, to: from + 60, east, speed: 0.5 }),
+    ...moving({ from: from + 90, to: from + 600, east: east + 30 }),
+  ];
+
+  it('is a dropped link, and the user stays at the place', () => {
+    const locations = [...ride(0, 0), ...stroll(hour, 6000), ...ride(2 * hour, 6030)];
+    const [first, dropped, next] = links({
+      locations,
+      motions: [...by(0), ...motions(hour, hour + 90, 'WALKING'), ...by(2 * hour)],
+    });
+    expect(dropped).toMatchObject({ kind: 'dropped', trip: null, untracked: null });
+    expect(next!.trip!.start_place).toEqual({
+      ...first!.trip!.end_place,
+      raw_places: [...first!.trip!.end_place.raw_places, dropped!.carry.raw_place!.id],
+    });
+  });
+
+  it('as the first of all leaves the first place where the first kept trip begins', () => {
+    const [dropped, kept] = links({ locations: [...stroll(0, 0), ...ride(hour, 30)], motions: by(hour) });
+    expect(dropped!.carry.place).toBeNull();
+    expect(kept!.trip!.start_place.enter_ts).toBeNull();
+  });
+
+  it('several that lead away step by step: the way there is untracked time, not a jump', () => {
+    const steps = [0, 1, 2, 3].flatMap((i) => stroll(hour + i * 1200, 6000 + i * 80));
+    const start = hour + 4 * 1200;
+    const walks = [0, 1, 2, 3].flatMap((i) => motions(hour + i * 1200, hour + i * 1200 + 90, 'WALKING'));
+    const records = links({
+      locations: [...ride(0, 0), ...steps, ...ride(start, 6270)],
+      motions: [...by(0), ...walks, ...by(start)],
+    });
+    const kept = records.at(-1)!;
+    expect(records.map((r) => r.kind)).toEqual(['trip', ...Array(4).fill('dropped'), 'trip']);
+    expect(since(kept.untracked!.start_ts)).toBe(hour + 1200); // the second stroll led more than 100 m away
+    expect(since(kept.untracked!.end_ts)).toBe(since(records.at(-2)!.end_ts));
+    expect(kept.trip!.start_place.id).not.toBe(records[0]!.trip!.end_place.id);
+  });
+
+  it('that led away and back again left nothing', () => {
+    const strolls = [6000, 6080, 6060].flatMap((east, i) => stroll(hour + i * 1200, east));
+    const records = links({
+      locations: [...ride(0, 0), ...strolls, ...ride(3 * hour, 6090)],
+      motions: [...by(0), ...motions(hour, hour + 3600, 'WALKING'), ...by(3 * hour)],
+    });
+    expect(records.map((r) => [r.kind, r.carry.away_since !== undefined])).toEqual([
+      ['trip', false],
+      ['dropped', false],
+      ['dropped', true],
+      ['dropped', false],
+      ['trip', false],
+    ]);
+    expect(records.at(-1)!.untracked).toBeNull();
+  });
+
+  it('that cannot be built is dropped and reported, and nothing else is lost', () => {
+    const poisoned = ride(hour, 6000);
+    Object.defineProperty(poisoned[3], 'altitude', {
+      get: () => {
+        throw new Error('no altitude');
+      },
+    });
+    const { records, failed } = run({
+      locations: [...ride(0, 0), ...poisoned, ...ride(2 * hour, 12_000)],
+      motions: [...by(0), ...by(hour), ...by(2 * hour)],
+    });
+    expect(records.map((r) => r.kind)).toEqual(['trip', 'dropped', 'trip']);
+    expect(failed).toEqual([{ chainTs: t0 + hour, error: new Error('no altitude') }]);
+    expect(chainProblems(records)).toEqual([]);
+  });
+});
+
+describe('untracked time', () => {
+  const turnsUp = (from: number, east: number, more: Partial<AnalyseInput> = {}) => {
+    const records = links({
+      locations: [...ride(0, 0), ...ride(from, east)],
+      motions: [...by(0), ...by(from)],
+      ...more,
+    });
+    return records.at(-1)!;
+  };
+
+  it('is when the user turns up 2500 m away, slower than a walk of 3 km/h', () => {
+    const link = turnsUp(5 * hour, 6000 + 2600);
+    expect(since(link.untracked!.start_ts)).toBe(720);
+    expect(since(link.untracked!.end_ts)).toBe(5 * hour);
+    expect(link.untracked).toMatchObject({ start_loc: latLon(spot(6000)), end_loc: latLon(spot(8600)) });
+    expect(link.trip!.start_place).toMatchObject({ enter_ts: t0 + 5 * hour, ending_trip: null });
+    expect(since(link.trip!.start_ts)).toBe(5 * hour);
+  });
+
+  it('is none when the user is nearer, or was faster: the trip begins at the place', () => {
+    expect(turnsUp(5 * hour, 6000 + 2400).untracked).toBeNull();
+    expect(turnsUp(hour, 6000 + 2600).untracked).toBeNull();
+  });
+
+  it('with distance sampling begins at 1200 m', () => {
+    const ios = (from: number, east: number) =>
+      Array.from({ length: 11 }, (_, i) => iosAt(from + i * minute, east + i * 600));
+    const last = (east: number) =>
+      links({
+        locations: [...ios(0, 0), ...ios(5 * hour, east), iosAt(9 * hour, east + 6100)],
+        motions: [...by(0), ...by(5 * hour)],
+      }).at(-1)!;
+    expect(last(6000 + 1300).untracked).not.toBeNull();
+    expect(last(6000 + 1100).untracked).toBeNull();
+    expect(last(6000 + 1100).trip!.source).toBe('DwellSegmentationDistFilter');
+  });
+
+  it('is after a restart in between, however near, but not within 100 m', () => {
+    const events = [event(hour, 'BOOTED')];
+    expect(turnsUp(2 * hour, 6000 + 300, { events }).untracked).not.toBeNull();
+    expect(turnsUp(2 * hour, 6000 + 90, { events }).untracked).toBeNull();
+  });
+
+  it('before a trip that is not kept is told with the next that is', () => {
+    const ghost = [at(5 * hour, 30_000), ...moving({ from: 5 * hour + 30, to: 5 * hour + 400, east: 30_000 })];
+    const records = links({
+      locations: [...ride(0, 0), ...ghost, ...ride(7 * hour, 30_000)],
+      motions: [...by(0), ...by(7 * hour)],
+    });
+    expect(records.map((r) => r.kind)).toEqual(['trip', 'dropped', 'trip']);
+    const { untracked, trip } = records.at(-1)!;
+    expect(since(untracked!.start_ts)).toBe(720);
+    expect(untracked!.end_ts).toBe(records[1]!.end_ts);
+    expect(trip!.start_place.enter_ts).toBe(records[1]!.end_ts);
+  });
+});
+
+describe('looking at the data in stretches', () => {
+  const locations = [...ride(0, 0), ...ride(hour, 6000), ...ride(2 * hour, 12_000, -20)];
+  const readings = [...by(0), ...by(hour), ...by(2 * hour), motion(4 * hour, 'WALKING')];
+
+  it('a link that follows from data not loaded yet is left to the next stretch', () => {
+    const until = (seconds: number) =>
+      run({ locations: locations.filter((l) => since(l.ts) < seconds), motions: readings, loadedUntil: t0 + seconds });
+    expect(until(1020).records).toEqual([]);
+    expect(until(1021).records).toHaveLength(1);
+  });
+
+  it('gives the same links wherever it is cut, once or twice', () => {
+    const whole = run({ locations, motions: readings }).records;
+    const cut = fc.integer({ min: 0, max: 3 * hour });
+    fc.assert(
+      fc.property(cut, cut, (a, b) => {
+        let carry = null as AnalyseInput['carry'];
+        const records: TripRecord[] = [];
+        for (const until of [Math.min(a, b), Math.max(a, b), infinite]) {
+          const from = carry?.resume_ts ?? 0;
+          const loaded = locations.filter((l) => l.ts >= from && since(l.ts) < until);
+          const found = run({
+            locations: loaded,
+            motions: readings,
+            carry,
+            loadedUntil: until === infinite ? infinite : t0 + until,
+          });
+          records.push(...found.records);
+          carry = found.goOn;
+        }
+        expect(records).toEqual(whole);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});

@@ -1,0 +1,118 @@
+// Stage "clean": which entries become locations, motions and transitions, and that their order does not matter.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { cleanEvents, cleanLocations, cleanMotions } from '../../src/analysis/observe.ts';
+import type { Entry } from '../../src/model/entry.ts';
+import type { JsonObject } from '../../src/model/json.ts';
+
+const zoneOf = () => ({ zone: 'Europe/Berlin', guessed: false });
+const ts = 1_700_000_000;
+
+function fix(data: JsonObject = {}, metadata: JsonObject = {}): Entry {
+  return {
+    metadata: { key: 'background/filtered_location', write_ts: ts + 1, platform: 'android', ...metadata },
+    data: { ts, latitude: 52.5, longitude: 13.4, accuracy: 10, altitude: 34, filter: 'time', ...data },
+  };
+}
+
+const clean = (...entries: Entry[]) => cleanLocations(entries, zoneOf);
+
+describe('locations', () => {
+  it('carry what the analysis needs', () => {
+    expect(clean(fix())).toEqual([
+      expect.objectContaining({
+        ts,
+        latitude: 52.5,
+        longitude: 13.4,
+        altitude: 34,
+        accuracy: 10,
+        sampling: 'time',
+        zone: 'Europe/Berlin',
+        zoneGuessed: false,
+      }),
+    ]);
+  });
+
+  it('less sure than 200 m are left out, unknown accuracy is not', () => {
+    expect(clean(fix({ accuracy: 199.9 }))).toHaveLength(1);
+    expect(clean(fix({ accuracy: 200 }))).toHaveLength(0);
+    expect(clean(fix({ accuracy: null }))).toHaveLength(1);
+  });
+
+  it('more than a day ahead of their writing are left out', () => {
+    expect(clean(fix({}, { write_ts: ts - 86_400 }))).toHaveLength(1);
+    expect(clean(fix({}, { write_ts: ts - 86_401 }))).toHaveLength(0);
+  });
+
+  it('that a phone with time sampling remembered for 1000 s are left out; an iPhone may deliver late', () => {
+    expect(clean(fix({}, { write_ts: ts + 999 }))).toHaveLength(1);
+    expect(clean(fix({}, { write_ts: ts + 1000 }))).toHaveLength(0);
+    expect(clean(fix({ filter: 'distance' }, { write_ts: ts + 9999 }))).toHaveLength(1);
+  });
+
+  it('at times that no phone can have measured, or no calendar can show, are left out', () => {
+    for (const time of [0, -5, -6e10, 253_402_300_700])
+      expect(clean(fix({ ts: time }, { write_ts: time }))).toEqual([]);
+  });
+
+  it('without a filter sample as their platform does', () => {
+    expect(clean(fix({ filter: null }))[0]!.sampling).toBe('time');
+    expect(clean(fix({ filter: null }, { platform: 'iOS' }))[0]!.sampling).toBe('distance');
+    expect(clean(fix({ filter: 'distance' }))[0]!.sampling).toBe('distance');
+  });
+
+  it('of one time: the surest stays, of equally sure ones that written first', () => {
+    const [kept, ...more] = clean(
+      fix({ accuracy: 20, latitude: 1 }, { write_ts: ts + 1 }),
+      fix({ accuracy: 5, latitude: 3 }, { write_ts: ts + 3 }),
+      fix({ accuracy: 5, latitude: 2 }, { write_ts: ts + 2 }),
+    );
+    expect(more).toEqual([]);
+    expect(kept!.latitude).toBe(2);
+  });
+
+  it('come out the same whatever the order of the entries, ascending and once per time', () => {
+    const entry = fc
+      .record({
+        ts: fc.integer({ min: ts, max: ts + 5 }),
+        accuracy: fc.integer({ min: 3, max: 5 }),
+        latitude: fc.integer({ min: 1, max: 3 }),
+        write_ts: fc.integer({ min: ts, max: ts + 9 }),
+      })
+      .map(({ write_ts, ...data }) => fix(data, { write_ts }));
+    fc.assert(
+      fc.property(fc.array(entry), fc.infiniteStream(fc.nat()), (entries, keys) => {
+        const shuffled = entries
+          .map((e) => ({ e, key: keys.next().value as number }))
+          .sort((a, b) => a.key - b.key)
+          .map(({ e }) => e);
+        const found = clean(...entries);
+        expect(clean(...shuffled)).toEqual(found);
+        found.slice(1).forEach((location, i) => {
+          expect(location.ts).toBeGreaterThan(found[i]!.ts);
+        });
+      }),
+    );
+  });
+});
+
+describe('motions and transitions', () => {
+  const row = (data: JsonObject): Entry => ({ metadata: { key: 'k', write_ts: 1 }, data });
+
+  it('motions ascend, exact repeats once', () => {
+    const a = row({ ts: 2, type: 7, confidence: 90 });
+    const b = row({ ts: 1, type: 7, confidence: 90 });
+    expect(cleanMotions([a, b, a, row({ ts: 1, type: 0, confidence: null }), row({ type: 7 })])).toEqual([
+      { ts: 1, type: 0, confidence: 0 },
+      { ts: 1, type: 7, confidence: 90 },
+      { ts: 2, type: 7, confidence: 90 },
+    ]);
+  });
+
+  it('transitions ascend; one without a name stays a sign of life', () => {
+    expect(cleanEvents([row({ ts: 5, transition: 2, curr_state: 2 }), row({ ts: 4, transition: null })])).toEqual([
+      { ts: 4, transition: null, state: null },
+      { ts: 5, transition: 2, state: 2 },
+    ]);
+  });
+});

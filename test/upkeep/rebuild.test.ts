@@ -1,0 +1,87 @@
+// Rebuild: trips derived anew, and what came out differently.
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { TripRecord } from '../../src/model/trip.ts';
+import type { Store } from '../../src/store/store.ts';
+import { rebuild } from '../../src/upkeep/rebuild.ts';
+import { chainAfter, chainOf, derived, memoryLog, pipeline } from '../support/diary.ts';
+import { t0 } from '../support/phone.ts';
+import { android, pushedRide } from '../support/pushes.ts';
+import { newUser, type TempStore, tempStore } from '../support/store.ts';
+
+let temp: TempStore;
+let store: Store;
+beforeAll(async () => {
+  temp = await tempStore();
+  store = temp.store;
+});
+afterAll(() => temp.dispose());
+
+const options = { log: memoryLog(), now: () => 1_800_000_000 };
+const day = 86_400;
+
+async function userWithDays(): Promise<string> {
+  const user = await newUser(store);
+  await chainAfter(
+    store,
+    user,
+    [0, 1, 2, 3].flatMap((d) => pushedRide(android, d * day, d * 6000)),
+  );
+  return user;
+}
+
+/** Makes the stored chain what another analysis might have left. */
+async function tamper(user: string, change: (chain: TripRecord[]) => TripRecord[]): Promise<void> {
+  const taken = await store.leases.acquire(user, 'test', 60);
+  if (!('lease' in taken)) throw new Error('expected the lease');
+  const everything = { from: -Number.MAX_VALUE, to: Number.MAX_VALUE };
+  await store.trips.replace(user, everything, change(await chainOf(store, user)), {}, taken.lease);
+  await store.leases.release(taken.lease);
+}
+
+it('reports nothing where nothing is different', async () => {
+  const user = await userWithDays();
+  const report = await rebuild(store, user, options);
+  expect(report).toMatchObject({ status: 'done', changes: [] });
+});
+
+it('names the trips that came, went and changed, and leaves the diary as if it had always been so', async () => {
+  const user = await userWithDays();
+  const expected = await derived(store, user);
+  await tamper(user, ([first, second, third, ...rest]) => [
+    { ...first!, trip: { ...first!.trip!, distance: 1 } },
+    { ...second!, id: 'ghost', chain_ts: second!.chain_ts + 4000, start_ts: second!.start_ts + 4000 },
+    third!,
+    ...rest,
+  ]);
+  const { changes } = await rebuild(store, user, options);
+  expect(changes.map(({ what, day }) => [what, day])).toEqual([
+    ['changed', '2023-11-14'],
+    ['added', '2023-11-15'],
+    ['removed', '2023-11-15'],
+  ]);
+  expect(await derived(store, user)).toEqual(expected);
+});
+
+it('from a time on leaves the trips before it alone', async () => {
+  const user = await userWithDays();
+  await tamper(user, (chain) => chain.map((link) => ({ ...link, trip: { ...link.trip!, distance: 1 } })));
+  const { changes } = await rebuild(store, user, { ...options, from: t0 + 2 * day });
+  expect(changes.map(({ what, day }) => [what, day])).toEqual([
+    ['changed', '2023-11-16'],
+    ['changed', '2023-11-17'],
+  ]);
+  expect((await chainOf(store, user)).map((link) => link.trip!.distance === 1)).toEqual([true, true, false, false]);
+});
+
+it('of another version of the analysis happens by itself at the next run', async () => {
+  const user = await userWithDays();
+  const expected = await derived(store, user);
+  const taken = await store.leases.acquire(user, 'test', 60);
+  if (!('lease' in taken)) throw new Error('expected the lease');
+  await store.pipeline.merge(user, { analysis_version: 0 }, taken.lease);
+  await store.leases.release(taken.lease);
+  await tamper(user, ([first, ...rest]) => [{ ...first!, trip: { ...first!.trip!, distance: 1 } }, ...rest]);
+  const report = await pipeline(store, user, options);
+  expect(report.stages[1]!.changes).toMatchObject([{ what: 'changed', day: '2023-11-14' }]);
+  expect(await derived(store, user)).toEqual(expected);
+});
