@@ -4,7 +4,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { checkEntries, openStore, runPipeline, silentLog, simulateDay } from 'mobility';
+import { openStore, putBatch, runPipeline, silentLog, simulateDay } from 'mobility';
 
 /** `store` with every call of a method counted under `part.method`. */
 function counting(store, counts) {
@@ -35,7 +35,7 @@ const store = await openStore(folder);
 try {
   const { user } = await store.users.register('ada@example.org', { now: now() });
   const entries = simulateDay({ platform: 'android', day: '2024-03-12', seed: 'ada' });
-  await store.usercache.put(user.uuid, checkEntries(entries), now());
+  await putBatch(user.uuid, entries, { store, now });
 
   for (const title of ['first run', 'second run, with nothing new']) {
     const counts = new Map();

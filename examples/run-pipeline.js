@@ -4,7 +4,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { checkEntries, openStore, runPipeline, silentLog, simulateDay } from 'mobility';
+import { openStore, putBatch, runPipeline, silentLog, simulateDay } from 'mobility';
 
 const day = '2024-03-12';
 const now = () => Date.now() / 1000;
@@ -14,7 +14,7 @@ try {
   const { user } = await store.users.register('ada@example.org', { now: now() });
 
   const pushed = simulateDay({ platform: 'ios', day, seed: 'ada' });
-  await store.usercache.put(user.uuid, checkEntries(pushed), now());
+  await putBatch(user.uuid, pushed, { store, now });
 
   const report = await runPipeline(store, user.uuid, { log: silentLog, now });
   for (const { stage, counts } of report.stages) console.log(stage, counts);

@@ -4,8 +4,9 @@ export { ConversionError, type ConversionReason, conversionReasons, convert } fr
 export { type DiaryStore, tripsOfDay, tripsOfDays } from './diary/build-trip-documents.ts';
 export type { TripFeatureCollection } from './diary/trip-features.ts';
 export { toFlatGeoJson } from './export/geojson.ts';
-export { checkEntries } from './intake/check-entries.ts';
+export { type Pushed, type PutOptions, putBatch } from './intake/put-batch.ts';
 export { type Level, type Log, silentLog } from './log/log.ts';
+export type { PutCounts } from './log/messages.ts';
 export {
   dataTime,
   type Entry,

@@ -2,6 +2,7 @@
 import { constants } from 'node:buffer';
 import type { HttpBindings } from '@hono/node-server';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
+import { getPath } from 'hono/utils/url';
 import type { Config } from '../config.ts';
 import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
@@ -41,7 +42,8 @@ const mebibyte = 1024 * 1024;
 
 /** Makes the app; it listens nowhere yet. `serve` does that, tests call `app.request`. */
 export function createApp(parts: AppParts): Hono<ServerEnv> {
-  const app = new Hono<ServerEnv>();
+  // A doubled slash is one: today's apps put `/usercache/put` after an address that ends in a slash.
+  const app = new Hono<ServerEnv>({ getPath: (request) => oneSlash(getPath(request)) });
   const budget = new ByteBudget(parts.config.waitingLimitMiB * mebibyte);
   const method = createAuthMethod(parts.config, parts.store, parts.now);
 
@@ -86,8 +88,8 @@ function answerCaller(route: Route, parts: AppParts, method: AuthMethod) {
     const call = c.get('call');
     const params = c.req.param();
 
-    // 1. Limits and JSON.
-    const { body, notes } = await readRequest(c.req.raw, c.env?.incoming, limit, call.share, route.list);
+    // 1. Limits, JSON and the look at each entry.
+    const { body, list, notes } = await readRequest(c.req.raw, c.env?.incoming, limit, call.share, route.list);
     for (const note of notes) call.log.write('WARNING', note);
 
     // 2. Who is calling.
@@ -104,7 +106,7 @@ function answerCaller(route: Route, parts: AppParts, method: AuthMethod) {
     // 3. The route.
     checkBody?.(body);
     const { store, now } = parts;
-    const result = await route.answer({ caller, body, params, store, log: call.log, now });
+    const result = await route.answer({ caller, body, list, params, store, log: call.log, now });
     return jsonAnswer(call, result, (error) => reportFailure(problemOf(error), call, parts));
   };
 }
@@ -139,9 +141,11 @@ function stackOf(error: unknown): string {
   return error.cause === undefined ? own : `${own}\ncaused by ${stackOf(error.cause)}`;
 }
 
-/** The path as it was sent, percent-encoded: `c.req.path` is decoded, and may hold line breaks. */
+/** The path as it was sent, percent-encoded, doubled slashes as one: `c.req.path` is decoded, and may hold line breaks. */
 function pathOf(url: string): string {
   const start = url.indexOf('/', url.indexOf('://') + 3);
   const path = start === -1 ? '/' : url.slice(start);
-  return path.replace(/[?#].*$/s, '');
+  return oneSlash(path.replace(/[?#].*$/s, ''));
 }
+
+const oneSlash = (path: string): string => path.replace(/\/{2,}/g, '/');

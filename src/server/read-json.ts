@@ -1,41 +1,44 @@
 // Bytes of a request body -> JSON value. `c.req.json()` would turn a fault into a 500 and hide bytes that are not UTF-8.
 import { isAscii, isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
-import { isJsonObject, type JsonValue } from '../model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import { badRequest, type Problem } from './problem.ts';
 import { JsonSyntaxError, repairJson } from './repair-json.ts';
 
 /** Containers within containers that a body may hold: what lies deeper is kept as text, as it could exhaust stack and memory. */
 export const maxDepth = 500;
 
-export interface ReadJson {
+export interface ReadJson<Element = never> {
   value: JsonValue;
+  /** What the list holds, where one was asked for and the body has it; `value` has an empty one in its place. */
+  list: Element[];
   /** What had to be mended, for the log; empty for a body in order. */
   notes: string[];
 }
 
 /**
- * How to read a long list in a body: its elements are parsed and handed on one by one, so that they need not all be in memory as
- * objects. A member of the outermost object named `name`, if it is a list, has what `read` made of each element.
+ * How to read a member of the outermost object that may be a long list: its elements are parsed and handed on one by one, so that they
+ * are never all in memory as objects.
  */
-export interface ListReader {
+export interface ListReader<Element> {
   name: string;
   /** Pure. `text`: the JSON text of the element just as it came, where that is certain. May be called again for the same one. */
-  read(element: JsonValue, text: string | null): unknown;
+  read(element: JsonValue, text: string | null): Element;
 }
 
 /**
  * Reads a JSON text. What is merely damaged is read all the same, so that one bad byte never keeps a phone from delivering the
- * rest: see `repairJson` and `notes`. Throws a 400 `Problem` that names the position where the text stops being JSON.
+ * rest: see `repairJson` and `notes`. Throws a 400 `Problem` that names the position
+ * where the text stops being JSON.
  */
-export function readJson(bytes: Buffer, list?: ListReader): ReadJson {
+export function readJson<Element = never>(bytes: Buffer, list?: ListReader<Element>): ReadJson<Element> {
   const notes: string[] = [];
   const text = decode(bytes, notes);
   const listed = list === undefined ? null : readListed(text, list);
-  if (listed !== null) return { value: listed, notes };
+  if (listed !== null) return { ...listed, notes };
   if (!mayNestDeeper(text, maxDepth)) {
     try {
-      return { value: withList(JSON.parse(text) as JsonValue, list), notes };
+      return { ...takeList(JSON.parse(text) as JsonValue, list), notes };
     } catch (error) {
       // Read again below: to mend it, or to say where it is wrong.
       if (!(error instanceof SyntaxError)) throw error;
@@ -44,7 +47,7 @@ export function readJson(bytes: Buffer, list?: ListReader): ReadJson {
   try {
     const repaired = repairJson(text, maxDepth);
     if (repaired !== text) notes.push('body held NaN, Infinity, raw control characters or deep nesting: read as text');
-    return { value: withList(JSON.parse(repaired) as JsonValue, list), notes };
+    return { ...takeList(JSON.parse(repaired) as JsonValue, list), notes };
   } catch (error) {
     throw error instanceof JsonSyntaxError ? malformed(text, error.offset) : error;
   }
@@ -57,11 +60,14 @@ function decode(bytes: Buffer, notes: string[]): string {
   return text.startsWith('\ufeff') ? text.slice(1) : text;
 }
 
-function withList(value: JsonValue, list: ListReader | undefined): JsonValue {
-  if (list === undefined || !isJsonObject(value)) return value;
+/** A body and the list taken out of it. */
+type Listed<Element> = Pick<ReadJson<Element>, 'value' | 'list'>;
+
+function takeList<Element>(value: JsonValue, list: ListReader<Element> | undefined): Listed<Element> {
+  if (list === undefined || !isJsonObject(value)) return { value, list: [] };
   const elements = value[list.name];
-  if (!Array.isArray(elements)) return value;
-  return { ...value, [list.name]: elements.map((element) => list.read(element, null)) } as JsonValue;
+  if (!Array.isArray(elements)) return { value, list: [] };
+  return { value: { ...value, [list.name]: [] }, list: elements.map((element) => list.read(element, null)) };
 }
 
 // ---------------------------------------------------------------- a list, element by element
@@ -75,19 +81,20 @@ const marker = randomUUID();
  * The body, where its list can be cut into elements without reading it first: as phones write it, without blanks, each element an
  * object that begins with the same name. Null for any other body, be it JSON or not.
  */
-function readListed(text: string, list: ListReader): JsonValue | null {
-  const open = text.indexOf(`"${list.name}":[{"`) + list.name.length + 4;
+function readListed<Element>(text: string, list: ListReader<Element>): Listed<Element> | null {
+  const { name } = list;
+  const open = text.indexOf(`"${name}":[{"`) + name.length + 4;
   const close = text.lastIndexOf(']');
-  if (open < list.name.length + 4 || close < open) return null;
+  if (open < name.length + 4 || close < open) return null;
   try {
     const around = `${text.slice(0, open)}"${marker}"${text.slice(close)}`;
     if (mayNestDeeper(around, maxDepth)) return null;
-    const body = JSON.parse(around) as Record<string, unknown>;
-    const found = body[list.name];
+    const body = JSON.parse(around) as JsonObject;
+    const found = body[name];
     // Where the marker comes out is where the elements belong; it could be another list, or one that a later one replaces.
     if (!Array.isArray(found) || found[0] !== marker) return null;
     const elements = readElements(text, open, close, list);
-    return elements === null ? null : ({ ...body, [list.name]: elements } as JsonValue);
+    return elements === null ? null : { value: { ...body, [name]: [] }, list: elements };
   } catch (error) {
     if (error instanceof SyntaxError) return null;
     throw error;
@@ -99,10 +106,10 @@ function readListed(text: string, list: ListReader): JsonValue | null {
  * if all pieces are JSON, they are the elements: JSON can be read in one way only. Throws a `SyntaxError` if one is not. Null where one
  * may nest too deep.
  */
-function readElements(text: string, open: number, close: number, list: ListReader): unknown[] | null {
+function readElements<Element>(text: string, open: number, close: number, list: ListReader<Element>): Element[] | null {
   const firstName = text.slice(open, text.indexOf('"', open + 2) + 1);
   const between = `},${firstName}`;
-  const elements: unknown[] = [];
+  const elements: Element[] = [];
   for (let start = open; start < close; ) {
     const cut = text.indexOf(between, start);
     const end = cut === -1 || cut >= close ? close : cut + 1;

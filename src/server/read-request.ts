@@ -1,25 +1,26 @@
 // What a caller sent, as a JSON object: checks the type, reads the bytes within limits, parses them.
 import type { IncomingMessage } from 'node:http';
+import { type Taken, takeEntry } from '../intake/take-entry.ts';
 import type { JsonObject } from '../model/json.ts';
 import { isJsonObject } from '../model/json.ts';
 import { badRequest, Problem } from './problem.ts';
 import { type ByteShare, readBody } from './read-body.ts';
-import { type ListReader, readJson } from './read-json.ts';
+import { readJson } from './read-json.ts';
 
 /**
  * The body as an object, empty when there is no body; `notes` say what had to be mended. Throws `Problem`s: 415, 413, 503 and 400,
- * see `readBody` and `readJson`, which says what `list` is for. `incoming` is the request of Node, absent when the app is called in process.
+ * see `readBody` and `readJson`. `listName`: a list of entries in the body. `incoming` is the request of Node, absent when the app is called in process.
  */
 export async function readRequest(
   request: Request,
   incoming: IncomingMessage | undefined,
   limit: number,
   share: ByteShare,
-  list?: ListReader,
-): Promise<{ body: JsonObject; notes: string[] }> {
+  listName?: string,
+): Promise<{ body: JsonObject; list: Taken[]; notes: string[] }> {
   const type = request.headers.get('Content-Type');
   if (!isJsonType(type)) {
-    if (hasNoBody(request, incoming)) return { body: {}, notes: [] };
+    if (hasNoBody(request, incoming)) return { body: {}, list: [], notes: [] };
     const found = type === null ? 'none' : JSON.stringify(type.slice(0, 80));
     throw new Problem(415, `expected Content-Type application/json, found ${found}`, { code: 'MOBILITY_UNSUPPORTED' });
   }
@@ -32,9 +33,12 @@ export async function readRequest(
     limit,
     share,
   );
-  if (bytes.length === 0) return { body: {}, notes: [] };
-  const { value, notes } = readJson(bytes, list);
-  if (isJsonObject(value)) return { body: value, notes };
+  if (bytes.length === 0) return { body: {}, list: [], notes: [] };
+  const { value, list, notes } = readJson(
+    bytes,
+    listName === undefined ? undefined : { name: listName, read: takeEntry },
+  );
+  if (isJsonObject(value)) return { body: value, list, notes };
   throw badRequest(`expected a JSON object as body, found ${Array.isArray(value) ? 'an array' : 'a plain value'}`);
 }
 

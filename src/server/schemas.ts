@@ -1,4 +1,4 @@
-// What the routes expect of a body, as JSON Schema, and the check of it. Entries are not checked here: see intake/check-entries.ts.
+// What the routes expect of a body, as JSON Schema, and the check of it. Entries are not checked here: see intake/take-entry.ts.
 import { Ajv, type ErrorObject } from 'ajv';
 import { localFrequencies, utcFrequencies } from '../metrics/periods.ts';
 import type { JsonObject } from '../model/json.ts';

@@ -1,9 +1,10 @@
 // Recovery: error timeseries -> usercache -> through the move again, until none remain or a round changes nothing.
 import { randomUUID } from 'node:crypto';
 import { convert } from '../converters/convert.ts';
-import { checkEntries } from '../intake/check-entries.ts';
+import { isEntry, takeEntry } from '../intake/take-entry.ts';
 import type { Entry } from '../model/entry.ts';
 import { MobilityError } from '../model/errors.ts';
+import type { JsonValue } from '../model/json.ts';
 import { holdLease } from '../pipeline/lease.ts';
 import { moveToLongTerm } from '../pipeline/move-to-long-term.ts';
 import type { PipelineOptions } from '../pipeline/run-pipeline.ts';
@@ -105,12 +106,17 @@ async function takeRound(
 /** The entry, when intake and the converters accept it now; else null. */
 function acceptedEntry(row: ErrorRow): Entry | null {
   // What has an identity passed the intake before: a second look would turn times that are seconds by now into others.
-  const entry = row.identity ? (row.entry as unknown as Entry) : checkEntries([row.entry]).entries[0];
-  if (!entry) return null;
+  const entry = row.identity ? (row.entry as unknown as Entry) : usableEntry(row.entry);
+  if (entry === null) return null;
   try {
     convert(entry);
     return entry;
   } catch {
     return null;
   }
+}
+
+function usableEntry(pushed: JsonValue): Entry | null {
+  const taken = takeEntry(pushed);
+  return isEntry(taken) ? (JSON.parse(taken.text) as Entry) : null;
 }

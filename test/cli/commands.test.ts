@@ -237,7 +237,7 @@ describe('export', () => {
     expect(JSON.parse((await lines('documents.jsonl'))[0]!)).toHaveProperty('key', `diary/trips-${day}`);
     expect(JSON.parse(await readFile(join(out, 'user.json'), 'utf8'))).toMatchObject({
       user_email: ada,
-      profile: null,
+      profile: { last_put_ts: expect.any(Number) },
     });
     const trips = JSON.parse(await readFile(join(out, 'trips.geojson'), 'utf8')) as { features: { id: string }[] };
     expect(new Set(trips.features.map(({ id }) => id)).size).toBe(trips.features.length);

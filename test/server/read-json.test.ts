@@ -21,7 +21,7 @@ describe('JSON of a request', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
         const text = JSON.stringify(value);
-        expect(readJson(bytes(text))).toEqual({ value: JSON.parse(text), notes: [] });
+        expect(readJson(bytes(text))).toEqual({ value: JSON.parse(text), list: [], notes: [] });
       }),
     );
   });
@@ -53,7 +53,7 @@ describe('JSON of a request', () => {
   });
 
   it('a byte order mark is passed over', () => {
-    expect(readJson(bytes('\ufeff{"a":1}'))).toEqual({ value: { a: 1 }, notes: [] });
+    expect(readJson(bytes('\ufeff{"a":1}'))).toEqual({ value: { a: 1 }, list: [], notes: [] });
   });
 
   it('lone surrogates and NUL in escapes survive', () => {
@@ -73,7 +73,7 @@ describe('JSON of a request', () => {
 
   it('brackets in strings do not count as nesting', () => {
     const text = JSON.stringify({ a: '['.repeat(2000), b: [1] });
-    expect(readJson(bytes(text))).toEqual({ value: JSON.parse(text), notes: [] });
+    expect(readJson(bytes(text))).toEqual({ value: JSON.parse(text), list: [], notes: [] });
   });
 
   it('a million brackets without an end are refused', () => {
@@ -135,10 +135,12 @@ describe('a list read element by element', () => {
       throw error;
     }
   };
+  const own = { name: 'list', read: (_: JsonValue, text: string | null) => text };
   const expectTheSame = (body: Buffer): void => {
     const expected = structuredClone(outcome(body)) as ReadJson | string;
     if (typeof expected === 'object' && isJsonObject(expected.value) && Array.isArray(expected.value.list)) {
-      expected.value.list = expected.value.list.map((element) => ({ element }));
+      Object.assign(expected, { list: expected.value.list.map((element) => ({ element })) });
+      expected.value.list = [];
     }
     deepStrictEqual(outcome(body, list), expected);
   };
@@ -214,8 +216,8 @@ describe('a list read element by element', () => {
       for (const count of [1, 255, 256, 257, 1_000]) {
         const elements = Array.from({ length: count }, (_, i) => `{"${letter}":[${i}.50, "},{"], "b": {} }`);
         const text = `\ufeff{"user":"ada","list":[${elements.join(',')}] , "more":{"list":{}}}`;
-        const read = readJson(bytes(text), { name: 'list', read: (_, own) => own });
-        expect(read).toEqual({ value: { user: 'ada', list: elements, more: { list: {} } }, notes: [] });
+        const read = readJson(bytes(text), own);
+        expect(read).toEqual({ value: { user: 'ada', list: [], more: { list: {} } }, list: elements, notes: [] });
       }
     }
   });
@@ -233,8 +235,7 @@ describe('a list read element by element', () => {
       '{"list":[{}],"more":{"list":[{"a":1}]}}',
       `{"list":[${deep(maxDepth - 2)}]}`,
     ]) {
-      const { value } = readJson(bytes(text), { name: 'list', read: (_, own) => own });
-      expect(new Set((value as { list: unknown[] }).list)).toEqual(new Set([null]));
+      expect(new Set(readJson(bytes(text), own).list)).toEqual(new Set([null]));
     }
   });
 });

@@ -61,6 +61,16 @@ describe('over sockets', () => {
     expect(kit.log.filter((line) => line.startsWith('DEBUG'))).toHaveLength(10_000);
   });
 
+  it('doubled slashes of a path are one, in the log too', async () => {
+    const body = putBody([androidLocation(1463502000.25)]);
+    for (const path of ['//usercache/put', '/usercache//put', '///usercache/put?a=//']) {
+      expect((await post(path, body)).status).toBe(200);
+    }
+    expect((await post('//nowhere', body)).status).toBe(404);
+    expect(kit.log.filter((line) => line.includes('START POST /usercache/put'))).toHaveLength(3);
+    expect((await kit.store.usercache.summary(ada)).count).toBe(1);
+  });
+
   it('a body of 60 MB is stored, sent with its length or in chunks', { timeout: 120_000 }, async () => {
     const note = 'x'.repeat(1_000_000);
     const entries = Array.from({ length: 60 }, (_, i) => androidLocation(1463502000 + i, { note }));

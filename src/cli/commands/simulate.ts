@@ -1,9 +1,8 @@
 // `mobility simulate`: made-up people and their days, into the store or through a server.
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { checkEntries } from '../../intake/check-entries.ts';
+import { putBatch } from '../../intake/put-batch.ts';
 import type { Entry } from '../../model/entry.ts';
 import { errorText, MobilityError } from '../../model/errors.ts';
-import type { JsonValue } from '../../model/json.ts';
 import { addDays, localDay } from '../../model/time.ts';
 import { simulateDays } from '../../simulate/simulate-day.ts';
 import { dayArgument, wholeNumber } from '../arguments.ts';
@@ -89,8 +88,7 @@ async function intoStore(context: CommandContext): Promise<Push> {
   const store = await context.store({ make: true });
   return async (name, pushed) => {
     const { user } = await store.users.register(name, { now: context.now() });
-    const results = await store.usercache.put(user.uuid, checkEntries(pushed as unknown as JsonValue[]), context.now());
-    return results.filter((result) => result === 'inserted').length;
+    return (await putBatch(user.uuid, pushed, { store, now: context.now })).inserted;
   };
 }
 

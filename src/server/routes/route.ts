@@ -1,9 +1,9 @@
 // What a route is: where it answers, who may call it, and the function that answers.
+import type { Taken } from '../../intake/take-entry.ts';
 import type { Log } from '../../log/log.ts';
 import type { JsonObject } from '../../model/json.ts';
 import type { UserRecord } from '../../model/user.ts';
 import type { Store } from '../../store/store.ts';
-import type { ListReader } from '../read-json.ts';
 import type { BodySchema } from '../schemas.ts';
 
 /** What a route is given: an identified caller and the body they sent. A route touches the data of `caller` and of nobody else. */
@@ -11,6 +11,8 @@ export interface RouteCall {
   caller: UserRecord;
   /** The body; an empty object where none was sent. */
   body: JsonObject;
+  /** The elements of the list that the route names, each looked at on its own; empty for a route that names none. */
+  list: readonly Taken[];
   /** Parts of the path, by name. */
   params: Readonly<Record<string, string>>;
   store: Store;
@@ -31,8 +33,8 @@ export interface Route {
   caller: 'registered' | 'registering';
   /** What the body holds beside `user`, if anything; checked before `answer` is called. */
   body?: BodySchema;
-  /** A list in the body that may be long: `answer` finds there what its `read` made of the elements. */
-  list?: ListReader;
+  /** Name of a member of the body that is a list of entries, which may be long: `answer` finds it in `call.list`. */
+  list?: string;
   /** Answers, or throws: a `Problem` to say why not. */
   answer(call: RouteCall): Promise<Answer>;
 }

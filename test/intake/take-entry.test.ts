@@ -1,9 +1,10 @@
 // What is pushed: which of it can be an entry, and why not.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkEntries, takeEntry, unusableReasons } from '../../src/intake/check-entries.ts';
-import { entryTextOf } from '../../src/model/entry.ts';
+import { isEntry, takeEntry, unusableReasons } from '../../src/intake/take-entry.ts';
+import type { Entry } from '../../src/model/entry.ts';
 import type { JsonObject, JsonValue } from '../../src/model/json.ts';
+import type { UnusableEntry } from '../../src/store/store.ts';
 
 const good = (metadata: JsonObject = {}, data: JsonValue | undefined = { x: 1 }): JsonObject => ({
   metadata: {
@@ -56,10 +57,19 @@ const unusable: [reason: keyof typeof unusableReasons, what: string, value: Json
   ['data_not_an_object', 'data a text', good({}, '47.9975821')],
 ];
 
+/** Entries as objects, and what is none. */
+function takeAll(pushed: readonly JsonValue[]) {
+  const taken = pushed.map((value) => takeEntry(value));
+  return {
+    entries: taken.filter(isEntry).map(({ text }) => JSON.parse(text) as Entry),
+    unusable: taken.filter((one): one is UnusableEntry => !isEntry(one)),
+  };
+}
+
 describe('what cannot be an entry', () => {
   it.each(unusable)('%s: %s', (reason, _, value) => {
     const before = structuredClone(value);
-    const result = checkEntries([value]);
+    const result = takeAll([value]);
     expect(result.entries).toEqual([]);
     expect(result.unusable).toHaveLength(1);
     expect(result.unusable[0]!.reason).toBe(reason);
@@ -75,7 +85,7 @@ describe('what cannot be an entry', () => {
 
   it('does not touch its neighbours, and both keep their order', () => {
     const pushed = [good({ write_ts: 1 }), null, good({ write_ts: 2 }), {}, good({ write_ts: 3 })];
-    const { entries, unusable: out } = checkEntries(pushed);
+    const { entries, unusable: out } = takeAll(pushed);
     expect(entries.map((entry) => entry.metadata.write_ts)).toEqual([1, 2, 3]);
     expect(out.map(({ entry }) => entry)).toEqual([null, {}]);
   });
@@ -97,20 +107,20 @@ describe('what is strange but usable', () => {
     ['a document', good({ type: 'document' })],
     ['names with dots and dollars', good({ 'a.b': 1, $c: 2 }, { 'x.y': { $z: null } })],
   ])('%s', (_, value) => {
-    const { entries, unusable: out } = checkEntries([value]);
+    const { entries, unusable: out } = takeAll([value]);
     expect(out).toEqual([]);
     expect(entries).toStrictEqual([{ metadata: value.metadata, data: value.data }]);
   });
 
   it('keeps metadata and data alone: nobody says by _id or user_id whose an entry is', () => {
     const value = { ...good(), _id: { $oid: 'x' }, user_id: 'somebody else', extra: 1 };
-    expect(Object.keys(checkEntries([value]).entries[0]!).sort()).toEqual(['data', 'metadata']);
+    expect(Object.keys(takeAll([value]).entries[0]!).sort()).toEqual(['data', 'metadata']);
   });
 });
 
 describe('milliseconds', () => {
   const times = (writeTs: number, ts?: number) => {
-    const { metadata, data } = checkEntries([good({ write_ts: writeTs }, ts === undefined ? {} : { ts, start_ts: ts })])
+    const { metadata, data } = takeAll([good({ write_ts: writeTs }, ts === undefined ? {} : { ts, start_ts: ts })])
       .entries[0]!;
     return [metadata.write_ts, data.ts, data.start_ts];
   };
@@ -133,7 +143,7 @@ describe('milliseconds', () => {
   it('leave what was pushed as it was', () => {
     const value = good({ write_ts: 1466436482750 }, { ts: 1466436482750 });
     const before = structuredClone(value);
-    checkEntries([value]);
+    takeAll([value]);
     expect(value).toStrictEqual(before);
   });
 
@@ -162,7 +172,7 @@ describe('anything at all', () => {
     fc.assert(
       fc.property(fc.array(value), (pushed) => {
         const before = structuredClone(pushed);
-        const { entries, unusable: out } = checkEntries(pushed as JsonValue[]);
+        const { entries, unusable: out } = takeAll(pushed as JsonValue[]);
         expect(entries.length + out.length).toBe(pushed.length);
         expect(pushed).toEqual(before);
         for (const entry of entries) {
@@ -183,9 +193,9 @@ describe('anything at all', () => {
     const pushed = Array.from({ length: 10_000 }, (_, i) =>
       good({ write_ts: 1466436482750 + i }, { ts: 1466436482750 + i }),
     );
-    checkEntries(pushed);
+    takeAll(pushed);
     const start = performance.now();
-    expect(checkEntries(pushed).entries).toHaveLength(10_000);
+    expect(takeAll(pushed).entries).toHaveLength(10_000);
     expect(performance.now() - start).toBeLessThan(500); // some ms in truth; a busy machine is no failure
   });
 });
@@ -196,7 +206,7 @@ describe('one thing pushed, taken as text', () => {
     return 'text' in one ? { ...one, entry: JSON.parse(one.text) as unknown } : one;
   };
 
-  it('comes to the same as checked in a batch, whether its text is known or not', () => {
+  it('comes to the same whether its text is known or not', () => {
     const number = fc.oneof(fc.double(), fc.constantFrom(-0, 0, 1.5, 1.7e9, 1.7e12));
     const pushed = fc.oneof(
       fc.record({
@@ -213,14 +223,9 @@ describe('one thing pushed, taken as text', () => {
       fc.property(pushed, (value) => {
         const text = JSON.stringify(value);
         const parsed = JSON.parse(text) as JsonValue;
-        const { entries, unusable: rejected } = checkEntries([parsed]);
-        const [entry] = entries;
-        const expected = entry ? { ...entryTextOf(entry), entry } : rejected[0];
-        expect(taken(parsed, null)).toEqual(expected);
+        const without = taken(parsed, null);
         const own = taken(parsed, ` ${text} `);
-        expect('text' in own ? { ...own, text: '' } : own).toEqual(
-          expected && 'text' in expected ? { ...expected, text: '' } : expected,
-        );
+        expect({ ...own, text: '' }).toEqual({ ...without, text: '' });
       }),
     );
   });

@@ -34,28 +34,22 @@ interface Flaw {
   message: string;
 }
 
-/**
- * Checks each of `pushed` on its own. Usable entries come back in order as new objects of `metadata` and `data` alone (an `_id` or
- * `user_id` beside them means nothing: whose an entry is, only the caller knows), with `metadata.write_ts` and `data.ts` divided
- * by 1000 once where they are milliseconds. What cannot be an entry comes back exactly as it was pushed. Values that are strange
- * but usable pass: converters and analysis judge them. Never changes its input, but shares parts with it.
- */
-export function checkEntries(pushed: readonly JsonValue[]): { entries: Entry[]; unusable: UnusableEntry[] } {
-  const entries: Entry[] = [];
-  const unusable: UnusableEntry[] = [];
-  for (const value of pushed) {
-    const flaw = flawOf(value);
-    if (flaw === null) entries.push(inSeconds(value as unknown as Entry));
-    else unusable.push({ entry: value, ...flaw });
-  }
-  return { entries, unusable };
+/** What became of something pushed: an entry as a store keeps it, or what cannot be one. */
+export type Taken = EntryText | UnusableEntry;
+
+/** True for a usable entry. */
+export function isEntry(taken: Taken): taken is EntryText {
+  return 'text' in taken;
 }
 
 /**
- * The same for one of them, as a store keeps it. `text`: the JSON text it was parsed from, where that is at hand; an entry that says
+ * Looks at one thing pushed. A usable entry comes back as `metadata` and `data` alone (an `_id` or `user_id` beside them means
+ * nothing: whose an entry is, only the caller knows), with `metadata.write_ts` and `data.ts` divided by 1000 once where they are
+ * milliseconds. What cannot be an entry comes back exactly as it was pushed. Values that are strange but usable pass: converters and
+ * analysis judge them. Never changes its input. `text`: the JSON text it was parsed from, where that is at hand; an entry that says
  * just the same keeps it.
  */
-export function takeEntry(pushed: JsonValue, text: string | null): EntryText | UnusableEntry {
+export function takeEntry(pushed: JsonValue, text: string | null = null): Taken {
   const flaw = flawOf(pushed);
   if (flaw !== null) return { entry: pushed, ...flaw };
   const found = pushed as unknown as Entry;

@@ -1,0 +1,171 @@
+// The one way in: what was pushed, by a phone or by anybody else, becomes entries of a user, is counted and told in the log.
+import { type Log, silentLog } from '../log/log.ts';
+import { line, type PutCounts } from '../log/messages.ts';
+import type { Entry, EntryText } from '../model/entry.ts';
+import { errorText } from '../model/errors.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
+import { keys } from '../model/keys.ts';
+import type { PutResult, Store, UnusableEntry } from '../store/store.ts';
+import { isEntry, type Taken, takeEntry } from './take-entry.ts';
+
+/** Entries stored in one transaction. Phones send 10,000 at most; a larger batch is stored in parts, so that it holds up nobody. */
+export const maxTransactionEntries = 20_000;
+
+/** Something to put: an entry or anything else as a JSON value, or the JSON text of one. */
+export type Pushed = Entry | JsonValue;
+
+/** Where `putBatch` stores, and whom it tells. */
+export interface PutOptions {
+  store: Pick<Store, 'usercache' | 'profiles'>;
+  /** Seconds since the epoch. */
+  now: () => number;
+  /** Takes a line for each entry (DEBUG), for each thing set aside (WARNING) and for the whole (INFO). Default: none. */
+  log?: Log;
+}
+
+/**
+ * Stores what was pushed for a user. This is the only way in: `/usercache/put`, the routes of other apps, `simulate` and every
+ * import call it.
+ *
+ * `pushed` may be a list of any length, a generator or an asynchronous one: it is read and stored in parts, so that its length costs
+ * no memory. Each element is looked at on its own (`takeEntry`): an entry may name its `metadata.platform` or not, its times may be in
+ * milliseconds, it may stand there as an object or as JSON text; what cannot be an entry is set aside with the reason and counted
+ * as `rejected`, and fails nothing. An entry replaces what has its identity: user, `metadata.key` and `metadata.write_ts`. The same
+ * may be pushed any number of times, so that a caller who was interrupted begins again.
+ *
+ * Resolves when all of it is durable; the user's profile then says when entries came last. Rejects when the store does
+ * (`MOBILITY_STORE_FULL`, …): parts before the one that failed are stored.
+ *
+ *     const counts = await putBatch(user.uuid, entries, { store, log, now });
+ *     // { inserted: 1912, updated: 0, rejected: 3 }
+ */
+export async function putBatch(
+  userId: string,
+  pushed: Iterable<Pushed> | AsyncIterable<Pushed>,
+  options: PutOptions,
+): Promise<PutCounts> {
+  return putTaken(userId, takeAll(pushed), options);
+}
+
+/** As `putBatch`, for what went through `takeEntry` already. */
+export async function putTaken(
+  userId: string,
+  taken: Iterable<Taken> | AsyncIterable<Taken>,
+  options: PutOptions,
+): Promise<PutCounts> {
+  const { store, now, log = silentLog } = options;
+  const counts = { inserted: 0, updated: 0, rejected: 0 };
+  const seen = newestTimes();
+  for await (const { batch, isLast } of partsOf(taken)) {
+    seen.add(batch.entries);
+    const storing = store.usercache.put(userId, batch, now());
+    // Asked for in the same turn as the last part, the note shares its commit: a small put waits for the disk only once.
+    const noting = isLast ? noteInProfile(userId, { last_put_ts: now(), ...seen.fields() }, store, log) : null;
+    const results = await storing;
+    await noting;
+    logEntries(log, userId, batch, results);
+    for (const result of results) counts[result] += 1;
+    counts.rejected += batch.unusable.length;
+  }
+  log.write('INFO', line.putStored(userId, counts));
+  return counts;
+}
+
+async function* takeAll(pushed: Iterable<Pushed> | AsyncIterable<Pushed>): AsyncGenerator<Taken> {
+  for await (const one of pushed) yield typeof one === 'string' ? takeText(one) : takeEntry(one as JsonValue);
+}
+
+/** A text that is no JSON is set aside as it is. */
+function takeText(text: string): Taken {
+  try {
+    return takeEntry(JSON.parse(text) as JsonValue, text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return takeEntry(text);
+    throw error;
+  }
+}
+
+interface Batch {
+  entries: EntryText[];
+  unusable: UnusableEntry[];
+}
+
+/** What one transaction takes at a time: at least one batch, which is empty when nothing was pushed. */
+async function* partsOf(
+  taken: Iterable<Taken> | AsyncIterable<Taken>,
+): AsyncGenerator<{ batch: Batch; isLast: boolean }> {
+  let batch: Batch = { entries: [], unusable: [] };
+  // A list in memory is not awaited element by element: that would cost a phone's put a tenth of its time.
+  for await (const piece of Symbol.iterator in taken ? [taken] : onesOf(taken)) {
+    for (const one of piece) {
+      if (batch.entries.length + batch.unusable.length >= maxTransactionEntries) {
+        yield { batch, isLast: false };
+        batch = { entries: [], unusable: [] };
+      }
+      if (isEntry(one)) batch.entries.push(one);
+      else batch.unusable.push(one);
+    }
+  }
+  yield { batch, isLast: true };
+}
+
+async function* onesOf(taken: AsyncIterable<Taken>): AsyncGenerator<[Taken]> {
+  for await (const one of taken) yield [one];
+}
+
+function logEntries(log: Log, userId: string, { entries, unusable }: Batch, results: readonly PutResult[]): void {
+  if (log.enabled('DEBUG')) {
+    log.writeAll(
+      'DEBUG',
+      entries.map(({ key, write_ts }, i) => line.entryStored(userId, key, write_ts, results[i]!)),
+    );
+  }
+  if (unusable.length > 0 && log.enabled('WARNING')) {
+    log.writeAll(
+      'WARNING',
+      unusable.map(({ entry, reason }) => line.entryRejected(userId, ...named(entry), reason)),
+    );
+  }
+}
+
+/** Key and `write_ts` of something unusable, as far as it names them. */
+function named(entry: JsonValue): [key: string | null, writeTs: number | null] {
+  const metadata = isJsonObject(entry) && isJsonObject(entry.metadata) ? entry.metadata : {};
+  const { key, write_ts: writeTs } = metadata;
+  return [
+    typeof key === 'string' ? key : null,
+    typeof writeTs === 'number' && Number.isFinite(writeTs) ? writeTs : null,
+  ];
+}
+
+/** The newest times of a put, for the profile. */
+function newestTimes() {
+  let data = Number.NEGATIVE_INFINITY;
+  let location = Number.NEGATIVE_INFINITY;
+  return {
+    add: (entries: readonly EntryText[]): void => {
+      for (const { key, write_ts, ts } of entries) {
+        data = Math.max(data, write_ts);
+        if (key === keys.location && ts !== null) location = Math.max(location, ts);
+      }
+    },
+    fields: (): JsonObject => ({
+      ...(Number.isFinite(data) && { last_phone_data_ts: data }),
+      ...(Number.isFinite(location) && { last_location_ts: location }),
+    }),
+  };
+}
+
+/** What the profile tells about the last put. Never rejects: a failure here is none of the put. */
+async function noteInProfile(
+  userId: string,
+  fields: JsonObject,
+  { profiles }: Pick<Store, 'profiles'>,
+  log: Log,
+): Promise<void> {
+  try {
+    await profiles.merge(userId, fields);
+  } catch (error) {
+    log.write('WARNING', `Profile does not show this put: ${errorText(error)}`);
+  }
+}

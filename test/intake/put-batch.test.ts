@@ -1,0 +1,92 @@
+// The one way in: whatever form something is pushed in, it ends as an entry or is set aside, is counted and told.
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { maxTransactionEntries, type Pushed, putBatch } from '../../src/intake/put-batch.ts';
+import { createLineLog } from '../../src/log/line-log.ts';
+import type { JsonObject } from '../../src/model/json.ts';
+import type { Store } from '../../src/store/store.ts';
+import { tempStore } from '../support/store.ts';
+
+let store: Store;
+let close: () => Promise<void>;
+let user: string;
+const now = (): number => 1_710_300_000;
+const entry = (writeTs: number, data: JsonObject = { ts: writeTs }, more: JsonObject = {}): JsonObject => ({
+  metadata: { key: 'background/location', write_ts: writeTs, ...more },
+  data,
+});
+const stored = async () => (await store.usercache.read(user, { limit: 100_000 })).map(({ entry: one }) => one);
+
+beforeEach(async () => {
+  const temp = await tempStore();
+  ({ store } = temp);
+  close = () => temp.dispose();
+  user = (await store.users.register('ada', { now: 1 })).user.uuid;
+});
+afterEach(() => close());
+
+it('objects and JSON texts, with a platform or without, are stored alike, and what is no entry is set aside', async () => {
+  const pushed: Pushed[] = [
+    entry(1),
+    JSON.stringify(entry(2)),
+    entry(3, { ts: 3 }, { platform: 'ios' }),
+    entry(1.71e12),
+    'no JSON at all {',
+    null,
+    { metadata: { key: 'a/b' }, data: {} },
+    entry(1, { ts: 1, accuracy: 5 }),
+  ];
+  expect(await putBatch(user, pushed, { store, now })).toEqual({ inserted: 4, updated: 1, rejected: 3 });
+  expect((await stored()).map(({ metadata }) => metadata.write_ts)).toEqual([1, 2, 3, 1.71e9]);
+  const errors = await store.errors.list(user, { limit: 10 });
+  expect(errors.map(({ reason }) => reason).sort()).toEqual(['not_an_object', 'not_an_object', 'write_ts_missing']);
+  expect(errors.map((row) => row.entry)).toContain('no JSON at all {');
+});
+
+it('lists, generators and streams of more than a transaction takes are stored in parts and counted once', async () => {
+  const count = maxTransactionEntries + 1;
+  const parts: number[] = [];
+  const counting: Pick<Store, 'usercache' | 'profiles'> = {
+    profiles: store.profiles,
+    usercache: {
+      ...store.usercache,
+      put: (userId, batch, ts) => {
+        parts.push(batch.entries.length);
+        return store.usercache.put(userId, batch, ts);
+      },
+    },
+  };
+  const list = Array.from({ length: count }, (_, i) => entry(i));
+  async function* stream() {
+    yield* list;
+  }
+  expect(await putBatch(user, stream(), { store: counting, now })).toEqual({
+    inserted: count,
+    updated: 0,
+    rejected: 0,
+  });
+  expect(await putBatch(user, list.values(), { store: counting, now })).toMatchObject({ updated: count });
+  expect(parts).toEqual([maxTransactionEntries, 1, maxTransactionEntries, 1]);
+});
+
+it('tells the log what became of each, and the profile when entries came last', async () => {
+  const lines: string[] = [];
+  const log = createLineLog({
+    level: 'debug',
+    threadId: 'p',
+    zone: 'UTC',
+    now,
+    emit: (text) => lines.push(...text.text().trimEnd().split('\n')),
+  });
+  await putBatch(user, [entry(5), {}], { store, now, log });
+  expect(lines.map((line) => line.replace(/^.*:p:/, ''))).toEqual([
+    `Updated result for user = ${user}, key = background/location, write_ts = 5 = inserted`,
+    `Updated result for user = ${user}, key = null, write_ts = null = rejected (metadata_missing)`,
+    `Stored entries of user = ${user}, inserted = 1, updated = 0, rejected = 1`,
+  ]);
+  expect(await store.profiles.get(user)).toEqual({ last_put_ts: now(), last_phone_data_ts: 5, last_location_ts: 5 });
+});
+
+it('an empty batch is a put of nothing', async () => {
+  expect(await putBatch(user, [], { store, now })).toEqual({ inserted: 0, updated: 0, rejected: 0 });
+  expect(await store.profiles.get(user)).toEqual({ last_put_ts: now() });
+});
