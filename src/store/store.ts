@@ -278,6 +278,14 @@ export interface Trips {
   /** Start of the first and end of the last trip, and their number. */
   summary(userId: string): Promise<{ count: number; start_ts: number | null; end_ts: number | null }>;
   /**
+   * When the links with `chain_ts` in `[from, to)` were last written, by the store's clock, ascending by `chain_ts`. A link that a
+   * `replace` leaves as it was keeps its time; null for one that was written by a program that did not note it.
+   */
+  written(
+    userId: string,
+    range: { from: number; to: number },
+  ): Promise<{ chain_ts: number; written_ts: number | null }[]>;
+  /**
    * Makes `records` the links with `chain_ts` in `[from, to)` and merges `state` into the pipeline state, in one transaction (where
    * there are none, `changed` covers the links meanwhile). Fields that `state` does not name are afterwards as they were.
    * Links that are the same keep their rows. Throws `MOBILITY_LEASE_LOST`.

@@ -61,6 +61,13 @@ export function tripsOn(connection: Connection): Trips {
       );
       return { count, start_ts: one?.start_ts ?? null, end_ts: last?.end_ts ?? null };
     },
+    written: (userId, { from, to }) =>
+      connection.once(async () => {
+        const projection = { _id: 0, chain_ts: 1, written_ts: 1 };
+        const filter = { user_id: userId, chain_ts: rangeOf(from, to) };
+        const found = await rows.find(filter, { sort: { chain_ts: 1 }, projection }).toArray();
+        return found.map(({ chain_ts, written_ts = null }) => ({ chain_ts, written_ts }));
+      }),
     replace: (userId, range, records, state, lease) => replace(connection, userId, range, records, state, lease),
   };
 }
@@ -78,14 +85,14 @@ async function firstUnsettled(connection: Connection, userId: string, ts: number
   return Math.min(later?.chain_ts ?? Number.POSITIVE_INFINITY, never?.chain_ts ?? Number.POSITIVE_INFINITY);
 }
 
-/** The record as a whole, and beside it what links are found by. */
-function tripRow(userId: string, record: TripRecord): NewRow {
+/** The record as a whole, and beside it what links are found by, and when it was written. */
+function tripRow(userId: string, record: TripRecord, written_ts: number): NewRow {
   const { kind, chain_ts, start_ts, end_ts, day, settled_ts } = record;
   const text = jsonText(record as unknown as JsonValue);
   const hash = createHash('sha256').update(text).digest('base64url');
   return newRow(
     { in: 'trips', user_id: userId, at: { chain_ts } },
-    { kind, start_ts, end_ts, day, settled_ts: settled_ts ?? null, hash },
+    { kind, start_ts, end_ts, day, settled_ts: settled_ts ?? null, written_ts, hash },
     { record: record as unknown as JsonValue },
   );
 }
@@ -108,7 +115,8 @@ async function replace(
       `expected links with chain_ts from ${range.from} to below ${range.to}, found ${outside.chain_ts}`,
     );
   }
-  const made = new Map(records.map((record) => [record.chain_ts, tripRow(userId, record)]));
+  const now = Date.now() / 1000;
+  const made = new Map(records.map((record) => [record.chain_ts, tripRow(userId, record, now)]));
   await writeParts(connection, [...made.values()]);
   let before: PipelineState | undefined; // of the first try: later ones would find its mark
   return connection.atomically(async (session) => {

@@ -111,5 +111,10 @@ function createTables(connection: Connection, about: FileAbout): void {
   for (const [name, value] of Object.entries(about)) insert.run(name, String(value));
 }
 
+/** When each trip was last written: apps ask for what is new since then. */
+function addWrittenTime(connection: Connection, { role }: FileAbout): void {
+  if (role === 'timeseries') connection.exec('ALTER TABLE trips ADD COLUMN written_ts REAL');
+}
+
 /** Step `i` lifts a file of version `i` to `i + 1`; an empty file has version 0. Steps are only ever added. */
-export const migrations: readonly Migration[] = [createTables];
+export const migrations: readonly Migration[] = [createTables, addWrittenTime];

@@ -20,7 +20,7 @@ export interface SqliteStoreOptions {
   shards?: number;
   /** Moves committed data into the files in a thread of its own. One process with it serves all that use the folder. */
   checkpointer?: boolean;
-  /** The clock of the leases, seconds since the epoch. Default: the machine's. */
+  /** The clock of the leases and of when trips are written, seconds since the epoch. Default: the machine's. */
   now?: () => number;
 }
 
@@ -37,7 +37,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   return storeOf(folder, opened, thread, now);
 }
 
-/** The store over files that are open. `now`: the clock of its leases. */
+/** The store over files that are open. `now`: its clock. */
 export function storeOf(
   folder: string,
   opened: readonly Shard[],
@@ -69,7 +69,7 @@ export function storeOf(
     documents: door.guard(documents(all)),
     errors: door.guard(errorTimeseries(all)),
     timeseries: door.guard(timeseries(all)),
-    trips: door.guard(trips(all)),
+    trips: door.guard(trips(all, now)),
     pipeline: door.guard(pipelineStates(all)),
     leases: door.guard(leases(all, now)),
     ...whole,

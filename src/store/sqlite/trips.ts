@@ -19,7 +19,8 @@ function recordOf(row: Row | undefined): TripRecord | null {
 const beginning = Number.NEGATIVE_INFINITY;
 const end = Number.POSITIVE_INFINITY;
 
-export function trips(shards: Shards): Trips {
+/** The chains of trips. `now`: the clock that tells when a link was written. */
+export function trips(shards: Shards, now: () => number): Trips {
   /** Reads in the user's file; `user` is null when it has nothing of them. */
   const reading = <T>(userId: string, work: (file: StoreFile, user: number | null) => T): Promise<T> => {
     const file = shards.of(userId).timeseries;
@@ -52,13 +53,19 @@ export function trips(shards: Shards): Trips {
         return recordOf(file.sql(sql).get<Row>(user, chainTs));
       }),
     summary: (userId) => reading(userId, summaryOf),
+    written: (userId, { from, to }) =>
+      reading(userId, (file, user) => {
+        const sql =
+          'SELECT chain_ts, written_ts FROM trips WHERE user = ? AND chain_ts >= ? AND chain_ts < ? ORDER BY chain_ts';
+        return file.sql(sql).all<{ chain_ts: number; written_ts: number | null }>(user, from, to);
+      }),
     replace: async (userId, range, records, state, lease) => {
       const file = shards.of(userId).timeseries;
       const rows = records.map((record) => ({ record, text: jsonText(record as unknown as JsonValue) }));
       checkRange(range, records);
       const work = () => {
         const user = leasedUser(file, userId, lease);
-        const counts = replaceRows(file, user, range, rows);
+        const counts = replaceRows(file, user, range, rows, now());
         mergeState(file, user, state);
         return counts;
       };
@@ -100,6 +107,7 @@ function replaceRows(
   user: number,
   { from, to }: { from: number; to: number },
   rows: readonly { record: TripRecord; text: string }[],
+  now: number,
 ): Awaited<ReturnType<Trips['replace']>> {
   const sql = 'SELECT chain_ts, record FROM trips WHERE user = ? AND chain_ts >= ? AND chain_ts < ?';
   const stored = file.sql(sql).all<Row & { chain_ts: number }>(user, from, to);
@@ -109,18 +117,19 @@ function replaceRows(
     const before = old.get(record.chain_ts);
     old.delete(record.chain_ts);
     counts[before === undefined ? 'added' : before === text ? 'unchanged' : 'changed']++;
-    if (before !== text) putLink(file, user, record, text);
+    if (before !== text) putLink(file, user, record, text, now);
   }
   const remove = file.sql('DELETE FROM trips WHERE user = ? AND chain_ts = ?');
   for (const chainTs of old.keys()) counts.removed += remove.run(user, chainTs).changes;
   return counts;
 }
 
-function putLink(file: StoreFile, user: number, record: TripRecord, text: string): void {
+function putLink(file: StoreFile, user: number, record: TripRecord, text: string, now: number): void {
   const { chain_ts, kind, start_ts, end_ts, day, settled_ts } = record;
   const sql = `
-    INSERT INTO trips (user, chain_ts, kind, start_ts, end_ts, day, settled_ts, record) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO trips (user, chain_ts, kind, start_ts, end_ts, day, settled_ts, written_ts, record)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (user, chain_ts) DO UPDATE SET kind = excluded.kind, start_ts = excluded.start_ts, end_ts = excluded.end_ts,
-      day = excluded.day, settled_ts = excluded.settled_ts, record = excluded.record`;
-  file.sql(sql).run(user, chain_ts, kind, start_ts, end_ts, day, settled_ts ?? null, text);
+      day = excluded.day, settled_ts = excluded.settled_ts, written_ts = excluded.written_ts, record = excluded.record`;
+  file.sql(sql).run(user, chain_ts, kind, start_ts, end_ts, day, settled_ts ?? null, now, text);
 }

@@ -28,7 +28,7 @@ const methods: {
   documents: { put: true, get: true, list: true, keys: true, remove: true },
   errors: { list: true, summary: true, takeBack: true, apply: true },
   timeseries: { apply: true, find: true, get: true, summary: true, zonesAround: true, zonelessSpan: true },
-  trips: { chain: true, lastSettledBefore: true, byDay: true, next: true, summary: true, replace: true },
+  trips: { chain: true, lastSettledBefore: true, byDay: true, next: true, summary: true, written: true, replace: true },
   pipeline: { get: true, merge: true, withWork: true },
   leases: { acquire: true, renew: true, release: true, get: true },
 };

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { connect } from '../../../src/store/sqlite/driver.ts';
 import { fileName, migrate, openFolder } from '../../../src/store/sqlite/folder.ts';
-import type { FileAbout, Migration } from '../../../src/store/sqlite/schema.ts';
+import { type FileAbout, type Migration, migrations } from '../../../src/store/sqlite/schema.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts';
 import { fix, newUser, put, rejects, same, waitingEntries } from '../contract/kit.ts';
 import { usePlaces } from '../support/folders.ts';
@@ -63,7 +63,10 @@ describe('a new store', () => {
 
   it('keeps its number of shards for good, and spreads users over them', async () => {
     const { folder } = await closedStore(3);
-    expect(JSON.parse(await readFile(join(folder, 'store.json'), 'utf8'))).toMatchObject({ version: 1, shards: 3 });
+    expect(JSON.parse(await readFile(join(folder, 'store.json'), 'utf8'))).toMatchObject({
+      version: migrations.length,
+      shards: 3,
+    });
     const store = await places.open(folder, { shards: 5 });
     for (let i = 0; i < 30; i++) await put(store, newUser(), [fix(1)]);
     await store.close();
@@ -126,7 +129,10 @@ describe('every opening', () => {
   it('refuses a store of a newer version and touches nothing', async () => {
     const { folder } = await closedStore();
     const label = join(folder, 'store.json');
-    await writeFile(label, (await readFile(label, 'utf8')).replace('"version": 1', '"version": 2'));
+    await writeFile(
+      label,
+      (await readFile(label, 'utf8')).replace(/"version": \d+/, `"version": ${migrations.length + 1}`),
+    );
     const before = await stateOf(folder);
     await rejects(openSqliteStore({ folder }), 'MOBILITY_STORE_VERSION');
     same(await stateOf(folder), before);
