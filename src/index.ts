@@ -1,6 +1,6 @@
 // The public API of the core, for other programs: exports only.
 export { type Config, readConfig, settings } from './config.ts';
-export { ConversionError, type ConversionReason, conversionReasons, convert } from './converters/convert.ts';
+export { ConversionError, type ConversionReason, conversionReasons, convert, present } from './converters/convert.ts';
 export { type DiaryStore, tripsOfDay, tripsOfDays } from './diary/build-trip-documents.ts';
 export type { TripFeatureCollection } from './diary/trip-features.ts';
 export { toFlatGeoJson } from './export/geojson.ts';

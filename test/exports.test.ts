@@ -28,6 +28,7 @@ it('the values that other programs can import are these', () => {
     'localDay',
     'openStore',
     'planDay',
+    'present',
     'purgeKeys',
     'putBatch',
     'readConfig',

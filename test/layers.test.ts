@@ -66,7 +66,7 @@ const parts: readonly { name: string; paths: readonly string[]; mayImport: reado
   {
     name: 'server',
     paths: ['server/'],
-    mayImport: ['model', 'contracts', 'intake', 'diary', 'metrics', 'log/files'],
+    mayImport: ['model', 'contracts', 'converters', 'intake', 'diary', 'metrics', 'log/files'],
     rule: 'the server translates calls into the core; it meets the pipeline in the store only, and is handed its store',
   },
   {

@@ -5,32 +5,90 @@ import { formatTime, isTimeZone, localDateTime, maxTime, minTime } from '../mode
 import { ConversionError } from './conversion-error.ts';
 
 /**
- * From an entry as pushed to the entry as the timeseries keeps it. Pure; never changes its input but may share parts with it.
- * Throws a `ConversionError`.
+ * From an entry as pushed to what it means: the payload as in `payloads.ts`, without local times. Pure; never changes its input but
+ * may share parts with it. Throws a `ConversionError`.
  */
 export type Converter = (entry: Entry) => Entry;
 
-/**
- * The converted entry: `data`, and the whole metadata of `entry` with `write_local_dt` and `write_fmt_time` in its own zone.
- * Without a zone it has neither.
- */
+/** The converted entry: `data`, and the metadata as pushed, whose `write_ts` is checked. */
 export function converted(entry: Entry, data: JsonObject): Entry {
-  const metadata = copyWithout(entry.metadata as JsonObject, ['write_local_dt', 'write_fmt_time']);
-  const writeTs = timeOf(metadata.write_ts, 'metadata.write_ts');
-  setLocalTimes(metadata, entry, writeTs, 'metadata.write_ts', 'write_local_dt', 'write_fmt_time');
-  return { metadata: metadata as Metadata, data };
+  checkLocalTime(entry, timeOf(entry.metadata.write_ts, 'metadata.write_ts'), 'metadata.write_ts');
+  return { metadata: entry.metadata, data };
 }
 
 /**
- * A copy of the payload without the fields `gone`, with those of `added` and `ts`, and with `local_dt` and `fmt_time` for `ts` in
- * the zone of the entry. Without a zone it has neither.
+ * A copy of the payload without the fields `gone`, with those of `added` and `ts`. What the phone says about local time goes:
+ * `withLocalTimes` says it anew.
  */
 export function withTime(entry: Entry, ts: number, added: JsonObject = {}, gone: readonly string[] = []): JsonObject {
   const data = copyWithout(entry.data, ['local_dt', 'fmt_time', ...gone]);
   Object.assign(data, added);
   data.ts = ts;
-  setLocalTimes(data, entry, ts, 'data.ts', 'local_dt', 'fmt_time');
+  checkLocalTime(entry, ts, 'data.ts');
   return data;
+}
+
+/** s; no zone is farther from UTC. */
+const mostOffset = 86_400;
+
+/** Refuses a time that no calendar of the entry's own zone tells: at the edges of the years 1 and 9999. */
+export function checkLocalTime({ metadata }: Entry, ts: number, field: string): void {
+  if (ts > minTime + mostOffset && ts < maxTime - mostOffset) return;
+  const zone = metadata.time_zone;
+  if (!isTimeZone(zone)) return;
+  try {
+    localDateTime(ts, zone);
+  } catch (cause) {
+    const message = `${field}: expected a time in the years 1 to 9999 in ${zone}, found ${ts}`;
+    throw new ConversionError('bad_time', message, { cause });
+  }
+}
+
+/** A time of the payload, and the fields that tell it in local time. */
+type LocalFields = readonly [time: string, localName: string, textName: string];
+
+const metadataTime: LocalFields = ['write_ts', 'write_local_dt', 'write_fmt_time'];
+const oneTime: readonly LocalFields[] = [['ts', 'local_dt', 'fmt_time']];
+const timeRange: readonly LocalFields[] = [
+  ['start_ts', 'start_local_dt', 'start_fmt_time'],
+  ['end_ts', 'end_local_dt', 'end_fmt_time'],
+];
+
+/** Payloads whose times are told in local time: those over a range, at one time, or neither. */
+export type LocalTimes = 'range' | 'one' | 'none';
+
+/**
+ * The converted entry with local times in its own zone: `write_local_dt` and `write_fmt_time` in the metadata, and in the payload
+ * those of `times`. Without a known zone it has none: a zone is never guessed here, since the best guess depends on entries that
+ * may come later.
+ */
+export function withLocalTimes({ metadata, data }: Entry, times: LocalTimes): Entry {
+  const zone = metadata.time_zone;
+  const fields = times === 'none' ? [] : times === 'one' ? oneTime : timeRange;
+  const told = copyWithout(metadata as JsonObject, metadataTime.slice(1));
+  setLocalTimes(told, zone, [metadataTime]);
+  if (fields.length === 0) return { metadata: told as Metadata, data };
+  const payload = copyWithout(
+    data,
+    fields.flatMap(([, local, text]) => [local, text]),
+  );
+  setLocalTimes(payload, zone, fields);
+  return { metadata: told as Metadata, data: payload };
+}
+
+function setLocalTimes(target: JsonObject, zone: string | undefined, fields: readonly LocalFields[]): void {
+  if (!isTimeZone(zone)) return;
+  for (const [time, localName, textName] of fields) {
+    const ts = target[time];
+    if (typeof ts !== 'number') continue;
+    try {
+      const local = localDateTime(ts, zone);
+      target[textName] = formatTime(ts, zone);
+      target[localName] = local;
+    } catch {
+      // Only for what an earlier version took: see `checkLocalTime`.
+    }
+  }
 }
 
 /** A copy without some fields. A loop: several times faster than rest and spread, with a dozen fields. */
@@ -45,29 +103,6 @@ export function copyWithout(fields: JsonObject, gone: readonly string[]): JsonOb
 }
 
 const plainField = { enumerable: true, configurable: true, writable: true };
-
-/**
- * Sets the calendar fields and the text of `ts` in the zone that the entry names. Without a known zone it sets none: a zone is never
- * guessed here, since the best guess hangs on entries that may come later.
- */
-export function setLocalTimes(
-  target: JsonObject,
-  { metadata }: Entry,
-  ts: number,
-  field: string,
-  localName: string,
-  textName: string,
-): void {
-  const zone = metadata.time_zone;
-  if (!isTimeZone(zone)) return;
-  try {
-    target[localName] = localDateTime(ts, zone);
-    target[textName] = formatTime(ts, zone);
-  } catch (cause) {
-    const message = `${field}: expected a time in the years 1 to 9999 in ${zone}, found ${ts}`;
-    throw new ConversionError('bad_time', message, { cause });
-  }
-}
 
 /** A time that must be there: seconds since the epoch, in the years 1 to 9999. */
 export function timeOf(value: JsonValue | undefined, field: string): number {

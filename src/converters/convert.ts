@@ -1,22 +1,37 @@
-// Looks up the converter of an entry and applies it.
+// Looks up the converter of an entry: what the entry means on the way in, and how people see it on the way out.
 import type { Entry } from '../model/entry.ts';
 import { kindOf } from '../model/json.ts';
-import { shortText } from './common.ts';
+import { shortText, withLocalTimes } from './common.ts';
 import { ConversionError } from './conversion-error.ts';
-import { converterFor, platforms } from './registry.ts';
+import { converterFor, localTimesOf, platforms } from './registry.ts';
 
 export { ConversionError, type ConversionReason, conversionReasons } from './conversion-error.ts';
 
 /**
- * The entry as the timeseries keeps it: metadata as pushed with local times of writing, payload as in `payloads.ts`. Local times are
- * left out where the entry names no known zone. Identity stays. Pure; never changes its input but may share parts with it.
- * Throws a `ConversionError`.
+ * What an entry means: metadata as pushed, payload as in `payloads.ts`, without local times. Identity stays. Pure; never changes its
+ * input but may share parts with it. Throws a `ConversionError`: an entry that throws is set aside.
  */
 export function convert(entry: Entry): Entry {
   const { platform, key } = entry.metadata;
   const converter = typeof platform === 'string' ? converterFor(platform, key) : null;
   if (converter === null) throw noConverter(entry);
   return converter(entry);
+}
+
+/** What a kept entry means; an entry that its converter refuses, such as one that an earlier version took, as it is kept. */
+export function meaningOf(entry: Entry): Entry {
+  try {
+    return convert(entry);
+  } catch {
+    return entry;
+  }
+}
+
+/**
+ * The entry as people and programs read it: what it means, with local times where it names a known zone. Never throws.
+ */
+export function present(entry: Entry): Entry {
+  return withLocalTimes(meaningOf(entry), localTimesOf(entry.metadata.key));
 }
 
 function noConverter({ metadata: { platform, key } }: Entry): ConversionError {

@@ -3,7 +3,7 @@ import { keys } from '../model/keys.ts';
 import { convertAndroidBattery } from './android/battery.ts';
 import { convertAndroidMotionActivity } from './android/motion-activity.ts';
 import { convertAndroidTransition } from './android/transition.ts';
-import type { Converter } from './common.ts';
+import type { Converter, LocalTimes } from './common.ts';
 import { convertBluetooth } from './generic/bluetooth.ts';
 import { convertConfig } from './generic/config.ts';
 import { convertLocation } from './generic/location.ts';
@@ -22,6 +22,8 @@ export interface ConverterRow {
   android?: Converter;
   ios?: Converter;
   generic?: Converter;
+  /** Which times of the payload are told in local time too; default: `data.ts`. */
+  localTimes?: LocalTimes;
 }
 
 /**
@@ -35,28 +37,33 @@ export const converterTable: readonly ConverterRow[] = [
   { key: keys.filteredLocation, generic: convertLocation },
   { key: keys.location, generic: convertLocation },
   { key: keys.motionActivity, android: convertAndroidMotionActivity, ios: convertIosMotionActivity },
-  { key: 'config/app_ui_config', generic: convertConfig },
-  { key: keys.consent, generic: convertConfig },
-  { key: keys.sensorConfig, generic: convertConfig },
-  { key: keys.syncConfig, generic: convertConfig },
+  { key: 'config/app_ui_config', generic: convertConfig, localTimes: 'none' },
+  { key: keys.consent, generic: convertConfig, localTimes: 'none' },
+  { key: keys.sensorConfig, generic: convertConfig, localTimes: 'none' },
+  { key: keys.syncConfig, generic: convertConfig, localTimes: 'none' },
   { key: 'manual/demographic_survey', generic: convertSurvey },
-  { key: 'manual/destination_confirm', generic: convertUserInput },
+  { key: 'manual/destination_confirm', generic: convertUserInput, localTimes: 'range' },
   { key: keys.incident, generic: convertIncident },
-  { key: 'manual/mode_confirm', generic: convertUserInput },
-  { key: 'manual/place_addition_input', generic: convertUserInput },
-  { key: 'manual/place_user_input', generic: convertUserInput },
-  { key: 'manual/purpose_confirm', generic: convertUserInput },
-  { key: 'manual/replaced_mode', generic: convertUserInput },
+  { key: 'manual/mode_confirm', generic: convertUserInput, localTimes: 'range' },
+  { key: 'manual/place_addition_input', generic: convertUserInput, localTimes: 'range' },
+  { key: 'manual/place_user_input', generic: convertUserInput, localTimes: 'range' },
+  { key: 'manual/purpose_confirm', generic: convertUserInput, localTimes: 'range' },
+  { key: 'manual/replaced_mode', generic: convertUserInput, localTimes: 'range' },
   { key: 'manual/survey', generic: convertSurvey },
-  { key: 'manual/trip_addition_input', generic: convertUserInput },
-  { key: 'manual/trip_user_input', generic: convertUserInput },
+  { key: 'manual/trip_addition_input', generic: convertUserInput, localTimes: 'range' },
+  { key: 'manual/trip_user_input', generic: convertUserInput, localTimes: 'range' },
   { key: keys.transition, android: convertAndroidTransition, ios: convertIosTransition },
-  { key: 'stats/client_error', generic: convertStats },
-  { key: 'stats/client_nav_event', generic: convertStats },
-  { key: 'stats/client_time', generic: convertStats },
+  { key: 'stats/client_error', generic: convertStats, localTimes: 'none' },
+  { key: 'stats/client_nav_event', generic: convertStats, localTimes: 'none' },
+  { key: 'stats/client_time', generic: convertStats, localTimes: 'none' },
 ];
 
 const rows = new Map(converterTable.map((row) => [row.key, row]));
+
+/** Which times of a payload are told in local time too. */
+export function localTimesOf(key: string): LocalTimes {
+  return rows.get(key)?.localTimes ?? 'one';
+}
 
 /** The converter of one cell of the table; null for an unknown platform, an unknown key, and an empty cell. */
 export function converterFor(platform: string, key: string): Converter | null {

@@ -1,28 +1,32 @@
-// Stage "move to long term": usercache -> timeseries through the converters, or error timeseries.
+// Stage "move to long term": usercache -> timeseries where the converters accept an entry, or error timeseries.
 import { ConversionError, convert } from '../converters/convert.ts';
 import { line } from '../log/format.ts';
-import { type Entry, type Identity, identityOf, identityText } from '../model/entry.ts';
+import { dataTime, type Entry, type Identity, identityOf, identityText } from '../model/entry.ts';
 import { errorText } from '../model/errors.ts';
 import { isTimeZone, justBefore, type TimeRange } from '../model/time.ts';
-import type { FailedEntry, WaitingEntry, WaitingRef } from '../store/store.ts';
+import type { FailedEntry, KeptEntry, WaitingEntry, WaitingRef } from '../store/store.ts';
 import type { RunContext, Stage } from './stage.ts';
 
 /** Entries moved at a time: bounds memory, and what a crash makes the next run repeat. */
 const batchSize = 1000;
 
 export interface MoveOutcome {
-  converted: Entry[];
+  kept: KeptEntry[];
   moved: WaitingRef[];
   failed: FailedEntry[];
 }
 
-/** Converts waiting entries. An entry that fails is set aside with reason and text; it never stops the others. */
-export function convertAll(waiting: readonly WaitingEntry[]): MoveOutcome {
-  const outcome: MoveOutcome = { converted: [], moved: [], failed: [] };
-  for (const { entry, revision } of waiting) {
+/**
+ * Checks waiting entries by their converters. What a converter accepts is kept as it came, found by the time that the converter reads;
+ * an entry that fails is set aside with reason and text, and never stops the others.
+ */
+export function checkAll(waiting: readonly WaitingEntry[]): MoveOutcome {
+  const outcome: MoveOutcome = { kept: [], moved: [], failed: [] };
+  for (const { entry, text, revision } of waiting) {
     const ref = { ...identityOf(entry), revision };
     try {
-      outcome.converted.push(convert(entry));
+      const ts = dataTime(convert(entry).data);
+      outcome.kept.push({ entry, ts, ...(text !== undefined && { text }) });
       outcome.moved.push(ref);
     } catch (error) {
       const reason = error instanceof ConversionError ? error.reason : 'conversion_failed';
@@ -46,10 +50,10 @@ export const moveToLongTerm: Stage = {
     for (;;) {
       const waiting = await store.usercache.read(userId, { ...(after && { after }), limit: batchSize });
       if (waiting.length === 0) return { counts };
-      const { converted, moved, failed } = convertAll(waiting);
+      const { kept, moved, failed } = checkAll(waiting);
       const result = await store.timeseries.apply(
         userId,
-        { put: converted, remove: failed, alsoChanged: await zoneChange(context, waiting, failed) },
+        { put: kept, remove: failed, alsoChanged: await zoneChange(context, waiting, failed) },
         context.lease(),
       );
       await store.usercache.settle(userId, { moved, failed }, now());

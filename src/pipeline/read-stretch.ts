@@ -2,6 +2,7 @@
 
 import type { Location, Motion, PhoneEvent } from '../analysis/observations.ts';
 import { cleanEvents, cleanLocations, cleanMotions, type ZoneOf } from '../analysis/observe.ts';
+import { meaningOf } from '../converters/convert.ts';
 import { zoneAt } from '../geo/zone.ts';
 import type { Entry } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
@@ -67,7 +68,7 @@ async function readLocations(
   for (;;) {
     const limit = Math.min(pageSize, size);
     const page = await store.timeseries.find(userId, { keys: [key], time: 'ts', from, limit, ...(after && { after }) });
-    const entries = [...held, ...page.entries];
+    const entries = [...held, ...page.entries.map(meaningOf)];
     const until = page.next === null ? Number.POSITIVE_INFINITY : page.next.time;
     const whole = entries.filter((entry) => (entry.data.ts as number) < until);
     locations.push(...cleanLocations(whole, await zonesOf(store, userId, whole)));
@@ -97,7 +98,7 @@ async function readInPages<T extends { ts: number }>(
       limit: pageSize,
       ...(after && { after }),
     });
-    parts.push(clean(page.entries));
+    parts.push(clean(page.entries.map(meaningOf)));
     if (page.next === null) return parts.flat();
     after = page.next;
   }

@@ -1,4 +1,5 @@
-// Entries of one user in order of time, from the timeseries and the usercache together, read page by page.
+// Entries of one user in order of time, from the timeseries and the usercache together, presented page by page.
+import { present } from '../converters/convert.ts';
 import type { Entry } from '../model/entry.ts';
 import { dataTime } from '../model/entry.ts';
 import type { Store } from '../store/store.ts';
@@ -57,8 +58,8 @@ async function countAll(entries: AsyncIterable<Entry>): Promise<number> {
 
 /** The selected entries of both stores by time, key and `write_ts`; of one identity at one time the waiting one, which is newer. */
 async function* merged(store: Store, userId: string, selection: Selection): AsyncGenerator<Entry> {
-  const stored = pages(store.timeseries, userId, selection);
-  const waiting = pages(store.usercache, userId, selection);
+  const stored = pages(store.timeseries, userId, selection, present);
+  const waiting = pages(store.usercache, userId, selection, (entry) => entry);
   let old = await stored.next();
   let fresh = await waiting.next();
   while (!old.done || !fresh.done) {
@@ -74,6 +75,7 @@ async function* pages(
   part: Pick<Store['timeseries'], 'find'>,
   userId: string,
   { keys, time, from, to }: Selection,
+  form: (entry: Entry) => Entry,
 ): AsyncGenerator<Entry, undefined> {
   if (keys?.length === 0) return; // none asked for; to the store no keys would mean all
   const query = {
@@ -85,7 +87,7 @@ async function* pages(
   };
   let page = await part.find(userId, query);
   for (;;) {
-    yield* page.entries;
+    for (const entry of page.entries) yield form(entry);
     if (page.next === null) return;
     page = await part.find(userId, { ...query, after: page.next });
   }

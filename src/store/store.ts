@@ -94,6 +94,8 @@ export interface UnusableEntry {
 /** A waiting entry and the revision it was read at: it changes with every push, and is never used again. */
 export interface WaitingEntry {
   entry: Entry;
+  /** JSON text of `entry`, where the store has it. */
+  text?: string;
   revision: string;
   /** What is known of earlier failures of an entry that was taken back from the errors; absent for all others. */
   failed?: { first_ts: number; tries: number };
@@ -200,11 +202,11 @@ export interface ErrorTimeseries {
 
 // ---------------------------------------------------------------- long term
 
-/** Entries by one of their two times. */
+/** Entries by one of their two times; the timeseries gives them as they came. */
 export interface EntryQuery {
   /** Without keys: all. An empty list: none. */
   keys?: readonly string[];
-  /** `write_ts`: when it was written; `ts`: `dataTime` of the payload, entries without one are left out. */
+  /** `write_ts`: when it was written; `ts`: `KeptEntry.ts`, or `dataTime` of a waiting payload; entries without it are left out. */
   time: 'write_ts' | 'ts';
   /** Half-open; a missing bound is open. */
   from?: number;
@@ -230,9 +232,18 @@ export interface EntryPage {
   next: EntryCursor | null;
 }
 
+/** An entry as the timeseries keeps it: as it came, found by the time that its converter reads in it. */
+export interface KeptEntry {
+  entry: Entry;
+  /** `dataTime` of the converted payload. */
+  ts: number | null;
+  /** JSON text of `entry`, where it is at hand. */
+  text?: string;
+}
+
 export interface TimeseriesChange {
-  /** Converted entries; each replaces what has its identity. */
-  put: readonly Entry[];
+  /** Entries as they came; each replaces what has its identity. One given alone is found by the `dataTime` of its own payload. */
+  put: readonly (KeptEntry | Entry)[];
   /** Identities that failed: what an earlier content left in the timeseries goes. */
   remove: readonly Identity[];
   /** Data time to mark as changed beyond what `put` and `remove` change. */
@@ -242,7 +253,7 @@ export interface TimeseriesChange {
 export interface Timeseries {
   /**
    * Applies a change and marks in the pipeline state, in the same transaction (or before, where there are none), the data time it
-   * touches: `dataTime` of every entry that is new, gone or different (old and new time) and that affects trips
+   * touches: `ts` of every entry that is new, gone or different (old and new time) and that affects trips
    * (`affectsOf`), and whether one affects documents. Identical content changes nothing. Throws `MOBILITY_LEASE_LOST`.
    */
   apply(

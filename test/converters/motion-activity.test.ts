@@ -1,6 +1,6 @@
 // Motion activity: every combination of the iPhone's flags, every code of Android.
 import { describe, expect, it } from 'vitest';
-import { type ConversionError, convert } from '../../src/converters/convert.ts';
+import { type ConversionError, convert, present } from '../../src/converters/convert.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { motionTypes } from '../../src/model/payloads.ts';
 
@@ -68,7 +68,7 @@ describe("Android's codes", () => {
   });
 
   it('keep the time of the reading, or get that of writing', () => {
-    expect(convert(motion('android', { type: 7, confidence: 50, ts: 1466445000.25 })).data).toMatchObject({
+    expect(present(motion('android', { type: 7, confidence: 50, ts: 1466445000.25 })).data).toMatchObject({
       ts: 1466445000.25,
       fmt_time: '2016-06-20T17:50:00.250000+00:00',
     });

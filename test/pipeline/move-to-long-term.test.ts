@@ -1,7 +1,7 @@
 // Stage "move to long term": what goes where, what it marks as changed, and zones that other entries hang on.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
-import { convertAll } from '../../src/pipeline/move-to-long-term.ts';
+import { checkAll } from '../../src/pipeline/move-to-long-term.ts';
 import type { Store } from '../../src/store/store.ts';
 import { chainOf, derived, memoryLog, pipeline, put, timeseriesOf } from '../support/diary.ts';
 import { t0 } from '../support/phone.ts';
@@ -25,8 +25,8 @@ describe('converting', () => {
     const good = battery(android, 1);
     const bad = battery(android, 2, { battery_status: 'full' });
     const unknown = pushed(android, 'no/such', 3, {});
-    const { converted, moved, failed } = convertAll([waiting(good), waiting(bad, '2'), waiting(unknown, '3')]);
-    expect(converted.map((e) => e.metadata.write_ts)).toEqual([t0 + 1]);
+    const { kept, moved, failed } = checkAll([waiting(good), waiting(bad, '2'), waiting(unknown, '3')]);
+    expect(kept).toEqual([{ entry: good, ts: t0 + 1 }]);
     expect(moved).toEqual([{ key: 'background/battery', write_ts: t0 + 1, revision: '1' }]);
     expect(failed).toEqual([
       { key: 'background/battery', write_ts: t0 + 2, revision: '2', reason: 'wrong_type', message: expect.any(String) },

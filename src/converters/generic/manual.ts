@@ -2,12 +2,12 @@
 import type { Entry } from '../../model/entry.ts';
 import { isJsonObject, type JsonValue, kindOf } from '../../model/json.ts';
 import {
+  checkLocalTime,
   checkNumber,
   checkText,
   converted,
   copyWithout,
   numberOf,
-  setLocalTimes,
   timeOf,
   withTime,
 } from '../common.ts';
@@ -17,12 +17,9 @@ import { pointOf } from './location.ts';
 /** Payload `UserInput`: labels and surveys over the time of a trip or a place. */
 export function convertUserInput(entry: Entry): Entry {
   const data = copyWithout(entry.data, ['start_local_dt', 'start_fmt_time', 'end_local_dt', 'end_fmt_time']);
-  const start = timeOf(data.start_ts, 'data.start_ts');
-  const end = timeOf(data.end_ts, 'data.end_ts');
+  for (const name of ['start_ts', 'end_ts']) checkLocalTime(entry, timeOf(data[name], `data.${name}`), `data.${name}`);
   if (data.ts !== undefined && data.ts !== null) timeOf(data.ts, 'data.ts');
   checkText(data.label, 'data.label');
-  setLocalTimes(data, entry, start, 'data.start_ts', 'start_local_dt', 'start_fmt_time');
-  setLocalTimes(data, entry, end, 'data.end_ts', 'end_local_dt', 'end_fmt_time');
   return converted(entry, data);
 }
 

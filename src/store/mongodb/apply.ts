@@ -1,11 +1,12 @@
 // A change of the timeseries, and what it marks in the pipeline state.
 import { createHash } from 'node:crypto';
 import type { ClientSession, Document } from 'mongodb';
-import { dataTime, type Entry } from '../../model/entry.ts';
+import type { Entry } from '../../model/entry.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
 import { affectsOf } from '../../model/keys.ts';
 import { isTimeZone, type TimeRange } from '../../model/time.ts';
+import { keptEntry } from '../kept-entry.ts';
 import type { Lease, PipelineState, Timeseries, TimeseriesChange } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { entryRow } from './entries.ts';
@@ -26,6 +27,8 @@ import { groupsOf, type KnownRow, knownFields, type NewRow, removeParts, writePa
 interface Step {
   identity: RowIdentity;
   entry: Entry | null;
+  /** See `KeptEntry.ts`. */
+  ts: number | null;
   /** Of the content; tells whether it differs from what is stored. */
   hash: string | null;
   bytes: number;
@@ -68,11 +71,14 @@ export function applyOn(connection: Connection): Timeseries['apply'] {
 
 /** What is removed goes first. */
 function stepsOf({ put, remove }: TimeseriesChange): Step[] {
-  const steps = remove.map((gone): Step => ({ identity: rowIdentity(gone), entry: null, hash: null, bytes: 100 }));
-  for (const entry of put) {
+  const steps = remove.map(
+    (gone): Step => ({ identity: rowIdentity(gone), entry: null, ts: null, hash: null, bytes: 100 }),
+  );
+  for (const one of put) {
+    const { entry, ts } = keptEntry(one);
     const text = jsonText([entry.metadata as unknown as JsonValue, entry.data]);
     const hash = createHash('sha256').update(text).digest('base64url');
-    steps.push({ identity: rowIdentityOf(entry), entry, hash, bytes: text.length });
+    steps.push({ identity: rowIdentityOf(entry), entry, ts, hash, bytes: text.length });
   }
   return steps;
 }
@@ -127,7 +133,7 @@ function outcomeOf(steps: readonly Step[], known: ReadonlyMap<string, Document>)
       continue;
     }
     counts[old === undefined ? 'inserted' : 'updated'] += 1;
-    const ts = dataTime(step.entry.data);
+    const { ts } = step;
     now.set(text, { hash: step.hash!, ts });
     outcome.put.set(text, step);
     outcome.remove.delete(text);
@@ -160,9 +166,9 @@ async function mark(
 }
 
 /** `zoned`: whether the entry names a valid zone; left out where it names none and does not affect trips. */
-function timeseriesRow(userId: string, { entry, hash }: Step): NewRow {
+function timeseriesRow(userId: string, { entry, ts, hash }: Step): NewRow {
   const { key, time_zone } = entry!.metadata;
   const zoneless = affectsOf(key) === 'trips' ? { zoned: false } : {};
   const zone = isTimeZone(time_zone) ? { zoned: true, zone: time_zone } : zoneless;
-  return entryRow('timeseries', userId, entry!, { ...zone, hash });
+  return entryRow('timeseries', userId, entry!, { ...zone, hash }, ts);
 }

@@ -9,15 +9,15 @@ import { knownFields, type NewRow, newRow, payloadsOf } from './rows.ts';
 /** What is read of a waiting entry that is going to be replaced or to leave: `failed` is what is known of earlier failures. */
 export const waitingFields = { ...knownFields, failed: 1 } as const;
 
-/** The row of an entry. `ts` is its data time; left out where it has none. */
+/** The row of an entry. `ts` is the time by which it is found; left out where it has none. */
 export function entryRow(
   collection: 'usercache' | 'timeseries',
   userId: string,
   entry: Entry,
   plain: Document,
+  ts = dataTime(entry.data),
 ): NewRow {
   const at = rowIdentityOf(entry);
-  const ts = dataTime(entry.data);
   const { metadata, data } = entry;
   return newRow(
     { in: collection, user_id: userId, at: { ...at } },

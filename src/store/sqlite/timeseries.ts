@@ -1,7 +1,8 @@
 // The timeseries: entries for the long term.
-import { type Entry, type EntryText, entryTextOf, type Identity } from '../../model/entry.ts';
+import { type EntryText, entryTextOf, type Identity } from '../../model/entry.ts';
 import { affectsOf, keyTable } from '../../model/keys.ts';
 import { isTimeZone, type TimeRange } from '../../model/time.ts';
+import { keptEntry } from '../kept-entry.ts';
 import type { Lease, Timeseries, TimeseriesChange, ZoneSighting } from '../store.ts';
 import { compareTexts } from '../text-order.ts';
 import type { StoreFile } from './file.ts';
@@ -58,10 +59,11 @@ export function timeseries(shards: Shards): Timeseries {
   };
 }
 
-function storedRows(entries: readonly Entry[]): StoredRow[] {
-  return entries.map((entry) => {
+function storedRows(put: TimeseriesChange['put']): StoredRow[] {
+  return put.map((one) => {
+    const { entry, ts, text: known } = keptEntry(one);
     const { data, metadata } = entry;
-    const { key, write_ts, ts, text } = entryTextOf(entry);
+    const { key, write_ts, text } = entryTextOf(entry, known);
     const zone = isTimeZone(metadata.time_zone) ? metadata.time_zone : null;
     return { key, write_ts, ts, text, latitude: finite(data.latitude), longitude: finite(data.longitude), zone };
   });

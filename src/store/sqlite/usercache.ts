@@ -151,7 +151,7 @@ function readPage(file: StoreFile, userId: string, after: Identity | null, limit
       bytes += row.length;
       if (page.length > 0 && bytes > pageBytes) return page;
       const entry = row.entry ?? text.get<{ entry: string }>(row.id)!.entry;
-      page.push({ entry: parseEntry(entry), revision: String(row.revision), ...failedOf(row) });
+      page.push({ entry: parseEntry(entry), text: entry, revision: String(row.revision), ...failedOf(row) });
     }
     if (page.length >= limit) break;
   }

@@ -1,5 +1,6 @@
 // Entries from store to store: those that wait, those that were set aside, those of the long term.
-import type { Entry } from '../../model/entry.ts';
+import { meaningOf } from '../../converters/convert.ts';
+import { dataTime, type Entry } from '../../model/entry.ts';
 import { idOf } from '../../model/ids.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
@@ -101,7 +102,8 @@ export async function copyTimeseries(copy: UserCopy): Promise<Tally> {
     };
     const mend = mending<Entry>(copy, (pairs, lease) => {
       const remove = toRemove(pairs).map(({ metadata: { key, write_ts } }) => ({ key, write_ts }));
-      return to.timeseries.apply(userId, { put: toWrite(pairs), remove }, lease);
+      const put = toWrite(pairs).map((entry) => ({ entry, ts: dataTime(meaningOf(entry).data) }));
+      return to.timeseries.apply(userId, { put, remove }, lease);
     });
     addTally(sum, await compare(sides, mend));
   }
