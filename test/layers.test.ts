@@ -30,6 +30,7 @@ const parts: readonly { name: string; paths: readonly string[]; mayImport: reado
     rule: 'contracts, geometry and settings import the model only',
   },
   ...work('converters'),
+  ...work('formats'),
   ...work('intake'),
   ...work('diary'),
   ...work('metrics'),
@@ -66,7 +67,7 @@ const parts: readonly { name: string; paths: readonly string[]; mayImport: reado
   {
     name: 'server',
     paths: ['server/'],
-    mayImport: ['model', 'contracts', 'converters', 'intake', 'diary', 'metrics', 'log/files'],
+    mayImport: ['model', 'contracts', 'converters', 'formats', 'intake', 'diary', 'metrics', 'log/files'],
     rule: 'the server translates calls into the core; it meets the pipeline in the store only, and is handed its store',
   },
   {

@@ -12,15 +12,18 @@ import { convertStats } from './generic/stats.ts';
 import { convertIosBattery } from './ios/battery.ts';
 import { convertIosMotionActivity } from './ios/motion-activity.ts';
 import { convertIosTransition } from './ios/transition.ts';
+import { convertOtherBattery } from './other/battery.ts';
+import { convertOtherMotionActivity } from './other/motion-activity.ts';
 
-/** The platforms, as `metadata.platform` names them in any case of letters. */
-export const platforms = ['android', 'ios'] as const;
+/** The platforms, as `metadata.platform` names them in any case of letters. `other`: apps beside e-mission, trackers, imports. */
+export const platforms = ['android', 'ios', 'other'] as const;
 
 /** A key and its converters; `generic` fills the platforms that have none of their own. */
 export interface ConverterRow {
   key: string;
   android?: Converter;
   ios?: Converter;
+  other?: Converter;
   generic?: Converter;
   /** Which times of the payload are told in local time too; default: `data.ts`. */
   localTimes?: LocalTimes;
@@ -32,11 +35,16 @@ export interface ConverterRow {
  */
 export const converterTable: readonly ConverterRow[] = [
   { key: 'background/activity', android: convertAndroidMotionActivity },
-  { key: keys.battery, android: convertAndroidBattery, ios: convertIosBattery },
+  { key: keys.battery, android: convertAndroidBattery, ios: convertIosBattery, other: convertOtherBattery },
   { key: 'background/bluetooth_ble', generic: convertBluetooth },
   { key: keys.filteredLocation, generic: convertLocation },
   { key: keys.location, generic: convertLocation },
-  { key: keys.motionActivity, android: convertAndroidMotionActivity, ios: convertIosMotionActivity },
+  {
+    key: keys.motionActivity,
+    android: convertAndroidMotionActivity,
+    ios: convertIosMotionActivity,
+    other: convertOtherMotionActivity,
+  },
   { key: 'config/app_ui_config', generic: convertConfig, localTimes: 'none' },
   { key: keys.consent, generic: convertConfig, localTimes: 'none' },
   { key: keys.sensorConfig, generic: convertConfig, localTimes: 'none' },

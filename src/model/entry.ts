@@ -2,6 +2,13 @@
 import type { JsonObject, JsonValue } from './json.ts';
 import { jsonText } from './json-text.ts';
 
+/** The program that an entry of the platform `other` came from. */
+export interface Origin {
+  /** Such as `owntracks`, `overland`, `gpx`: lower case. */
+  program: string;
+  version?: string;
+}
+
 /** What an entry says about itself. Unknown names a phone adds are kept. */
 export interface Metadata {
   /** Kind of entry, such as `background/location`. */
@@ -10,7 +17,10 @@ export interface Metadata {
   write_ts: number;
   /** `message`, `sensor-data` or `rw-document`; no part of the identity. */
   type?: string;
+  /** `android`, `ios`, or `other`: other apps, trackers and imports. */
   platform?: string;
+  /** Of the platform `other`: the program it came from (an `Origin`). */
+  origin?: JsonValue;
   /** IANA zone of the phone when it wrote the entry. */
   time_zone?: string;
   read_ts?: number;

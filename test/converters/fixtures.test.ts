@@ -5,7 +5,7 @@ import { isMobilityError } from '../../src/model/errors.ts';
 import type { JsonValue } from '../../src/model/json.ts';
 import { fixtureNames, readFixture, rewriteFixture } from './fixtures.ts';
 
-for (const folder of ['android', 'ios', 'unusual'] as const) {
+for (const folder of ['android', 'ios', 'other', 'unusual'] as const) {
   describe(`a pushed entry is taken and presented: ${folder}`, () => {
     it.each(fixtureNames(folder))('%s', (name) => {
       const { in: pushed, out } = readFixture(folder, name);

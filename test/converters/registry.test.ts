@@ -5,7 +5,10 @@ import { keyTable } from '../../src/model/keys.ts';
 import { fixtureName, fixtureNames, readFixture } from './fixtures.ts';
 
 /** Cells that are empty on purpose. */
-const empty = ['ios background/activity'];
+const empty = ['ios background/activity', 'other background/activity', 'other statemachine/transition'];
+
+/** Generic converters are shown by the fixtures of the phones; other apps send locations above all. */
+const ownFixtures = ['background/battery', 'background/location', 'background/motion_activity'];
 
 describe('the table of converters', () => {
   it('has a row for every key that phones push, sorted, and for no other', () => {
@@ -20,6 +23,7 @@ describe('the table of converters', () => {
       return;
     }
     expect(converterFor(platform, key)).toBeTypeOf('function');
+    if (platform === 'other' && !ownFixtures.includes(key)) return;
     const { metadata } = readFixture(platform, fixtureName(key)).in;
     expect(metadata).toMatchObject({ key, platform });
   });
