@@ -39,6 +39,7 @@ export type { StageReport, TripChange } from './pipeline/stage.ts';
 export { type DayOptions, type DayPlan, type Leg, planDay, type Stay } from './simulate/plan-day.ts';
 export { type SimulateOptions, simulateDay, simulateDays } from './simulate/simulate-day.ts';
 export { type OpenOptions, openStore } from './store/open.ts';
+export { everyEntry, everyError, everyLink, everyUser } from './store/pages.ts';
 export * from './store/store.ts';
 export { type PurgeReport, purgeKeys } from './upkeep/purge-keys.ts';
 export { type RebuildReport, rebuild } from './upkeep/rebuild.ts';

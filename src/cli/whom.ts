@@ -2,8 +2,8 @@
 import { type Command, Option } from 'commander';
 import { MobilityError } from '../model/errors.ts';
 import type { UserRecord } from '../model/user.ts';
+import { everyUser } from '../store/pages.ts';
 import type { CommandContext } from './context.ts';
-import { everyUser } from './users.ts';
 
 export interface Whom {
   user?: string;

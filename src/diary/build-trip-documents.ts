@@ -4,7 +4,8 @@ import type { Entry } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
 import { justAfter } from '../model/time.ts';
 import type { TripRecord } from '../model/trip.ts';
-import type { EntryQuery, Store } from '../store/store.ts';
+import { everyEntry } from '../store/pages.ts';
+import type { Store } from '../store/store.ts';
 import { type AfterTrip, type TripFeatureCollection, tripFeatures } from './trip-features.ts';
 
 /** The part of the store that a diary is made of. Without `usercache` it shows only what was moved. */
@@ -62,14 +63,11 @@ function afterTrip(record: TripRecord, next: TripRecord | null): AfterTrip {
 
 /** Incidents of a stretch of time, those still in the usercache included; of one identity the waiting one counts. */
 async function incidentsBetween(store: DiaryStore, userId: string, from: number, to: number): Promise<Entry[]> {
-  const query: EntryQuery = { keys: [keys.incident], time: 'ts', from, to: justAfter(to), limit: 1000 };
+  const query = { keys: [keys.incident], time: 'ts', from, to: justAfter(to) } as const;
   const found = new Map<number, Entry>();
   for (const part of [store.timeseries, store.usercache]) {
     if (part === undefined) continue;
-    for (let page = await part.find(userId, query); ; page = await part.find(userId, { ...query, after: page.next })) {
-      for (const entry of page.entries) found.set(entry.metadata.write_ts, entry);
-      if (page.next === null) break;
-    }
+    for await (const entry of everyEntry(part, userId, query)) found.set(entry.metadata.write_ts, entry);
   }
   return [...found.values()].sort(
     (a, b) => (a.data.ts as number) - (b.data.ts as number) || a.metadata.write_ts - b.metadata.write_ts,

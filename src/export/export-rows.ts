@@ -2,7 +2,8 @@
 import { tripsOfDays } from '../diary/build-trip-documents.ts';
 import { dataTime, type Entry } from '../model/entry.ts';
 import { addDays, isTimeZone, localDay, maxTime, minTime } from '../model/time.ts';
-import type { EntryCursor, EntryQuery, Store } from '../store/store.ts';
+import { everyEntry, everyError } from '../store/pages.ts';
+import type { ErrorRow, Store } from '../store/store.ts';
 import { toFlatGeoJson } from './geojson.ts';
 
 /** Local days, both ends included; a missing bound is open. */
@@ -22,18 +23,8 @@ export async function* entryRows(
   only?: readonly string[],
 ): AsyncGenerator<Entry> {
   for (const part of [store.timeseries, store.usercache]) {
-    let after: EntryCursor | null = null;
-    do {
-      const query: EntryQuery = {
-        time: 'write_ts',
-        limit: pageSize,
-        ...(only && { keys: only }),
-        ...(after && { after }),
-      };
-      const page = await part.find(userId, query);
-      for (const entry of page.entries) if (within(dayOf(entry), days)) yield entry;
-      after = page.next;
-    } while (after !== null);
+    const query = { time: 'write_ts', limit: pageSize, ...(only && { keys: only }) } as const;
+    for await (const entry of everyEntry(part, userId, query)) if (within(dayOf(entry), days)) yield entry;
   }
 }
 
@@ -50,17 +41,8 @@ function within(day: string | null, { from, to }: Days): boolean {
 }
 
 /** Errors by id: the entry as pushed, why and when it was set aside. */
-export async function* errorRows(store: Store, userId: string): AsyncGenerator<object> {
-  let after: string | undefined;
-  for (;;) {
-    const page = await store.errors.list(
-      userId,
-      after === undefined ? { limit: pageSize } : { after, limit: pageSize },
-    );
-    if (page.length === 0) return; // a page of large errors may be shorter than asked for
-    yield* page;
-    after = page.at(-1)!.id;
-  }
+export function errorRows(store: Store, userId: string): AsyncGenerator<ErrorRow> {
+  return everyError(store, userId, { limit: pageSize });
 }
 
 /** Trips as the text of one flat FeatureCollection, a line per feature; `count` is told of each page's trips. */

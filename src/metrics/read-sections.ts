@@ -1,5 +1,6 @@
 // Reads from the store the sections that start in a range of time.
-import { justAfter, startOfDay, type TimeRange } from '../model/time.ts';
+import { startOfDay, type TimeRange } from '../model/time.ts';
+import { everyLink } from '../store/pages.ts';
 import type { Trips } from '../store/store.ts';
 import { figuresOfTrip, type SectionFigures } from './metrics.ts';
 import { localDayOf } from './periods.ts';
@@ -13,17 +14,12 @@ export async function readSections(trips: Trips, userId: string, range: TimeRang
   const found: SectionFigures[] = [];
   // A trip may start, as shown, before the link's own time: look a day further than the range.
   const to = range.to + day;
-  let from = await startOfChain(trips, userId, range.from);
-  for (;;) {
-    const page = await trips.chain(userId, { from, to, limit: pageSize });
-    for (const { trip } of page) {
-      if (trip === null) continue;
-      found.push(...figuresOfTrip(trip).filter(({ start_ts }) => start_ts >= range.from && start_ts < range.to));
-    }
-    const last = page.at(-1);
-    if (last === undefined || page.length < pageSize) return found.sort((a, b) => a.start_ts - b.start_ts);
-    from = justAfter(last.chain_ts);
+  const from = await startOfChain(trips, userId, range.from);
+  for await (const { trip } of everyLink({ trips }, userId, { from, to, limit: pageSize })) {
+    if (trip === null) continue;
+    found.push(...figuresOfTrip(trip).filter(({ start_ts }) => start_ts >= range.from && start_ts < range.to));
   }
+  return found.sort((a, b) => a.start_ts - b.start_ts);
 }
 
 /** Sections of the user whose local start day is one of `days`, both ends included, ascending. */

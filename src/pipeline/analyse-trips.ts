@@ -5,6 +5,7 @@ import { errorText } from '../model/errors.ts';
 import { keys } from '../model/keys.ts';
 import { justAfter, type TimeRange } from '../model/time.ts';
 import type { Carry, TripRecord } from '../model/trip.ts';
+import { everyLink } from '../store/pages.ts';
 import type { PipelineState, Store } from '../store/store.ts';
 import { readStretch } from './read-stretch.ts';
 import type { RunContext, Stage, StageResult, TripChange } from './stage.ts';
@@ -14,6 +15,9 @@ const defaultStretchSize = 5000;
 
 /** The first stretch is small: most runs end in it. Each after it is twice as large, up to the size above. */
 const firstStretchSize = 500;
+
+/** Stored links read at a time: they are compared with the new ones, so all of a stretch are held anyway. */
+const linksAtOnce = 500;
 
 const everything: TimeRange = { from: -Number.MAX_VALUE, to: Number.MAX_VALUE };
 
@@ -180,15 +184,9 @@ function change(what: TripChange['what'], { day, start_ts, end_ts }: TripRecord)
   return { what, day, start_ts, end_ts };
 }
 
-/** The stored links of a range, all pages. */
+/** The stored links of a range. */
 async function storedLinks(store: Store, userId: string, range: TimeRange): Promise<TripRecord[]> {
-  const limit = 500;
   const links: TripRecord[] = [];
-  let from = range.from;
-  for (;;) {
-    const page = await store.trips.chain(userId, { from, to: range.to, limit });
-    links.push(...page);
-    if (page.length < limit) return links;
-    from = justAfter(page.at(-1)!.chain_ts);
-  }
+  for await (const link of everyLink(store, userId, { ...range, limit: linksAtOnce })) links.push(link);
+  return links;
 }

@@ -8,7 +8,8 @@ import type { Entry } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
 import { isTimeZone, justAfter } from '../model/time.ts';
 import type { Carry } from '../model/trip.ts';
-import type { EntryCursor, Timeseries } from '../store/store.ts';
+import { entryPages } from '../store/pages.ts';
+import type { Timeseries } from '../store/store.ts';
 
 /** Entries read at a time. */
 const pageSize = 5000;
@@ -64,18 +65,16 @@ async function readLocations(
 ): Promise<Pick<Stretch, 'locations' | 'loadedUntil'>> {
   const locations: Location[] = [];
   let held: Entry[] = []; // of the last time seen, of which the next page may have more
-  let after: EntryCursor | undefined;
-  for (;;) {
-    const limit = Math.min(pageSize, size);
-    const page = await store.timeseries.find(userId, { keys: [key], time: 'ts', from, limit, ...(after && { after }) });
+  const query = { keys: [key], time: 'ts', from, limit: Math.min(pageSize, size) } as const;
+  for await (const page of entryPages(store.timeseries, userId, query)) {
     const entries = [...held, ...page.entries.map(meaningOf)];
     const until = page.next === null ? Number.POSITIVE_INFINITY : page.next.time;
     const whole = entries.filter((entry) => (entry.data.ts as number) < until);
     locations.push(...cleanLocations(whole, await zonesOf(store, userId, whole)));
-    if (page.next === null || locations.length >= size) return { locations, loadedUntil: until };
+    if (locations.length >= size) return { locations, loadedUntil: until };
     held = entries.slice(whole.length);
-    after = page.next;
   }
+  return { locations, loadedUntil: Number.POSITIVE_INFINITY };
 }
 
 /** Reads a range whole, keeping only what `clean` makes of each page. Pages ascend, so the parts are in order. */
@@ -88,20 +87,11 @@ async function readInPages<T extends { ts: number }>(
   clean: (entries: Entry[]) => T[],
 ): Promise<T[]> {
   const parts: T[][] = [];
-  let after: EntryCursor | undefined;
-  for (;;) {
-    const page = await store.timeseries.find(userId, {
-      keys: of,
-      time: 'ts',
-      from,
-      to,
-      limit: pageSize,
-      ...(after && { after }),
-    });
-    parts.push(clean(page.entries.map(meaningOf)));
-    if (page.next === null) return parts.flat();
-    after = page.next;
+  const query = { keys: of, time: 'ts', from, to, limit: pageSize } as const;
+  for await (const { entries } of entryPages(store.timeseries, userId, query)) {
+    parts.push(clean(entries.map(meaningOf)));
   }
+  return parts.flat();
 }
 
 /**

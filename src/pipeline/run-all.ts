@@ -1,5 +1,6 @@
 // Every user through the pipeline: alone, or with other workers on this or other hosts, who are known only by their leases.
 import { isMobilityError } from '../model/errors.ts';
+import { everyUser } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
 import { analysedBefore, type PipelineOptions, runPipeline, type UserReport } from './run-pipeline.ts';
 
@@ -98,15 +99,17 @@ async function thoseWithWork(store: Store, ids: readonly string[]): Promise<Set<
   return found;
 }
 
-/** Pages of UUIDs after one and up to another. */
+/** UUIDs after one and up to another, so many at a time. */
 async function* usersBetween(store: Store, after: string, upTo: string): AsyncGenerator<string[]> {
-  for (let last = after; last < upTo; ) {
-    const page = await store.users.list({ ...(last && { after: last }), limit: pageSize });
-    const ids = page.map((user) => user.uuid).filter((id) => id <= upTo);
-    if (ids.length > 0) yield ids;
-    if (ids.length < pageSize) return;
-    last = ids.at(-1)!;
+  let ids: string[] = [];
+  for await (const { uuid } of everyUser(store, { ...(after && { after }), limit: pageSize })) {
+    if (uuid > upTo) break;
+    ids.push(uuid);
+    if (ids.length < pageSize) continue;
+    yield ids;
+    ids = [];
   }
+  if (ids.length > 0) yield ids;
 }
 
 /**

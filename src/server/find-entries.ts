@@ -2,7 +2,9 @@
 import { present } from '../converters/convert.ts';
 import type { Entry } from '../model/entry.ts';
 import { dataTime } from '../model/entry.ts';
+import { everyEntry } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
+import { compareTexts } from '../store/text-order.ts';
 
 /** Which entries, in what order, and how many. */
 export interface Selection {
@@ -23,8 +25,6 @@ export interface Selection {
 
 /** An entry, or the news that there were more than `max`. */
 export type Found = { entry: Entry } | { truncated: boolean };
-
-const pageSize = 500; // entries of each store held at once
 
 /** Yields the selected entries, and last whether some were left out. Memory is bounded by the page. */
 export async function* findEntries(store: Store, userId: string, selection: Selection): AsyncGenerator<Found> {
@@ -58,8 +58,10 @@ async function countAll(entries: AsyncIterable<Entry>): Promise<number> {
 
 /** The selected entries of both stores by time, key and `write_ts`; of one identity at one time the waiting one, which is newer. */
 async function* merged(store: Store, userId: string, selection: Selection): AsyncGenerator<Entry> {
-  const stored = pages(store.timeseries, userId, selection, present);
-  const waiting = pages(store.usercache, userId, selection, (entry) => entry);
+  const { keys, time, from, to } = selection;
+  const query = { time, ...(keys && { keys }), ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
+  const stored = presented(everyEntry(store.timeseries, userId, query));
+  const waiting = everyEntry(store.usercache, userId, query);
   let old = await stored.next();
   let fresh = await waiting.next();
   while (!old.done || !fresh.done) {
@@ -71,31 +73,12 @@ async function* merged(store: Store, userId: string, selection: Selection): Asyn
   }
 }
 
-async function* pages(
-  part: Pick<Store['timeseries'], 'find'>,
-  userId: string,
-  { keys, time, from, to }: Selection,
-  form: (entry: Entry) => Entry,
-): AsyncGenerator<Entry, undefined> {
-  if (keys?.length === 0) return; // none asked for; to the store no keys would mean all
-  const query = {
-    time,
-    limit: pageSize,
-    ...(keys && { keys }),
-    ...(from !== undefined && { from }),
-    ...(to !== undefined && { to }),
-  };
-  let page = await part.find(userId, query);
-  for (;;) {
-    for (const entry of page.entries) yield form(entry);
-    if (page.next === null) return;
-    page = await part.find(userId, { ...query, after: page.next });
-  }
+async function* presented(entries: AsyncIterable<Entry>): AsyncGenerator<Entry, undefined> {
+  for await (const entry of entries) yield present(entry);
 }
 
 function compare(a: Entry, b: Entry, time: 'write_ts' | 'ts'): number {
   const of = (entry: Entry): number => (time === 'write_ts' ? entry.metadata.write_ts : (dataTime(entry.data) ?? 0));
   if (of(a) !== of(b)) return of(a) - of(b);
-  if (a.metadata.key !== b.metadata.key) return a.metadata.key < b.metadata.key ? -1 : 1;
-  return a.metadata.write_ts - b.metadata.write_ts;
+  return compareTexts(a.metadata.key, b.metadata.key) || a.metadata.write_ts - b.metadata.write_ts;
 }

@@ -61,7 +61,7 @@ export interface UserRegistry {
   register(email: string, options: { uuid?: string; now: number }): Promise<{ user: UserRecord; created: boolean }>;
   byEmail(email: string): Promise<UserRecord | null>;
   byUuid(uuid: string): Promise<UserRecord | null>;
-  /** Users by UUID, ascending, after `after`. */
+  /** Users by UUID, ascending, after `after`: `everyUser` in `pages.ts` follows the pages of this and other lists. */
   list(page: { after?: string; limit: number }): Promise<UserRecord[]>;
 }
 

@@ -9,6 +9,7 @@ import { holdLease } from '../pipeline/lease.ts';
 import { moveToLongTerm } from '../pipeline/move-to-long-term.ts';
 import type { PipelineOptions } from '../pipeline/run-pipeline.ts';
 import { runStage } from '../pipeline/stage.ts';
+import { errorPages } from '../store/pages.ts';
 import type { ErrorRow, Store } from '../store/store.ts';
 
 export interface RecoverOptions extends PipelineOptions {
@@ -80,24 +81,16 @@ async function takeRound(
   options: RecoverOptions,
   report: RecoverReport,
 ): Promise<number> {
-  let after: string | undefined;
+  const { key, reason } = options;
+  const which = { ...(key && { key }), ...(reason && { reason }), limit: pageSize };
   let recovered = 0;
-  for (;;) {
-    const { key, reason } = options;
-    const rows = await store.errors.list(userId, {
-      ...(key && { key }),
-      ...(reason && { reason }),
-      ...(after && { after }),
-      limit: pageSize,
-    });
+  for await (const rows of errorPages(store, userId, which)) {
     const usable = rows.flatMap((row) => {
       const entry = acceptedEntry(row);
       return entry ? [{ id: row.id, entry }] : [];
     });
     if (report.rounds <= 1) report.tried += rows.length;
     recovered += options.dryRun ? usable.length : await store.errors.takeBack(userId, usable);
-    if (rows.length === 0) break; // a page of large errors may be shorter than asked for
-    after = rows.at(-1)!.id;
   }
   report.recovered += recovered;
   return recovered;

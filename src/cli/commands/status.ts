@@ -3,10 +3,10 @@ import { Command } from 'commander';
 import { keys } from '../../model/keys.ts';
 import { addDays, localDay } from '../../model/time.ts';
 import type { UserRecord } from '../../model/user.ts';
+import { everyUser } from '../../store/pages.ts';
 import type { Lease, PipelineState, Store } from '../../store/store.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
-import { everyUser } from '../users.ts';
 import { agoText, distanceText, minuteText } from '../wording.ts';
 
 /** Everything the store knows about where a user stands. Times are seconds since the epoch. */

@@ -4,13 +4,13 @@ import { Command } from 'commander';
 import { MobilityError } from '../../model/errors.ts';
 import { isUuid } from '../../model/ids.ts';
 import { tokenHash, type UserRecord } from '../../model/user.ts';
+import { everyUser } from '../../store/pages.ts';
 import type { Collection, Store } from '../../store/store.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { fileToRead } from '../files.ts';
 import { checkName, importUsers, uuidError } from '../import-users.ts';
 import { counted, table } from '../output.ts';
-import { everyUser } from '../users.ts';
 import { agoText, minuteText } from '../wording.ts';
 
 const day = 86_400; // s

@@ -4,9 +4,10 @@ import { dataTime, type Entry } from '../../model/entry.ts';
 import { idOf } from '../../model/ids.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
+import { everyError } from '../../store/pages.ts';
 import type { ErrorRow, WaitingEntry } from '../../store/store.ts';
 import { addTally, compare, emptyTally, type Pair, type Tally } from './pairs.ts';
-import { errorsOf, timeseriesKeys, timeseriesOf, waitingKeys, waitingOf } from './streams.ts';
+import { timeseriesKeys, timeseriesOf, waitingKeys, waitingOf } from './streams.ts';
 import { mending, toRemove, toWrite, type UserCopy } from './user-copy.ts';
 
 const contentOf = ({ metadata, data }: Entry): JsonValue => [metadata as JsonValue, data];
@@ -75,8 +76,8 @@ function asError({ entry, failed }: WaitingEntry): ErrorRow {
 export async function copyErrors(copy: UserCopy): Promise<Tally> {
   const { userId, from, to } = copy;
   const sides = {
-    source: errorsOf(from, userId),
-    target: errorsOf(to, userId),
+    source: everyError(from, userId),
+    target: everyError(to, userId),
     place: ({ id }: ErrorRow) => id,
     content: ({ entry, identity, reason, message, first_ts, last_ts, tries }: ErrorRow) => {
       const place = identity && [identity.key, identity.write_ts];

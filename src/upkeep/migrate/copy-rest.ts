@@ -4,9 +4,9 @@ import { jsonText } from '../../model/json-text.ts';
 import { justAfter } from '../../model/time.ts';
 import type { TripRecord } from '../../model/trip.ts';
 import type { TokenRecord, UserRecord } from '../../model/user.ts';
+import { everyLink } from '../../store/pages.ts';
 import { type Document, initialPipelineState, type PipelineState, type Store } from '../../store/store.ts';
 import { compare, type Tally } from './pairs.ts';
-import { linksOf } from './streams.ts';
 import { mending, toRemove, toWrite, type UserCopy } from './user-copy.ts';
 
 /** The text of an object, whatever the order of its fields. */
@@ -72,8 +72,8 @@ async function* documentsOf(store: Store, userId: string): AsyncGenerator<Docume
 export async function copyTrips(copy: UserCopy): Promise<Tally> {
   const { userId, from, to } = copy;
   const sides = {
-    source: linksOf(from, userId),
-    target: linksOf(to, userId),
+    source: everyLink(from, userId),
+    target: everyLink(to, userId),
     place: ({ chain_ts }: TripRecord) => chain_ts,
     content: (link: TripRecord) => jsonText(link as unknown as JsonObject),
   };

@@ -1,10 +1,10 @@
 // Every user from store to store, whatever the engines, and the check that both sides are equal.
 import { MobilityError } from '../../model/errors.ts';
 import type { UserRecord } from '../../model/user.ts';
+import { everyUser } from '../../store/pages.ts';
 import type { Store } from '../../store/store.ts';
 import { copiedCollections, type MigrateOptions, type Moved, migrateUser, type UserMigration } from './migrate-user.ts';
 import { paired } from './pairs.ts';
-import { usersOf } from './streams.ts';
 import type { Copied } from './user-copy.ts';
 
 /** What a migration came to. */
@@ -43,7 +43,7 @@ export async function migrate(from: Store, to: Store, options: MigrateOptions): 
   const started = options.now();
   await expectNoOthers(from, to, options);
   const busy: { user: UserRecord; first: UserMigration }[] = [];
-  const users = usersOf(from);
+  const users = everyUser(from);
   let broken = false;
   const lane = async (): Promise<void> => {
     for (let next = await users.next(); !next.done && !broken; next = await users.next()) {
@@ -89,7 +89,7 @@ function settle(report: MigrationReport, one: UserMigration, options: MigrateOpt
 async function compareRegistries(from: Store, to: Store): Promise<{ others: number; missing: number }> {
   const found = { others: 0, missing: 0 };
   const place = ({ uuid }: UserRecord): string => uuid;
-  for await (const { source, target } of paired({ source: usersOf(from), target: usersOf(to), place })) {
+  for await (const { source, target } of paired({ source: everyUser(from), target: everyUser(to), place })) {
     if (source === null) found.others += 1;
     else if (source.user_email !== target?.user_email) found.missing += 1;
   }

@@ -1,22 +1,9 @@
-// Everything of a user as streams of rows in order, read page by page through the Store interface.
+// The entries of a user as streams in order, key by key, read page by page through the Store interface.
 import type { Entry } from '../../model/entry.ts';
-import { justAfter } from '../../model/time.ts';
-import type { TripRecord } from '../../model/trip.ts';
-import type { UserRecord } from '../../model/user.ts';
-import type { EntryCursor, ErrorRow, Store, WaitingEntry } from '../../store/store.ts';
+import { everyEntry } from '../../store/pages.ts';
+import type { Store, WaitingEntry } from '../../store/store.ts';
 
 const pageSize = 500;
-const linksAtOnce = 50; // a link holds the whole line of its trip
-
-/** Registered users by UUID. */
-export async function* usersOf(store: Store): AsyncGenerator<UserRecord> {
-  for (let after: string | undefined; ; ) {
-    const page = await store.users.list({ ...(after !== undefined && { after }), limit: pageSize });
-    if (page.length === 0) return;
-    yield* page;
-    after = page.at(-1)!.uuid;
-  }
-}
 
 /** Keys of waiting entries. One look for each. */
 export async function waitingKeys(store: Store, userId: string): Promise<string[]> {
@@ -48,32 +35,6 @@ export async function timeseriesKeys(store: Store, userId: string): Promise<stri
 }
 
 /** Entries of the timeseries of one key by `write_ts`. */
-export async function* timeseriesOf(store: Store, userId: string, key: string): AsyncGenerator<Entry> {
-  for (let after: EntryCursor | null = null; ; ) {
-    const query = { keys: [key], time: 'write_ts', limit: pageSize } as const;
-    const page = await store.timeseries.find(userId, after === null ? query : { ...query, after });
-    yield* page.entries;
-    if (page.next === null) return;
-    after = page.next;
-  }
-}
-
-/** Errors by id. */
-export async function* errorsOf(store: Store, userId: string): AsyncGenerator<ErrorRow> {
-  for (let after: string | undefined; ; ) {
-    const page = await store.errors.list(userId, { ...(after !== undefined && { after }), limit: pageSize });
-    if (page.length === 0) return;
-    yield* page;
-    after = page.at(-1)!.id;
-  }
-}
-
-/** Links of the chain of trips by `chain_ts`. */
-export async function* linksOf(store: Store, userId: string): AsyncGenerator<TripRecord> {
-  for (let from = Number.NEGATIVE_INFINITY; ; ) {
-    const page = await store.trips.chain(userId, { from, limit: linksAtOnce });
-    if (page.length === 0) return;
-    yield* page;
-    from = justAfter(page.at(-1)!.chain_ts);
-  }
+export function timeseriesOf(store: Store, userId: string, key: string): AsyncGenerator<Entry> {
+  return everyEntry(store.timeseries, userId, { keys: [key], time: 'write_ts' });
 }

@@ -5,18 +5,11 @@ import type { JsonObject, JsonValue } from '../../../src/model/json.ts';
 import { jsonText } from '../../../src/model/json-text.ts';
 import { tokenHash } from '../../../src/model/user.ts';
 import { runPipeline } from '../../../src/pipeline/run-pipeline.ts';
+import { everyError, everyLink, everyUser } from '../../../src/store/pages.ts';
 import type { Lease, Store } from '../../../src/store/store.ts';
 import { type MigrationReport, migrate } from '../../../src/upkeep/migrate/migrate.ts';
 import type { MigrateOptions } from '../../../src/upkeep/migrate/migrate-user.ts';
-import {
-  errorsOf,
-  linksOf,
-  timeseriesKeys,
-  timeseriesOf,
-  usersOf,
-  waitingKeys,
-  waitingOf,
-} from '../../../src/upkeep/migrate/streams.ts';
+import { timeseriesKeys, timeseriesOf, waitingKeys, waitingOf } from '../../../src/upkeep/migrate/streams.ts';
 import { pushesOf } from '../../faults/kit.ts';
 
 export const now = (): number => 1_710_000_000;
@@ -86,7 +79,7 @@ export async function contentOf(store: Store, userId: string): Promise<string> {
     for await (const { entry: waiting, failed } of waitingOf(store, userId, key))
       line('waits', [waiting, failed ?? null]);
   }
-  for await (const { identity, ...error } of errorsOf(store, userId)) {
+  for await (const { identity, ...error } of everyError(store, userId)) {
     const { id, entry: aside, reason, message, first_ts, last_ts, tries } = error;
     const place = identity && [identity.key, identity.write_ts];
     line('error', [id, place, aside, reason, message, first_ts, last_ts, tries]);
@@ -98,7 +91,7 @@ export async function contentOf(store: Store, userId: string): Promise<string> {
   for (const key of (await timeseriesKeys(store, userId)).sort()) {
     for await (const stored of timeseriesOf(store, userId, key)) line('timeseries', stored);
   }
-  for await (const link of linksOf(store, userId)) line('trip', link);
+  for await (const link of everyLink(store, userId)) line('trip', link);
   line('state', await store.pipeline.get(userId));
   return lines.join('\n');
 }
@@ -106,7 +99,7 @@ export async function contentOf(store: Store, userId: string): Promise<string> {
 /** The content of every registered user, by UUID. */
 export async function contentOfAll(store: Store): Promise<Record<string, string>> {
   const all: Record<string, string> = {};
-  for await (const { uuid } of usersOf(store)) all[uuid] = await contentOf(store, uuid);
+  for await (const { uuid } of everyUser(store)) all[uuid] = await contentOf(store, uuid);
   return all;
 }
 

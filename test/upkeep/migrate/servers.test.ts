@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { openStore } from '../../../src/store/open.ts';
+import { everyUser } from '../../../src/store/pages.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { usersOf } from '../../../src/upkeep/migrate/streams.ts';
 import { everythingOf, inFolder, pause, times, withSeed } from '../../faults/kit.ts';
 import { type Exit, type How, run, start } from '../../faults/program.ts';
 import { describeOnServers, withDatabaseOn } from '../../store/servers.ts';
@@ -55,7 +55,7 @@ async function runPipelineTwice(address: string): Promise<void> {
 function diariesAt(address: string): Promise<string[]> {
   return withAddress(address, async (store) => {
     const diaries: string[] = [];
-    for await (const { uuid } of usersOf(store)) diaries.push(await everythingOf(store, uuid));
+    for await (const { uuid } of everyUser(store)) diaries.push(await everythingOf(store, uuid));
     return diaries;
   });
 }
