@@ -23,8 +23,8 @@ export async function* everyUser(
 ): AsyncGenerator<UserRecord, undefined> {
   for (let last = after; ; ) {
     const page = await users.list({ ...(last !== undefined && { after: last }), limit });
-    if (page.length === 0) return;
     yield* page;
+    if (page.length < limit) return;
     last = page.at(-1)!.uuid;
   }
 }
@@ -61,6 +61,7 @@ export async function* errorPages(
 ): AsyncGenerator<ErrorRow[], undefined> {
   for (let after: string | undefined; ; ) {
     const page = await errors.list(userId, { ...which, ...(after !== undefined && { after }), limit });
+    // A page of large errors may be short without being the last.
     if (page.length === 0) return;
     yield page;
     after = page.at(-1)!.id;
@@ -84,8 +85,8 @@ export async function* everyLink(
 ): AsyncGenerator<TripRecord, undefined> {
   for (let start = from; ; ) {
     const page = await trips.chain(userId, { from: start, ...(to !== undefined && { to }), limit });
-    if (page.length === 0) return;
     yield* page;
+    if (page.length < limit) return;
     start = justAfter(page.at(-1)!.chain_ts);
   }
 }
