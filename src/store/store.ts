@@ -252,8 +252,8 @@ export interface TimeseriesChange {
 
 export interface Timeseries {
   /**
-   * Applies a change and marks in the pipeline state, in the same transaction (or before, where there are none), the data time it
-   * touches: `ts` of every entry that is new, gone or different (old and new time) and that affects trips
+   * Applies a change and marks in the pipeline state, in the same transaction, the data time it touches: `ts` of every entry that
+   * is new, gone or different (old and new time) and that affects trips
    * (`affectsOf`), and whether one affects documents. Identical content changes nothing. Throws `MOBILITY_LEASE_LOST`.
    */
   apply(
@@ -297,8 +297,8 @@ export interface Trips {
     range: { from: number; to: number },
   ): Promise<{ chain_ts: number; written_ts: number | null }[]>;
   /**
-   * Makes `records` the links with `chain_ts` in `[from, to)` and merges `state` into the pipeline state, in one transaction (where
-   * there are none, `changed` covers the links meanwhile). Fields that `state` does not name are afterwards as they were.
+   * Makes `records` the links with `chain_ts` in `[from, to)` and merges `state` into the pipeline state, in one transaction.
+   * Fields that `state` does not name are afterwards as they were.
    * Links that are the same keep their rows. Throws `MOBILITY_LEASE_LOST`.
    */
   replace(
