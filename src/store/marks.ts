@@ -23,8 +23,12 @@ export function united(a: TimeRange | null, b: TimeRange | null): TimeRange | nu
   return { from: Math.min(a.from, b.from), to: Math.max(a.to, b.to) };
 }
 
-/** The fields of the state that marks change; null when nothing was touched. */
-export function marksOf(state: PipelineState, { changed, documents }: Touched): Partial<PipelineState> | null {
-  if (changed === null && !documents) return null;
+/** False when a change left everything as it was, as far as the pipeline is concerned. */
+export function isTouched({ changed, documents }: Touched): boolean {
+  return changed !== null || documents;
+}
+
+/** The fields of the state that a change marks. */
+export function marksOf(state: PipelineState, { changed, documents }: Touched): Partial<PipelineState> {
   return { changed: united(state.changed, changed), documents_due: state.documents_due || documents };
 }

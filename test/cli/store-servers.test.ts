@@ -1,8 +1,10 @@
 // Command lines on a MongoDB store: made on purpose, refused when mistyped, and moved to.
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { describeOnServers, withClient, withDatabaseOn } from '../store/servers.ts';
 import { freshProgram, run } from './kit.ts';
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 }); // the test server is no fast one
 
 const collectionsAt = (address: string): Promise<string[]> =>
   withClient(address, async (client) => (await client.db().listCollections().toArray()).map(({ name }) => name).sort());

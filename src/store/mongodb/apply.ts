@@ -6,7 +6,7 @@ import { jsonText } from '../../model/json-text.ts';
 import { affectsOf } from '../../model/keys.ts';
 import { isTimeZone } from '../../model/time.ts';
 import { keptEntry } from '../kept-entry.ts';
-import { marksOf, type Touched, touch } from '../marks.ts';
+import { isTouched, marksOf, type Touched, touch } from '../marks.ts';
 import type { Lease, Timeseries, TimeseriesChange } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { entryRow } from './entries.ts';
@@ -81,9 +81,7 @@ async function applySteps(tx: Tx, steps: readonly Step[], touched: Touched, leas
   const rows = [...outcome.put.values()].map((step) => (step.row ??= timeseriesRow(tx.userId, step)));
   await writeRows(tx, rows, ({ at }) => known.get(textOf(at as RowIdentity)));
   await removeRows(tx, 'timeseries', [...outcome.remove.values()]);
-  if (touched.changed !== null || touched.documents) {
-    await mergeState(tx, marksOf(await readState(tx), touched) ?? {});
-  }
+  if (isTouched(touched)) await mergeState(tx, marksOf(await readState(tx), touched));
   return outcome.counts;
 }
 

@@ -1,9 +1,9 @@
 // The registry of users, their tokens, and their profiles.
-import { MobilityError } from '../../model/errors.ts';
 import { newUuid } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { escapeText, jsonText, unescapeText } from '../../model/json-text.ts';
 import type { TokenRecord, UserRecord } from '../../model/user.ts';
+import { userExists } from '../refusals.ts';
 import type { Profiles, Tokens, UserRegistry } from '../store.ts';
 import type { StoreFile } from './file.ts';
 import { userFor, userIn } from './ids.ts';
@@ -24,11 +24,11 @@ export function users({ first: { usercache: file } }: Shards): UserRegistry {
       file.write(() => {
         const known = by('user_email', email);
         if (known !== null) {
-          if (uuid !== undefined && uuid !== known.uuid) throw taken(`the name has the UUID ${known.uuid}`);
+          if (uuid !== undefined && uuid !== known.uuid) throw userExists(`the name has the UUID ${known.uuid}`);
           file.sql('UPDATE users SET update_ts = ? WHERE uuid = ?').run(now, escapeText(known.uuid));
           return { user: { ...known, update_ts: now }, created: false };
         }
-        if (uuid !== undefined && by('uuid', uuid) !== null) throw taken(`the UUID ${uuid} has another name`);
+        if (uuid !== undefined && by('uuid', uuid) !== null) throw userExists(`the UUID ${uuid} has another name`);
         const user = { uuid: uuid ?? newUuid(), user_email: email, update_ts: now };
         const insert = file.sql(`INSERT INTO users (${columns}) VALUES (?, ?, ?)`);
         insert.run(escapeText(user.uuid), escapeText(email), now);
@@ -45,13 +45,6 @@ export function users({ first: { usercache: file } }: Shards): UserRegistry {
           .map((row) => userOf(row)!);
       }),
   };
-}
-
-function taken(found: string): MobilityError {
-  return new MobilityError(
-    'MOBILITY_USER_EXISTS',
-    `expected a name and a UUID that are free or belong together, found: ${found}`,
-  );
 }
 
 function tokenOf(row: TokenRecord): TokenRecord {
