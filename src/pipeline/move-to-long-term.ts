@@ -1,6 +1,6 @@
 // Stage "move to long term": usercache -> timeseries where the converters accept an entry, or error timeseries.
 import { ConversionError, convert } from '../converters/convert.ts';
-import { line } from '../log/format.ts';
+import { line } from '../log/messages.ts';
 import { dataTime, type Entry, type Identity, identityOf, identityText } from '../model/entry.ts';
 import { errorText } from '../model/errors.ts';
 import { keyRow } from '../model/keys.ts';
