@@ -58,6 +58,10 @@ export const line = {
   endCall: (method: string, path: string, user: string | null, seconds: number): string =>
     `END ${word(method)} ${pathWord(path)}${user === null ? '' : ` ${word(user)}`} ${secondsText(seconds)}`,
 
+  /** WARNING, from the server's own thread: calls of strangers beyond the limit, whose lines are left out. */
+  strangersLeftOut: (calls: number, since: string): string =>
+    `Refused calls not logged = ${calls} since ${word(since)}`,
+
   // -------------------------------------------------------------- both
 
   /** WARNING, written by the log itself as soon as it can write again. `since`: a timestamp. */
