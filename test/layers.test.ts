@@ -108,8 +108,8 @@ const homes: Record<string, RegExp> = {
   hono: /^server\//,
   mongodb: /^store\/mongodb\//,
   ora: /^cli\//,
-  winston: /^log\/writer\.ts$/,
-  'winston-daily-rotate-file': /^log\/writer\.ts$/,
+  winston: /^log\/files\.ts$/,
+  'winston-daily-rotate-file': /^log\/files\.ts$/,
 };
 /** Types cost nothing at run time: the server types its calls by what its adapter hands over. */
 const typeHomes: Record<string, RegExp> = { '@hono/node-server': /^server\//, geojson: /./ };

@@ -37,34 +37,19 @@ export function createLineLog({ level, threadId, zone, now, emit }: LineLogOptio
   const least = ranks[level.toUpperCase() as Level];
   const stamp = createStamp(zone);
   const enabled = (asked: Level): boolean => ranks[asked] >= least;
-  const ofThread = (thread: string, hand: (lines: Lines) => void): Log => ({
+  const ofThread = (thread: string): Log => ({
     enabled,
     write: (of, message) => {
-      if (enabled(of)) hand(linesOf(fileLine(stamp(now()), of, thread, message), 1));
+      if (enabled(of)) emit(linesOf(fileLine(stamp(now()), of, thread, message), 1));
     },
     writeAll: (of, messages) => {
       if (messages.length === 0 || !enabled(of)) return;
       const time = stamp(now());
       const text = (): string => messages.map((message) => fileLine(time, of, thread, message)).join('\n');
       const each = time.length + thread.length + messages[0]!.length;
-      hand({ count: messages.length, size: messages.length * each, text });
+      emit({ count: messages.length, size: messages.length * each, text });
     },
-    child: (suffix) => ofThread(threadWord(`${thread}-${suffix}`), hand),
-    hold: () => {
-      const kept: Lines[] = [];
-      let next = (lines: Lines): void => void kept.push(lines);
-      return {
-        log: ofThread(thread, (lines) => next(lines)),
-        release: () => {
-          next = hand;
-          for (const lines of kept.splice(0)) hand(lines);
-        },
-        discard: () => {
-          next = () => {};
-          kept.length = 0;
-        },
-      };
-    },
+    child: (suffix) => ofThread(threadWord(`${thread}-${suffix}`)),
   });
-  return ofThread(threadWord(threadId), emit);
+  return ofThread(threadWord(threadId));
 }
