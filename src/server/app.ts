@@ -8,10 +8,13 @@ import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
 import type { Store } from '../store/store.ts';
 import { jsonAnswer } from './answer.ts';
-import { type AuthMethod, createAuthMethod, findCaller, registerCaller, tokenOf } from './auth.ts';
+import { createAuthMethod, headerTokens, tokenOf } from './auth.ts';
+import { BodyBudget, type BodyLimits } from './body-budget.ts';
 import { type Call, createCallLog } from './call.ts';
-import { Problem, problemOf, problemResponse } from './problem.ts';
-import { ByteBudget } from './read-body.ts';
+import { Doorkeeper, type DoorParts } from './doorkeeper.ts';
+import { OpenCalls } from './open-calls.ts';
+import { Problem, problemOf } from './problem.ts';
+import { type JsonLimits, jsonLimits } from './read-json.ts';
 import { readRequest } from './read-request.ts';
 import { openRoutes, routes } from './routes/index.ts';
 import type { Route } from './routes/route.ts';
@@ -40,12 +43,22 @@ export interface ServerEnv {
 
 const mebibyte = 1024 * 1024;
 
+/** JSON of a call that pushes nothing. */
+const smallJsonLimits: JsonLimits = { elements: 0, values: 50_000 };
+
+/** One caller holds half of what may wait, strangers together the other half at most; a single body of any size always fits. */
+function bodyLimits({ waitingLimitMiB }: AppParts['config']): BodyLimits {
+  const total = waitingLimitMiB * mebibyte;
+  return { total, perCaller: total / 2, strangers: total / 2 };
+}
+
 /** Makes the app; it listens nowhere yet. `serve` does that, tests call `app.request`. */
 export function createApp(parts: AppParts): Hono<ServerEnv> {
   // A doubled slash is one: today's apps put `/usercache/put` after an address that ends in a slash.
   const app = new Hono<ServerEnv>({ getPath: (request) => oneSlash(getPath(request)) });
-  const budget = new ByteBudget(parts.config.waitingLimitMiB * mebibyte);
+  const budget = new BodyBudget(bodyLimits(parts.config));
   const method = createAuthMethod(parts.config, parts.store, parts.now);
+  const doors = { method, users: parts.store.users, now: parts.now, open: new OpenCalls() };
 
   app.use(logCalls(parts, budget));
   for (const route of openRoutes) {
@@ -53,7 +66,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     app.all(route.path, refuseMethod('GET, HEAD'));
   }
   for (const route of routes) {
-    app.post(route.path, answerCaller(route, parts, method));
+    app.post(route.path, answerCaller(route, parts, doors));
     app.all(route.path, refuseMethod('POST'));
   }
   app.all('*', () => {
@@ -64,13 +77,14 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
 }
 
 /** Writes START before and END after everything else, failed calls included. */
-function logCalls(parts: AppParts, budget: ByteBudget): MiddlewareHandler<ServerEnv> {
+function logCalls(parts: AppParts, budget: BodyBudget): MiddlewareHandler<ServerEnv> {
   const startCall = createCallLog({ ...parts, thread: parts.thread ?? 'w1' });
   return async function logCall(c, next) {
     const { call, end } = startCall(c.req.method, pathOf(c.req.url), budget.share());
     c.set('call', call);
     const finish = (): void => {
       call.share.release();
+      for (const leave of call.leave) leave();
       end(c.res.status);
     };
     // A handler that throws has become a response by now: Hono answers before this goes on.
@@ -81,32 +95,48 @@ function logCalls(parts: AppParts, budget: ByteBudget): MiddlewareHandler<Server
 }
 
 /** Answers a call of somebody: the numbered steps of every route but the open ones. */
-function answerCaller(route: Route, parts: AppParts, method: AuthMethod) {
-  const limit = Math.min(parts.config.bodyLimitMiB * mebibyte, constants.MAX_STRING_LENGTH);
+function answerCaller(route: Route, parts: AppParts, doors: DoorParts) {
+  const most = Math.min(parts.config.bodyLimitMiB * mebibyte, constants.MAX_STRING_LENGTH);
+  const isLarge = route.large === true || route.list !== undefined;
+  const limit = isLarge ? most : Math.min(most, mebibyte);
+  const json = isLarge ? jsonLimits : smallJsonLimits;
   const checkBody = route.body === undefined ? null : bodyCheck(route.body);
+  const { tokenField = 'user', tokenParameter, refuse } = route.dialect ?? {};
   return async function answer(c: Context<ServerEnv>): Promise<Response> {
     const call = c.get('call');
     const params = c.req.param();
+    const query = c.req.query();
+    if (refuse !== undefined) call.refuse = refuse;
+    call.log.write('INFO', line.called(route.handler.replace(/:(\w+)/, (_, name: string) => params[name] ?? '')));
 
-    // 1. Limits, JSON and the look at each entry.
-    const { body, list, notes } = await readRequest(c.req.raw, c.env?.incoming, limit, call.share, route.list);
+    // 1. Who is calling, where that can be known without the body.
+    const door = new Doorkeeper(doors, route, call);
+    const { bearer, basic } = headerTokens(c.req.header('Authorization'));
+    const outside = bearer ?? (tokenParameter === undefined ? null : (query[tokenParameter] ?? null));
+    if (outside !== null) await door.admit(outside);
+    else if (basic !== null) await door.admitIfKnown(basic);
+
+    // 2. The body: limits, who is calling if it says so, JSON and the look at each entry.
+    const { body, list, notes } = await readRequest(c.req.raw, c.env?.incoming, {
+      limit,
+      json,
+      share: call.share,
+      ...(route.list !== undefined && { list: route.list }),
+      tokenField,
+      isKnown: () => door.caller !== null,
+      admit: async (token) => void (await door.admit(token)),
+    });
     for (const note of notes) call.log.write('WARNING', note);
 
-    // 2. Who is calling.
-    call.log.write('INFO', line.called(route.handler.replace(/:(\w+)/, (_, name: string) => params[name] ?? '')));
-    const token = tokenOf(body, c.req.header('Authorization') ?? null);
-    const { users } = parts.store;
-    const caller =
-      route.caller === 'registering'
-        ? await registerCaller(method, users, token, parts.now())
-        : await findCaller(method, users, token);
-    call.caller = caller;
-    call.log.writeAll('INFO', [line.foundEmail(caller.user_email), line.userUuid(caller.uuid)]);
+    // 3. Who is calling, for certain.
+    const caller = await door.admit(tokenOf(body, tokenField, door.token));
 
-    // 3. The route.
+    // 4. The route. What it answers in pieces needs the body no longer.
     checkBody?.(body);
     const { store, now } = parts;
-    const result = await route.answer({ caller, body, list, params, store, log: call.log, now });
+    const result = await route.answer({ caller, body, list, params, query, store, log: call.log, now });
+    call.share.release();
+    if (Symbol.asyncIterator in result) call.leave.push(doors.open.enter(caller.uuid, 'streams'));
     return jsonAnswer(call, result, (error) => reportFailure(problemOf(error), call, parts));
   };
 }
@@ -125,7 +155,7 @@ function tellProblem(error: unknown, call: Call, parts: AppParts): Response {
   call.failure = problem.options.code ?? null;
   if (problem.status >= 500) reportFailure(problem, call, parts);
   else call.log.write('WARNING', `Refused: ${problem.message}`);
-  return problemResponse(problem, call.id);
+  return call.refuse(problem, call.id);
 }
 
 /** The exception with its stack, on standard error. */

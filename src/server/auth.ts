@@ -53,21 +53,41 @@ function tokenMethod(store: Pick<Store, 'tokens'>, now: () => number): AuthMetho
 
 const maxTokenLength = 8192; // characters: a signed token of another party is well below
 
+/** The tokens that a header `Authorization` holds. */
+export interface HeaderTokens {
+  /** Of the scheme Bearer: it is meant for this server. */
+  bearer: string | null;
+  /** The password of the scheme Basic, if it can be one: it may be meant for a proxy. */
+  basic: string | null;
+}
+
+/** Reads a header `Authorization`. */
+export function headerTokens(authorization: string | undefined): HeaderTokens {
+  const bearer = /^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1] ?? null;
+  const encoded = /^basic +([\w+/=-]+) *$/i.exec(authorization ?? '')?.[1];
+  const pair = encoded === undefined ? '' : Buffer.from(encoded, 'base64').toString('utf8');
+  const basic = pair.includes(':') ? pair.slice(pair.indexOf(':') + 1) : '';
+  return { bearer, basic: basic === '' ? null : basic };
+}
+
 /**
- * The token of a call: the field `user` of the body, or `Authorization: Bearer`. Other schemes of that header belong to proxies and
- * are passed over. Throws a `Problem`: 403 without a token, 400 for one that is no text, or two that differ.
+ * The token of a call, from the field of the body that may hold it and from the header. Throws a `Problem`: 403 without a token, 400
+ * for one that is no text, or two that differ.
  */
-export function tokenOf(body: JsonObject, authorization: string | null): string {
-  const inBody = body.user ?? null;
-  if (inBody !== null && typeof inBody !== 'string') throw badRequest('expected "user" to be a string');
-  const inHeader = /^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1] ?? null;
+export function tokenOf(body: JsonObject, field: string | null, inHeader: string | null): string {
+  const inBody = (field === null ? null : body[field]) ?? null;
+  if (inBody !== null && typeof inBody !== 'string') throw badRequest(`expected "${field}" to be a string`);
   if (inBody !== null && inHeader !== null && inBody !== inHeader) {
-    throw badRequest('expected one token, found two that differ: in "user" and in the header Authorization');
+    throw badRequest('expected one token, found two that differ: in the body and in the header Authorization');
   }
   const token = inBody ?? inHeader ?? '';
   if (token === '') throw forbidden('expected a token, in "user" of the body or as "Authorization: Bearer TOKEN"');
-  if (token.length > maxTokenLength) throw forbidden(`expected a token of at most ${maxTokenLength} characters`);
   return token;
+}
+
+/** Throws a 403 `Problem` for what is too long to be a token. */
+function checkLength(token: string): void {
+  if (token.length > maxTokenLength) throw forbidden(`expected a token of at most ${maxTokenLength} characters`);
 }
 
 /** The account that a token opens. Throws a 403 `Problem` for a bad token, and for a good one without an account. */
@@ -76,6 +96,7 @@ export async function findCaller(
   users: Pick<Store['users'], 'byEmail' | 'byUuid'>,
   token: string,
 ): Promise<UserRecord> {
+  checkLength(token);
   const named = await method.identify(token);
   const user = 'email' in named ? await users.byEmail(named.email) : await users.byUuid(named.uuid);
   if (user === null) throw forbidden('nobody is registered for this token; ask the operator for an account');
@@ -93,6 +114,7 @@ export async function registerCaller(
   now: number,
 ): Promise<UserRecord> {
   if (method.registers) {
+    checkLength(token);
     const named = await method.identify(token);
     if ('email' in named) return (await users.register(named.email, { now })).user;
   }

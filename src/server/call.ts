@@ -3,7 +3,8 @@ import { consoleEnd, consoleStart, createStamp, hostZone } from '../log/format.t
 import { childLog, type Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
 import type { UserRecord } from '../model/user.ts';
-import type { ByteShare } from './read-body.ts';
+import type { BodyShare } from './body-budget.ts';
+import { type Problem, problemResponse } from './problem.ts';
 
 /** One call, from START to END. */
 export interface Call {
@@ -18,7 +19,11 @@ export interface Call {
   /** Why it failed, in a word; null: it did not. */
   failure: string | null;
   /** Bytes of the body that it holds. */
-  share: ByteShare;
+  share: BodyShare;
+  /** How failures are told to this caller; problem details, unless the route has a dialect. */
+  refuse: (problem: Problem, requestId: string) => Response;
+  /** Called once at the end: what the call holds of the server is given back. */
+  readonly leave: (() => void)[];
   /** Settles when a streamed answer is sent to its end; null for an answer in one piece. */
   streaming: Promise<void> | null;
 }
@@ -36,14 +41,15 @@ export interface CallLogOptions {
 export function createCallLog({ log, console, now, thread }: CallLogOptions) {
   const stamp = createStamp(hostZone());
   let count = 0;
-  return function startCall(method: string, path: string, share: ByteShare): { call: Call; end(status: number): void } {
+  return function startCall(method: string, path: string, share: BodyShare): { call: Call; end(status: number): void } {
     count += 1;
     const ofCall = childLog(log, count);
     const started = performance.now();
     console(consoleStart(stamp(now()), method, path));
     ofCall.write('INFO', line.startCall(method, path));
     const id = `${thread}-${count}`;
-    const call: Call = { id, log: ofCall, method, path, caller: null, failure: null, share, streaming: null };
+    const state = { caller: null, failure: null, streaming: null, refuse: problemResponse, leave: [] };
+    const call: Call = { id, log: ofCall, method, path, share, ...state };
     const end = (status: number): void => {
       const seconds = (performance.now() - started) / 1000;
       const user = call.caller?.uuid ?? null;

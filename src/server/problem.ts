@@ -12,6 +12,7 @@ const titles: Readonly<Record<number, string>> = {
   405: 'Method Not Allowed',
   413: 'Content Too Large',
   415: 'Unsupported Media Type',
+  429: 'Too Many Requests',
   500: 'Internal Server Error',
   503: 'Service Unavailable',
 };
@@ -51,6 +52,12 @@ export function forbidden(detail: string): Problem {
 /** 413, with the limit in the answer. */
 export function tooLarge(detail: string, limit: Record<string, number>): Problem {
   return new Problem(413, detail, { code: 'MOBILITY_BODY_TOO_LARGE', members: limit });
+}
+
+/** 429: the caller's own calls are too many now; nothing was done, and the same call may succeed after `seconds`. */
+export function tooManyCalls(detail: string, seconds: number, members: Record<string, JsonValue> = {}): Problem {
+  const headers = { 'Retry-After': String(Math.max(1, Math.ceil(seconds))) };
+  return new Problem(429, detail, { code: 'MOBILITY_LIMIT', headers, members });
 }
 
 /** 503: nothing was done; the same call may succeed later. */

@@ -1,51 +1,16 @@
-// The bytes of a request body, within limits: per body as sent and as inflated, and for all bodies a process holds at once.
+// The bytes of a request body, within limits: as sent, as inflated, and little of strangers.
 import { createGunzip } from 'node:zlib';
 import { errorText } from '../model/errors.ts';
-import { badRequest, Problem, tooLarge, unavailable } from './problem.ts';
+import type { BodyShare } from './body-budget.ts';
+import { lookLength, tokenAtEnd, tokenAtStart } from './find-user.ts';
+import { badRequest, forbidden, Problem, tooLarge } from './problem.ts';
 
-/** What all calls of this process may hold at once. */
-export class ByteBudget {
-  readonly #limit: number;
-  #used = 0;
+/** Bytes of a body, as inflated, that are read and parsed before it is known who sends them. */
+export const strangersLimit = 128 * 1024;
 
-  /** `limit` in bytes. */
-  constructor(limit: number) {
-    this.#limit = limit;
-  }
-
-  /** A share of the budget that grows with a body. The only body there is always fits: no limit keeps it out for ever. */
-  share(): ByteShare {
-    let held = 0;
-    const full = (more: number): boolean => this.#used > held && this.#used + more > this.#limit;
-    return {
-      check: (bytes) => {
-        if (full(bytes)) throw tooMuchWaits();
-      },
-      grow: (bytes) => {
-        if (full(bytes)) throw tooMuchWaits();
-        this.#used += bytes;
-        held += bytes;
-      },
-      release: () => {
-        this.#used -= held;
-        held = 0;
-      },
-    };
-  }
-}
-
-/** The part of a `ByteBudget` that one call holds. */
-export interface ByteShare {
-  /** Throws a 503 `Problem` when so many bytes would not fit now. */
-  check(bytes: number): void;
-  /** Takes bytes; throws a 503 `Problem` when they do not fit. */
-  grow(bytes: number): void;
-  /** Gives back everything taken. */
-  release(): void;
-}
-
-const tooMuchWaits = (): Problem =>
-  unavailable('too many bodies wait on this server; nothing was stored by this call, send it again later');
+/** How many times its size a compressed body may inflate to. Batches of phones compress about ten to one. */
+export const maxInflation = 100;
+const freelyInflated = 1024 * 1024; // bytes: below it the ratio does not matter
 
 /** A body as it arrives, and the headers that describe it; null where there is none. */
 export interface IncomingBody {
@@ -54,12 +19,28 @@ export interface IncomingBody {
   contentEncoding: string | null;
 }
 
+/** What a body is read with. */
+export interface BodyRules {
+  /** Bytes, as sent and as inflated. */
+  limit: number;
+  /** Takes every byte held; whoever made it releases it. */
+  share: BodyShare;
+  /** Name of the top-level field that may hold the token; null: none does. */
+  tokenField: string | null;
+  /** True when it is known who sends the body. */
+  isKnown(): boolean;
+  /** Told the token that a look at the text found; throws the `Problem` to refuse with. */
+  admit(token: string): Promise<void>;
+}
+
 /**
- * The whole body, inflated if it is gzip. Every byte held is taken from `share`, which the caller releases after the call. Throws
- * `Problem`s: 413 above `limit` bytes as sent or as inflated, 415 for another encoding, 503 when the budget is used up, 400 for a
- * body that breaks off.
+ * The whole body, inflated if it is gzip. A body over `strangersLimit` is read on only when `admit` has taken its sender, whose token
+ * stands near its beginning or, uncompressed, near its end. Throws `Problem`s: 413 above `limit` bytes as sent or as inflated, or
+ * `maxInflation`; 403 where nobody known sends a large body; 415 for another encoding; 503 or 429 when the share cannot grow; 400
+ * for a body that breaks off.
  */
-export async function readBody(body: IncomingBody, limit: number, share: ByteShare): Promise<Buffer> {
+export async function readBody(body: IncomingBody, rules: BodyRules): Promise<Buffer> {
+  const { limit, share } = rules;
   const encoding = (body.contentEncoding ?? 'identity').trim().toLowerCase();
   if (!['', 'identity', 'gzip', 'x-gzip'].includes(encoding)) {
     throw new Problem(415, `expected Content-Encoding gzip or none, found ${JSON.stringify(encoding.slice(0, 40))}`, {
@@ -70,21 +51,46 @@ export async function readBody(body: IncomingBody, limit: number, share: ByteSha
   const declared = Number(body.contentLength ?? 0);
   if (declared > limit) throw overLimit(limit);
   share.check(declared || 0);
-  const sent = await collect(body.chunks, limit, share, 'the connection broke off before the end of the body');
-  return encoding.endsWith('gzip') ? inflate(sent, limit, share) : sent;
+  const cut = 'the connection broke off before the end of the body';
+  if (encoding.endsWith('gzip')) return inflate(await collect(body.chunks, limit, rules, cut), rules);
+  const bytes = await collect(body.chunks, limit, rules, cut, admitByStart(rules));
+  if (bytes.length > strangersLimit && !rules.isKnown()) {
+    const { tokenField } = rules;
+    const token = tokenField === null ? null : (tokenAtStart(bytes, tokenField) ?? tokenAtEnd(bytes, tokenField));
+    if (token === null) throw senderUnknown();
+    await rules.admit(token);
+  }
+  return bytes;
 }
+
+/** Looks for the sender once, as soon as enough of the body is there. */
+function admitByStart(rules: BodyRules): Look {
+  let looked = false;
+  return async (parts, size) => {
+    const { tokenField } = rules;
+    if (looked || tokenField === null || size < lookLength || rules.isKnown()) return;
+    looked = true;
+    const token = tokenAtStart(parts.length === 1 ? Buffer.from(parts[0]!) : Buffer.concat(parts), tokenField);
+    if (token !== null) await rules.admit(token);
+  };
+}
+
+/** Looks at what has arrived; throws to stop the reading. */
+type Look = (parts: readonly Uint8Array[], size: number) => Promise<void>;
 
 async function collect(
   chunks: AsyncIterable<Uint8Array>,
   limit: number,
-  share: ByteShare,
+  { share }: BodyRules,
   broken: string,
+  look?: Look,
 ): Promise<Buffer> {
   const parts: Uint8Array[] = [];
   let size = 0;
   const iterator = chunks[Symbol.asyncIterator]();
   for (;;) {
-    const next = await iterator.next().catch((error: unknown) => {
+    const next = await Promise.race([iterator.next(), share.evicted]).catch((error: unknown) => {
+      if (error instanceof Problem) throw error;
       throw badRequest(`${broken} (${errorText(error).slice(0, 80)})`);
     });
     if (next.done === true) break;
@@ -92,20 +98,43 @@ async function collect(
     if (size > limit) throw overLimit(limit);
     share.grow(next.value.byteLength);
     parts.push(next.value);
+    await look?.(parts, size);
   }
   return parts.length === 1 ? Buffer.from(parts[0]!.buffer, parts[0]!.byteOffset, size) : Buffer.concat(parts, size);
 }
 
 const inflateChunk = 256 * 1024; // bytes
 
-async function inflate(bytes: Buffer, limit: number, share: ByteShare): Promise<Buffer> {
-  const gunzip = createGunzip({ chunkSize: inflateChunk });
-  gunzip.end(bytes);
+async function inflate(sent: Buffer, rules: BodyRules): Promise<Buffer> {
+  const { limit } = rules;
+  const gunzip = createGunzip({ chunkSize: rules.isKnown() ? inflateChunk : lookLength });
+  gunzip.end(sent);
+  const admit = admitByStart(rules);
+  const allowed = Math.max(freelyInflated, sent.length * maxInflation);
   try {
-    return await collect(gunzip, limit, share, 'expected a whole gzip body');
+    return await collect(gunzip, limit, rules, 'expected a whole gzip body', async (parts, size) => {
+      if (size > allowed) {
+        throw tooLarge(
+          `expected gzip that inflates to at most ${maxInflation} times its size; send the body as it is`,
+          {
+            limit_bytes: limit,
+            limit_inflation: maxInflation,
+          },
+        );
+      }
+      await admit(parts, size);
+      if (size > strangersLimit && !rules.isKnown()) throw senderUnknown();
+    });
   } finally {
-    gunzip.destroy(); // stops a bomb where it went over the limit
+    gunzip.destroy(); // stops a bomb where it went over a limit
   }
+}
+
+function senderUnknown(): Problem {
+  return forbidden(
+    `expected a token with a body of more than ${strangersLimit} bytes: as "Authorization: Bearer TOKEN", or as a text in "user" ` +
+      'at the beginning of the body or, without gzip, at its end',
+  );
 }
 
 function overLimit(limit: number): Problem {

@@ -4,20 +4,35 @@ import { type Taken, takeEntry } from '../intake/take-entry.ts';
 import type { JsonObject } from '../model/json.ts';
 import { isJsonObject } from '../model/json.ts';
 import { badRequest, Problem } from './problem.ts';
-import { type ByteShare, readBody } from './read-body.ts';
-import { readJson } from './read-json.ts';
+import { type BodyRules, readBody } from './read-body.ts';
+import { type JsonLimits, readJsonInTurns } from './read-json.ts';
+
+/** What a request is read with. */
+export interface RequestRules extends BodyRules {
+  json: JsonLimits;
+  /** Name of a member of the body that is a list of entries. */
+  list?: string;
+}
+
+/** A request, read. */
+export interface RequestBody {
+  /** Empty when there is no body. */
+  body: JsonObject;
+  /** The elements of the list, each looked at on its own. */
+  list: Taken[];
+  /** What had to be mended. */
+  notes: string[];
+}
 
 /**
- * The body as an object, empty when there is no body; `notes` say what had to be mended. Throws `Problem`s: 415, 413, 503 and 400,
- * see `readBody` and `readJson`. `listName`: a list of entries in the body. `incoming` is the request of Node, absent when the app is called in process.
+ * The body of a request. Throws `Problem`s: 415, 413, 403, 503, 429 and 400, see `readBody` and `readJson`. `incoming` is the request
+ * of Node, absent when the app is called in process.
  */
 export async function readRequest(
   request: Request,
   incoming: IncomingMessage | undefined,
-  limit: number,
-  share: ByteShare,
-  listName?: string,
-): Promise<{ body: JsonObject; list: Taken[]; notes: string[] }> {
+  rules: RequestRules,
+): Promise<RequestBody> {
   const type = request.headers.get('Content-Type');
   if (!isJsonType(type)) {
     if (hasNoBody(request, incoming)) return { body: {}, list: [], notes: [] };
@@ -30,15 +45,13 @@ export async function readRequest(
       contentLength: request.headers.get('Content-Length'),
       contentEncoding: request.headers.get('Content-Encoding'),
     },
-    limit,
-    share,
+    rules,
   );
   if (bytes.length === 0) return { body: {}, list: [], notes: [] };
-  const { value, list, notes } = readJson(
-    bytes,
-    listName === undefined ? undefined : { name: listName, read: takeEntry },
-  );
-  if (isJsonObject(value)) return { body: value, list, notes };
+  const list = rules.list === undefined ? undefined : { name: rules.list, read: takeEntry };
+  // What strangers send is too short for any limit; what is longer comes from a known caller.
+  const { value, list: taken, notes } = await readJsonInTurns(bytes, list, rules.json);
+  if (isJsonObject(value)) return { body: value, list: taken, notes };
   throw badRequest(`expected a JSON object as body, found ${Array.isArray(value) ? 'an array' : 'a plain value'}`);
 }
 

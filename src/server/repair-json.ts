@@ -24,23 +24,25 @@ type Expected = 'value' | 'value or ]' | 'name' | 'name or }' | 'after value';
 /**
  * The same JSON, with what `JSON.parse` refuses mended: `NaN` and `Infinity` become strings, containers more than `maxDepth` deep
  * become the text they are written as, raw control characters in strings are escaped. So a fault stays with the entry it is in.
- * Throws a `JsonSyntaxError` for anything else.
+ * Throws a `JsonSyntaxError` for anything else, and where it has mended `maxRepairs` places and finds another.
  */
-export function repairJson(text: string, maxDepth: number): string {
-  return new Repair(text, maxDepth).run();
+export function repairJson(text: string, maxDepth: number, maxRepairs = Number.POSITIVE_INFINITY): string {
+  return new Repair(text, maxDepth, maxRepairs).run();
 }
 
 class Repair {
   readonly #text: string;
   readonly #maxDepth: number;
+  #repairsLeft: number;
   readonly #open: string[] = [];
   readonly #pieces: string[] = [];
   #at = 0;
   #copied = 0;
 
-  constructor(text: string, maxDepth: number) {
+  constructor(text: string, maxDepth: number, maxRepairs: number) {
     this.#text = text;
     this.#maxDepth = maxDepth;
+    this.#repairsLeft = maxRepairs;
   }
 
   run(): string {
@@ -151,6 +153,8 @@ class Repair {
   }
 
   #replace(start: number, by: string): void {
+    this.#repairsLeft -= 1;
+    if (this.#repairsLeft < 0) this.#fail();
     this.#pieces.push(this.#text.slice(this.#copied, start), by);
     this.#copied = this.#at;
   }

@@ -11,6 +11,9 @@ export interface BodySchema {
   properties: Readonly<Record<string, object>>;
 }
 
+/** A JSON Schema of an answer. */
+export type AnswerSchema = Readonly<Record<string, unknown>>;
+
 const names = { type: 'array', items: { type: 'string' }, maxItems: 1000 } as const;
 
 const metricFields = {

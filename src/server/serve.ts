@@ -10,6 +10,8 @@ const requestTimeout = 300_000; // ms for a whole request: a phone on a thin lin
 const headersTimeout = 20_000; // ms for the headers
 const keepAliveTimeout = 65_000; // ms that an idle connection stays, longer than proxies keep theirs
 const maxHeaderSize = 16 * 1024; // bytes
+const connectionsCheck = 5_000; // ms between looks for requests that are late
+const progressCheck = 5_000; // ms between looks for answers that nobody reads
 const idleCheck = 25; // ms between looks for connections that have become idle while closing
 
 export interface ServeOptions {
@@ -19,6 +21,10 @@ export interface ServeOptions {
   port: number;
   /** s that `close` waits for running calls before it cuts them off. */
   drainSeconds: number;
+  /** Connections open at once; more are refused, idle ones make room. Default 5,000. */
+  maxConnections?: number;
+  /** s after which an answer that its caller does not read is ended. Default 60. */
+  stallSeconds?: number;
 }
 
 export interface Serving {
@@ -30,21 +36,37 @@ export interface Serving {
 }
 
 /** Resolves when the server listens. Throws `MOBILITY_CONFIG` when it cannot listen on that host and port. */
-export async function serve({ app, host, port, drainSeconds }: ServeOptions): Promise<Serving> {
+export async function serve(options: ServeOptions): Promise<Serving> {
+  const { app, host, port, drainSeconds, maxConnections = 5_000, stallSeconds = 60 } = options;
   const running = new Set<ServerResponse>();
   let closing: Promise<void> | null = null;
   const listener = getRequestListener((request, env) => app.fetch(request, env as ServerEnv['Bindings']), {
     hostname: 'localhost', // for requests of HTTP/1.0, which need not name one
     errorHandler: refuseRequest,
   });
-  const limits = { requestTimeout, headersTimeout, keepAliveTimeout, maxHeaderSize };
+  const limits = {
+    requestTimeout,
+    headersTimeout,
+    keepAliveTimeout,
+    maxHeaderSize,
+    connectionsCheckingInterval: connectionsCheck,
+  };
   const server = createServer(limits, (incoming, outgoing) => {
     running.add(outgoing);
     outgoing.on('close', () => running.delete(outgoing));
     if (closing !== null) outgoing.shouldKeepAlive = false;
     void listener(incoming, outgoing);
   });
-  await listen(server, host, port);
+  server.maxConnections = maxConnections;
+  server.on('drop', () => server.closeIdleConnections());
+  const stalled = setInterval(endStalled(running, stallSeconds), Math.min(progressCheck, stallSeconds * 500));
+  server.on('close', () => clearInterval(stalled));
+  try {
+    await listen(server, host, port);
+  } catch (error) {
+    clearInterval(stalled);
+    throw error;
+  }
   return {
     host,
     port: (server.address() as AddressInfo).port,
@@ -64,6 +86,28 @@ async function listen(server: Server, host: string, port: number): Promise<void>
     });
     server.listen({ host, port }, resolve);
   });
+}
+
+/** Ends the connections of answers of which the caller has taken nothing for so long. Made once; called again and again. */
+function endStalled(running: ReadonlySet<ServerResponse>, seconds: number): () => void {
+  const seen = new WeakMap<ServerResponse, { written: number; since: number }>();
+  return () => {
+    const now = performance.now();
+    for (const outgoing of running) {
+      const { socket } = outgoing;
+      // What waits to be sent is what is not read: an answer that is still being made holds up nobody.
+      if (socket === null || socket.writableLength === 0) {
+        seen.delete(outgoing);
+        continue;
+      }
+      const before = seen.get(outgoing);
+      if (before === undefined || before.written !== socket.bytesWritten) {
+        seen.set(outgoing, { written: socket.bytesWritten, since: now });
+      } else if (now - before.since >= seconds * 1000) {
+        socket.destroy();
+      }
+    }
+  };
 }
 
 async function drain(server: Server, running: ReadonlySet<ServerResponse>, seconds: number): Promise<void> {

@@ -195,7 +195,12 @@ describe('who is calling', () => {
     expect((await kit.post('/usercache/get', {}, bearer('ada'))).status).toBe(200);
     expect((await kit.request('/usercache/get', { method: 'POST', headers: bearer('ada') })).status).toBe(200);
     expect((await kit.post('/usercache/get', { user: 'ada' }, bearer('ada'))).status).toBe(200);
+    expect((await kit.post('/usercache/get', { user: 'ada' }, bearer('eve'))).status).toBe(403);
+    await kit.user('eve');
     expect((await kit.post('/usercache/get', { user: 'ada' }, bearer('eve'))).status).toBe(400);
+    const basic = (password: string) => ({ Authorization: `Basic ${btoa(`phone:${password}`)}` });
+    expect((await kit.post('/usercache/get', {}, basic('ada'))).status).toBe(200);
+    expect((await kit.post('/usercache/get', { user: 'eve' }, basic('ada'))).status).toBe(400);
     expect((await kit.post('/usercache/get', { user: 'ada' }, { Authorization: 'Basic eDp5' })).status).toBe(200);
     expect((await kit.post('/usercache/get', {}, { Authorization: 'Basic eDp5' })).status).toBe(403);
   });

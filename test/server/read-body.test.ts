@@ -1,7 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { BodyBudget, type BodyShare } from '../../src/server/body-budget.ts';
 import { Problem } from '../../src/server/problem.ts';
-import { ByteBudget, type IncomingBody, readBody } from '../../src/server/read-body.ts';
+import { type IncomingBody, readBody as read } from '../../src/server/read-body.ts';
 
 const body = (chunks: Uint8Array[], headers: { length?: number; encoding?: string } = {}): IncomingBody => ({
   chunks: (async function* () {
@@ -18,7 +19,11 @@ const statusOf = async (reading: Promise<unknown>): Promise<number> => {
   if (error instanceof Problem) return error.status;
   throw new Error(`expected a problem, found ${error}`);
 };
-const big = () => new ByteBudget(1_000_000);
+/** A budget for callers who are known. */
+const budgetOf = (total: number) => new BodyBudget({ total, perCaller: total, strangers: total });
+const big = () => budgetOf(10_000_000);
+const readBody = (incoming: IncomingBody, limit: number, share: BodyShare) =>
+  read(incoming, { limit, share, tokenField: 'user', isKnown: () => true, admit: async () => {} });
 
 describe('bytes of a body', () => {
   it('chunks are put together', async () => {
@@ -46,7 +51,7 @@ describe('bytes of a body', () => {
 
   it('a gzip bomb is refused where it goes over the limit, without being inflated to its end', async () => {
     const bomb = gzipSync(Buffer.alloc(50_000_000));
-    const budget = new ByteBudget(4_000_000);
+    const budget = budgetOf(4_000_000);
     const share = budget.share();
     expect(await statusOf(readBody(body([bomb], { encoding: 'gzip' }), 1_000_000, share))).toBe(413);
   });
@@ -68,7 +73,7 @@ describe('bytes of a body', () => {
 
 describe('the budget of all bodies', () => {
   it('a body that does not fit beside those held is refused with 503, and fits once they are released', async () => {
-    const budget = new ByteBudget(100);
+    const budget = budgetOf(100);
     const first = budget.share();
     await readBody(body([Buffer.alloc(80)]), 1000, first);
     expect(await statusOf(readBody(body([], { length: 30 }), 1000, budget.share()))).toBe(503);
@@ -80,7 +85,7 @@ describe('the budget of all bodies', () => {
   });
 
   it('what is inflated counts beside what was sent', async () => {
-    const budget = new ByteBudget(1000);
+    const budget = budgetOf(1000);
     budget.share().grow(1);
     const share = budget.share();
     expect(await statusOf(readBody(body([gzipSync(Buffer.alloc(990))], { encoding: 'gzip' }), 1000, share))).toBe(503);
@@ -90,7 +95,7 @@ describe('the budget of all bodies', () => {
   });
 
   it('the only body there is always fits', async () => {
-    const budget = new ByteBudget(10);
+    const budget = budgetOf(10);
     const only = budget.share();
     await expect(readBody(body([Buffer.alloc(60), Buffer.alloc(60)]), 1000, only)).resolves.toHaveLength(120);
     expect(await statusOf(readBody(body([Buffer.alloc(1)]), 1000, budget.share()))).toBe(503);

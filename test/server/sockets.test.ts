@@ -105,9 +105,14 @@ describe('over sockets', () => {
   });
 
   it('a gzip bomb gets its 413', async () => {
-    const bomb = gzipSync(Buffer.alloc(200_000_000, 0x20));
+    const blanks = Buffer.alloc(50_000_000, 0x20);
+    const bomb = gzipSync(Buffer.concat([Buffer.from('{"user":"ada"'), blanks]));
     const answer = await post('/usercache/put', bomb, { 'Content-Encoding': 'gzip' });
-    expect(answer.json).toMatchObject({ status: 413, limit_bytes: 67_108_864 });
+    expect(answer.json).toMatchObject({ status: 413, limit_bytes: 67_108_864, limit_inflation: 100 });
+    // Of nobody known it is not even inflated.
+    const anonymous = await post('/usercache/put', gzipSync(blanks), { 'Content-Encoding': 'gzip' });
+    expect(anonymous.json).toMatchObject({ status: 403 });
+    expect((await post('/usercache/get', bomb, { 'Content-Encoding': 'gzip' })).json).toMatchObject({ status: 413 });
   });
 
   it('gzip of a real batch is stored', async () => {
@@ -119,15 +124,28 @@ describe('over sockets', () => {
   it('when too many bodies wait a put gets 503 and Retry-After, and nothing of it is stored', async () => {
     await close();
     await open({ waitingLimitMiB: 1, bodyLimitMiB: 1 });
+    await kit.user('eve');
     const slow = await rawConnection();
     const body = putBody([androidLocation(1, { note: 'x'.repeat(900_000) })]);
-    const head = `POST /usercache/put HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
-    slow.socket.write(head + body.slice(0, 800_000));
-    const big = putBody([androidLocation(2, { note: 'y'.repeat(500_000) })]);
-    let answer = await post('/usercache/put', big);
-    for (let tries = 0; answer.status === 200 && tries < 100; tries += 1) answer = await post('/usercache/put', big);
+    const head = (length: number) =>
+      `POST /usercache/put HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
+    slow.socket.write(head(body.length) + body.slice(0, 100_000));
+    await until(() => kit.log.some((line) => line.includes('Found user email ada')));
+    slow.socket.write(body.slice(100_000, 800_000));
+    // A call that only announces its body holds nothing: it is refused as soon as the slow one has come so far.
+    for (let refused = false; !refused; ) {
+      const probe = await rawConnection();
+      probe.socket.write(`${head(500_000)}{`);
+      await Promise.race([until(() => probe.received() !== ''), new Promise((resolve) => setTimeout(resolve, 50))]);
+      refused = probe.received().startsWith('HTTP/1.1 503 ');
+      probe.socket.destroy();
+    }
+    const big = putBody([androidLocation(2, { note: 'y'.repeat(500_000) })]).replace('"ada"', '"eve"');
+    const answer = await post('/usercache/put', big);
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
-    expect((await post('/usercache/put', putBody([androidLocation(3)]))).status).toBe(200);
+    const own = await post('/usercache/put', putBody([androidLocation(3, { note: 'z'.repeat(200_000) })]));
+    expect([own.status, own.headers.get('retry-after')]).toEqual([429, '5']);
+    expect((await post('/usercache/put', putBody([androidLocation(3)]).replace('"ada"', '"eve"'))).status).toBe(200);
     slow.socket.write(body.slice(800_000));
     await until(() => slow.received().includes('"inserted":1'));
     slow.socket.destroy();
@@ -171,6 +189,49 @@ describe('over sockets', () => {
     socket.destroy();
     expect(kit.console[0]).toMatch(/^START \S+ POST \/%0AEND%20POST%20\/usercache\/put$/);
     expect(kit.log[0]).toBe('INFO:w1-1:START POST /%0AEND%20POST%20/usercache/put');
+  });
+});
+
+describe('callers who take more than their part', () => {
+  const get = (path: string, token: string, length: number) =>
+    `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n` +
+    `Content-Length: ${length}\r\n\r\n`;
+
+  it('a stranger who announces a large body learns after the first bytes that nobody knows them', async () => {
+    const byHeader = await rawConnection();
+    byHeader.socket.write(get('/usercache/put', 'nobody', 60_000_000));
+    await until(() => byHeader.received().includes('"status":403'));
+    byHeader.socket.destroy();
+    const byField = await rawConnection();
+    const start = `{"user":"nobody","phone_to_server":[${' '.repeat(70_000)}`;
+    byField.socket.write(get('/usercache/put', '', 60_000_000).replace(/Authorization.*\r\n/, '') + start);
+    await until(() => byField.received().includes('"status":403'));
+    byField.socket.destroy();
+  });
+
+  it('answers that are not read are ended, limited for each caller, and close the door to nobody', async () => {
+    await serving.close();
+    serving = await serve({ app: kit.app, host: '127.0.0.1', port: 0, drainSeconds: 10, stallSeconds: 3 });
+    await kit.user('eve');
+    const note = 'x'.repeat(100_000);
+    const long = Array.from({ length: 80 }, (_, i) => androidLocation(1463502000 + i, { note }));
+    expect((await post('/usercache/put', putBody(long))).status).toBe(200);
+    const body = JSON.stringify({ user: 'ada', start_time: 0, end_time: 4e9 });
+    const held = await Promise.all(
+      Array.from({ length: 12 }, async () => {
+        const connection = await rawConnection();
+        connection.socket.pause();
+        connection.socket.write(get('/datastreams/find_entries/timestamp', 'ada', body.length) + body);
+        return connection;
+      }),
+    );
+    await until(() => kit.log.filter((line) => line.includes('Answered 429')).length === 4);
+    expect((await post('/usercache/put', putBody([androidLocation(1)]).replace('"ada"', '"eve"'))).status).toBe(200);
+    // Nobody reads: the server ends them, and then there is room again.
+    await until(() => kit.log.filter((line) => line.includes('END POST /datastreams')).length === 12);
+    const again = await post('/datastreams/find_entries/timestamp', body);
+    expect([again.status, (again.json.phone_data as unknown[]).length]).toEqual([200, 80]);
+    for (const { socket } of held) socket.destroy();
   });
 });
 

@@ -34,6 +34,7 @@ export const profileRoutes: readonly Route[] = [
     handler: 'profile.update',
     caller: 'registered',
     body: schemas.updateProfile,
+    large: true,
     answer: update,
   },
 ];

@@ -1,10 +1,11 @@
-// What a route is: where it answers, who may call it, and the function that answers.
+// What a route is: where it answers, who may call it, what it takes and answers, and the function that answers.
 import type { Taken } from '../../intake/take-entry.ts';
 import type { Log } from '../../log/log.ts';
 import type { JsonObject } from '../../model/json.ts';
 import type { UserRecord } from '../../model/user.ts';
 import type { Store } from '../../store/store.ts';
-import type { BodySchema } from '../schemas.ts';
+import type { Problem } from '../problem.ts';
+import type { AnswerSchema, BodySchema } from '../schemas.ts';
 
 /** What a route is given: an identified caller and the body they sent. A route touches the data of `caller` and of nobody else. */
 export interface RouteCall {
@@ -15,26 +16,58 @@ export interface RouteCall {
   list: readonly Taken[];
   /** Parts of the path, by name. */
   params: Readonly<Record<string, string>>;
+  /** The query of the address. A name that stands there twice has its first value. */
+  query: Readonly<Record<string, string>>;
   store: Store;
   log: Log;
   /** Seconds since the epoch. */
   now: () => number;
 }
 
-/** An object, or the text of one in pieces, for answers that need not fit into memory. */
+/** A JSON value, or the text of one in pieces, for answers that need not fit into memory. Phones of the family want an object. */
 export type Answer = object | AsyncIterable<string>;
 
-/** A route for callers: a POST with a JSON object. */
+/**
+ * How an app of another family calls. Without one a route is called as the phones of this family do: the token in `Authorization`
+ * (Bearer, or the password of Basic) or in the field `user` of the body; failures are answered with problem details.
+ */
+export interface Dialect {
+  /** Name of the top-level field of the body that holds the token; null: none does. Default `user`. */
+  tokenField?: string | null;
+  /** Name of a parameter of the query that holds the token, where the header has none. */
+  tokenParameter?: string;
+  /**
+   * Answers a failure so that the app keeps what it sent: some delete on any 4xx. Told what a phone of this family would get: 400, 403,
+   * 413, 415, 429 (with `Retry-After` among its headers), 500 or 503. Called for every failure from the moment the route is known.
+   */
+  refuse(problem: Problem, requestId: string): Response;
+}
+
+/**
+ * A route for callers: a POST with a JSON object.
+ *
+ * To add one: write it in a file of this folder, put it into the list of `index.ts`, give it `summary`, `answers` and, if its body holds
+ * more than the token, `body`. From these come the check of each body, `/openapi.json` and the tables of docs/api.md; the tests hold
+ * every answer against `answers`. An app of another family needs a `dialect`. A route that takes more than a MiB says `large`.
+ */
 export interface Route {
   path: string;
   /** What the log says was called; `:name` stands for that part of the path. */
   handler: string;
+  /** What it is for, in one sentence of docs. */
+  summary?: string;
   /** `registered`: callers with an account; `registering`: the call may make the account. */
   caller: 'registered' | 'registering';
-  /** What the body holds beside `user`, if anything; checked before `answer` is called. */
+  /** What the body holds beside the token, if anything; checked before `answer` is called. */
   body?: BodySchema;
   /** Name of a member of the body that is a list of entries, which may be long: `answer` finds it in `call.list`. */
   list?: string;
+  /** True: the body may be as long as the server takes any (`MOBILITY_BODY_LIMIT`). Else a MiB. Routes with a `list` are large. */
+  large?: boolean;
+  /** JSON Schema of a good answer. */
+  answers?: AnswerSchema;
+  /** For apps of another family. */
+  dialect?: Dialect;
   /** Answers, or throws: a `Problem` to say why not. */
   answer(call: RouteCall): Promise<Answer>;
 }
@@ -42,5 +75,9 @@ export interface Route {
 /** A route for everybody: a GET without a body. */
 export interface OpenRoute {
   path: string;
+  /** What it is for, in one sentence of docs. */
+  summary?: string;
+  /** JSON Schema of a good answer. */
+  answers?: AnswerSchema;
   answer(parts: { store: Store }): Promise<object>;
 }

@@ -3,12 +3,8 @@ import { putTaken } from '../../intake/put-batch.ts';
 import { takeEntry } from '../../intake/take-entry.ts';
 import type { PutCounts } from '../../log/messages.ts';
 import type { Document } from '../../store/store.ts';
-import { tooLarge } from '../problem.ts';
 import { schemas } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
-
-/** Entries of one put: each leaves a line in the log. */
-export const maxPutEntries = 1_000_000;
 
 export const usercacheRoutes: readonly Route[] = [
   {
@@ -24,17 +20,13 @@ export const usercacheRoutes: readonly Route[] = [
     handler: 'userCache.putone',
     caller: 'registered',
     body: schemas.putOne,
+    large: true,
     answer: putOne,
   },
   { path: '/usercache/get', handler: 'userCache.get', caller: 'registered', answer: get },
 ];
 
 async function put(call: RouteCall): Promise<PutCounts> {
-  if (call.list.length > maxPutEntries) {
-    throw tooLarge(`expected at most ${maxPutEntries} entries in one put, found ${call.list.length}`, {
-      limit_entries: maxPutEntries,
-    });
-  }
   return putTaken(call.caller.uuid, call.list, call);
 }
 

@@ -1,0 +1,64 @@
+// Who is calling, asked before a call costs anything: from then on the call counts as theirs.
+import { line } from '../log/messages.ts';
+import type { UserRecord } from '../model/user.ts';
+import type { Store } from '../store/store.ts';
+import { type AuthMethod, findCaller, registerCaller } from './auth.ts';
+import type { Call } from './call.ts';
+import type { OpenCalls } from './open-calls.ts';
+import { badRequest, Problem } from './problem.ts';
+import type { Route } from './routes/route.ts';
+
+/** What a doorkeeper works with. */
+export interface DoorParts {
+  method: AuthMethod;
+  users: Store['users'];
+  /** Seconds since the epoch. */
+  now: () => number;
+  open: OpenCalls;
+}
+
+/** Identifies the caller of one call, once. */
+export class Doorkeeper {
+  readonly #parts: DoorParts;
+  readonly #route: Route;
+  readonly #call: Call;
+  /** The token that was good; null: nobody is known yet. */
+  token: string | null = null;
+
+  constructor(parts: DoorParts, route: Route, call: Call) {
+    this.#parts = parts;
+    this.#route = route;
+    this.#call = call;
+  }
+
+  /** The caller, as far as known. */
+  get caller(): UserRecord | null {
+    return this.#call.caller;
+  }
+
+  /** The account that the token opens. Throws `Problem`s: 403, 400 for another token than before, 429 beyond a limit of the caller. */
+  async admit(token: string): Promise<UserRecord> {
+    if (this.caller !== null && token === this.token) return this.caller;
+    if (this.caller !== null) throw badRequest('expected one token, found two that differ');
+    const { method, users, now, open } = this.#parts;
+    const caller =
+      this.#route.caller === 'registering'
+        ? await registerCaller(method, users, token, now())
+        : await findCaller(method, users, token);
+    this.token = token;
+    this.#call.caller = caller;
+    this.#call.log.writeAll('INFO', [line.foundEmail(caller.user_email), line.userUuid(caller.uuid)]);
+    this.#call.leave.push(open.enter(caller.uuid, 'calls'));
+    this.#call.share.belongsTo(caller.uuid);
+    return caller;
+  }
+
+  /** As `admit`, for a token that may be meant for somebody else: one that opens nothing is passed over. */
+  async admitIfKnown(token: string): Promise<void> {
+    try {
+      await this.admit(token);
+    } catch (error) {
+      if (!(error instanceof Problem && error.status === 403)) throw error;
+    }
+  }
+}

@@ -1,0 +1,103 @@
+// Who sends a large body: found by a look at its ends, wherever a phone writes the token.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { BodyBudget } from '../../src/server/body-budget.ts';
+import { lookLength, tokenAtEnd, tokenAtStart } from '../../src/server/find-user.ts';
+import { readBody, strangersLimit } from '../../src/server/read-body.ts';
+
+const bytes = (text: string) => Buffer.from(text, 'utf8');
+const list = (length: number) => `[${`{"user":"inner","a":{"user":"x"}},`.repeat(Math.ceil(length / 34))}{}]`;
+
+describe('the token of a body', () => {
+  it('is found before and behind a long list, whatever plain members and blanks stand beside it', () => {
+    const blank = fc.constantFrom('', ' ', '\n\t');
+    const plain = fc.oneof(
+      fc.constantFrom('1', '-2.5e3', 'true', 'null', 'NaN'),
+      fc.string().map((s) => JSON.stringify(s)),
+    );
+    const names = fc.string().filter((name) => name !== 'user');
+    const members = fc.array(fc.tuple(names, plain), { maxLength: 3 });
+    const token = fc.string({ unit: 'binary', maxLength: 40 }).filter((text) => !/\p{Surrogate}/u.test(text));
+    fc.assert(
+      fc.property(token, members, members, blank, fc.boolean(), (user, before, behind, gap, atStart) => {
+        const own = `"user"${gap}:${gap}${JSON.stringify(user)}`;
+        const long = `"phone_to_server":${list(3 * lookLength)}`;
+        const texts = [...before.map(([n, v]) => `${JSON.stringify(n)}:${gap}${v}`), own];
+        const others = behind.map(([n, v]) => `${JSON.stringify(n)}${gap}:${v}`);
+        const all = atStart ? [...texts, long, ...others] : [long, ...texts, ...others];
+        const body = bytes(`${gap}{${gap}${all.join(`${gap},`)}${gap}}${gap}`);
+        expect((atStart ? tokenAtStart : tokenAtEnd)(body, 'user')).toBe(user);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('is no name within an entry, a value, or a text', () => {
+    for (const text of [
+      '{"a":{"user":"x"}}',
+      '[{"user":"x"}]',
+      '{"b":"user","c":"x"}',
+      '{"a":"\\"user\\":\\"x\\""}',
+      '{"user":7}',
+      '{"user":["x"]}',
+      '"user":"x"',
+    ]) {
+      expect(tokenAtStart(bytes(text), 'user'), text).toBeNull();
+    }
+    expect(tokenAtEnd(bytes('{"a":[{"user":"x"}]}'), 'user')).toBeNull();
+    expect(tokenAtEnd(bytes('"user"'.repeat(100_000)), 'user')).toBeNull();
+  });
+
+  it('of a large body opens the rest; without one the body is refused, be it complete or not', async () => {
+    const asked: string[] = [];
+    const read = (parts: Buffer[]) => {
+      let known = false;
+      const budget = new BodyBudget({ total: 1e9, perCaller: 1e9, strangers: 1e9 });
+      const rules = {
+        limit: 1e9,
+        share: budget.share(),
+        tokenField: 'user',
+        isKnown: () => known,
+        admit: async (token: string) => {
+          asked.push(token);
+          known = true;
+        },
+      };
+      const chunks = (async function* () {
+        yield* parts;
+      })();
+      return readBody({ chunks, contentLength: null, contentEncoding: null }, rules);
+    };
+    const long = list(2 * strangersLimit);
+    await read([bytes(`{"user":"first","l":${long}`), bytes('}')]);
+    await read([bytes(`{"l":${long},`), bytes('"user":"last"}')]);
+    await read([bytes('{"user":"small"}')]);
+    expect(asked).toEqual(['first', 'last']);
+    await expect(read([bytes(`{"l":${long}}`)])).rejects.toMatchObject({ status: 403 });
+  });
+});
+
+describe('the budget of strangers', () => {
+  it('ends the slowest of them for those who send, and never touches known callers', async () => {
+    let now = 0;
+    const budget = new BodyBudget({ total: 1000, perCaller: 500, strangers: 500 }, () => now);
+    const slow = budget.share();
+    slow.grow(400);
+    const known = budget.share();
+    known.grow(50);
+    known.belongsTo('ada');
+    const early = budget.share();
+    expect(() => early.grow(200)).toThrow(/too many bodies wait/);
+    now = 60_000;
+    early.grow(200);
+    await expect(slow.evicted).rejects.toMatchObject({ status: 503 });
+    known.grow(400);
+    const own = budget.share();
+    expect(() => {
+      own.belongsTo('ada');
+      own.grow(100);
+    }).toThrow(/other calls of yours/);
+    slow.release();
+    expect(() => budget.share().grow(300)).not.toThrow();
+  });
+});
