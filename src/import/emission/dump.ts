@@ -1,0 +1,139 @@
+// Folders that `mongodump` or `mongoexport` left of an e-mission database: `.bson` or `.json`, packed or not.
+import { join } from 'node:path';
+import { BSON } from 'mongodb';
+import type { FolderFormat, Found, ReadOptions } from '../format.ts';
+import { jsonElements } from '../read/json-elements.ts';
+import { linesOf } from '../read/lines.ts';
+import { openFile, type SourceFile, type SourceFolder } from '../source.ts';
+import { SourceBroken } from '../source-broken.ts';
+import { type CollectionName, type EmissionDocument, isCollectionName, readDatabase } from './database.ts';
+
+/** What `mongodump` writes. */
+export const emissionDump: FolderFormat = {
+  name: 'emission-dump',
+  title: 'a database of e-mission, dumped by mongodump',
+  namesPeople: true,
+  recognises: (folder) => collectionFiles(folder, 'bson').size > 0,
+  files: (folder) => [...collectionFiles(folder, 'bson').values()],
+  read: (folder, options) => readFolder(folder, 'bson', options),
+};
+
+/** What `mongoexport` writes, a file per collection. */
+export const emissionJson: FolderFormat = {
+  name: 'emission-json',
+  title: 'a database of e-mission, as JSON by mongoexport',
+  namesPeople: true,
+  recognises: (folder) => collectionFiles(folder, 'json').size > 0,
+  files: (folder) => [...collectionFiles(folder, 'json').values()],
+  read: (folder, options) => readFolder(folder, 'json', options),
+};
+
+function collectionFiles({ names }: SourceFolder, ending: 'bson' | 'json'): Map<CollectionName, string> {
+  const files = new Map<CollectionName, string>();
+  for (const name of names) {
+    const [, collection, found] = /^(\w+)\.(bson|json)(?:\.gz)?$/.exec(name) ?? [];
+    if (found === ending && collection !== undefined && isCollectionName(collection)) files.set(collection, name);
+  }
+  return files;
+}
+
+async function* readFolder(
+  folder: SourceFolder,
+  ending: 'bson' | 'json',
+  { onBytes }: ReadOptions,
+): AsyncGenerator<Found> {
+  const files = collectionFiles(folder, ending);
+  const broken: string[] = [];
+  const open = (collection: CollectionName): AsyncIterable<EmissionDocument> | null => {
+    const name = files.get(collection);
+    return name === undefined ? null : documentsOf(folder, name, ending, onBytes, broken);
+  };
+  yield* readDatabase(open);
+  if (broken.length > 0) throw new SourceBroken(broken.join('; '));
+}
+
+/** Documents of one file. One that breaks off does not keep the other files from being read. */
+async function* documentsOf(
+  folder: SourceFolder,
+  name: string,
+  ending: 'bson' | 'json',
+  onBytes: (count: number) => void,
+  broken: string[],
+): AsyncGenerator<EmissionDocument> {
+  try {
+    const file = await openFile(folder.path, name);
+    yield* ending === 'bson' ? bsonDocuments(file, onBytes) : jsonDocuments(file, onBytes);
+  } catch (error) {
+    if (!(error instanceof SourceBroken)) throw error;
+    broken.push(`${join(folder.path, name)}: ${error.message}`);
+  }
+}
+
+/** Bytes that one BSON document may have: MongoDB itself takes 16 MiB. */
+const maxDocumentBytes = 17 * 1024 * 1024;
+
+/** The documents of a `.bson` file. Throws `SourceBroken` where it ends early or is no BSON. */
+export async function* bsonDocuments(
+  file: SourceFile,
+  onBytes: (count: number) => void,
+): AsyncGenerator<EmissionDocument> {
+  let rest = Buffer.alloc(0);
+  let position = 0;
+  for await (const chunk of file.bytes(onBytes)) {
+    const bytes = rest.length === 0 ? Buffer.from(chunk) : Buffer.concat([rest, chunk]);
+    let start = 0;
+    while (bytes.length - start >= 4) {
+      const length = bytes.readInt32LE(start);
+      if (length < 5 || length > maxDocumentBytes) throw noBson(position + start);
+      if (bytes.length - start < length) break;
+      yield documentOf(bytes.subarray(start, start + length), position + start);
+      start += length;
+    }
+    rest = bytes.subarray(start);
+    position += start;
+  }
+  if (rest.length > 0) {
+    throw new SourceBroken(`the file ends within a document, at byte ${position}: what came before is read`);
+  }
+}
+
+function documentOf(bytes: Buffer, at: number): EmissionDocument {
+  try {
+    return BSON.deserialize(bytes, { promoteValues: true, promoteBuffers: false });
+  } catch (cause) {
+    throw noBson(at, cause);
+  }
+}
+
+function noBson(at: number, cause?: unknown): SourceBroken {
+  return new SourceBroken(`expected a BSON document at byte ${at}, found something else: what came before is read`, {
+    cause,
+  });
+}
+
+/** The documents of a file of `mongoexport`: one on each line, or one list of them. */
+export async function* jsonDocuments(
+  file: SourceFile,
+  onBytes: (count: number) => void,
+): AsyncGenerator<EmissionDocument> {
+  if (/^\s*\[/.test(file.head.toString('latin1'))) {
+    for await (const { text, reason, offset } of jsonElements(file.bytes(onBytes))) {
+      if (text === null) throw new SourceBroken(`the document at byte ${offset} is ${reason}`);
+      yield parsedDocument(text, `byte ${offset}`);
+    }
+    return;
+  }
+  for await (const { text, number } of linesOf(file.bytes(onBytes))) {
+    if (text.trim() !== '') yield parsedDocument(text, `line ${number}`);
+  }
+}
+
+function parsedDocument(text: string, where: string): EmissionDocument {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null) return value as EmissionDocument;
+  } catch {
+    // Told below, without a piece of it: it may say where somebody was.
+  }
+  throw new SourceBroken(`expected a JSON object at ${where}, found something else: what came before is read`);
+}

@@ -1,0 +1,80 @@
+// Values as MongoDB writes them, in BSON or in its dialects of JSON -> plain JSON values.
+import { BSON } from 'mongodb';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+
+/** A UUID in its usual form from 16 bytes, or from 32 hex characters with or without dashes; null for anything else. */
+export function uuidOf(value: unknown): string | null {
+  if (value instanceof BSON.Binary) {
+    // Python writes subtype 3 in the order of subtype 4.
+    const isUuid = (value.sub_type === 3 || value.sub_type === 4) && value.position === 16;
+    return isUuid ? dashed(Buffer.from(value.buffer.subarray(0, 16)).toString('hex')) : null;
+  }
+  if (typeof value === 'string') return dashed(value.replaceAll('-', '').toLowerCase());
+  if (!isJsonObject(value)) return null;
+  if (value.$uuid !== undefined) return uuidOf(value.$uuid);
+  const bytes = isJsonObject(value.$binary) ? value.$binary.base64 : value.$binary;
+  return typeof bytes === 'string' ? dashed(Buffer.from(bytes, 'base64').toString('hex')) : null;
+}
+
+function dashed(hex: string): string | null {
+  const parts = /^([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$/.exec(hex);
+  return parts === null ? null : parts.slice(1).join('-');
+}
+
+/** When the server made an object id, seconds since the epoch; null for anything else. */
+export function idTime(value: unknown): number | null {
+  const hex = value instanceof BSON.ObjectId ? value.toHexString() : isJsonObject(value) ? value.$oid : null;
+  return typeof hex === 'string' && /^[0-9a-f]{24}$/i.test(hex) ? Number.parseInt(hex.slice(0, 8), 16) : null;
+}
+
+/** The fields of a BSON document as JSON. See `plainValue`. */
+export function plainDocument(document: object): JsonObject {
+  return Object.fromEntries(Object.entries(document).map(([name, value]) => [name, plainValue(value)]));
+}
+
+/**
+ * A value of BSON, or of the JSON that MongoDB's tools write, as plain JSON: dates become seconds since the epoch, ids and UUIDs
+ * texts, numbers of any kind numbers. A number that is none becomes its name, as with what phones push.
+ */
+export function plainValue(value: unknown): JsonValue {
+  if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
+  if (value === null || value === undefined) return null;
+  if (typeof value === 'string' || typeof value === 'boolean') return value;
+  if (typeof value === 'bigint') return Number(value);
+  if (value instanceof Date) return value.getTime() / 1000;
+  if (Array.isArray(value)) return value.map(plainValue);
+  if (typeof value !== 'object') return null;
+  if ('_bsontype' in value) return plainBson(value as BsonValue);
+  return plainExtended(value as JsonObject) ?? plainDocument(value);
+}
+
+interface BsonValue {
+  _bsontype: string;
+}
+
+function plainBson(value: BsonValue): JsonValue {
+  if (value instanceof BSON.ObjectId) return value.toHexString();
+  if (value instanceof BSON.Binary) return uuidOf(value) ?? Buffer.from(value.value()).toString('base64');
+  if (value instanceof BSON.Long || value instanceof BSON.Int32 || value instanceof BSON.Double)
+    return plainValue(Number(value));
+  if (value instanceof BSON.Decimal128) return plainValue(Number(value.toString()));
+  if (value instanceof BSON.BSONSymbol) return value.value;
+  return String(value); // code, regular expressions and the like: nothing that a phone writes
+}
+
+/** What an object with a dollar name stands for; undefined for any other. */
+function plainExtended(value: JsonObject): JsonValue | undefined {
+  const name = Object.keys(value)[0];
+  if (name === undefined || !name.startsWith('$')) return undefined;
+  const inner = value[name];
+  if (name === '$oid') return String(inner);
+  if (name === '$uuid' || name === '$binary') {
+    return uuidOf(value) ?? String(isJsonObject(inner) ? inner.base64 : inner);
+  }
+  if (name === '$numberInt' || name === '$numberLong' || name === '$numberDouble' || name === '$numberDecimal') {
+    return plainValue(Number(inner));
+  }
+  if (name !== '$date') return undefined;
+  const ms = typeof inner === 'string' ? Date.parse(inner) : Number(plainValue(inner));
+  return plainValue(ms / 1000);
+}

@@ -1,0 +1,74 @@
+// What a format is to the import: how it is recognised, and the stream of things found that it reads a source into.
+import type { Pushed } from '../intake/put-batch.ts';
+import type { JsonObject } from '../model/json.ts';
+import type { Document, ErrorRow } from '../store/store.ts';
+import type { SourceFile, SourceFolder } from './source.ts';
+
+/** A person as a source names them. */
+export interface Person {
+  uuid: string;
+  /** Name to log in with; without one they are registered under their UUID. */
+  user_email?: string;
+  /** Last update of the registration, seconds since the epoch. */
+  update_ts?: number;
+}
+
+/** Whose something is; null: that of the person the import was called for. */
+export type Owner = Person | null;
+
+/** One thing that a reader found. Everything counts as read but registrations, profiles and documents. */
+export type Found =
+  /** To be put. `received_ts`: when a service first received it, seconds since the epoch. */
+  | { of: Owner; entry: Pushed; received_ts?: number }
+  /** An entry that another service set aside, with its history. */
+  | { of: Owner; error: ErrorRow }
+  /** Somebody who is to be registered even where they have no entries. */
+  | { of: Person; person: true }
+  /** What the person's app told about itself: a user who has a profile keeps theirs. */
+  | { of: Owner; profile: JsonObject }
+  | { of: Owner; document: Document }
+  /** Left behind, since it is derived and made anew. */
+  | { left: string }
+  /** Set aside without an owner, or where it is nothing at all: the reason. */
+  | { unread: string };
+
+/** What a reader is given. */
+export interface ReadOptions {
+  /** Told of bytes of the disk as they are read. */
+  onBytes(count: number): void;
+}
+
+/** Something to import: a file, a folder that is one whole, or a database. */
+export interface Part {
+  /** As told to people: its path, or its address without credentials. */
+  name: string;
+  format: string;
+  /** Bytes on disk, for progress; null where nobody knows. */
+  size: number | null;
+  /** True when the source itself says whose its entries are. */
+  namesPeople: boolean;
+  read(options: ReadOptions): AsyncIterable<Found>;
+}
+
+/** A format of single files. */
+export interface FileFormat {
+  /** What `--format` takes. */
+  name: string;
+  /** What people call it. */
+  title: string;
+  namesPeople?: boolean;
+  /** True for a file that begins as this format does. Its name counts only where the content cannot tell. */
+  recognises(file: SourceFile): boolean;
+  read(file: SourceFile, options: ReadOptions): AsyncIterable<Found>;
+}
+
+/** A format of folders that are one whole. */
+export interface FolderFormat {
+  name: string;
+  title: string;
+  namesPeople?: boolean;
+  recognises(folder: SourceFolder): boolean;
+  /** Files of the folder that are read. */
+  files(folder: SourceFolder): readonly string[];
+  read(folder: SourceFolder, options: ReadOptions): AsyncIterable<Found>;
+}

@@ -1,0 +1,110 @@
+// The table of formats, and how a path or an address becomes parts to import.
+import { join } from 'node:path';
+import { MobilityError } from '../model/errors.ts';
+import { emissionDump, emissionJson } from './emission/dump.ts';
+import { isDatabaseAddress, openLive } from './emission/live.ts';
+import { bsonFile, entryLines, entryList, namesPeople } from './entries/entry-files.ts';
+import { exportFolder } from './entries/export-folder.ts';
+import type { FileFormat, FolderFormat, Part } from './format.ts';
+import { openSource, type SourceFile, type SourceFolder } from './source.ts';
+
+/** Formats of folders that are one whole; of two that fit, the first. */
+export const folderFormats: readonly FolderFormat[] = [exportFolder, emissionDump, emissionJson];
+
+/** Formats of files; of two that fit, the first. */
+export const fileFormats: readonly FileFormat[] = [entryList, entryLines, bsonFile];
+
+/** What `--format` takes. */
+export const formatNames: readonly string[] = [...folderFormats, ...fileFormats].map(({ name }) => name);
+
+/** What was found at the sources of one import. */
+export interface FoundParts {
+  parts: Part[];
+  /** Files in folders that are in no known format: they are passed over. */
+  passedOver: string[];
+}
+
+/** Folders within folders that are looked into. */
+const deepestFolder = 12;
+
+/**
+ * The parts at each of `sources`, sorted by path within a folder. `format`: take every file as of that format. Throws
+ * `MOBILITY_USAGE` for a source that is not there or holds nothing that can be imported.
+ */
+export async function findParts(sources: readonly string[], format?: string): Promise<FoundParts> {
+  const found: FoundParts = { parts: [], passedOver: [] };
+  for (const source of sources) {
+    if (isDatabaseAddress(source)) {
+      found.parts.push(await openLive(source));
+      continue;
+    }
+    const before = found.parts.length;
+    await lookInto(source, format, 0, found);
+    if (found.parts.length > before) continue;
+    throw new MobilityError(
+      'MOBILITY_USAGE',
+      `${source}: expected a file or folder in a known format (${formatNames.join(', ')}), found ${await foundAt(source)}; ` +
+        'see docs/import.md, or name the format with --format',
+    );
+  }
+  return found;
+}
+
+async function lookInto(path: string, format: string | undefined, depth: number, found: FoundParts): Promise<void> {
+  const source = await openSource(path);
+  if ('size' in source) {
+    const known = fileFormats.find((one) => (format === undefined ? one.recognises(source) : one.name === format));
+    if (known === undefined) found.passedOver.push(path);
+    else found.parts.push(filePart(source, known));
+    return;
+  }
+  const known = folderFormats.find((one) =>
+    format === undefined ? one.recognises(source) : one.name === format && one.files(source).length > 0,
+  );
+  if (known !== undefined) {
+    found.parts.push(await folderPart(source, known));
+    return;
+  }
+  if (depth >= deepestFolder) return;
+  for (const name of source.names) {
+    if (!name.startsWith('.')) await lookInto(join(path, name), format, depth + 1, found);
+  }
+}
+
+function filePart(file: SourceFile, format: FileFormat): Part {
+  return {
+    name: file.path,
+    format: format.name,
+    size: file.size,
+    namesPeople: format.namesPeople ?? namesPeople(file),
+    read: (options) => format.read(file, options),
+  };
+}
+
+async function folderPart(folder: SourceFolder, format: FolderFormat): Promise<Part> {
+  let size = 0;
+  for (const name of format.files(folder)) {
+    const file = await openSource(join(folder.path, name));
+    if ('size' in file) size += file.size;
+  }
+  return {
+    name: folder.path,
+    format: format.name,
+    size,
+    namesPeople: format.namesPeople === true,
+    read: (options) => format.read(folder, options),
+  };
+}
+
+/** What something in no known format looks like, and what to do with it. */
+async function foundAt(path: string): Promise<string> {
+  const source = await openSource(path);
+  if (!('size' in source)) return source.names.length === 0 ? 'an empty folder' : 'a folder without any';
+  const { head, size } = source;
+  if (size === 0) return 'an empty file';
+  if (head.readUInt16BE(0) === 0x504b) return 'a ZIP archive (unpack it first)';
+  if (head.length > 4 && head.readUInt32LE(0) === 0x8199e26d)
+    return 'an archive of mongodump (load it with mongorestore and import the database, or dump with --out FOLDER)';
+  if (head.toString('latin1', 8, 12) === '.FIT') return 'a FIT file (convert it to GPX first)';
+  return 'something else';
+}

@@ -1,0 +1,305 @@
+// The import: what readers find goes through the one way in, batch by batch, and is counted.
+import { type Pushed, putBatch } from '../intake/put-batch.ts';
+import { isEntry, takeEntry } from '../intake/take-entry.ts';
+import type { Log } from '../log/log.ts';
+import type { Identity } from '../model/entry.ts';
+import { isMobilityError, MobilityError } from '../model/errors.ts';
+import type { JsonObject, JsonValue } from '../model/json.ts';
+import { justAfter } from '../model/time.ts';
+import type { UserRecord } from '../model/user.ts';
+import type { Document, ErrorRow, Store } from '../store/store.ts';
+import type { Found, Owner, Part, Person } from './format.ts';
+import { SourceBroken } from './source-broken.ts';
+
+/** What came of things read: `read` is the sum of the four behind it. */
+export interface ImportCounts {
+  read: number;
+  /** New in the store. */
+  stored: number;
+  /** In the store before: the same entry, of this import or of a phone. */
+  known: number;
+  /** Cannot be an entry. Listed by `mobility status --user`, but for what belongs to nobody. */
+  set_aside: number;
+  /** Derived by another service: made anew by the pipeline. */
+  left_behind: number;
+}
+
+/** One source, and what came of it. */
+export interface PartReport extends ImportCounts {
+  source: string;
+  format: string;
+  /** What is wrong with it, first things first; at most `maxProblems`. */
+  problems: string[];
+}
+
+/** What an import came to. */
+export interface ImportReport extends ImportCounts {
+  parts: PartReport[];
+  /** Everybody who got something. `registered`: they were not there before. */
+  users: (Pick<UserRecord, 'uuid' | 'user_email'> & ImportCounts & { registered: boolean })[];
+  /** True when a signal ended it: the same import goes on. */
+  interrupted: boolean;
+}
+
+/** Where an import stores, and whom it tells. */
+export interface ImportOptions {
+  store: Store;
+  /** Seconds since the epoch. */
+  now: () => number;
+  log?: Log;
+  /** For sources that name nobody: whose they are. Of sources that name several people: the one to take. */
+  user: UserRecord | null;
+  /** Reads and counts, and stores nothing. */
+  dryRun?: boolean;
+  signal?: AbortSignal;
+  /** Told now and then: the part, its share that is read (0 to 1, null where nobody knows), and the counts so far. */
+  onProgress?(part: Part, share: number | null, counts: ImportCounts): void;
+}
+
+/** Problems told of one source: a file of the wrong kind would have one on each line. */
+export const maxProblems = 5;
+
+/** Entries, and characters of them, that wait in memory before they are stored. */
+const batchEntries = 5000;
+const batchLength = 8 * 1024 * 1024;
+
+const noCounts = (): ImportCounts => ({ read: 0, stored: 0, known: 0, set_aside: 0, left_behind: 0 });
+
+/**
+ * Imports sources one after the other. What is there already is known and stays as it is, so that an interrupted import is simply
+ * repeated. A source that breaks off is a problem of its own: what it gave before is stored, and the others go on.
+ */
+export async function importParts(parts: readonly Part[], options: ImportOptions): Promise<ImportReport> {
+  const people = new People(options);
+  const report: ImportReport = { ...noCounts(), parts: [], users: [], interrupted: false };
+  for (const part of parts) {
+    if (options.signal?.aborted) break;
+    const one: PartReport = { source: part.name, format: part.format, ...noCounts(), problems: [] };
+    report.parts.push(one);
+    await importPart(part, one, people, options);
+    for (const name of countNames) report[name] += one[name];
+  }
+  report.users = people.report();
+  report.interrupted = options.signal?.aborted === true;
+  return report;
+}
+
+const countNames = ['read', 'stored', 'known', 'set_aside', 'left_behind'] as const;
+
+async function importPart(part: Part, report: PartReport, people: People, options: ImportOptions): Promise<void> {
+  const problem = (text: string): void => {
+    if (report.problems.length < maxProblems) report.problems.push(text);
+    else if (report.problems.length === maxProblems) report.problems.push('and more of the kind');
+  };
+  let bytes = 0;
+  let told = 0;
+  const tell = (): void => {
+    const share = part.size === null ? null : part.size === 0 ? 1 : Math.min(1, bytes / part.size);
+    options.onProgress?.(part, share, report);
+  };
+  const onBytes = (count: number): void => {
+    bytes += count;
+  };
+  try {
+    for await (const found of part.read({ onBytes })) {
+      if (options.signal?.aborted) break;
+      if ('unread' in found) {
+        report.read += 1;
+        report.set_aside += 1;
+        problem(found.unread);
+      } else if ('left' in found) {
+        report.read += 1;
+        report.left_behind += 1;
+      } else {
+        const person = await people.find(found.of);
+        if (person !== null) await person.take(found, report);
+      }
+      if (report.read - told >= 1000) {
+        told = report.read;
+        tell();
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof SourceBroken) && !isMobilityError(error, 'MOBILITY_USER_EXISTS')) throw error;
+    problem(error.message);
+  }
+  await people.flush(report);
+  tell();
+}
+
+/** The users of one import, each with what waits to be stored. */
+class People {
+  readonly #options: ImportOptions;
+  readonly #byUuid = new Map<string, Promise<Recipient | null>>();
+  readonly #met: Recipient[] = [];
+
+  constructor(options: ImportOptions) {
+    this.#options = options;
+  }
+
+  /** Whoever gets what is `of` somebody; null where the import is not for them. */
+  find(of: Owner): Promise<Recipient | null> {
+    const key = of?.uuid ?? '';
+    let found = this.#byUuid.get(key);
+    if (found === undefined) {
+      found = this.#resolve(of);
+      this.#byUuid.set(key, found);
+    }
+    return found;
+  }
+
+  async #resolve(of: Owner): Promise<Recipient | null> {
+    const { user } = this.#options;
+    if (of === null || user !== null) {
+      if (user === null) throw new TypeError('a source that names nobody is imported for a user');
+      const isMeant = of === null || of.uuid === user.uuid || of.user_email === user.user_email;
+      return isMeant ? this.#recipient(user, false) : null;
+    }
+    const { user: found, registered } = await register(of, this.#options);
+    return this.#recipient(found, registered);
+  }
+
+  #recipient(user: Pick<UserRecord, 'uuid' | 'user_email'>, registered: boolean): Recipient {
+    const known = this.#met.find(({ uuid }) => uuid === user.uuid);
+    if (known !== undefined) return known;
+    const recipient = new Recipient(user, registered, this.#options);
+    this.#met.push(recipient);
+    return recipient;
+  }
+
+  async flush(report: PartReport): Promise<void> {
+    for (const recipient of this.#met) await recipient.flush(report);
+  }
+
+  report(): ImportReport['users'] {
+    return this.#met.map(({ uuid, user_email, registered, counts }) => ({ uuid, user_email, registered, ...counts }));
+  }
+}
+
+/** Registers somebody whom a source names. Who is there under that UUID stays as they are, whatever their name. */
+async function register(
+  { uuid, user_email = uuid, update_ts }: Person,
+  { store, now, dryRun }: ImportOptions,
+): Promise<{ user: Pick<UserRecord, 'uuid' | 'user_email'>; registered: boolean }> {
+  const known = await store.users.byUuid(uuid);
+  if (known !== null) return { user: known, registered: false };
+  const namesake = await store.users.byEmail(user_email);
+  if (namesake !== null) {
+    throw new MobilityError(
+      'MOBILITY_USER_EXISTS',
+      `${user_email} has the UUID ${uuid} in the source and ${namesake.uuid} in ${store.address}: ` +
+        'two people cannot be told apart; import into another store, or with --user for a user whom you choose',
+    );
+  }
+  if (dryRun) return { user: { uuid, user_email }, registered: true };
+  const { user } = await store.users.register(user_email, { uuid, now: update_ts ?? now() });
+  return { user, registered: true };
+}
+
+/** One user who gets entries. */
+class Recipient {
+  readonly uuid: string;
+  readonly user_email: string;
+  readonly registered: boolean;
+  readonly counts = noCounts();
+  readonly #options: ImportOptions;
+  #batch: Pushed[] = [];
+  #length = 0;
+
+  constructor(
+    { uuid, user_email }: Pick<UserRecord, 'uuid' | 'user_email'>,
+    registered: boolean,
+    options: ImportOptions,
+  ) {
+    this.uuid = uuid;
+    this.user_email = user_email;
+    this.registered = registered;
+    this.#options = options;
+  }
+
+  async take(found: Found, report: PartReport): Promise<void> {
+    if ('entry' in found) {
+      this.#count(report, { read: 1 });
+      this.#batch.push(found.entry);
+      this.#length += typeof found.entry === 'string' ? found.entry.length : 500;
+      if (this.#batch.length >= batchEntries || this.#length >= batchLength) await this.flush(report);
+    } else if ('error' in found) {
+      this.#count(report, { read: 1, ...(await this.#setAside(found.error)) });
+    } else if (this.#options.dryRun) {
+      return;
+    } else if ('profile' in found) {
+      await this.#mergeProfile(found.profile);
+    } else if ('document' in found) {
+      await this.#putDocument(found.document);
+    }
+  }
+
+  /** Stores what waits. */
+  async flush(report: PartReport): Promise<void> {
+    const batch = this.#batch;
+    if (batch.length === 0) return;
+    this.#batch = [];
+    this.#length = 0;
+    const { store, now, log, dryRun } = this.#options;
+    if (dryRun) {
+      for (const pushed of batch) this.#count(report, { [await this.#verdict(pushed)]: 1 });
+      return;
+    }
+    // The profile tells when the phone came last: an import is no phone.
+    const profiles = { ...store.profiles, merge: async () => ({}) };
+    const put = await putBatch(this.uuid, batch, {
+      store: { usercache: store.usercache, profiles },
+      now,
+      ...(log && { log }),
+    });
+    this.#count(report, { stored: put.inserted, known: put.updated, set_aside: put.rejected });
+  }
+
+  #count(report: PartReport, counts: Partial<ImportCounts>): void {
+    for (const name of countNames) {
+      report[name] += counts[name] ?? 0;
+      this.counts[name] += counts[name] ?? 0;
+    }
+  }
+
+  /** What would become of an entry. */
+  async #verdict(pushed: Pushed): Promise<'stored' | 'known' | 'set_aside'> {
+    const taken = takeEntry(typeof pushed === 'string' ? parsed(pushed) : (pushed as JsonValue));
+    if (!isEntry(taken)) return 'set_aside';
+    return (await this.#isKnown(taken)) ? 'known' : 'stored';
+  }
+
+  async #isKnown({ key, write_ts }: Identity): Promise<boolean> {
+    const { timeseries, usercache } = this.#options.store;
+    if ((await timeseries.get(this.uuid, { key, write_ts })) !== null) return true;
+    const range = { from: write_ts, to: justAfter(write_ts) };
+    const { entries } = await usercache.find(this.uuid, { keys: [key], time: 'write_ts', ...range, limit: 1 });
+    return entries.length > 0;
+  }
+
+  /** An error that was mended here since is known; any other is as it was where it comes from. */
+  async #setAside(row: ErrorRow): Promise<Partial<ImportCounts>> {
+    const { store, dryRun } = this.#options;
+    if (row.identity !== null && (await this.#isKnown(row.identity))) return { known: 1 };
+    if (!dryRun) await store.errors.apply(this.uuid, { put: [row], remove: [] });
+    return { set_aside: 1 };
+  }
+
+  async #mergeProfile(profile: JsonObject): Promise<void> {
+    const { store } = this.#options;
+    await store.profiles.merge(this.uuid, {}, profile);
+  }
+
+  async #putDocument(document: Document): Promise<void> {
+    const { documents } = this.#options.store;
+    if ((await documents.get(this.uuid, document.key)) === null) await documents.put(this.uuid, document);
+  }
+}
+
+function parsed(text: string): JsonValue {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return text;
+  }
+}

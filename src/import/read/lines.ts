@@ -1,0 +1,38 @@
+// Text files of any size -> lines.
+import { StringDecoder } from 'node:string_decoder';
+
+/** A line of a file, without its end. */
+export interface Line {
+  /** The first line is 1. */
+  number: number;
+  text: string;
+}
+
+/** Characters that one line may have: the rest of a longer one is passed over, so that no file decides how much memory it takes. */
+export const maxLineLength = 16 * 1024 * 1024;
+
+/** Lines of a UTF-8 text, whatever ends them; empty ones too. Bad bytes become U+FFFD. */
+export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Line> {
+  const decoder = new StringDecoder('utf8');
+  let number = 1;
+  let rest = '';
+  for await (const chunk of chunks) {
+    const text = decoder.write(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
+    let start = 0;
+    for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', start)) {
+      const line = rest.length < maxLineLength ? rest + text.slice(start, end) : rest;
+      yield { number, text: trimmed(line, number) };
+      number += 1;
+      rest = '';
+      start = end + 1;
+    }
+    if (rest.length < maxLineLength) rest += text.slice(start, start + maxLineLength);
+  }
+  rest += decoder.end();
+  if (rest !== '') yield { number, text: trimmed(rest, number) };
+}
+
+function trimmed(line: string, number: number): string {
+  const start = number === 1 && line.startsWith('\ufeff') ? 1 : 0;
+  return line.slice(start, line.endsWith('\r') ? -1 : undefined);
+}
