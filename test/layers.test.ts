@@ -52,6 +52,7 @@ const parts: readonly { name: string; paths: readonly string[]; mayImport: reado
     rule: 'the analysis is pure: it imports the model and geometry only',
   },
   ...work('export', ['diary']),
+  ...work('import', ['intake']),
   ...work('pipeline', ['analysis', 'converters', 'intake', 'diary']),
   ...work('upkeep', ['analysis', 'converters', 'intake', 'pipeline']),
   {
@@ -106,7 +107,7 @@ const homes: Record<string, RegExp> = {
   dayjs: /^model\/time\.ts$/,
   geojson: /^(diary|export)\//,
   hono: /^server\//,
-  mongodb: /^store\/mongodb\//,
+  mongodb: /^(store\/mongodb|import\/emission)\//,
   ora: /^cli\//,
   winston: /^log\/files\.ts$/,
   'winston-daily-rotate-file': /^log\/files\.ts$/,

@@ -6,6 +6,7 @@ import { configCommand } from './commands/config.ts';
 import { diaryCommand } from './commands/diary.ts';
 import { eraseCommand } from './commands/erase.ts';
 import { exportCommand } from './commands/export.ts';
+import { importCommand } from './commands/import.ts';
 import { logsCommand } from './commands/logs.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { pipelineCommand } from './commands/pipeline.ts';
@@ -31,6 +32,7 @@ const commandFactories: readonly ((context: CommandContext) => Command)[] = [
   diaryCommand,
   eraseCommand,
   exportCommand,
+  importCommand,
   logsCommand,
   migrateCommand,
   pipelineCommand,

@@ -38,6 +38,9 @@ export interface ReadOptions {
   onBytes(count: number): void;
 }
 
+/** How a source says whose its entries are: by names and UUIDs, by UUIDs alone, or not at all. */
+export type Naming = 'people' | 'uuids' | 'nobody';
+
 /** Something to import: a file, a folder that is one whole, or a database. */
 export interface Part {
   /** As told to people: its path, or its address without credentials. */
@@ -45,8 +48,7 @@ export interface Part {
   format: string;
   /** Bytes on disk, for progress; null where nobody knows. */
   size: number | null;
-  /** True when the source itself says whose its entries are. */
-  namesPeople: boolean;
+  names: Naming;
   read(options: ReadOptions): AsyncIterable<Found>;
 }
 
@@ -56,7 +58,8 @@ export interface FileFormat {
   name: string;
   /** What people call it. */
   title: string;
-  namesPeople?: boolean;
+  /** Default: nobody. */
+  names?: Naming | ((file: SourceFile) => Naming);
   /** True for a file that begins as this format does. Its name counts only where the content cannot tell. */
   recognises(file: SourceFile): boolean;
   read(file: SourceFile, options: ReadOptions): AsyncIterable<Found>;
@@ -66,7 +69,8 @@ export interface FileFormat {
 export interface FolderFormat {
   name: string;
   title: string;
-  namesPeople?: boolean;
+  /** Default: nobody. */
+  names?: Naming;
   recognises(folder: SourceFolder): boolean;
   /** Files of the folder that are read. */
   files(folder: SourceFolder): readonly string[];

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { MobilityError } from '../model/errors.ts';
 import { emissionDump, emissionJson } from './emission/dump.ts';
 import { isDatabaseAddress, openLive } from './emission/live.ts';
-import { bsonFile, entryLines, entryList, namesPeople } from './entries/entry-files.ts';
+import { bsonFile, entryLines, entryList } from './entries/entry-files.ts';
 import { exportFolder } from './entries/export-folder.ts';
 import type { FileFormat, FolderFormat, Part } from './format.ts';
 import { openSource, type SourceFile, type SourceFolder } from './source.ts';
@@ -72,11 +72,12 @@ async function lookInto(path: string, format: string | undefined, depth: number,
 }
 
 function filePart(file: SourceFile, format: FileFormat): Part {
+  const { names = 'nobody' } = format;
   return {
     name: file.path,
     format: format.name,
     size: file.size,
-    namesPeople: format.namesPeople ?? namesPeople(file),
+    names: typeof names === 'function' ? names(file) : names,
     read: (options) => format.read(file, options),
   };
 }
@@ -91,7 +92,7 @@ async function folderPart(folder: SourceFolder, format: FolderFormat): Promise<P
     name: folder.path,
     format: format.name,
     size,
-    namesPeople: format.namesPeople === true,
+    names: format.names ?? 'nobody',
     read: (options) => format.read(folder, options),
   };
 }

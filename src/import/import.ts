@@ -41,14 +41,25 @@ export interface ImportReport extends ImportCounts {
   interrupted: boolean;
 }
 
+/** The person an import is for. */
+export interface Whom {
+  /** Name or UUID. */
+  name: string;
+  /** Who that is in the store; null where nobody is, yet. */
+  user: UserRecord | null;
+}
+
 /** Where an import stores, and whom it tells. */
 export interface ImportOptions {
   store: Store;
   /** Seconds since the epoch. */
   now: () => number;
   log?: Log;
-  /** For sources that name nobody: whose they are. Of sources that name several people: the one to take. */
-  user: UserRecord | null;
+  /**
+   * Whom it is for; null: for everybody whom the sources name. Sources that name people give only what is theirs; what others hold is
+   * theirs.
+   */
+  whom: Whom | null;
   /** Reads and counts, and stores nothing. */
   dryRun?: boolean;
   signal?: AbortSignal;
@@ -93,6 +104,7 @@ async function importPart(part: Part, report: PartReport, people: People, option
   };
   let bytes = 0;
   let told = 0;
+  let owner: string | undefined; // of a source that names UUIDs
   const tell = (): void => {
     const share = part.size === null ? null : part.size === 0 ? 1 : Math.min(1, bytes / part.size);
     options.onProgress?.(part, share, report);
@@ -111,7 +123,11 @@ async function importPart(part: Part, report: PartReport, people: People, option
         report.read += 1;
         report.left_behind += 1;
       } else {
-        const person = await people.find(found.of);
+        const person = await people.find(found.of, part);
+        owner ??= found.of?.uuid;
+        if (found.of !== null && found.of.uuid !== owner && part.names === 'uuids' && options.whom !== null) {
+          throw new SourceBroken(otherPerson(options.whom));
+        }
         if (person !== null) await person.take(found, report);
       }
       if (report.read - told >= 1000) {
@@ -127,10 +143,13 @@ async function importPart(part: Part, report: PartReport, people: People, option
   tell();
 }
 
+const otherPerson = ({ name }: Whom): string =>
+  `expected entries of one person, to be those of ${name}, found a second UUID: leave out --user, and everybody gets their own`;
+
 /** The users of one import, each with what waits to be stored. */
 class People {
   readonly #options: ImportOptions;
-  readonly #byUuid = new Map<string, Promise<Recipient | null>>();
+  readonly #byOwner = new Map<string, Promise<Recipient | null>>();
   readonly #met: Recipient[] = [];
 
   constructor(options: ImportOptions) {
@@ -138,25 +157,26 @@ class People {
   }
 
   /** Whoever gets what is `of` somebody; null where the import is not for them. */
-  find(of: Owner): Promise<Recipient | null> {
-    const key = of?.uuid ?? '';
-    let found = this.#byUuid.get(key);
+  find(of: Owner, part: Part): Promise<Recipient | null> {
+    const key = `${part.names} ${of?.uuid ?? ''}`;
+    let found = this.#byOwner.get(key);
     if (found === undefined) {
-      found = this.#resolve(of);
-      this.#byUuid.set(key, found);
+      found = this.#resolve(of, part);
+      this.#byOwner.set(key, found);
     }
     return found;
   }
 
-  async #resolve(of: Owner): Promise<Recipient | null> {
-    const { user } = this.#options;
-    if (of === null || user !== null) {
-      if (user === null) throw new TypeError('a source that names nobody is imported for a user');
-      const isMeant = of === null || of.uuid === user.uuid || of.user_email === user.user_email;
-      return isMeant ? this.#recipient(user, false) : null;
+  async #resolve(of: Owner, { names }: Part): Promise<Recipient | null> {
+    const { whom } = this.#options;
+    if (of !== null && (whom === null || names === 'people')) {
+      const isMeant = whom === null || whom.name === of.user_email || whom.name.toLowerCase() === of.uuid;
+      if (!isMeant) return null;
+      const { user, registered } = await register(of, this.#options);
+      return this.#recipient(user, registered);
     }
-    const { user: found, registered } = await register(of, this.#options);
-    return this.#recipient(found, registered);
+    if (whom?.user == null) throw new TypeError('what names nobody is imported for a registered user');
+    return this.#recipient(whom.user, false);
   }
 
   #recipient(user: Pick<UserRecord, 'uuid' | 'user_email'>, registered: boolean): Recipient {
@@ -246,7 +266,7 @@ class Recipient {
       return;
     }
     // The profile tells when the phone came last: an import is no phone.
-    const profiles = { ...store.profiles, merge: async () => ({}) };
+    const profiles = { get: async () => null, merge: async () => ({}) };
     const put = await putBatch(this.uuid, batch, {
       store: { usercache: store.usercache, profiles },
       now,

@@ -97,11 +97,7 @@ async function headOf(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(parts).subarray(0, headBytes);
 }
 
-async function* unpacked(
-  path: string,
-  isGzip: boolean,
-  onBytes: (count: number) => void,
-): AsyncGenerator<Uint8Array> {
+async function* unpacked(path: string, isGzip: boolean, onBytes: (count: number) => void): AsyncGenerator<Uint8Array> {
   const file = createReadStream(path, { highWaterMark: chunkBytes });
   const counted = async function* (): AsyncGenerator<Uint8Array> {
     for await (const chunk of file) {

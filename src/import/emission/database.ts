@@ -78,7 +78,9 @@ export function entryOf(
   if (isDerived(metadata)) return { left: String(metadata?.key) };
   const uuid = uuidOf(document.user_id);
   if (uuid === null) {
-    return { unread: `an entry of ${collection} names no user: ${String(metadata?.key ?? 'without a key').slice(0, 60)}` };
+    return {
+      unread: `an entry of ${collection} names no user: ${String(metadata?.key ?? 'without a key').slice(0, 60)}`,
+    };
   }
   const received = idTime(document._id);
   return {
@@ -96,7 +98,8 @@ function withoutIds({ metadata, data }: EmissionDocument): JsonObject {
   };
 }
 
-const derivedKeys = /^(analysis|segmentation|inference|metrics|diary)\/|^stats\/(server|pipeline|dashboard)_|^common-trips$/;
+const derivedKeys =
+  /^(analysis|segmentation|inference|metrics|diary)\/|^stats\/(server|pipeline|dashboard)_|^common-trips$/;
 
 /** True for what the server wrote itself. */
 export function isDerived(metadata: EmissionDocument | undefined): boolean {

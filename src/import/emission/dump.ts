@@ -12,7 +12,7 @@ import { type CollectionName, type EmissionDocument, isCollectionName, readDatab
 export const emissionDump: FolderFormat = {
   name: 'emission-dump',
   title: 'a database of e-mission, dumped by mongodump',
-  namesPeople: true,
+  names: 'people',
   recognises: (folder) => collectionFiles(folder, 'bson').size > 0,
   files: (folder) => [...collectionFiles(folder, 'bson').values()],
   read: (folder, options) => readFolder(folder, 'bson', options),
@@ -22,7 +22,7 @@ export const emissionDump: FolderFormat = {
 export const emissionJson: FolderFormat = {
   name: 'emission-json',
   title: 'a database of e-mission, as JSON by mongoexport',
-  namesPeople: true,
+  names: 'people',
   recognises: (folder) => collectionFiles(folder, 'json').size > 0,
   files: (folder) => [...collectionFiles(folder, 'json').values()],
   read: (folder, options) => readFolder(folder, 'json', options),

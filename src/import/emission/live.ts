@@ -37,7 +37,7 @@ export async function openLive(address: string): Promise<Part> {
     name,
     format: 'emission-live',
     size: count,
-    namesPeople: true,
+    names: 'people',
     read: ({ onBytes }) => readLive(address, () => onBytes(1)),
   };
 }

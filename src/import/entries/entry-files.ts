@@ -1,10 +1,10 @@
 // Files of entries: JSON lines of `mobility export`, the JSON of `find_entries` and of e-mission's scripts, bodies of pushes, BSON.
 import type { JsonObject, JsonValue } from '../../model/json.ts';
 import { isJsonObject } from '../../model/json.ts';
-import { bsonDocuments } from '../emission/dump.ts';
 import { entryOf, isDerived } from '../emission/database.ts';
+import { bsonDocuments } from '../emission/dump.ts';
 import { plainValue, uuidOf } from '../emission/values.ts';
-import type { FileFormat, Found, ReadOptions } from '../format.ts';
+import type { FileFormat, Found, Naming, ReadOptions } from '../format.ts';
 import { jsonElements } from '../read/json-elements.ts';
 import { linesOf } from '../read/lines.ts';
 import type { SourceFile } from '../source.ts';
@@ -14,6 +14,7 @@ export const entryLines: FileFormat = {
   name: 'entries-lines',
   title: 'entries as JSON lines',
   recognises: ({ head }) => /^\s*\{[^\n]*"metadata"\s*:\s*\{[^\n]*\}\s*(\n|$)/.test(head.toString('utf8')),
+  names: namingOf,
   read: readLines,
 };
 
@@ -23,9 +24,12 @@ export const entryList: FileFormat = {
   title: 'entries as a JSON list, as find_entries, pushes and scripts of e-mission have them',
   recognises: ({ head }) => {
     const text = head.toString('utf8');
-    return /^\s*(\[|\{\s*("user"\s*:\s*"[^"]*"\s*,\s*)?"(phone_data|phone_to_server)"\s*:\s*\[)/.test(text) &&
-      /"metadata"\s*:\s*\{/.test(text);
+    return (
+      /^\s*(\[|\{\s*("user"\s*:\s*"[^"]*"\s*,\s*)?"(phone_data|phone_to_server)"\s*:\s*\[)/.test(text) &&
+      /"metadata"\s*:\s*\{/.test(text)
+    );
   },
+  names: namingOf,
   read: readList,
 };
 
@@ -33,14 +37,13 @@ export const entryList: FileFormat = {
 export const bsonFile: FileFormat = {
   name: 'bson',
   title: 'one collection of e-mission as BSON',
-  namesPeople: true,
+  names: 'uuids',
   recognises: ({ name, head }) => name.endsWith('.bson') && head.length >= 5 && head.readInt32LE(0) >= 5,
   read: readBson,
 };
 
-/** True where entries say whose they are. */
-export function namesPeople({ head }: SourceFile): boolean {
-  return /"user_id"\s*:/.test(head.toString('utf8'));
+function namingOf({ head }: SourceFile): Naming {
+  return /"user_id"\s*:/.test(head.toString('utf8')) ? 'uuids' : 'nobody';
 }
 
 async function* readLines(file: SourceFile, { onBytes }: ReadOptions): AsyncGenerator<Found> {

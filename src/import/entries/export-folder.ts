@@ -1,7 +1,7 @@
 // The folder that `mobility export --out` wrote of one user: everything as it was, first receipts and errors included.
 import { join } from 'node:path';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { isUuid } from '../../model/ids.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import type { ErrorRow } from '../../store/store.ts';
 import type { FolderFormat, Found, Owner, ReadOptions } from '../format.ts';
 import { linesOf } from '../read/lines.ts';
@@ -12,7 +12,7 @@ import { SourceBroken } from '../source-broken.ts';
 export const exportFolder: FolderFormat = {
   name: 'export',
   title: 'a folder of `mobility export`',
-  namesPeople: true,
+  names: 'people',
   recognises: ({ names }) => names.includes('user.json') && names.includes('entries.jsonl'),
   files: ({ names }) => ['entries.jsonl', 'errors.jsonl', 'documents.jsonl'].filter((name) => names.includes(name)),
   read: readExport,

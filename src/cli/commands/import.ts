@@ -1,0 +1,182 @@
+// `mobility import`: data that people and studies have already, into the store.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Command, Option } from 'commander';
+import type { Part } from '../../import/format.ts';
+import type { ImportCounts, ImportReport, PartReport, Whom } from '../../import/import.ts';
+import { isMobilityError, MobilityError } from '../../model/errors.ts';
+import type { Store } from '../../store/store.ts';
+import { type CommandContext, type Outcome, openStoreAt } from '../context.ts';
+import { counted, type Progress, table } from '../output.ts';
+
+interface Options {
+  user?: string;
+  format?: string;
+  dryRun?: true;
+}
+
+/** Formats as `--format` takes them; test/cli/import.test.ts compares them with the table. */
+const formats = 'export, emission-dump, emission-json, entries-json, entries-lines, bson';
+
+/** Imports data. */
+export function importCommand(context: CommandContext): Command {
+  return new Command('import')
+    .description('bring in what export wrote, an e-mission database, or what other apps recorded')
+    .argument('<source...>', 'files, folders, or the address of an e-mission database')
+    .option('--user <name>', 'whose it is, where the source does not say; of an e-mission database: only this person')
+    .addOption(new Option('--format <name>', `take every file as of this format: ${formats}`))
+    .option('--dry-run', 'read and count, store nothing')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  mobility import ada                                   (a folder that export wrote)
+  mobility import mongodb://127.0.0.1/Stage_database --dry-run
+  mobility import dump/Stage_database --user ada@example.org
+
+The format is recognised by the content. What is in the store already is known and stays, so that an interrupted
+import is simply repeated. Afterwards: mobility pipeline --all. All formats: docs/import.md.
+Exit code 3: something was set aside, or a source broke off; the rest is stored.`,
+    )
+    .action(context.run((sources: string[], options: Options) => run(context, sources, options)));
+}
+
+async function run(context: CommandContext, sources: readonly string[], options: Options): Promise<Outcome> {
+  const { findParts, formatNames } = await import('../../import/formats.ts');
+  if (options.format !== undefined && !formatNames.includes(options.format)) {
+    throw new MobilityError(
+      'MOBILITY_USAGE',
+      `expected --format to be one of ${formatNames.join(', ')}, found ${JSON.stringify(options.format)}`,
+    );
+  }
+  const { parts, passedOver } = await findParts(sources, options.format);
+  const nameless = parts.find(({ names }) => names === 'nobody');
+  if (nameless !== undefined && options.user === undefined) {
+    throw new MobilityError(
+      'MOBILITY_USAGE',
+      `${nameless.name} (${nameless.format}) does not say whose it is: name a user with --user NAME`,
+    );
+  }
+  if (options.dryRun)
+    return withStoreToCompare(context, (store) => importAll(context, store, parts, passedOver, options));
+  const make = parts.every(({ names }) => names === 'people') || options.user === undefined; // may begin a store
+  return importAll(context, await context.store({ make }), parts, passedOver, options);
+}
+
+/** A dry run makes no store: where there is none, everything is compared with an empty one. */
+async function withStoreToCompare<T>(context: CommandContext, work: (store: Store) => Promise<T>): Promise<T> {
+  let store: Store;
+  try {
+    store = await context.store();
+  } catch (error) {
+    if (!isMobilityError(error, 'MOBILITY_STORE_ADDRESS')) throw error;
+    const scratch = await mkdtemp(join(tmpdir(), 'mobility-import-'));
+    try {
+      const empty = await openStoreAt(scratch, { make: true });
+      return await work(empty).finally(() => empty.close());
+    } finally {
+      await rm(scratch, { recursive: true, force: true });
+    }
+  }
+  return work(store);
+}
+
+async function importAll(
+  context: CommandContext,
+  store: Store,
+  parts: readonly Part[],
+  passedOver: readonly string[],
+  options: Options,
+): Promise<Outcome> {
+  const { importParts } = await import('../../import/import.ts');
+  const whom = options.user === undefined ? null : await whomMeant(store, options.user, parts);
+  const signal = context.interruptible();
+  const progress = context.output.progress('reading');
+  const report = await importParts(parts, {
+    store,
+    now: context.now,
+    ...(!options.dryRun && { log: await context.log('pipeline') }),
+    whom,
+    ...(options.dryRun && { dryRun: true }),
+    signal,
+    onProgress: shownBy(progress, parts),
+  }).finally(() => progress.done());
+  for (const path of passedOver) context.output.note(`${path}: in no known format, passed over`);
+  for (const { source, problems } of report.parts)
+    for (const problem of problems) context.output.note(`${source}: ${problem}`);
+  const dry_run = options.dryRun === true;
+  await context.output.result({ store: store.address, dry_run, passed_over: passedOver, ...report }, () =>
+    reportText(report, dry_run),
+  );
+  if (report.interrupted) {
+    context.output.note('interrupted: the same command goes on');
+    return {};
+  }
+  if (!dry_run && report.stored > 0) context.output.note('next: mobility pipeline --all');
+  return outcomeOf(report, options);
+}
+
+/** Who is meant: a registered user, or somebody whom each source names. */
+async function whomMeant(store: Store, name: string, parts: readonly Part[]): Promise<Whom> {
+  const user = (await store.users.byEmail(name)) ?? (await store.users.byUuid(name.toLowerCase()));
+  if (user !== null || parts.every(({ names }) => names === 'people')) return { name, user };
+  throw new MobilityError(
+    'MOBILITY_USER_UNKNOWN',
+    `no user ${JSON.stringify(name)} in ${store.address}: register with \`mobility users add ${name}\`, ` +
+      'or see `mobility users list`',
+  );
+}
+
+/** Shows how far an import is: the part, its share, and what was read so far. */
+function shownBy(progress: Progress, parts: readonly Part[]) {
+  let done = 0;
+  let current: Part | undefined;
+  return (part: Part, share: number | null, { read }: ImportCounts): void => {
+    if (current !== part) done = parts.indexOf(part);
+    current = part;
+    const percent = share === null ? '' : `${Math.floor(share * 100)} % of `;
+    const many = parts.length === 1 ? '' : ` (${done + 1} of ${parts.length})`;
+    progress.update(`${percent}${part.name}${many}: ${counted(read, 'entry', 'entries')}`);
+  };
+}
+
+function reportText(report: ImportReport, dryRun: boolean): string {
+  const header = ['SOURCE', 'FORMAT', 'READ', dryRun ? 'TO STORE' : 'STORED', 'KNOWN', 'SET ASIDE', 'LEFT BEHIND'];
+  const row = (name: string, format: string, of: ImportCounts): string[] => [
+    name,
+    format,
+    ...[of.read, of.stored, of.known, of.set_aside, of.left_behind].map((count) => count.toLocaleString('en-US')),
+  ];
+  const shown = report.parts.length > maxRows ? report.parts.filter(hasTrouble).slice(0, maxRows) : report.parts;
+  const rows = shown.map((part) => row(part.source, part.format, part));
+  const total = report.parts.length > 1 ? [row(counted(report.parts.length, 'source'), '', report)] : [];
+  const users = report.users.map(
+    (user) =>
+      `${user.user_email} (${user.uuid}): ${counted(user.stored, 'entry', 'entries')} ${dryRun ? 'to store' : 'stored'}, ` +
+      `${user.known.toLocaleString('en-US')} known${user.registered ? `, ${dryRun ? 'to be registered' : 'registered'}` : ''}`,
+  );
+  const others = users.length > maxRows ? [`and ${counted(users.length - maxRows, 'other user')}`] : [];
+  return [table([header, ...rows, ...total], [2, 3, 4, 5, 6]), ...users.slice(0, maxRows), ...others].join('\n');
+}
+
+/** Lines of one kind that people read; `--json` has all. */
+const maxRows = 20;
+
+const hasTrouble = (part: PartReport): boolean => part.set_aside > 0 || part.problems.length > 0;
+
+function outcomeOf(report: ImportReport, options: Options): Outcome {
+  if (options.user !== undefined && report.users.length === 0 && !report.parts.some(hasTrouble)) {
+    throw new MobilityError(
+      'MOBILITY_USER_UNKNOWN',
+      `nobody named ${JSON.stringify(options.user)} is in what was read`,
+    );
+  }
+  if (!report.parts.some(hasTrouble)) return {};
+  if (report.stored + report.known + report.left_behind > 0) return { exitCode: 3 };
+  const first = report.parts.find(hasTrouble)!;
+  throw new MobilityError(
+    'MOBILITY_SOURCE',
+    `nothing could be imported from ${first.source}: ${first.problems[0] ?? 'everything in it was set aside; see `mobility status --user NAME`'}`,
+  );
+}

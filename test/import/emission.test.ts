@@ -1,0 +1,122 @@
+// An e-mission database comes in the same from a server, from a dump and from JSON, and makes the trips of the phones' own pushes.
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { freshProgram, type Program } from '../cli/kit.ts';
+import { describeOnServers, withClient, withDatabaseOn } from '../store/servers.ts';
+import { type MadeUp, madeUpDatabase, writeDump, writeJson } from './emission-database.ts';
+import { withoutTimesOfRuns } from './store-texts.ts';
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+const madeUp: MadeUp = madeUpDatabase();
+let dumped: Program;
+beforeAll(async () => {
+  dumped = await freshProgram();
+  await writeDump(madeUp, join(dumped.folder, 'dump', 'Stage_database'));
+});
+
+describe('import of an e-mission database', () => {
+  it('keeps names and UUIDs, and says what was stored, known and left behind', async () => {
+    const { code, json, stderr } = await dumped.run(['import', join(dumped.folder, 'dump'), '--json']);
+    expect([code, stderr]).toEqual([0, 'next: mobility pipeline --all\n']);
+    const pushed = madeUp.people.reduce((sum, one) => sum + one.pushed.length, 0);
+    expect(json()).toMatchObject({
+      read: pushed + 2 * (10 + 3),
+      stored: pushed + 2,
+      known: 20,
+      set_aside: 0,
+      left_behind: 4,
+      users: madeUp.people.map(({ user_email, uuid }) => ({ user_email, uuid, registered: true })),
+    });
+    await dumped.withStore(async (store) => {
+      for (const { uuid, user_email, platform } of madeUp.people) {
+        expect(await store.users.byUuid(uuid)).toMatchObject({ user_email });
+        expect(await store.profiles.get(uuid)).toEqual({ curr_platform: platform, mpg_array: [32] });
+      }
+    });
+  });
+
+  it('makes the trips that the same pushes make', async () => {
+    await dumped.run(['pipeline', '--all']);
+    const direct = await freshProgram();
+    await direct.withStore(async (store) => {
+      for (const { user_email, uuid, pushed } of madeUp.people) {
+        await store.users.register(user_email, { uuid, now: 1 });
+        await store.usercache.put(uuid, { entries: pushed, unusable: [] }, 1);
+      }
+    });
+    await direct.run(['pipeline', '--all']);
+    for (const { user_email } of madeUp.people.filter(({ platform }) => platform === 'android')) {
+      const trips = (program: Program) => program.run(['export', '--user', user_email, '--trips']);
+      const expected = await trips(direct);
+      expect(expected.stderr).toMatch(/^[1-9]\d* trips/);
+      expect((await trips(dumped)).stdout).toBe(expected.stdout);
+    }
+  });
+
+  it('changes nothing when it comes twice', async () => {
+    const before = await withoutTimesOfRuns(dumped);
+    const { code, json } = await dumped.run(['import', join(dumped.folder, 'dump'), '--json']);
+    expect([code, json()]).toMatchObject([0, { stored: 0 }]);
+    await dumped.run(['pipeline', '--all']);
+    expect(await withoutTimesOfRuns(dumped)).toBe(before);
+  });
+
+  it('takes one person when asked for one, and says so when nobody has that name', async () => {
+    const { folder, run, withStore } = await freshProgram();
+    await writeDump(madeUp, join(folder, 'dump'));
+    expect((await run(['import', folder, '--user', 'ira@example.org', '--json'])).json()).toMatchObject({
+      users: [{ user_email: 'ira@example.org' }],
+    });
+    const nobody = await run(['import', folder, '--user', 'eve@example.org']);
+    expect([nobody.code, nobody.stderr]).toEqual([
+      1,
+      expect.stringMatching(/MOBILITY_USER_UNKNOWN: nobody named "eve/),
+    ]);
+    expect(await withStore((store) => store.users.list({ limit: 10 }))).toHaveLength(1);
+  });
+
+  it('leaves somebody alone whose name belongs to another UUID', async () => {
+    const { folder, run, withStore } = await freshProgram();
+    await writeDump(madeUp, folder);
+    const other = await withStore((store) => store.users.register('ada@example.org', { now: 1 }));
+    const { code, stderr } = await run(['import', folder]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`MOBILITY_SOURCE`)]);
+    expect(stderr).toContain(other.user.uuid);
+    expect(await withStore((store) => store.counts(other.user.uuid))).toMatchObject({ usercache: 0 });
+  });
+});
+
+it('a dump and its JSON give one and the same store', async () => {
+  const [fromDump, fromJson] = [await freshProgram(), await freshProgram()];
+  await writeDump(madeUp, join(fromDump.folder, 'in'));
+  await writeJson(madeUp, join(fromJson.folder, 'in'));
+  const reports = [];
+  for (const program of [fromDump, fromJson]) {
+    const { read, stored, known } = (await program.run(['import', join(program.folder, 'in'), '--json'])).json();
+    reports.push({ read, stored, known });
+  }
+  expect(reports[1]).toEqual(reports[0]);
+  expect(await withoutTimesOfRuns(fromJson)).toBe(await withoutTimesOfRuns(fromDump));
+});
+
+describeOnServers(
+  'import from a running server',
+  (server) => {
+    it('gives the store that its dump gives', async () => {
+      const [live, fromDump] = [await freshProgram(), await freshProgram()];
+      await writeDump(madeUp, join(fromDump.folder, 'in'));
+      await fromDump.run(['import', join(fromDump.folder, 'in')]);
+      await withDatabaseOn(server(), async (address) => {
+        await withClient(address, async (client) => {
+          for (const [name, documents] of Object.entries(madeUp.collections))
+            await client.db().collection(name).insertMany(documents);
+        });
+        const { code, json } = await live.run(['import', address, '--json']);
+        expect([code, json()]).toMatchObject([0, { known: 20, left_behind: 4 }]);
+      });
+      expect(await withoutTimesOfRuns(live)).toBe(await withoutTimesOfRuns(fromDump));
+    });
+  },
+  (mode) => mode !== 'standalone',
+);

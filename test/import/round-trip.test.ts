@@ -1,0 +1,41 @@
+// What `export` wrote comes back as it was: export, import into an empty store, pipeline, export gives the same bytes.
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { freshProgram, type Program } from '../cli/kit.ts';
+
+const day = '2024-03-12';
+
+/** Exports somebody into a new folder; every file by name. */
+async function exported({ run, folder }: Program, user: string): Promise<Record<string, string>> {
+  const out = join(folder, `out-${Math.random()}`);
+  expect((await run(['export', '--user', user, '--out', out])).code).toBe(0);
+  const names = (await readdir(out)).sort();
+  return Object.fromEntries(
+    await Promise.all(names.map(async (name) => [name, await readFile(join(out, name), 'utf8')])),
+  );
+}
+
+/** Names of the files that differ; the files themselves would fill screens. */
+function different(a: Record<string, string>, b: Record<string, string>): string[] {
+  return [...new Set([...Object.keys(a), ...Object.keys(b)])].filter((name) => a[name] !== b[name]);
+}
+
+async function roundTrip(from: Program, user: string): Promise<void> {
+  const first = await exported(from, user);
+  expect(first['trips.geojson']!.length).toBeGreaterThan(1000);
+  const to = await freshProgram();
+  const folder = join(to.folder, 'in');
+  await from.run(['export', '--user', user, '--out', folder]);
+  const { code, stderr } = await to.run(['import', folder]);
+  expect([code, stderr]).toEqual([first['errors.jsonl'] === '' ? 0 : 3, 'next: mobility pipeline --all\n']);
+  await to.run(['pipeline', '--all'], { now: 1_720_000_000 });
+  expect(different(first, await exported(to, user))).toEqual([]);
+}
+
+it.each(['android', 'ios'] as const)('days of %s come back byte for byte', async (platform) => {
+  const from = await freshProgram();
+  await from.run(['simulate', '--users', '1', '--days', '2', '--from', day, '--seed', 'r', '--platform', platform]);
+  await from.run(['pipeline', '--all']);
+  await roundTrip(from, 'sim-r-1@example.org');
+});
