@@ -109,8 +109,8 @@ const homes: Record<string, RegExp> = {
   hono: /^server\//,
   mongodb: /^(store\/mongodb|import\/emission)\//,
   ora: /^cli\//,
-  winston: /^log\/files\.ts$/,
-  'winston-daily-rotate-file': /^log\/files\.ts$/,
+  winston: /^log\/writer\.ts$/,
+  'winston-daily-rotate-file': /^log\/writer\.ts$/,
 };
 /** Types cost nothing at run time: the server types its calls by what its adapter hands over. */
 const typeHomes: Record<string, RegExp> = { '@hono/node-server': /^server\//, geojson: /./ };

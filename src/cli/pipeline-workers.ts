@@ -28,7 +28,7 @@ export async function runInProcesses(context: CommandContext, count: number): Pr
   return { report: { ...mergeReports(reports), seconds: context.now() - started }, lost };
 }
 
-/** One report of what several processes did with the same users. */
+/** One report of what several processes did with the same users; a run that was stopped counts those it came to. */
 export function mergeReports(reports: readonly AllReport[]): AllReport {
   const rank: Record<UserReport['status'], number> = { nothing_new: 0, busy: 1, failed: 2, done: 3 };
   const byUser = new Map<string, UserReport>();
@@ -39,9 +39,9 @@ export function mergeReports(reports: readonly AllReport[]): AllReport {
   const merged = [...byUser.values()];
   const count = (status: UserReport['status']): number => merged.filter((one) => one.status === status).length;
   const [done, busy, failed] = [count('done'), count('busy'), count('failed')];
-  const users = Math.max(0, ...reports.map((report) => report.users));
+  const users = Math.max(merged.length, ...reports.map((report) => report.users));
   const seconds = Math.max(0, ...reports.map((report) => report.seconds));
-  return { users, done, nothing_new: Math.max(0, users - merged.length), busy, failed, seconds, reports: merged };
+  return { users, done, nothing_new: users - merged.length, busy, failed, seconds, reports: merged };
 }
 
 /** Its report, or how it ended without one. */

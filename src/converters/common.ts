@@ -160,6 +160,35 @@ export function codeOf(
   );
 }
 
+/**
+ * The code that a name of the phone stands for, or a code itself: scripts that push what they once read back send entries in the
+ * form in which they are kept.
+ */
+export function nameOrCode(
+  codes: ReadonlyMap<string, number>,
+  value: JsonValue | undefined,
+  field: string,
+  known: Iterable<number> = codes.values(),
+): number {
+  if (typeof value !== 'number') return codeOf(codes, value, field);
+  const numbers = [...new Set(known)].sort((a, b) => a - b);
+  if (numbers.includes(value)) return value;
+  throw new ConversionError(
+    'unknown_value',
+    `${field}: expected a known name or one of ${numbers.join(', ')}, found ${value}`,
+  );
+}
+
+/**
+ * True for an entry in the form in which the timeseries keeps it: converters add local times to metadata and data, and no phone
+ * sends them. Needed only where a value alone does not tell: the codes of a battery's status.
+ */
+export function isConverted({ metadata, data }: Entry): boolean {
+  return [metadata.write_fmt_time, metadata.write_local_dt, data.local_dt].some(
+    (mark) => mark !== undefined && mark !== null,
+  );
+}
+
 interface Types {
   number: number;
   string: string;

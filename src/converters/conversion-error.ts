@@ -3,7 +3,7 @@ import { MobilityError } from '../model/errors.ts';
 
 /** Why an entry cannot be converted: every code with a sentence. Codes stay: operators and recovery select by them. */
 export const conversionReasons = {
-  no_converter: 'No converter is known for the platform and key of the entry.',
+  no_converter: 'The key is known, but no phone of that platform pushes it.',
   missing_field: 'A field is missing without which the entry means nothing.',
   wrong_type: 'A field is there and of another type than expected.',
   out_of_range: 'A number lies outside the range that it can have.',

@@ -1,6 +1,7 @@
 // Looks up the converter of an entry: what the entry means on the way in, and how people see it on the way out.
 import type { Entry } from '../model/entry.ts';
 import { kindOf } from '../model/json.ts';
+import { keyRow } from '../model/keys.ts';
 import { shortText, withLocalTimes } from './common.ts';
 import { ConversionError } from './conversion-error.ts';
 import { converterFor, localTimesOf, platforms } from './registry.ts';
@@ -8,11 +9,13 @@ import { converterFor, localTimesOf, platforms } from './registry.ts';
 export { ConversionError, type ConversionReason, conversionReasons } from './conversion-error.ts';
 
 /**
- * What an entry means: metadata as pushed, payload as in `payloads.ts`, without local times. Identity stays. Pure; never changes its
- * input but may share parts with it. Throws a `ConversionError`: an entry that throws is set aside.
+ * What an entry means: metadata as pushed, payload as in `payloads.ts`, without local times. An entry under a key that nobody knows
+ * here stays as it came: studies and newer apps have keys of their own. Identity stays. Pure; never changes its input but may
+ * share parts with it. Throws a `ConversionError`: an entry that throws is set aside.
  */
 export function convert(entry: Entry): Entry {
   const { platform, key } = entry.metadata;
+  if (keyRow(key) === null) return entry;
   const converter = typeof platform === 'string' ? converterFor(platform, key) : null;
   if (converter === null) throw noConverter(entry);
   return converter(entry);
@@ -28,15 +31,22 @@ export function meaningOf(entry: Entry): Entry {
 }
 
 /**
- * The entry as people and programs read it: what it means, with local times where it names a known zone. Never throws.
+ * The entry as people and programs read it: what it means, with local times where it names a known zone. One under
+ * an unknown key is as it came. Never throws.
  */
 export function present(entry: Entry): Entry {
-  return withLocalTimes(meaningOf(entry), localTimesOf(entry.metadata.key));
+  const { key } = entry.metadata;
+  return keyRow(key) === null ? entry : withLocalTimes(meaningOf(entry), localTimesOf(key));
 }
 
+const hints = {
+  pushed: '',
+  document: '; it is the key of a document, which the server writes and no phone pushes',
+  derived: '; it is the key of something that the server makes of the trips, and no phone pushes',
+} as const;
+
 function noConverter({ metadata: { platform, key } }: Entry): ConversionError {
-  const isDocument = key === 'common-trips' || key.startsWith('diary/trips-');
-  const hint = isDocument ? '; it is the key of a document, which the server writes and no phone pushes' : '';
+  const hint = hints[keyRow(key)!.kind];
   const of: unknown = platform;
   const found = typeof of === 'string' ? `platform ${shortText(of)}` : `as metadata.platform ${kindOf(of)}`;
   return new ConversionError(

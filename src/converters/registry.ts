@@ -7,7 +7,7 @@ import type { Converter, LocalTimes } from './common.ts';
 import { convertBluetooth } from './generic/bluetooth.ts';
 import { convertConfig } from './generic/config.ts';
 import { convertLocation } from './generic/location.ts';
-import { convertIncident, convertSurvey, convertUserInput } from './generic/manual.ts';
+import { convertIncident, convertOpenUserInput, convertSurvey, convertUserInput } from './generic/manual.ts';
 import { convertStats } from './generic/stats.ts';
 import { convertIosBattery } from './ios/battery.ts';
 import { convertIosMotionActivity } from './ios/motion-activity.ts';
@@ -53,13 +53,13 @@ export const converterTable: readonly ConverterRow[] = [
   { key: 'manual/destination_confirm', generic: convertUserInput, localTimes: 'range' },
   { key: keys.incident, generic: convertIncident },
   { key: 'manual/mode_confirm', generic: convertUserInput, localTimes: 'range' },
-  { key: 'manual/place_addition_input', generic: convertUserInput, localTimes: 'range' },
-  { key: 'manual/place_user_input', generic: convertUserInput, localTimes: 'range' },
+  { key: 'manual/place_addition_input', generic: convertOpenUserInput, localTimes: 'range' },
+  { key: 'manual/place_user_input', generic: convertOpenUserInput, localTimes: 'range' },
   { key: 'manual/purpose_confirm', generic: convertUserInput, localTimes: 'range' },
   { key: 'manual/replaced_mode', generic: convertUserInput, localTimes: 'range' },
   { key: 'manual/survey', generic: convertSurvey },
-  { key: 'manual/trip_addition_input', generic: convertUserInput, localTimes: 'range' },
-  { key: 'manual/trip_user_input', generic: convertUserInput, localTimes: 'range' },
+  { key: 'manual/trip_addition_input', generic: convertOpenUserInput, localTimes: 'range' },
+  { key: 'manual/trip_user_input', generic: convertOpenUserInput, localTimes: 'range' },
   { key: keys.transition, android: convertAndroidTransition, ios: convertIosTransition },
   { key: 'stats/client_error', generic: convertStats, localTimes: 'none' },
   { key: 'stats/client_nav_event', generic: convertStats, localTimes: 'none' },

@@ -1,92 +1,123 @@
-// Finished log files: compressed, limited in number, and taken over from processes that ended without doing so.
-import { createReadStream, createWriteStream } from 'node:fs';
+// Finished log files: named as parts, compressed, limited in number, and taken over from processes that ended without doing so.
+import { closeSync, createReadStream, createWriteStream, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { compareLogNames, type LogKind, type LogName, nextPart, parseLogName, partName } from './names.ts';
+import { compareLogNames, type LogKind, type LogName, liveName, logNames, nextPart, partName } from './names.ts';
+import { inodeOf } from './writer.ts';
 
-const draftSuffix = '.gz.draft';
+const draftPattern = /\.log\.gz\.[\w-]+\.draft$/;
+const staleDraftSeconds = 3600;
 
-/** What `archiveSource` works on. */
+/**
+ * Seconds after its last change in which a file that got another name may still be written by another process: writers look
+ * each second whether their file is still there.
+ */
+export const letGoSeconds = 3;
+
+/** What `archiveFiles` works on. */
 export interface ArchiveOptions {
   folder: string;
-  /** A source that this process has claimed. */
-  source: string;
+  kind: LogKind;
   /** Files of an earlier day than this one are finished. */
   today: string;
-  /** Names of files that this process has open: they are left alone. */
-  open: ReadonlySet<string>;
+  /** The source that this process alone writes, if there is one: its files need not be quiet. */
+  own: string | null;
+  /** True for a file, `<device>:<inode>`, that this process has open: it is left alone. */
+  holds: (inode: string) => boolean;
+  /** Seconds for which files of other processes must be unchanged. */
+  quietSeconds: number;
 }
 
 /**
- * Compresses every finished file of a source, whoever left it there. May be interrupted anywhere: what is half done is done
- * again, and no line is in two files. Throws what the file system throws, such as a full disk; the files are then as before.
+ * Compresses every finished file of a kind, no matter which process left it. May be interrupted anywhere, and run in several
+ * processes at once: no line is lost or in two files. Throws what the file system throws, such as a full disk.
  */
-export async function archiveSource({ folder, source, today, open }: ArchiveOptions): Promise<void> {
+export async function archiveFiles({ folder, kind, today, own, holds, quietSeconds }: ArchiveOptions): Promise<void> {
   const names = await readdir(folder);
-  for (const name of names) {
-    if (
-      name.startsWith(`${source}-`) &&
-      name.endsWith(draftSuffix) &&
-      parseLogName(sourceOfDraft(name))?.source === source
-    ) {
-      await rm(join(folder, name), { force: true });
+  for (const name of names.filter((one) => draftPattern.test(one))) {
+    const written = (await stat(join(folder, name)).catch(() => null))?.mtimeMs ?? Number.POSITIVE_INFINITY;
+    if (written < realNow() - staleDraftSeconds * 1000) await rm(join(folder, name), { force: true });
+  }
+  const plain = logNames(names).filter((log) => log.kind === kind && !log.compressed);
+  for (const log of plain.sort(compareLogNames)) {
+    if (log.part === null && log.day >= today) continue;
+    const found = await stat(join(folder, log.name)).catch(() => null);
+    if (found === null || holds(inodeOf(found))) continue;
+    if (log.source !== own && (await quietFor(join(folder, log.name))) < quietSeconds) continue;
+    const part = log.part === null ? finishLive(folder, log.source, log.day) : log.name;
+    if (part !== null) await compress(folder, part, names.includes(`${part}.gz`));
+  }
+}
+
+/** Seconds since a file was last written or renamed; by the real clock, which is also that of the file system. */
+export async function quietFor(path: string): Promise<number> {
+  const found = await stat(path).catch(() => null);
+  return found === null ? Number.POSITIVE_INFINITY : (realNow() - Math.max(found.ctimeMs, found.mtimeMs)) / 1000;
+}
+
+const realNow = (): number => performance.timeOrigin + performance.now();
+
+/**
+ * Gives the file of that day the name of the next part, which it returns; null when there is no such file. Processes that have it
+ * open write to it until they next look.
+ */
+export function finishLive(folder: string, source: string, day: string): string | null {
+  for (;;) {
+    const part = partName(source, day, nextPart(readdirSync(folder), source, day));
+    try {
+      closeSync(openSync(join(folder, part), 'wx', 0o600)); // the name is ours now: renaming replaces silently
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') continue;
+      throw error;
+    }
+    try {
+      renameSync(join(folder, liveName(source, day)), join(folder, part));
+      return part;
+    } catch (error) {
+      rmSync(join(folder, part), { force: true });
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+      throw error;
     }
   }
-  const ours = logNames(names).filter((log) => log.source === source && !log.compressed && !open.has(log.name));
-  for (const log of ours.sort(compareLogNames)) {
-    if (log.part === null && log.day >= today) continue;
-    const part = log.part === null ? await finish(folder, log) : log.name;
-    await compress(folder, part, names.includes(`${part}.gz`));
-  }
-}
-
-const sourceOfDraft = (name: string): string => name.slice(0, -draftSuffix.length);
-
-/** Log files among `names`. */
-export function logNames(names: readonly string[]): LogName[] {
-  return names.map(parseLogName).filter((log) => log !== null);
-}
-
-// From here on nobody appends to it.
-async function finish(folder: string, log: LogName): Promise<string> {
-  const name = partName(log.source, log.day, nextPart(await readdir(folder), log.source, log.day));
-  await rename(join(folder, log.name), join(folder, name));
-  return name;
 }
 
 /** Replaces a part by its compressed form, which keeps the time of the last change. */
 async function compress(folder: string, name: string, done: boolean): Promise<void> {
   const plain = join(folder, name);
-  if (!done) {
-    const draft = `${plain}${draftSuffix}`;
-    try {
-      const { atime, mtime } = await stat(plain);
-      const target = createWriteStream(draft, { mode: 0o600, flush: true });
-      await pipeline(createReadStream(plain), createGzip(), target);
-      await utimes(draft, atime, mtime);
-      await rename(draft, `${plain}.gz`);
-    } catch (error) {
-      await rm(draft, { force: true });
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return; // removed as one too many, or by hand
-      throw error;
-    }
+  const fill = (target: NodeJS.WritableStream): Promise<void> => pipeline(createReadStream(plain), target);
+  if (done || (await writeCompressed(plain, `${plain}.gz`, fill))) await rm(plain, { force: true });
+}
+
+/**
+ * Writes a compressed file as a whole or not at all, with the times of `source`. `fill` is given the stream that compresses.
+ * False: the source has vanished, removed as one too many or by hand.
+ */
+export async function writeCompressed(
+  source: string,
+  path: string,
+  fill: (target: NodeJS.WritableStream) => Promise<void>,
+): Promise<boolean> {
+  const draft = `${path}.${process.pid}-${Math.round(performance.now() * 1000)}.draft`;
+  try {
+    const { atime, mtime } = await stat(source);
+    const gzip = createGzip();
+    const written = pipeline(gzip, createWriteStream(draft, { mode: 0o600, flush: true }));
+    await Promise.all([fill(gzip), written]);
+    await rename(draft, path);
+    await utimes(path, atime, mtime);
+    return true;
+  } catch (error) {
+    await rm(draft, { force: true });
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
   }
-  await rm(plain, { force: true });
 }
 
 /** Removes the oldest finished files of a kind until `maxFiles` are left. */
 export async function limitFiles(folder: string, kind: LogKind, maxFiles: number): Promise<void> {
-  const finished = logNames(await readdir(folder)).filter((log) => log.kind === kind && log.part !== null);
+  const finished = logNames(await readdir(folder)).filter((log: LogName) => log.kind === kind && log.part !== null);
   const newestFirst = finished.sort((a, b) => -compareLogNames(a, b));
   for (const log of newestFirst.slice(maxFiles)) await rm(join(folder, log.name), { force: true });
-}
-
-/** Sources of a kind that have files which nobody will write again, or a half-compressed one. */
-export async function sourcesWithLeftovers(folder: string, kind: LogKind, today: string): Promise<string[]> {
-  const left = logNames(await readdir(folder)).filter(
-    (log) => log.kind === kind && !log.compressed && (log.part !== null || log.day < today),
-  );
-  return [...new Set(left.map((log) => log.source))].sort();
 }

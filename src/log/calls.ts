@@ -136,7 +136,7 @@ export function createCallTracker(): CallTracker {
       if (message?.kind === 'startCall') done.push(...take(id));
       let call = calls.get(id);
       if (call === undefined) {
-        if (message === null || !belongsToCall(message)) return done;
+        if (message === null || message.kind === 'serverStarted') return done;
         call = newCall(line);
         calls.set(id, call);
         done.push(...oldest());
@@ -150,10 +150,6 @@ export function createCallTracker(): CallTracker {
     current: () => current,
     open: () => [...calls.values()].filter(({ method }) => method !== ''),
   };
-}
-
-function belongsToCall({ kind }: Message): boolean {
-  return kind !== 'serverStarted' && kind !== 'serverStopped' && kind !== 'linesDropped';
 }
 
 function newCall({ source, thread, time }: LogLine): Call {
@@ -196,11 +192,8 @@ function apply(call: Call, message: Message, time: number): void {
     case 'entryStored':
       count(call, message.result, message.write_ts);
       break;
-    case 'entryRejected':
-      count(call, 'rejected', message.write_ts);
-      break;
     case 'putStored':
-      call.stored = { inserted: message.inserted, updated: message.updated, rejected: message.rejected };
+      call.stored = message.counts;
       break;
     case 'answered':
       Object.assign(call, { method: message.method, path: message.path, status: message.status, code: message.code });

@@ -1,14 +1,14 @@
-// The right to write a log file: at most one process has it, and it passes on when that process is gone.
-import { linkSync, readFileSync, readlinkSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+// Which server writes `server-…` log files: a second one that runs at the same time writes `server-2-…`.
+import { readFileSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { newUuid } from '../model/ids.ts';
-import { type LogKind, sourceName } from './names.ts';
+import { sourceName } from './names.ts';
 
-/** A source that this process alone may write, until `release`. */
+/** A source of this process, until `release`. */
 export interface Claim {
   readonly source: string;
-  /** Says that the owner lives; false when the claim has been lost to another process. To be called each `renewSeconds`. */
+  /** Says that the owner lives; false when another process has the source. To be called each `renewSeconds`. */
   renew(now: number): boolean;
   /** Gives the source back; a second time does nothing. */
   release(): void;
@@ -29,49 +29,37 @@ interface Owner {
   pid: number;
 }
 
-const lockPath = (folder: string, source: string): string => join(folder, `.${source}.lock`);
-
-/** Claims the first free source of the kind: `pipeline`, and if another process writes that, `pipeline-2`, and so on. */
-export function claimSource(folder: string, kind: LogKind, now: number): Claim {
+/**
+ * Claims the first source that no living server has. Two servers that find the same dead owner at once may both take its source: they
+ * share the file, which loses no line, and one of them finds out when it renews.
+ */
+export function claimSource(folder: string, now: number): Claim {
   for (let number = 1; ; number += 1) {
-    const claim = claimOne(folder, sourceName(kind, number), now);
-    if (claim !== null) return claim;
+    const source = sourceName('server', number);
+    const path = join(folder, `.${source}.lock`);
+    const owner: Owner = { token: newUuid(), place: thisPlace(), pid: process.pid };
+    if (!write(path, owner, 'wx')) {
+      if (!isGone(path, now)) continue;
+      write(path, owner, 'w');
+    }
+    const isOurs = (): boolean => readOwner(path)?.token === owner.token;
+    return {
+      source,
+      renew: (at) => {
+        if (!isOurs()) return false;
+        utimesSync(path, at, at);
+        return true;
+      },
+      release: () => {
+        if (isOurs()) rmSync(path, { force: true });
+      },
+    };
   }
 }
 
-/** Claims that source; null when a living process has it. Throws what the file system throws. */
-export function claimOne(folder: string, source: string, now: number): Claim | null {
-  const path = lockPath(folder, source);
-  const owner: Owner = { token: newUuid(), place: thisPlace(), pid: process.pid };
-  for (let attempt = 0; attempt < 3; attempt += 1) {
-    if (create(path, owner)) return claimOf(path, source, owner.token);
-    const found = readLock(path);
-    if (found !== null && !isGone(found, now)) return null;
-    if (found !== null) takeAway(path, found.text);
-  }
-  return null;
-}
-
-function claimOf(path: string, source: string, token: string): Claim {
-  let held = true;
-  const isOurs = (): boolean => held && readLock(path)?.owner?.token === token;
-  return {
-    source,
-    renew: (now) => {
-      held = isOurs();
-      if (held) utimesSync(path, now, now);
-      return held;
-    },
-    release: () => {
-      if (isOurs()) rmSync(path, { force: true });
-      held = false;
-    },
-  };
-}
-
-function create(path: string, owner: Owner): boolean {
+function write(path: string, owner: Owner, flag: 'w' | 'wx'): boolean {
   try {
-    writeFileSync(path, JSON.stringify(owner), { flag: 'wx', mode: 0o600 });
+    writeFileSync(path, JSON.stringify(owner), { flag, mode: 0o600 });
     return true;
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return false;
@@ -82,37 +70,23 @@ function create(path: string, owner: Owner): boolean {
 
 const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
 
-interface Lock {
-  text: string;
-  /** null when the text makes no sense, as when it is still being written. */
-  owner: Owner | null;
-  /** Last renewal, seconds since the epoch. */
-  renewed: number;
-}
-
-function readLock(path: string): Lock | null {
+/** null when there is none, or its text makes no sense, as while it is being written. */
+function readOwner(path: string): Owner | null {
   try {
-    const text = readFileSync(path, 'utf8');
-    return { text, owner: readOwner(text), renewed: statSync(path).mtimeMs / 1000 };
+    const owner = JSON.parse(readFileSync(path, 'utf8')) as Partial<Owner> | null;
+    const isWhole = typeof owner?.token === 'string' && typeof owner.place === 'string' && Number.isInteger(owner.pid);
+    return isWhole ? (owner as Owner) : null;
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return null;
+    if (error instanceof SyntaxError || codeOf(error) === 'ENOENT') return null;
     throw error;
   }
 }
 
-function readOwner(text: string): Owner | null {
-  try {
-    const owner = JSON.parse(text) as Partial<Owner> | null;
-    if (typeof owner?.token !== 'string' || typeof owner.place !== 'string' || !Number.isInteger(owner.pid))
-      return null;
-    return owner as Owner;
-  } catch {
-    return null;
-  }
-}
-
-function isGone({ owner, renewed }: Lock, now: number): boolean {
-  const silent = now - renewed;
+function isGone(path: string, now: number): boolean {
+  const renewed = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+  if (renewed === undefined) return true;
+  const silent = now - renewed / 1000;
+  const owner = readOwner(path);
   if (owner === null || owner.place !== thisPlace()) return silent > silentElsewhere;
   return !isAlive(owner.pid) || silent > silentHere;
 }
@@ -132,19 +106,5 @@ function isAlive(pid: number): boolean {
     return true;
   } catch (error) {
     return codeOf(error) === 'EPERM'; // it lives, and belongs to somebody else
-  }
-}
-
-// Two processes may find the same dead owner. The slower one would take away the lock that the faster one has just made:
-// it looks at what it holds, and puts it back.
-function takeAway(path: string, text: string): void {
-  const away = `${path}.${newUuid()}`;
-  try {
-    renameSync(path, away);
-    if (readFileSync(away, 'utf8') !== text) linkSync(away, path);
-  } catch (error) {
-    if (!['ENOENT', 'EEXIST'].includes(codeOf(error) ?? '')) throw error;
-  } finally {
-    rmSync(away, { force: true });
   }
 }

@@ -1,22 +1,21 @@
-// Log files: written and rotated through winston, compressed when finished, safe with several processes and on a full disk.
+// Log files: written through winston, rotated by day and size, compressed when finished, safe with several processes and a full disk.
 import { accessSync, constants, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import winston from 'winston';
-import DailyRotateFile from 'winston-daily-rotate-file';
 import { errorText, MobilityError } from '../model/errors.ts';
 import { localDay } from '../model/time.ts';
-import { archiveSource, limitFiles, sourcesWithLeftovers } from './archive.ts';
-import { type Claim, claimOne, claimSource, renewSeconds } from './claim.ts';
-import { createStamp, fileLine, hostZone, line, threadWord } from './format.ts';
+import { archiveFiles, finishLive, letGoSeconds, limitFiles } from './archive.ts';
+import { type Claim, claimSource, renewSeconds } from './claim.ts';
+import { createStamp, fileLine, hostZone, threadWord } from './format.ts';
 import { createLineLog, type LeastLevel, type Lines, linesOf } from './line-log.ts';
 import type { Log } from './log.ts';
+import { line } from './messages.ts';
 import { type LogKind, liveName } from './names.ts';
-import { trackFiles } from './tracked-files.ts';
+import { openWriter, type Writer } from './writer.ts';
 
 const retrySeconds = 1; // between attempts to write again after a failure
+const lookSeconds = 1; // between two looks whether the file is still in its place
 const maxBacklog = 64 * 1024 * 1024; // bytes that wait for the disk before lines are dropped
-const closeSeconds = 30; // that `close` waits for a disk that does not answer
+const mebibyte = 1024 * 1024;
 
 export interface FileLogOptions {
   /** Folder of the log files; made when it is not there. */
@@ -37,6 +36,8 @@ export interface FileLogOptions {
   zone?: string;
   /** Told, once for each trouble, that lines are being dropped or files cannot be compressed. */
   warn?: (text: string) => void;
+  /** Seconds after its last change in which a finished file may be another process's; default: `letGoSeconds`. */
+  quietSeconds?: number;
 }
 
 /** An open log. */
@@ -49,27 +50,34 @@ export interface FileLog {
 }
 
 /**
- * Opens the log files of a kind for writing. Throws `MOBILITY_CONFIG` when the folder cannot be written. After that nothing
- * throws: what cannot be written, as on a full disk, is dropped and counted, and the count is logged when writing works again.
+ * Opens the log files of a kind for writing. A server has files of its own; pipelines append to one file together. Throws
+ * `MOBILITY_CONFIG` when the folder cannot be written. After that nothing throws: what cannot be written, as on a full disk, is
+ * dropped and counted, and the count is logged when writing works again.
  */
 export function openFileLog(options: FileLogOptions): FileLog {
   const { dir, name, now = () => Date.now() / 1000, zone = hostZone(), warn = () => {} } = options;
   const threadId = threadWord(options.threadId ?? `p${process.pid}`);
+  const maxSize = Math.max(1024, options.maxSizeMiB * mebibyte);
   const stamp = createStamp(zone);
   const drops = countDrops(warn);
+  const retired = new Map<Writer, Promise<void>>();
   let claim: Claim | null = null;
   let writer: Writer | null = null;
-  const retired: Promise<void>[] = [];
   let closing: Promise<void> | null = null;
   let failedAt = Number.NEGATIVE_INFINITY;
+  let looked = { at: 0, lines: 0 }; // when the file was last found in place, and what was handed to it since
 
+  const today = (): string => localDay(now(), hostZone());
+  const sourceOf = (): string => claim?.source ?? name;
   const open = (): Writer => {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
-    claim ??= claimSource(dir, name, now());
-    checkWritable(join(dir, liveName(claim.source, localDay(now(), hostZone()))));
+    if (name === 'server') claim ??= claimSource(dir, now());
+    checkWritable(join(dir, liveName(sourceOf(), today())));
+    looked = { at: now(), lines: 0 };
     const opened = openWriter({
-      ...{ dir, source: claim.source, maxSizeMiB: options.maxSizeMiB },
-      onChange: tidy,
+      dir,
+      source: sourceOf(),
+      onClosed: tidy,
       onFailure: (error, lost) => {
         if (writer === opened) writer = null;
         failedAt = now();
@@ -89,6 +97,33 @@ export function openFileLog(options: FileLogOptions): FileLog {
       return null;
     }
   };
+  const retire = (): void => {
+    const old = writer;
+    writer = null;
+    if (old !== null)
+      retired.set(
+        old,
+        old.end().finally(() => retired.delete(old)),
+      );
+  };
+  /** Leaves a file that is full, or no longer in its place because somebody removed it or gave it another name. */
+  const leaveFile = (): void => {
+    const file = writer?.file() ?? null;
+    if (writer === null || file === null) return;
+    if (Math.abs(now() - looked.at) >= lookSeconds) {
+      const standing = writer.standing();
+      if (standing === 'removed') drops.add(looked.lines, stamp(looked.at), 'the log file was removed');
+      looked = { at: now(), lines: 0 };
+      if (standing !== 'in place') retire();
+    }
+    if (writer === null || file.size < maxSize) return;
+    try {
+      finishLive(dir, sourceOf(), file.day);
+      retire();
+    } catch (error) {
+      warnOnce(`a full log file in ${dir} is gone on with: ${errorText(error)}`);
+    }
+  };
   const report = (): void => {
     if (writer === null || writer.backlog() > maxBacklog / 2) return;
     const dropped = drops.toReport();
@@ -97,36 +132,58 @@ export function openFileLog(options: FileLogOptions): FileLog {
     writer.write(fileLine(stamp(now()), 'WARNING', threadId, text), 0, dropped.lines);
   };
   const hand = (lines: string, count: number): void => {
+    try {
+      leaveFile();
+    } catch {
+      // the file system has trouble: writing will tell
+    }
     writer ??= reopen();
     report();
     if (writer === null) drops.add(count, stamp(now()));
     else if (writer.backlog() > maxBacklog) drops.add(count, stamp(now()), 'the disk is too slow');
-    else writer.write(lines, count, 0);
+    else {
+      writer.write(lines, count, 0);
+      looked.lines += count;
+    }
   };
   const gathered = gather(Math.min(mostGathered, options.maxSizeMiB / 4), hand);
   const emit = (lines: Lines): void => {
     if (closing === null) gathered.add(lines);
   };
-  const tidy = tidier({ ...options, now, warn, held: () => ({ claim, open: writer?.openNames() ?? new Set() }) });
+
+  const warnOnce = once(warn);
+  const tidy = oneAfterAnother(async () => {
+    try {
+      const { maxFiles, quietSeconds = letGoSeconds } = options;
+      const holds = (inode: string): boolean => [writer, ...retired.keys()].some((one) => one?.holds(inode) === true);
+      const own = claim?.source ?? null;
+      await archiveFiles({ folder: dir, kind: name, today: today(), own, holds, quietSeconds });
+      await limitFiles(dir, name, maxFiles);
+    } catch (error) {
+      warnOnce(`log files in ${dir} could not be compressed: ${errorText(error)}`);
+    }
+  });
 
   try {
     writer = open();
+    tidy();
   } catch (error) {
     if (!isTransient(error)) throw unwritable(dir, error);
     failedAt = now();
   }
   const renewal = setInterval(() => {
     if (claim === null || stillOurs(claim, now())) return;
-    claim = null; // somebody else writes these files now: take others
-    if (writer !== null) retired.push(writer.end());
-    writer = null;
+    claim = null; // another server writes these files now: take others
+    retire();
   }, renewSeconds * 1000).unref();
   const close = async (): Promise<void> => {
     clearInterval(renewal);
     gathered.flush();
     if (drops.any()) writer ??= reopen();
     report();
-    await Promise.all([...retired, writer?.end()]);
+    retire();
+    await Promise.all(retired.values());
+    tidy();
     await tidy.done();
     claim?.release();
   };
@@ -164,6 +221,29 @@ function stillOurs(claim: Claim, now: number): boolean {
   } catch {
     return true; // the file system has trouble, not the claim
   }
+}
+
+function once(tell: (text: string) => void): (text: string) => void {
+  let told = false;
+  return (text) => {
+    if (!told) tell(text);
+    told = true;
+  };
+}
+
+/** Runs `work` at each call, one run after another; calls that wait are one. */
+function oneAfterAnother(work: () => Promise<void>): { (): void; done(): Promise<void> } {
+  let running = Promise.resolve();
+  let waiting = false;
+  const start = (): void => {
+    if (waiting) return;
+    waiting = true;
+    running = running.then(() => {
+      waiting = false;
+      return work();
+    });
+  };
+  return Object.assign(start, { done: () => running });
 }
 
 // ---------------------------------------------------------------- lines of one turn
@@ -236,142 +316,4 @@ function countDrops(warn: (text: string) => void) {
       if (dropped.lines <= 0) dropped = null;
     },
   };
-}
-
-// ---------------------------------------------------------------- one rotating stream
-
-interface Writer {
-  /** Hands over `lines` lines; `reports`: how many dropped lines they tell of. */
-  write(text: string, lines: number, reports: number): void;
-  /** Bytes handed over that have not reached a file yet. */
-  backlog(): number;
-  openNames(): ReadonlySet<string>;
-  /** Resolves when everything handed over is on disk, or was lost and counted. */
-  end(): Promise<void>;
-}
-
-interface WriterOptions {
-  dir: string;
-  source: string;
-  maxSizeMiB: number;
-  onChange: () => void;
-  /** The stream is dead; `lost` lines with it. Called once. */
-  onFailure: (error: unknown, lost: number) => void;
-  onReported: (lines: number) => void;
-}
-
-interface Handed {
-  end: number;
-  lines: number;
-  reports: number;
-}
-
-/**
- * winston's rotating transport, with what it lacks: it is known which lines have reached the disk. The transport compresses a
- * rotated file while it may still be written, and never one that an earlier process left, so that is not its task here.
- */
-function openWriter({ dir, source, maxSizeMiB, onChange, onFailure, onReported }: WriterOptions): Writer {
-  let handed: Handed[] = [];
-  let total = 0;
-  let written = 0;
-  let failed = false;
-  const files = trackFiles({
-    folder: dir,
-    source,
-    onChange,
-    onWritten: (bytes) => {
-      written += bytes;
-      let done = 0;
-      for (; done < handed.length && handed[done]!.end <= written; done += 1) {
-        if (handed[done]!.reports > 0) onReported(handed[done]!.reports);
-      }
-      if (done > 0) handed = handed.slice(done);
-    },
-  });
-  const transport = new DailyRotateFile({
-    dirname: dir,
-    filename: `${source}-%DATE%`,
-    extension: '.log',
-    datePattern: 'YYYY-MM-DD',
-    maxSize: `${Math.max(1, Math.round(maxSizeMiB * 1024))}k`,
-    eol: '\n',
-    auditFile: `${dir}/.${source}-audit.json`,
-    options: { flags: 'a', mode: 0o600, flush: true, fs: files.fs },
-  });
-  const logger = winston.createLogger({
-    format: winston.format.printf((info) => String(info.message)),
-    transports: [transport],
-    exitOnError: false,
-  });
-  const fail = (error: unknown): void => {
-    if (failed) return;
-    failed = true;
-    logger.close();
-    onFailure(
-      error,
-      handed.reduce((sum, { lines }) => sum + lines, 0),
-    );
-    handed = [];
-  };
-  const emitters: NodeJS.EventEmitter[] = [logger, transport, transport.logStream];
-  for (const emitter of emitters) emitter.on('error', fail);
-  return {
-    openNames: files.openNames,
-    backlog: () => total - written,
-    write: (text, lines, reports) => {
-      total += Buffer.byteLength(text) + 1;
-      handed.push({ end: total, lines, reports });
-      logger.info(text);
-    },
-    end: async () => {
-      const waits = async (until: () => boolean): Promise<void> => {
-        for (let waited = 0; !until() && !failed && waited < closeSeconds; waited += 0.002) await sleep(2);
-      };
-      await waits(() => written >= total && files.openNames().size > 0);
-      logger.close();
-      await waits(() => files.openNames().size === 0);
-    },
-  };
-}
-
-// ---------------------------------------------------------------- finished files
-
-interface TidyOptions extends FileLogOptions {
-  now: () => number;
-  warn: (text: string) => void;
-  /** What this process writes at the moment. */
-  held: () => { claim: Claim | null; open: ReadonlySet<string> };
-}
-
-/** Compresses and limits finished files, one call after another; calls that wait are one. */
-function tidier({ dir, name, maxFiles, now, warn, held }: TidyOptions): { (): void; done(): Promise<void> } {
-  let work = Promise.resolve();
-  let waiting = false;
-  let warned = false;
-  const tidyOnce = async (): Promise<void> => {
-    waiting = false;
-    const today = localDay(now(), hostZone());
-    const { claim, open } = held();
-    if (claim !== null) await archiveSource({ folder: dir, source: claim.source, today, open });
-    for (const source of await sourcesWithLeftovers(dir, name, today)) {
-      if (source === claim?.source) continue;
-      const other = claimOne(dir, source, now());
-      if (other === null) continue;
-      try {
-        await archiveSource({ folder: dir, source, today, open: new Set() });
-      } finally {
-        other.release();
-      }
-    }
-    await limitFiles(dir, name, maxFiles);
-  };
-  const tidy = (): void => {
-    if (waiting) return;
-    waiting = true;
-    work = work.then(tidyOnce).catch((error: unknown) => {
-      if (!warned) warn(`log files in ${dir} could not be compressed: ${errorText(error)}`);
-      warned = true;
-    });
-  };
-  return Object.assign(tidy, { done: () => work });
 }

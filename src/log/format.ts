@@ -3,8 +3,6 @@ import { formatTime, isTimeZone } from '../model/time.ts';
 import type { Level } from './log.ts';
 import { oneLine, pathWord, secondsText, word } from './text.ts';
 
-export { line, type Message, parseMessage } from './messages.ts';
-
 /** Stands at the end of a line that a crash or a full disk cut short. No line that was written whole contains it. */
 export const tornMark = '\u0018';
 
@@ -92,23 +90,4 @@ export function consoleStart(stamp: string, method: string, path: string): strin
 export function consoleEnd(stamp: string, method: string, path: string, user: string | null, seconds: number): string {
   const who = user === null ? '' : ` ${word(user)}`;
   return `END ${stamp} ${word(method)} ${pathWord(path)}${who} ${secondsText(seconds)}`;
-}
-
-/** One line of the console, taken apart. */
-export type ConsoleLine =
-  | { kind: 'start'; stamp: string; time: number; method: string; path: string }
-  | { kind: 'end'; stamp: string; time: number; method: string; path: string; user: string | null; seconds: number };
-
-const consolePattern = new RegExp(`^(START|END) (${stampPattern}) (\\S+) (\\S+)(?:(?: (\\S+))? (\\d+\\.\\d+))?$`);
-
-/** The parts of a line that `consoleStart` or `consoleEnd` wrote; null for any other text. */
-export function parseConsoleLine(text: string): ConsoleLine | null {
-  const match = consolePattern.exec(text);
-  if (match === null) return null;
-  const [, first, stamp, method, path, user, seconds] = match;
-  const time = parseStamp(stamp!);
-  if (time === null || (first === 'END') !== (seconds !== undefined)) return null;
-  const common = { stamp: stamp!, time, method: method!, path: path! };
-  if (first === 'START') return { kind: 'start', ...common };
-  return { kind: 'end', ...common, user: user ?? null, seconds: Number(seconds) };
 }

@@ -37,19 +37,34 @@ export function createLineLog({ level, threadId, zone, now, emit }: LineLogOptio
   const least = ranks[level.toUpperCase() as Level];
   const stamp = createStamp(zone);
   const enabled = (asked: Level): boolean => ranks[asked] >= least;
-  const ofThread = (thread: string): Log => ({
+  const ofThread = (thread: string, hand: (lines: Lines) => void): Log => ({
     enabled,
     write: (of, message) => {
-      if (enabled(of)) emit(linesOf(fileLine(stamp(now()), of, thread, message), 1));
+      if (enabled(of)) hand(linesOf(fileLine(stamp(now()), of, thread, message), 1));
     },
     writeAll: (of, messages) => {
       if (messages.length === 0 || !enabled(of)) return;
       const time = stamp(now());
       const text = (): string => messages.map((message) => fileLine(time, of, thread, message)).join('\n');
       const each = time.length + thread.length + messages[0]!.length;
-      emit({ count: messages.length, size: messages.length * each, text });
+      hand({ count: messages.length, size: messages.length * each, text });
     },
-    child: (suffix) => ofThread(threadWord(`${thread}-${suffix}`)),
+    child: (suffix) => ofThread(threadWord(`${thread}-${suffix}`), hand),
+    hold: () => {
+      const kept: Lines[] = [];
+      let next = (lines: Lines): void => void kept.push(lines);
+      return {
+        log: ofThread(thread, (lines) => next(lines)),
+        release: () => {
+          next = hand;
+          for (const lines of kept.splice(0)) hand(lines);
+        },
+        discard: () => {
+          next = () => {};
+          kept.length = 0;
+        },
+      };
+    },
   });
-  return ofThread(threadWord(threadId));
+  return ofThread(threadWord(threadId), emit);
 }

@@ -11,6 +11,17 @@ export interface Log {
   writeAll(level: Level, messages: readonly string[]): void;
   /** A log whose lines carry the thread id `<thread_id>-<suffix>`. Logs without threads leave it out: use `childLog`. */
   child?(suffix: string): Log;
+  /** The same log with its lines kept back until it is clear what becomes of them. */
+  hold?(): HeldLog;
+}
+
+/** A log whose lines are kept back; they have the time at which they were written. */
+export interface HeldLog {
+  readonly log: Log;
+  /** Writes what was kept back, and everything from now on. */
+  release(): void;
+  /** Forgets what was kept back, and everything from now on. */
+  discard(): void;
 }
 
 /** A log that keeps nothing. */

@@ -1,5 +1,5 @@
-// The messages that operators look for, each written by one function of `line` and read back by `parseMessage`.
-import { listText, nullable, oneLine, pathWord, quoted, quotedPattern, secondsText, unquoted, word } from './text.ts';
+// The messages that operators look for, each written by one function of `line`; `parseMessage` reads back those of calls.
+import { listText, oneLine, pathWord, quoted, quotedPattern, secondsText, word } from './text.ts';
 
 /** What became of a pushed entry, counted. */
 export interface PutCounts {
@@ -58,6 +58,10 @@ export const line = {
   endCall: (method: string, path: string, user: string | null, seconds: number): string =>
     `END ${word(method)} ${pathWord(path)}${user === null ? '' : ` ${word(user)}`} ${secondsText(seconds)}`,
 
+  /** WARNING, from the server's own thread: calls of strangers beyond the limit, whose lines are left out. */
+  strangersLeftOut: (calls: number, since: string): string =>
+    `Refused calls not logged = ${calls} since ${word(since)}`,
+
   // -------------------------------------------------------------- both
 
   /** WARNING, written by the log itself as soon as it can write again. `since`: a timestamp. */
@@ -105,202 +109,81 @@ export const line = {
   aboutUser: (user: string, text: string): string => about(user, text),
 } as const;
 
-/** A message taken apart; `kind` is the name of the function of `line` that wrote it. */
+/** A message that `mobility logs` reads back, taken apart; `kind` is the name of the function of `line` that wrote it. */
 export type Message =
-  | { kind: 'serverStarted'; workers: number; address: string }
-  | { kind: 'serverStopped' }
-  | { kind: 'linesDropped'; dropped: number; since: string; reason: string }
+  | { kind: 'serverStarted' }
   | { kind: 'startCall'; method: string; path: string }
   | { kind: 'called'; handler: string }
   | { kind: 'foundEmail'; email: string }
   | { kind: 'userUuid'; user: string }
-  | { kind: 'entryStored'; user: string; key: string; write_ts: number; result: 'inserted' | 'updated' }
-  | { kind: 'entryRejected'; user: string; key: string | null; write_ts: number | null; reason: string }
-  | ({ kind: 'putStored'; user: string } & PutCounts)
+  | { kind: 'entryStored'; result: keyof PutCounts; write_ts: number | null }
+  | { kind: 'putStored'; counts: PutCounts }
   | { kind: 'answered'; status: number; method: string; path: string; code: string | null }
   | { kind: 'endCall'; method: string; path: string; user: string | null; seconds: number }
-  | { kind: 'runStarted'; what: string }
-  | { kind: 'runFinished'; counts: Counts; seconds: number }
-  | ({ user: string } & UserMessage);
+  | { kind: 'aboutUser'; user: string; text: string };
 
-/** What the pipeline says about one user. */
-export type UserMessage =
-  | { kind: 'stage'; stage: string }
-  | { kind: 'stageFinished'; stage: string; counts: Counts; seconds: number }
-  | { kind: 'pipelineFailed'; error: string }
-  | { kind: 'entryFailed'; error: string; key: string; write_ts: number; reason: string }
-  | { kind: 'insertingError'; key: string; write_ts: number }
-  | { kind: 'binned'; bins: number; empty: number }
-  | { kind: 'addingTrips'; trips: number; day: string }
-  | { kind: 'documentUpdated'; key: string; result: string }
-  | { kind: 'keyLists'; current: string[]; valid: string[] }
-  | { kind: 'obsoleteKeys'; keys: string[] }
-  | { kind: 'documentRemoved'; key: string; result: string }
-  | { kind: 'aboutUser'; text: string };
+type Parts = Record<string, string | undefined>;
 
-interface Format<Read> {
-  /** Every message of this format begins so: most are told apart without a pattern. */
-  prefix: string;
-  pattern: RegExp;
-  /** The parts, in order; a part that may be missing is undefined. */
-  read: (...parts: string[]) => Read | null;
-}
-
-const number = String.raw`-?\d[\d.]*(?:e[+-]?\d+)?`;
-const entry = `key = (${quotedPattern}), write_ts = (${number}|null)`;
-const figures = `((?:\\w+ = ${number}(?:, )?)*|${nothing})`;
-const list = String.raw`(\[(?:"(?:[^"\\]|\\.)*"(?:, )?)*\])`;
-
-function format<Read>(prefix: string, rest: string, read: Format<Read>['read']): Format<Read> {
-  return { prefix, pattern: new RegExp(`^${prefix}${rest}$`), read };
-}
-
-// The commonest first.
-const formats: readonly Format<Message>[] = [
-  format(
+// The commonest first. Each pattern needs one way only to match: no part of one can be read as a part of the next.
+const formats: readonly [prefix: string, rest: RegExp, read: (parts: Parts) => Message][] = [
+  [
     'Updated result for user = ',
-    `(\\S+), ${entry} = (inserted|updated|rejected \\((${quotedPattern})\\))`,
-    readEntry,
-  ),
-  format('START ', '(\\S+) (\\S+)', (method, path) => ({ kind: 'startCall', method, path })),
-  format('END ', '(\\S+) (\\S+)(?: (\\S+))? (\\d+\\.\\d+)', (method, path, user: string | undefined, seconds) => ({
-    kind: 'endCall',
-    method,
-    path,
-    user: user ?? null,
-    seconds: Number(seconds),
-  })),
-  format('Answered ', '(\\d{3}) (\\S+) (\\S+)(?: (\\S+))?', (status, method, path, code: string | undefined) => ({
-    kind: 'answered',
-    status: Number(status),
-    method,
-    path,
-    code: code ?? null,
-  })),
-  format('Called ', '(\\S+)', (handler) => ({ kind: 'called', handler })),
-  format('Found user email ', '(.*)', (email) => ({ kind: 'foundEmail', email })),
-  format('user_uuid ', '(\\S+)', (user) => ({ kind: 'userUuid', user })),
-  format(
-    'Stored entries of user = ',
-    '(\\S+), inserted = (\\d+), updated = (\\d+), rejected = (\\d+)',
-    (user, inserted, updated, rejected) => ({
-      kind: 'putStored',
-      user,
-      inserted: Number(inserted),
-      updated: Number(updated),
-      rejected: Number(rejected),
+    new RegExp(
+      `^\\S+, key = (?:${quotedPattern}), write_ts = (?<ts>\\S+) = (?<result>inserted|updated|rejected) ?(?:\\(.*\\))?$`,
+    ),
+    ({ ts, result }) => ({
+      kind: 'entryStored',
+      result: result as keyof PutCounts,
+      write_ts: ts === 'null' ? null : Number(ts),
     }),
-  ),
-  format('Server started with workers = ', '(\\d+) on (\\S+)', (workers, address) => ({
-    kind: 'serverStarted',
-    workers: Number(workers),
-    address,
-  })),
-  format('Server stopped', '', () => ({ kind: 'serverStopped' })),
-  format('Log lines dropped = ', '(\\d+) since (\\S+): (.*)', (dropped, since, reason) => ({
-    kind: 'linesDropped',
-    dropped: Number(dropped),
-    since,
-    reason,
-  })),
-  format('Pipeline run started for ', '(.*)', (what) => ({ kind: 'runStarted', what })),
-  format('Pipeline run finished in ', `(${number}) s: ${figures}`, (seconds, counts) => ({
-    kind: 'runFinished',
-    counts: readCounts(counts),
-    seconds: Number(seconds),
-  })),
+  ],
+  [
+    'START ',
+    /^(?<method>\S+) (?<path>\S+)$/,
+    ({ method, path }) => ({ kind: 'startCall', method: method!, path: path! }),
+  ],
+  [
+    'END ',
+    /^(?<method>\S+) (?<path>\S+)(?: (?<user>\S+))? (?<seconds>\d+\.\d+)$/,
+    ({ method, path, user = null, seconds }) => ({
+      ...{ kind: 'endCall', method: method!, path: path! },
+      ...{ user, seconds: Number(seconds) },
+    }),
+  ],
+  [
+    'Answered ',
+    /^(?<status>\d{3}) (?<method>\S+) (?<path>\S+)(?: (?<code>\S+))?$/,
+    ({ status, method, path, code = null }) => ({
+      ...{ kind: 'answered', status: Number(status) },
+      ...{ method: method!, path: path!, code },
+    }),
+  ],
+  ['Called ', /^(?<handler>\S+)$/, ({ handler }) => ({ kind: 'called', handler: handler! })],
+  ['Found user email ', /^(?<email>.*)$/, ({ email }) => ({ kind: 'foundEmail', email: email! })],
+  ['user_uuid ', /^(?<user>\S+)$/, ({ user }) => ({ kind: 'userUuid', user: user! })],
+  [
+    'Stored entries of user = ',
+    /^\S+, inserted = (?<inserted>\d+), updated = (?<updated>\d+), rejected = (?<rejected>\d+)$/,
+    ({ inserted, updated, rejected }) => ({
+      kind: 'putStored',
+      counts: { inserted: Number(inserted), updated: Number(updated), rejected: Number(rejected) },
+    }),
+  ],
+  ['Server started with workers = ', /^\d+ on \S+$/, () => ({ kind: 'serverStarted' })],
+  ['UUID ', /^(?<user>\S+): (?<text>.*)$/, ({ user, text }) => ({ kind: 'aboutUser', user: user!, text: text! })],
+  [
+    '**********UUID ',
+    /^(?<user>\S+): (?<text>.*)\*{10}$/,
+    ({ user, text }) => ({ kind: 'aboutUser', user: user!, text: text! }),
+  ],
 ];
 
-// What follows `UUID <user>: `.
-const userFormats: readonly Format<UserMessage>[] = [
-  format('finished ', `([^,:]*) in (${number}) s: ${figures}`, (stage, seconds, counts) => ({
-    kind: 'stageFinished',
-    stage,
-    counts: readCounts(counts),
-    seconds: Number(seconds),
-  })),
-  format('pipeline failed: ', '(.*)', (error) => ({ kind: 'pipelineFailed', error })),
-  format('Got error ', `(.*) while saving entry ${entry} -> (${quotedPattern})`, (error, key, writeTs, reason) =>
-    writeTs === 'null'
-      ? null
-      : { kind: 'entryFailed', error, key: unquoted(key), write_ts: Number(writeTs), reason: unquoted(reason) },
-  ),
-  format('Inserting entry ', `${entry} into error timeseries`, (key, writeTs) =>
-    writeTs === 'null' ? null : { kind: 'insertingError', key: unquoted(key), write_ts: Number(writeTs) },
-  ),
-  format('After binning, we have ', '(\\d+) bins, of which (\\d+) are empty', (bins, empty) => ({
-    kind: 'binned',
-    bins: Number(bins),
-    empty: Number(empty),
-  })),
-  format('Adding ', '(\\d+) trips for day (\\S+)', (trips, day) => ({
-    kind: 'addingTrips',
-    trips: Number(trips),
-    day,
-  })),
-  format('Result = ', `(\\S+) after updating document (${quotedPattern})`, (result, key) => ({
-    kind: 'documentUpdated',
-    key: unquoted(key),
-    result,
-  })),
-  format('curr_key_list = ', `${list}, valid_key_list = ${list}`, (current, valid) => ({
-    kind: 'keyLists',
-    current: JSON.parse(current) as string[],
-    valid: JSON.parse(valid) as string[],
-  })),
-  format('obsolete keys are: ', list, (keys) => ({ kind: 'obsoleteKeys', keys: JSON.parse(keys) as string[] })),
-  format('Result of removing document with key ', `(${quotedPattern}) is (\\S+)`, (key, result) => ({
-    kind: 'documentRemoved',
-    key: unquoted(key),
-    result,
-  })),
-];
-
-/** Takes a message apart; null when no function of `line` wrote it. */
+/** Takes a message apart; null for those that nobody reads back. */
 export function parseMessage(message: string): Message | null {
-  const known = readFormat(formats, message);
-  if (known !== null) return known;
-  const stage = /^\*{10}UUID (\S+): (.*)\*{10}$/.exec(message);
-  if (stage !== null) return { kind: 'stage', user: stage[1]!, stage: stage[2]! };
-  const about = /^UUID (\S+): (.*)$/.exec(message);
-  if (about === null) return null;
-  const [, user, text] = about as unknown as [string, string, string];
-  return { user, ...(readFormat(userFormats, text) ?? { kind: 'aboutUser', text }) };
-}
-
-function readFormat<Read>(list: readonly Format<Read>[], text: string): Read | null {
-  for (const { prefix, pattern, read } of list) {
-    if (!text.startsWith(prefix)) continue;
-    const match = pattern.exec(text);
-    if (match === null) continue;
-    try {
-      return read(...match.slice(1));
-    } catch {
-      return null; // a field in quotes that is no JSON: somebody else's text
-    }
+  for (const [prefix, rest, read] of formats) {
+    if (!message.startsWith(prefix)) continue;
+    const match = rest.exec(message.slice(prefix.length));
+    if (match !== null) return read(match.groups ?? {});
   }
   return null;
-}
-
-function readEntry(
-  user: string,
-  key: string,
-  writeTs: string,
-  result: string,
-  reason: string | undefined,
-): Message | null {
-  const found = { user, key: nullable(key), write_ts: writeTs === 'null' ? null : Number(writeTs) };
-  if (reason !== undefined) return { kind: 'entryRejected', ...found, reason: unquoted(reason) };
-  if (found.key === null || found.write_ts === null) return null;
-  return {
-    kind: 'entryStored',
-    user,
-    key: found.key,
-    write_ts: found.write_ts,
-    result: result as 'inserted' | 'updated',
-  };
-}
-
-function readCounts(text: string): Counts {
-  return Object.fromEntries(Array.from(text.matchAll(/(\w+) = ([^,]+)/g), ([, name, count]) => [name!, Number(count)]));
 }

@@ -7,7 +7,7 @@ export type LogKind = 'server' | 'pipeline';
 export interface LogName {
   name: string;
   kind: LogKind;
-  /** Who wrote it: the kind, and from the second process at the same time on its number: `pipeline`, `pipeline-2`. */
+  /** Who wrote it: the kind, and a number for the second server that ran at the same time: `server`, `server-2`. */
   source: string;
   /** Local day of the host, `YYYY-MM-DD`. */
   day: string;
@@ -31,6 +31,11 @@ export function parseLogName(name: string): LogName | null {
     part: part === undefined ? null : Number(part),
     compressed: compressed !== undefined,
   };
+}
+
+/** Log files among `names`. */
+export function logNames(names: readonly string[]): LogName[] {
+  return names.map(parseLogName).filter((log) => log !== null);
 }
 
 /** The `number`th source of a kind, from 1. */

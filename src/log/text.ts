@@ -52,27 +52,17 @@ export function quoted(text: string | null): string {
   const short = cut(text, maxField);
   if (short === 'null') return '"null"';
   if (plainField.test(short)) return short;
-  return /^[^\s",()]+$/.test(short) && !special.test(short) ? short : jsonText(short);
-}
-
-/** The field that `quoted` wrote, where it cannot have been null. Throws a `SyntaxError` for what it did not write. */
-export function unquoted(field: string): string {
-  return field.startsWith('"') ? (JSON.parse(field) as string) : field;
-}
-
-/** The field that `quoted` wrote. Throws like `unquoted`. */
-export function nullable(field: string): string | null {
-  return field === 'null' ? null : unquoted(field);
+  return /^[^\s",()]+$/.test(short) && !special.test(short) ? short : safeJson(short);
 }
 
 /** A text as a JSON string that is safe in a line. */
-export function jsonText(text: string): string {
+function safeJson(text: string): string {
   return JSON.stringify(text).replace(unprintable, escaped);
 }
 
 /** A list of texts as JSON, `["a", "b"]`. */
 export function listText(texts: readonly string[]): string {
-  return `[${texts.map((text) => jsonText(cut(text, maxField))).join(', ')}]`;
+  return `[${texts.map((text) => safeJson(cut(text, maxField))).join(', ')}]`;
 }
 
 /** Seconds with six decimals, never below zero. */

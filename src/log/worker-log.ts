@@ -1,9 +1,10 @@
 // The log of a server worker: its lines travel in batches to the primary process, which alone writes the file.
 import { errorText } from '../model/errors.ts';
 import type { FileLog } from './files.ts';
-import { createStamp, fileLine, hostZone, line, threadWord } from './format.ts';
+import { createStamp, fileLine, hostZone, threadWord } from './format.ts';
 import { createLineLog, type LeastLevel, type Lines } from './line-log.ts';
 import type { Log } from './log.ts';
+import { line } from './messages.ts';
 
 const maxWaiting = 16 * 1024 * 1024; // characters that wait for the primary before lines are dropped
 

@@ -159,9 +159,9 @@ export interface StatsEvent {
 
 /** `manual/mode_confirm` and others: the user's own word on a trip or a place, named by its time. */
 export interface UserInput {
-  /** Of the trip or place as the app showed it, seconds since the epoch. */
-  start_ts: number;
-  end_ts: number;
+  /** Of the trip or place as the app showed it, seconds since the epoch; of surveys and notes one of the two may be missing. */
+  start_ts?: number | null;
+  end_ts?: number | null;
   start_local_dt?: LocalDateTime;
   start_fmt_time?: string;
   end_local_dt?: LocalDateTime;

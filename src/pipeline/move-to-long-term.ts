@@ -1,8 +1,9 @@
 // Stage "move to long term": usercache -> timeseries where the converters accept an entry, or error timeseries.
 import { ConversionError, convert } from '../converters/convert.ts';
-import { line } from '../log/format.ts';
+import { line } from '../log/messages.ts';
 import { dataTime, type Entry, type Identity, identityOf, identityText } from '../model/entry.ts';
 import { errorText } from '../model/errors.ts';
+import { keyRow } from '../model/keys.ts';
 import { isTimeZone, justBefore, type TimeRange } from '../model/time.ts';
 import type { FailedEntry, KeptEntry, WaitingEntry, WaitingRef } from '../store/store.ts';
 import type { RunContext, Stage } from './stage.ts';
@@ -45,7 +46,7 @@ export const moveToLongTerm: Stage = {
   name: 'move to long term',
   async run(context) {
     const { store, userId, now } = context;
-    const counts = { moved: 0, inserted: 0, updated: 0, unchanged: 0, set_aside: 0 };
+    const counts = { moved: 0, inserted: 0, updated: 0, unchanged: 0, unknown_keys: 0, set_aside: 0 };
     let after: Identity | undefined;
     for (;;) {
       const waiting = await store.usercache.read(userId, { ...(after && { after }), limit: batchSize });
@@ -62,6 +63,7 @@ export const moveToLongTerm: Stage = {
       counts.inserted += result.inserted;
       counts.updated += result.updated;
       counts.unchanged += result.unchanged;
+      counts.unknown_keys += moved.filter(({ key }) => keyRow(key) === null).length;
       counts.set_aside += failed.length;
       after = identityOf(waiting.at(-1)!.entry);
     }

@@ -1,5 +1,5 @@
 // Stage "remove obsolete keys": document keys present and days with trips -> the documents that go.
-import { line } from '../log/format.ts';
+import { line } from '../log/messages.ts';
 import { configKeys, dayKey } from '../model/keys.ts';
 import type { Store } from '../store/store.ts';
 import { documentWindows } from './document-windows.ts';

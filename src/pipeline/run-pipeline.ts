@@ -1,8 +1,8 @@
 // One user through every stage: the main flow of the pipeline.
 import { randomUUID } from 'node:crypto';
 import { analysisVersion } from '../analysis/analyse.ts';
-import { line } from '../log/format.ts';
 import type { Log } from '../log/log.ts';
+import { line } from '../log/messages.ts';
 import { errorText, isMobilityError } from '../model/errors.ts';
 import type { Store } from '../store/store.ts';
 import { holdLease } from './lease.ts';

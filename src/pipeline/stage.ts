@@ -1,6 +1,7 @@
 // What a stage of a user's run is, and the runner that times, logs and reports it.
-import { line } from '../log/format.ts';
+
 import type { Log } from '../log/log.ts';
+import { line } from '../log/messages.ts';
 import type { Lease, Store } from '../store/store.ts';
 
 /** What every stage of one user's run works with. */

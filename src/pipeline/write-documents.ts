@@ -1,7 +1,7 @@
 // Stage "write documents": the trips of the last days -> one document a day, written only where it differs.
 import { tripsOfDays } from '../diary/build-trip-documents.ts';
 import type { TripFeatureCollection } from '../diary/trip-features.ts';
-import { line } from '../log/format.ts';
+import { line } from '../log/messages.ts';
 import { dayKey } from '../model/keys.ts';
 import { documentWindows } from './document-windows.ts';
 import type { Stage } from './stage.ts';

@@ -6,6 +6,7 @@ import { getPath } from 'hono/utils/url';
 import type { Config } from '../config.ts';
 import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
+import { errorText } from '../model/errors.ts';
 import type { Store } from '../store/store.ts';
 import { jsonAnswer } from './answer.ts';
 import { createAuthMethod, headerTokens, tokenOf } from './auth.ts';
@@ -158,11 +159,12 @@ function tellProblem(error: unknown, call: Call, parts: AppParts): Response {
   return call.refuse(problem, call.id);
 }
 
-/** The exception with its stack, on standard error. */
+/** On standard error: the exception with its stack, or one line for what is known, such as a full disk that fails every call. */
 function reportFailure(problem: Problem, call: Call, parts: AppParts): void {
   call.failure = problem.options.code ?? 'EXCEPTION';
   const output = parts.errorOutput ?? ((text) => process.stderr.write(`${text}\n`));
-  output(`${call.id} ${call.method} ${call.path}: ${stackOf(problem.options.cause ?? problem)}`);
+  const cause = problem.options.cause ?? problem;
+  output(`${call.id} ${call.method} ${call.path}: ${problem.status === 500 ? stackOf(cause) : errorText(cause)}`);
 }
 
 function stackOf(error: unknown): string {

@@ -37,19 +37,35 @@ export interface CallLogOptions {
   thread: string;
 }
 
+/** Calls of strangers a minute that each process logs line by line: a flood must not rotate everybody's lines away. */
+export const mostStrangers = 60;
+
 /** Opens calls: writes START, and returns the call with the function that writes its END. */
 export function createCallLog({ log, console, now, thread }: CallLogOptions) {
   const stamp = createStamp(hostZone());
+  const strangers = strangerCount((calls, since) => log.write('WARNING', line.strangersLeftOut(calls, stamp(since))));
   let count = 0;
   return function startCall(method: string, path: string, share: BodyShare): { call: Call; end(status: number): void } {
     count += 1;
-    const ofCall = childLog(log, count);
+    // In a flood of strangers the lines of a call wait until it is known whether a stranger made it.
+    const held = strangers.isFlood(now()) ? childLog(log, count).hold?.() : undefined;
+    const ofCall = held?.log ?? childLog(log, count);
     const started = performance.now();
     console(consoleStart(stamp(now()), method, path));
     ofCall.write('INFO', line.startCall(method, path));
     const id = `${thread}-${count}`;
-    const state = { caller: null, failure: null, streaming: null, refuse: problemResponse, leave: [] };
-    const call: Call = { id, log: ofCall, method, path, share, ...state };
+    let caller: UserRecord | null = null;
+    const call: Call = {
+      ...{ id, log: ofCall, method, path, share },
+      ...{ failure: null, streaming: null, refuse: problemResponse, leave: [] },
+      get caller() {
+        return caller;
+      },
+      set caller(found) {
+        caller = found;
+        held?.release();
+      },
+    };
     const end = (status: number): void => {
       const seconds = (performance.now() - started) / 1000;
       const user = call.caller?.uuid ?? null;
@@ -57,7 +73,38 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
       ofCall.write(level, line.answered(status, method, path, call.failure));
       ofCall.write('INFO', line.endCall(method, path, user, seconds));
       console(consoleEnd(stamp(now()), method, path, user, seconds));
+      if (caller !== null) return;
+      if (status < 400 || status >= 500) held?.release();
+      else {
+        held?.discard();
+        strangers.add(now(), held !== undefined);
+      }
     };
     return { call, end };
+  };
+}
+
+/** Counts refused calls of strangers minute by minute; tells at the end of a minute how many were left out of the log. */
+function strangerCount(tell: (calls: number, since: number) => void) {
+  let since = 0;
+  let calls = 0;
+  let leftOut = 0;
+  const turn = (now: number): void => {
+    if (Math.abs(now - since) < 60) return;
+    if (leftOut > 0) tell(leftOut, since);
+    since = now;
+    calls = 0;
+    leftOut = 0;
+  };
+  return {
+    isFlood: (now: number): boolean => {
+      turn(now);
+      return calls >= mostStrangers;
+    },
+    add: (now: number, isLeftOut: boolean): void => {
+      turn(now);
+      calls += 1;
+      if (isLeftOut) leftOut += 1;
+    },
   };
 }

@@ -12,7 +12,7 @@ export interface OpenOptions {
   now?: () => number;
   /** MongoDB: false refuses a database in which there is no store yet. Default: it is made. */
   make?: boolean;
-  /** MongoDB: called at opening with what is weaker there than on a replica set. */
+  /** MongoDB: called at opening with what could not be done though the store works. */
   onWarning?: (message: string) => void;
 }
 

@@ -1,6 +1,7 @@
 // The commands around the pipeline: on simulated days, through the command line as people type it.
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/model/json.ts';
 import { collections } from '../../src/store/store.ts';
@@ -22,6 +23,19 @@ let shared: Program;
 beforeAll(async () => {
   shared = await prepared();
 });
+
+/** Every line of every log file, compressed or not. */
+async function allLogs({ address }: Program): Promise<string> {
+  const folder = join(address, 'logs');
+  const files = await readdir(folder, { withFileTypes: true });
+  const texts = files
+    .filter((file) => file.isFile())
+    .map(async ({ name }) => {
+      const bytes = await readFile(join(folder, name));
+      return (name.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString();
+    });
+  return (await Promise.all(texts)).join('');
+}
 
 const uuidOf = ({ withStore }: Program, name: string): Promise<string> =>
   withStore(async (store) => (await store.users.byEmail(name))!.uuid);
@@ -287,7 +301,11 @@ describe('erase', () => {
     await withStore((store) => store.profiles.merge(uuid, { curr_platform: 'android' }));
     const before = await withStore((store) => store.counts(other));
     const { code, json } = await run(['erase', '--user', ada, '--yes', '--json']);
-    const receipt = json<{ removed: Record<string, number>; remaining: Record<string, number> }>();
+    const receipt = json<{
+      removed: Record<string, number>;
+      remaining: Record<string, number>;
+      logs: { lines: number; left: unknown[] };
+    }>();
     expect(code).toBe(0);
     expect(Object.keys(receipt.removed).sort()).toEqual([...collections].sort());
     for (const name of ['users', 'tokens', 'profiles', 'documents', 'timeseries', 'trips', 'pipeline']) {
@@ -296,6 +314,12 @@ describe('erase', () => {
     }
     expect(Object.values(receipt.remaining).every((count) => count === 0)).toBe(true);
     expect(await withStore((store) => store.counts(other))).toEqual(before);
+    const logged = await allLogs(program);
+    expect(logged).not.toContain(uuid);
+    expect(logged).not.toContain(ada);
+    expect(logged).toContain(other);
+    expect(receipt.logs.lines).toBeGreaterThan(0);
+    expect(receipt.logs.left).toEqual([]);
     expect((await run(['erase', '--user', ada, '--yes'])).code).toBe(1);
   });
 

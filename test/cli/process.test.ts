@@ -2,10 +2,12 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { AllReport } from '../../src/pipeline/run-all.ts';
 import { openStore } from '../../src/store/open.ts';
+import type { Store } from '../../src/store/store.ts';
 import { buildProgram, run, start } from '../faults/program.ts';
+import { until } from '../support/until.ts';
 import { freshProgram, tempFolder } from './kit.ts';
 
 let program: string;
@@ -26,23 +28,43 @@ it('a reader that goes away ends the program quietly with 0', async () => {
   expect([stdout.trim().split(/\s+/), stderr]).toEqual([['2', '0'], '']);
 });
 
-it('Ctrl-C ends a pipeline run with 130, and the next run need not wait for anybody', async () => {
-  const { address } = await simulated(8);
+async function storeAt(address: string): Promise<Store> {
+  const store = await openStore(address);
+  onTestFinished(() => store.close());
+  return store;
+}
+
+/** The process that holds a lease on one of the users: it is at work. */
+async function workerAt(store: Store): Promise<number> {
+  const users = await store.users.list({ limit: 100 });
+  for (;;) {
+    for (const { uuid } of users) {
+      const owner = (await store.leases.get(uuid))?.owner;
+      if (owner !== undefined) return Number(/ (\d+) on/.exec(owner)?.[1]);
+    }
+  }
+}
+
+it('Ctrl-C ends a pipeline run with 130 before the last user, and the next run need not wait for anybody', async () => {
+  const { address } = await simulated(12);
+  const store = await storeAt(address);
   const running = await start(['pipeline', '--all', '--json', '--store', address]);
-  await new Promise((resolve) => setTimeout(resolve, 600));
-  process.kill(running.pid, 'SIGINT');
-  const { code, signal } = await running.exit;
-  expect(signal === 'SIGINT' || code === 130 || code === 0).toBe(true); // it may have been before or behind its work
+  process.kill(await workerAt(store), 'SIGINT');
+  const { code, stdout } = await running.exit;
+  const { done } = JSON.parse(stdout) as AllReport;
+  expect(code).toBe(130);
+  expect(done).toBeGreaterThan(0);
+  expect(done).toBeLessThan(12);
   const next = await run(['pipeline', '--all', '--json', '--store', address]);
   const report = JSON.parse(next.stdout) as AllReport;
-  expect([next.code, report.busy, report.failed, report.users]).toEqual([0, 0, 0, 8]);
+  expect([next.code, report.busy, report.failed, report.done + done]).toEqual([0, 0, 0, 12]);
 });
 
 it('Ctrl-C gives the user in work back at once', async () => {
   const { address } = await simulated(1);
+  const store = await storeAt(address);
   const rebuild = await start(['rebuild', '--user', 'sim-p-1@example.org', '--store', address]);
-  await new Promise((resolve) => setTimeout(resolve, 500));
-  process.kill(rebuild.pid, 'SIGINT');
+  process.kill(await workerAt(store), 'SIGINT');
   await rebuild.exit;
   const next = await run(['pipeline', '--user', 'sim-p-1@example.org', '--store', address]);
   expect([next.code, next.stdout]).toEqual([0, expect.stringMatching(/done in|nothing new/)]);
@@ -59,24 +81,28 @@ it('several processes share the users and report as one', async () => {
 
 it('a worker that dies is told of; its user and all others are done', async () => {
   const { address } = await simulated(6);
-  const store = await openStore(address);
-  try {
-    const users = await store.users.list({ limit: 10 });
-    const env = { MOBILITY_LEASE_SECONDS: '1' };
-    const both = await start(['pipeline', '--all', '--workers', '2', '--json', '--store', address], { env });
-    let owner: string | undefined;
-    while (owner === undefined) {
-      for (const { uuid } of users) owner ??= (await store.leases.get(uuid))?.owner;
-    }
-    process.kill(Number(/^pipeline (\d+) on/.exec(owner)?.[1]), 'SIGKILL');
-    const { code, stdout, stderr } = await both.exit;
-    const report = JSON.parse(stdout) as AllReport;
-    expect([code, report.users, report.busy, report.failed]).toEqual([3, 6, 0, 0]);
-    expect(stderr).toContain('1 worker of this run ended without a report (SIGKILL)');
-    expect(await store.pipeline.withWork(users.map(({ uuid }) => uuid))).toEqual(new Set());
-  } finally {
-    await store.close();
-  }
+  const store = await storeAt(address);
+  const env = { MOBILITY_LEASE_SECONDS: '1' };
+  const both = await start(['pipeline', '--all', '--workers', '2', '--json', '--store', address], { env });
+  process.kill(await workerAt(store), 'SIGKILL');
+  const { code, stdout, stderr } = await both.exit;
+  const report = JSON.parse(stdout) as AllReport;
+  expect([code, report.users, report.busy, report.failed]).toEqual([3, 6, 0, 0]);
+  expect(stderr).toContain('1 worker of this run ended without a report (SIGKILL)');
+  const users = await store.users.list({ limit: 10 });
+  expect(await store.pipeline.withWork(users.map(({ uuid }) => uuid))).toEqual(new Set());
+});
+
+it('several processes that are stopped report no more users than they came to', async () => {
+  const { address } = await simulated(16);
+  const store = await storeAt(address);
+  const both = await start(['pipeline', '--all', '--workers', '2', '--json', '--store', address]);
+  await workerAt(store);
+  process.kill(both.pid, 'SIGINT');
+  const { code, stdout } = await both.exit;
+  const { users, done, nothing_new, busy, failed } = JSON.parse(stdout) as AllReport;
+  expect([code, done + nothing_new + busy + failed]).toEqual([130, users]);
+  expect(users).toBeLessThanOrEqual(16);
 });
 
 it('a server stops with 0 when told to, at Ctrl-C too', async () => {
@@ -84,7 +110,7 @@ it('a server stops with 0 when told to, at Ctrl-C too', async () => {
     const folder = await tempFolder();
     const env = { MOBILITY_STORE: join(folder, 'store') };
     const server = await start(['serve', '--auth', 'dev', '--port', '0', '--workers', '1'], { env });
-    while (!server.output().stderr.includes('listens on')) await new Promise((resolve) => setTimeout(resolve, 20));
+    await until(() => server.output().stderr.includes('listens on'));
     process.kill(server.pid, signal);
     expect((await server.exit).code).toBe(0);
   }

@@ -10,8 +10,8 @@ import {
   putSteps,
   stepsOf,
 } from '../../src/log/calls.ts';
-import { line } from '../../src/log/format.ts';
 import type { Level } from '../../src/log/log.ts';
+import { line } from '../../src/log/messages.ts';
 import type { LogLine } from '../../src/log/read.ts';
 
 const user = '6f1c0a52-0f4e-4d0e-9a57-6f3b6f0d9a11';

@@ -1,12 +1,12 @@
 // Log files: what is written is there after close, rotation and compression lose nothing, trouble never reaches the writer.
 import { chmodSync, existsSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type FileLogOptions, openFileLog } from '../../src/log/files.ts';
-import { parseFileLine, parseMessage, tornMark } from '../../src/log/format.ts';
+import { parseFileLine, tornMark } from '../../src/log/format.ts';
 import { childLog } from '../../src/log/log.ts';
 import { isMobilityError } from '../../src/model/errors.ts';
+import { until } from '../support/until.ts';
 import { ended, logFiles, messagesOf, newFolder, spoke, startChild, textOf } from './support/kit.ts';
 
 // Noon of the host's day: `server-2026-03-14.log` is the live file wherever the tests run.
@@ -28,6 +28,7 @@ function open(dir: string, changes: Partial<FileLogOptions> = {}) {
     threadId: 'main',
     maxSizeMiB: 10,
     maxFiles: 1000,
+    quietSeconds: 0,
     ...changes,
   });
 }
@@ -126,7 +127,7 @@ describe('rotation', () => {
     const files = open(dir, { maxSizeMiB: 0.01 });
     for (let round = 0; round < 20; round += 1) {
       files.log.writeAll('DEBUG', numbered(50, round * 50));
-      await sleep(1);
+      await until(() => messagesOf(dir).length === (round + 1) * 50);
     }
     await files.close();
     const names = logFiles(dir);
@@ -145,15 +146,15 @@ describe('rotation', () => {
     const files = open(dir, { maxSizeMiB: 0.01 });
     for (const text of numbered(5000)) files.log.write('DEBUG', text);
     await files.close();
-    expect(messagesOf(dir).sort()).toEqual(numbered(5000).sort());
-    expect(logFiles(dir).filter((name) => !name.endsWith('.gz'))).toEqual([live]);
+    expect(messagesOf(dir)).toHaveLength(5000);
+    expect(new Set(messagesOf(dir))).toEqual(new Set(numbered(5000)));
   });
 
   it('begins a new file with the day', async () => {
     const dir = newFolder();
     const files = open(dir);
     files.log.write('INFO', 'today');
-    await sleep(20);
+    await until(() => messagesOf(dir).length === 1);
     vi.setSystemTime((noon + 86_400) * 1000);
     files.log.write('INFO', 'tomorrow');
     await files.close();
@@ -166,7 +167,7 @@ describe('rotation', () => {
     const files = open(dir, { maxSizeMiB: 0.005, maxFiles: 3 });
     for (let round = 0; round < 20; round += 1) {
       files.log.writeAll('DEBUG', numbered(100, round * 100));
-      await sleep(5);
+      await until(() => messagesOf(dir).includes(`line ${round * 100 + 99}`));
     }
     await files.close();
     const parts = logFiles(dir).filter((name) => name !== live);
@@ -184,7 +185,8 @@ describe('files that an earlier process left', () => {
     leave('server-2026-03-13.part1.log', 'x:1:2:3:4:5:part');
     leave('server-2026-03-13.log', 'x:1:2:3:4:5:rest');
     leave('server-2-2026-03-13.log', 'x:1:2:3:4:5:second');
-    leave('server-2026-03-13.part1.log.gz.draft', 'half');
+    leave('server-2026-03-13.part1.log.gz.77-1.draft', 'half');
+    utimesSync(join(dir, 'server-2026-03-13.part1.log.gz.77-1.draft'), 1_700_000_000, 1_700_000_000);
     leave('pipeline-2026-03-12.log', 'x:1:2:3:4:5:another program');
     leave('notes.txt', 'not ours');
     utimesSync(join(dir, 'server-2026-03-12.log'), 1_700_000_000, 1_700_000_000);
@@ -206,7 +208,9 @@ describe('files that an earlier process left', () => {
   it('that were compressed but not removed are removed, so that no line is there twice', async () => {
     const dir = newFolder();
     const files = open(dir, { maxSizeMiB: 0.005 });
-    for (const text of numbered(300)) files.log.write('DEBUG', text);
+    files.log.writeAll('DEBUG', numbered(299));
+    await until(() => messagesOf(dir).length === 299);
+    files.log.write('DEBUG', 'line 299');
     await files.close();
     const part = 'server-2026-03-14.part1.log';
     writeFileSync(join(dir, part), textOf(dir, `${part}.gz`));
@@ -231,20 +235,35 @@ describe('files that an earlier process left', () => {
   });
 });
 
-describe('two processes at once', () => {
-  it('write files of their own, and the second file is used again by the next second process', async () => {
+describe('several pipelines at once', () => {
+  it('append to one file, and so do those that run after them', async () => {
     const dir = newFolder();
-    const write = async (round: number): Promise<void> => {
+    for (const round of [1, 2]) {
       const first = open(dir, { name: 'pipeline' });
       const second = open(dir, { name: 'pipeline' });
       first.log.write('INFO', `first ${round}`);
       second.log.write('INFO', `second ${round}`);
       await Promise.all([first.close(), second.close()]);
-    };
-    await write(1);
-    await write(2);
-    expect(logFiles(dir)).toEqual(['pipeline-2-2026-03-14.log', 'pipeline-2026-03-14.log']);
-    expect(messagesOf(dir)).toEqual(['second 1', 'second 2', 'first 1', 'first 2']);
+    }
+    expect(logFiles(dir)).toEqual(['pipeline-2026-03-14.log']);
+    expect(messagesOf(dir).sort()).toEqual(['first 1', 'first 2', 'second 1', 'second 2']);
+  });
+
+  it('go on in the new file when one of them finished the old one', async () => {
+    let now = noon;
+    const dir = newFolder();
+    const first = open(dir, { name: 'pipeline', now: () => now, quietSeconds: 60 });
+    const second = open(dir, { name: 'pipeline', now: () => now, maxSizeMiB: 0.005, quietSeconds: 60 });
+    first.log.write('INFO', 'before');
+    second.log.writeAll('INFO', numbered(200));
+    await until(() => messagesOf(dir).length === 201);
+    second.log.write('INFO', 'the next file');
+    await until(() => messagesOf(dir).length === 202);
+    now += 5;
+    first.log.write('INFO', 'after');
+    await Promise.all([first.close(), second.close()]);
+    expect(logFiles(dir)).toEqual(['pipeline-2026-03-14.log', 'pipeline-2026-03-14.part1.log']);
+    expect(textOf(dir, 'pipeline-2026-03-14.log')).toMatch(/the next file\n.*after\n$/);
   });
 
   it('lose nothing when they rotate all the time', async () => {
@@ -271,6 +290,21 @@ describe('two processes at once', () => {
     }
     expect(logFiles(dir)).toEqual(['pipeline-2026-03-14.log']);
     expect(messagesOf(dir)).toHaveLength(30);
+  });
+});
+
+describe('several servers at once', () => {
+  it('write files of their own, and the second file is used again by the next second server', async () => {
+    const dir = newFolder();
+    for (const round of [1, 2]) {
+      const first = open(dir);
+      const second = open(dir);
+      first.log.write('INFO', `first ${round}`);
+      second.log.write('INFO', `second ${round}`);
+      await Promise.all([first.close(), second.close()]);
+    }
+    expect(logFiles(dir)).toEqual(['server-2-2026-03-14.log', live]);
+    expect(messagesOf(dir)).toEqual(['second 1', 'second 2', 'first 1', 'first 2']);
   });
 
   it('respect the claim of one that cannot be asked, until it is silent for two minutes', async () => {
@@ -301,7 +335,7 @@ describe('a claim that was lost', () => {
     files.log.write('INFO', 'one');
     vi.advanceTimersByTime(60_000);
     files.log.write('INFO', 'two');
-    await new Promise((resolve) => setImmediate(resolve)); // lines of one turn go together
+    await until(() => messagesOf(dir).length === 2);
     const lock = join(dir, '.server.lock');
     writeFileSync(lock, JSON.stringify({ token: 'x', place: 'another host', pid: 1 }));
     utimesSync(lock, noon + 60, noon + 60);
@@ -325,20 +359,22 @@ describe('trouble', () => {
       const files = open(dir, { now: () => now, warn: (text) => warnings.push(text) });
       files.log.write('INFO', 'lost 1');
       files.log.writeAll('INFO', ['lost 2', 'lost 3']);
-      await sleep(50);
+      await until(() => warnings.length === 1);
       files.log.write('INFO', 'lost 4');
       now += 5;
       files.log.write('INFO', 'lost 5'); // a new attempt, on a disk that is still full
-      await sleep(50);
       rmSync(join(dir, live));
       now += 5;
       files.log.write('INFO', 'kept 1');
       files.log.write('INFO', 'kept 2');
       await files.close();
       const messages = messagesOf(dir);
-      expect(messages.slice(1)).toEqual(['kept 1', 'kept 2']);
-      expect(parseMessage(messages[0]!)).toMatchObject({ kind: 'linesDropped', dropped: 5 });
-      expect(messages[0]).toContain('ENOSPC');
+      const reports = messages.filter((text) => text.startsWith('Log lines dropped'));
+      expect(messages.slice(-2)).toEqual(['kept 1', 'kept 2']);
+      expect(reports).toHaveLength(1);
+      const dropped = Number(/^Log lines dropped = (\d+) since \S+: ENOSPC/.exec(reports[0]!)?.[1]);
+      expect(dropped).toBeGreaterThanOrEqual(3);
+      expect(dropped + messages.length - 1).toBe(7); // each line was either written or counted
       expect(warnings).toHaveLength(1);
     },
   );
@@ -347,14 +383,15 @@ describe('trouble', () => {
     const dir = newFolder();
     symlinkSync('/dev/full', join(dir, live));
     let now = noon;
-    const files = open(dir, { now: () => now });
+    const warnings: string[] = [];
+    const files = open(dir, { now: () => now, warn: (text) => warnings.push(text) });
     files.log.write('INFO', 'lost');
-    await sleep(50);
+    await until(() => warnings.length === 1);
     rmSync(join(dir, live));
     now += 5;
     await files.close();
     expect(messagesOf(dir)).toHaveLength(1);
-    expect(parseMessage(messagesOf(dir)[0]!)).toMatchObject({ kind: 'linesDropped', dropped: 1 });
+    expect(messagesOf(dir)[0]).toMatch(/^Log lines dropped = 1 since/);
   });
 
   it('with the folder is told when the log is opened, with what to do', () => {
@@ -383,14 +420,40 @@ describe('trouble', () => {
     },
   );
 
-  it('with a folder that vanishes is over at the next rotation', async () => {
+  it('with a folder that is removed ends within a second: the log is made anew and tells how many lines were lost', async () => {
     const dir = join(newFolder(), 'logs');
-    const files = open(dir, { maxSizeMiB: 0.005 });
+    let now = noon;
+    const files = open(dir, { now: () => now });
     files.log.write('INFO', 'before');
-    await sleep(20);
+    await until(() => messagesOf(dir).length === 1);
+    now += 2;
+    files.log.write('INFO', 'seen in its place');
+    await until(() => messagesOf(dir).length === 2);
     rmSync(dir, { recursive: true });
-    for (const text of numbered(500)) files.log.write('INFO', text);
+    now += 0.5;
+    files.log.writeAll('INFO', ['lost 1', 'lost 2']);
+    await new Promise((resolve) => setImmediate(resolve));
+    now += 1;
+    files.log.write('INFO', 'kept');
     await files.close();
-    expect(messagesOf(dir)).toContain('line 499');
+    const messages = messagesOf(dir);
+    expect(messages.at(-1)).toBe('kept');
+    expect(messages[0]).toMatch(/^Log lines dropped = 3 since \S+: the log file was removed$/);
+    expect(messages).toHaveLength(2);
+  });
+});
+
+describe('closing', () => {
+  it('takes no longer than its lines need, right after any rotation', async () => {
+    const began = performance.now();
+    for (let round = 0; round < 60; round += 1) {
+      const files = open(newFolder(), { maxSizeMiB: 0.005 });
+      for (let batch = 0; batch <= round % 5; batch += 1) {
+        files.log.writeAll('DEBUG', numbered(60 + round));
+        for (let turn = 0; turn < round % 7; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      }
+      await files.close();
+    }
+    expect(performance.now() - began).toBeLessThan(25_000); // a close that waits in vain takes 30 s
   });
 });

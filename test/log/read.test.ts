@@ -16,7 +16,8 @@ import { describe, expect, it } from 'vitest';
 import { openFileLog } from '../../src/log/files.ts';
 import { createStamp, fileLine, tornMark } from '../../src/log/format.ts';
 import { type LogLine, type LogReader, type ReadOptions, readLogs } from '../../src/log/read.ts';
-import { ended, newFolder, startChild } from './support/kit.ts';
+import { until } from '../support/until.ts';
+import { ended, messagesOf, newFolder, startChild } from './support/kit.ts';
 
 const noon = Date.UTC(2026, 2, 14, 12) / 1000;
 const stamp = createStamp('UTC');
@@ -63,7 +64,7 @@ describe('reading a folder of logs', () => {
       const batch = Array.from({ length: 100 }, (_, n) => `line ${round * 100 + n} ä😀`);
       written.push(...batch);
       files.log.writeAll('DEBUG', batch);
-      await sleep(1);
+      await until(() => messagesOf(dir).length === written.length);
     }
     await files.close();
     const { lines, reader } = await readAll({ dir });

@@ -24,13 +24,18 @@ describe('converting', () => {
   it('sets aside what fails, with reason and text, and goes on with the rest', () => {
     const good = battery(android, 1);
     const bad = battery(android, 2, { battery_status: 'full' });
-    const unknown = pushed(android, 'no/such', 3, {});
+    const unknown = pushed({ platform: 'script' as never, zone: null }, 'no/such', 3, { any: [1] });
     const { kept, moved, failed } = checkAll([waiting(good), waiting(bad, '2'), waiting(unknown, '3')]);
-    expect(kept).toEqual([{ entry: good, ts: t0 + 1 }]);
-    expect(moved).toEqual([{ key: 'background/battery', write_ts: t0 + 1, revision: '1' }]);
+    expect(kept).toEqual([
+      { entry: good, ts: t0 + 1 },
+      { entry: unknown, ts: null },
+    ]);
+    expect(moved).toEqual([
+      { key: 'background/battery', write_ts: t0 + 1, revision: '1' },
+      { key: 'no/such', write_ts: t0 + 3, revision: '3' },
+    ]);
     expect(failed).toEqual([
       { key: 'background/battery', write_ts: t0 + 2, revision: '2', reason: 'wrong_type', message: expect.any(String) },
-      { key: 'no/such', write_ts: t0 + 3, revision: '3', reason: 'no_converter', message: expect.any(String) },
     ]);
   });
 });

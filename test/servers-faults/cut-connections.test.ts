@@ -7,7 +7,7 @@ import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { allEntries, inFolder, pause, times, withSeed } from '../faults/kit.ts';
 import { type RunningServer, run, startServer } from '../faults/program.ts';
-import { describeOnServers } from '../store/servers.ts';
+import { describeOnServers, startedHere } from '../store/servers.ts';
 import { type CuttingProxy, startProxy } from './proxy.ts';
 
 const rounds = times('MOBILITY_TEST_ROUNDS', 50);
@@ -98,9 +98,6 @@ async function putThroughCuts(
   return tally;
 }
 
-// A proxy stands before one host, and none of those whose address was given.
-const startedHere = (mode: string): boolean => !mode.startsWith('given');
-
 describeOnServers(
   'connections to MongoDB that are cut at random',
   (server, mode) => {
@@ -140,7 +137,7 @@ describeOnServers(
         ),
     );
   },
-  startedHere,
+  startedHere, // a proxy stands before one host
 );
 
 describeOnServers(
@@ -189,5 +186,5 @@ describeOnServers(
       }
     });
   },
-  (mode) => startedHere(mode) && mode !== 'standalone',
+  startedHere,
 );

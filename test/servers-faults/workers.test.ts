@@ -148,10 +148,7 @@ function expectHonestTerms(
   );
 }
 
-describeOnServers('three workers, one of them killed every few seconds', (server, mode) => {
-  // What transactions add, a part of the people shows as well.
-  const count = mode === 'standalone' ? Math.ceil(people / 4) : people;
-
+describeOnServers('three workers, one of them killed every few seconds', (server) => {
   it(
     'do every user, none twice at once, and come to the diary of an undisturbed run',
     { timeout: (mostSeconds + 120) * 1000 },
@@ -162,7 +159,7 @@ describeOnServers('three workers, one of them killed every few seconds', (server
             await buildProgram();
             const store = await openStore(address);
             try {
-              const uuids = await fill(store, count);
+              const uuids = await fill(store, people);
               const ended = await workAndKill(address, store, uuids, random, join(folder, 'logs'));
               expectHonestTerms(ended, await termsOf(address), uuids);
               const expected = await undisturbed();

@@ -1,5 +1,5 @@
 // Runs a command with a MongoDB test server of its own, whose address it finds in MONGODB_ADDRESS (a database may be put in place of
-// the one named there): `node test/servers/with-server.mjs [--standalone] COMMAND ARGS...`. Ends as the command does.
+// the one named there): `node test/servers/with-server.mjs COMMAND ARGS...`. Ends as the command does.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -11,9 +11,7 @@ import { fileURLToPath } from 'node:url';
 const program = fileURLToPath(new URL('../../.servers/bin/secantusd-py', import.meta.url));
 const startLimit = 20_000; // ms
 
-const [first, ...rest] = process.argv.slice(2);
-const standalone = first === '--standalone';
-const [command, ...args] = standalone ? rest : [first, ...rest];
+const [command, ...args] = process.argv.slice(2);
 if (command === undefined) fail('expected a command to run', 2);
 if (!existsSync(program)) fail('no test server is installed: run `npm run test:servers`', 1);
 
@@ -45,7 +43,7 @@ async function listens(port) {
 
 const folder = mkdtempSync(join(tmpdir(), 'mobility-mongodb-'));
 const port = await freePort();
-const options = ['--sync-on-commit', '--enable-test-commands', ...(standalone ? ['--standalone'] : [])];
+const options = ['--sync-on-commit', '--enable-test-commands'];
 const place = ['--host', '127.0.0.1', '--port', String(port), '--storage-path', join(folder, 'data')];
 const server = spawn(program, [...place, ...options], { stdio: ['ignore', 'ignore', 'pipe'] });
 let said = '';
@@ -68,8 +66,7 @@ for (const deadline = Date.now() + startLimit; !(await listens(port)); ) {
   }
   await new Promise((resolve) => setTimeout(resolve, 50));
 }
-const parameters = standalone ? '' : '?replicaSet=secantus';
-const env = { ...process.env, MONGODB_ADDRESS: `mongodb://127.0.0.1:${port}/mobility${parameters}` };
+const env = { ...process.env, MONGODB_ADDRESS: `mongodb://127.0.0.1:${port}/mobility?replicaSet=secantus` };
 const child = spawn(command, args, { stdio: 'inherit', env });
 child.on('error', (error) => {
   console.error(`with-server: ${error.message}`);

@@ -10,7 +10,6 @@ import { orderTests } from './contract/order.ts';
 import { payloadTests } from './contract/payloads.ts';
 import { peopleTests } from './contract/people.ts';
 import { settleTests } from './contract/settle.ts';
-import { studyTests } from './contract/studies.ts';
 import { timeseriesTests } from './contract/timeseries.ts';
 import { tripTests } from './contract/trips.ts';
 
@@ -26,7 +25,6 @@ const parts: Record<string, (use: Use) => void> = {
   timeseries: timeseriesTests,
   trips: tripTests,
   people: peopleTests,
-  studies: studyTests,
   leases: leaseTests,
   lifecycle: lifecycleTests,
 };

@@ -14,8 +14,7 @@ import { anySequence, newSide, type Operation, type Side } from './differential/
 import { describeOnServers, openOn } from './servers.ts';
 
 const thorough = process.env.MOBILITY_REQUIRE_SERVERS === '1';
-/** Sequences on a replica set; a quarter of that on a standalone server. */
-const sequences = Number(process.env.MOBILITY_DIFFERENTIAL_RUNS ?? (thorough ? 1_000 : 25));
+const numRuns = Number(process.env.MOBILITY_DIFFERENTIAL_RUNS ?? (thorough ? 1_000 : 25));
 
 /** To come back to a failure: `SEED` and `PATH` as it printed them, `SHRINK=1` to look for a shorter sequence. */
 function chosen(): fc.Parameters<[Operation[]]> {
@@ -56,8 +55,7 @@ async function compare(one: Store, other: Store, operations: readonly Operation[
   }
 }
 
-describeOnServers('embedded store and MongoDB', (server, mode) => {
-  const numRuns = mode === 'standalone' ? Math.ceil(sequences / 4) : sequences;
+describeOnServers('embedded store and MongoDB', (server) => {
   let folder: string;
   let embedded: Store;
   let opened: Opened;

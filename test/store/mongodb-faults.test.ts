@@ -7,7 +7,7 @@ import type { TripRecord } from '../../src/model/trip.ts';
 import { openMongoStore } from '../../src/store/mongodb/store.ts';
 import type { Lease, Store, WaitingEntry } from '../../src/store/store.ts';
 import { failedOf, findAll, fix, leaseOn, newUser, put, refOf, rejects, same, waiting } from './contract/kit.ts';
-import { describeOnServers, type TestServer, withClient, withStore } from './servers.ts';
+import { describeOnServers, startedHere, type TestServer, withClient, withStore } from './servers.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
@@ -127,10 +127,6 @@ const changes: Record<string, Change> = {
 
 const statements = ['insert', 'update', 'delete', 'find', 'commitTransaction'];
 
-function started(mode: string): boolean {
-  return mode === 'replica set of one' || mode === 'standalone' || mode === 'no server';
-}
-
 describeOnServers(
   'MongoDB with faults',
   (server) => {
@@ -139,7 +135,7 @@ describeOnServers(
         await withStore(server(), async (store) => {
           for (const statement of statements) {
             // Within a transaction only its commit has such an answer.
-            if (fault.writeConcernError && server().transactional && statement !== 'commitTransaction') continue;
+            if (fault.writeConcernError && statement !== 'commitTransaction') continue;
             for (const times of fault.closeConnection ? [1, 2] : [1]) {
               const user = newUser();
               const lease = await leaseOn(store, user);
@@ -147,8 +143,7 @@ describeOnServers(
               await failCommands(server(), { times }, [statement], fault);
               const answered = await act(store, user, lease);
               await healed(server());
-              // Without transactions a repeated change meets what the first try did: it says `updated` then, or counts less.
-              if (server().transactional) expect(answered, `${statement} ${times}`).toEqual(answer);
+              expect(answered, `${statement} ${times}`).toEqual(answer);
               await done(store, user);
             }
           }
@@ -159,7 +154,7 @@ describeOnServers(
         await withStore(
           server(),
           async (store) => {
-            for (const statement of server().transactional ? statements : ['insert', 'update', 'delete']) {
+            for (const statement of statements) {
               const user = newUser();
               const lease = await leaseOn(store, user);
               await prepare(store, user);
@@ -172,7 +167,7 @@ describeOnServers(
               await healed(server());
               expect(outcome, statement).toMatch(/^acknowledged$|^MOBILITY_STORE_UNAVAILABLE$/);
               const after = { counts: await store.counts(user), state: await store.pipeline.get(user) };
-              if (server().transactional && outcome !== 'acknowledged') expect(after, statement).toEqual(before);
+              if (outcome !== 'acknowledged') expect(after, statement).toEqual(before);
               if (outcome !== 'acknowledged') await act(store, user, lease);
               await done(store, user);
             }
@@ -276,7 +271,7 @@ describeOnServers(
       });
     });
   },
-  started,
+  startedHere,
 );
 
 /** A proxy before the server. `cut` ends all connections that are open or come after so many ms; null: none. */

@@ -1,5 +1,7 @@
 // What the MongoDB backend decides without a server: addresses, forms of payloads, statements of bounded size.
 import { deepStrictEqual } from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { BSON } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../src/model/json.ts';
@@ -65,6 +67,59 @@ describe('an address', () => {
   });
 });
 
+/** A server that answers every command with `answer`: it tells what it is, and can do nothing. */
+async function withAnswering(answer: Record<string, unknown>, work: (address: string) => Promise<void>): Promise<void> {
+  const body = BSON.serialize({ ok: 1, minWireVersion: 0, maxWireVersion: 21, ...answer });
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.on('data', (message) => {
+      // A query of the old protocol (2004), as the first `hello` is, gets a reply (1), a message (2013) another.
+      const asked = message.readInt32LE(12);
+      const [code, head] = asked === 2004 ? [1, Buffer.alloc(20)] : [2013, Buffer.alloc(5)];
+      if (code === 1) head.writeInt32LE(1, 16);
+      const header = Buffer.alloc(16);
+      header.writeInt32LE(16 + head.length + body.length, 0);
+      header.writeInt32LE(message.readInt32LE(4), 8);
+      header.writeInt32LE(code, 12);
+      socket.write(Buffer.concat([header, head, body]));
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    await work(`mongodb://127.0.0.1:${(server.address() as AddressInfo).port}/study`);
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  }
+}
+
+describe('a server', () => {
+  const initiation = "mongosh --eval 'rs.initiate()'";
+
+  it('without transactions is refused, and told the command that gives it some', () =>
+    withAnswering({ isWritablePrimary: true, ismaster: true }, async (address) => {
+      const error = await openMongoStore(address).catch((thrown) => thrown);
+      expect(error).toMatchObject({ code: 'MOBILITY_UNSUPPORTED' });
+      expect(error.message).toContain('--replSet rs0');
+      expect(error.message).toContain(initiation);
+    }));
+
+  it('that was started as a member and belongs to no set yet is told the same command', () =>
+    withAnswering({ isreplicaset: true }, async (address) => {
+      const error = await openMongoStore(address, { retrySeconds: 0.5 }).catch((thrown) => thrown);
+      expect(error).toMatchObject({ code: 'MOBILITY_STORE_UNAVAILABLE' });
+      expect(error.message).toContain(initiation);
+    }));
+
+  it('before MongoDB 6.0 is refused', () =>
+    withAnswering({ isWritablePrimary: true, setName: 'rs0', maxWireVersion: 13 }, async (address) => {
+      const error = await openMongoStore(`${address}?directConnection=true`).catch((thrown) => thrown);
+      expect(error).toMatchObject({ code: 'MOBILITY_UNSUPPORTED', message: expect.stringContaining('6.0') });
+    }));
+});
+
 describe('a payload', () => {
   const exact: JsonObject = JSON.parse(
     '{"10":1,"2":-0,"b":[null,true,[],{}],"é":"😀","x":1e400,"toJSON":1,"constructor":{"length":2147483648},"c":5e-324}',
@@ -118,11 +173,7 @@ describe('a payload', () => {
   it('leaves a row below the limit of BSON documents, whatever its size', () => {
     for (const size of [1e6, inlineLimit - 200, inlineLimit + 200, 3e7]) {
       const payload = { list: Array.from({ length: size / 100 }, (_, i) => ({ i, text: 'x'.repeat(70) })) };
-      const made = newRow(
-        { in: 'usercache', user_id: 'u', at: { key: 'k', write_ts: 1 } },
-        {},
-        { metadata: payload, data: payload },
-      );
+      const made = newRow('usercache', 'u', { key: 'k', write_ts: 1 }, {}, { metadata: payload, data: payload });
       for (const row of [made.row, ...made.parts]) expect(BSON.calculateObjectSize(row)).toBeLessThan(15 * 2 ** 20);
     }
   });

@@ -1,4 +1,4 @@
-// The contract of the store, on MongoDB in each mode.
+// The contract of the store, on MongoDB.
 import { vi } from 'vitest';
 import { testStore } from './contract.ts';
 import { describeOnServers, openOn } from './servers.ts';

@@ -1,4 +1,4 @@
-// MongoDB servers for tests: one started for each test file and mode, in a temporary folder, and those that
+// MongoDB servers for tests: one started for each test file, in a temporary folder, and those that
 // MOBILITY_TEST_MONGODB names.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -19,8 +19,6 @@ export interface TestServer {
   address(database: string): string;
   /** A database nobody else has. */
   newAddress(): string;
-  /** True when it takes transactions, as replica sets and clusters do. */
-  transactional: boolean;
   /** The process behind it; null for a server that the tests did not start. */
   control: Control | null;
   stop(): Promise<void>;
@@ -31,6 +29,13 @@ export interface Control {
   kill(): Promise<void>;
   /** Starts it again on the same folder and port; resolves when it answers. */
   restart(): Promise<void>;
+}
+
+const startedMode = 'replica set of one';
+
+/** True for servers that the tests start, and may kill or make fail; also where there are none and tests are counted as skipped. */
+export function startedHere(mode: string): boolean {
+  return !mode.startsWith('given');
 }
 
 /** A way to run the tests: a server to start, or an address that was given. */
@@ -51,22 +56,19 @@ sys.exit(main())
 export function modes(): Mode[] {
   const given = (process.env.MOBILITY_TEST_MONGODB ?? '').split(/,(?=\s*mongodb)/).filter((one) => one.trim() !== '');
   const found = given.map(
-    (address, i): Mode => ({ name: `given address ${i + 1}`, start: () => givenServer(address) }),
+    (address, i): Mode => ({ name: `given address ${i + 1}`, start: async () => givenServer(address) }),
   );
   if (whyNoServer() === null) {
-    found.push({ name: 'replica set of one', start: () => startServer(false) });
-    found.push({ name: 'standalone', start: () => startServer(true) });
+    found.push({ name: startedMode, start: startServer });
   } else if (process.env.MOBILITY_REQUIRE_SERVERS === '1') {
     throw new Error(`MOBILITY_REQUIRE_SERVERS is set, and ${whyNoServer()}`);
   }
   return found;
 }
 
-async function givenServer(address: string): Promise<TestServer> {
+function givenServer(address: string): TestServer {
   const at = (database: string): string => withDatabase(address.trim(), database);
-  const hello = await withClient(at('admin'), (client) => client.db('admin').command({ hello: 1 }));
-  const transactional = hello.setName !== undefined || hello.msg === 'isdbgrid';
-  return { address: at, newAddress: () => at(newDatabase()), transactional, control: null, stop: async () => {} };
+  return { address: at, newAddress: () => at(newDatabase()), control: null, stop: async () => {} };
 }
 
 const newDatabase = (): string => `mobility-test-${randomUUID()}`;
@@ -148,7 +150,7 @@ export async function withDatabaseOn<T>(server: TestServer, work: (address: stri
  */
 async function dropDatabase(server: TestServer, address: string): Promise<void> {
   await withClient(address, async (client) => {
-    if (server.control !== null && server.transactional) await client.db('admin').command({ killAllSessions: [] });
+    if (server.control !== null) await client.db('admin').command({ killAllSessions: [] });
     await client.db().dropDatabase();
   });
 }
@@ -165,22 +167,21 @@ export async function withClient<T>(address: string, work: (client: MongoClient)
 
 const startLimit = 20_000; // ms
 
-/** Starts a server in a temporary folder: a replica set of one, or a standalone server. */
-export async function startServer(standalone: boolean): Promise<TestServer> {
+/** Starts a replica set of one in a temporary folder. */
+async function startServer(): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'mobility-mongodb-'));
   const port = await freePort();
-  let child = await launch(folder, port, standalone);
+  let child = await launch(folder, port);
   // The driver looks at once whether a server that failed is back: this one does not tell by itself, as MongoDB does.
-  const parameters = `?serverMonitoringMode=poll&minHeartbeatFrequencyMS=10${standalone ? '' : '&replicaSet=secantus'}`;
+  const parameters = '?serverMonitoringMode=poll&minHeartbeatFrequencyMS=10&replicaSet=secantus';
   const address = (database: string): string => `mongodb://127.0.0.1:${port}/${database}${parameters}`;
   return {
     address,
     newAddress: () => address(newDatabase()),
-    transactional: !standalone,
     control: {
       kill: () => end(child),
       restart: async () => {
-        child = await launch(folder, port, standalone);
+        child = await launch(folder, port);
       },
     },
     async stop() {
@@ -190,9 +191,9 @@ export async function startServer(standalone: boolean): Promise<TestServer> {
   };
 }
 
-async function launch(folder: string, port: number, standalone: boolean): Promise<ChildProcess> {
+async function launch(folder: string, port: number): Promise<ChildProcess> {
   const log = await open(join(folder, 'server.log'), 'a');
-  const options = ['--sync-on-commit', '--enable-test-commands', ...(standalone ? ['--standalone'] : [])];
+  const options = ['--sync-on-commit', '--enable-test-commands'];
   const place = ['--host', '127.0.0.1', '--port', String(port), '--storage-path', join(folder, 'data')];
   const child = spawn(python, ['-c', program, ...place, ...options], { stdio: ['pipe', log.fd, log.fd] });
   await log.close();

@@ -17,7 +17,8 @@ beforeAll(async () => {
 afterAll(() => temp.dispose());
 
 const options = { log: memoryLog(), now: () => 1_800_000_000 };
-const unknown = (seconds: number): Entry => pushed(android, 'manual/unheard_of', seconds, { ts: 1 });
+const unknown = (seconds: number): Entry =>
+  pushed({ ...android, platform: 'ios' }, 'background/activity', seconds, { ts: 1 });
 
 /** Entries set aside as if by converters that did not know them yet. */
 async function setAside(user: string, entries: readonly Entry[], reason = 'no_converter'): Promise<void> {
@@ -62,7 +63,7 @@ describe('recovery', () => {
     const user = await newUser(store);
     await setAside(user, [unknown(1), unknown(2), ...pushedRide(android, 0, 0).slice(0, 3)]);
     const report = await recoverErrors(store, user, options);
-    const remaining = [{ key: 'manual/unheard_of', reason: 'no_converter', count: 2 }];
+    const remaining = [{ key: 'background/activity', reason: 'no_converter', count: 2 }];
     expect(report).toMatchObject({ tried: 5, recovered: 3, remaining });
     expect(await recoverErrors(store, user, options)).toMatchObject({ tried: 2, recovered: 0, rounds: 1, remaining });
   });
@@ -84,7 +85,7 @@ describe('recovery', () => {
   it('finds what can be recovered behind errors so large that they fill pages', async () => {
     const user = await newUser(store);
     const large = Array.from({ length: 18 }, (_, i) =>
-      pushed(android, 'manual/unheard_of', i, { text: 'x'.repeat(3_000_000) }),
+      pushed(android, 'background/activity', i, { text: 'x'.repeat(3_000_000) }),
     );
     await setAside(user, large);
     await setAside(user, pushedRide(android, 0, 0));

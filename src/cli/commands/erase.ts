@@ -2,6 +2,7 @@
 import { hostname } from 'node:os';
 import { createInterface } from 'node:readline';
 import { Command } from 'commander';
+import { type ScrubReceipt, scrubLogs } from '../../log/scrub.ts';
 import { isMobilityError, MobilityError } from '../../model/errors.ts';
 import { isUuid } from '../../model/ids.ts';
 import { type Collection, collections, type Store } from '../../store/store.ts';
@@ -18,7 +19,17 @@ interface Receipt {
   removed: Record<Collection, number>;
   /** Rows left in each collection: all 0. */
   remaining: Record<Collection, number>;
+  /** Log files in which name and UUID were replaced. */
+  logs: ScrubReceipt;
+  /** Where they may still stand: no command reaches it. */
+  not_reached: readonly string[];
 }
+
+const notReached = [
+  "the server's standard output, as a journal or a container's log keeps it",
+  'log files of other folders and hosts',
+  'backups and exports made before',
+] as const;
 
 const attempts = 5; // a phone may push while we erase
 
@@ -36,7 +47,7 @@ Examples:
   mobility erase --user ada@example.org
   mobility erase --user ada@example.org --yes --json > receipt.json
 
-Log files keep the user's UUID and name until they rotate away; backups keep what they hold.`,
+In log files the user's name and UUID are replaced by "erased". The receipt says what no command reaches.`,
     )
     .action(context.run((options: { user: string; yes?: true }) => run(context, options)));
 }
@@ -48,11 +59,13 @@ async function run(context: CommandContext, { user, yes }: { user: string; yes?:
   if (!yes) await confirm(context, user_email ?? uuid, rows);
   const removed = await eraseUnderLease(store, uuid);
   const remaining = await store.counts(uuid);
-  const receipt: Receipt = { user_email, uuid, store: store.address, erased_ts: context.now(), removed, remaining };
   const log = await context.log('pipeline');
-  log.write('INFO', `UUID ${uuid}: erased ${total(removed)} rows, ${total(remaining)} remain`);
+  log.write('INFO', `UUID erased: erased ${total(removed)} rows, ${total(remaining)} remain`);
+  const logs = await scrubLogs({ folder: context.config().logDir, uuid, email: user_email });
+  const proof = { removed, remaining, logs, not_reached: notReached };
+  const receipt: Receipt = { user_email, uuid, store: store.address, erased_ts: context.now(), ...proof };
   await context.output.result(receipt, () => receiptText(receipt));
-  if (total(remaining) === 0) return {};
+  if (total(remaining) === 0) return logs.left.length === 0 ? {} : { exitCode: 3 };
   throw new Error(
     `${counted(total(remaining), 'row')} of ${uuid} are still there: stop the phone or the server and repeat`,
   );
@@ -110,7 +123,13 @@ async function eraseUnderLease(store: Store, uuid: string): Promise<Record<Colle
   return removed;
 }
 
-function receiptText({ user_email, uuid, removed, remaining }: Receipt): string {
+function receiptText({ user_email, uuid, removed, remaining, logs, not_reached }: Receipt): string {
   const rows = collections.map((name) => [`  ${name}`, String(removed[name]), String(remaining[name])]);
-  return `erased ${user_email ?? uuid}\n${table([['  COLLECTION', 'REMOVED', 'LEFT'], ...rows], [1, 2])}`;
+  return [
+    `erased ${user_email ?? uuid}`,
+    `${table([['  COLLECTION', 'REMOVED', 'LEFT'], ...rows], [1, 2])}`,
+    `log files in ${logs.folder}: name and UUID replaced in ${counted(logs.lines, 'line')} of ${counted(logs.rewritten, 'file')}`,
+    ...logs.left.map(({ file, reason }) => `  still named in ${file}: ${reason}; repeat the command`),
+    `not reached: ${not_reached.join('; ')}`,
+  ].join('\n');
 }

@@ -181,7 +181,7 @@ async function showStory(context: CommandContext, name: string, flags: LogFlags)
     found += 1;
     await output.line(
       output.json
-        ? JSON.stringify({ kind: 'line', ...lineJson(line), told: message })
+        ? JSON.stringify({ kind: 'line', ...lineJson(line) })
         : text.line(line, null, line.message.replace(`UUID ${user.uuid}: `, '')),
     );
   };

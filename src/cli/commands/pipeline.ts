@@ -72,6 +72,7 @@ async function runEvery(context: CommandContext, { workers, startAt }: Options):
   const run = workers > 1 ? runInProcesses(context, workers) : alone();
   const { report, lost } = await run.finally(() => progress.done());
   await showAll(context, store, report);
+  if (signal.aborted) context.output.note('stopped: the counts are those of the users that the run came to');
   if (lost.length > 0) context.output.note(lostText(lost));
   if (report.failed === 0) return lost.length === 0 ? {} : { exitCode: 3 };
   if (report.failed < report.users) return { exitCode: 3 };

@@ -58,6 +58,6 @@ async function initMongo(context: CommandContext, address: string): Promise<Outc
     const head = `${layout.address}: format ${layout.version}`;
     return `${head}\n${table([['  COLLECTION', 'INDEXES BESIDE _id'], ...rows])}`;
   });
-  for (const text of [...warnings, ...layout.remarks]) context.output.note(text);
+  for (const text of warnings) context.output.note(text);
   return warnings.length > 0 ? { exitCode: 3 } : {};
 }

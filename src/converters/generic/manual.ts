@@ -14,12 +14,28 @@ import {
 import { ConversionError } from '../conversion-error.ts';
 import { pointOf } from './location.ts';
 
-/** Payload `UserInput`: labels and surveys over the time of a trip or a place. */
+/** Payload `UserInput`: labels over the time of a trip. */
 export function convertUserInput(entry: Entry): Entry {
+  timeOf(entry.data.start_ts, 'data.start_ts');
+  timeOf(entry.data.end_ts, 'data.end_ts');
+  return convertOpenUserInput(entry);
+}
+
+/**
+ * Payload `UserInput`: surveys and notes about a trip or a place. The first place of all has no start and the one where the user is
+ * has no end: one of the two times may be missing.
+ */
+export function convertOpenUserInput(entry: Entry): Entry {
   const data = copyWithout(entry.data, ['start_local_dt', 'start_fmt_time', 'end_local_dt', 'end_fmt_time']);
-  for (const name of ['start_ts', 'end_ts']) checkLocalTime(entry, timeOf(data[name], `data.${name}`), `data.${name}`);
+  if ((data.start_ts ?? null) === null && (data.end_ts ?? null) === null) timeOf(data.start_ts, 'data.start_ts');
   if (data.ts !== undefined && data.ts !== null) timeOf(data.ts, 'data.ts');
   checkText(data.label, 'data.label');
+  for (const side of ['start', 'end'] as const) {
+    const field = `${side}_ts` as const;
+    if ((data[field] ?? null) === null) continue;
+    const ts = timeOf(data[field], `data.${field}`);
+    checkLocalTime(entry, ts, `data.${field}`);
+  }
   return converted(entry, data);
 }
 

@@ -1,5 +1,6 @@
 // Transitions of the phone's state machine: one converter, made for the texts of a platform.
-import { type Converter, codeOf, converted, timeOf, withTime } from '../common.ts';
+import { states as stateCodes, transitions as transitionCodes } from '../../model/payloads.ts';
+import { type Converter, converted, nameOrCode, timeOf, withTime } from '../common.ts';
 
 /** What a platform calls states and transitions. */
 export interface TransitionTexts {
@@ -9,15 +10,18 @@ export interface TransitionTexts {
 
 /**
  * Makes the converter to payload `Transition`. The time is that of writing. The state is read from `currState` or from
- * `curr_state`, as the app's own "force sync" spells it.
+ * `curr_state`, as the app's own "force sync" spells it; both may be codes already.
  */
 export function transitionConverter(texts: TransitionTexts): Converter {
   const states = new Map(Object.entries(texts.states));
   const transitions = new Map(Object.entries(texts.transitions));
   return (entry) => {
     const { currState, curr_state: otherSpelling, transition } = entry.data;
-    const state = codeOf(states, currState ?? otherSpelling, 'data.currState');
-    const code = transition === null ? null : codeOf(transitions, transition, 'data.transition');
+    const state = nameOrCode(states, currState ?? otherSpelling, 'data.currState', Object.values(stateCodes));
+    const code =
+      transition === null
+        ? null
+        : nameOrCode(transitions, transition, 'data.transition', Object.values(transitionCodes));
     const ts = timeOf(entry.metadata.write_ts, 'metadata.write_ts');
     return converted(entry, withTime(entry, ts, { curr_state: state, transition: code }, ['currState']));
   };

@@ -2,7 +2,7 @@
 import type { Entry } from '../../model/entry.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { motionTypes } from '../../model/payloads.ts';
-import { converted, timeOf, typed, withTime } from '../common.ts';
+import { checkNumber, converted, timeOf, typed, withTime } from '../common.ts';
 import { ConversionError } from '../conversion-error.ts';
 
 const flags: readonly (readonly [name: string, type: number])[] = [
@@ -40,7 +40,12 @@ function typeOf(data: JsonObject): number {
   );
 }
 
-function confidenceOf({ confidence }: JsonObject): JsonObject {
+/** An entry that was converted before has the number in `confidence`, and the word beside it. */
+function confidenceOf({ confidence, confidence_level: level }: JsonObject): JsonObject {
+  if (typeof level === 'string' && typeof confidence !== 'string') {
+    checkNumber(confidence, 'data.confidence', { min: 0, max: 100 });
+    return { confidence: confidence ?? null, confidence_level: level };
+  }
   if (confidence === undefined || confidence === null) return {};
   const word = typed(confidence, 'string', 'data.confidence', 'low, medium or high');
   return { confidence: confidences.get(word) ?? null, confidence_level: word };

@@ -1,5 +1,4 @@
-// The connection to a MongoDB deployment: what it can do, retries within a time limit, transactions, closing.
-
+// The connection to a MongoDB deployment: what it must be able to do, retries within a time limit, transactions, closing.
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Binary,
@@ -8,12 +7,13 @@ import {
   type Document,
   MongoClient,
   ReadConcern,
-  type Collection as Rows,
   type WriteConcernSettings,
 } from 'mongodb';
 import { MobilityError } from '../../model/errors.ts';
+import { doorOf } from '../door.ts';
 import { databaseFlaw, databaseOf, withoutCredentials } from './address.ts';
 import {
+  initiation,
   isDuplicateKey,
   isOutOfReach,
   isPassing,
@@ -23,34 +23,35 @@ import {
   toStoreError,
 } from './failures.ts';
 import { openSessions } from './sessions.ts';
+import { rowsOf, type Tx, txOf, type UserRows } from './user-rows.ts';
 
 export interface MongoStoreOptions {
   /** s that passing failures (lost connections, fail-over, conflicts) are tried again. Default 20. */
   retrySeconds?: number;
   /** False: a database in which there is no store yet is refused, not made one. Default true. */
   make?: boolean;
-  /** Called at opening with what is weaker on this server than on a replica set. */
+  /** Called at opening with what could not be done though the store works. */
   onWarning?: (message: string) => void;
   /** Called with every command that is sent, to measure and to check. */
   onCommand?: (command: Document) => void;
 }
 
-/** An open connection. Everything a method of the store does goes through `once` or `atomically`. */
+/** An open connection. Everything a method of the store does goes through `once`, `reading` or `atomically`. */
 export interface Connection {
   /** The address without credentials. */
   readonly address: string;
-  /** True on replica sets and sharded clusters; decided from the server's `hello`. */
-  readonly transactional: boolean;
   /** True on a sharded cluster. */
   readonly sharded: boolean;
+  /** For what belongs to no user, or is found by something else than the user. */
   readonly db: Db;
   /** Ids of the sessions in which this process has its transactions. */
   readonly sessionIds: readonly Binary[];
-  rows(name: string): Rows<Document>;
   /** Runs statements that may be repeated, again after passing failures until the time limit. */
   once<T>(work: () => Promise<T>): Promise<T>;
-  /** The same in one transaction; where there are none, `work` gets no session and its order of writes must do. */
-  atomically<T>(work: (session: ClientSession | undefined) => Promise<T>): Promise<T>;
+  /** The same with the rows of a user. */
+  reading<T>(userId: string, work: (rows: UserRows) => Promise<T>): Promise<T>;
+  /** The same in one transaction. */
+  atomically<T>(userId: string, work: (tx: Tx) => Promise<T>): Promise<T>;
   /** `methods` such that each refuses after `close`, is waited for by it, and rejects with the errors of the contract. */
   guard<T extends object>(methods: T): T;
   close(): Promise<void>;
@@ -74,12 +75,20 @@ export async function connect(address: string, options: MongoStoreOptions = {}):
       );
     }
     const sharded = hello.msg === 'isdbgrid';
-    const transactional = sharded || typeof hello.setName === 'string';
-    return connectionOf(client, { address: shown, database, transactional, sharded, retryMs });
+    if (!sharded && typeof hello.setName !== 'string') throw standsAlone(shown);
+    return connectionOf(client, { address: shown, database, sharded, retryMs });
   } catch (error) {
     await client.close();
     throw toStoreError(error, shown);
   }
+}
+
+function standsAlone(shown: string): MobilityError {
+  return new MobilityError(
+    'MOBILITY_UNSUPPORTED',
+    `expected a replica set or a sharded cluster at ${shown}, found a standalone server, which has no transactions: ` +
+      `start it with \`--replSet rs0\` and run once \`${initiation}\`, which makes it a replica set of one`,
+  );
 }
 
 function newClient(address: string, shown: string, retryMs: number, options: MongoStoreOptions): MongoClient {
@@ -106,58 +115,33 @@ function newClient(address: string, shown: string, retryMs: number, options: Mon
 interface Nature {
   address: string;
   database: string;
-  transactional: boolean;
   sharded: boolean;
   retryMs: number;
 }
 
 function connectionOf(client: MongoClient, nature: Nature): Connection {
-  const { address, transactional, sharded, retryMs } = nature;
-  // The promises hang on these: an address cannot weaken them. A standalone server has no majority, but a journal.
-  const writeConcern = { w: transactional ? ('majority' as const) : 1, journal: true, wtimeoutMS: retryMs };
-  const readConcern = new ReadConcern(transactional ? 'majority' : 'local');
-  const db = client.db(nature.database, { readConcern, writeConcern });
-  const sessions = transactional ? openSessions(client) : null;
-  const running = new Set<Promise<unknown>>();
+  const { address, sharded, retryMs } = nature;
+  // The promises hang on these: an address cannot weaken them.
+  const writeConcern = { w: 'majority' as const, journal: true, wtimeoutMS: retryMs };
+  const db = client.db(nature.database, { readConcern: new ReadConcern('majority'), writeConcern });
+  const sessions = openSessions(client);
+  const door = doorOf(address, (error) => toStoreError(error, address));
   let closing: Promise<void> | undefined;
-
-  const run = async (work: () => Promise<unknown>): Promise<unknown> => {
-    if (closing !== undefined) {
-      throw new MobilityError('MOBILITY_STORE_CLOSED', `the store ${address} is closed: open it again`);
-    }
-    const promise = work();
-    running.add(promise);
-    try {
-      return await promise;
-    } catch (error) {
-      throw toStoreError(error, address);
-    } finally {
-      running.delete(promise);
-    }
-  };
-
   return {
     address,
-    transactional,
     sharded,
     db,
-    sessionIds: sessions?.ids ?? [],
-    rows: (name) => db.collection(name),
+    sessionIds: sessions.ids,
     once: (work) => withRetries(retryMs, work),
-    atomically: (work) =>
+    reading: (userId, work) => withRetries(retryMs, () => work(rowsOf(db, userId))),
+    atomically: (userId, work) =>
       withRetries(retryMs, (deadline) =>
-        sessions === null
-          ? work(undefined)
-          : sessions.use((session) => inTransaction(session, writeConcern, deadline, work)),
+        sessions.use((session) =>
+          inTransaction(session, writeConcern, deadline, () => work(txOf(db, userId, session))),
+        ),
       ),
-    guard: (methods) => {
-      const guarded = Object.entries(methods).map(([name, method]) => [
-        name,
-        (...given: unknown[]) => run(async () => method(...given)),
-      ]);
-      return Object.fromEntries(guarded);
-    },
-    close: () => (closing ??= Promise.allSettled(running).then(() => client.close())),
+    guard: door.guard,
+    close: () => (closing ??= door.close().then(() => client.close())),
   };
 }
 
@@ -185,11 +169,11 @@ async function inTransaction<T>(
   session: ClientSession,
   writeConcern: WriteConcernSettings,
   deadline: number,
-  work: (session: ClientSession) => Promise<T>,
+  work: () => Promise<T>,
 ): Promise<T> {
   try {
     session.startTransaction({ readConcern: new ReadConcern('snapshot'), writeConcern, readPreference: 'primary' });
-    const result = await work(session);
+    const result = await work();
     await commit(session, deadline);
     return result;
   } catch (error) {

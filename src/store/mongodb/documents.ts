@@ -1,54 +1,53 @@
 // What phones pull: one row per user and key, replaced in place.
-import type { Document as Row } from 'mongodb';
+import type { JsonValue } from '../../model/json.ts';
 import { escapeText, unescapeText } from '../../model/json-text.ts';
 import type { Document, Documents } from '../store.ts';
 import type { Connection } from './connection.ts';
-import { type KnownRow, knownFields, newRow, payloadsOf, removeParts, withSession, writeParts } from './rows.ts';
+import { knownFields, newRow, payloadsOf, removeRows, writeRows } from './rows.ts';
+import type { DocumentRow, UserRows } from './user-rows.ts';
 
+/** The documents of users. */
 export function documentsOn(connection: Connection): Documents {
-  const documents = connection.rows('documents');
-
-  const unpack = async (rows: readonly Row[]): Promise<Document[]> => {
-    const payloads = await payloadsOf(connection, rows, 'data');
-    return rows.map((row, i) => ({ key: unescapeText(row.key), write_ts: row.write_ts, data: payloads[i]! }));
-  };
-
   return {
     async put(userId, { key, write_ts, data }) {
-      const at = { key: escapeText(key) };
-      const made = newRow({ in: 'documents', user_id: userId, at }, { write_ts }, { data });
-      await writeParts(connection, [made]);
-      return connection.atomically(async (session) => {
-        const filter = { user_id: userId, ...at };
-        const old = await documents.findOne(filter, { projection: knownFields, ...withSession(session) });
-        const options = { upsert: true, ...withSession(session) };
-        const { upsertedCount } = await documents.replaceOne(filter, { ...made.row }, options);
-        if (old !== null) await removeParts(connection, userId, [old as unknown as KnownRow], session);
-        return upsertedCount === 1 ? 'inserted' : 'updated';
+      const made = newRow('documents', userId, { key: escapeText(key) }, { write_ts }, { data });
+      return connection.atomically(userId, async (tx) => {
+        const [old] = await tx.rows('documents').pick(made.at, knownFields).toArray();
+        await writeRows(tx, [made], () => old);
+        return old === undefined ? 'inserted' : 'updated';
       });
     },
     get: (userId, key) =>
-      connection.once(async () => {
-        const row = await documents.findOne({ user_id: userId, key: escapeText(key) });
-        return row === null ? null : (await unpack([row]))[0]!;
+      connection.reading(userId, async (from) => {
+        const row = await from.rows('documents').findOne({ key: escapeText(key) });
+        return row === null ? null : (await unpacked(from, [row]))[0]!;
       }),
     list: (userId) =>
-      connection.once(async () =>
-        unpack(
-          await documents.find({ user_id: userId }, { sort: { write_ts: 1, key: 1 }, allowDiskUse: true }).toArray(),
-        ),
-      ),
-    async keys(userId) {
-      const options = { projection: { _id: 0, key: 1 }, sort: { key: 1 } } as const;
-      const rows = await connection.once(() => documents.find({ user_id: userId }, options).toArray());
-      return rows.map((row) => unescapeText(row.key));
-    },
+      connection.reading(userId, async (from) => {
+        const sort = { write_ts: 1, key: 1 } as const;
+        return unpacked(from, await from.rows('documents').find({}, { sort, allowDiskUse: true }).toArray());
+      }),
+    keys: (userId) =>
+      connection.reading(userId, async (from) => {
+        const rows = await from
+          .rows('documents')
+          .pick({}, ['key'], { sort: { key: 1 } })
+          .toArray();
+        return rows.map(({ key }) => unescapeText(key));
+      }),
     remove: (userId, key) =>
-      connection.atomically(async (session) => {
-        const options = { projection: knownFields, ...withSession(session) };
-        const old = await documents.findOneAndDelete({ user_id: userId, key: escapeText(key) }, options);
-        if (old !== null) await removeParts(connection, userId, [old as unknown as KnownRow], session);
-        return old !== null;
+      connection.atomically(userId, async (tx) => {
+        const old = await tx
+          .rows('documents')
+          .pick({ key: escapeText(key) }, knownFields)
+          .toArray();
+        await removeRows(tx, 'documents', old);
+        return old.length > 0;
       }),
   };
+}
+
+async function unpacked(from: UserRows, rows: readonly DocumentRow[]): Promise<Document[]> {
+  const payloads = await payloadsOf<JsonValue>(from, rows, 'data');
+  return rows.map(({ key, write_ts }, i) => ({ key: unescapeText(key), write_ts, data: payloads[i]! }));
 }

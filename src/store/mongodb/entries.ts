@@ -1,34 +1,30 @@
 // Rows of entries, in the usercache and the timeseries, and what all queries by time share.
 import type { Document } from 'mongodb';
 import { dataTime, type Entry, type Metadata } from '../../model/entry.ts';
-import type { JsonObject, JsonValue } from '../../model/json.ts';
-import type { Connection } from './connection.ts';
+import type { JsonObject } from '../../model/json.ts';
 import { rowIdentityOf } from './identities.ts';
-import { knownFields, type NewRow, newRow, payloadsOf } from './rows.ts';
+import { type NewRow, newRow, payloadsOf } from './rows.ts';
+import type { EntryRow, UserRows } from './user-rows.ts';
 
-/** What is read of a waiting entry that is going to be replaced or to leave: `failed` is what is known of earlier failures. */
-export const waitingFields = { ...knownFields, failed: 1 } as const;
+/** The collections that hold entries. */
+export type EntryCollection = 'usercache' | 'timeseries';
 
 /** The row of an entry. `ts` is the time by which it is found; left out where it has none. */
 export function entryRow(
-  collection: 'usercache' | 'timeseries',
+  collection: EntryCollection,
   userId: string,
   entry: Entry,
   plain: Document,
   ts = dataTime(entry.data),
 ): NewRow {
-  const at = rowIdentityOf(entry);
   const { metadata, data } = entry;
-  return newRow(
-    { in: collection, user_id: userId, at: { ...at } },
-    { ...(ts === null ? {} : { ts }), ...plain },
-    { metadata: metadata as unknown as JsonValue, data },
-  );
+  const at = { ...rowIdentityOf(entry) };
+  return newRow(collection, userId, at, { ...(ts === null ? {} : { ts }), ...plain }, { metadata, data });
 }
 
 /** The entries that rows hold, in their order. */
-export async function entriesOf(connection: Connection, rows: readonly Document[]): Promise<Entry[]> {
-  const metadata = await payloadsOf(connection, rows, 'metadata');
-  const data = await payloadsOf(connection, rows, 'data');
-  return rows.map((_, i) => ({ metadata: metadata[i] as unknown as Metadata, data: data[i] as JsonObject }));
+export async function entriesOf(from: UserRows, rows: readonly EntryRow[]): Promise<Entry[]> {
+  const metadata = await payloadsOf<Metadata>(from, rows, 'metadata');
+  const data = await payloadsOf<JsonObject>(from, rows, 'data');
+  return rows.map((_, i) => ({ metadata: metadata[i]!, data: data[i]! }));
 }

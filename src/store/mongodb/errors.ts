@@ -1,5 +1,5 @@
 // Entries set aside.
-import type { ClientSession, Document } from 'mongodb';
+import type { Document } from 'mongodb';
 import type { Entry, Identity } from '../../model/entry.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { escapeText, unescapeText } from '../../model/json-text.ts';
@@ -7,78 +7,70 @@ import { errorIdOf, unusableIdOf, unusableKeyOf } from '../error-ids.ts';
 import type { ErrorRow, ErrorTimeseries, UnusableEntry } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { entryRow } from './entries.ts';
-import { findByIdentity, identityOfRow, inPieces, rowIdentityOf, textOf } from './identities.ts';
+import { findByIdentity, identityOfRow, rowIdentityOf, textOf } from './identities.ts';
 import {
-  addRows,
   groupsOf,
+  inPieces,
   type KnownRow,
   knownFields,
   type NewRow,
   newPage,
   newRow,
   payloadsOf,
-  removeParts,
-  withSession,
-  writeParts,
+  removeRows,
   writeRows,
 } from './rows.ts';
+import type { FailedRow, PastFailures, Tx, UserRows } from './user-rows.ts';
 
 const longestList = 500;
 
 const rowsAtOnce = 1000;
 
+/** The error timeseries of users. */
 export function errorsOn(connection: Connection): ErrorTimeseries {
   return {
     list: (userId, { key, reason, after, limit }) =>
-      connection.once(async () => {
+      connection.reading(userId, async (from) => {
         if (limit <= 0) return [];
-        const filter: Document = { user_id: userId };
+        const filter: Document = {};
         if (key !== undefined) filter.key = escapeText(key);
         if (reason !== undefined) filter.reason = escapeText(reason);
         if (after !== undefined) filter.id = { $gt: after };
-        const page = newPage(limit);
-        await page.fill(connection.rows('errors').find(filter, { sort: { id: 1 }, limit }));
-        const entries = await payloadsOf(connection, page.rows, 'entry');
+        const page = newPage<FailedRow>(limit);
+        await page.fill(from.rows('errors').find(filter, { sort: { id: 1 }, limit }));
+        const entries = await payloadsOf<JsonValue>(from, page.rows, 'entry');
         return page.rows.map((row, i) => errorOf(row, entries[i]!));
       }),
-    summary: (userId) => connection.once(() => summarise(connection, userId)),
+    summary: (userId) => connection.reading(userId, summarise),
     async takeBack(userId, errors) {
       let back = 0;
-      for (const some of inPieces(errors, rowsAtOnce)) back += await takeSomeBack(connection, userId, some);
+      for (const some of inPieces(errors, rowsAtOnce)) {
+        back += await connection.atomically(userId, (tx) => takeSomeBack(tx, some));
+      }
       return back;
     },
     apply: (userId, { put, remove }) => apply(connection, userId, put, remove),
   };
 }
 
-function errorOf(row: Document, entry: JsonValue): ErrorRow {
-  return {
-    id: row.id,
-    entry,
-    identity: row.write_ts === null ? null : identityOfRow(row),
-    reason: unescapeText(row.reason),
-    message: unescapeText(row.message),
-    first_ts: row.first_ts,
-    last_ts: row.last_ts,
-    tries: row.tries,
-  };
+function errorOf(row: FailedRow, entry: JsonValue): ErrorRow {
+  const { id, key, write_ts, first_ts, last_ts, tries } = row;
+  const identity = key === null || write_ts === null ? null : identityOfRow({ key, write_ts });
+  const [reason, message] = [unescapeText(row.reason), unescapeText(row.message)];
+  return { id, entry, identity, reason, message, first_ts, last_ts, tries };
 }
 
-async function summarise(
-  connection: Connection,
-  userId: string,
-): Promise<{ key: string | null; reason: string; count: number }[]> {
-  const groups = await connection
+async function summarise(from: UserRows): Promise<{ key: string | null; reason: string; count: number }[]> {
+  const groups = await from
     .rows('errors')
-    .aggregate([
-      { $match: { user_id: userId } },
+    .aggregate<{ _id: { key: string | null; reason: string }; count: number }>({}, [
       { $group: { _id: { key: '$key', reason: '$reason' }, count: { $sum: 1 } } },
       { $sort: { '_id.key': 1, '_id.reason': 1 } },
     ])
     .toArray();
-  return groups.map(({ _id, count }) => ({
-    key: _id.key === null ? null : unescapeText(_id.key),
-    reason: unescapeText(_id.reason),
+  return groups.map(({ _id: { key, reason }, count }) => ({
+    key: key === null ? null : unescapeText(key),
+    reason: unescapeText(reason),
     count,
   }));
 }
@@ -90,29 +82,29 @@ export function failureRow(
   entry: Entry,
   why: { reason: string; message: string },
 ): NewRow {
-  return errorRow(userId, errorIdOf(identity), entry as unknown as JsonValue, why, identity);
+  return errorRow(userId, errorIdOf(identity), entry, why, identity);
 }
 
 /** The row of something unusable. */
 export function unusableRow(userId: string, { entry, reason, message }: UnusableEntry): NewRow {
-  return errorRow(userId, unusableIdOf(entry), entry, { reason, message }, null);
+  const key = unusableKeyOf(entry);
+  return errorRow(userId, unusableIdOf(entry), entry, { reason, message }, { key, write_ts: null });
 }
 
 function errorRow(
   userId: string,
   id: string,
-  entry: JsonValue,
-  why: { reason: string; message: string },
-  identity: Identity | null,
+  entry: Entry | JsonValue,
+  { reason, message }: { reason: string; message: string },
+  { key, write_ts }: { key: string | null; write_ts: number | null },
 ): NewRow {
-  const key = identity === null ? unusableKeyOf(entry) : identity.key;
   const plain = {
     key: key === null ? null : escapeText(key),
-    write_ts: identity === null ? null : identity.write_ts,
-    reason: escapeText(why.reason),
-    message: escapeText(why.message),
+    write_ts,
+    reason: escapeText(reason),
+    message: escapeText(message),
   };
-  return newRow({ in: 'errors', user_id: userId, at: { id } }, plain, { entry });
+  return newRow('errors', userId, { id }, plain, { entry });
 }
 
 /** Writes errors with the history that they bring along, the last of each id, and removes others. */
@@ -123,98 +115,80 @@ async function apply(
   remove: readonly string[],
 ): Promise<void> {
   for (const ids of inPieces(remove, rowsAtOnce)) {
-    await connection.atomically(async (session) =>
-      removeErrors(connection, userId, await findErrors(connection, userId, ids, session), session),
+    await connection.atomically(userId, async (tx) =>
+      removeRows(tx, 'errors', [...(await findErrors(tx, ids)).values()]),
     );
   }
   const rows = [...new Map(put.map((error) => [error.id, error])).values()].map((error): NewRow => {
     const { id, entry, identity, first_ts, last_ts, tries } = error;
-    const made = errorRow(userId, id, entry, error, identity);
+    const made = errorRow(userId, id, entry, error, identity ?? { key: unusableKeyOf(entry), write_ts: null });
     return { ...made, row: { ...made.row, first_ts, last_ts, tries } };
   });
-  await writeParts(connection, rows);
   for (const group of groupsOf(rows)) {
-    const ids = group.map(({ place }) => place.at.id as string);
-    await connection.atomically(async (session) => {
-      const known = await findErrors(connection, userId, ids, session);
-      await writeRows(connection, group, ({ place }) => known.get(place.at.id) as KnownRow | undefined, session);
+    await connection.atomically(userId, async (tx) => {
+      const known = await findErrors(tx, group.map(idOfRow));
+      await writeRows(tx, group, (row) => known.get(idOfRow(row)));
     });
   }
 }
 
-/** Rows of errors by id. */
-export async function findErrors(
-  connection: Connection,
-  userId: string,
-  ids: readonly string[],
-  session: ClientSession | undefined,
-): Promise<Map<string, Document>> {
-  const found = new Map<string, Document>();
+function idOfRow({ at }: NewRow): string {
+  return at.id;
+}
+
+/** An error that is there already. */
+export type KnownError = KnownRow & PastFailures & { id: string };
+
+/** Errors by id. */
+export async function findErrors(from: UserRows, ids: readonly string[]): Promise<Map<string, KnownError>> {
+  const found = new Map<string, KnownError>();
   for (const some of inPieces(ids, longestList)) {
-    const projection = { ...knownFields, id: 1, first_ts: 1, tries: 1 };
-    const options = { projection, ...withSession(session) };
-    const cursor = connection.rows('errors').find({ user_id: userId, id: { $in: some } }, options);
-    for (const row of await cursor.toArray()) found.set(row.id, row);
+    const fields = ['id', 'first_ts', 'tries', ...knownFields] as const;
+    for (const row of await from
+      .rows('errors')
+      .pick({ id: { $in: some } }, fields)
+      .toArray()) {
+      found.set(row.id, row);
+    }
   }
   return found;
 }
 
 /** Writes errors; one that is there already counts `times` more tries. */
 export async function writeErrors(
-  connection: Connection,
-  userId: string,
+  tx: Tx,
   rows: readonly NewRow[],
   times: (row: NewRow) => number,
   now: number,
-  session: ClientSession | undefined,
 ): Promise<void> {
-  const ids = rows.map(({ place }) => place.at.id as string);
-  const known = await findErrors(connection, userId, ids, session);
+  if (rows.length === 0) return;
+  const known = await findErrors(tx, rows.map(idOfRow));
   const counted = rows.map((one): NewRow => {
-    const old = known.get(one.place.at.id);
-    const past = old ?? one.row;
-    const counts = { first_ts: past.first_ts ?? now, last_ts: now, tries: (past.tries ?? 0) + times(one) };
-    return { ...one, row: { ...one.row, ...counts } };
+    const { first_ts = now, tries = 0 } = known.get(idOfRow(one)) ?? one.row;
+    return { ...one, row: { ...one.row, first_ts, last_ts: now, tries: tries + times(one) } };
   });
-  await writeRows(connection, counted, ({ place }) => known.get(place.at.id) as KnownRow | undefined, session);
+  await writeRows(tx, counted, (row) => known.get(idOfRow(row)));
 }
 
-/** Removes errors that were found before. */
-export async function removeErrors(
-  connection: Connection,
-  userId: string,
-  known: ReadonlyMap<string, Document>,
-  session: ClientSession | undefined,
-): Promise<void> {
-  for (const ids of inPieces([...known.keys()], longestList)) {
-    await connection.rows('errors').deleteMany({ user_id: userId, id: { $in: ids } }, withSession(session));
+async function takeSomeBack(tx: Tx, errors: readonly { id: string; entry: Entry }[]): Promise<number> {
+  const there = await findErrors(
+    tx,
+    errors.map(({ id }) => id),
+  );
+  const identities = errors.filter(({ id }) => there.has(id)).map(({ entry }) => rowIdentityOf(entry));
+  const waiting = await findByIdentity(tx, 'usercache', identities, []);
+  const back = new Map<string, NewRow>();
+  const seen = new Set<string>();
+  for (const { id, entry } of errors) {
+    const error = there.get(id);
+    const text = textOf(rowIdentityOf(entry));
+    if (error === undefined || seen.has(id)) continue;
+    seen.add(id);
+    if (waiting.has(text) || back.has(text)) continue;
+    const failed = { first_ts: error.first_ts, tries: error.tries };
+    back.set(text, entryRow('usercache', tx.userId, entry, { failed }));
   }
-  await removeParts(connection, userId, [...known.values()] as unknown as KnownRow[], session);
-}
-
-/** Without transactions: first the usercache, then the errors; what stands in both is cleared when the entry is settled. */
-async function takeSomeBack(
-  connection: Connection,
-  userId: string,
-  errors: readonly { id: string; entry: Entry }[],
-): Promise<number> {
-  const rows = new Map<string, NewRow>();
-  for (const { id, entry } of errors) if (!rows.has(id)) rows.set(id, entryRow('usercache', userId, entry, {}));
-  await writeParts(connection, [...rows.values()]);
-  return connection.atomically(async (session) => {
-    const there = await findErrors(connection, userId, [...rows.keys()], session);
-    const identities = errors.filter(({ id }) => there.has(id)).map(({ entry }) => rowIdentityOf(entry));
-    const waiting = await findByIdentity(connection, 'usercache', userId, identities, {}, session);
-    const back = new Map<string, NewRow>();
-    for (const [id, one] of rows) {
-      const error = there.get(id);
-      const text = textOf(one.place.at);
-      if (error === undefined || waiting.has(text) || back.has(text)) continue;
-      const failed = { first_ts: error.first_ts, tries: error.tries };
-      back.set(text, { ...one, row: { ...one.row, failed } });
-    }
-    const added = await addRows(connection, [...back.values()], session);
-    await removeErrors(connection, userId, there, session);
-    return added.length;
-  });
+  await writeRows(tx, [...back.values()], () => undefined);
+  await removeRows(tx, 'errors', [...there.values()]);
+  return back.size;
 }

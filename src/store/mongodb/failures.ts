@@ -105,14 +105,24 @@ export function toStoreError(error: unknown, address: string): unknown {
   return isPassing(error) || isRefusal(error) ? outOfReach(error, address) : error;
 }
 
+/** The command that makes a server which was started for it a replica set of one. */
+export const initiation = "mongosh --eval 'rs.initiate()'";
+
 function outOfReach(error: unknown, address: string): MobilityError {
-  // The driver does not say that a server was there and was not what the address told.
-  const hint =
-    realError(error) instanceof MongoServerSelectionError ? ' (are host, port, tls and replicaSet right?)' : '';
+  const hint = selectionHint(realError(error));
   const message =
     `expected an answer of ${address}, found: ${errorText(error)}${hint}; nothing was acknowledged, ` +
     'it may be tried again';
   return new MobilityError('MOBILITY_STORE_UNAVAILABLE', message, { cause: error });
+}
+
+/** The driver does not say that a server was there and was not what the address told. */
+function selectionHint(error: unknown): string {
+  if (!(error instanceof MongoServerSelectionError)) return '';
+  const servers = [...(error.reason?.servers.values() ?? [])];
+  return servers.some(({ type }) => type === 'RSGhost')
+    ? ` (the server belongs to no replica set yet: run once \`${initiation}\`)`
+    : ' (are host, port, tls and replicaSet right?)';
 }
 
 /** The hosts behind a `mongodb+srv` address could not be looked up: such errors come as they are. */

@@ -5,64 +5,47 @@ import { escapeText } from '../../model/json-text.ts';
 import { justAfter } from '../../model/time.ts';
 import type { EntryCursor, EntryPage, EntryQuery } from '../store.ts';
 import { compareEscaped } from '../text-order.ts';
-import type { Connection } from './connection.ts';
-import { entriesOf } from './entries.ts';
+import { type EntryCollection, entriesOf } from './entries.ts';
 import { identityOfRow } from './identities.ts';
 import { newPage } from './rows.ts';
-
-type EntryCollection = 'usercache' | 'timeseries';
+import type { EntryRow, Statements, UserRows } from './user-rows.ts';
 
 /** With more keys than this the server sorts: each key costs a statement. */
 const mostMerged = 32;
 
 /** One page of entries. */
-export async function findEntries(
-  connection: Connection,
-  collection: EntryCollection,
-  userId: string,
-  query: EntryQuery,
-): Promise<EntryPage> {
+export async function findEntries(from: UserRows, collection: EntryCollection, query: EntryQuery): Promise<EntryPage> {
+  const all: Statements<EntryRow> = from.rows(collection);
   if (query.limit <= 0) return { entries: [], next: null };
-  const keys = await keysOf(connection, collection, userId, query);
+  const keys = await keysOf(all, query);
   const rows = keys.length > mostMerged ? sorted : merged;
-  const page = newPage(query.limit);
+  const page = newPage<EntryRow>(query.limit);
   let more = false;
-  for await (const row of rows(connection, collection, userId, query, keys)) {
+  for await (const row of rows(all, query, keys)) {
     more = page.full;
     if (more) break;
     page.add(row);
   }
-  const entries = await entriesOf(connection, page.rows);
+  const entries = await entriesOf(from, page.rows);
   return { entries, next: more ? cursorAt(page.rows.at(-1)!, query) : null };
 }
 
-function cursorAt(row: Document, query: EntryQuery): EntryCursor {
-  return { time: row[query.time], ...identityOfRow(row) };
+function cursorAt(row: EntryRow, query: EntryQuery): EntryCursor {
+  return { time: timeOf(row, query), ...identityOfRow(row) };
 }
 
 /** The keys asked for, or all keys of the user, as they stand in rows. */
-async function keysOf(
-  connection: Connection,
-  collection: EntryCollection,
-  userId: string,
-  query: EntryQuery,
-): Promise<string[]> {
+async function keysOf(all: Statements<EntryRow>, query: EntryQuery): Promise<string[]> {
   if (query.keys !== undefined) return [...new Set(query.keys.map(escapeText))];
-  return connection.rows(collection).distinct('key', { user_id: userId });
+  return all.distinct('key');
 }
 
-type Rows = AsyncGenerator<Document>;
+type Rows = AsyncGenerator<EntryRow>;
 
 /** The rows of all keys, sorted by the server. */
-async function* sorted(
-  connection: Connection,
-  collection: EntryCollection,
-  userId: string,
-  query: EntryQuery,
-  keys: readonly string[],
-): Rows {
+async function* sorted(all: Statements<EntryRow>, query: EntryQuery, keys: readonly string[]): Rows {
   const { time, after, limit } = query;
-  const filter: Document = { user_id: userId, key: { $in: keys }, [time]: boundsOf(query) };
+  const filter: Document = { key: { $in: keys }, [time]: boundsOf(query) };
   if (after !== undefined) {
     const key = escapeText(after.key);
     const beyond = query.descending ? '$lt' : '$gt';
@@ -75,18 +58,12 @@ async function* sorted(
   const direction = query.descending ? -1 : 1;
   const sort = [time, 'key', 'write_ts'].map((field) => [field, direction] as [string, 1 | -1]);
   const order = new Map(sort.filter(([field], i) => sort.findIndex(([other]) => other === field) === i));
-  yield* connection.rows(collection).find(filter, { sort: order, limit: limit + 1, allowDiskUse: true });
+  yield* all.find(filter, { sort: order, limit: limit + 1, allowDiskUse: true });
 }
 
 /** The rows of all keys, those of each key read in order and merged. */
-async function* merged(
-  connection: Connection,
-  collection: EntryCollection,
-  userId: string,
-  query: EntryQuery,
-  keys: readonly string[],
-): Rows {
-  const sources = keys.map((key) => rowsOfKey(connection, collection, userId, query, key, keys.length));
+async function* merged(all: Statements<EntryRow>, query: EntryQuery, keys: readonly string[]): Rows {
+  const sources = keys.map((key) => rowsOfKey(all, query, key, keys.length));
   try {
     const heads = await Promise.all(sources.map((source) => source.next()));
     for (;;) {
@@ -103,26 +80,24 @@ async function* merged(
   }
 }
 
-function comesBefore(a: Document, b: Document, { time, descending }: EntryQuery): boolean {
-  const order = a[time] - b[time] || compareEscaped(a.key, b.key) || a.write_ts - b.write_ts;
-  return descending ? order > 0 : order < 0;
+/** Rows without data time are in no page by it. */
+function timeOf(row: EntryRow, { time }: EntryQuery): number {
+  return row[time] ?? Number.NaN;
+}
+
+function comesBefore(a: EntryRow, b: EntryRow, query: EntryQuery): boolean {
+  const order = timeOf(a, query) - timeOf(b, query) || compareEscaped(a.key, b.key) || a.write_ts - b.write_ts;
+  return query.descending ? order > 0 : order < 0;
 }
 
 /** The rows of one key after the cursor of the query, in order. */
-async function* rowsOfKey(
-  connection: Connection,
-  collection: EntryCollection,
-  userId: string,
-  query: EntryQuery,
-  key: string,
-  sources: number,
-): Rows {
+async function* rowsOfKey(all: Statements<EntryRow>, query: EntryQuery, key: string, sources: number): Rows {
   const { time, after, limit, descending } = query;
   const direction = descending ? -1 : 1;
   const sort = (time === 'ts' ? { ts: direction, write_ts: direction } : { write_ts: direction }) as Record<string, 1>;
   const batchSize = Math.max(Math.ceil((limit + 1) / sources), 20);
-  const read = (bounds: Document): FindCursor<Document> =>
-    connection.rows(collection).find({ user_id: userId, key, ...bounds }, { sort, limit: limit + 1, batchSize });
+  const read = (bounds: Document): FindCursor<EntryRow> =>
+    all.find({ key, ...bounds }, { sort, limit: limit + 1, batchSize });
   if (after === undefined) {
     yield* read({ [time]: boundsOf(query) });
     return;

@@ -1,9 +1,10 @@
 // Finding the rows of many identities at once, in statements of bounded size.
-import type { ClientSession, Document } from 'mongodb';
+import type { Document } from 'mongodb';
 import type { Entry, Identity } from '../../model/entry.ts';
 import { escapeText, unescapeText } from '../../model/json-text.ts';
-import type { Connection } from './connection.ts';
-import { withSession } from './rows.ts';
+import type { EntryCollection } from './entries.ts';
+import { inPieces } from './rows.ts';
+import type { RowTypes, UserRows } from './user-rows.ts';
 
 /** An identity as it stands in a row. */
 export interface RowIdentity {
@@ -11,20 +12,23 @@ export interface RowIdentity {
   write_ts: number;
 }
 
+/** The identity as rows have it. */
 export function rowIdentity({ key, write_ts }: Identity): RowIdentity {
   return { key: escapeText(key), write_ts };
 }
 
+/** Of an entry. */
 export function rowIdentityOf(entry: Entry): RowIdentity {
   return rowIdentity(entry.metadata);
 }
 
-export function identityOfRow(row: Document): Identity {
-  return { key: unescapeText(row.key), write_ts: row.write_ts };
+/** The identity that a row has. */
+export function identityOfRow({ key, write_ts }: RowIdentity): Identity {
+  return { key: unescapeText(key), write_ts };
 }
 
 /** One text per identity, for maps. */
-export function textOf({ key, write_ts }: RowIdentity | Document): string {
+export function textOf({ key, write_ts }: RowIdentity): string {
   return `${write_ts} ${key}`;
 }
 
@@ -61,59 +65,22 @@ export function identityFilters(identities: readonly RowIdentity[]): Document[] 
   return filters;
 }
 
-/** The rows of `identities` in a collection of entries, by `textOf`; with `fields` beside their identity, or null: whole. */
-export async function findByIdentity(
-  connection: Connection,
-  collection: 'usercache' | 'timeseries',
-  userId: string,
+/** Some fields of the rows of `identities` in a collection of entries, by `textOf`. */
+export async function findByIdentity<Name extends EntryCollection, Field extends keyof RowTypes[Name] & string>(
+  from: UserRows,
+  collection: Name,
   identities: readonly RowIdentity[],
-  fields: Document | null,
-  session: ClientSession | undefined,
-): Promise<Map<string, Document>> {
+  fields: readonly Field[],
+): Promise<Map<string, Pick<RowTypes[Name], Field>>> {
   const wanted = new Set(identities.map(textOf));
-  const found = new Map<string, Document>();
+  const found = new Map<string, Pick<RowTypes[Name], Field>>();
   for (const filter of identityFilters(identities)) {
-    const projection = fields === null ? {} : { projection: { ...fields, key: 1, write_ts: 1 } };
-    const options = { ...projection, ...withSession(session) };
-    const cursor = connection.rows(collection).find({ user_id: userId, ...filter }, options);
-    for (const row of await cursor.toArray()) if (wanted.has(textOf(row))) found.set(textOf(row), row);
-  }
-  return found;
-}
-
-/**
- * Removes rows that were read, and only these. In a transaction they are still as they were read; elsewhere one may have been
- * written again since: it stays. Returns how many went.
- */
-export async function deleteEntries(
-  connection: Connection,
-  collection: 'usercache' | 'timeseries',
-  userId: string,
-  rows: readonly Document[],
-  session: ClientSession | undefined,
-): Promise<number> {
-  let deleted = 0;
-  const byKey = new Map<string, Document[]>();
-  for (const row of rows) {
-    const ofKey = byKey.get(row.key);
-    if (ofKey === undefined) byKey.set(row.key, [row]);
-    else ofKey.push(row);
-  }
-  for (const ofKey of byKey.values()) {
-    for (const some of inPieces(ofKey, longestList)) {
-      const unchanged = session === undefined ? { revision: { $in: some.map((row) => row.revision) } } : {};
-      const write_ts = { $in: some.map((row) => row.write_ts) };
-      const filter = { user_id: userId, key: some[0]!.key, write_ts, ...unchanged };
-      const { deletedCount } = await connection.rows(collection).deleteMany(filter, withSession(session));
-      deleted += deletedCount;
+    for (const row of await from
+      .rows(collection)
+      .pick(filter, ['key', 'write_ts', ...fields])
+      .toArray()) {
+      if (wanted.has(textOf(row))) found.set(textOf(row), row);
     }
   }
-  return deleted;
-}
-
-/** `list` in pieces of at most `length`. */
-export function inPieces<T>(list: readonly T[], length: number): T[][] {
-  const pieces: T[][] = [];
-  for (let from = 0; from < list.length; from += length) pieces.push(list.slice(from, from + length));
-  return pieces;
+  return found;
 }

@@ -1,19 +1,28 @@
 // Collections, their indexes and shard keys, and the version of all that. Made once, by `mobility store init` or the first opening.
-import type { IndexDescription } from 'mongodb';
+import type { IndexDescription, Collection as Rows } from 'mongodb';
 import { errorText, MobilityError } from '../../model/errors.ts';
 import type { Connection } from './connection.ts';
-import { partsCollection } from './rows.ts';
 
 /** Version of the layout. A store of a newer version is refused. */
 export const formatVersion = 1;
 
-export const metaCollection = 'meta';
+/** What belongs to the store as a whole. */
+interface MetaRow {
+  _id: 'format' | 'ping';
+  version?: number;
+  ready?: boolean;
+  count?: number;
+}
+
+/** The collection of the version of the layout, and of what `ping` writes. */
+export function metaOf({ db }: Connection): Rows<MetaRow> {
+  return db.collection<MetaRow>('meta');
+}
 
 /** Every index beside those on `_id`. All begin with the user, apart from that of the registry. */
 export const indexes: Readonly<Record<string, readonly IndexDescription[]>> = {
   users: [{ name: 'name', key: { user_email: 1 }, unique: true }],
   tokens: [{ name: 'user', key: { user_id: 1 } }],
-  studies: [],
   profiles: [{ name: 'identity', key: { user_id: 1 }, unique: true }],
   usercache: [{ name: 'identity', key: { user_id: 1, key: 1, write_ts: 1 }, unique: true }],
   documents: [{ name: 'identity', key: { user_id: 1, key: 1 }, unique: true }],
@@ -31,11 +40,11 @@ export const indexes: Readonly<Record<string, readonly IndexDescription[]>> = {
   ],
   pipeline: [{ name: 'identity', key: { user_id: 1 }, unique: true }],
   leases: [{ name: 'identity', key: { user_id: 1 }, unique: true }],
-  [partsCollection]: [{ name: 'identity', key: { user_id: 1, row: 1, name: 1, n: 1 }, unique: true }],
+  parts: [{ name: 'identity', key: { user_id: 1, row: 1, name: 1, n: 1 }, unique: true }],
 };
 
 /** Collections that stay on one shard: they are small, and found by name or hash, not by user. */
-const unsharded = new Set(['users', 'tokens', 'studies']);
+const unsharded = new Set(['users', 'tokens']);
 
 /** Collections sharded on a cluster, by `{ user_id: 1 }`: what belongs to a user stands together. */
 export const shardedCollections: readonly string[] = Object.keys(indexes).filter((name) => !unsharded.has(name));
@@ -49,16 +58,17 @@ interface Format {
 
 /** What the store says about its layout; null when it has none yet. Throws `MOBILITY_STORE_VERSION` when it is newer than this program. */
 export async function readFormat(connection: Connection): Promise<Format | null> {
-  const found = await connection.once(() => connection.rows(metaCollection).findOne({ _id: 'format' as never }));
+  const found = await connection.once(() => metaOf(connection).findOne({ _id: 'format' }));
   if (found === null) return null;
-  if (found.version > formatVersion) {
+  const { version = formatVersion, ready = false } = found;
+  if (version > formatVersion) {
     throw new MobilityError(
       'MOBILITY_STORE_VERSION',
-      `expected a store of version ${formatVersion} or older at ${connection.address}, found version ${found.version}: ` +
+      `expected a store of version ${formatVersion} or older at ${connection.address}, found version ${version}: ` +
         'update this program',
     );
   }
-  return { version: found.version, ready: found.ready === true };
+  return { version, ready };
 }
 
 /**
@@ -69,7 +79,7 @@ export async function makeLayout(connection: Connection): Promise<string[]> {
   if ((await readFormat(connection)) === null) await refuseForeignRows(connection);
   await writeFormat(connection, false);
   for (const [name, wanted] of Object.entries(indexes)) {
-    await connection.once(() => connection.rows(name).createIndexes([...wanted]));
+    await connection.once(() => connection.db.collection(name).createIndexes([...wanted]));
   }
   const warnings = connection.sharded ? await shardCollections(connection) : [];
   await writeFormat(connection, true);
@@ -80,14 +90,12 @@ async function writeFormat(connection: Connection, ready: boolean): Promise<void
   const change = ready
     ? { $set: { version: formatVersion, ready } }
     : { $setOnInsert: { version: formatVersion, ready } };
-  await connection.once(() =>
-    connection.rows(metaCollection).updateOne({ _id: 'format' as never }, change, { upsert: true }),
-  );
+  await connection.once(() => metaOf(connection).updateOne({ _id: 'format' }, change, { upsert: true }));
 }
 
 async function refuseForeignRows(connection: Connection): Promise<void> {
   for (const name of Object.keys(indexes)) {
-    const row = await connection.once(() => connection.rows(name).findOne({}, { projection: { _id: 1 } }));
+    const row = await connection.once(() => connection.db.collection(name).findOne({}, { projection: { _id: 1 } }));
     if (row === null) continue;
     if ((await readFormat(connection)) !== null) return; // another process made the layout meanwhile
     throw new MobilityError(

@@ -1,12 +1,12 @@
 // Who works on a user: one document per user, changed atomically by the server's clock.
-import { type ClientSession, type Document, ObjectId } from 'mongodb';
-import { MobilityError } from '../../model/errors.ts';
+import { type Document, ObjectId } from 'mongodb';
 import { escapeText, unescapeText } from '../../model/json-text.ts';
+import { leaseLost } from '../refusals.ts';
 import type { Lease, Leases } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { isDuplicateKey } from './failures.ts';
-import { withSession } from './rows.ts';
 import { killSessions } from './sessions.ts';
+import type { LeaseRow, Tx, UserRows } from './user-rows.ts';
 
 /** ms since the epoch by the clock of the server that runs the statement. */
 const serverNow = { $toLong: '$$NOW' };
@@ -57,13 +57,8 @@ function takeIt({ sessionIds }: Connection, owner: string, seconds: number, mark
   ];
 }
 
-function leaseOf(row: Document): Lease {
-  return {
-    user_id: row.user_id,
-    owner: unescapeText(row.owner),
-    fence: row.fence,
-    expires_ts: row.expires_ms / 1000,
-  };
+function leaseOf({ user_id, owner, fence, expires_ms }: LeaseRow): Lease {
+  return { user_id, owner: unescapeText(owner ?? ''), fence, expires_ts: expires_ms / 1000 };
 }
 
 /** Takes the user from whoever works on them. Returns whether another had the lease. */
@@ -75,8 +70,8 @@ export async function takeFromOthers(
 ): Promise<boolean> {
   const [, taken] = takeIt(connection, owner, seconds, new ObjectId());
   const change = [{ $set: { free: true } }, taken!, { $unset: 'free' }];
-  await endTransactionsOf(connection, { user_id: userId, owner: { $type: 'string', $ne: owner } });
-  const old = await connection.once(() => changeLease(connection, userId, change, 'before'));
+  await endTransactionsOf(connection, userId, { owner: { $type: 'string', $ne: owner } });
+  const old = await connection.reading(userId, (from) => changeLease(from, change, 'before'));
   return typeof old.owner === 'string' && old.owner !== owner;
 }
 
@@ -84,90 +79,74 @@ export async function takeFromOthers(
  * Ends the transactions of the process that has the lease. One that died in a transaction would otherwise lock what it was writing,
  * the lease too, until the server gives the transaction up; one that lives does its own again, and finds the lease lost.
  */
-async function endTransactionsOf(connection: Connection, filter: Document): Promise<void> {
-  if (!connection.transactional) return;
-  const row = await connection.once(() => connection.rows('leases').findOne(filter, { projection: { sessions: 1 } }));
-  if (row !== null) await killSessions(connection.db.client, row.sessions ?? []);
+async function endTransactionsOf(connection: Connection, userId: string, filter: Document): Promise<void> {
+  const [row] = await connection.reading(userId, (from) => from.rows('leases').pick(filter, ['sessions']).toArray());
+  if (row !== undefined) await killSessions(connection.db.client, row.sessions ?? []);
 }
 
 /** Changes the lease document of the user, which is made when there is none, and returns it. */
-async function changeLease(
-  connection: Connection,
-  userId: string,
-  change: Document[],
-  returnDocument: 'before' | 'after',
-): Promise<Document> {
-  const leases = connection.rows('leases');
+async function changeLease(from: UserRows, change: Document[], returned: 'before' | 'after'): Promise<LeaseRow> {
+  const leases = from.rows('leases');
   for (;;) {
-    const row = await leases.findOneAndUpdate({ user_id: userId }, change, { returnDocument });
+    const row = await leases.findOneAndUpdate({}, change, returned);
     if (row !== null) return row;
     // No upsert: of two at the same moment one would fail.
-    await leases.insertOne({ user_id: userId, fence: 0 }).catch((error) => {
-      if (!isDuplicateKey(error)) throw error;
-    });
+    await leases
+      .bulkWrite([{ insertOne: { document: { user_id: from.userId, fence: 0 } } }])
+      .catch((error: unknown) => {
+        if (!isDuplicateKey(error)) throw error;
+      });
   }
 }
 
+/** The leases on users. */
 export function leasesOn(connection: Connection): Leases {
-  const leases = connection.rows('leases');
   return {
     async acquire(userId, owner, seconds) {
       const mark = new ObjectId();
       const name = escapeText(owner);
       const change = takeIt(connection, name, seconds, mark);
       const lost = { owner: { $type: 'string', $ne: name }, $expr: { $lte: ['$expires_ms', serverNow] } };
-      await endTransactionsOf(connection, { user_id: userId, ...lost });
-      const row = await connection.once(() => changeLease(connection, userId, change, 'after'));
+      await endTransactionsOf(connection, userId, lost);
+      const row = await connection.reading(userId, (from) => changeLease(from, change, 'after'));
       const lease = leaseOf(row);
       return mark.equals(row.mark) ? { lease } : { heldBy: lease };
     },
-    async renew(lease, seconds) {
-      const change = [{ $set: { expires_ms: endOfLease(seconds) } }];
-      const row = await connection.once(() =>
-        leases.findOneAndUpdate(ownFilter(lease), change, { returnDocument: 'after' }),
-      );
-      if (row === null) throw leaseLost(lease);
-      return leaseOf(row);
-    },
+    renew: (lease, seconds) =>
+      connection.reading(lease.user_id, async (from) => {
+        const change = [{ $set: { expires_ms: endOfLease(seconds) } }];
+        const row = await from.rows('leases').findOneAndUpdate(ownFilter(lease), change, 'after');
+        if (row === null) throw await lost(from, lease);
+        return leaseOf(row);
+      }),
     async release(lease) {
       const change = [{ $set: { owner: null, released_ms: serverNow } }];
-      await connection.once(() => leases.updateOne(ownFilter(lease), change));
+      await connection.reading(lease.user_id, (from) => from.rows('leases').updateOne(ownFilter(lease), change));
     },
-    async get(userId) {
-      const unexpired = { user_id: userId, owner: { $type: 'string' }, $expr: { $gt: ['$expires_ms', serverNow] } };
-      const row = await connection.once(() => leases.findOne(unexpired));
-      return row && leaseOf(row);
-    },
+    get: (userId) =>
+      connection.reading(userId, async (from) => {
+        const unexpired = { owner: { $type: 'string' }, $expr: { $gt: ['$expires_ms', serverNow] } };
+        const row = await from.rows('leases').findOne(unexpired);
+        return row && leaseOf(row);
+      }),
   };
 }
 
-function ownFilter(lease: Lease): Document {
-  return { user_id: lease.user_id, owner: escapeText(lease.owner), fence: lease.fence };
+function ownFilter({ owner, fence }: Lease): Document {
+  return { owner: escapeText(owner), fence };
 }
 
 /**
- * Makes sure that the lease on the user is still the caller's. In a transaction it is written to, so that a takeover at the same
- * moment makes one of the two fail; without, it is read, which leaves a moment in which it can be lost unseen.
+ * Makes sure that the lease on the user is still the caller's. It is written to, so that a takeover at the same moment makes one of
+ * the two fail.
  */
-export async function requireLease(
-  connection: Connection,
-  userId: string,
-  lease: Lease,
-  session: ClientSession | undefined,
-): Promise<void> {
-  const leases = connection.rows('leases');
-  const filter = { ...ownFilter(lease), $and: [{ user_id: userId }] };
+export async function requireLease(tx: Tx, lease: Lease): Promise<void> {
   const held =
-    session === undefined
-      ? (await leases.findOne(filter, { projection: { _id: 1 } })) !== null
-      : (await leases.updateOne(filter, { $inc: { writes: 1 } }, withSession(session))).matchedCount === 1;
-  if (!held) throw leaseLost(lease);
+    lease.user_id === tx.userId && (await tx.rows('leases').updateOne(ownFilter(lease), { $inc: { writes: 1 } })) === 1;
+  if (!held) throw await lost(tx, lease);
 }
 
-function leaseLost(lease: Lease): MobilityError {
-  return new MobilityError(
-    'MOBILITY_LEASE_LOST',
-    `expected the lease ${lease.fence} of ${lease.owner} on user ${lease.user_id}, found that it ended or was taken over: ` +
-      'leave the user to the new owner',
-  );
+async function lost(from: UserRows, lease: Lease): Promise<Error> {
+  const found = await from.rows('leases').findOne({ owner: { $type: 'string' } });
+  return leaseLost(from.userId, lease, found && leaseOf(found));
 }

@@ -4,11 +4,10 @@ import type { Store } from '../store.ts';
 import { type Connection, connect, type MongoStoreOptions } from './connection.ts';
 import { documentsOn } from './documents.ts';
 import { errorsOn } from './errors.ts';
-import { formatVersion, indexes, makeLayout, metaCollection, readFormat } from './indexes.ts';
+import { formatVersion, indexes, makeLayout, metaOf, readFormat } from './indexes.ts';
 import { leasesOn } from './leases.ts';
 import { profilesOn, tokensOn, usersOn } from './people.ts';
 import { pipelineStatesOn } from './pipeline-states.ts';
-import { studiesOn } from './studies.ts';
 import { timeseriesOn } from './timeseries.ts';
 import { tripsOn } from './trips.ts';
 import { usercacheOn } from './usercache.ts';
@@ -24,14 +23,12 @@ export interface MongoLayout {
   indexes: Record<string, string[]>;
   /** What could not be done though the store works. */
   warnings: string[];
-  /** How this server is weaker than others. */
-  remarks: string[];
 }
 
 /**
  * Opens a store on a MongoDB deployment; an empty database gets its indexes first. Throws `MOBILITY_STORE_ADDRESS` (also for a
- * database without a store when `make` is false), `MOBILITY_STORE_UNAVAILABLE`, `MOBILITY_STORE_VERSION` (made by a newer program, or by another), `MOBILITY_UNSUPPORTED`
- * (a server before 6.0).
+ * database without a store when `make` is false), `MOBILITY_STORE_UNAVAILABLE`, `MOBILITY_STORE_VERSION` (made by a newer program, or
+ * by another), `MOBILITY_UNSUPPORTED` (a server before 6.0, or without transactions).
  */
 export async function openMongoStore(address: string, options: MongoStoreOptions = {}): Promise<Store> {
   const connection = await connect(address, options);
@@ -50,7 +47,6 @@ export async function openMongoStore(address: string, options: MongoStoreOptions
     await connection.close();
     throw error;
   }
-  if (!connection.transactional) warn(standaloneWarning(connection.address));
   return storeOn(connection);
 }
 
@@ -61,13 +57,6 @@ function noStore(address: string): MobilityError {
   );
 }
 
-function standaloneWarning(address: string): string {
-  return (
-    `${address} is a standalone server: writes wait for its journal, but not for a second machine, and there are no ` +
-    'transactions: what a crash leaves half done is repaired by the next put or run. Use a replica set, of one member at least'
-  );
-}
-
 /** Makes collections, indexes and, on a cluster, shards; repeatable. This is `mobility store init`. Throws as `openMongoStore`. */
 export async function initMongoStore(address: string, options: MongoStoreOptions = {}): Promise<MongoLayout> {
   const connection = await connect(address, options);
@@ -75,13 +64,11 @@ export async function initMongoStore(address: string, options: MongoStoreOptions
     const { make } = connection.guard({ make: () => makeLayout(connection) });
     const warnings = await make();
     const names = Object.entries(indexes).map(([collection, made]) => [collection, made.map(({ name }) => name!)]);
-    const remarks = connection.transactional ? [] : [standaloneWarning(connection.address)];
     return {
       address: connection.address,
       version: formatVersion,
       indexes: Object.fromEntries(names),
       warnings,
-      remarks,
     };
   } finally {
     await connection.close();
@@ -94,7 +81,6 @@ function storeOn(connection: Connection): Store {
     address: connection.address,
     users: guard(usersOn(connection)),
     tokens: guard(tokensOn(connection)),
-    studies: guard(studiesOn(connection)),
     profiles: guard(profilesOn(connection)),
     usercache: guard(usercacheOn(connection)),
     documents: guard(documentsOn(connection)),
@@ -113,8 +99,7 @@ function storeOn(connection: Connection): Store {
 }
 
 async function ping(connection: Connection): Promise<void> {
-  const filter = { _id: 'ping' as never };
-  const meta = connection.rows(metaCollection);
-  await connection.once(() => meta.updateOne(filter, { $inc: { count: 1 } }, { upsert: true }));
-  await connection.once(() => meta.findOne(filter));
+  const meta = metaOf(connection);
+  await connection.once(() => meta.updateOne({ _id: 'ping' }, { $inc: { count: 1 } }, { upsert: true }));
+  await connection.once(() => meta.findOne({ _id: 'ping' }));
 }

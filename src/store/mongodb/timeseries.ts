@@ -8,67 +8,54 @@ import type { Connection } from './connection.ts';
 import { entriesOf } from './entries.ts';
 import { findEntries } from './find-entries.ts';
 import { rowIdentity } from './identities.ts';
+import type { UserRows } from './user-rows.ts';
 
+/** The timeseries of users. */
 export function timeseriesOn(connection: Connection): Timeseries {
-  const timeseries = connection.rows('timeseries');
   return {
     apply: applyOn(connection),
-    find: (userId, query) => connection.once(() => findEntries(connection, 'timeseries', userId, query)),
+    find: (userId, query) => connection.reading(userId, (from) => findEntries(from, 'timeseries', query)),
     get: (userId, identity) =>
-      connection.once(async () => {
-        const row = await timeseries.findOne({ user_id: userId, ...rowIdentity(identity) });
-        return row === null ? null : (await entriesOf(connection, [row]))[0]!;
+      connection.reading(userId, async (from) => {
+        const row = await from.rows('timeseries').findOne({ ...rowIdentity(identity) });
+        return row === null ? null : (await entriesOf(from, [row]))[0]!;
       }),
-    summary: (userId) => connection.once(() => summarise(connection, userId)),
-    zonesAround: async (userId, writeTs) => ({
-      before: await connection.once(() => zoneNextTo(connection, userId, { $lt: justAfter(writeTs) }, -1)),
-      after: await connection.once(() => zoneNextTo(connection, userId, { $gt: writeTs }, 1)),
-    }),
-    async zonelessSpan(userId, { from, to }) {
-      const [span] = await connection.once(() =>
-        timeseries
-          .aggregate([
-            { $match: { user_id: userId, zoned: false, write_ts: { $gte: from, $lt: to } } },
-            { $group: { _id: null, from: { $min: '$ts' }, to: { $max: '$ts' } } },
-            { $project: { _id: 0 } },
-          ])
-          .toArray(),
-      );
-      return span === undefined || span.from === null ? null : (span as TimeRange);
-    },
+    summary: (userId) => connection.reading(userId, summarise),
+    zonesAround: (userId, writeTs) =>
+      connection.reading(userId, async (from) => ({
+        before: await zoneNextTo(from, { $lt: justAfter(writeTs) }, -1),
+        after: await zoneNextTo(from, { $gt: writeTs }, 1),
+      })),
+    zonelessSpan: (userId, { from: first, to: end }) =>
+      connection.reading(userId, async (from) => {
+        const filter = { zoned: false, write_ts: { $gte: first, $lt: end } };
+        const ends = { from: { $min: '$ts' }, to: { $max: '$ts' } };
+        const stages = [{ $group: { _id: null, ...ends } }, { $project: { _id: 0 } }];
+        const [span] = await from.rows('timeseries').aggregate<Nullable<TimeRange>>(filter, stages).toArray();
+        return span === undefined || span.from === null || span.to === null ? null : { from: span.from, to: span.to };
+      }),
   };
 }
 
-async function summarise(
-  connection: Connection,
-  userId: string,
-): Promise<{ key: string; count: number; first_ts: number | null; last_ts: number | null }[]> {
-  const groups = await connection
+type Nullable<T> = { [Name in keyof T]: T[Name] | null };
+
+async function summarise(from: UserRows): ReturnType<Timeseries['summary']> {
+  const groups = await from
     .rows('timeseries')
-    .aggregate([
-      { $match: { user_id: userId } },
+    .aggregate<{ _id: string; count: number; first_ts: number | null; last_ts: number | null }>({}, [
       { $group: { _id: '$key', count: { $sum: 1 }, first_ts: { $min: '$ts' }, last_ts: { $max: '$ts' } } },
       { $sort: { _id: 1 } },
     ])
     .toArray();
-  return groups.map(({ _id, count, first_ts, last_ts }) => ({ key: unescapeText(_id), count, first_ts, last_ts }));
+  return groups.map(({ _id, ...found }) => ({ key: unescapeText(_id), ...found }));
 }
 
-async function zoneNextTo(
-  connection: Connection,
-  userId: string,
-  writeTs: Document,
-  direction: 1 | -1,
-): Promise<ZoneSighting | null> {
-  const timeseries = connection.rows('timeseries');
-  const filter = { user_id: userId, zoned: true };
-  const projection = { _id: 0, write_ts: 1, zone: 1 } as const;
-  const nearest = await timeseries.findOne(
-    { ...filter, write_ts: writeTs },
-    { projection, sort: { write_ts: direction } },
-  );
-  if (nearest === null) return null;
-  const { write_ts } = nearest;
-  const first = await timeseries.findOne({ ...filter, write_ts }, { projection, sort: { key: 1 } });
-  return first === null ? null : { write_ts, zone: first.zone };
+async function zoneNextTo(from: UserRows, writeTs: Document, direction: 1 | -1): Promise<ZoneSighting | null> {
+  const timeseries = from.rows('timeseries');
+  const next = async (write_ts: unknown, sort: Record<string, 1 | -1>) =>
+    (await timeseries.pick({ zoned: true, write_ts }, ['write_ts', 'zone'], { sort, limit: 1 }).toArray())[0];
+  const nearest = await next(writeTs, { write_ts: direction });
+  if (nearest === undefined) return null;
+  const first = await next(nearest.write_ts, { key: 1 });
+  return first?.zone === undefined ? null : { write_ts: nearest.write_ts, zone: first.zone };
 }

@@ -1,5 +1,6 @@
 // Everything of one user: counted, and erased.
 import { escapeText } from '../../model/json-text.ts';
+import { erasingLease, erasingOrder } from '../erasing.ts';
 import { type Collection, collections } from '../store.ts';
 import type { StoreFile } from './file.ts';
 import { userIn } from './ids.ts';
@@ -13,7 +14,6 @@ interface Place {
   by: 'user' | 'uuid' | 'user_id';
 }
 
-/** In the order of erasing: first what lets the phone in, last what an operator finds the user by. */
 const places: Record<Collection, Place> = {
   tokens: { table: 'tokens', file: 'registry', by: 'user_id' },
   usercache: { table: 'waiting', file: 'usercache', by: 'user' },
@@ -28,8 +28,6 @@ const places: Record<Collection, Place> = {
 };
 
 const rowsAtOnce = 5_000; // in one transaction: others must get their turn
-const ownerOfErasing = 'erase';
-const leaseSeconds = 300;
 
 function fileOf(shards: Shards, userId: string, { file }: Place): StoreFile {
   return file === 'registry' ? shards.first.usercache : shards.of(userId)[file];
@@ -64,9 +62,7 @@ export async function eraseRows(
   const counts = {} as Record<Collection, number>;
   const { usercache, timeseries } = shards.of(userId);
   const hadLease = await timeseries.write(() => takeFromOthers(timeseries, userId, now()));
-  for (const [collection, place] of Object.entries(places) as [Collection, Place][]) {
-    counts[collection] = await removeRows(shards, userId, place);
-  }
+  for (const name of erasingOrder) counts[name] = await removeRows(shards, userId, places[name]);
   counts.leases = hadLease ? 1 : 0;
   for (const file of [usercache, timeseries]) {
     await file.write(() => file.sql('DELETE FROM user_ids WHERE uuid = ?').run(escapeText(userId)));
@@ -76,8 +72,8 @@ export async function eraseRows(
 
 function takeFromOthers(file: StoreFile, userId: string, now: number): boolean {
   const sql = 'SELECT 1 FROM leases WHERE user = ? AND owner <> ?';
-  const hadLease = file.sql(sql).get(userIn(file, userId), ownerOfErasing) !== undefined;
-  setLease(file, userId, ownerOfErasing, now + leaseSeconds);
+  const hadLease = file.sql(sql).get(userIn(file, userId), erasingLease.owner) !== undefined;
+  setLease(file, userId, erasingLease.owner, now + erasingLease.seconds);
   return hadLease;
 }
 

@@ -1,7 +1,7 @@
 // Where the pipeline stands with each user, and the right to work on them.
-import { MobilityError } from '../../model/errors.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { escapeText, jsonText, unescapeText } from '../../model/json-text.ts';
+import { leaseLost } from '../refusals.ts';
 import { initialPipelineState, type Lease, type Leases, type PipelineState, type PipelineStates } from '../store.ts';
 import type { StoreFile } from './file.ts';
 import type { Shard } from './folder.ts';
@@ -84,11 +84,7 @@ export function leasedUser(file: StoreFile, userId: string, lease: Lease): numbe
   const found = leaseIn(file, userId, user);
   const same = found?.fence === lease.fence && found.owner === lease.owner && lease.user_id === userId;
   if (user !== null && same) return user;
-  throw new MobilityError(
-    'MOBILITY_LEASE_LOST',
-    `expected the lease of ${lease.owner} (fence ${lease.fence}) on user ${userId}, ` +
-      `found ${found === null ? 'none' : `one of ${found.owner} (fence ${found.fence})`}; nothing was written: start the work anew`,
-  );
+  throw leaseLost(userId, lease, found);
 }
 
 /** Gives the user to `owner`, whoever has them. Inside `write` only. */

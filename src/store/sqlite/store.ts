@@ -1,5 +1,5 @@
 // The embedded store: SQLite files in one folder.
-import { MobilityError } from '../../model/errors.ts';
+import { doorOf } from '../door.ts';
 import type { Store } from '../store.ts';
 import { type Checkpointer, startCheckpointer } from './checkpointer.ts';
 import { documents } from './documents.ts';
@@ -9,7 +9,6 @@ import { openFolder, type Shard } from './folder.ts';
 import { profiles, tokens, users } from './people.ts';
 import { leases, pipelineStates } from './pipeline.ts';
 import { type Shards, shardsOf } from './rows.ts';
-import { studies } from './studies.ts';
 import { timeseries } from './timeseries.ts';
 import { trips } from './trips.ts';
 import { usercache } from './usercache.ts';
@@ -45,7 +44,7 @@ export function storeOf(
   thread: Checkpointer | null,
   now: () => number,
 ): Store {
-  const door = doorOf(folder);
+  const door = doorOf(`sqlite:${folder}`);
   const all = shardsOf(opened);
   const whole = door.guard({
     counts: (userId: string) => countRows(all, userId),
@@ -65,7 +64,6 @@ export function storeOf(
     address: `sqlite:${folder}`,
     users: door.guard(users(all)),
     tokens: door.guard(tokens(all)),
-    studies: door.guard(studies(all)),
     profiles: door.guard(profiles(all)),
     usercache: door.guard(usercache(all)),
     documents: door.guard(documents(all)),
@@ -82,37 +80,4 @@ export function storeOf(
 async function ping({ first: { usercache, timeseries } }: Shards): Promise<void> {
   await usercache.write(() => usercache.sql("UPDATE counters SET value = value + 1 WHERE name = 'ping'").run());
   await timeseries.read(() => timeseries.sql("SELECT value FROM counters WHERE name = 'fence'").get());
-}
-
-interface Door {
-  /** The same methods, which reject with `MOBILITY_STORE_CLOSED` once the door is closed. */
-  guard<T extends object>(methods: T): T;
-  /** Lets nothing in any more; resolves when what is inside is done. */
-  close(): Promise<void>;
-}
-
-function doorOf(folder: string): Door {
-  let open = true;
-  const running = new Set<Promise<unknown>>();
-  // No `async` here: a function that waits would keep the arguments, a whole batch, until the call is done.
-  const enter = (call: Promise<unknown>): Promise<unknown> => {
-    running.add(call);
-    return call.finally(() => running.delete(call));
-  };
-  const guarded =
-    (method: (...args: never[]) => Promise<unknown>) =>
-    (...args: never[]): Promise<unknown> =>
-      open ? enter(method(...args)) : Promise.reject(closedError(folder));
-  return {
-    guard: <T extends object>(methods: T): T =>
-      Object.fromEntries(Object.entries(methods).map(([name, method]) => [name, guarded(method)])) as T,
-    close: async () => {
-      open = false;
-      await Promise.allSettled(running);
-    },
-  };
-}
-
-function closedError(folder: string): MobilityError {
-  return new MobilityError('MOBILITY_STORE_CLOSED', `expected an open store, found sqlite:${folder} closed`);
 }

@@ -1,8 +1,9 @@
 // The timeseries: entries for the long term.
 import { type EntryText, entryTextOf, type Identity } from '../../model/entry.ts';
-import { affectsOf, keyTable } from '../../model/keys.ts';
+import { keyTable } from '../../model/keys.ts';
 import { isTimeZone, type TimeRange } from '../../model/time.ts';
 import { keptEntry } from '../kept-entry.ts';
+import { isTouched, marksOf, type Touched, touch, united } from '../marks.ts';
 import type { Lease, Timeseries, TimeseriesChange, ZoneSighting } from '../store.ts';
 import { compareTexts } from '../text-order.ts';
 import type { StoreFile } from './file.ts';
@@ -73,23 +74,6 @@ function finite(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value : null;
 }
 
-/** What a change touches: data time that affects trips, and whether documents may differ. */
-interface Touched {
-  changed: TimeRange | null;
-  documents: boolean;
-}
-
-function touch(touched: Touched, key: string, ts: number | null): void {
-  const affects = affectsOf(key);
-  if (affects === 'documents') touched.documents = true;
-  if (affects === 'trips' && ts !== null) touched.changed = united(touched.changed, { from: ts, to: ts });
-}
-
-function united(a: TimeRange | null, b: TimeRange | null): TimeRange | null {
-  if (a === null || b === null) return a ?? b;
-  return { from: Math.min(a.from, b.from), to: Math.max(a.to, b.to) };
-}
-
 function applyRows(
   file: StoreFile,
   userId: string,
@@ -103,11 +87,7 @@ function applyRows(
   for (const identity of remove) counts.removed += removeRow(file, user, identity, touched);
   const put = putter(file, user, touched);
   for (const row of rows) counts[put(row)]++;
-  if (touched.changed !== null || touched.documents) {
-    const state = readState(file, user);
-    const documents_due = state.documents_due || touched.documents;
-    mergeState(file, user, { changed: united(state.changed, touched.changed), documents_due });
-  }
+  if (isTouched(touched)) mergeState(file, user, marksOf(readState(file, user), touched));
   return counts;
 }
 
@@ -138,8 +118,7 @@ function putter(
     const old = find.get<{ id: number; ts: number | null; entry: string }>(user, key, write_ts)!;
     if (old.entry === text) return 'unchanged';
     update.run(ts, latitude, longitude, zone, text, old.id);
-    touch(touched, name, old.ts);
-    touch(touched, name, ts);
+    touch(touched, name, old.ts, ts);
     return 'updated';
   };
 }

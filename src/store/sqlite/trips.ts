@@ -2,6 +2,7 @@
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
 import type { TripRecord } from '../../model/trip.ts';
+import { checkRange } from '../refusals.ts';
 import type { Trips } from '../store.ts';
 import type { StoreFile } from './file.ts';
 import { userIn } from './ids.ts';
@@ -93,13 +94,6 @@ function summaryOf(file: StoreFile, user: number | null): Awaited<ReturnType<Tri
   const sql = "SELECT count(*) AS count FROM trips WHERE user = ? AND kind = 'trip'";
   const { count } = file.sql(sql).get<{ count: number }>(user)!;
   return { count, start_ts: edge('start_ts', 'ASC'), end_ts: edge('end_ts', 'DESC') };
-}
-
-function checkRange({ from, to }: { from: number; to: number }, records: readonly TripRecord[]): void {
-  const outside = records.find(({ chain_ts }) => !(chain_ts >= from && chain_ts < to));
-  if (outside !== undefined) {
-    throw new TypeError(`expected links with chain_ts from ${from} to below ${to}, found ${outside.chain_ts}`);
-  }
 }
 
 function replaceRows(

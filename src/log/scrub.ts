@@ -1,0 +1,151 @@
+// Takes a person out of log files: name and UUID are replaced in every line, in compressed files and in those being written too.
+import { createReadStream } from 'node:fs';
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createGunzip } from 'node:zlib';
+import { errorText } from '../model/errors.ts';
+import { finishLive, letGoSeconds, quietFor, writeCompressed } from './archive.ts';
+import { type LogName, logNames } from './names.ts';
+import { oneLine, word } from './text.ts';
+
+const mostRounds = 5; // a line that was on its way may arrive in a new file
+const gone = 'erased';
+
+/** Whom to take out, and where. */
+export interface ScrubOptions {
+  folder: string;
+  uuid: string;
+  /** The name as the server logged it; null: not known. */
+  email: string | null;
+  /** Seconds for which a file must be unchanged before it is rewritten; default: `letGoSeconds`. */
+  quietSeconds?: number;
+}
+
+/** What was done, for the receipt. */
+export interface ScrubReceipt {
+  folder: string;
+  /** Files looked through in the last round. */
+  files: number;
+  /** Files that were rewritten, and lines replaced in them. */
+  rewritten: number;
+  lines: number;
+  /** Files that still name the person, or could not be read. */
+  left: { file: string; reason: string }[];
+}
+
+/**
+ * Replaces name and UUID by `erased` in all log files of a folder. A file that is being written is given the name of a finished part
+ * first: the process that writes it goes on in a new one. A name is replaced where the server says whom it found, and, if it looks
+ * like an address, wherever it stands alone. A folder that does not exist holds nothing.
+ */
+export async function scrubLogs({
+  folder,
+  uuid,
+  email,
+  quietSeconds = letGoSeconds,
+}: ScrubOptions): Promise<ScrubReceipt> {
+  const receipt: ScrubReceipt = { folder, files: 0, rewritten: 0, lines: 0, left: [] };
+  const replace = replacer(uuid, email);
+  for (let round = 0; round < mostRounds; round += 1) {
+    const logs = await list(folder);
+    receipt.files = logs.length;
+    receipt.left = [];
+    let found = false;
+    for (const log of logs) {
+      try {
+        if (!(await mentions(join(folder, log.name), log.compressed, replace))) continue;
+        found = true;
+        const lines = await rewrite(folder, log, replace, quietSeconds);
+        receipt.lines += lines;
+        if (lines > 0) receipt.rewritten += 1;
+        receipt.left.push({ file: log.name, reason: 'lines were still being added' });
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+          found = true; // it got another name meanwhile
+        else receipt.left.push({ file: log.name, reason: errorText(error) });
+      }
+    }
+    if (!found) break;
+  }
+  return receipt;
+}
+
+async function list(folder: string): Promise<LogName[]> {
+  try {
+    return logNames(await readdir(folder));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+type Replace = (line: string) => string;
+
+// Lines are handled as bytes, one character each, so that those which stay are written back as they were.
+const bytesOf = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
+
+function replacer(uuid: string, email: string | null): Replace {
+  if (email === null) return (line) => line.replaceAll(uuid, gone);
+  const found = `:Found user email ${bytesOf(oneLine(email))}`;
+  const names = [...new Set([bytesOf(oneLine(email)), bytesOf(word(email))])].map((name) =>
+    name.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&'),
+  );
+  const alone = email.includes('@') ? new RegExp(`(?<![\\w.+-])(?:${names.join('|')})(?![\\w-])`, 'g') : null;
+  return (line) => {
+    const clear = line.replaceAll(uuid, gone);
+    const unnamed = clear.endsWith(found)
+      ? `${clear.slice(0, clear.length - found.length)}:Found user email ${gone}`
+      : clear;
+    return alone === null ? unnamed : unnamed.replace(alone, gone);
+  };
+}
+
+async function* linesOf(path: string, compressed: boolean): AsyncGenerator<string> {
+  const file = createReadStream(path);
+  const bytes = compressed ? file.pipe(createGunzip()) : file;
+  file.on('error', (error) => bytes.destroy(error));
+  let rest = '';
+  for await (const chunk of bytes) {
+    const pieces = (rest + (chunk as Buffer).toString('latin1')).split('\n');
+    rest = pieces.pop()!;
+    for (const line of pieces) yield `${line}\n`;
+  }
+  if (rest !== '') yield rest;
+}
+
+const apply = (line: string, replace: Replace): string =>
+  line.endsWith('\n') ? `${replace(line.slice(0, -1))}\n` : replace(line);
+
+async function mentions(path: string, compressed: boolean, replace: Replace): Promise<boolean> {
+  for await (const line of linesOf(path, compressed)) if (apply(line, replace) !== line) return true;
+  return false;
+}
+
+/** Writes a file anew, compressed; how many lines were replaced. The file is as before if anything fails. */
+async function rewrite(folder: string, log: LogName, replace: Replace, quietSeconds: number): Promise<number> {
+  const name = log.part === null ? finishLive(folder, log.source, log.day) : log.name;
+  if (name === null) return 0;
+  const path = join(folder, name);
+  while (!log.compressed && (await quietFor(path)) < quietSeconds) await sleep(50);
+  const before = await stat(path);
+  const target = log.compressed ? path : `${path}.gz`;
+  let lines = 0;
+  const written = await writeCompressed(path, target, async (gzip) => {
+    const replaced = async function* (): AsyncGenerator<Buffer> {
+      for await (const line of linesOf(path, log.compressed)) {
+        const clear = apply(line, replace);
+        if (clear !== line) lines += 1;
+        yield Buffer.from(clear, 'latin1');
+      }
+    };
+    await pipeline(Readable.from(replaced()), gzip);
+    const after = await stat(path);
+    if (after.size !== before.size) throw new Error('lines were added while it was rewritten');
+  });
+  if (!written) return 0;
+  if (!log.compressed) await rm(path, { force: true });
+  return lines;
+}

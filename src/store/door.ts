@@ -1,0 +1,40 @@
+// The door of a store: what goes in is waited for when it closes, and after that nothing goes in.
+import { MobilityError } from '../model/errors.ts';
+
+/** One for each open store. */
+export interface Door {
+  /** The same methods, which reject with `MOBILITY_STORE_CLOSED` once the door is closed. */
+  guard<T extends object>(methods: T): T;
+  /** Lets nothing in any more; resolves when what is inside is done. */
+  close(): Promise<void>;
+}
+
+/** `explained` makes of what a method threw what its caller is to see. */
+export function doorOf(address: string, explained: (error: unknown) => unknown = (error) => error): Door {
+  let open = true;
+  const running = new Set<Promise<unknown>>();
+  // No `async` here: a function that waits would keep the arguments, a whole batch, until the call is done.
+  const enter = (call: Promise<unknown>): Promise<unknown> => {
+    const told = call.catch((error: unknown) => {
+      throw explained(error);
+    });
+    running.add(told);
+    return told.finally(() => running.delete(told));
+  };
+  const guarded =
+    (method: (...args: never[]) => Promise<unknown>) =>
+    (...args: never[]): Promise<unknown> =>
+      open ? enter(method(...args)) : Promise.reject(closedError(address));
+  return {
+    guard: <T extends object>(methods: T): T =>
+      Object.fromEntries(Object.entries(methods).map(([name, method]) => [name, guarded(method)])) as T,
+    close: async () => {
+      open = false;
+      await Promise.allSettled(running);
+    },
+  };
+}
+
+function closedError(address: string): MobilityError {
+  return new MobilityError('MOBILITY_STORE_CLOSED', `expected an open store, found ${address} closed: open it again`);
+}

@@ -1,0 +1,34 @@
+// What a change of entries marks in the pipeline state, the same on every backend.
+import { affectsOf } from '../model/keys.ts';
+import type { TimeRange } from '../model/time.ts';
+import type { PipelineState } from './store.ts';
+
+/** What a change touches: data time that affects trips, both ends included, and whether documents may differ. */
+export interface Touched {
+  changed: TimeRange | null;
+  documents: boolean;
+}
+
+/** Adds an entry of `key` that is new, gone or different; `times`: its data times before and after. */
+export function touch(touched: Touched, key: string, ...times: readonly (number | null)[]): void {
+  const affects = affectsOf(key);
+  if (affects === 'documents') touched.documents = true;
+  if (affects !== 'trips') return;
+  for (const ts of times) if (ts !== null) touched.changed = united(touched.changed, { from: ts, to: ts });
+}
+
+/** The range around both. */
+export function united(a: TimeRange | null, b: TimeRange | null): TimeRange | null {
+  if (a === null || b === null) return a ?? b;
+  return { from: Math.min(a.from, b.from), to: Math.max(a.to, b.to) };
+}
+
+/** False when a change left everything as it was, as far as the pipeline is concerned. */
+export function isTouched({ changed, documents }: Touched): boolean {
+  return changed !== null || documents;
+}
+
+/** The fields of the state that a change marks. */
+export function marksOf(state: PipelineState, { changed, documents }: Touched): Partial<PipelineState> {
+  return { changed: united(state.changed, changed), documents_due: state.documents_due || documents };
+}

@@ -1,0 +1,220 @@
+// The rows of one user: what each collection holds, and statements that name the user and belong to their transaction.
+import type {
+  AggregationCursor,
+  AnyBulkWriteOperation,
+  Binary,
+  BulkWriteOptions,
+  ClientSession,
+  Collection,
+  Db,
+  Document,
+  FindCursor,
+  FindOneAndUpdateOptions,
+  FindOptions,
+  ObjectId,
+  UpdateOptions,
+} from 'mongodb';
+import type { PipelineState } from '../store.ts';
+
+/** Every row of a user. */
+export interface UserRow {
+  _id: ObjectId;
+  user_id: string;
+}
+
+/** A row with payloads, see `rows.ts`. */
+export interface PayloadRow extends UserRow {
+  /** Of the write that made it; never used again. Parts of payloads are found by it. */
+  revision: ObjectId;
+  /** There are parts in documents of their own. */
+  in_parts?: true;
+  /** Of payloads that are large. */
+  bytes?: number;
+}
+
+/** An entry, in the usercache and in the timeseries. */
+export interface EntryRow extends PayloadRow {
+  key: string;
+  write_ts: number;
+  /** Data time; missing where there is none. */
+  ts?: number;
+}
+
+/** What is known of earlier failures of an entry that was taken back from the errors. */
+export interface PastFailures {
+  first_ts: number;
+  tries: number;
+}
+
+/** A waiting entry. */
+export interface WaitingRow extends EntryRow {
+  failed?: PastFailures;
+}
+
+/** A moved entry. */
+export interface MovedRow extends EntryRow {
+  /** Of the content: tells whether another differs. */
+  hash: string;
+  /** Whether the entry names a valid zone; missing where it names none and does not affect trips. */
+  zoned?: boolean;
+  zone?: string;
+}
+
+/** An entry set aside. */
+export interface FailedRow extends PayloadRow, PastFailures {
+  id: string;
+  key: string | null;
+  write_ts: number | null;
+  reason: string;
+  message: string;
+  last_ts: number;
+}
+
+/** What phones pull. */
+export interface DocumentRow extends PayloadRow {
+  key: string;
+  write_ts: number;
+}
+
+/** A link of the chain of trips, with what it is found by. */
+export interface TripRow extends PayloadRow {
+  chain_ts: number;
+  kind: string;
+  start_ts: number;
+  end_ts: number;
+  day: string;
+  settled_ts: number | null;
+  /** Missing in rows of programs that did not note it. */
+  written_ts?: number;
+  hash: string;
+}
+
+/** Where the pipeline stands. */
+export interface StateRow extends UserRow, Partial<PipelineState> {}
+
+/** Who works on the user; times in ms by the server's clock. */
+export interface LeaseRow extends UserRow {
+  /** null when it was given back. */
+  owner: string | null;
+  fence: number;
+  expires_ms: number;
+  /** New with every lease. */
+  mark?: ObjectId;
+  /** In which its owner has its transactions. */
+  sessions?: Binary[];
+}
+
+/** A piece of a payload that is too large for its row. */
+export interface PartRow extends UserRow {
+  /** Revision of the row. */
+  row: ObjectId;
+  /** Of the payload. */
+  name: string;
+  n: number;
+  text: string;
+}
+
+/** A token. */
+export interface TokenRow {
+  /** The hash. */
+  _id: string;
+  user_id: string;
+  created_ts: number;
+  expires_ts: number | null;
+}
+
+/** What each collection of users' rows holds. */
+export interface RowTypes {
+  tokens: TokenRow;
+  profiles: PayloadRow;
+  usercache: WaitingRow;
+  documents: DocumentRow;
+  errors: FailedRow;
+  timeseries: MovedRow;
+  trips: TripRow;
+  pipeline: StateRow;
+  leases: LeaseRow;
+  parts: PartRow;
+}
+
+/** Every collection of which each row belongs to one user. */
+export type UserCollection = keyof RowTypes;
+
+/** Statements on the rows of one user in one collection. Filters need not name the user. */
+export interface Statements<Row extends { user_id: string }> {
+  find(filter: Document, options?: FindOptions): FindCursor<Row>;
+  findOne(filter: Document, options?: FindOptions): Promise<Row | null>;
+  /** Reads some fields only. */
+  pick<Field extends keyof Row & string>(
+    filter: Document,
+    fields: readonly Field[],
+    options?: FindOptions,
+  ): FindCursor<Pick<Row, Field>>;
+  count(filter?: Document): Promise<number>;
+  distinct(field: keyof Row & string): Promise<string[]>;
+  /** Aggregates the rows that match `filter`. */
+  aggregate<Result extends Document>(filter: Document, stages: Document[]): AggregationCursor<Result>;
+  /** Sends operations, which name the user themselves, in any order. */
+  bulkWrite(operations: readonly AnyBulkWriteOperation<Document>[], options?: BulkWriteOptions): Promise<void>;
+  /** Returns how many rows matched. */
+  updateOne(filter: Document, change: Document, options?: UpdateOptions): Promise<number>;
+  findOneAndUpdate(
+    filter: Document,
+    change: Document[],
+    returned: FindOneAndUpdateOptions['returnDocument'],
+  ): Promise<Row | null>;
+  /** Returns how many rows went. */
+  deleteMany(filter?: Document, options?: { maxTimeMS?: number }): Promise<number>;
+}
+
+/** The rows of one user. */
+export interface UserRows {
+  readonly userId: string;
+  rows<Name extends UserCollection>(collection: Name): Statements<RowTypes[Name]>;
+}
+
+/** The rows of one user in a transaction. What takes a `Tx` is done as a whole or not at all. */
+export interface Tx extends UserRows {
+  readonly session: ClientSession;
+}
+
+/** The rows of a user outside of any transaction. */
+export function rowsOf(db: Db, userId: string): UserRows {
+  return { userId, rows: (collection) => statementsOn(db.collection(collection), userId, {}) };
+}
+
+/** The rows of a user in the transaction of a session. */
+export function txOf(db: Db, userId: string, session: ClientSession): Tx {
+  return { userId, session, rows: (collection) => statementsOn(db.collection(collection), userId, { session }) };
+}
+
+function statementsOn<Row extends { user_id: string }>(
+  collection: Collection<Document>,
+  userId: string,
+  within: { session?: ClientSession },
+): Statements<Row> {
+  const own = (filter: Document): Document => ({ ...filter, user_id: userId });
+  const find = <Found extends Document>(filter: Document, options: FindOptions): FindCursor<Found> =>
+    collection.find<Found>(own(filter), { ...options, ...within });
+  return {
+    find: (filter, options = {}) => find(filter, options),
+    findOne: (filter, options = {}) => collection.findOne<Row>(own(filter), { ...options, ...within }),
+    pick: (filter, fields, options = {}) => {
+      const projection: Document = { _id: 0 };
+      for (const field of fields) projection[field] = 1;
+      return find(filter, { ...options, projection });
+    },
+    count: (filter = {}) => collection.countDocuments(own(filter), within),
+    distinct: (field) => collection.distinct(field, own({}), within),
+    aggregate: (filter, stages) => collection.aggregate([{ $match: own(filter) }, ...stages], within),
+    bulkWrite: async (operations, options = {}) => {
+      await collection.bulkWrite([...operations], { ordered: false, ...options, ...within });
+    },
+    updateOne: async (filter, change, options = {}) =>
+      (await collection.updateOne(own(filter), change, { ...options, ...within })).matchedCount,
+    findOneAndUpdate: async (filter, change, returnDocument = 'before') =>
+      (await collection.findOneAndUpdate(own(filter), change, { returnDocument, ...within })) as Row | null,
+    deleteMany: async (filter = {}, options = {}) =>
+      (await collection.deleteMany(own(filter), { ...options, ...within })).deletedCount,
+  };
+}

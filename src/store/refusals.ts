@@ -1,0 +1,30 @@
+// What every backend refuses, with one text for each reason.
+import { MobilityError } from '../model/errors.ts';
+import type { TripRecord } from '../model/trip.ts';
+import type { Lease } from './store.ts';
+
+/** The caller's lease is not the one on the user; `found`: the one that is, or null. */
+export function leaseLost(userId: string, lease: Lease, found: { owner: string; fence: number } | null): MobilityError {
+  const holder = found === null ? 'none' : `one of ${found.owner} (fence ${found.fence})`;
+  return new MobilityError(
+    'MOBILITY_LEASE_LOST',
+    `expected the lease of ${lease.owner} (fence ${lease.fence}) on user ${userId}, found ${holder}; ` +
+      'nothing was written: leave the user to the new owner',
+  );
+}
+
+/** `found` says what has the name, or the UUID, already. */
+export function userExists(found: string): MobilityError {
+  return new MobilityError(
+    'MOBILITY_USER_EXISTS',
+    `expected a name and a UUID that are free or belong together, found: ${found}; see \`mobility users list\``,
+  );
+}
+
+/** Throws a `TypeError` when a link lies outside the range that it is to replace. */
+export function checkRange({ from, to }: { from: number; to: number }, records: readonly TripRecord[]): void {
+  const outside = records.find(({ chain_ts }) => !(chain_ts >= from && chain_ts < to));
+  if (outside !== undefined) {
+    throw new TypeError(`expected links with chain_ts from ${from} to below ${to}, found ${outside.chain_ts}`);
+  }
+}

@@ -1,0 +1,112 @@
+// An evaluation client with keys of its own, shaped like MobilityNet's: it reads the same before and after the pipeline.
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { JsonObject } from '../../src/model/json.ts';
+import { type Kit, openKit } from '../server/kit.ts';
+import { pipeline } from '../support/diary.ts';
+
+let kit: Kit;
+beforeAll(async () => {
+  kit = await openKit();
+});
+afterAll(() => kit.close());
+
+const start = 1_558_000_000;
+
+/** An entry as the client's registration writes it: a platform of its own, and no zone. */
+function specification(i: number): JsonObject {
+  return {
+    metadata: { key: 'config/evaluation_spec', platform: 'script', write_ts: start + i, type: 'message', read_ts: 0 },
+    data: {
+      label: { id: `spec-${i}`, name: 'walk and bus', start_ts: start, end_ts: start + 86_400, evaluation_trips: [] },
+      start_ts: start,
+      end_ts: start + 86_400,
+    },
+  };
+}
+
+/** What the phone under test is told: the start or the end of a run, a trip or a section. */
+function evaluation(i: number): JsonObject {
+  const names = [
+    'START_CALIBRATION_PERIOD',
+    'START_EVALUATION_TRIP',
+    'STOP_EVALUATION_SECTION',
+    'STOP_EVALUATION_TRIP',
+  ];
+  return {
+    metadata: {
+      key: 'manual/evaluation_transition',
+      platform: i % 2 === 0 ? 'android' : 'ios',
+      write_ts: start + 100 + i,
+      time_zone: 'America/Los_Angeles',
+      type: 'message',
+    },
+    data: {
+      transition: names[i % 4]!,
+      trip_id: `trip_${i}`,
+      spec_id: 'spec-0',
+      device_os: 'android',
+      ts: start + 99 + i,
+    },
+  };
+}
+
+/** All the rows of the keys, page by page, as the client asks: inclusive bounds, from the last time it has seen. */
+async function retrieve(key: string, page: number): Promise<string[]> {
+  const rows = new Map<string, JsonObject>();
+  for (let from = 0, more = true; more; ) {
+    const { json } = await kit.post('/datastreams/find_entries/timestamp', {
+      user: 'evaluated-phone',
+      key_list: [key],
+      start_time: from,
+      end_time: Number.MAX_SAFE_INTEGER,
+      max_entries: page,
+      trunc_method: 'first',
+    });
+    const found = json.phone_data as JsonObject[];
+    for (const row of found) rows.set(JSON.stringify(row), row);
+    const last = (found.at(-1)?.metadata as JsonObject | undefined)?.write_ts as number | undefined;
+    more = found.length === page && last! > from;
+    from = last ?? from;
+  }
+  return [...rows.keys()];
+}
+
+it('reads its own keys, and the phone’s, in the same number before and after the pipeline', async () => {
+  const { uuid } = await kit.user('evaluated-phone');
+  const count = { 'config/evaluation_spec': 7, 'manual/evaluation_transition': 40, 'background/battery': 12 };
+  const battery = (i: number): JsonObject => ({
+    metadata: {
+      key: 'background/battery',
+      platform: 'android',
+      write_ts: start + i,
+      time_zone: 'UTC',
+      type: 'sensor-data',
+    },
+    data: { battery_level_pct: 50, battery_status: 3, ts: start + i },
+  });
+  const entries = [
+    ...Array.from({ length: 7 }, (_, i) => specification(i)),
+    ...Array.from({ length: 40 }, (_, i) => evaluation(i)),
+    ...Array.from({ length: 12 }, (_, i) => battery(i)),
+  ];
+  await kit.post('/usercache/put', { user: 'evaluated-phone', phone_to_server: entries });
+  const read = async () =>
+    Object.fromEntries(
+      await Promise.all(Object.keys(count).map(async (key) => [key, await retrieve(key, 9)] as const)),
+    );
+  const before = await read();
+  const report = await pipeline(kit.store, uuid);
+  expect(report.stages[0]!.counts).toMatchObject({ moved: 59, unknown_keys: 47, set_aside: 0 });
+  const after = await read();
+  for (const [key, rows] of Object.entries(count)) expect([key, after[key]!.length]).toEqual([key, rows]);
+  // Of keys without a converter each row is the same to the last bit, the pushed entry in it.
+  for (const key of ['config/evaluation_spec', 'manual/evaluation_transition']) expect(after[key]).toEqual(before[key]);
+  expect(JSON.parse(after['config/evaluation_spec']![0]!)).toMatchObject(specification(0));
+  // What was read back, in the form in which it is kept, may be pushed again: nothing is translated twice.
+  const stored = Object.values(after).flatMap((rows) => rows.map((row) => JSON.parse(row)));
+  const again = stored.map(({ metadata, data }) => ({ metadata, data }));
+  const { json } = await kit.post('/usercache/put', { user: 'evaluated-phone', phone_to_server: again });
+  expect(json).toMatchObject({ inserted: 0, updated: 59, rejected: 0 });
+  expect((await pipeline(kit.store, uuid)).stages[0]!.counts).toMatchObject({ inserted: 0, set_aside: 0 });
+  expect(await read()).toEqual(after);
+});

@@ -1,0 +1,90 @@
+// A person taken out of log files: no byte of theirs stays, and no line of others changes.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { expect, it } from 'vitest';
+import { openFileLog } from '../../src/log/files.ts';
+import { createStamp, fileLine } from '../../src/log/format.ts';
+import { line } from '../../src/log/messages.ts';
+import { scrubLogs } from '../../src/log/scrub.ts';
+import { until } from '../support/until.ts';
+import { logFiles, messagesOf, newFolder, textOf } from './support/kit.ts';
+
+const ada = { uuid: '6f1c0a52-0f4e-4d0e-9a57-6f3b6f0d9a11', email: 'ada@example.org' };
+const ben = { uuid: '0b0e5c1e-7a55-4b27-8f0b-4df0b0a3c9aa', email: 'data@example.org' };
+const stamp = createStamp('UTC');
+
+const callsOf = ({ uuid, email }: typeof ada): string[] => [
+  line.startCall('POST', '/usercache/put'),
+  line.foundEmail(email),
+  line.userUuid(uuid),
+  line.entryStored(uuid, 'background/location', 1_463_477_402.5, 'inserted'),
+  line.stage(uuid, 'move to long term'),
+  line.pipelineFailed(uuid, `no mail to ${email}, she said`),
+  line.endCall('POST', '/usercache/put', uuid, 0.5),
+];
+const text = (messages: string[]): string => messages.map((m) => `${fileLine(stamp(0), 'INFO', 'w1', m)}\n`).join('');
+const everything = (dir: string): string =>
+  logFiles(dir)
+    .map((name) => textOf(dir, name))
+    .join('');
+
+it('takes name and UUID out of plain and compressed files, and changes no line of anybody else', async () => {
+  const dir = newFolder();
+  const day = text([...callsOf(ben), ...callsOf(ada), ...callsOf(ben)]);
+  const foreign = Buffer.from([0xff, 0x0a, 0x80, 0x0d, 0x0a, 0x41]); // no UTF-8, no line break at the end
+  writeFileSync(join(dir, 'server-2026-03-13.part1.log.gz'), gzipSync(day));
+  writeFileSync(join(dir, 'server-2026-03-14.log'), Buffer.concat([Buffer.from(day), foreign]));
+  writeFileSync(join(dir, 'pipeline-2-2026-03-14.part1.log'), text(callsOf(ada)));
+  writeFileSync(join(dir, 'pipeline-2026-03-14.log'), text(callsOf(ben)));
+  const receipt = await scrubLogs({ folder: dir, ...ada, quietSeconds: 0 });
+  expect(receipt).toEqual({ folder: dir, files: 4, rewritten: 3, lines: 18, left: [] });
+  expect(everything(dir)).not.toContain(ada.uuid);
+  expect(everything(dir)).not.toMatch(/(?<!\w)ada@/);
+  expect(textOf(dir, 'server-2026-03-13.part1.log.gz')).toBe(
+    text([...callsOf(ben), ...callsOf({ uuid: 'erased', email: 'erased' }), ...callsOf(ben)]),
+  );
+  expect(textOf(dir, 'pipeline-2026-03-14.log')).toBe(text(callsOf(ben)));
+  const server = textOf(dir, 'server-2026-03-14.part1.log.gz');
+  expect(server.startsWith(text(callsOf(ben)))).toBe(true);
+  expect(logFiles(dir)).toHaveLength(4);
+});
+
+it('replaces a name that is no address only where the server says whom it found', async () => {
+  const dir = newFolder();
+  const messages = [line.foundEmail('put'), line.startCall('POST', '/usercache/put'), line.foundEmail('put 2')];
+  writeFileSync(join(dir, 'server-2026-03-14.log'), text(messages));
+  await scrubLogs({ folder: dir, uuid: ada.uuid, email: 'put', quietSeconds: 0 });
+  expect(messagesOf(dir)).toEqual([line.foundEmail('erased'), ...messages.slice(1)]);
+});
+
+it('reaches the file that a living process writes, and that process goes on without losing a line', async () => {
+  const dir = newFolder();
+  let now = Date.now() / 1000;
+  const files = openFileLog({ dir, name: 'server', level: 'debug', maxSizeMiB: 1, maxFiles: 9, now: () => now });
+  const before = [...callsOf(ada), ...callsOf(ben)];
+  files.log.writeAll('INFO', before);
+  await until(() => messagesOf(dir).length === before.length);
+  const scrubbing = scrubLogs({ folder: dir, ...ada });
+  for (let n = 0; n < 20; n += 1) {
+    now += 0.3;
+    files.log.write('INFO', `${n} of ${ada.uuid}`); // of a call that was still running
+    await until(() => messagesOf(dir).length >= before.length + n + 1 || n > 5);
+  }
+  await scrubbing;
+  const receipt = await scrubLogs({ folder: dir, ...ada });
+  await files.close();
+  expect(receipt.left).toEqual([]);
+  expect(everything(dir)).not.toContain(ada.uuid);
+  expect(messagesOf(dir).length).toBe(before.length + 20);
+  expect(messagesOf(dir)).toContain('19 of erased');
+}, 60_000);
+
+it('says which files it could not look through, and finds nothing in a folder that is not there', async () => {
+  const dir = newFolder();
+  mkdirSync(join(dir, 'server-2026-03-13.log'));
+  writeFileSync(join(dir, 'server-2026-03-14.part1.log.gz'), 'no gzip');
+  const { left } = await scrubLogs({ folder: dir, ...ada, quietSeconds: 0 });
+  expect(left.map(({ file }) => file).sort()).toEqual(['server-2026-03-13.log', 'server-2026-03-14.part1.log.gz']);
+  expect(await scrubLogs({ folder: join(dir, 'none'), ...ada })).toMatchObject({ files: 0, left: [] });
+});
