@@ -51,8 +51,8 @@ const parts: readonly { name: string; paths: readonly string[]; mayImport: reado
     mayImport: ['model', 'contracts'],
     rule: 'the analysis is pure: it imports the model and geometry only',
   },
-  ...work('export', ['diary']),
   ...work('import', ['intake']),
+  ...work('export', ['converters', 'diary']),
   ...work('pipeline', ['analysis', 'converters', 'intake', 'diary']),
   ...work('upkeep', ['analysis', 'converters', 'intake', 'pipeline']),
   {
@@ -103,6 +103,8 @@ const homes: Record<string, RegExp> = {
   '@photostructure/tz-lookup': /^geo\//,
   ajv: /^server\/schemas\.ts$/,
   commander: /^cli\//,
+  'csv-stringify': /^export\//,
+  'hyparquet-writer': /^export\//,
   'csv-parse': /^cli\//,
   dayjs: /^model\/time\.ts$/,
   geojson: /^(diary|export)\//,

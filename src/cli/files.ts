@@ -17,9 +17,21 @@ export async function fileToRead(path: string): Promise<ReadStream> {
   }
 }
 
+/** The text of a small file named on the command line. Throws `MOBILITY_USAGE` when it cannot be read. */
+export async function fileText(path: string): Promise<string> {
+  let text = '';
+  for await (const piece of (await fileToRead(path)).setEncoding('utf8')) text += piece;
+  return text;
+}
+
 /** Where data goes piece by piece. */
 export interface Writer {
   /** Waits until there is room for more. */
+  write(piece: string | Uint8Array): Promise<void>;
+}
+
+/** Where text goes piece by piece. */
+export interface TextWriter {
   write(text: string): Promise<void>;
 }
 
@@ -35,8 +47,8 @@ export async function writeFileWhole(path: string, fill: (writer: Writer) => Pro
     const failed = once(stream, 'error').then(([error]) => Promise.reject(error));
     failed.catch(() => {}); // it is waited for together with each write
     await Promise.race([once(stream, 'open'), failed]);
-    const write = async (text: string): Promise<void> => {
-      if (!stream.write(text)) await Promise.race([once(stream, 'drain'), failed]);
+    const write = async (piece: string | Uint8Array): Promise<void> => {
+      if (!stream.write(piece)) await Promise.race([once(stream, 'drain'), failed]);
     };
     await fill({ write });
     stream.end();

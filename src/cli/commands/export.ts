@@ -1,31 +1,52 @@
-// `mobility export`: everything of one user, in forms that other programs read.
+// `mobility export`: tables of one, many or all people for other programs, or everything of a person as an archive.
 import { join } from 'node:path';
-import { Command, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { type Kind, kinds } from '../../export/columns.ts';
 import { type Days, entryRows, errorRows, tripsGeoJson } from '../../export/export-rows.ts';
+import { exportTables } from '../../export/export-tables.ts';
+import { type FormatName, formats } from '../../export/formats/formats.ts';
+import { kindsNamed, type NameSet, nameSets } from '../../export/names.ts';
 import { MobilityError } from '../../model/errors.ts';
 import type { UserRecord } from '../../model/user.ts';
+import { everyUser } from '../../store/pages.ts';
 import type { Store } from '../../store/store.ts';
 import { dayArgument, repeated } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { makeFolder, type Writer, writeFileWhole } from '../files.ts';
+import { fileText, makeFolder, type TextWriter, writeFileWhole } from '../files.ts';
 import { counted, table } from '../output.ts';
 
 interface Options {
-  user: string;
+  user?: string[];
+  all?: true;
   out?: string;
   entries?: true;
   trips?: true;
+  format?: FormatName;
+  kind?: Kind[];
+  names?: NameSet;
+  pseudonyms?: string;
+  coarse?: number;
   from?: string;
   to?: string;
   key?: string[];
 }
 
-/** Exports one user: entries as JSON lines, trips as GeoJSON. */
+/** Exports people: tables in a format, an archive folder, or one stream on standard output. */
 export function exportCommand(context: CommandContext): Command {
   return new Command('export')
-    .description('write the entries and trips of a user to files')
-    .requiredOption('--user <name>', 'name or UUID of the user')
-    .addOption(new Option('--out <folder>', 'write everything into a folder').conflicts(['entries', 'trips']))
+    .description('write trips, sections, places, points, days, labels and entries to files for other programs')
+    .option('--user <name>', 'name or UUID of a user; may be repeated', repeated)
+    .addOption(new Option('--all', 'every user').conflicts('user'))
+    .addOption(new Option('--out <folder>', 'write into a folder').conflicts(['entries', 'trips']))
+    .addOption(new Option('--format <format>', 'tables in this format').choices(Object.keys(formats)))
+    .addOption(
+      new Option('--kind <kind>', `with --format: this table only (${kinds.join(', ')}); may be repeated`).argParser(
+        kindArgument,
+      ),
+    )
+    .addOption(new Option('--names <names>', 'with --format csv or parquet: names of this library').choices(nameSets))
+    .option('--pseudonyms <file>', 'with --format: names and UUIDs become pseudonyms, keyed by the text in this file')
+    .option('--coarse <metres>', 'with --format: blur stays to cells of this size, such as 100m', metresArgument)
     .addOption(new Option('--entries', 'entries only, as JSON lines, to standard output').conflicts('trips'))
     .option('--trips', 'trips only, as GeoJSON, to standard output')
     .option('--from <day>', 'from this local day on, YYYY-MM-DD', dayArgument)
@@ -35,30 +56,161 @@ export function exportCommand(context: CommandContext): Command {
       'after',
       `
 Examples:
+  mobility export --all --format csv --out study
+  mobility export --all --format parquet --kind sections --kind places --out study
+  mobility export --all --format csv --names trackintel --pseudonyms key.txt --coarse 100m --out handed-on
   mobility export --user ada@example.org --out ada
   mobility export --user ada@example.org --entries --key manual/incident | jq .data
   mobility export --user ada@example.org --trips --from 2024-03-01 --to 2024-03-31 > march.geojson
 
-A folder gets entries.jsonl (converted and still waiting), errors.jsonl (set aside, with reasons), documents.jsonl,
-trips.geojson and user.json.`,
+With --format the folder gets a file for each kind and datapackage.json, which says what every column means.
+Without it the folder is an archive that \`mobility import\` reads: entries.jsonl (as pushed), errors.jsonl (set aside,
+with reasons), documents.jsonl, trips.geojson and user.json; of several people, a folder each.`,
     )
     .action(context.run((options: Options) => run(context, options)));
 }
 
+function kindArgument(text: string, before: readonly Kind[] = []): Kind[] {
+  if ((kinds as string[]).includes(text)) return [...before, text as Kind];
+  throw new InvalidArgumentError(`Expected one of ${kinds.join(', ')}.`);
+}
+
+function metresArgument(text: string): number {
+  const metres = Number(text.replace(/\s*m$/, ''));
+  if (Number.isFinite(metres) && metres >= 10 && metres <= 100_000) return metres;
+  throw new InvalidArgumentError('Expected metres from 10 to 100000, such as 100m.');
+}
+
 async function run(context: CommandContext, options: Options): Promise<Outcome> {
-  const { user: name, out, entries, trips, key } = options;
+  const { user: names = [], all, out, entries, trips, format, key } = options;
   if (out === undefined && !entries && !trips) {
-    throw new MobilityError('MOBILITY_USAGE', 'expected --out FOLDER, --entries or --trips: where shall it go?');
+    throw new MobilityError('MOBILITY_USAGE', 'expected --out FOLDER, --entries or --trips: they say where data go');
   }
+  if (names.length === 0 && !all) throw new MobilityError('MOBILITY_USAGE', 'expected --user NAME or --all');
   const days = daysOf(options);
-  const user = await context.findUser(name);
   const store = await context.store();
-  if (out !== undefined) return exportFolder(context, { store, user, days, out, ...(key && { key }) });
+  const users: UserRecord[] = [];
+  for (const name of new Set(names)) users.push(await context.findUser(name));
+  if (out !== undefined && format !== undefined)
+    return exportFiles(context, options, { store, users, days, out, format });
+  refuseTableFlags(options);
+  if (out !== undefined) {
+    const archive = { store, days, ...(key && { key }) };
+    if (users.length === 1) return exportFolder(context, { ...archive, user: users[0]!, out });
+    await makeFolder(out);
+    for await (const user of all ? everyUser(store) : users)
+      await exportFolder(context, { ...archive, user, out: join(out, user.uuid) });
+    return {};
+  }
+  if (users.length !== 1) throw new MobilityError('MOBILITY_USAGE', 'expected one --user with --entries or --trips');
+  const user = users[0]!;
   const count = entries
     ? await writeLines(context.output, entryRows(store, user.uuid, days, key))
     : await writeTrips(context.output, store, user.uuid, days);
   context.output.note(entries ? counted(count, 'entry', 'entries') : counted(count, 'trip'));
   return {};
+}
+
+/** Flags that only say something about tables. */
+const tableFlags = ['kind', 'names', 'pseudonyms', 'coarse', 'format'] as const;
+
+function refuseTableFlags(options: Options): void {
+  const given = tableFlags.find((flag) => options[flag] !== undefined);
+  if (given === undefined) return;
+  throw new MobilityError('MOBILITY_USAGE', `expected --format and --out with --${given}: it is about tables`);
+}
+
+interface FileExport {
+  store: Store;
+  users: readonly UserRecord[];
+  days: Days;
+  out: string;
+  format: FormatName;
+}
+
+/** Tables of all people in one folder. */
+async function exportFiles(context: CommandContext, options: Options, what: FileExport): Promise<Outcome> {
+  const { store, users, days, out, format } = what;
+  const { names, coarse, key } = options;
+  const chosen = chosenKinds(options, format);
+  const pseudonymKey = options.pseudonyms === undefined ? undefined : await pseudonymKeyIn(options.pseudonyms);
+  const progress = context.output.progress('exporting');
+  const signal = context.interruptible();
+  try {
+    await makeFolder(out);
+    let done = 0;
+    const written = await exportTables({
+      store,
+      people: () => (users.length > 0 ? listed(users) : everyUser(store)),
+      kinds: chosen,
+      format,
+      days,
+      now: context.now(),
+      file: (name, fill) => writeFileWhole(join(out, name), fill),
+      onPerson: (kind, person) => {
+        signal.throwIfAborted();
+        done += 1;
+        progress.update(`${kind}: ${person.name} (${done} done)`);
+      },
+      ...(names && { names }),
+      ...(key && { keys: key }),
+      ...(coarse !== undefined && { coarse }),
+      ...(pseudonymKey !== undefined && { pseudonymKey }),
+    });
+    const shown = written.map(({ kind, path, rows, bytes, sha256 }) => ({
+      kind,
+      file: join(out, path),
+      rows,
+      bytes,
+      sha256,
+    }));
+    await context.output.result({ folder: out, files: shown }, () =>
+      table(
+        shown.map(({ file, rows }) => [file, counted(rows, 'row')]),
+        [1],
+      ),
+    );
+    return {};
+  } finally {
+    progress.done();
+  }
+}
+
+async function* listed(users: readonly UserRecord[]): AsyncGenerator<UserRecord> {
+  yield* users;
+}
+
+/** The kinds asked for, or all that the format and the names can hold. */
+function chosenKinds({ kind, names, pseudonyms, coarse }: Options, format: FormatName): Kind[] {
+  if (names !== undefined && format !== 'csv' && format !== 'parquet')
+    throw new MobilityError('MOBILITY_USAGE', `expected --format csv or parquet with --names, found ${format}`);
+  const possible = formats[format].kinds.filter((one) => names === undefined || kindsNamed(names).includes(one));
+  const telling = pseudonyms !== undefined || coarse !== undefined;
+  // Entries and labels are what the phone sent, word for word: nothing in them can be blurred.
+  const whole = (one: Kind): boolean => one === 'entries' || one === 'labels';
+  const chosen = kind ?? possible.filter((one) => !telling || !whole(one));
+  const wrong = chosen.find((one) => !possible.includes(one));
+  if (wrong !== undefined)
+    throw new MobilityError('MOBILITY_USAGE', `expected one of ${possible.join(', ')} as --kind, found ${wrong}`);
+  const raw = telling ? chosen.find(whole) : undefined;
+  if (raw !== undefined)
+    throw new MobilityError(
+      'MOBILITY_USAGE',
+      `--kind ${raw} holds what the phone sent, word for word: leave out --pseudonyms and --coarse, or this kind`,
+    );
+  return [...new Set(chosen)];
+}
+
+/** Characters; a key shorter than this can be found by trying. */
+const shortestKey = 16;
+
+async function pseudonymKeyIn(path: string): Promise<string> {
+  const key = (await fileText(path)).trim();
+  if (key.length >= shortestKey) return key;
+  throw new MobilityError(
+    'MOBILITY_USAGE',
+    `expected a key of at least ${shortestKey} characters in ${path}, found ${key.length}: make one with \`openssl rand -hex 32\``,
+  );
 }
 
 function daysOf({ from, to }: Options): Days {
@@ -78,7 +230,7 @@ async function exportFolder(context: CommandContext, { store, user, days, out, k
   const { uuid } = user;
   const counts: Record<string, number> = {};
   const progress = context.output.progress(`exporting ${user.user_email}`);
-  const file = async (name: string, fill: (writer: Writer) => Promise<number>): Promise<void> => {
+  const file = async (name: string, fill: (writer: TextWriter) => Promise<number>): Promise<void> => {
     progress.update(`${user.user_email}: ${name}`);
     await writeFileWhole(join(out, name), async (writer) => {
       counts[name] = await fill(writer);
@@ -107,7 +259,7 @@ async function exportFolder(context: CommandContext, { store, user, days, out, k
   return {};
 }
 
-async function writeLines(writer: Writer, rows: AsyncIterable<object> | Iterable<object>): Promise<number> {
+async function writeLines(writer: TextWriter, rows: AsyncIterable<object> | Iterable<object>): Promise<number> {
   let count = 0;
   for await (const row of rows) {
     await writer.write(`${JSON.stringify(row)}\n`);
@@ -116,7 +268,7 @@ async function writeLines(writer: Writer, rows: AsyncIterable<object> | Iterable
   return count;
 }
 
-async function writeTrips(writer: Writer, store: Store, userId: string, days: Days): Promise<number> {
+async function writeTrips(writer: TextWriter, store: Store, userId: string, days: Days): Promise<number> {
   let count = 0;
   const told = (trips: number): void => {
     count += trips;

@@ -1,0 +1,149 @@
+// The tables of an export: one list of columns makes CSV, Parquet, GeoJSON, the data dictionary and the docs.
+import type { Position } from '../model/trip.ts';
+
+/** What a table is about. */
+export type Kind = 'trips' | 'sections' | 'places' | 'points' | 'labels' | 'days' | 'entries';
+
+/**
+ * What a column holds: `instant` is a UTC time, `local` the local time without offset, `geometry` a point or a line in degrees WGS84,
+ * `json` any value.
+ */
+export type ColumnType = 'text' | 'integer' | 'number' | 'boolean' | 'instant' | 'local' | 'day' | 'geometry' | 'json';
+
+/** A point or a line. */
+export type Geometry =
+  | { type: 'Point'; coordinates: Position }
+  | { type: 'LineString'; coordinates: readonly Position[] };
+
+/** A value of a column; null where there is none. Instants are seconds since the epoch. */
+export type Value = string | number | boolean | Geometry | object | null;
+
+/** One column of a table. */
+export interface Column {
+  name: string;
+  type: ColumnType;
+  /** Unit of a number, such as `m`. */
+  unit?: string;
+  meaning: string;
+}
+
+/** A row by column name. A missing name is null. */
+export type Row = Record<string, Value | undefined>;
+
+const user: Column[] = [
+  { name: 'user_id', type: 'text', meaning: 'UUID of the person, or their pseudonym' },
+  { name: 'user_name', type: 'text', meaning: 'name the person logs in with, or their pseudonym' },
+  { name: 'subgroup', type: 'text', meaning: 'subgroup of the study that the person joined; empty: none' },
+];
+
+const times = (begun: string, ended: string): Column[] => [
+  { name: 'started_at', type: 'instant', meaning: `${begun}, UTC` },
+  { name: 'finished_at', type: 'instant', meaning: `${ended}, UTC` },
+  { name: 'started_local', type: 'local', meaning: `${begun}, local time without offset` },
+  { name: 'finished_local', type: 'local', meaning: `${ended}, local time without offset` },
+  { name: 'time_zone', type: 'text', meaning: 'IANA zone of the start' },
+];
+
+const figures: Column[] = [
+  { name: 'duration_s', type: 'number', unit: 's', meaning: 'seconds from start to end' },
+  { name: 'distance_m', type: 'number', unit: 'm', meaning: 'length of the way' },
+];
+
+const modes: Column[] = [
+  { name: 'mode', type: 'text', meaning: 'mode in plain words: walking, bicycling, car, bus, train, vehicle, …' },
+  { name: 'mode_confirmed', type: 'text', meaning: 'mode that the participant named; empty: none' },
+  { name: 'mode_confidence', type: 'number', meaning: 'probability of `mode`, 0 to 1; empty where none is known' },
+  { name: 'sensed_mode', type: 'text', meaning: 'mode as the phone app gets it, such as PredictedModeTypes.WALKING' },
+];
+
+/** Columns of every kind, in the order in which they are written. */
+export const tables: Record<Kind, readonly Column[]> = {
+  trips: [
+    ...user,
+    { name: 'trip_id', type: 'text', meaning: 'id of the trip' },
+    { name: 'day', type: 'day', meaning: 'local day on which the trip begins' },
+    ...times('departure', 'arrival'),
+    ...figures,
+    { name: 'mode', type: 'text', meaning: 'mode of the longest part of the way, in plain words' },
+    { name: 'mode_confirmed', type: 'text', meaning: 'mode that the participant named; empty: none' },
+    { name: 'purpose_confirmed', type: 'text', meaning: 'purpose that the participant named; empty: none' },
+    { name: 'sections', type: 'integer', meaning: 'number of sections' },
+    { name: 'start_place_id', type: 'text', meaning: 'place where the trip begins' },
+    { name: 'end_place_id', type: 'text', meaning: 'place where the trip ends' },
+    { name: 'geometry', type: 'geometry', meaning: 'the way, all sections' },
+  ],
+  sections: [
+    ...user,
+    { name: 'section_id', type: 'text', meaning: 'id of the section' },
+    { name: 'trip_id', type: 'text', meaning: 'trip of which it is a part' },
+    { name: 'number', type: 'integer', meaning: 'place of the section in its trip, from 1' },
+    ...times('start', 'end'),
+    ...figures,
+    ...modes,
+    { name: 'start_place_id', type: 'text', meaning: 'place where it begins, for the first section of a trip' },
+    { name: 'end_place_id', type: 'text', meaning: 'place where it ends, for the last section of a trip' },
+    { name: 'geometry', type: 'geometry', meaning: 'the way' },
+  ],
+  places: [
+    ...user,
+    { name: 'place_id', type: 'text', meaning: 'id of the stay' },
+    ...times('arrival; empty for the first place', 'departure; empty while the person is there'),
+    { name: 'duration_s', type: 'number', unit: 's', meaning: 'seconds from arrival to departure' },
+    { name: 'ending_trip_id', type: 'text', meaning: 'trip that ends here' },
+    { name: 'starting_trip_id', type: 'text', meaning: 'trip that begins here' },
+    { name: 'geometry', type: 'geometry', meaning: 'where it is' },
+  ],
+  points: [
+    ...user,
+    { name: 'section_id', type: 'text', meaning: 'section of which the point is a part' },
+    { name: 'trip_id', type: 'text', meaning: 'trip of which the point is a part' },
+    { name: 'number', type: 'integer', meaning: 'place of the point in its section, from 1' },
+    { name: 'tracked_at', type: 'instant', meaning: 'time of the point, UTC' },
+    { name: 'tracked_local', type: 'local', meaning: 'time of the point, local time without offset' },
+    { name: 'time_zone', type: 'text', meaning: 'IANA zone of the trip there' },
+    { name: 'longitude', type: 'number', unit: 'degree', meaning: 'longitude, WGS84' },
+    { name: 'latitude', type: 'number', unit: 'degree', meaning: 'latitude, WGS84' },
+    {
+      name: 'altitude_m',
+      type: 'number',
+      unit: 'm',
+      meaning: 'height above sea level; empty where the phone did not tell',
+    },
+    { name: 'speed_ms', type: 'number', unit: 'm/s', meaning: 'speed since the point before' },
+    { name: 'mode', type: 'text', meaning: 'mode of the section in plain words' },
+    { name: 'geometry', type: 'geometry', meaning: 'where it is' },
+  ],
+  labels: [
+    ...user,
+    { name: 'key', type: 'text', meaning: 'kind of label, such as manual/mode_confirm' },
+    { name: 'label', type: 'text', meaning: 'what the participant named; empty for surveys' },
+    ...times('start of what is labelled', 'end of what is labelled'),
+    { name: 'written_at', type: 'instant', meaning: 'when the participant wrote it, UTC' },
+    { name: 'trip_id', type: 'text', meaning: 'trip to which it belongs; empty: none' },
+    { name: 'place_id', type: 'text', meaning: 'place to which it belongs; empty: none' },
+    { name: 'data', type: 'json', meaning: 'the label as it came' },
+  ],
+  days: [
+    ...user,
+    { name: 'day', type: 'day', meaning: 'local day' },
+    { name: 'trips', type: 'integer', meaning: 'trips that begin on the day' },
+    ...figures,
+    { name: 'walking_m', type: 'number', unit: 'm', meaning: 'metres on foot' },
+    { name: 'bicycling_m', type: 'number', unit: 'm', meaning: 'metres by bicycle or scooter' },
+    { name: 'car_m', type: 'number', unit: 'm', meaning: 'metres by car' },
+    { name: 'public_transport_m', type: 'number', unit: 'm', meaning: 'metres by bus, tram, train or subway' },
+    { name: 'other_m', type: 'number', unit: 'm', meaning: 'metres by any other or an unknown mode' },
+  ],
+  entries: [
+    ...user,
+    { name: 'key', type: 'text', meaning: 'kind of entry, such as background/location' },
+    { name: 'written_at', type: 'instant', meaning: 'when the phone wrote the entry, UTC' },
+    { name: 'occurred_at', type: 'instant', meaning: 'time that the entry tells about, UTC; empty: none' },
+    { name: 'time_zone', type: 'text', meaning: 'IANA zone of the phone' },
+    { name: 'platform', type: 'text', meaning: 'android, ios or other' },
+    { name: 'data', type: 'json', meaning: 'payload as the converter reads it' },
+  ],
+};
+
+/** All kinds, in the order in which a folder lists them. */
+export const kinds = Object.keys(tables) as Kind[];

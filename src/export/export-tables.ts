@@ -1,0 +1,116 @@
+// An export at a glance: people -> rows of each kind -> files of one format, and the manifest that describes them.
+import { createHash } from 'node:crypto';
+import type { UserRecord } from '../model/user.ts';
+import type { Store } from '../store/store.ts';
+import { type Column, type Kind, type Row, tables } from './columns.ts';
+import { dataPackage, type Treatment, type WrittenTable } from './data-package.ts';
+import type { Days } from './export-rows.ts';
+import type { Writer } from './formats/format.ts';
+import { type FormatName, formats } from './formats/formats.ts';
+import { type NameSet, renamed } from './names.ts';
+import { underPseudonym } from './privacy.ts';
+import { type Person, rowsOf } from './rows.ts';
+
+/** What to export, and how. */
+export interface TableExport {
+  store: Store;
+  /** Asked anew for each kind. */
+  people: () => AsyncIterable<UserRecord>;
+  kinds: readonly Kind[];
+  format: FormatName;
+  days: Days;
+  keys?: readonly string[];
+  names?: NameSet;
+  /** Key of the pseudonyms; without it people stand under their own names. */
+  pseudonymKey?: string;
+  /** m; see `coarseTrip`. */
+  coarse?: number;
+  /** Seconds since the epoch. */
+  now: number;
+  /** Opens a file of the export by its name within the folder. */
+  file: (name: string, fill: (writer: Writer) => Promise<void>) => Promise<void>;
+  /** Told after each person. */
+  onPerson?: (kind: Kind, person: Person, rows: number) => void;
+}
+
+/** Rows handed to a writer at once. */
+const rowsAtOnce = 500;
+
+/** Writes one file a kind and `datapackage.json`; returns what was written. */
+export async function exportTables(options: TableExport): Promise<WrittenTable[]> {
+  const format = formats[options.format];
+  const makeWriter = await format.open();
+  const written: WrittenTable[] = [];
+  for (const kind of options.kinds) {
+    const {
+      file,
+      columns,
+      row: shown,
+    } = options.names
+      ? renamed(kind, tables[kind], options.names)
+      : { file: kind, columns: tables[kind], row: (row: Row) => row };
+    const path = `${file}.${format.ending}`;
+    await options.file(path, async (writer) => {
+      const counted = counting(writer);
+      const table = makeWriter(counted, columns as Column[]);
+      let rows = 0;
+      await table.begin();
+      for await (const batch of batches(options, kind)) {
+        const kept = batch.map(shown).filter((row) => row !== null);
+        rows += kept.length;
+        await table.rows(kept);
+      }
+      await table.end();
+      written.push({ kind, path, format, columns, rows, bytes: counted.bytes(), sha256: counted.sha256() });
+    });
+  }
+  const treatment: Treatment = {
+    pseudonyms: options.pseudonymKey !== undefined,
+    coarse: options.coarse ?? null,
+    names: options.names ?? null,
+  };
+  const manifest = dataPackage(written, treatment, new Date(options.now * 1000).toISOString());
+  await options.file('datapackage.json', (writer) => writer.write(manifest));
+  return written;
+}
+
+async function* batches(options: TableExport, kind: Kind): AsyncGenerator<Row[]> {
+  const { store, days, keys, coarse, pseudonymKey } = options;
+  for await (const user of options.people()) {
+    const plain = personOf(user);
+    const person = pseudonymKey === undefined ? plain : underPseudonym(plain, pseudonymKey);
+    const source = { store, person, days, ...(keys && { keys }), ...(coarse !== undefined && { coarse }) };
+    let batch: Row[] = [];
+    let rows = 0;
+    for await (const row of rowsOf(kind, source)) {
+      batch.push(row);
+      rows += 1;
+      if (batch.length < rowsAtOnce) continue;
+      yield batch;
+      batch = [];
+    }
+    if (batch.length > 0) yield batch;
+    options.onPerson?.(kind, person, rows);
+  }
+}
+
+function personOf(user: UserRecord): Person {
+  const { subgroup } = user as UserRecord & { subgroup?: string | null };
+  return { uuid: user.uuid, id: user.uuid, name: user.user_email, subgroup: subgroup ?? null };
+}
+
+/** A writer that counts and hashes what goes through it. */
+function counting(writer: Writer): Writer & { bytes: () => number; sha256: () => string } {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  return {
+    async write(piece) {
+      const buffer = typeof piece === 'string' ? Buffer.from(piece) : piece;
+      hash.update(buffer);
+      bytes += buffer.byteLength;
+      await writer.write(piece);
+    },
+    bytes: () => bytes,
+    sha256: () => hash.digest('hex'),
+  };
+}

@@ -1,0 +1,25 @@
+// CSV by RFC 4180, UTF-8. A text that a spreadsheet would run as a formula gets an apostrophe in front.
+import { stringify } from 'csv-stringify/sync';
+import type { Column, Geometry, Row } from '../columns.ts';
+import { wkt } from '../geometry.ts';
+import { instantText } from '../instants.ts';
+import type { TableWriter, Writer } from './format.ts';
+
+/** Writes one table as CSV; a header line first. */
+export function csvWriter(writer: Writer, columns: readonly Column[]): TableWriter {
+  const line = (cells: (string | number | boolean | null)[]): string =>
+    stringify([cells], { escape_formulas: true, cast: { boolean: (value) => String(value) } });
+  return {
+    begin: () => writer.write(line(columns.map(({ name }) => name))),
+    rows: (rows) => writer.write(rows.map((row) => line(columns.map((column) => cell(column, row)))).join('')),
+    end: async () => {},
+  };
+}
+
+function cell({ name, type }: Column, row: Row): string | number | boolean | null {
+  const value = row[name] ?? null;
+  if (value === null) return null;
+  if (type === 'geometry') return wkt(value as Geometry);
+  if (type === 'instant') return instantText(value as number);
+  return typeof value === 'object' ? JSON.stringify(value) : value;
+}

@@ -1,0 +1,18 @@
+// What a format is: a writer of one table, rows after rows, in bounded memory.
+import type { Column, Row } from '../columns.ts';
+
+/** Where bytes or text go; it resolves when there is room for more. */
+export interface Writer {
+  write(piece: string | Uint8Array): Promise<void>;
+}
+
+/** Writes one table. */
+export interface TableWriter {
+  begin(): Promise<void>;
+  /** Some rows, in order. */
+  rows(rows: readonly Row[]): Promise<void>;
+  end(): Promise<void>;
+}
+
+/** Makes the writer of a table in one format. */
+export type MakeTableWriter = (writer: Writer, columns: readonly Column[]) => TableWriter;

@@ -1,0 +1,93 @@
+// Parquet, with GeoParquet metadata (version 1.1, WKB) where a table has a geometry.
+import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
+import type { Column, ColumnType, Geometry, Row } from '../columns.ts';
+import { wkb } from '../geometry.ts';
+import { milliseconds } from '../instants.ts';
+import type { TableWriter, Writer } from './format.ts';
+
+/** Rows of a row group: what is held in memory. */
+const groupSize = 20_000;
+
+const physical: Record<ColumnType, object> = {
+  text: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
+  integer: { type: 'INT64' },
+  number: { type: 'DOUBLE' },
+  boolean: { type: 'BOOLEAN' },
+  instant: {
+    type: 'INT64',
+    converted_type: 'TIMESTAMP_MILLIS',
+    logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
+  },
+  local: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
+  day: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
+  geometry: { type: 'BYTE_ARRAY' },
+  json: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
+};
+
+/** Writes one table as Parquet, a row group at a time. */
+export function parquetWriter(writer: Writer, columns: readonly Column[]): TableWriter {
+  const bytes = new ByteWriter();
+  const schema = [
+    { name: 'root', num_children: columns.length },
+    ...columns.map(({ name, type }) => ({ name, repetition_type: 'OPTIONAL', ...physical[type] })),
+  ];
+  const file = new ParquetWriter({
+    writer: bytes,
+    schema: schema as never,
+    createdBy: 'mobility',
+    kvMetadata: geoMetadata(columns),
+  });
+  let held: Row[] = [];
+
+  /** Hands on what the library has put together; offsets within the file go on counting. */
+  async function handOn(): Promise<void> {
+    const piece = new Uint8Array(bytes.buffer.slice(0, bytes.index));
+    bytes.index = 0;
+    if (piece.byteLength > 0) await writer.write(piece);
+  }
+
+  async function group(): Promise<void> {
+    if (held.length === 0) return;
+    const columnData = columns.map((column) => ({
+      name: column.name,
+      data: held.map((row) => cell(column, row)),
+      ...(column.type === 'geometry' && { statistics: false }),
+    }));
+    held = [];
+    await file.write({ columnData: columnData as never, rowGroupSize: groupSize });
+    await handOn();
+  }
+
+  return {
+    begin: handOn,
+    async rows(rows) {
+      held.push(...rows);
+      if (held.length >= groupSize) await group();
+    },
+    async end() {
+      await group();
+      await file.finish();
+      await handOn();
+    },
+  };
+}
+
+function cell({ name, type }: Column, row: Row): unknown {
+  const value = row[name] ?? null;
+  if (value === null) return null;
+  if (type === 'integer') return BigInt(Math.round(value as number));
+  if (type === 'instant') return new Date(milliseconds(value as number));
+  if (type === 'geometry') return wkb(value as Geometry);
+  return type === 'json' ? JSON.stringify(value) : value;
+}
+
+function geoMetadata(columns: readonly Column[]): { key: string; value: string }[] {
+  const geometry = columns.find(({ type }) => type === 'geometry');
+  if (geometry === undefined) return [];
+  const value = {
+    version: '1.1.0',
+    primary_column: geometry.name,
+    columns: { [geometry.name]: { encoding: 'WKB', geometry_types: [] } },
+  };
+  return [{ key: 'geo', value: JSON.stringify(value) }];
+}

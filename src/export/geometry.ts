@@ -1,0 +1,44 @@
+// Geometry as other programs read it: WKT for CSV, WKB for Parquet. Degrees WGS84, longitude first.
+import type { Position } from '../model/trip.ts';
+import type { Geometry } from './columns.ts';
+
+/** Seven decimals of a degree: 1 cm. */
+export const round = (x: number): number => Math.round(x * 1e7) / 1e7;
+const pair = ([longitude, latitude]: Position): string => `${round(longitude)} ${round(latitude)}`;
+
+/** Positions of a geometry; a line has two at least (a single position stands twice). */
+function positionsOf(geometry: Geometry): readonly Position[] {
+  if (geometry.type === 'Point') return [geometry.coordinates];
+  const { coordinates } = geometry;
+  return coordinates.length === 1 ? [coordinates[0]!, coordinates[0]!] : coordinates;
+}
+
+/** Well-known text, such as `POINT (18.06 59.33)`. */
+export function wkt(geometry: Geometry): string {
+  const positions = positionsOf(geometry).map(pair).join(', ');
+  return geometry.type === 'Point' ? `POINT (${positions})` : `LINESTRING (${positions})`;
+}
+
+/** Well-known binary, little-endian. */
+export function wkb(geometry: Geometry): Uint8Array {
+  const positions = positionsOf(geometry);
+  const isPoint = geometry.type === 'Point';
+  const bytes = new Uint8Array((isPoint ? 5 : 9) + positions.length * 16);
+  const view = new DataView(bytes.buffer);
+  view.setUint8(0, 1);
+  view.setUint32(1, isPoint ? 1 : 2, true);
+  if (!isPoint) view.setUint32(5, positions.length, true);
+  let at = isPoint ? 5 : 9;
+  for (const [longitude, latitude] of positions) {
+    view.setFloat64(at, round(longitude), true);
+    view.setFloat64(at + 8, round(latitude), true);
+    at += 16;
+  }
+  return bytes;
+}
+
+/** GeoJSON with seven decimals, 1 cm. */
+export function geoJson(geometry: Geometry): object {
+  const rounded = positionsOf(geometry).map(([longitude, latitude]) => [round(longitude), round(latitude)]);
+  return { type: geometry.type, coordinates: geometry.type === 'Point' ? rounded[0] : rounded };
+}

@@ -1,0 +1,246 @@
+// Rows of each table from the store of one person, a page at a time: no more than a page of trips is in memory at once.
+import { meaningOf } from '../converters/convert.ts';
+import { dataTime, type Entry } from '../model/entry.ts';
+import { isTimeZone } from '../model/time.ts';
+import type { Section, Trip, TripRecord } from '../model/trip.ts';
+import { everyLink } from '../store/pages.ts';
+import type { Store } from '../store/store.ts';
+import type { Kind, Row } from './columns.ts';
+import { type Days, entryRows } from './export-rows.ts';
+import { round } from './geometry.ts';
+import { localText } from './instants.ts';
+import { modeGroup, plainMode } from './plain-mode.ts';
+import { coarseTrip } from './privacy.ts';
+
+/** A person as an export names them. */
+export interface Person {
+  uuid: string;
+  /** What stands in `user_id` and `user_name`. */
+  id: string;
+  name: string;
+  subgroup: string | null;
+}
+
+/** What rows are made from. */
+export interface Source {
+  store: Store;
+  person: Person;
+  days: Days;
+  /** Only entries of these keys, for the kind `entries`. */
+  keys?: readonly string[];
+  /** m; stays and the ways next to them are moved to the middle of cells of this size. */
+  coarse?: number;
+}
+
+/** Rows of one kind for one person, in order of time. */
+export async function* rowsOf(kind: Kind, source: Source): AsyncGenerator<Row> {
+  const who = personRow(source.person);
+  for await (const row of makers[kind](source)) yield { ...who, ...row };
+}
+
+const makers: Record<Kind, (source: Source) => AsyncGenerator<Row>> = {
+  trips: (source) => each(source, ({ trip, day }) => [tripRow(trip, day)]),
+  sections: (source) => each(source, ({ trip }) => trip.sections.map((section, i) => sectionRow(trip, section, i))),
+  points: (source) => each(source, ({ trip }) => trip.sections.flatMap((section) => pointRows(trip, section))),
+  places: placeRows,
+  days: dayRows,
+  entries: entryTableRows,
+  labels: labelRows,
+};
+
+const personRow = ({ id, name, subgroup }: Person): Row => ({ user_id: id, user_name: name, subgroup });
+
+type KeptTrip = TripRecord & { trip: Trip };
+
+async function* each(source: Source, rows: (record: KeptTrip) => Row[]): AsyncGenerator<Row> {
+  for await (const record of tripsOf(source)) yield* rows(record);
+}
+
+/** Trips that begin on the days asked for. */
+async function* tripsOf(source: Source): AsyncGenerator<KeptTrip> {
+  for await (const record of everyTrip(source)) if (isAmong(record.day, source.days)) yield record;
+}
+
+async function* everyTrip({ store, person, coarse }: Source): AsyncGenerator<KeptTrip> {
+  for await (const record of everyLink(store, person.uuid)) {
+    if (record.trip === null) continue;
+    yield { ...record, trip: coarse === undefined ? record.trip : coarseTrip(record.trip, coarse) };
+  }
+}
+
+const isAmong = (day: string, { from, to }: Days): boolean =>
+  (from === undefined || day >= from) && (to === undefined || day <= to);
+
+/** Start and end in the forms of `times` of the columns. */
+function timesRow(started: number | null, finished: number | null, zone: string, endZone = zone): Row {
+  return {
+    started_at: started,
+    finished_at: finished,
+    started_local: localText(started, zone),
+    finished_local: localText(finished, endZone),
+    time_zone: zone,
+  };
+}
+
+function tripRow(trip: Trip, day: string): Row {
+  return {
+    trip_id: trip.id,
+    day,
+    ...timesRow(trip.start_ts, trip.end_ts, trip.start_zone, trip.end_zone),
+    duration_s: trip.duration,
+    distance_m: trip.distance,
+    mode: mainMode(trip),
+    sections: trip.sections.length,
+    start_place_id: trip.start_place.id,
+    end_place_id: trip.end_place.id,
+    geometry: { type: 'LineString', coordinates: trip.sections.flatMap(({ coordinates }) => coordinates) },
+  };
+}
+
+/** The mode of the longest way; of two equally long the first. */
+function mainMode({ sections }: Trip): string | null {
+  const metres = new Map<string, number>();
+  for (const { sensed_mode, distance } of sections) {
+    const mode = plainMode(sensed_mode);
+    metres.set(mode, (metres.get(mode) ?? 0) + distance);
+  }
+  let main: string | null = null;
+  for (const [mode, length] of metres) if (main === null || length > metres.get(main)!) main = mode;
+  return main;
+}
+
+/** The zone of a time within a trip: that of its start in the first half, that of its end in the second. */
+const zoneAt = (trip: Trip, ts: number): string =>
+  ts < (trip.start_ts + trip.end_ts) / 2 ? trip.start_zone : trip.end_zone;
+
+function sectionRow(trip: Trip, section: Section, i: number): Row {
+  const { start_ts, end_ts } = section;
+  const { mode_confidence } = section as Section & { mode_confidence?: number | null };
+  return {
+    section_id: section.id,
+    trip_id: trip.id,
+    number: i + 1,
+    ...timesRow(start_ts, end_ts, zoneAt(trip, start_ts), zoneAt(trip, end_ts)),
+    duration_s: section.duration,
+    distance_m: section.distance,
+    mode: plainMode(section.sensed_mode),
+    mode_confidence: mode_confidence ?? null,
+    sensed_mode: section.sensed_mode,
+    start_place_id: i === 0 ? trip.start_place.id : null,
+    end_place_id: i === trip.sections.length - 1 ? trip.end_place.id : null,
+    geometry: { type: 'LineString', coordinates: section.coordinates },
+  };
+}
+
+function pointRows(trip: Trip, section: Section): Row[] {
+  const mode = plainMode(section.sensed_mode);
+  return section.coordinates.map((coordinates, i) => {
+    const ts = section.times[i]!;
+    const zone = zoneAt(trip, ts);
+    return {
+      section_id: section.id,
+      trip_id: trip.id,
+      number: i + 1,
+      tracked_at: ts,
+      tracked_local: localText(ts, zone),
+      time_zone: zone,
+      longitude: round(coordinates[0]),
+      latitude: round(coordinates[1]),
+      altitude_m: section.altitudes[i] ?? null,
+      speed_ms: section.speeds[i] ?? null,
+      mode,
+      geometry: { type: 'Point', coordinates },
+    };
+  });
+}
+
+/** Places between trips: each once, with the trips before and after it. Untracked time ends a place and begins another. */
+async function* placeRows(source: Source): AsyncGenerator<Row> {
+  let before: KeptTrip | null = null;
+  for await (const next of everyTrip(source)) {
+    if (before !== null && before.trip.end_place.id !== next.trip.start_place.id) {
+      yield* shownPlace(before, null, next.untracked?.start_ts ?? next.trip.start_ts);
+      before = null;
+    }
+    yield* shownPlace(before, next, next.trip.start_ts);
+    before = next;
+  }
+  if (before !== null) yield* shownPlace(before, null, null);
+
+  function* shownPlace(arriving: KeptTrip | null, leaving: KeptTrip | null, exit: number | null): Generator<Row> {
+    if (!isAmong((arriving ?? leaving)!.day, source.days)) return;
+    const place = arriving?.trip.end_place ?? leaving!.trip.start_place;
+    const zone = place.enter_zone ?? leaving?.trip.start_zone ?? arriving!.trip.end_zone;
+    yield {
+      place_id: place.id,
+      ...timesRow(place.enter_ts, exit, zone),
+      duration_s: place.enter_ts === null || exit === null ? null : exit - place.enter_ts,
+      ending_trip_id: place.ending_trip,
+      starting_trip_id: leaving?.trip.id ?? null,
+      geometry: { type: 'Point', coordinates: place.location },
+    };
+  }
+}
+
+const noMetres = { walking_m: 0, bicycling_m: 0, car_m: 0, public_transport_m: 0, other_m: 0 };
+
+async function* dayRows(source: Source): AsyncGenerator<Row> {
+  // Over the date line a later trip may begin on an earlier day, so that the days of some trips are held together.
+  const days = new Map<string, Row & { trips: number; duration_s: number; distance_m: number } & typeof noMetres>();
+  for await (const { trip, day } of tripsOf(source)) {
+    const row = days.get(day) ?? { day, trips: 0, duration_s: 0, distance_m: 0, ...noMetres };
+    row.trips += 1;
+    row.duration_s += trip.duration;
+    row.distance_m += trip.distance;
+    for (const section of trip.sections) row[modeGroup(plainMode(section.sensed_mode))] += section.distance;
+    days.set(day, row);
+    if (days.size <= daysHeld) continue;
+    const [first] = [...days.keys()].sort();
+    yield days.get(first!)!;
+    days.delete(first!);
+  }
+  yield* [...days.keys()].sort().map((day) => days.get(day)!);
+}
+
+/** Days that stay open while trips come in order: local days of neighbouring trips differ by two at most. */
+const daysHeld = 4;
+
+async function* entryTableRows({ store, person, days, keys }: Source): AsyncGenerator<Row> {
+  for await (const entry of entryRows(store, person.uuid, days, keys)) {
+    const { metadata, data } = meaningOf(entry);
+    yield {
+      key: metadata.key,
+      written_at: metadata.write_ts,
+      occurred_at: dataTime(data),
+      time_zone: isTimeZone(metadata.time_zone) ? metadata.time_zone : null,
+      platform: typeof metadata.platform === 'string' ? metadata.platform : null,
+      data,
+    };
+  }
+}
+
+const labelKeys = [
+  'manual/mode_confirm',
+  'manual/place_addition_input',
+  'manual/place_user_input',
+  'manual/purpose_confirm',
+  'manual/replaced_mode',
+  'manual/trip_addition_input',
+  'manual/trip_user_input',
+];
+
+async function* labelRows({ store, person, days }: Source): AsyncGenerator<Row> {
+  for await (const entry of entryRows(store, person.uuid, days, labelKeys)) yield labelRow(meaningOf(entry));
+}
+
+function labelRow({ metadata, data }: Entry): Row {
+  const zone = isTimeZone(metadata.time_zone) ? metadata.time_zone : 'UTC';
+  const time = (value: unknown): number | null => (typeof value === 'number' ? value : null);
+  return {
+    key: metadata.key,
+    label: typeof data.label === 'string' ? data.label : null,
+    ...timesRow(time(data.start_ts), time(data.end_ts), zone),
+    written_at: metadata.write_ts,
+    data,
+  };
+}

@@ -1,0 +1,160 @@
+// Tables of an export: they join, they stream, they are safe in a spreadsheet, and they hide who and where when asked to.
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { tables } from '../../src/export/columns.ts';
+import { csvWriter } from '../../src/export/formats/csv.ts';
+import { gpxWriter } from '../../src/export/formats/gpx.ts';
+import { wkb, wkt } from '../../src/export/geometry.ts';
+import { localText } from '../../src/export/instants.ts';
+import { plainMode } from '../../src/export/plain-mode.ts';
+import { distance } from '../../src/geo/distance.ts';
+import { run } from '../cli/kit.ts';
+
+let folder: string;
+let env: Record<string, string>;
+const out = (name: string) => join(folder, name);
+const csv = async (path: string): Promise<Record<string, string>[]> =>
+  parse(await readFile(out(path)), { columns: true });
+
+/** A writer that keeps what it is given. */
+function memoryWriter() {
+  const pieces: (string | Uint8Array)[] = [];
+  return {
+    writer: { write: async (piece: string | Uint8Array) => void pieces.push(piece) },
+    text: () => pieces.join(''),
+  };
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'mobility-tables-'));
+  env = { MOBILITY_STORE: out('store'), MOBILITY_LOG_DIR: out('logs') };
+  expect((await run(['simulate', '--users', '2', '--days', '2', '--seed', 'tables'], { env })).code).toBe(0);
+  expect((await run(['pipeline', '--all'], { env })).code).toBe(0);
+  const done = await run(['export', '--all', '--format', 'csv', '--out', out('csv')], { env });
+  expect(done, done.stderr).toMatchObject({ code: 0 });
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+it('sections name their trip, points their section, trips their places', async () => {
+  const [trips, sections, points, places] = await Promise.all(
+    ['trips', 'sections', 'points', 'places'].map((kind) => csv(`csv/${kind}.csv`)),
+  );
+  expect(trips!.length).toBeGreaterThan(4);
+  const ids = (rows: Record<string, string>[], name: string) => new Set(rows.map((row) => row[name]!));
+  const tripIds = ids(trips!, 'trip_id');
+  expect(sections!.filter(({ trip_id }) => !tripIds.has(trip_id!))).toEqual([]);
+  expect(ids(points!, 'section_id')).toEqual(ids(sections!, 'section_id'));
+  const placeIds = ids(places!, 'place_id');
+  expect(places!.length).toBe(placeIds.size);
+  expect(trips!.filter((t) => !placeIds.has(t.start_place_id!) || !placeIds.has(t.end_place_id!))).toEqual([]);
+  expect(new Set(trips!.map(({ user_id }) => user_id)).size).toBe(2);
+});
+
+it('every file is described by the manifest: columns, rows, checksum', async () => {
+  const manifest = JSON.parse(await readFile(out('csv/datapackage.json'), 'utf8'));
+  expect(manifest.resources.map(({ name }: { name: string }) => name)).toEqual(Object.keys(tables));
+  for (const { path, schema, rows, bytes } of manifest.resources) {
+    const text = await readFile(out(`csv/${path}`));
+    expect(text.byteLength).toBe(bytes);
+    const lines = parse(text) as string[][];
+    expect(lines[0]).toEqual(schema.fields.map(({ name }: { name: string }) => name));
+    expect(lines.length - 1).toBe(rows);
+  }
+});
+
+it.each(['parquet', 'geojson', 'gpx', 'jsonl'])('%s holds the same points', async (format) => {
+  const result = await run(
+    ['export', '--all', '--format', format, '--kind', 'points', '--out', out(format), '--json'],
+    { env },
+  );
+  expect(result, result.stderr).toMatchObject({ code: 0 });
+  expect(JSON.parse(result.stdout).files[0].rows).toBe((await csv('csv/points.csv')).length);
+});
+
+it('pseudonyms hide names and UUIDs and are the same for the same key', async () => {
+  const { writeFile } = await import('node:fs/promises');
+  await writeFile(out('key'), 'a key of more than sixteen characters');
+  for (const name of ['p1', 'p2']) {
+    const flags = ['--format', 'csv', '--pseudonyms', out('key'), '--out', out(name)];
+    const result = await run(['export', '--all', ...flags], { env });
+    expect(result, result.stderr).toMatchObject({ code: 0 });
+  }
+  const text = await readFile(out('p1/trips.csv'), 'utf8');
+  for (const { user_id, user_name } of await csv('csv/trips.csv')) {
+    expect(text).not.toContain(user_id);
+    expect(text).not.toContain(user_name);
+  }
+  expect(await readFile(out('p2/trips.csv'), 'utf8')).toBe(text);
+  const raw = ['--format', 'csv', '--kind', 'entries', '--pseudonyms', out('key'), '--out', out('p3')];
+  expect(await run(['export', '--all', ...raw], { env })).toMatchObject({ code: 2 });
+});
+
+it('a coarse export has no position of a stay, nor of the way next to it', async () => {
+  const result = await run(['export', '--all', '--format', 'csv', '--coarse', '200m', '--out', out('coarse')], { env });
+  expect(result, result.stderr).toMatchObject({ code: 0 });
+  const at = (row: Record<string, string>) => {
+    const [longitude, latitude] = row.geometry!.match(/-?[\d.]+/g)!.map(Number);
+    return { latitude: latitude!, longitude: longitude! };
+  };
+  const blurred = new Set((await csv('coarse/points.csv')).map(({ geometry }) => geometry));
+  const stays = new Map((await csv('csv/places.csv')).map((row) => [row.place_id, at(row)]));
+  const ends = new Map(
+    (await csv('csv/trips.csv')).map((t) => [t.trip_id, [stays.get(t.start_place_id)!, stays.get(t.end_place_id)!]]),
+  );
+  const besideStay = (row: Record<string, string>) =>
+    ends.get(row.trip_id)!.some((stay) => distance(stay, at(row)) < 250);
+  const exact = (await csv('csv/points.csv')).filter(besideStay);
+  expect(exact.length).toBeGreaterThan(0);
+  expect(exact.filter(({ geometry }) => blurred.has(geometry))).toEqual([]);
+  const places = new Set((await csv('coarse/places.csv')).map(({ geometry }) => geometry));
+  expect((await csv('csv/places.csv')).filter(({ geometry }) => places.has(geometry))).toEqual([]);
+});
+
+it('flags that do not go together are refused with what to do', async () => {
+  const refusals = [
+    ['--all', '--format', 'gpx', '--kind', 'trips', '--out', out('no')],
+    ['--all', '--format', 'geojson', '--names', 'trackintel', '--out', out('no')],
+    ['--all', '--kind', 'trips', '--out', out('no')],
+    ['--format', 'csv', '--out', out('no')],
+  ];
+  for (const flags of refusals) {
+    const { code, stderr } = await run(['export', ...flags], { env });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/expected/i);
+  }
+});
+
+it('text that a spreadsheet would run as a formula is disarmed', async () => {
+  const { writer, text } = memoryWriter();
+  const table = csvWriter(writer, [
+    { name: 'a', type: 'text', meaning: '' },
+    { name: 'n', type: 'number', meaning: '' },
+  ]);
+  await table.rows([{ a: '=HYPERLINK("x")', n: -1.5 }]);
+  expect(text()).toBe(`"'=HYPERLINK(""x"")",-1.5\n`);
+});
+
+it('a name cannot break out of a GPX file', async () => {
+  const { writer, text } = memoryWriter();
+  const gpx = gpxWriter(writer);
+  await gpx.rows([{ section_id: 's', user_name: '</name>&\u0001"', mode: 'walking', latitude: 1, longitude: 2 }]);
+  expect(text()).toContain('<name>&lt;/name&gt;&amp;\uFFFD&quot; s</name>');
+});
+
+it('geometry and time have the forms that other programs read', () => {
+  expect(wkt({ type: 'LineString', coordinates: [[18.06, 59.33]] })).toBe('LINESTRING (18.06 59.33, 18.06 59.33)');
+  const bytes = Buffer.from(wkb({ type: 'Point', coordinates: [18.06, -59.33] }));
+  expect([bytes.readUInt8(0), bytes.readUInt32LE(1), bytes.readDoubleLE(5), bytes.readDoubleLE(13)]).toEqual([
+    1, 1, 18.06, -59.33,
+  ]);
+  expect(localText(1_711_846_800.5, 'Europe/Stockholm')).toBe('2024-03-31T03:00:00.500');
+  expect(localText(1_711_846_800, 'Europe/Stockholm')).toBe('2024-03-31T03:00:00');
+  expect(['MotionTypes.ON_FOOT', 'PredictedModeTypes.LIGHT_RAIL', 'MotionTypes.IN_VEHICLE'].map(plainMode)).toEqual([
+    'walking',
+    'light_rail',
+    'vehicle',
+  ]);
+});
