@@ -148,7 +148,7 @@ describe('status', () => {
     await run(['users', 'add', 'ada']);
     await withStore(async (store) => {
       const user = (await store.users.byEmail('ada'))!;
-      await store.usercache.put(user.uuid, { entries: [unknownKey(1e300) as never], unusable: [] }, 1.7e9);
+      await store.usercache.put(user.uuid, { entries: [refusedEntry(1e300) as never], unusable: [] }, 1.7e9);
     });
     expect((await run(['status', '--user', 'ada'])).stdout).toMatch(/waiting +1 entry, written 1e\+300 s/);
     expect((await run(['users', 'list', '--counts'])).stdout).toContain('in the future');
@@ -163,8 +163,8 @@ describe('status', () => {
 });
 
 /** An entry that no converter takes. */
-const unknownKey = (writeTs: number): JsonObject => ({
-  metadata: { key: 'background/unheard_of', write_ts: writeTs, platform: 'android', time_zone: 'UTC', type: 'message' },
+const refusedEntry = (writeTs: number): JsonObject => ({
+  metadata: { key: 'background/location', write_ts: writeTs, platform: 'android', time_zone: 'UTC', type: 'message' },
   data: { ts: writeTs },
 });
 
@@ -175,20 +175,20 @@ describe('recover-errors', () => {
     expect((await run(['recover-errors'])).stdout).toBe('no errors\n');
     await withStore(async (store) => {
       const user = (await store.users.byEmail('ada'))!;
-      await store.usercache.put(user.uuid, { entries: [unknownKey(1.7e9) as never], unusable: [] }, 1.7e9);
+      await store.usercache.put(user.uuid, { entries: [refusedEntry(1.7e9) as never], unusable: [] }, 1.7e9);
     });
     expect((await run(['pipeline', '--user', 'ada'])).code).toBe(0);
     const dry = await run(['recover-errors', '--dry-run']);
     expect([dry.code, dry.stdout]).toEqual([
       0,
-      expect.stringMatching(/^ada: 1 error tried, 0 would be recovered; there are:\n {2}1 {2}background\/unheard_of/),
+      expect.stringMatching(/^ada: 1 error tried, 0 would be recovered; there are:\n {2}1 {2}background\/location/),
     ]);
     const wet = await run(['recover-errors', '--user', 'ada', '--json']);
     expect([wet.code, wet.json()]).toEqual([
       3,
       [expect.objectContaining({ user_email: 'ada', tried: 1, recovered: 0 })],
     ]);
-    expect((await run(['status', '--user', 'ada'])).stdout).toMatch(/errors +1: 1 × background\/unheard_of/);
+    expect((await run(['status', '--user', 'ada'])).stdout).toMatch(/errors +1: 1 × background\/location/);
   });
 
   it('goes on with the others when one user is in other hands', async () => {
