@@ -8,7 +8,14 @@ export interface UserRecord {
   user_email: string;
   /** Last update of this record, seconds since the epoch. */
   update_ts: number;
+  /** The study and the part of it that the user joined; absent: none. */
+  study?: string;
+  subgroup?: string;
 }
+
+/** Where a token comes from. Those of people and scripts are `made`; `owntracks`, `overland` and `traccar` are for these apps. */
+export const tokenKinds = ['made', 'imported', 'study', 'owntracks', 'overland', 'traccar'] as const;
+export type TokenKind = (typeof tokenKinds)[number];
 
 /** A token of the method `token`; only its hash is kept. */
 export interface TokenRecord {
@@ -18,6 +25,10 @@ export interface TokenRecord {
   created_ts: number;
   /** From here on the token is refused; null: never. */
   expires_ts: number | null;
+  /** Absent: of a store from before kinds were kept. */
+  kind?: TokenKind;
+  /** Last use, seconds since the epoch, to the hour; absent: not used yet. */
+  used_ts?: number;
 }
 
 /** True for a name that can be registered: one to 254 characters, none of them a control, a line break or half a pair. */

@@ -1,12 +1,13 @@
 // The Store interface and what each of its methods promises. Only keys, ranges and plain values cross it: no query language.
 import type { Entry, EntryText, Identity } from '../model/entry.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
+import type { JoinCount, JoinRefusal, StudyRecord, StudySettings } from '../model/study.ts';
 import type { TimeRange } from '../model/time.ts';
 import type { TripRecord } from '../model/trip.ts';
 import type { TokenRecord, UserRecord } from '../model/user.ts';
 
 /**
- * Everything the service keeps. Users are named by UUID; no method but those of `users` and `tokens` reads across users.
+ * Everything the service keeps. Users are named by UUID; no method but those of `users`, `tokens` and `studies` reads across users.
  *
  * Every promise resolves after its effect is durable. After `close` every method rejects with `MOBILITY_STORE_CLOSED`; a full
  * disk rejects with `MOBILITY_STORE_FULL`, an engine out of reach with `MOBILITY_STORE_UNAVAILABLE`, and nothing is half done.
@@ -18,6 +19,7 @@ export interface Store {
   readonly address: string;
   readonly users: UserRegistry;
   readonly tokens: Tokens;
+  readonly studies: Studies;
   readonly profiles: Profiles;
   readonly usercache: Usercache;
   readonly documents: Documents;
@@ -57,8 +59,12 @@ export interface UserRegistry {
   /**
    * Registers a name. A name that is there keeps its UUID and gets a new `update_ts`. Throws `MOBILITY_USER_EXISTS` when
    * `uuid` is given and either the name has another UUID or the UUID another name. Two registrations at once make one user.
+   * `study` and `subgroup` are kept with a user who is new; a user who is there keeps theirs.
    */
-  register(email: string, options: { uuid?: string; now: number }): Promise<{ user: UserRecord; created: boolean }>;
+  register(
+    email: string,
+    options: { uuid?: string; now: number; study?: string; subgroup?: string },
+  ): Promise<{ user: UserRecord; created: boolean }>;
   byEmail(email: string): Promise<UserRecord | null>;
   byUuid(uuid: string): Promise<UserRecord | null>;
   /** Users by UUID, ascending, after `after`: `everyUser` in `pages.ts` follows the pages of this and other lists. */
@@ -71,6 +77,41 @@ export interface Tokens {
   list(userId: string): Promise<TokenRecord[]>;
   /** Removes one token of the user, or all; returns how many. */
   remove(userId: string, hash?: string): Promise<number>;
+  /** Notes when the token was used last; a token that is gone is no error. */
+  touch(hash: string, usedTs: number): Promise<void>;
+}
+
+/** Who wants to join a study. */
+export interface Enrolment {
+  study: string;
+  subgroup: string;
+  /** The name of the account, should one be made. */
+  email: string;
+  /** The token that opens it from then on. */
+  token: Omit<TokenRecord, 'user_id'>;
+  now: number;
+  /** True for a token that an operator made: a closed study, a list and the limits do not stop it. */
+  byOperator?: boolean;
+}
+
+/** What came of it; `known`: the token had been enrolled before. */
+export type Enrolled =
+  | { enrolled: UserRecord }
+  | { known: UserRecord }
+  | { refused: JoinRefusal | 'name_taken' | 'token_taken' };
+
+export interface Studies {
+  /** Makes the study, or replaces its settings. The count of who joined stays unless `joined` is given. */
+  put(settings: StudySettings, joined?: JoinCount): Promise<void>;
+  byName(name: string): Promise<StudyRecord | null>;
+  /** By name. */
+  list(): Promise<StudyRecord[]>;
+  /**
+   * Makes the account and its token and counts it, if `admit` lets them in: all or nothing, but that an interruption may count
+   * somebody who did not get in. A token that opens an account already changes nothing; two calls with one token at once make
+   * one account.
+   */
+  enrol(enrolment: Enrolment): Promise<Enrolled>;
 }
 
 /** What the app reports about itself, one object per user, without the user's id in it. */

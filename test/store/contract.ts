@@ -10,6 +10,7 @@ import { orderTests } from './contract/order.ts';
 import { payloadTests } from './contract/payloads.ts';
 import { peopleTests } from './contract/people.ts';
 import { settleTests } from './contract/settle.ts';
+import { studyTests } from './contract/studies.ts';
 import { timeseriesTests } from './contract/timeseries.ts';
 import { tripTests } from './contract/trips.ts';
 
@@ -25,6 +26,7 @@ const parts: Record<string, (use: Use) => void> = {
   timeseries: timeseriesTests,
   trips: tripTests,
   people: peopleTests,
+  studies: studyTests,
   leases: leaseTests,
   lifecycle: lifecycleTests,
 };

@@ -23,6 +23,7 @@ export function metaOf({ db }: Connection): Rows<MetaRow> {
 export const indexes: Readonly<Record<string, readonly IndexDescription[]>> = {
   users: [{ name: 'name', key: { user_email: 1 }, unique: true }],
   tokens: [{ name: 'user', key: { user_id: 1 } }],
+  studies: [],
   profiles: [{ name: 'identity', key: { user_id: 1 }, unique: true }],
   usercache: [{ name: 'identity', key: { user_id: 1, key: 1, write_ts: 1 }, unique: true }],
   documents: [{ name: 'identity', key: { user_id: 1, key: 1 }, unique: true }],
@@ -44,7 +45,7 @@ export const indexes: Readonly<Record<string, readonly IndexDescription[]>> = {
 };
 
 /** Collections that stay on one shard: they are small, and found by name or hash, not by user. */
-const unsharded = new Set(['users', 'tokens']);
+const unsharded = new Set(['users', 'tokens', 'studies']);
 
 /** Collections sharded on a cluster, by `{ user_id: 1 }`: what belongs to a user stands together. */
 export const shardedCollections: readonly string[] = Object.keys(indexes).filter((name) => !unsharded.has(name));

@@ -11,11 +11,13 @@ import { newRow, payloadsOf, writeRows } from './rows.ts';
 import type { TokenRow } from './user-rows.ts';
 
 /** A registered user. */
-interface RegistryRow {
+export interface RegistryRow {
   /** The UUID. */
   _id: string;
   user_email: string;
   update_ts: number;
+  study?: string;
+  subgroup?: string;
 }
 
 /** The registry. */
@@ -28,9 +30,9 @@ export function usersOn(connection: Connection): UserRegistry {
     );
 
   /** False when the name or the UUID is there already. */
-  const insert = async (uuid: string, email: string, now: number): Promise<boolean> => {
+  const insert = async (uuid: string, email: string, now: number, membership: object): Promise<boolean> => {
     try {
-      await users.insertOne({ _id: uuid, user_email: email, update_ts: now });
+      await users.insertOne({ _id: uuid, user_email: email, update_ts: now, ...membership });
       return true;
     } catch (error) {
       if (isDuplicateKey(error)) return false;
@@ -39,12 +41,12 @@ export function usersOn(connection: Connection): UserRegistry {
   };
 
   return {
-    async register(email, { uuid, now }) {
+    async register(email, { uuid, now, ...membership }) {
       const name = escapeText(email);
-      const user = { uuid: uuid ?? newUuid(), user_email: email, update_ts: now };
+      const user = { uuid: uuid ?? newUuid(), user_email: email, update_ts: now, ...membership };
       let there = await connection.once(() => users.findOne({ user_email: name }));
       if (there === null) {
-        if (await connection.once(() => insert(user.uuid, name, now))) return { user, created: true };
+        if (await connection.once(() => insert(user.uuid, name, now, membership))) return { user, created: true };
         there = await connection.once(() => users.findOne({ user_email: name }));
         // A UUID made for this call and found: the insertion was repeated after its answer got lost.
         if (uuid === undefined && there !== null && there._id === user.uuid) return { user, created: true };
@@ -72,8 +74,15 @@ export function usersOn(connection: Connection): UserRegistry {
   };
 }
 
-function userOf({ _id, user_email, update_ts }: RegistryRow): UserRecord {
-  return { uuid: _id, user_email: unescapeText(user_email), update_ts };
+/** A row as the contract tells it. */
+export function userOf({ _id, user_email, update_ts, study, subgroup }: RegistryRow): UserRecord {
+  return {
+    uuid: _id,
+    user_email: unescapeText(user_email),
+    update_ts,
+    ...(study !== undefined && { study }),
+    ...(subgroup !== undefined && { subgroup }),
+  };
 }
 
 /** The tokens of users. */
@@ -97,11 +106,18 @@ export function tokensOn(connection: Connection): Tokens {
       }),
     remove: (userId, hash) =>
       connection.atomically(userId, (tx) => tx.rows('tokens').deleteMany(hash === undefined ? {} : { _id: hash })),
+    async touch(hash, usedTs) {
+      await connection.once(() => tokens.updateOne({ _id: hash }, { $set: { used_ts: usedTs } }));
+    },
   };
 }
 
-function tokenOf({ _id, user_id, created_ts, expires_ts }: TokenRow): TokenRecord {
-  return { hash: _id, user_id, created_ts, expires_ts };
+function tokenOf({ _id, user_id, created_ts, expires_ts, kind, used_ts }: TokenRow): TokenRecord {
+  return {
+    ...{ hash: _id, user_id, created_ts, expires_ts },
+    ...(kind !== undefined && { kind }),
+    ...(used_ts !== undefined && { used_ts }),
+  };
 }
 
 /** What apps report about themselves. */

@@ -8,6 +8,7 @@ import { formatVersion, indexes, makeLayout, metaOf, readFormat } from './indexe
 import { leasesOn } from './leases.ts';
 import { profilesOn, tokensOn, usersOn } from './people.ts';
 import { pipelineStatesOn } from './pipeline-states.ts';
+import { studiesOn } from './studies.ts';
 import { timeseriesOn } from './timeseries.ts';
 import { tripsOn } from './trips.ts';
 import { usercacheOn } from './usercache.ts';
@@ -81,6 +82,7 @@ function storeOn(connection: Connection): Store {
     address: connection.address,
     users: guard(usersOn(connection)),
     tokens: guard(tokensOn(connection)),
+    studies: guard(studiesOn(connection)),
     profiles: guard(profilesOn(connection)),
     usercache: guard(usercacheOn(connection)),
     documents: guard(documentsOn(connection)),

@@ -14,6 +14,7 @@ import type {
   ObjectId,
   UpdateOptions,
 } from 'mongodb';
+import type { TokenKind } from '../../model/user.ts';
 import type { PipelineState } from '../store.ts';
 
 /** Every row of a user. */
@@ -121,6 +122,8 @@ export interface TokenRow {
   user_id: string;
   created_ts: number;
   expires_ts: number | null;
+  kind?: TokenKind;
+  used_ts?: number;
 }
 
 /** What each collection of users' rows holds. */

@@ -2,25 +2,47 @@
 import { newUuid } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { escapeText, jsonText, unescapeText } from '../../model/json-text.ts';
-import type { TokenRecord, UserRecord } from '../../model/user.ts';
+import type { TokenKind, TokenRecord, UserRecord } from '../../model/user.ts';
 import { userExists } from '../refusals.ts';
 import type { Profiles, Tokens, UserRegistry } from '../store.ts';
 import type { StoreFile } from './file.ts';
 import { userFor, userIn } from './ids.ts';
 import type { Shards } from './rows.ts';
 
-const columns = 'uuid, user_email, update_ts';
+const columns = 'uuid, user_email, update_ts, study, subgroup';
 
-function userOf(row: UserRecord | undefined): UserRecord | null {
+/** A row of the table `users`. */
+type UserRow = Pick<UserRecord, 'uuid' | 'user_email' | 'update_ts'> & {
+  study: string | null;
+  subgroup: string | null;
+};
+
+function userOf(row: UserRow | undefined): UserRecord | null {
   if (row === undefined) return null;
-  return { uuid: unescapeText(row.uuid), user_email: unescapeText(row.user_email), update_ts: row.update_ts };
+  return {
+    uuid: unescapeText(row.uuid),
+    user_email: unescapeText(row.user_email),
+    update_ts: row.update_ts,
+    ...(row.study !== null && { study: row.study }),
+    ...(row.subgroup !== null && { subgroup: row.subgroup }),
+  };
+}
+
+/** The user by name or UUID, inside `read` or `write`. */
+export function userBy(file: StoreFile, column: 'user_email' | 'uuid', text: string): UserRecord | null {
+  return userOf(file.sql(`SELECT ${columns} FROM users WHERE ${column} = ?`).get<UserRow>(escapeText(text)));
+}
+
+/** Adds a user whose name and UUID are free, inside `write`. */
+export function insertUser(file: StoreFile, { uuid, user_email, update_ts, study, subgroup }: UserRecord): void {
+  const insert = file.sql(`INSERT INTO users (${columns}) VALUES (?, ?, ?, ?, ?)`);
+  insert.run(escapeText(uuid), escapeText(user_email), update_ts, study ?? null, subgroup ?? null);
 }
 
 export function users({ first: { usercache: file } }: Shards): UserRegistry {
-  const by = (column: 'user_email' | 'uuid', text: string): UserRecord | null =>
-    userOf(file.sql(`SELECT ${columns} FROM users WHERE ${column} = ?`).get<UserRecord>(escapeText(text)));
+  const by = (column: 'user_email' | 'uuid', text: string): UserRecord | null => userBy(file, column, text);
   return {
-    register: async (email, { uuid, now }) =>
+    register: async (email, { uuid, now, ...membership }) =>
       file.write(() => {
         const known = by('user_email', email);
         if (known !== null) {
@@ -29,9 +51,8 @@ export function users({ first: { usercache: file } }: Shards): UserRegistry {
           return { user: { ...known, update_ts: now }, created: false };
         }
         if (uuid !== undefined && by('uuid', uuid) !== null) throw userExists(`the UUID ${uuid} has another name`);
-        const user = { uuid: uuid ?? newUuid(), user_email: email, update_ts: now };
-        const insert = file.sql(`INSERT INTO users (${columns}) VALUES (?, ?, ?)`);
-        insert.run(escapeText(user.uuid), escapeText(email), now);
+        const user = { uuid: uuid ?? newUuid(), user_email: email, update_ts: now, ...membership };
+        insertUser(file, user);
         return { user, created: true };
       }),
     byEmail: async (email) => file.read(() => by('user_email', email)),
@@ -41,33 +62,58 @@ export function users({ first: { usercache: file } }: Shards): UserRegistry {
         const sql = `SELECT ${columns} FROM users WHERE uuid > ? ORDER BY uuid LIMIT ?`;
         return file
           .sql(sql)
-          .all<UserRecord>(escapeText(after), limit)
+          .all<UserRow>(escapeText(after), limit)
           .map((row) => userOf(row)!);
       }),
   };
 }
 
-function tokenOf(row: TokenRecord): TokenRecord {
-  return { ...row, hash: unescapeText(row.hash), user_id: unescapeText(row.user_id) };
+interface TokenRow {
+  hash: string;
+  user_id: string;
+  created_ts: number;
+  expires_ts: number | null;
+  kind: TokenKind | null;
+  used_ts: number | null;
+}
+
+function tokenOf({ kind, used_ts, ...row }: TokenRow): TokenRecord {
+  return {
+    ...row,
+    hash: unescapeText(row.hash),
+    user_id: unescapeText(row.user_id),
+    ...(kind !== null && { kind }),
+    ...(used_ts !== null && { used_ts }),
+  };
+}
+
+/** The token by its hash, inside `read` or `write`. */
+export function tokenBy(file: StoreFile, hash: string): TokenRecord | null {
+  const row = file.sql('SELECT * FROM tokens WHERE hash = ?').get<TokenRow>(escapeText(hash));
+  return row === undefined ? null : tokenOf(row);
+}
+
+/** Adds or replaces a token, inside `write`. */
+export function insertToken(
+  file: StoreFile,
+  { hash, user_id, created_ts, expires_ts, kind, used_ts }: TokenRecord,
+): void {
+  const columns = 'hash, user_id, created_ts, expires_ts, kind, used_ts';
+  file
+    .sql(`INSERT OR REPLACE INTO tokens (${columns}) VALUES (?, ?, ?, ?, ?, ?)`)
+    .run(escapeText(hash), escapeText(user_id), created_ts, expires_ts, kind ?? null, used_ts ?? null);
 }
 
 export function tokens({ first: { usercache: file } }: Shards): Tokens {
   return {
-    add: async ({ hash, user_id, created_ts, expires_ts }) => {
-      await file.write(() => {
-        const sql = 'INSERT OR REPLACE INTO tokens (hash, user_id, created_ts, expires_ts) VALUES (?, ?, ?, ?)';
-        file.sql(sql).run(escapeText(hash), escapeText(user_id), created_ts, expires_ts);
-      });
+    add: async (token) => {
+      await file.write(() => insertToken(file, token));
     },
-    byHash: async (hash) =>
-      file.read(() => {
-        const row = file.sql('SELECT * FROM tokens WHERE hash = ?').get<TokenRecord>(escapeText(hash));
-        return row === undefined ? null : tokenOf(row);
-      }),
+    byHash: async (hash) => file.read(() => tokenBy(file, hash)),
     list: async (userId) =>
       file.read(() => {
         const sql = 'SELECT * FROM tokens WHERE user_id = ? ORDER BY created_ts, hash';
-        return file.sql(sql).all<TokenRecord>(escapeText(userId)).map(tokenOf);
+        return file.sql(sql).all<TokenRow>(escapeText(userId)).map(tokenOf);
       }),
     remove: async (userId, hash) =>
       file.write(() =>
@@ -76,6 +122,9 @@ export function tokens({ first: { usercache: file } }: Shards): Tokens {
           : file.sql('DELETE FROM tokens WHERE user_id = ? AND hash = ?').run(escapeText(userId), escapeText(hash))
               .changes,
       ),
+    touch: async (hash, usedTs) => {
+      await file.write(() => file.sql('UPDATE tokens SET used_ts = ? WHERE hash = ?').run(usedTs, escapeText(hash)));
+    },
   };
 }
 

@@ -116,5 +116,17 @@ function addWrittenTime(connection: Connection, { role }: FileAbout): void {
   if (role === 'timeseries') connection.exec('ALTER TABLE trips ADD COLUMN written_ts REAL');
 }
 
+/** Studies, who joined which, where a token comes from and when it was used last. */
+function addStudies(connection: Connection, { role }: FileAbout): void {
+  if (role !== 'usercache') return;
+  connection.exec(`
+    CREATE TABLE studies (name TEXT PRIMARY KEY, settings TEXT NOT NULL, joined TEXT NOT NULL) WITHOUT ROWID;
+    ALTER TABLE users ADD COLUMN study TEXT;
+    ALTER TABLE users ADD COLUMN subgroup TEXT;
+    ALTER TABLE tokens ADD COLUMN kind TEXT;
+    ALTER TABLE tokens ADD COLUMN used_ts REAL;
+  `);
+}
+
 /** Step `i` lifts a file of version `i` to `i + 1`; an empty file has version 0. Steps are only ever added. */
-export const migrations: readonly Migration[] = [createTables, addWrittenTime];
+export const migrations: readonly Migration[] = [createTables, addWrittenTime, addStudies];

@@ -9,6 +9,7 @@ import { openFolder, type Shard } from './folder.ts';
 import { profiles, tokens, users } from './people.ts';
 import { leases, pipelineStates } from './pipeline.ts';
 import { type Shards, shardsOf } from './rows.ts';
+import { studies } from './studies.ts';
 import { timeseries } from './timeseries.ts';
 import { trips } from './trips.ts';
 import { usercache } from './usercache.ts';
@@ -64,6 +65,7 @@ export function storeOf(
     address: `sqlite:${folder}`,
     users: door.guard(users(all)),
     tokens: door.guard(tokens(all)),
+    studies: door.guard(studies(all)),
     profiles: door.guard(profiles(all)),
     usercache: door.guard(usercache(all)),
     documents: door.guard(documents(all)),

@@ -128,8 +128,8 @@ export async function copyRecord(copy: UserCopy): Promise<Tally> {
   const read = (store: Store) => one(() => store.users.byUuid(userId));
   const sides = { source: read(from), target: read(to), place: () => 0, content: sortedText };
   const mend = mending<UserRecord>(copy, async (pairs) => {
-    for (const { user_email, uuid, update_ts } of toWrite(pairs)) {
-      await to.users.register(user_email, { uuid, now: update_ts });
+    for (const { user_email, update_ts, ...kept } of toWrite(pairs)) {
+      await to.users.register(user_email, { ...kept, now: update_ts });
     }
   });
   return compare(sides, mend);

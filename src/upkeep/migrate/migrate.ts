@@ -42,6 +42,8 @@ export async function migrate(from: Store, to: Store, options: MigrateOptions): 
   const report = emptyReport();
   const started = options.now();
   await expectNoOthers(from, to, options);
+  if (!options.dryRun)
+    for (const { joined, ...settings } of await from.studies.list()) await to.studies.put(settings, joined);
   const busy: { user: UserRecord; first: UserMigration }[] = [];
   const users = everyUser(from);
   let broken = false;

@@ -22,7 +22,8 @@ const methods: {
   [Part in keyof Store as Store[Part] extends object ? PartName<Part> : never]: Record<keyof Store[Part], true>;
 } = {
   users: { register: true, byEmail: true, byUuid: true, list: true },
-  tokens: { add: true, byHash: true, list: true, remove: true },
+  tokens: { add: true, byHash: true, list: true, remove: true, touch: true },
+  studies: { put: true, byName: true, list: true, enrol: true },
   profiles: { get: true, merge: true },
   usercache: { put: true, read: true, settle: true, find: true, summary: true },
   documents: { put: true, get: true, list: true, keys: true, remove: true },

@@ -1,0 +1,60 @@
+// Studies and how people join them; in the file of the registry.
+import { newUuid } from '../../model/ids.ts';
+import type { JsonValue } from '../../model/json.ts';
+import { jsonText } from '../../model/json-text.ts';
+import { admit, nobodyJoined, type StudyRecord } from '../../model/study.ts';
+import type { Studies } from '../store.ts';
+import type { StoreFile } from './file.ts';
+import { insertToken, insertUser, tokenBy, userBy } from './people.ts';
+import type { Shards } from './rows.ts';
+
+interface StudyRow {
+  settings: string;
+  joined: string;
+}
+
+const studyOf = ({ settings, joined }: StudyRow): StudyRecord => ({
+  ...JSON.parse(settings),
+  joined: JSON.parse(joined),
+});
+
+function studyBy(file: StoreFile, name: string): StudyRecord | null {
+  const row = file.sql('SELECT settings, joined FROM studies WHERE name = ?').get<StudyRow>(name);
+  return row === undefined ? null : studyOf(row);
+}
+
+export function studies({ first: { usercache: file } }: Shards): Studies {
+  const count = (name: string, joined: object): unknown =>
+    file.sql('UPDATE studies SET joined = ? WHERE name = ?').run(JSON.stringify(joined), name);
+  return {
+    put: async (settings, joined) => {
+      // Taken at once: what the caller does to the object later has no effect.
+      const text = jsonText(settings as unknown as JsonValue);
+      await file.write(() => {
+        const sql =
+          'INSERT INTO studies (name, settings, joined) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET settings = excluded.settings';
+        file.sql(sql).run(settings.name, text, JSON.stringify(nobodyJoined));
+        if (joined !== undefined) count(settings.name, joined);
+      });
+    },
+    byName: async (name) => file.read(() => studyBy(file, name)),
+    list: async () =>
+      file.read(() => file.sql('SELECT settings, joined FROM studies ORDER BY name').all<StudyRow>().map(studyOf)),
+    enrol: async ({ study, subgroup, email, token, now, byOperator = false }) =>
+      file.write(() => {
+        const known = tokenBy(file, token.hash);
+        if (known !== null) {
+          const user = userBy(file, 'uuid', known.user_id);
+          return user === null ? { refused: 'token_taken' } : { known: user };
+        }
+        const admission = admit(studyBy(file, study), { subgroup, now, byOperator });
+        if ('refused' in admission) return admission;
+        if (userBy(file, 'user_email', email) !== null) return { refused: 'name_taken' };
+        const user = { uuid: newUuid(), user_email: email, update_ts: now, study, subgroup };
+        insertUser(file, user);
+        insertToken(file, { ...token, user_id: user.uuid });
+        count(study, admission.joined);
+        return { enrolled: user };
+      }),
+  };
+}

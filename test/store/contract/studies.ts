@@ -1,0 +1,155 @@
+// Contract: studies, joining them, and what is kept of tokens.
+import { expect, it } from 'vitest';
+import type { StudySettings } from '../../../src/model/study.ts';
+import { newUser, same, type Use } from './kit.ts';
+
+const hash = (): string => `${newUser()}${newUser()}`.replaceAll('-', '');
+
+function settings(fields: Partial<StudySettings> = {}): StudySettings {
+  return {
+    name: `s${newUser().slice(0, 13)}`,
+    subgroups: ['a', 'B'],
+    joining: 'open',
+    open: true,
+    hour_limit: 100,
+    total_limit: 1000,
+    created_ts: 5.5,
+    config: { version: 3, 'a.b': { $c: '\u0000\ud800' } },
+    ...fields,
+  };
+}
+
+export function studyTests(use: Use): void {
+  const enrolment = (study: string, fields: object = {}) => ({
+    study,
+    subgroup: 'a',
+    email: `${study}_a_${newUser()}`,
+    token: { hash: hash(), created_ts: 7, expires_ts: null, kind: 'study' as const },
+    now: 7,
+    ...fields,
+  });
+
+  it('a study keeps what it was given, is found by name and listed, and keeps its count when its settings change', async () => {
+    const { studies } = use.store;
+    const [first, second] = [settings(), settings({ config: null, subgroups: [] })];
+    for (const study of [first, second]) await studies.put(study);
+    same(await studies.byName(first.name), { ...first, joined: { total: 0, hour_start: 0, hour: 0 } });
+    expect(await studies.byName('nobody')).toBeNull();
+    await studies.enrol(enrolment(first.name));
+    await studies.put({ ...first, open: false });
+    expect(await studies.byName(first.name)).toMatchObject({
+      open: false,
+      joined: { total: 1, hour_start: 7, hour: 1 },
+    });
+    await studies.put(second, { total: 9, hour_start: 1, hour: 2 });
+    expect((await studies.byName(second.name))?.joined).toEqual({ total: 9, hour_start: 1, hour: 2 });
+    const names = (await studies.list()).map(({ name }) => name);
+    expect(names).toEqual([...names].sort());
+    expect(names).toEqual(expect.arrayContaining([first.name, second.name]));
+  });
+
+  it('who joins has an account in the study, opened by the token; joining again changes nothing', async () => {
+    const { studies, users, tokens } = use.store;
+    const study = settings();
+    await studies.put(study);
+    const request = enrolment(study.name);
+    const joined = await studies.enrol(request);
+    const user = 'enrolled' in joined ? joined.enrolled : null;
+    expect(user).toEqual({
+      uuid: user!.uuid,
+      user_email: request.email,
+      update_ts: 7,
+      study: study.name,
+      subgroup: 'a',
+    });
+    same(await users.byEmail(request.email), user);
+    same(await tokens.byHash(request.token.hash), { ...request.token, user_id: user!.uuid });
+    const again = await studies.enrol({ ...request, email: `${request.email}2`, now: 99 });
+    expect(again).toEqual({ known: user });
+    expect((await studies.byName(study.name))?.joined.total).toBe(1);
+    expect(await users.byEmail(`${request.email}2`)).toBeNull();
+  });
+
+  it('nobody joins a study that is not there, closed, by list, full, or by a name or subgroup that is wrong', async () => {
+    const { studies } = use.store;
+    const refused = async (fields: Partial<StudySettings>, asked: object = {}) => {
+      const study = settings(fields);
+      await studies.put(study);
+      return studies.enrol(enrolment(study.name, asked));
+    };
+    expect(await studies.enrol(enrolment('nothing'))).toEqual({ refused: 'no_study' });
+    expect(await refused({ open: false })).toEqual({ refused: 'closed' });
+    expect(await refused({ joining: 'list' })).toEqual({ refused: 'list_only' });
+    expect(await refused({}, { subgroup: 'c' })).toEqual({ refused: 'no_subgroup' });
+    expect(await refused({ total_limit: 0 })).toEqual({ refused: 'all_full' });
+    expect(await refused({ hour_limit: 0 })).toEqual({ refused: 'hour_full' });
+    const taken = `${newUser()}@example.org`;
+    await use.store.users.register(taken, { now: 1 });
+    expect(await refused({}, { email: taken })).toEqual({ refused: 'name_taken' });
+    expect(await refused({ open: false, joining: 'list', total_limit: 0 }, { byOperator: true })).toHaveProperty(
+      'enrolled',
+    );
+  });
+
+  it('of many who join at once no more than the limits are let in; the next hour lets in again', async () => {
+    const { studies } = use.store;
+    const study = settings({ hour_limit: 3, total_limit: 5 });
+    await studies.put(study);
+    const other = await use.opened.reopen();
+    try {
+      const join = (now: number) =>
+        Promise.all(
+          Array.from({ length: 8 }, (_, i) =>
+            (i % 2 === 0 ? studies : other.studies).enrol(enrolment(study.name, { now })),
+          ),
+        );
+      const first = await join(7);
+      expect(first.filter((one) => 'enrolled' in one)).toHaveLength(3);
+      expect(first.filter((one) => 'refused' in one && one.refused === 'hour_full')).toHaveLength(5);
+      const later = await join(7 + 3600);
+      expect(later.filter((one) => 'enrolled' in one)).toHaveLength(2);
+      expect(later.filter((one) => 'refused' in one && one.refused === 'all_full').length).toBeGreaterThan(0);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('one token that joins many times at once makes one account', async () => {
+    const { studies, users } = use.store;
+    const study = settings();
+    await studies.put(study);
+    const { token } = enrolment(study.name);
+    const other = await use.opened.reopen();
+    try {
+      const results = await Promise.all(
+        Array.from({ length: 10 }, (_, i) =>
+          (i % 2 === 0 ? studies : other.studies).enrol(enrolment(study.name, { token })),
+        ),
+      );
+      const uuids = results.map((one) => ('enrolled' in one ? one.enrolled : 'known' in one ? one.known : null)?.uuid);
+      expect(new Set(uuids).size).toBe(1);
+      expect(results.filter((one) => 'enrolled' in one).length).toBeLessThanOrEqual(1);
+      expect((await users.byUuid(uuids[0]!))?.study).toBe(study.name);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('a token keeps its kind and when it was used last', async () => {
+    const { tokens } = use.store;
+    const token = { hash: hash(), user_id: newUser(), created_ts: 1, expires_ts: null, kind: 'owntracks' as const };
+    await tokens.add(token);
+    same(await tokens.byHash(token.hash), token);
+    await tokens.touch(token.hash, 3600.5);
+    same(await tokens.list(token.user_id), [{ ...token, used_ts: 3600.5 }]);
+    await tokens.touch(hash(), 1);
+  });
+
+  it('a name is registered with the study it belongs to, and keeps it', async () => {
+    const email = `${newUser()}@example.org`;
+    const { user } = await use.store.users.register(email, { now: 1, study: 'sun', subgroup: 'a' });
+    expect(user).toMatchObject({ study: 'sun', subgroup: 'a' });
+    expect((await use.store.users.register(email, { now: 2, study: 'moon' })).user).toEqual({ ...user, update_ts: 2 });
+    same(await use.store.users.byUuid(user.uuid), { ...user, update_ts: 2 });
+  });
+}
