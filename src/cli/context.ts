@@ -5,7 +5,7 @@ import type { Log } from '../log/log.ts';
 import type { LogKind } from '../log/names.ts';
 import { MobilityError } from '../model/errors.ts';
 import { isUuid } from '../model/ids.ts';
-import type { UserRecord } from '../model/user.ts';
+import { type UserRecord, userNameOf } from '../model/user.ts';
 import type { OpenOptions } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { createOutput, type Output, type Sink } from './output.ts';
@@ -180,7 +180,10 @@ async function openLogOf(
 
 async function findUser(store: Store, nameOrUuid: string): Promise<UserRecord> {
   const uuid = nameOrUuid.toLowerCase();
-  const user = (await store.users.byEmail(nameOrUuid)) ?? (isUuid(uuid) ? await store.users.byUuid(uuid) : null);
+  const user =
+    (await store.users.byEmail(nameOrUuid)) ??
+    (await store.users.byEmail(userNameOf(nameOrUuid))) ??
+    (isUuid(uuid) ? await store.users.byUuid(uuid) : null);
   if (user !== null) return user;
   throw new MobilityError(
     'MOBILITY_USER_UNKNOWN',

@@ -2,7 +2,7 @@
 import { parse } from 'csv-parse';
 import { errorText, isMobilityError, MobilityError } from '../model/errors.ts';
 import { isUuid } from '../model/ids.ts';
-import { isUserName } from '../model/user.ts';
+import { isUserName, userNameOf } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 
 /** What came of an import. */
@@ -97,9 +97,9 @@ function columnsOf(header: readonly string[]): { email: number; uuid: number } {
 
 async function registerRow(store: Store, row: Row, now: number, report: ImportReport): Promise<void> {
   try {
-    checkName(row.email);
+    const email = checkedName(row.email);
     if (row.uuid !== '' && !isUuid(row.uuid)) throw uuidError(row.uuid);
-    const { created } = await store.users.register(row.email, row.uuid === '' ? { now } : { uuid: row.uuid, now });
+    const { created } = await store.users.register(email, row.uuid === '' ? { now } : { uuid: row.uuid, now });
     report[created ? 'added' : 'present']++;
   } catch (error) {
     if (!isMobilityError(error, 'MOBILITY_USAGE', 'MOBILITY_USER_EXISTS')) throw error;
@@ -107,13 +107,14 @@ async function registerRow(store: Store, row: Row, now: number, report: ImportRe
   }
 }
 
-/** Throws `MOBILITY_USAGE` unless `name` can be a user's name. */
-export function checkName(name: string): void {
-  if (name === '') throw new MobilityError('MOBILITY_USAGE', 'expected a name, found nothing');
-  if (isUserName(name)) return;
+/** The form in which a name is registered. Throws `MOBILITY_USAGE` for what can be nobody's name. */
+export function checkedName(text: string): string {
+  if (text === '') throw new MobilityError('MOBILITY_USAGE', 'expected a name, found nothing');
+  const name = userNameOf(text);
+  if (isUserName(name)) return name;
   throw new MobilityError(
     'MOBILITY_USAGE',
-    `expected a name of at most 254 printable characters, found ${JSON.stringify(name.slice(0, 60))}`,
+    `expected a name of at most 254 visible characters without blanks around it, found ${JSON.stringify(name.slice(0, 60))}`,
   );
 }
 

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 export interface UserRecord {
   /** UUID, 36 characters, lower case. Never changes. */
   uuid: string;
-  /** The name the user logs in with; compared exactly. */
+  /** The name the user logs in with, in the form of `userNameOf`; older stores may hold others. */
   user_email: string;
   /** Last update of this record, seconds since the epoch. */
   update_ts: number;
@@ -31,9 +31,25 @@ export interface TokenRecord {
   used_ts?: number;
 }
 
-/** True for a name that can be registered: one to 254 characters, none of them a control, a line break or half a pair. */
+/**
+ * True for a name that can be registered: one to 254 visible characters in their composed form (NFC), no blank at its ends, none of
+ * them a control, a line break, half a pair, or one that is not seen or turns the direction of writing.
+ */
 export function isUserName(name: string): boolean {
-  return /^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]{1,254}$/u.test(name);
+  return (
+    /^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]{1,254}$/u.test(name) &&
+    name.trim() === name &&
+    name.normalize('NFC') === name
+  );
+}
+
+/**
+ * The form of a name under which it is registered: composed (NFC), and in lower case where it is an e-mail address. So two spellings of
+ * one address are one account.
+ */
+export function userNameOf(text: string): string {
+  const name = text.normalize('NFC');
+  return /^[^\s@]+@[^\s@]+$/u.test(name) ? name.toLowerCase() : name;
 }
 
 /** What the store keeps of a token: its SHA-256 as hex. */

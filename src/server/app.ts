@@ -13,10 +13,12 @@ import { createAuthMethod, headerTokens, tokenOf } from './auth.ts';
 import { BodyBudget, type BodyLimits } from './body-budget.ts';
 import { type Call, createCallLog } from './call.ts';
 import { Doorkeeper, type DoorParts } from './doorkeeper.ts';
+import { isLoopback } from './loopback.ts';
 import { OpenCalls } from './open-calls.ts';
-import { Problem, problemOf } from './problem.ts';
+import { forbidden, Problem, problemOf } from './problem.ts';
 import { type JsonLimits, jsonLimits } from './read-json.ts';
 import { readRequest } from './read-request.ts';
+import { Readiness } from './readiness.ts';
 import { openRoutes, routes } from './routes/index.ts';
 import type { Route } from './routes/route.ts';
 import { bodyCheck } from './schemas.ts';
@@ -27,7 +29,7 @@ export interface AppParts {
   log: Log;
   /** Writes one line to standard output: START and END of each call. */
   console: (line: string) => void;
-  config: Pick<Config, 'auth' | 'openRegistration' | 'bodyLimitMiB' | 'waitingLimitMiB'>;
+  config: Pick<Config, 'auth' | 'openRegistration' | 'devAnywhere' | 'host' | 'bodyLimitMiB' | 'waitingLimitMiB'>;
   /** Seconds since the epoch. */
   now: () => number;
   /** Takes exceptions with their stack; default: standard error. */
@@ -61,9 +63,12 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   const method = createAuthMethod(parts.config, parts.store, parts.now);
   const doors = { method, users: parts.store.users, now: parts.now, open: new OpenCalls() };
 
+  const openParts = { readiness: new Readiness(parts.store) };
+
   app.use(logCalls(parts, budget));
+  if (parts.config.auth === 'dev' && !parts.config.devAnywhere) app.use(refuseOtherHosts(parts.config.host));
   for (const route of openRoutes) {
-    app.get(route.path, async (c) => jsonAnswer(c.get('call'), await route.answer(parts), () => {}));
+    app.get(route.path, async (c) => jsonAnswer(c.get('call'), await route.answer(openParts), () => {}));
     app.all(route.path, refuseMethod('GET, HEAD'));
   }
   for (const route of routes) {
@@ -92,6 +97,22 @@ function logCalls(parts: AppParts, budget: BodyBudget): MiddlewareHandler<Server
     await next();
     if (call.streaming === null) finish();
     else void call.streaming.then(finish);
+  };
+}
+
+/**
+ * With `dev` a name is all a caller needs, so a page of a browser on this machine must not be able to call: a name of another site that
+ * leads to this address (DNS rebinding) is not this server's.
+ */
+function refuseOtherHosts(own: string): MiddlewareHandler<ServerEnv> {
+  return async function checkHost(c, next) {
+    const host = new URL(c.req.url).hostname.replace(/^\[|\]$/g, '');
+    if (!isLoopback(host) && host !== own) {
+      throw forbidden(
+        'expected this machine as Host with --auth dev, such as 127.0.0.1 or localhost; found another name',
+      );
+    }
+    await next();
   };
 }
 

@@ -1,12 +1,12 @@
 // Who is calling: a token becomes a user name or UUID by the configured method, and that a user of the registry.
 import type { Config } from '../config.ts';
 import type { JsonObject } from '../model/json.ts';
-import { isUserName, tokenHash, type UserRecord } from '../model/user.ts';
+import { isUserName, tokenHash, type UserRecord, userNameOf } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import { badRequest, forbidden } from './problem.ts';
 
-/** Whom a token names. */
-export type Named = { email: string } | { uuid: string };
+/** Whom a token names: by the form of a name and as it was spelled, or by UUID. */
+export type Named = { email: string; asGiven?: string } | { uuid: string };
 
 /** A way to tell from a token who is calling. Another one, such as `jwt`, is one more function that makes this. */
 export interface AuthMethod {
@@ -30,8 +30,9 @@ function devMethod(openRegistration: boolean): AuthMethod {
   return {
     registers: openRegistration,
     identify: async (token) => {
-      if (!isUserName(token)) throw forbidden('expected a user name of 1 to 254 printable characters');
-      return { email: token };
+      const email = userNameOf(token);
+      if (!isUserName(email)) throw forbidden('expected a user name of 1 to 254 printable characters');
+      return { email, asGiven: token };
     },
   };
 }
@@ -98,9 +99,17 @@ export async function findCaller(
 ): Promise<UserRecord> {
   checkLength(token);
   const named = await method.identify(token);
-  const user = 'email' in named ? await users.byEmail(named.email) : await users.byUuid(named.uuid);
+  const user = 'email' in named ? await byName(users, named) : await users.byUuid(named.uuid);
   if (user === null) throw forbidden('nobody is registered for this token; ask the operator for an account');
   return user;
+}
+
+async function byName(
+  users: Pick<Store['users'], 'byEmail'>,
+  { email, asGiven = email }: { email: string; asGiven?: string },
+): Promise<UserRecord | null> {
+  // A store from before names had one form may know it as it is spelled.
+  return (await users.byEmail(asGiven)) ?? (asGiven === email ? null : users.byEmail(email));
 }
 
 /**
@@ -116,7 +125,10 @@ export async function registerCaller(
   if (method.registers) {
     checkLength(token);
     const named = await method.identify(token);
-    if ('email' in named) return (await users.register(named.email, { now })).user;
+    if ('email' in named) {
+      const known = await byName(users, named);
+      return (await users.register(known?.user_email ?? named.email, { now })).user;
+    }
   }
   const { user_email: email } = await findCaller(method, users, token);
   return (await users.register(email, { now })).user;

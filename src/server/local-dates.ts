@@ -1,7 +1,7 @@
 // Local dates as clients write them, `{year, month, day}`, as days.
 import type { JsonValue } from '../model/json.ts';
 import { isJsonObject } from '../model/json.ts';
-import { addDays, isDay } from '../model/time.ts';
+import { isDay } from '../model/time.ts';
 import { badRequest } from './problem.ts';
 
 /**
@@ -27,7 +27,8 @@ function lastDay(date: JsonValue | undefined, name: string): string {
   const { year, month = 12, day } = partsOf(date, name);
   if (day !== undefined) return dayOf(year, month, day, name);
   const first = dayOf(year, month, 1, name);
-  return addDays(`${addDays(first, 31).slice(0, 8)}01`, -1);
+  const days = [31, 30, 29, 28].map((end) => `${first.slice(0, 8)}${end}`);
+  return days.find(isDay)!;
 }
 
 function partsOf(date: JsonValue | undefined, name: string): { year: number; month?: number; day?: number } {

@@ -8,7 +8,8 @@ import { receiveWorkerLog } from '../log/worker-log.ts';
 import { MobilityError } from '../model/errors.ts';
 import type { Store } from '../store/store.ts';
 import { createApp } from './app.ts';
-import { type Serving, serve } from './serve.ts';
+import { isLoopback } from './loopback.ts';
+import { checkAddress, type Serving, serve } from './serve.ts';
 import { createWorkerLog, leavePrimary, startWorkers, workerNumber } from './workers.ts';
 
 export interface RunServerOptions {
@@ -49,11 +50,6 @@ function refuseStrangers({ auth, host, devAnywhere }: Config): void {
   );
 }
 
-/** True for addresses that only this machine reaches. */
-export function isLoopback(host: string): boolean {
-  return /^(?:localhost|::1|127(?:\.\d{1,3}){3})$/i.test(host);
-}
-
 async function runAlone(options: RunServerOptions): Promise<void> {
   const { log } = await options.openLog('w1');
   const serving = await listen(options, log, 'w1');
@@ -78,6 +74,8 @@ async function runWorker(options: RunServerOptions): Promise<void> {
 
 async function runPrimary(options: RunServerOptions): Promise<void> {
   const { config, signal, stderr } = options;
+  // Asked here, so that a taken port is told of once and not by each worker.
+  await checkAddress(config);
   // The primary opens the store before any worker does, so that only one process creates or migrates it.
   const warnings: string[] = [];
   await options.openStore({ checkpointer: true, onWarning: (text) => warnings.push(text) });

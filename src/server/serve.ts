@@ -77,6 +77,13 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   };
 }
 
+/** Throws `MOBILITY_CONFIG` when nothing can listen on that host and port; leaves them free. */
+export async function checkAddress({ host, port }: { host: string; port: number }): Promise<void> {
+  const server = createServer();
+  await listen(server, host, port);
+  await new Promise((resolve) => server.close(resolve));
+}
+
 async function listen(server: Server, host: string, port: number): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {

@@ -139,14 +139,15 @@ describe('what goes wrong', () => {
     await broken.close();
   });
 
-  it('healthz is 503 when the store does not work', async () => {
+  it('readyz is 503 when the store does not work, and healthz asks nobody', async () => {
     const broken = await openKit({
       wrap: (store) => ({
         ...store,
         ping: () => Promise.reject(new MobilityError('MOBILITY_STORE_UNAVAILABLE', 'gone')),
       }),
     });
-    expect((await broken.request('/healthz')).json).toEqual(problem(503, { code: 'MOBILITY_STORE_UNAVAILABLE' }));
+    expect((await broken.request('/readyz')).json).toEqual(problem(503, { code: 'MOBILITY_STORE_UNAVAILABLE' }));
+    expect((await broken.request('/healthz')).json).toEqual({ status: 'ok' });
     await broken.close();
   });
 
@@ -178,6 +179,22 @@ describe('what goes wrong', () => {
 });
 
 describe('who is calling', () => {
+  it('with dev another Host than this machine is refused: a page elsewhere could name anybody', async () => {
+    for (const [host, status] of [
+      ['evil.example.org', 403],
+      ['127.0.0.1.evil.org', 403],
+      ['localhost:8080', 200],
+      ['127.0.0.1', 200],
+      ['[::1]:80', 200],
+    ] as const) {
+      const call = { method: 'POST', headers: { Authorization: 'Bearer ada' } };
+      expect((await kit.request(`http://${host}/usercache/get`, call)).status, host).toBe(status);
+    }
+    const anywhere = await openKit({ config: { ...config, devAnywhere: true } });
+    expect((await anywhere.request('http://diary.example.org/healthz')).status).toBe(200);
+    await anywhere.close();
+  });
+
   it('every route for callers refuses a call without a token, and the call of nobody', async () => {
     for (const path of paths) {
       for (const body of [{}, { user: '' }, { user: null }, { user: 'nobody' }, { user: 'ADA' }, { user: ' ada' }]) {

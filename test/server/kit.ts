@@ -41,6 +41,8 @@ export interface Kit {
 export const config: AppParts['config'] = {
   auth: 'dev',
   openRegistration: false,
+  devAnywhere: false,
+  host: '127.0.0.1',
   bodyLimitMiB: 64,
   waitingLimitMiB: 128,
 };

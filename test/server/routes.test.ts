@@ -369,11 +369,38 @@ describe('find_entries', () => {
     }
     expect((await call('/datastreams/find_entries/local_date', all)).status).toBe(400);
   });
+
+  it('the ends of the calendar are days like others, and a time beyond them fails nothing but is left out', async () => {
+    const [year1, year9999] = [-62135596800, 253402300799];
+    const entries = [year1, year9999, 1463502000].map((time) => {
+      const entry = androidLocation(time, { ts: time });
+      const zone = time === year9999 ? 'Pacific/Auckland' : 'America/Los_Angeles';
+      return { ...entry, metadata: { ...(entry.metadata as JsonObject), time_zone: zone } };
+    });
+    expect((await call('/usercache/put', { phone_to_server: entries })).json.inserted).toBe(3);
+    for (const field of ['metadata.write_local_dt', 'data.local_dt']) {
+      for (const end of [{ year: 9999 }, { year: 9999, month: 12 }]) {
+        const dates = { from_local_date: { year: 1 }, to_local_date: end, key_local_date: field };
+        const found = await call('/datastreams/find_entries/local_date', dates);
+        const times = (found.json.phone_data as { data: JsonObject }[]).map(({ data }) => data.ts);
+        expect([found.status, times.includes(1463502000)]).toEqual([200, true]);
+        expect(times.filter((time) => time === year1 || time === year9999)).toEqual([]);
+      }
+    }
+    const month = await call('/datastreams/find_entries/local_date', {
+      from_local_date: { year: 2016, month: 5 },
+      to_local_date: { year: 2016, month: 5 },
+    });
+    expect(month.status).toBe(200);
+    const freq = { freq: 'DAILY', start_time: { year: 9999 }, end_time: { year: 9999, month: 12 } };
+    expect((await call('/result/metrics/local_date', freq)).status).toBe(200);
+  });
 });
 
 describe('routes for everybody', () => {
   it('healthz and the root need nobody', async () => {
     expect((await kit.request('/healthz')).json).toEqual({ status: 'ok' });
+    expect((await kit.request('/readyz')).json).toEqual({ status: 'ready' });
     expect((await kit.request('/')).json).toMatchObject({ service: 'mobility' });
     expect((await kit.request('/healthz', { method: 'HEAD' })).status).toBe(200);
   });

@@ -94,7 +94,7 @@ describe('over sockets', () => {
     expect((await post('/usercache/put', body)).json).toMatchObject({ status: 413, limit_bytes: 1_048_576 });
     const { socket, received } = await rawConnection();
     socket.write(
-      'POST /usercache/put HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
+      'POST /usercache/put HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
     );
     const piece = `10000\r\n${' '.repeat(0x10000)}\r\n`;
     for (let i = 0; i < 17; i += 1) socket.write(piece);
@@ -128,7 +128,7 @@ describe('over sockets', () => {
     const slow = await rawConnection();
     const body = putBody([androidLocation(1, { note: 'x'.repeat(900_000) })]);
     const head = (length: number) =>
-      `POST /usercache/put HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
+      `POST /usercache/put HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
     slow.socket.write(head(body.length) + body.slice(0, 100_000));
     await until(() => kit.log.some((line) => line.includes('Found user email ada')));
     slow.socket.write(body.slice(100_000, 800_000));
@@ -155,7 +155,7 @@ describe('over sockets', () => {
   it('a connection that breaks off in the middle of a put stores nothing, and has its END', async () => {
     const { socket } = await rawConnection();
     socket.write(
-      'POST /usercache/put HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"user":',
+      'POST /usercache/put HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"user":',
     );
     await until(() => kit.log.some((line) => line.includes('START')));
     socket.destroy();
@@ -167,9 +167,9 @@ describe('over sockets', () => {
   it('what is not even a request is refused without a word about the server', async () => {
     for (const text of [
       'POST /usercache/put HTTP/1.1\r\nHost: a b\r\nContent-Length: 0\r\n\r\n',
-      'GET /\\..\\x HTTP/1.1\r\nHost: x\r\n\r\n',
+      'GET /\\..\\x HTTP/1.1\r\nHost: localhost\r\n\r\n',
       'GARBAGE\r\n\r\n',
-      `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`,
+      `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`,
     ]) {
       const { socket, received } = await rawConnection();
       socket.write(text);
@@ -184,7 +184,9 @@ describe('over sockets', () => {
 
   it('a path and a method cannot forge a line', async () => {
     const { socket, received } = await rawConnection();
-    socket.write('POST /%0AEND%20POST%20/usercache/put?x=1#%0A HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n');
+    socket.write(
+      'POST /%0AEND%20POST%20/usercache/put?x=1#%0A HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n',
+    );
     await until(() => received().includes('404'));
     socket.destroy();
     expect(kit.console[0]).toMatch(/^START \S+ POST \/%0AEND%20POST%20\/usercache\/put$/);
@@ -194,7 +196,7 @@ describe('over sockets', () => {
 
 describe('callers who take more than their part', () => {
   const get = (path: string, token: string, length: number) =>
-    `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n` +
+    `POST ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n` +
     `Content-Length: ${length}\r\n\r\n`;
 
   it('a stranger who announces a large body learns after the first bytes that nobody knows them', async () => {
@@ -240,7 +242,7 @@ describe('closing', () => {
     const { socket, received, ended } = await rawConnection();
     const body = putBody([androidLocation(1)]);
     socket.write(
-      `POST /usercache/put HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 20)}`,
+      `POST /usercache/put HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 20)}`,
     );
     await until(() => kit.log.some((line) => line.includes('START')));
     const closing = serving.close();
@@ -260,7 +262,7 @@ describe('closing', () => {
     const idle = await rawConnection();
     const stuck = await rawConnection();
     stuck.socket.write(
-      'POST /usercache/put HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{',
+      'POST /usercache/put HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{',
     );
     await until(() => kit.log.some((line) => line.includes('START POST')));
     await serving.close();

@@ -9,7 +9,7 @@ import type { Collection, Store } from '../../store/store.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { fileToRead } from '../files.ts';
-import { checkName, importUsers, uuidError } from '../import-users.ts';
+import { checkedName, importUsers, uuidError } from '../import-users.ts';
 import { counted, table } from '../output.ts';
 import { agoText, minuteText } from '../wording.ts';
 
@@ -35,12 +35,11 @@ function addCommand(context: CommandContext): Command {
     .addHelpText('after', '\nExamples:\n  mobility users add ada@example.org\n  mobility users add ada --uuid 6a0d…')
     .action(
       context.run(async (name: string, options: { uuid?: string }) => {
-        checkName(name);
         const uuid = options.uuid?.toLowerCase();
         if (uuid !== undefined && !isUuid(uuid)) throw uuidError(uuid);
         const { users } = await context.store({ make: true });
         const { user, created } = await users.register(
-          name,
+          checkedName(name),
           uuid === undefined ? { now: context.now() } : { uuid, now: context.now() },
         );
         await context.output.result({ ...user, created }, `${user.uuid}  ${user.user_email}`);

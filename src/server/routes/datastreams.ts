@@ -76,12 +76,22 @@ function byLocalDate(body: JsonObject): TimeSelection {
     const ts = field.of(entry);
     if (typeof ts !== 'number' || ts < minTime || ts > maxTime) return false;
     const zone = entry.metadata.time_zone;
-    const day = localDay(ts, isTimeZone(zone) ? zone : 'UTC');
-    return day >= days.from && day <= days.to;
+    const day = dayOfCalendar(ts, isTimeZone(zone) ? zone : 'UTC');
+    return day !== null && day >= days.from && day <= days.to;
   };
   // No zone is more than a day from UTC.
   const range = { from: startOfDay(days.from, 'UTC') - 86_400, to: startOfDay(days.to, 'UTC') + 2 * 86_400 };
   return { time: field.time, ...(!field.scan && range), matches };
+}
+
+/** The local day; null where a zone moves the time beyond the years 1 to 9999. */
+function dayOfCalendar(ts: number, zone: string): string | null {
+  try {
+    return localDay(ts, zone);
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
 }
 
 function fieldOf<Field>(fields: Readonly<Record<string, Field>>, name: string, asked: JsonValue): Field {

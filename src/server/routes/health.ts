@@ -1,4 +1,4 @@
-// Routes for everybody: whether the server and its store work, and what this is.
+// Routes for everybody: what this is, whether the process lives, and whether it can do its work.
 import type { OpenRoute } from './route.ts';
 
 export const healthRoutes: readonly OpenRoute[] = [
@@ -8,9 +8,15 @@ export const healthRoutes: readonly OpenRoute[] = [
   },
   {
     path: '/healthz',
-    answer: async ({ store }) => {
-      await store.ping();
-      return { status: 'ok' };
+    summary: 'The process answers. Asks neither the store nor anything else.',
+    answer: async () => ({ status: 'ok' }),
+  },
+  {
+    path: '/readyz',
+    summary: 'A small write and a small read of the store work: phones can push.',
+    answer: async ({ readiness }) => {
+      await readiness.check();
+      return { status: 'ready' };
     },
   },
 ];

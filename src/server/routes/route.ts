@@ -5,6 +5,7 @@ import type { JsonObject } from '../../model/json.ts';
 import type { UserRecord } from '../../model/user.ts';
 import type { Store } from '../../store/store.ts';
 import type { Problem } from '../problem.ts';
+import type { Readiness } from '../readiness.ts';
 import type { AnswerSchema, BodySchema } from '../schemas.ts';
 
 /** What a route is given: an identified caller and the body they sent. A route touches the data of `caller` and of nobody else. */
@@ -79,5 +80,10 @@ export interface OpenRoute {
   summary?: string;
   /** JSON Schema of a good answer. */
   answers?: AnswerSchema;
-  answer(parts: { store: Store }): Promise<object>;
+  answer(parts: OpenParts): Promise<object>;
+}
+
+/** What a route for everybody is given. */
+export interface OpenParts {
+  readiness: Readiness;
 }

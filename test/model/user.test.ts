@@ -1,0 +1,29 @@
+// Names of users: which can be one, and which are the same.
+import { expect, it } from 'vitest';
+import { isUserName, userNameOf } from '../../src/model/user.ts';
+
+it('names of people in any script are names; what is not seen, or turns the writing, is in none', () => {
+  for (const name of ['ada', 'ada@example.org', 'Ada Lovelace', '小明', 'Ж', 'nrelop_x_y_z', 'é', 'x'.repeat(254)]) {
+    expect(isUserName(name), name).toBe(true);
+  }
+  const bad = [
+    '',
+    ' ',
+    'ada ',
+    ' ada',
+    '\u200bada',
+    'a\u202eda',
+    'a\u00adda',
+    'a\u2066b',
+    '\ufeffada',
+    'e\u0301',
+    'a\nb',
+  ];
+  for (const name of [...bad, 'x'.repeat(255)]) expect(isUserName(name), JSON.stringify(name)).toBe(false);
+});
+
+it('Unicode forms of a name are one, and letter cases of an e-mail address are', () => {
+  expect(userNameOf('Ame\u0301lie')).toBe('Amélie');
+  expect(userNameOf('Ada@Example.ORG')).toBe('ada@example.org');
+  expect(userNameOf('Ada')).toBe('Ada');
+});
