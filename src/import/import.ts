@@ -311,10 +311,16 @@ class Recipient {
   }
 
   async #putDocument(document: Document): Promise<void> {
-    const { documents } = this.#options.store;
-    if ((await documents.get(this.uuid, document.key)) === null) await documents.put(this.uuid, document);
+    const { documents, leases } = this.#options.store;
+    if ((await documents.get(this.uuid, document.key)) !== null) return;
+    const taken = await leases.acquire(this.uuid, `import ${document.key}`, secondsOfDocument);
+    if ('heldBy' in taken) return; // a run that works on the user writes their documents itself
+    await documents.apply(this.uuid, { put: [document], remove: [] }, taken.lease, { release: true });
   }
 }
+
+/** s; how long an import that is killed while it writes a document keeps the user. */
+const secondsOfDocument = 60;
 
 function parsed(text: string): JsonValue {
   try {

@@ -28,11 +28,11 @@ const everything: TimeRange = { from: -Number.MAX_VALUE, to: Number.MAX_VALUE };
 export const analyseTrips: Stage = {
   name: 'analyse trips',
   async run(context) {
-    const { store, userId } = context;
-    const state = await store.pipeline.get(userId);
+    const { store, userId, state } = context;
     const source = await locationKey(store, userId);
     const changed = changedRange(state, source, context.reanalyseFrom);
     if (!changed) return { counts: {} };
+    if (changed === everything) context.changedTrips = null;
     const run = new Analysis(context, changed, source, state.complete_until);
     await run.start();
     return run.result();
@@ -117,6 +117,7 @@ class Analysis {
       : { changed: { from: justAfter(records.at(-1)!.settled_ts!), to: this.changed.to }, documents_due: true };
     if (met === null && atEnd) Object.assign(state, this.completeState(records.at(-1)?.carry ?? carry));
     await store.trips.replace(userId, { from, to: end }, links, state, lease());
+    Object.assign(this.context.state, state);
     this.compare(
       stored.filter((link) => link.chain_ts < end),
       links,
@@ -157,10 +158,17 @@ class Analysis {
       if (link.trip) this.counts.trips += 1;
       if (!twin) this.counts.added += 1;
       else if (JSON.stringify(twin) !== JSON.stringify(link)) this.counts.changed += 1;
-      this.changes.push(...tripChange(twin, link));
+      this.noteChange(twin, link);
     }
     this.counts.removed += before.size;
-    for (const link of before.values()) this.changes.push(...tripChange(link, undefined));
+    for (const link of before.values()) this.noteChange(link, undefined);
+  }
+
+  private noteChange(before: TripRecord | undefined, after: TripRecord | undefined): void {
+    const changes = tripChange(before, after);
+    this.changes.push(...changes);
+    if (changes.length === 0) return;
+    for (const link of [before, after]) if (link?.trip) this.context.changedTrips?.push(link);
   }
 
   private report(failed: readonly { chainTs: number; error: unknown }[]): void {

@@ -5,8 +5,8 @@ import type { Lease, Store } from '../store/store.ts';
 export interface HeldLease {
   /** The lease as it stands now. */
   current(): Lease;
-  /** Stops renewing and gives the lease back. */
-  end(): Promise<void>;
+  /** Stops renewing and gives the lease back, unless a write has done so already. */
+  end(given?: 'given back'): Promise<void>;
 }
 
 /**
@@ -45,10 +45,10 @@ export async function holdLease(
   return {
     held: {
       current: () => lease,
-      async end() {
+      async end(given) {
         clearInterval(timer);
         await renewing;
-        await store.leases.release(lease);
+        if (given === undefined) await store.leases.release(lease);
       },
     },
   };

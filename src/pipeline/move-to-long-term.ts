@@ -5,7 +5,7 @@ import { dataTime, type Entry, type Identity, identityOf, identityText } from '.
 import { errorText } from '../model/errors.ts';
 import { keyRow } from '../model/keys.ts';
 import { isTimeZone, justBefore, type TimeRange } from '../model/time.ts';
-import type { FailedEntry, KeptEntry, WaitingEntry, WaitingRef } from '../store/store.ts';
+import type { FailedEntry, KeptEntry, Marked, WaitingEntry, WaitingRef } from '../store/store.ts';
 import type { RunContext, Stage } from './stage.ts';
 
 /** Entries moved at a time: bounds memory, and what a crash makes the next run repeat. */
@@ -59,6 +59,7 @@ export const moveToLongTerm: Stage = {
       );
       await store.usercache.settle(userId, { moved, failed }, now());
       logFailures(context, failed);
+      noteMarks(context, result.marked);
       counts.moved += moved.length;
       counts.inserted += result.inserted;
       counts.updated += result.updated;
@@ -69,6 +70,19 @@ export const moveToLongTerm: Stage = {
     }
   },
 };
+
+/** What was marked, in the state that the run knows. Incidents are shown in documents whose trips do not change. */
+function noteMarks(context: RunContext, { changed, documents }: Marked): void {
+  const { state } = context;
+  state.changed = rangeAround(state.changed, changed);
+  if (!documents) return;
+  state.documents_due = true;
+  context.changedTrips = null;
+}
+
+function rangeAround(a: TimeRange | null, b: TimeRange | null): TimeRange | null {
+  return a === null || b === null ? (a ?? b) : { from: Math.min(a.from, b.from), to: Math.max(a.to, b.to) };
+}
 
 function logFailures({ log, userId }: RunContext, failed: readonly FailedEntry[]): void {
   if (failed.length === 0) return;

@@ -56,15 +56,13 @@ export async function runPipeline(store: Store, userId: string, options: Pipelin
       options.log.write('INFO', line.aboutUser(userId, report.message));
       return report;
     }
+    let done = false;
     try {
-      await runStages(
-        stages,
-        { ...contextOf(store, userId, options), lease: taken.held.current },
-        report,
-        options.onStage,
-      );
+      const context = await contextOf(store, userId, options, taken.held.current);
+      await runStages(stages, context, report, options.onStage);
+      done = true;
     } finally {
-      await taken.held.end();
+      await taken.held.end(done ? 'given back' : undefined);
     }
   } catch (error) {
     report.message = errorText(error);
@@ -79,9 +77,18 @@ export async function runPipeline(store: Store, userId: string, options: Pipelin
   return report;
 }
 
-function contextOf(store: Store, userId: string, options: PipelineOptions): Omit<RunContext, 'lease'> {
-  const { log, now, reanalyseFrom = null, stretchSize } = options;
-  return { store, userId, log, now, reanalyseFrom, ...(stretchSize && { stretchSize }) };
+async function contextOf(
+  store: Store,
+  userId: string,
+  options: PipelineOptions,
+  lease: RunContext['lease'],
+): Promise<RunContext> {
+  const { log, now, stretchSize } = options;
+  const reanalyseFrom = options.reanalyseFrom ?? null;
+  const state = await store.pipeline.get(userId);
+  const whole = state.changed === null && !state.documents_due && reanalyseFrom === null;
+  const context = { store, userId, log, now, lease, state, reanalyseFrom, changedTrips: whole ? [] : null };
+  return { ...context, ...(stretchSize && { stretchSize }) };
 }
 
 /** Message and place of an error. The message of a `SyntaxError` is left out: it quotes the text, which is people's data. */
@@ -92,7 +99,7 @@ function failureText(error: unknown): string {
   return [`${error.name}: ${message}`, ...places.map((place) => place.trim())].join(' ');
 }
 
-/** The stages in order; a failing one ends the run, and what it did not store is done by the next. */
+/** The stages in order; a failing one ends the run, and what it did not store is done by the next. The last ends the run itself. */
 async function runStages(
   list: readonly Stage[],
   context: RunContext,
@@ -100,7 +107,6 @@ async function runStages(
   onStage?: (stage: string) => void,
 ): Promise<void> {
   const { store, userId, lease, now } = context;
-  let failure: unknown = null;
   try {
     for (const stage of list) {
       onStage?.(stage.name);
@@ -108,13 +114,9 @@ async function runStages(
     }
     report.status = 'done';
   } catch (error) {
-    failure = error;
+    const failed = { last_run_ts: now(), last_error: errorText(error) };
+    await store.pipeline.merge(userId, failed, lease()).catch(() => {});
     throw error;
-  } finally {
-    const state = { last_run_ts: now(), last_error: failure === null ? null : errorText(failure) };
-    await store.pipeline.merge(userId, state, lease()).catch((error) => {
-      if (failure === null) throw error;
-    });
   }
 }
 

@@ -1,8 +1,7 @@
 // What a stage of a user's run is, and the runner that times, logs and reports it.
-
 import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
-import type { Lease, Store } from '../store/store.ts';
+import type { Lease, PipelineState, Store } from '../store/store.ts';
 
 /** What every stage of one user's run works with. */
 export interface RunContext {
@@ -10,6 +9,10 @@ export interface RunContext {
   userId: string;
   /** The lease as it stands now; a write with one that was lost is refused by the store. */
   lease: () => Lease;
+  /** Where the pipeline stands with the user: read once in a run, and kept up by each stage with what it writes. */
+  state: PipelineState;
+  /** Trips that came, went or changed in this run; null where that is not all that documents may have missed. */
+  changedTrips: { day: string; chain_ts: number }[] | null;
   log: Log;
   /** Seconds since the epoch. */
   now: () => number;

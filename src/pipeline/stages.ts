@@ -1,8 +1,7 @@
 // The pipeline at a glance: every stage of a user's run, in order.
 import { analyseTrips } from './analyse-trips.ts';
+import { documents } from './documents.ts';
 import { moveToLongTerm } from './move-to-long-term.ts';
-import { removeObsoleteKeys } from './remove-obsolete-keys.ts';
 import type { Stage } from './stage.ts';
-import { writeDocuments } from './write-documents.ts';
 
-export const stages: readonly Stage[] = [moveToLongTerm, analyseTrips, writeDocuments, removeObsoleteKeys];
+export const stages: readonly Stage[] = [moveToLongTerm, analyseTrips, documents];

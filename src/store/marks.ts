@@ -1,16 +1,10 @@
 // What a change of entries marks in the pipeline state, the same on every backend.
 import { affectsOf } from '../model/keys.ts';
 import type { TimeRange } from '../model/time.ts';
-import type { PipelineState } from './store.ts';
-
-/** What a change touches: data time that affects trips, both ends included, and whether documents may differ. */
-export interface Touched {
-  changed: TimeRange | null;
-  documents: boolean;
-}
+import type { Marked, PipelineState } from './store.ts';
 
 /** Adds an entry of `key` that is new, gone or different; `times`: its data times before and after. */
-export function touch(touched: Touched, key: string, ...times: readonly (number | null)[]): void {
+export function touch(touched: Marked, key: string, ...times: readonly (number | null)[]): void {
   const affects = affectsOf(key);
   if (affects === 'documents') touched.documents = true;
   if (affects !== 'trips') return;
@@ -24,11 +18,11 @@ export function united(a: TimeRange | null, b: TimeRange | null): TimeRange | nu
 }
 
 /** False when a change left everything as it was, as far as the pipeline is concerned. */
-export function isTouched({ changed, documents }: Touched): boolean {
+export function isTouched({ changed, documents }: Marked): boolean {
   return changed !== null || documents;
 }
 
 /** The fields of the state that a change marks. */
-export function marksOf(state: PipelineState, { changed, documents }: Touched): Partial<PipelineState> {
+export function marksOf(state: PipelineState, { changed, documents }: Marked): Partial<PipelineState> {
   return { changed: united(state.changed, changed), documents_due: state.documents_due || documents };
 }

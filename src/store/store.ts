@@ -194,16 +194,30 @@ export interface Document {
   data: JsonValue;
 }
 
+export interface DocumentsChange {
+  /** Each replaces the document of its key in place, or is inserted. */
+  put: readonly Document[];
+  /** Keys of documents that go; one that is not there is passed over. */
+  remove: readonly string[];
+}
+
+/** Documents derive from trips: they are kept and written with them, under the same lease. */
 export interface Documents {
-  /** Replaces the document in place, or inserts it. */
-  put(userId: string, document: Document): Promise<PutResult>;
+  /**
+   * Applies a change, merges `state` into the pipeline state and, with `release`, gives the lease back, all in one transaction.
+   * `results` are in the order of `put`. Throws `MOBILITY_LEASE_LOST`.
+   */
+  apply(
+    userId: string,
+    change: DocumentsChange,
+    lease: Lease,
+    end?: { state?: Partial<PipelineState>; release?: boolean },
+  ): Promise<{ results: PutResult[]; removed: number }>;
   get(userId: string, key: string): Promise<Document | null>;
   /** All documents of the user by `write_ts`, then key. */
   list(userId: string): Promise<Document[]>;
   /** Keys present, sorted. */
   keys(userId: string): Promise<string[]>;
-  /** Removes one document; false when there was none. */
-  remove(userId: string, key: string): Promise<boolean>;
 }
 
 /** An entry set aside, with what is known about why. */
@@ -291,17 +305,23 @@ export interface TimeseriesChange {
   alsoChanged?: TimeRange | null;
 }
 
+/** What a change marks in the pipeline state: data time that affects trips, both ends included, and whether documents may differ. */
+export interface Marked {
+  changed: TimeRange | null;
+  documents: boolean;
+}
+
 export interface Timeseries {
   /**
    * Applies a change and marks in the pipeline state, in the same transaction, the data time it touches: `ts` of every entry that
-   * is new, gone or different (old and new time) and that affects trips
-   * (`affectsOf`), and whether one affects documents. Identical content changes nothing. Throws `MOBILITY_LEASE_LOST`.
+   * is new, gone or different (old and new time) and that affects trips (`affectsOf`), and whether one affects documents. Identical
+   * content changes nothing. `marked` tells what was marked. Throws `MOBILITY_LEASE_LOST`.
    */
   apply(
     userId: string,
     change: TimeseriesChange,
     lease: Lease,
-  ): Promise<{ inserted: number; updated: number; unchanged: number; removed: number }>;
+  ): Promise<{ inserted: number; updated: number; unchanged: number; removed: number; marked: Marked }>;
   /** One page of entries. Every entry of a range is found by following `next`. */
   find(userId: string, query: EntryQuery): Promise<EntryPage>;
   get(userId: string, identity: Identity): Promise<Entry | null>;
@@ -325,8 +345,12 @@ export interface Trips {
   lastSettledBefore(userId: string, ts: number): Promise<TripRecord | null>;
   /** Trips (not dropped ones) by local start day, both ends included, ascending. */
   byDay(userId: string, days: { from: string; to: string }): Promise<TripRecord[]>;
+  /** Those of these days that trips (not dropped ones) start on, ascending. */
+  days(userId: string, days: { from: string; to: string }): Promise<string[]>;
   /** The first trip (not dropped ones) that follows `chainTs`. */
   next(userId: string, chainTs: number): Promise<TripRecord | null>;
+  /** The last trip (not dropped ones) before `chainTs`. */
+  previous(userId: string, chainTs: number): Promise<TripRecord | null>;
   /** Start of the first and end of the last trip, and their number. */
   summary(userId: string): Promise<{ count: number; start_ts: number | null; end_ts: number | null }>;
   /**

@@ -63,6 +63,8 @@ export async function recoverErrors(store: Store, userId: string, options: Recov
         lease: taken.held.current,
         log: options.log,
         now: options.now,
+        state: await store.pipeline.get(userId),
+        changedTrips: null,
         reanalyseFrom: null,
       };
       await runStage(moveToLongTerm, context);

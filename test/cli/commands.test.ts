@@ -5,6 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/model/json.ts';
 import { collections } from '../../src/store/store.ts';
+import { putDocument } from '../support/store.ts';
 import { freshProgram, type Program } from './kit.ts';
 
 const day = '2024-03-12';
@@ -216,7 +217,7 @@ it('purge-keys shows what would go and why, then removes documents only', async 
   const program = await prepared();
   const { run, withStore } = program;
   const uuid = await uuidOf(program, ada);
-  await withStore((store) => store.documents.put(uuid, { key: 'common-trips', write_ts: 1, data: {} }));
+  await withStore((store) => putDocument(store, uuid, { key: 'common-trips', write_ts: 1, data: {} }));
   const before = await withStore((store) => store.counts(uuid));
   const dry = await run(['purge-keys', '--all', '--dry-run']);
   expect([dry.stdout, dry.stderr]).toEqual([
@@ -354,7 +355,7 @@ describe('erase', () => {
     const program = await freshProgram();
     const uuid = '11111111-2222-4333-8444-555555555555';
     await program.run(['users', 'add', 'ada']);
-    await program.withStore((store) => store.documents.put(uuid, { key: 'k', write_ts: 1, data: {} }));
+    await program.withStore((store) => putDocument(store, uuid, { key: 'k', write_ts: 1, data: {} }));
     const { code, json } = await program.run(['erase', '--user', uuid, '--yes', '--json']);
     expect([code, json()]).toEqual([0, expect.objectContaining({ user_email: null, uuid })]);
   });

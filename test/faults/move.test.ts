@@ -7,6 +7,7 @@ import { newUuid } from '../../src/model/ids.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import type { Store } from '../../src/store/store.ts';
 import { recoverErrors } from '../../src/upkeep/recover-errors.ts';
+import { putDocument } from '../support/store.ts';
 import { dyingAt, interposedStore } from './interposed-store.ts';
 import { allEntries, everythingOf, openTestStore, pushesOf, releaseLease } from './kit.ts';
 
@@ -127,7 +128,7 @@ async function startOver(userId: string, pushes: readonly (readonly Entry[])[]):
   converter.repaired = false;
   for (const entries of pushes) await push(userId, entries);
   await push(userId, [entryOf({ identity: 0, flaw: 'repairable' }, 0)]);
-  await store.documents.put(userId, { key: 'common-trips', write_ts: 1, data: {} });
+  await putDocument(store, userId, { key: 'common-trips', write_ts: 1, data: {} });
 }
 
 describe.each(['android', 'ios'] as const)('three days of an %s phone', (platform) => {

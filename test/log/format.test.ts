@@ -221,7 +221,7 @@ describe('the texts that operators look for', () => {
     expect([
       line.stage(user, 'moving to long term'),
       line.stageFinished(user, 'moving to long term', { moved: 2, set_aside: 1 }, 0.25),
-      line.stageFinished(user, 'write documents', {}, 0.25),
+      line.stageFinished(user, 'documents', {}, 0.25),
       line.pipelineFailed(user, 'the store is gone'),
       line.aboutUser(user, 'something else'),
       line.runStarted('12 users'),
@@ -229,7 +229,7 @@ describe('the texts that operators look for', () => {
     ]).toEqual([
       `**********UUID ${user}: moving to long term**********`,
       `UUID ${user}: finished moving to long term in 0.250000 s: moved = 2, set_aside = 1`,
-      `UUID ${user}: finished write documents in 0.250000 s: nothing to do`,
+      `UUID ${user}: finished documents in 0.250000 s: nothing to do`,
       `UUID ${user}: pipeline failed: the store is gone`,
       `UUID ${user}: something else`,
       'Pipeline run started for 12 users',

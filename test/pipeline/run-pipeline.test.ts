@@ -46,13 +46,12 @@ describe('a run', () => {
     const seen: string[] = [];
     const report = await runPipeline(store, user, options({ onStage: (stage) => seen.push(stage) }));
     expect(report.status).toBe('done');
-    expect(seen).toEqual(['move to long term', 'analyse trips', 'write documents', 'remove obsolete keys']);
+    expect(seen).toEqual(['move to long term', 'analyse trips', 'documents']);
     expect(report.stages.map((s) => s.stage)).toEqual(stages.map((s) => s.name));
     expect(report.stages.map((s) => s.counts)).toEqual([
       { moved: day.length, inserted: day.length, updated: 0, unchanged: 0, unknown_keys: 0, set_aside: 0 },
       { locations: 82, links: 2, trips: 2, added: 2, removed: 0, changed: 0 },
-      { days: 1, written: 1, unchanged: 0 },
-      { removed: 0 },
+      { days: 1, written: 1, unchanged: 0, removed: 0 },
     ]);
     expect(await store.pipeline.get(user)).toMatchObject({ changed: null, documents_due: false, last_error: null });
   });
@@ -117,7 +116,7 @@ describe('two runs on one user', () => {
 describe('a run that fails', () => {
   it('says why, keeps what was stored, and the next run goes on', async () => {
     const user = await userWithDay();
-    const broken = withMethod('documents', 'put', async () => {
+    const broken = withMethod('documents', 'apply', async () => {
       throw new MobilityError('MOBILITY_STORE_FULL', 'no room left');
     });
     const log = memoryLog();

@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../src/model/json.ts';
 import { routes } from '../../src/server/routes/index.ts';
+import { putDocument } from '../support/store.ts';
 import { androidLocation, type Kit, openKit } from './kit.ts';
 import { madeTrip, storeTrips } from './trips.ts';
 
@@ -49,7 +50,7 @@ async function fillUser(kit: Kit, name: string, distance: number): Promise<strin
   const entry = androidLocation(ts, { note: `of ${name}` });
   await kit.post('/usercache/put', { user: name, phone_to_server: [entry, `unusable of ${name}`] });
   await kit.post('/profile/update', { user: name, update_doc: { note: `of ${name}` } });
-  await kit.store.documents.put(uuid, { key: `diary/trips-${day}`, write_ts: ts, data: { note: `of ${name}` } });
+  await putDocument(kit.store, uuid, { key: `diary/trips-${day}`, write_ts: ts, data: { note: `of ${name}` } });
   await storeTrips(kit.store, uuid, [madeTrip(ts - distance, [{ mode: 'CAR', distance }])]);
   return uuid;
 }

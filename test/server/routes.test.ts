@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/model/json.ts';
+import { putDocument } from '../support/store.ts';
 import { androidLocation, iosActivity, type Kit, now, openKit } from './kit.ts';
 import { madeTrip, storeTrips } from './trips.ts';
 
@@ -21,8 +22,8 @@ afterEach(() => kit.close());
 
 describe('get', () => {
   it('documents come oldest first, with only the names in their metadata that an iPhone knows', async () => {
-    await kit.store.documents.put(ada, { key: 'diary/trips-2016-05-18', write_ts: 20.5, data: [{ id: 2 }] });
-    await kit.store.documents.put(ada, { key: 'config/sensor_config', write_ts: 10.25, data: { a: null } });
+    await putDocument(kit.store, ada, { key: 'diary/trips-2016-05-18', write_ts: 20.5, data: [{ id: 2 }] });
+    await putDocument(kit.store, ada, { key: 'config/sensor_config', write_ts: 10.25, data: { a: null } });
     expect((await call('/usercache/get')).json).toEqual({
       server_to_phone: [
         { metadata: { key: 'config/sensor_config', type: 'document', write_ts: 10.25 }, data: { a: null } },

@@ -6,6 +6,7 @@ import { describe, expect, it, vi } from 'vitest';
 import type { TripRecord } from '../../src/model/trip.ts';
 import { openMongoStore } from '../../src/store/mongodb/store.ts';
 import type { Lease, Store, WaitingEntry } from '../../src/store/store.ts';
+import { putDocument } from '../support/store.ts';
 import { failedOf, findAll, fix, leaseOn, newUser, put, refOf, rejects, same, waiting } from './contract/kit.ts';
 import { describeOnServers, startedHere, type TestServer, withClient, withStore } from './servers.ts';
 
@@ -182,7 +183,7 @@ describeOnServers(
         const user = newUser();
         await failCommands(server(), 'alwaysOn', ['insert', 'update'], { errorCode: 14031 });
         await rejects(put(store, user, entries), 'MOBILITY_STORE_FULL');
-        await rejects(store.documents.put(user, { key: 'a/b', write_ts: 1, data: 1 }), 'MOBILITY_STORE_FULL');
+        await rejects(putDocument(store, user, { key: 'a/b', write_ts: 1, data: 1 }), 'MOBILITY_STORE_FULL');
         await rejects(store.ping(), 'MOBILITY_STORE_FULL');
         await healed(server());
         expect(await store.counts(user)).toMatchObject({ usercache: 0, documents: 0 });

@@ -6,6 +6,7 @@ import type { TripRecord } from '../../src/model/trip.ts';
 import { formatVersion, indexes } from '../../src/store/mongodb/indexes.ts';
 import { initMongoStore, openMongoStore } from '../../src/store/mongodb/store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { putDocument, removeDocument } from '../support/store.ts';
 import { apply, entry, fix, leased, leaseOn, newUser, put, putFailed, rejects, waiting } from './contract/kit.ts';
 import { describeOnServers, withClient, withStore } from './servers.ts';
 
@@ -41,12 +42,11 @@ async function workOut(store: Store): Promise<void> {
   });
   await store.errors.summary(id);
   await store.errors.takeBack(id, [{ id: error!.id, entry: error!.entry as unknown as Entry }]);
-  await store.documents.put(id, { key: 'diary/trips-2016-05-17', write_ts: 1, data: {} });
-  await store.documents.put(id, { key: 'diary/trips-2016-05-17', write_ts: 2, data: {} });
+  for (const write_ts of [1, 2]) await putDocument(store, id, { key: 'diary/trips-2016-05-17', write_ts, data: {} });
   await store.documents.get(id, 'diary/trips-2016-05-17');
   await store.documents.list(id);
   await store.documents.keys(id);
-  await store.documents.remove(id, 'diary/trips-2016-05-17');
+  await removeDocument(store, id, 'diary/trips-2016-05-17');
   await apply(store, id, { put: [fix(1), fix(2, {}, { time_zone: 'Europe/Berlin' }), entry('a/b', 3, { ts: 5 })] });
   await apply(store, id, { put: [fix(1, { changed: true })], remove: [{ key: 'a/b', write_ts: 3 }] });
   for (const time of ['ts', 'write_ts'] as const) {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newUuid } from '../../src/model/ids.ts';
 import { openStore } from '../../src/store/open.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { Document, Documents, Lease, PutResult, Store } from '../../src/store/store.ts';
 
 export interface TempStore {
   store: Store;
@@ -34,4 +34,31 @@ export async function newUser(store: Store, uuid = newUuid()): Promise<string> {
   users += 1;
   const { user } = await store.users.register(`somebody-${users}@example.org`, { uuid, now: 1_700_000_000 });
   return user.uuid;
+}
+
+/** Writes a document as the pipeline does: under a lease, taken for it unless the caller has one. */
+export async function putDocument(store: Store, userId: string, document: Document, lease?: Lease): Promise<PutResult> {
+  const { results } = await applyDocuments(store, userId, { put: [document], remove: [] }, lease);
+  return results[0]!;
+}
+
+/** Removes a document in the same way; false when there was none. */
+export async function removeDocument(store: Store, userId: string, key: string, lease?: Lease): Promise<boolean> {
+  return (await applyDocuments(store, userId, { put: [], remove: [key] }, lease)).removed === 1;
+}
+
+async function applyDocuments(
+  store: Store,
+  userId: string,
+  change: Parameters<Documents['apply']>[1],
+  given?: Lease,
+): ReturnType<Documents['apply']> {
+  if (given !== undefined) return store.documents.apply(userId, change, given);
+  const taken = await store.leases.acquire(userId, 'document test', 600);
+  if ('heldBy' in taken) throw new Error(`expected a free user, found a lease of ${taken.heldBy.owner}`);
+  try {
+    return await store.documents.apply(userId, change, taken.lease);
+  } finally {
+    await store.leases.release(taken.lease);
+  }
 }

@@ -6,8 +6,8 @@ import { jsonText } from '../../model/json-text.ts';
 import { affectsOf } from '../../model/keys.ts';
 import { isTimeZone } from '../../model/time.ts';
 import { keptEntry } from '../kept-entry.ts';
-import { isTouched, marksOf, type Touched, touch } from '../marks.ts';
-import type { Lease, Timeseries, TimeseriesChange } from '../store.ts';
+import { isTouched, marksOf, touch, united } from '../marks.ts';
+import type { Lease, Marked, Timeseries, TimeseriesChange } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { entryRow } from './entries.ts';
 import { findByIdentity, identityOfRow, type RowIdentity, rowIdentity, rowIdentityOf, textOf } from './identities.ts';
@@ -29,7 +29,7 @@ interface Step {
   row?: NewRow;
 }
 
-type Counts = Awaited<ReturnType<Timeseries['apply']>>;
+type Counts = Omit<Awaited<ReturnType<Timeseries['apply']>>, 'marked'>;
 
 /** What is read of a row that a step may change. */
 type OldRow = KnownRow & Pick<MovedRow, 'hash' | 'ts'>;
@@ -39,23 +39,26 @@ interface Outcome {
   counts: Counts;
   put: Map<string, Step>;
   remove: Map<string, OldRow>;
-  touched: Touched;
+  touched: Marked;
 }
 
 /** Applies a change, see the contract. */
 export function applyOn(connection: Connection): Timeseries['apply'] {
   return async (userId, change, lease) => {
     const total: Counts = { inserted: 0, updated: 0, unchanged: 0, removed: 0 };
+    const marked: Marked = { changed: null, documents: false };
     const groups = groupsOf(stepsOf(change));
     if (groups.length === 0) groups.push([]);
     for (const [i, steps] of groups.entries()) {
       const changed = i === 0 ? (change.alsoChanged ?? null) : null;
-      const counts = await connection.atomically(userId, (tx) =>
+      const { counts, touched } = await connection.atomically(userId, (tx) =>
         applySteps(tx, steps, { changed, documents: false }, lease),
       );
+      marked.changed = united(marked.changed, touched.changed);
+      marked.documents ||= touched.documents;
       for (const name of Object.keys(total) as (keyof Counts)[]) total[name] += counts[name];
     }
-    return total;
+    return { ...total, marked };
   };
 }
 
@@ -73,7 +76,7 @@ function stepsOf({ put, remove }: TimeseriesChange): Step[] {
   return steps;
 }
 
-async function applySteps(tx: Tx, steps: readonly Step[], touched: Touched, lease: Lease): Promise<Counts> {
+async function applySteps(tx: Tx, steps: readonly Step[], touched: Marked, lease: Lease): Promise<Outcome> {
   await requireLease(tx, lease);
   const identities = steps.map(({ identity }) => identity);
   const known = await findByIdentity(tx, 'timeseries', identities, [...knownFields, 'hash', 'ts']);
@@ -82,11 +85,11 @@ async function applySteps(tx: Tx, steps: readonly Step[], touched: Touched, leas
   await writeRows(tx, rows, ({ at }) => known.get(textOf(at as RowIdentity)));
   await removeRows(tx, 'timeseries', [...outcome.remove.values()]);
   if (isTouched(touched)) await mergeState(tx, marksOf(await readState(tx), touched));
-  return outcome.counts;
+  return outcome;
 }
 
 /** Goes through the steps in order, as if each were done alone. Adds to `touched`. */
-function outcomeOf(steps: readonly Step[], known: ReadonlyMap<string, OldRow>, touched: Touched): Outcome {
+function outcomeOf(steps: readonly Step[], known: ReadonlyMap<string, OldRow>, touched: Marked): Outcome {
   const counts: Counts = { inserted: 0, updated: 0, unchanged: 0, removed: 0 };
   const outcome: Outcome = { counts, put: new Map(), remove: new Map(), touched };
   const now = new Map<string, { hash: string; ts: number | null }>();

@@ -3,18 +3,31 @@ import type { JsonValue } from '../../model/json.ts';
 import { escapeText, unescapeText } from '../../model/json-text.ts';
 import type { Document, Documents } from '../store.ts';
 import type { Connection } from './connection.ts';
-import { knownFields, newRow, payloadsOf, removeRows, writeRows } from './rows.ts';
-import type { DocumentRow, UserRows } from './user-rows.ts';
+import { releaseLease, requireLease } from './leases.ts';
+import { mergeState } from './pipeline-states.ts';
+import { type KnownRow, knownFields, newRow, payloadsOf, removeRows, writeRows } from './rows.ts';
+import type { DocumentRow, Tx, UserRows } from './user-rows.ts';
 
 /** The documents of users. */
 export function documentsOn(connection: Connection): Documents {
   return {
-    async put(userId, { key, write_ts, data }) {
-      const made = newRow('documents', userId, { key: escapeText(key) }, { write_ts }, { data });
+    async apply(userId, { put, remove }, lease, { state, release = false } = {}) {
+      const made = put.map(({ key, write_ts, data }) =>
+        newRow('documents', userId, { key: escapeText(key) }, { write_ts }, { data }),
+      );
+      const gone = remove.map(escapeText);
       return connection.atomically(userId, async (tx) => {
-        const [old] = await tx.rows('documents').pick(made.at, knownFields).toArray();
-        await writeRows(tx, [made], () => old);
-        return old === undefined ? 'inserted' : 'updated';
+        await requireLease(tx, lease);
+        const removed = await byKey(tx, gone);
+        await removeRows(tx, 'documents', [...removed.values()]);
+        const old = await byKey(
+          tx,
+          made.map(({ row }) => row.key),
+        );
+        await writeRows(tx, made, ({ row }) => old.get(row.key));
+        if (state !== undefined) await mergeState(tx, state);
+        if (release) await releaseLease(tx, lease);
+        return { results: made.map(({ row }) => (old.has(row.key) ? 'updated' : 'inserted')), removed: removed.size };
       });
     },
     get: (userId, key) =>
@@ -35,16 +48,17 @@ export function documentsOn(connection: Connection): Documents {
           .toArray();
         return rows.map(({ key }) => unescapeText(key));
       }),
-    remove: (userId, key) =>
-      connection.atomically(userId, async (tx) => {
-        const old = await tx
-          .rows('documents')
-          .pick({ key: escapeText(key) }, knownFields)
-          .toArray();
-        await removeRows(tx, 'documents', old);
-        return old.length > 0;
-      }),
   };
+}
+
+/** What is known of the documents with these keys. */
+async function byKey(tx: Tx, keys: readonly string[]): Promise<Map<string, KnownRow>> {
+  if (keys.length === 0) return new Map();
+  const rows = await tx
+    .rows('documents')
+    .pick({ key: { $in: keys } }, ['key', ...knownFields])
+    .toArray();
+  return new Map(rows.map((row) => [row.key, row]));
 }
 
 async function unpacked(from: UserRows, rows: readonly DocumentRow[]): Promise<Document[]> {

@@ -119,10 +119,7 @@ export function leasesOn(connection: Connection): Leases {
         if (row === null) throw await lost(from, lease);
         return leaseOf(row);
       }),
-    async release(lease) {
-      const change = [{ $set: { owner: null, released_ms: serverNow } }];
-      await connection.reading(lease.user_id, (from) => from.rows('leases').updateOne(ownFilter(lease), change));
-    },
+    release: (lease) => connection.reading(lease.user_id, (from) => releaseLease(from, lease)),
     get: (userId) =>
       connection.reading(userId, async (from) => {
         const unexpired = { owner: { $type: 'string' }, $expr: { $gt: ['$expires_ms', serverNow] } };
@@ -130,6 +127,11 @@ export function leasesOn(connection: Connection): Leases {
         return row && leaseOf(row);
       }),
   };
+}
+
+/** Gives the lease back, where it is still there. */
+export async function releaseLease(from: UserRows, lease: Lease): Promise<void> {
+  await from.rows('leases').updateOne(ownFilter(lease), [{ $set: { owner: null, released_ms: serverNow } }]);
 }
 
 function ownFilter({ owner, fence }: Lease): Document {

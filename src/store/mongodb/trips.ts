@@ -44,6 +44,13 @@ export function tripsOn(connection: Connection): Trips {
       }),
     next: (userId, chainTs) =>
       connection.reading(userId, (from) => first(from, { kind: 'trip', chain_ts: { $gt: chainTs } }, { chain_ts: 1 })),
+    previous: (userId, chainTs) =>
+      connection.reading(userId, (from) => first(from, { kind: 'trip', chain_ts: { $lt: chainTs } }, { chain_ts: -1 })),
+    days: (userId, days) =>
+      connection.reading(userId, async (from) => {
+        const filter = { kind: 'trip', day: { $gte: days.from, $lt: addDays(days.to, 1) } };
+        return [...new Set((await from.rows('trips').pick(filter, ['day']).toArray()).map(({ day }) => day))].sort();
+      }),
     summary: (userId) => connection.reading(userId, summarise),
     written: (userId, range) =>
       connection.reading(userId, async (from) => {

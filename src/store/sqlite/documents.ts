@@ -1,8 +1,10 @@
-// Documents: what phones pull.
+// Documents: what phones pull. They lie beside the trips that they derive from.
 import { escapeText, jsonText, unescapeText } from '../../model/json-text.ts';
-import type { Document, Documents } from '../store.ts';
+import type { Document, Documents, PutResult } from '../store.ts';
 import { compareTexts } from '../text-order.ts';
-import { userFor, userIn } from './ids.ts';
+import type { StoreFile } from './file.ts';
+import { userIn } from './ids.ts';
+import { leasedUser, mergeState, releaseLease } from './pipeline.ts';
 import type { Shards } from './rows.ts';
 
 interface Row {
@@ -17,20 +19,25 @@ function documentOf({ key, write_ts, data }: Row): Document {
 
 export function documents(shards: Shards): Documents {
   return {
-    put: async (userId, { key, write_ts, data }) => {
-      const [name, text] = [escapeText(key), jsonText(data)];
-      const file = shards.of(userId).usercache;
-      return file.write(() => {
-        const user = userFor(file, userId);
-        const insert = 'INSERT INTO documents (user, key, write_ts, data) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING';
-        if (file.sql(insert).run(user, name, write_ts, text).changes === 1) return 'inserted';
-        const update = 'UPDATE documents SET write_ts = ?, data = ? WHERE user = ? AND key = ?';
-        file.sql(update).run(write_ts, text, user, name);
-        return 'updated';
-      });
+    apply: async (userId, { put, remove }, lease, { state, release = false } = {}) => {
+      // Taken at once: what the caller does to a document later has no effect.
+      const rows = put.map(
+        ({ key, write_ts, data }): Row => ({ key: escapeText(key), write_ts, data: jsonText(data) }),
+      );
+      const gone = remove.map(escapeText);
+      const file = shards.of(userId).timeseries;
+      const work = () => {
+        const user = leasedUser(file, userId, lease);
+        const removed = gone.filter((key) => removeRow(file, user, key)).length;
+        const results = rows.map((row) => putRow(file, user, row));
+        if (state !== undefined) mergeState(file, user, state);
+        if (release) releaseLease(file, user, lease);
+        return { results, removed };
+      };
+      return file.write(work, rows.length + gone.length);
     },
     get: async (userId, key) => {
-      const file = shards.of(userId).usercache;
+      const file = shards.of(userId).timeseries;
       return file.read(() => {
         const sql = 'SELECT key, write_ts, data FROM documents WHERE user = ? AND key = ?';
         const row = file.sql(sql).get<Row>(userIn(file, userId), escapeText(key));
@@ -38,7 +45,7 @@ export function documents(shards: Shards): Documents {
       });
     },
     list: async (userId) => {
-      const file = shards.of(userId).usercache;
+      const file = shards.of(userId).timeseries;
       return file.read(() => {
         const sql = 'SELECT key, write_ts, data FROM documents WHERE user = ?';
         const found = file.sql(sql).all<Row>(userIn(file, userId)).map(documentOf);
@@ -46,18 +53,22 @@ export function documents(shards: Shards): Documents {
       });
     },
     keys: async (userId) => {
-      const file = shards.of(userId).usercache;
+      const file = shards.of(userId).timeseries;
       return file.read(() => {
         const rows = file.sql('SELECT key FROM documents WHERE user = ?').all<{ key: string }>(userIn(file, userId));
         return rows.map((row) => unescapeText(row.key)).sort(compareTexts);
       });
     },
-    remove: async (userId, key) => {
-      const file = shards.of(userId).usercache;
-      return file.write(() => {
-        const sql = 'DELETE FROM documents WHERE user = ? AND key = ?';
-        return file.sql(sql).run(userIn(file, userId), escapeText(key)).changes > 0;
-      });
-    },
   };
+}
+
+function putRow(file: StoreFile, user: number, { key, write_ts, data }: Row): PutResult {
+  const insert = 'INSERT INTO documents (user, key, write_ts, data) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING';
+  if (file.sql(insert).run(user, key, write_ts, data).changes === 1) return 'inserted';
+  file.sql('UPDATE documents SET write_ts = ?, data = ? WHERE user = ? AND key = ?').run(write_ts, data, user, key);
+  return 'updated';
+}
+
+function removeRow(file: StoreFile, user: number, key: string): boolean {
+  return file.sql('DELETE FROM documents WHERE user = ? AND key = ?').run(user, key).changes > 0;
 }

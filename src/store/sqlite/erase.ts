@@ -17,9 +17,9 @@ interface Place {
 const places: Record<Collection, Place> = {
   tokens: { table: 'tokens', file: 'registry', by: 'user_id' },
   usercache: { table: 'waiting', file: 'usercache', by: 'user' },
-  documents: { table: 'documents', file: 'usercache', by: 'user' },
   errors: { table: 'errors', file: 'usercache', by: 'user' },
   profiles: { table: 'profiles', file: 'usercache', by: 'user' },
+  documents: { table: 'documents', file: 'timeseries', by: 'user' },
   timeseries: { table: 'entries', file: 'timeseries', by: 'user' },
   trips: { table: 'trips', file: 'timeseries', by: 'user' },
   pipeline: { table: 'pipeline', file: 'timeseries', by: 'user' },

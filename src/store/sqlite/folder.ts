@@ -7,6 +7,7 @@ import type { Connection } from './driver.ts';
 import { storeError } from './engine-errors.ts';
 import { openFile, type StoreFile, setUp, whenFree } from './file.ts';
 import { inspectFile } from './inspect.ts';
+import { moveDocuments } from './move-documents.ts';
 import { type FileAbout, type Migration, migrations, type Role } from './schema.ts';
 
 /** Both files of a shard. */
@@ -131,6 +132,7 @@ async function openShards(folder: string, wanted: number, made: Label | null): P
     for (let shard = 0; shard < shards; shard++) {
       const usercache = shard === 0 ? first : await open('usercache', shard, shards);
       all.push({ usercache, timeseries: await open('timeseries', shard, shards) });
+      await moveDocuments(all.at(-1)!);
     }
     if (made?.version !== version) await writeLabel(folder, { version, shards }, made === null);
     return all;

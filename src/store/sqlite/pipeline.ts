@@ -95,6 +95,12 @@ export function setLease(file: StoreFile, userId: string, owner: string, expires
   return { user_id: userId, owner, fence, expires_ts };
 }
 
+/** Gives the lease back, where it is still there. Inside `write` only. */
+export function releaseLease(file: StoreFile, user: number | null, { owner, fence }: Lease): void {
+  const sql = 'DELETE FROM leases WHERE user = ? AND owner = ? AND fence = ?';
+  file.sql(sql).run(user, escapeText(owner), fence);
+}
+
 /** `now` gives the store's clock, seconds since the epoch. */
 export function leases(shards: Shards, now: () => number): Leases {
   return {
@@ -118,10 +124,7 @@ export function leases(shards: Shards, now: () => number): Leases {
     },
     release: async (lease) => {
       const file = shards.of(lease.user_id).timeseries;
-      await file.write(() => {
-        const sql = 'DELETE FROM leases WHERE user = ? AND owner = ? AND fence = ?';
-        file.sql(sql).run(userIn(file, lease.user_id), escapeText(lease.owner), lease.fence);
-      });
+      await file.write(() => releaseLease(file, userIn(file, lease.user_id), lease));
     },
     get: async (userId) => {
       const file = shards.of(userId).timeseries;

@@ -1,7 +1,7 @@
 // Tables and indexes of the two kinds of file, and the steps from one version of the file format to the next.
 import type { Connection } from './driver.ts';
 
-/** `usercache`: what phones push and pull, errors, people. `timeseries`: the long term and everything derived. */
+/** `usercache`: what phones push, errors, people. `timeseries`: the long term and everything derived, documents too. */
 export type Role = 'usercache' | 'timeseries';
 
 /** Which file of a store a file is; written into it, so that files of different stores are not mixed up unnoticed. */
@@ -19,6 +19,17 @@ const common = `
   CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
   CREATE TABLE user_ids (id INTEGER PRIMARY KEY, uuid TEXT NOT NULL UNIQUE);
   CREATE TABLE keys (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+`;
+
+const documentsTable = `
+  CREATE TABLE documents (
+    id INTEGER PRIMARY KEY,
+    user INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    write_ts REAL NOT NULL,
+    data TEXT NOT NULL
+  );
+  CREATE UNIQUE INDEX documents_identity ON documents (user, key);
 `;
 
 const usercacheTables = `
@@ -49,14 +60,7 @@ const usercacheTables = `
   );
   CREATE UNIQUE INDEX errors_id ON errors (user, id);
   CREATE INDEX errors_identity ON errors (user, key, write_ts);
-  CREATE TABLE documents (
-    id INTEGER PRIMARY KEY,
-    user INTEGER NOT NULL,
-    key TEXT NOT NULL,
-    write_ts REAL NOT NULL,
-    data TEXT NOT NULL
-  );
-  CREATE UNIQUE INDEX documents_identity ON documents (user, key);
+  ${documentsTable}
   CREATE TABLE profiles (user INTEGER PRIMARY KEY, profile TEXT NOT NULL);
   CREATE TABLE users (uuid TEXT PRIMARY KEY, user_email TEXT NOT NULL UNIQUE, update_ts REAL NOT NULL) WITHOUT ROWID;
   CREATE TABLE tokens (
@@ -128,5 +132,13 @@ function addStudies(connection: Connection, { role }: FileAbout): void {
   `);
 }
 
+/**
+ * Documents lie beside the trips they derive from, so that one transaction covers both. Those of older stores follow when both files
+ * are open, see `moveDocuments`; then the table that they leave goes.
+ */
+function addDocuments(connection: Connection, { role }: FileAbout): void {
+  if (role === 'timeseries') connection.exec(documentsTable);
+}
+
 /** Step `i` lifts a file of version `i` to `i + 1`; an empty file has version 0. Steps are only ever added. */
-export const migrations: readonly Migration[] = [createTables, addWrittenTime, addStudies];
+export const migrations: readonly Migration[] = [createTables, addWrittenTime, addStudies, addDocuments];

@@ -3,8 +3,8 @@ import { type EntryText, entryTextOf, type Identity } from '../../model/entry.ts
 import { keyTable } from '../../model/keys.ts';
 import { isTimeZone, type TimeRange } from '../../model/time.ts';
 import { keptEntry } from '../kept-entry.ts';
-import { isTouched, marksOf, type Touched, touch, united } from '../marks.ts';
-import type { Lease, Timeseries, TimeseriesChange, ZoneSighting } from '../store.ts';
+import { isTouched, marksOf, touch, united } from '../marks.ts';
+import type { Lease, Marked, Timeseries, TimeseriesChange, ZoneSighting } from '../store.ts';
 import { compareTexts } from '../text-order.ts';
 import type { StoreFile } from './file.ts';
 import { chosenKeys, findPage } from './find.ts';
@@ -82,16 +82,16 @@ function applyRows(
   lease: Lease,
 ): Awaited<ReturnType<Timeseries['apply']>> {
   const user = leasedUser(file, userId, lease);
-  const touched: Touched = { changed: alsoChanged, documents: false };
+  const touched: Marked = { changed: alsoChanged, documents: false };
   const counts = { inserted: 0, updated: 0, unchanged: 0, removed: 0 };
   for (const identity of remove) counts.removed += removeRow(file, user, identity, touched);
   const put = putter(file, user, touched);
   for (const row of rows) counts[put(row)]++;
   if (isTouched(touched)) mergeState(file, user, marksOf(readState(file, user), touched));
-  return counts;
+  return { ...counts, marked: touched };
 }
 
-function removeRow(file: StoreFile, user: number, { key, write_ts }: Identity, touched: Touched): number {
+function removeRow(file: StoreFile, user: number, { key, write_ts }: Identity, touched: Marked): number {
   const sql = 'DELETE FROM entries WHERE user = ? AND key = ? AND write_ts = ? RETURNING ts';
   const row = file.sql(sql).get<{ ts: number | null }>(user, file.keys.find(key), write_ts);
   if (row === undefined) return 0;
@@ -102,7 +102,7 @@ function removeRow(file: StoreFile, user: number, { key, write_ts }: Identity, t
 function putter(
   file: StoreFile,
   user: number,
-  touched: Touched,
+  touched: Marked,
 ): (row: StoredRow) => 'inserted' | 'updated' | 'unchanged' {
   const insert = file.sql(`
     INSERT INTO entries (user, key, write_ts, ts, latitude, longitude, zone, entry)

@@ -53,6 +53,21 @@ export function trips(shards: Shards, now: () => number): Trips {
           "SELECT record FROM trips WHERE user = ? AND chain_ts > ? AND kind = 'trip' ORDER BY chain_ts LIMIT 1";
         return recordOf(file.sql(sql).get<Row>(user, chainTs));
       }),
+    previous: (userId, chainTs) =>
+      reading(userId, (file, user) => {
+        const sql =
+          "SELECT record FROM trips WHERE user = ? AND chain_ts < ? AND kind = 'trip' ORDER BY chain_ts DESC LIMIT 1";
+        return recordOf(file.sql(sql).get<Row>(user, chainTs));
+      }),
+    days: (userId, { from, to }) =>
+      reading(userId, (file, user) => {
+        const sql =
+          "SELECT DISTINCT day FROM trips WHERE user = ? AND day >= ? AND day <= ? AND kind = 'trip' ORDER BY day";
+        return file
+          .sql(sql)
+          .all<{ day: string }>(user, from, to)
+          .map(({ day }) => day);
+      }),
     summary: (userId) => reading(userId, summaryOf),
     written: (userId, { from, to }) =>
       reading(userId, (file, user) => {

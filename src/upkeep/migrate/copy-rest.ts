@@ -53,10 +53,9 @@ export async function copyDocuments(copy: UserCopy): Promise<Tally> {
     place: ({ key }: Document) => key,
     content: ({ write_ts, data }: Document) => jsonText([write_ts, data]),
   };
-  const mend = mending<Document>(copy, async (pairs) => {
-    for (const { key } of toRemove(pairs)) await to.documents.remove(userId, key);
-    for (const document of toWrite(pairs)) await to.documents.put(userId, document);
-  });
+  const mend = mending<Document>(copy, (pairs, lease) =>
+    to.documents.apply(userId, { put: toWrite(pairs), remove: toRemove(pairs).map(({ key }) => key) }, lease),
+  );
   return compare(sides, mend);
 }
 

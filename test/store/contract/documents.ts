@@ -1,6 +1,7 @@
 // Contract: documents, which phones pull.
 import { expect, it } from 'vitest';
-import { entry, newUser, put, same, type Use, waitingEntries } from './kit.ts';
+import { putDocument, removeDocument } from '../../support/store.ts';
+import { entry, leaseOn, mergeState, newUser, put, rejects, same, type Use, waitingEntries } from './kit.ts';
 
 const day = (date: string, write_ts: number, data: unknown = {}) => ({
   key: `diary/trips-${date}`,
@@ -11,8 +12,8 @@ const day = (date: string, write_ts: number, data: unknown = {}) => ({
 export function documentTests(use: Use): void {
   it("a day's document is replaced in place", async () => {
     const user = newUser();
-    expect(await use.store.documents.put(user, day('2016-05-17', 1, { trips: [1] }))).toBe('inserted');
-    expect(await use.store.documents.put(user, day('2016-05-17', 2.5, { trips: [1, 2] }))).toBe('updated');
+    expect(await putDocument(use.store, user, day('2016-05-17', 1, { trips: [1] }))).toBe('inserted');
+    expect(await putDocument(use.store, user, day('2016-05-17', 2.5, { trips: [1, 2] }))).toBe('updated');
     same(await use.store.documents.list(user), [day('2016-05-17', 2.5, { trips: [1, 2] })]);
     expect((await use.store.counts(user)).documents).toBe(1);
   });
@@ -25,19 +26,19 @@ export function documentTests(use: Use): void {
       day('2016-05-19', 1),
       { key: 'a.b/$c', write_ts: 3, data: 1 },
     ];
-    for (const document of documents) await use.store.documents.put(user, document);
+    for (const document of documents) await putDocument(use.store, user, document);
     same(await use.store.documents.list(user), [documents[2]!, documents[1]!, documents[0]!, documents[3]!]);
     expect(await use.store.documents.keys(user)).toEqual(documents.map((one) => one.key).sort());
   });
 
   it('a document is got and removed by its key, within its user', async () => {
     const [a, b] = [newUser(), newUser()];
-    await use.store.documents.put(a, day('2016-05-17', 1, { of: 'a' }));
-    await use.store.documents.put(b, day('2016-05-17', 1, { of: 'b' }));
+    await putDocument(use.store, a, day('2016-05-17', 1, { of: 'a' }));
+    await putDocument(use.store, b, day('2016-05-17', 1, { of: 'b' }));
     expect(await use.store.documents.get(a, 'diary/trips-2016-05-18')).toBeNull();
-    expect(await use.store.documents.remove(a, 'diary/trips-2016-05-18')).toBe(false);
-    expect(await use.store.documents.remove(a, 'diary/trips-2016-05-17')).toBe(true);
-    expect(await use.store.documents.remove(a, 'diary/trips-2016-05-17')).toBe(false);
+    expect(await removeDocument(use.store, a, 'diary/trips-2016-05-18')).toBe(false);
+    expect(await removeDocument(use.store, a, 'diary/trips-2016-05-17')).toBe(true);
+    expect(await removeDocument(use.store, a, 'diary/trips-2016-05-17')).toBe(false);
     expect(await use.store.documents.get(a, 'diary/trips-2016-05-17')).toBeNull();
     expect(await use.store.documents.keys(a)).toEqual([]);
     same(await use.store.documents.get(b, 'diary/trips-2016-05-17'), day('2016-05-17', 1, { of: 'b' }));
@@ -46,20 +47,46 @@ export function documentTests(use: Use): void {
   it('an rw-document that the phone pushes and a document of the same key live apart', async () => {
     const user = newUser();
     const pushed = entry('config/sensor_config', 9, { of: 'phone' }, { type: 'rw-document' });
-    await use.store.documents.put(user, { key: 'config/sensor_config', write_ts: 9, data: { of: 'server' } });
+    await putDocument(use.store, user, { key: 'config/sensor_config', write_ts: 9, data: { of: 'server' } });
     expect(await put(use.store, user, [pushed])).toEqual(['inserted']);
     same(await waitingEntries(use.store, user), [pushed]);
     same(await use.store.documents.list(user), [{ key: 'config/sensor_config', write_ts: 9, data: { of: 'server' } }]);
-    await use.store.documents.remove(user, 'config/sensor_config');
+    await removeDocument(use.store, user, 'config/sensor_config');
     same(await waitingEntries(use.store, user), [pushed]);
   });
 
   it('puts of one document at once insert it once', async () => {
     const user = newUser();
+    const lease = await leaseOn(use.store, user);
     const results = await Promise.all(
-      Array.from({ length: 10 }, (_, i) => use.store.documents.put(user, day('2016-05-17', i, i))),
+      Array.from({ length: 10 }, (_, i) => putDocument(use.store, user, day('2016-05-17', i, i), lease)),
     );
     expect(results.filter((result) => result === 'inserted')).toHaveLength(1);
     expect(await use.store.documents.list(user)).toHaveLength(1);
+  });
+
+  it('documents, state and the end of the lease come in one step', async () => {
+    const user = newUser();
+    await putDocument(use.store, user, day('2016-05-16', 1));
+    await mergeState(use.store, user, { documents_due: true, complete_until: 5 });
+    const lease = await leaseOn(use.store, user);
+    const put = [day('2016-05-16', 2), day('2016-05-17', 2), day('2016-05-18', 2)];
+    const remove = ['diary/trips-2016-05-15'];
+    expect(await use.store.documents.apply(user, { put, remove }, lease)).toEqual({
+      results: ['updated', 'inserted', 'inserted'],
+      removed: 0,
+    });
+    expect(await use.store.leases.get(user)).toEqual(lease);
+    const change = { put: [], remove: ['diary/trips-2016-05-16', 'diary/trips-2016-05-18'] };
+    const end = { state: { documents_due: false, last_run_ts: 9 }, release: true };
+    expect(await use.store.documents.apply(user, change, lease, end)).toEqual({ results: [], removed: 2 });
+    expect(await use.store.documents.keys(user)).toEqual(['diary/trips-2016-05-17']);
+    expect(await use.store.pipeline.get(user)).toMatchObject({
+      documents_due: false,
+      complete_until: 5,
+      last_run_ts: 9,
+    });
+    expect(await use.store.leases.get(user)).toBeNull();
+    await rejects(use.store.documents.apply(user, change, lease, end), 'MOBILITY_LEASE_LOST');
   });
 }

@@ -126,6 +126,10 @@ export function leaseTests(use: Use): void {
     await rejects(store.timeseries.apply(user, { put: [fix(1)], remove: [] }, lease), 'MOBILITY_LEASE_LOST');
     await rejects(store.timeseries.apply(user, { put: [], remove: [] }, lease), 'MOBILITY_LEASE_LOST');
     await rejects(store.trips.replace(user, range, [record], { documents_due: true }, lease), 'MOBILITY_LEASE_LOST');
+    const document = { key: 'diary/trips-2016-05-17', write_ts: 1, data: {} };
+    const end = { state: { documents_due: true }, release: true };
+    await rejects(store.documents.apply(user, { put: [document], remove: [] }, lease, end), 'MOBILITY_LEASE_LOST');
+    await rejects(store.documents.apply(user, { put: [], remove: [] }, lease), 'MOBILITY_LEASE_LOST');
     await rejects(store.pipeline.merge(user, { documents_due: true }, lease), 'MOBILITY_LEASE_LOST');
     expect({ counts: await store.counts(user), state: await store.pipeline.get(user) }).toEqual(before);
   });

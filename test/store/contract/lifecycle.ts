@@ -26,10 +26,20 @@ const methods: {
   studies: { put: true, byName: true, list: true, enrol: true },
   profiles: { get: true, merge: true },
   usercache: { put: true, read: true, settle: true, find: true, summary: true },
-  documents: { put: true, get: true, list: true, keys: true, remove: true },
+  documents: { apply: true, get: true, list: true, keys: true },
   errors: { list: true, summary: true, takeBack: true, apply: true },
   timeseries: { apply: true, find: true, get: true, summary: true, zonesAround: true, zonelessSpan: true },
-  trips: { chain: true, lastSettledBefore: true, byDay: true, next: true, summary: true, written: true, replace: true },
+  trips: {
+    chain: true,
+    lastSettledBefore: true,
+    byDay: true,
+    days: true,
+    next: true,
+    previous: true,
+    summary: true,
+    written: true,
+    replace: true,
+  },
   pipeline: { get: true, merge: true, withWork: true },
   leases: { acquire: true, renew: true, release: true, get: true },
 };
@@ -54,8 +64,9 @@ async function fill(store: Store, email: string): Promise<string> {
     { entries: [fix(3), fix(4), entry(battery, 1)], unusable: [{ entry: 1, reason: 'r', message: 'm' }] },
     1,
   );
-  await store.documents.put(id, { key: 'diary/trips-2016-05-17', write_ts: 1, data: {} });
   const lease = await leaseOn(store, id);
+  const document = { key: 'diary/trips-2016-05-17', write_ts: 1, data: {} };
+  await store.documents.apply(id, { put: [document], remove: [] }, lease);
   await store.timeseries.apply(id, { put: [fix(5), entry(battery, 6)], remove: [] }, lease);
   const link = { id: 'x', kind: 'dropped', chain_ts: 5, start_ts: 5, end_ts: 6, day: '2016-05-17', settled_ts: 1 };
   await store.trips.replace(id, { from: 0, to: 10 }, [link as unknown as TripRecord], {}, lease);

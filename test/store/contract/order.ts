@@ -1,5 +1,6 @@
 // Contract: the order of keys, which is the same in every store, whatever characters they have.
 import { expect, it } from 'vitest';
+import { putDocument } from '../../support/store.ts';
 import { apply, entry, findAll, newUser, put, putFailed, same, type Use, waitingEntries } from './kit.ts';
 
 /** In order: by code points, NUL and halves of characters as the backslash of their escapes. */
@@ -67,7 +68,7 @@ export function orderTests(use: Use): void {
     ]);
     await apply(use.store, user, { put: made });
     expect((await use.store.timeseries.summary(user)).map((row) => row.key)).toEqual(inOrder);
-    for (const key of shuffled) await use.store.documents.put(user, { key, write_ts: 3, data: 1 });
+    for (const key of shuffled) await putDocument(use.store, user, { key, write_ts: 3, data: 1 });
     expect(await use.store.documents.keys(user)).toEqual(inOrder);
     expect((await use.store.documents.list(user)).map((one) => one.key)).toEqual(inOrder);
   });

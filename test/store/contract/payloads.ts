@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../../src/model/entry.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
 import { jsonText } from '../../../src/model/json-text.ts';
+import { putDocument } from '../../support/store.ts';
 import { apply, entry, failedOf, findAll, newUser, put, same, type Use, waiting, waitingEntries } from './kit.ts';
 
 /** As text, so that each value is what a phone's JSON gives, own fields named `__proto__` included. */
@@ -70,7 +71,7 @@ export function payloadTests(use: Use): void {
     it('come back in documents, profiles and unusable entries', async () => {
       const user = newUser();
       const document = { key: 'diary/trips-2016-05-17', write_ts: 5.5, data };
-      await use.store.documents.put(user, document);
+      await putDocument(use.store, user, document);
       same(await use.store.documents.get(user, document.key), document);
       same(await use.store.documents.list(user), [document]);
       same(await use.store.profiles.merge(user, data), data);
@@ -91,7 +92,7 @@ export function payloadTests(use: Use): void {
   it('a document may hold any JSON value', async () => {
     const user = newUser();
     for (const data of [null, 0, -0, '', 'a\u0000\ud800', false, [], [null], [[-0]]]) {
-      await use.store.documents.put(user, { key: 'config/sensor_config', write_ts: 1, data });
+      await putDocument(use.store, user, { key: 'config/sensor_config', write_ts: 1, data });
       same((await use.store.documents.get(user, 'config/sensor_config'))!.data, data);
     }
   });

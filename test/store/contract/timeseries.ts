@@ -15,22 +15,38 @@ async function marks(store: Store, user: string) {
 export function timeseriesTests(use: Use): void {
   it('a change counts what it inserted, updated, left alone and removed', async () => {
     const user = newUser();
-    const nothing = { inserted: 0, updated: 0, unchanged: 0, removed: 0 };
+    const marked = { changed: null, documents: false };
+    const nothing = { inserted: 0, updated: 0, unchanged: 0, removed: 0, marked };
     expect(await apply(use.store, user, {})).toEqual(nothing);
-    expect(await apply(use.store, user, { put: [fix(1), fix(2), fix(3)] })).toEqual({ ...nothing, inserted: 3 });
+    expect(await apply(use.store, user, { put: [fix(1), fix(2), fix(3)] })).toEqual({
+      ...nothing,
+      inserted: 3,
+      marked: { ...marked, changed: { from: 1, to: 3 } },
+    });
+    expect(await apply(use.store, user, { put: [entry(incident, 7, { ts: 1 })] })).toEqual({
+      ...nothing,
+      inserted: 1,
+      marked: { ...marked, documents: true },
+    });
     const remove = [3, 5].map((write_ts) => ({ key: location, write_ts }));
     const counts = await apply(use.store, user, { put: [fix(1), fix(2, { a: 1 }), fix(4)], remove });
-    expect(counts).toEqual({ inserted: 1, updated: 1, unchanged: 1, removed: 1 });
+    expect(counts).toMatchObject({
+      inserted: 1,
+      updated: 1,
+      unchanged: 1,
+      removed: 1,
+      marked: { changed: { from: 2, to: 4 } },
+    });
     same(await use.store.timeseries.get(user, { key: location, write_ts: 2 }), fix(2, { a: 1 }));
     expect(await use.store.timeseries.get(user, { key: location, write_ts: 3 })).toBeNull();
-    expect((await use.store.counts(user)).timeseries).toBe(3);
+    expect((await use.store.counts(user)).timeseries).toBe(4);
   });
 
   it('the same change twice is the same as once', async () => {
     const user = newUser();
     const change = { put: [fix(1), entry(battery, 2)], remove: [{ key: location, write_ts: 9 }] };
     await apply(use.store, user, change);
-    expect(await apply(use.store, user, change)).toEqual({ inserted: 0, updated: 0, unchanged: 2, removed: 0 });
+    expect(await apply(use.store, user, change)).toMatchObject({ inserted: 0, updated: 0, unchanged: 2, removed: 0 });
   });
 
   it('one identity twice in a change keeps the later content', async () => {

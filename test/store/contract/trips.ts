@@ -45,6 +45,27 @@ export function tripTests(use: Use): void {
     expect((await use.store.counts(user)).trips).toBe(3);
   });
 
+  it('days and previous tell of trips, not of dropped links', async () => {
+    const user = newUser();
+    const dropped = { kind: 'dropped', trip: null } as const;
+    const links = [
+      link(10, { day: '2016-05-17' }),
+      link(20, { day: '2016-05-19' }),
+      link(30, { day: '2016-05-17' }),
+      link(40, { day: '2016-05-20', ...dropped }),
+    ];
+    await replace(user, everything, links);
+    const days = (from: string, to: string) => use.store.trips.days(user, { from, to });
+    expect(await days('2016-05-17', '2016-05-20')).toEqual(['2016-05-17', '2016-05-19']);
+    expect(await days('2016-05-18', '2016-05-19')).toEqual(['2016-05-19']);
+    expect(await days('2016-05-20', '2016-05-21')).toEqual([]);
+    const previous = async (ts: number) => (await use.store.trips.previous(user, ts))?.chain_ts ?? null;
+    expect(await previous(Infinity)).toBe(30);
+    expect(await previous(30)).toBe(20);
+    expect(await previous(10)).toBeNull();
+    expect(await use.store.trips.previous(newUser(), Infinity)).toBeNull();
+  });
+
   it('written tells when a link was last written: one that stays the same keeps its time', async () => {
     const user = newUser();
     const times = async () => (await use.store.trips.written(user, everything)).map((one) => one.written_ts!);

@@ -168,12 +168,9 @@ const staging: fc.Arbitrary<Operation>[] = [
 ];
 
 const key = anyKey;
+const anyDocument = fc.record({ key, write_ts: anyTime, data: anyJson });
 const documents: fc.Arbitrary<Operation>[] = [
-  operation('documents.put', { u, key, write_ts: anyTime, data: anyJson }, ({ userId, key, write_ts, data }, side) =>
-    side.store.documents.put(userId, { key, write_ts, data }),
-  ),
   operation('documents.get', { u, key }, ({ userId, key }, { store }) => store.documents.get(userId, key)),
-  operation('documents.remove', { u, key }, ({ userId, key }, { store }) => store.documents.remove(userId, key)),
   operation('documents.list and keys', { u }, async ({ userId }, { store }) => [
     await store.documents.list(userId),
     await store.documents.keys(userId),
@@ -278,6 +275,19 @@ const changing: fc.Arbitrary<Operation>[] = [
       const change = { put, remove, alsoChanged: also ? { from: 0.5, to: 0.75 } : null };
       return side.store.timeseries.apply(userId, change, anyLease(side, userId, n));
     },
+  ),
+  operation(
+    'documents.apply',
+    {
+      u,
+      n: which,
+      put: fc.array(anyDocument, { maxLength: 3 }),
+      remove: fc.array(key, { maxLength: 2 }),
+      state,
+      release: fc.boolean(),
+    },
+    ({ userId, n, put, remove, state, release }, side) =>
+      side.store.documents.apply(userId, { put, remove }, anyLease(side, userId, n), { state, release }),
   ),
   operation(
     'trips.replace',

@@ -46,13 +46,14 @@ async function useAll(store: Store): Promise<void> {
     id,
     errors.map((error) => ({ id: error.id, entry: error.entry as never })),
   );
-  await store.documents.put(id, { key: 'a', write_ts: 1, data: 1 });
-  await store.documents.put(id, { key: 'a', write_ts: 1, data: 1 });
   await store.documents.get(id, 'a');
   await store.documents.list(id);
   await store.documents.keys(id);
-  await store.documents.remove(id, 'a');
   await leased(store, id, async (lease) => {
+    for (const write_ts of [1, 2]) {
+      const change = { put: [{ key: 'a', write_ts, data: 1 }], remove: ['b'] };
+      await store.documents.apply(id, change, lease, { state: { documents_due: false } });
+    }
     await store.timeseries.apply(id, { put: [fix(1), fix(2)], remove: [{ key: location, write_ts: 9 }] }, lease);
     await store.timeseries.apply(id, { put: [fix(1, { a: 1 })], remove: [] }, lease);
     await store.leases.renew(lease, 10);

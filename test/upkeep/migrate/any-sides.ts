@@ -8,6 +8,7 @@ import type { TripRecord } from '../../../src/model/trip.ts';
 import { errorIdOf } from '../../../src/store/error-ids.ts';
 import type { ErrorRow, PipelineState, Store } from '../../../src/store/store.ts';
 import { migrateUser } from '../../../src/upkeep/migrate/migrate-user.ts';
+import { putDocument } from '../../support/store.ts';
 import { contentOf, leaseOn, now } from './kit.ts';
 
 const times = [1, 2, 2.5, 3];
@@ -111,7 +112,7 @@ async function fill(store: Store, userId: string, one: Side): Promise<void> {
   }
   if (one.waiting.length > 0) await store.usercache.put(userId, { entries: one.waiting, unusable: [] }, 1);
   if (one.errors.length > 0) await store.errors.apply(userId, { put: one.errors, remove: [] });
-  for (const document of one.documents) await store.documents.put(userId, document);
+  for (const document of one.documents) await putDocument(store, userId, document);
   const lease = await leaseOn(store, userId);
   if (one.timeseries.length > 0) await store.timeseries.apply(userId, { put: one.timeseries, remove: [] }, lease);
   const links = one.trips.toSorted((a, b) => a.chain_ts - b.chain_ts);

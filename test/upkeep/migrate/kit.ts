@@ -11,6 +11,7 @@ import { type MigrationReport, migrate } from '../../../src/upkeep/migrate/migra
 import type { MigrateOptions } from '../../../src/upkeep/migrate/migrate-user.ts';
 import { timeseriesKeys, timeseriesOf, waitingKeys, waitingOf } from '../../../src/upkeep/migrate/streams.ts';
 import { pushesOf } from '../../faults/kit.ts';
+import { putDocument } from '../../support/store.ts';
 
 export const now = (): number => 1_710_000_000;
 
@@ -61,7 +62,7 @@ export async function fillUser(store: Store, email: string, days = 1, entriesADa
     { entries: [entry('manual/survey', 4, { ts: 4 }), entry('a/b', 1, {})], unusable: [] },
     9,
   );
-  await store.documents.put(id, { key: 'config/sensor_config', write_ts: 12.75, data: strange });
+  await putDocument(store, id, { key: 'config/sensor_config', write_ts: 12.75, data: strange });
   return id;
 }
 

@@ -6,6 +6,7 @@ import { openStore } from '../../../src/store/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { dyingAt, interposedStore } from '../../faults/interposed-store.ts';
 import { inFolder, releaseLease } from '../../faults/kit.ts';
+import { putDocument, removeDocument } from '../../support/store.ts';
 import { contentOf, contentOfAll, fillUser, leaseOn, move, now } from './kit.ts';
 
 let from: Store;
@@ -205,8 +206,8 @@ describe('a target that was used', () => {
       ],
       remove: [],
     });
-    await to.documents.remove(uuid, 'config/sensor_config');
-    await to.documents.put(uuid, { key: 'only/here', write_ts: 1, data: 1 });
+    await removeDocument(to, uuid, 'config/sensor_config');
+    await putDocument(to, uuid, { key: 'only/here', write_ts: 1, data: 1 });
     await to.tokens.add({ hash: 'f'.repeat(64), user_id: uuid, created_ts: 1, expires_ts: null });
     await to.profiles.merge(uuid, { curr_platform: 'android' });
     await to.users.register('ada', { now: 5 });

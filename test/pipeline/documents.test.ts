@@ -1,10 +1,10 @@
-// Stages "write documents" and "remove obsolete keys": which days have documents, when they are written, and which go.
+// Stage "documents": which days have documents, when they are written, and which go.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tripsOfDay } from '../../src/diary/build-trip-documents.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
-import { documentWindows } from '../../src/pipeline/document-windows.ts';
-import { obsoleteKeys } from '../../src/pipeline/remove-obsolete-keys.ts';
+import { documentWindow } from '../../src/pipeline/document-window.ts';
+import { obsoleteKeys } from '../../src/pipeline/obsolete-keys.ts';
 import type { Store } from '../../src/store/store.ts';
 import { purgeKeys } from '../../src/upkeep/purge-keys.ts';
 import { chainAfter, pipeline, put } from '../support/diary.ts';
@@ -19,7 +19,7 @@ import {
   pushedRide,
   pushedTransition,
 } from '../support/pushes.ts';
-import { newUser, type TempStore, tempStore } from '../support/store.ts';
+import { newUser, putDocument, type TempStore, tempStore } from '../support/store.ts';
 
 let temp: TempStore;
 let store: Store;
@@ -47,10 +47,10 @@ const days = (...list: string[]): string[] => list;
 describe('the window', () => {
   it('is none without complete data: nothing is written, and nothing removed', async () => {
     const user = await newUser(store);
-    await store.documents.put(user, { key: 'diary/trips-2020-01-01', write_ts: 1, data: [] });
+    await putDocument(store, user, { key: 'diary/trips-2020-01-01', write_ts: 1, data: [] });
     await put(store, user, commute(0).slice(0, 10));
     await pipeline(store, user);
-    expect(await documentWindows(store, user)).toEqual([]);
+    expect(await documentWindow(store, user)).toBeNull();
     expect(await keysOf(user)).toEqual(['diary/trips-2020-01-01']);
     expect((await purgeKeys(store, user)).obsolete).toEqual([]);
   });
@@ -58,7 +58,7 @@ describe('the window', () => {
   it('is none while only trips too short to keep are known', async () => {
     const user = await newUser(store);
     await chainAfter(store, user, [...stroll(0), ...stroll(2 * hour)]);
-    expect(await documentWindows(store, user)).toEqual([]);
+    expect(await documentWindow(store, user)).toBeNull();
   });
 
   it('is whole days: the oldest keeps its morning until it leaves', async () => {
@@ -96,40 +96,6 @@ describe('the window', () => {
     expect(await keysOf(user)).toEqual(days('11-14'));
   });
 
-  it('keeps the week in which the phone was right, when its clock is years ahead for a while', async () => {
-    const user = await newUser(store);
-    const arrive = async (...list: number[]) => {
-      for (const d of list) await put(store, user, commute(d));
-      await pipeline(store, user);
-    };
-    await arrive(0, 3);
-    await arrive(4000);
-    await arrive(5);
-    expect(await keysOf(user)).toEqual(days('11-14', '11-17', '11-19', 'diary/trips-2034-10-27'));
-    await arrive(9, 10);
-    expect(await keysOf(user)).toEqual(days('11-17', '11-19', '11-23', '11-24', 'diary/trips-2034-10-27'));
-    await arrive(4002, 5000); // a second and a third time
-    const ahead = ['diary/trips-2034-10-27', 'diary/trips-2034-10-29', 'diary/trips-2037-07-23'];
-    expect(await keysOf(user)).toEqual(days('11-17', '11-19', '11-23', '11-24', ...ahead));
-  });
-
-  it('leaves the days before a silence of years once there is a month of new ones', async () => {
-    const user = await newUser(store);
-    await put(store, user, [...commute(0), ...commute(400), ...commute(429)]);
-    await pipeline(store, user);
-    expect(await keysOf(user)).toEqual(days('11-14', 'diary/trips-2025-01-16'));
-    await put(store, user, commute(431));
-    await pipeline(store, user);
-    expect(await keysOf(user)).toEqual(days('diary/trips-2025-01-16', 'diary/trips-2025-01-18'));
-  });
-
-  it('knows no silence where trips too short to keep went on', async () => {
-    const user = await newUser(store);
-    await put(store, user, [...commute(0), ...stroll(200 * day), ...commute(400)]);
-    await pipeline(store, user);
-    expect(await keysOf(user)).toEqual(days('diary/trips-2024-12-18'));
-  });
-
   it('counts days where the user was last', async () => {
     const user = await newUser(store);
     const auckland: Phone = { platform: 'android', zone: 'Pacific/Auckland' };
@@ -152,7 +118,7 @@ describe('the window', () => {
     ]);
     await pipeline(store, user);
     expect((await store.trips.summary(user)).count).toBe(1);
-    expect(await documentWindows(store, user)).toHaveLength(1);
+    expect(await documentWindow(store, user)).not.toBeNull();
     expect(await keysOf(user)).toEqual(days('11-14'));
   });
 });
@@ -177,10 +143,11 @@ describe('a document', () => {
     now = 2000;
     await put(store, user, commute(1));
     const report = await run();
-    expect(report.stages.find((s) => s.stage === 'write documents')!.counts).toEqual({
+    expect(report.stages.find((s) => s.stage === 'documents')!.counts).toEqual({
       days: 2,
       written: 2,
       unchanged: 0,
+      removed: 0,
     });
     now = 3000;
     await put(store, user, commute(3));
@@ -247,7 +214,7 @@ describe('documents of trips that all went', () => {
 
   it('go, when nothing is complete any more', async () => {
     const user = await newUser(store);
-    await store.documents.put(user, { key: 'config/consent', write_ts: 1, data: {} });
+    await putDocument(store, user, { key: 'config/consent', write_ts: 1, data: {} });
     await put(store, user, commute(0));
     await pipeline(store, user);
     expect(await keysOf(user)).toEqual(['config/consent', '11-14']);
@@ -256,7 +223,7 @@ describe('documents of trips that all went', () => {
     expect(await keysOf(user)).toEqual(['config/consent']);
     expect(await store.pipeline.get(user)).toMatchObject(incomplete);
     // From now on the user is one of whom nothing is known.
-    await store.documents.put(user, { key: 'diary/trips-2020-01-01', write_ts: 1, data: [] });
+    await putDocument(store, user, { key: 'diary/trips-2020-01-01', write_ts: 1, data: [] });
     await put(store, user, [pushedIncident(android, 300, 3000, 70)]);
     await pipeline(store, user);
     expect(await keysOf(user)).toContain('diary/trips-2020-01-01');
@@ -309,8 +276,8 @@ describe('obsolete keys', () => {
 
   it('go with a run that wrote, and entries that phones pushed under such a key stay', async () => {
     const user = await newUser(store);
-    await store.documents.put(user, { key: 'common-trips', write_ts: 1, data: {} });
-    await store.documents.put(user, { key: 'config/sensor_config', write_ts: 1, data: { a: 1 } });
+    await putDocument(store, user, { key: 'common-trips', write_ts: 1, data: {} });
+    await putDocument(store, user, { key: 'config/sensor_config', write_ts: 1, data: { a: 1 } });
     const consent: Entry = {
       metadata: {
         key: 'config/consent',
@@ -330,7 +297,7 @@ describe('obsolete keys', () => {
   it('can be purged outside a run, by the same rule; a dry run only looks', async () => {
     const user = await newUser(store);
     await chainAfter(store, user, commute(0));
-    await store.documents.put(user, { key: 'diary/trips-2019-05-05', write_ts: 1, data: [] });
+    await putDocument(store, user, { key: 'diary/trips-2019-05-05', write_ts: 1, data: [] });
     const obsolete = [{ key: 'diary/trips-2019-05-05', why: 'the day is out of the window or has no trips' }];
     expect(await purgeKeys(store, user, { dryRun: true })).toEqual({ user_id: user, obsolete });
     expect(await store.documents.keys(user)).toHaveLength(2);

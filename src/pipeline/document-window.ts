@@ -1,0 +1,28 @@
+// Trips of the store -> the local days that have documents on the phone.
+import { addDays, localDay } from '../model/time.ts';
+import type { Store } from '../store/store.ts';
+
+/** Days before the end of the last trip that phones keep documents of. */
+const windowDays = 7;
+
+/** The local days that have documents, both ends included. */
+export interface DocumentWindow {
+  from: string;
+  to: string;
+}
+
+/** The days that have documents: those of the last trip and of the week before it; null while there is no trip. */
+export async function documentWindow({ trips }: Pick<Store, 'trips'>, userId: string): Promise<DocumentWindow | null> {
+  const last = await trips.previous(userId, Number.POSITIVE_INFINITY);
+  if (!last?.trip) return null;
+  const { start_ts, end_ts, end_zone } = last.trip;
+  // Whole days before the trip's end; where it lasted so long that it began before these, before its start.
+  const window = windowUntil(end_ts, end_zone);
+  return last.day >= window.from ? window : windowUntil(start_ts, end_zone);
+}
+
+/** Ends a day late: who came west over the date line has begun trips on a day that is yet to come where they are. */
+function windowUntil(ts: number, zone: string): DocumentWindow {
+  const day = localDay(ts, zone);
+  return { from: addDays(day, -windowDays), to: addDays(day, 1) };
+}

@@ -1,0 +1,47 @@
+// A run that is held up past its lease, at each of its writes in turn, while another run takes the user over.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { tripsOfDay } from '../../src/diary/build-trip-documents.ts';
+import { simulateDay } from '../../src/simulate/simulate-day.ts';
+import { pipeline, put } from '../support/diary.ts';
+import { newUser, type TempStore, tempStore } from '../support/store.ts';
+import { interposedStore } from './interposed-store.ts';
+
+const day = '2024-03-12';
+const entries = simulateDay({ platform: 'android', day, seed: 'ada' });
+const morning = entries.slice(0, Math.floor(entries.length * 0.7));
+const evening = entries.slice(morning.length);
+
+let temp: TempStore;
+let clock = 1_710_300_000;
+beforeAll(async () => {
+  temp = await tempStore({ now: () => clock });
+});
+afterAll(() => temp.dispose());
+
+describe('a run that is held up past its lease', () => {
+  it.each(['timeseries.apply', 'usercache.settle', 'trips.replace', 'documents.apply'])(
+    'before its %s changes nothing of what the run wrote that took over',
+    async (write) => {
+      const { store } = temp;
+      const user = await newUser(store);
+      await put(store, user, morning);
+      let overtaken = false;
+      const heldUp = interposedStore(store, async (call) => {
+        if (call !== write || overtaken) return;
+        overtaken = true;
+        clock += 61; // the lease has run out, and nobody renewed it
+        await put(store, user, evening);
+        expect((await pipeline(store, user, { leaseSeconds: 60 })).status).toBe('done');
+      });
+      const late = await pipeline(heldUp, user, { leaseSeconds: 60 });
+      expect(overtaken).toBe(true);
+      expect(late).toMatchObject({ status: 'busy', message: expect.stringContaining('nothing was written') });
+      const document = await store.documents.get(user, `diary/trips-${day}`);
+      const shown = JSON.parse(JSON.stringify(await tripsOfDay(store, user, day)));
+      expect(shown.length).toBeGreaterThan(3);
+      expect(document!.data).toEqual(shown);
+      expect((await pipeline(store, user)).status).toBe('nothing_new');
+      expect(await store.leases.get(user)).toBeNull();
+    },
+  );
+});
