@@ -145,7 +145,7 @@ describe.each(['android', 'ios'] as const)('three days of an %s phone', (platfor
       const dying = dyingAt(at);
       await runPipeline(interposedStore(store, dying), userId, options);
       if (!dying.died()) {
-        expect(at).toBeGreaterThan(8);
+        expect(at).toBeGreaterThan(4);
         break;
       }
       await releaseLease(store, userId);

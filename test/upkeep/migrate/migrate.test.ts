@@ -377,7 +377,7 @@ it('a store that fails ends the migration, and what it did stays good', async ()
   await fillUser(from, 'ben');
   let calls = 0;
   const failing = interposedStore(to, async (call) => {
-    if (call === 'documents.put' && ++calls > 1) await closedStore();
+    if (call === 'documents.apply' && ++calls > 1) await closedStore();
   });
   await expect(move(from, failing)).rejects.toMatchObject({ code: 'MOBILITY_STORE_CLOSED' });
   expect(await move(from, to)).toMatchObject({ equal: true });
