@@ -1,4 +1,5 @@
 // One day of one user as people read it in a terminal.
+import { lettersOf } from '../diary/place-letters.ts';
 import { formatForPeople } from '../model/time.ts';
 import type { Position, Section, Trip, TripRecord } from '../model/trip.ts';
 import { counted, table } from './output.ts';
@@ -45,25 +46,6 @@ function zonesOf(trips: readonly Trip[]): string {
 }
 
 // ---------------------------------------------------------------- places
-
-const samePlace = 150; // m
-
-/** Places of the day, each with a letter; the same letter where one comes back to. */
-function lettersOf(positions: readonly Position[]): (position: Position) => string {
-  const places: Position[] = [];
-  const indexOf = (position: Position): number => places.findIndex((place) => metresApart(place, position) < samePlace);
-  for (const position of positions) if (indexOf(position) < 0) places.push(position);
-  return (position) => {
-    const index = indexOf(position);
-    return index < 26 ? String.fromCharCode(65 + index) : String(index + 1);
-  };
-}
-
-/** Good enough to tell whether two places are one. */
-function metresApart([lonA, latA]: Position, [lonB, latB]: Position): number {
-  const dx = (((lonB - lonA + 540) % 360) - 180) * Math.cos((((latA + latB) / 2) * Math.PI) / 180);
-  return Math.hypot(dx, latB - latA) * 111_195;
-}
 
 function placeLine(
   position: Position,

@@ -1,8 +1,10 @@
-// `mobility diary`: one day of one user, in the terminal or as GeoJSON.
-import { Command } from 'commander';
+// `mobility diary`: one day of one user in the terminal, as GeoJSON, or days as a page.
+import { Command, Option } from 'commander';
 import { tripsOfDay } from '../../diary/build-trip-documents.ts';
 import { toFlatGeoJson } from '../../export/geojson.ts';
-import { localDay } from '../../model/time.ts';
+import { diaryPage, type PageDay } from '../../export/page/day-page.ts';
+import { MobilityError } from '../../model/errors.ts';
+import { addDays, localDateTime, localDay, startOfDay } from '../../model/time.ts';
 import type { UserRecord } from '../../model/user.ts';
 import type { Store } from '../../store/store.ts';
 import { dayArgument } from '../arguments.ts';
@@ -15,6 +17,9 @@ interface Options {
   user: string;
   day: string;
   geojson?: string;
+  html?: string;
+  week?: true;
+  month?: true;
 }
 
 /** Shows a day: times, places, modes, distances. */
@@ -24,22 +29,35 @@ export function diaryCommand(context: CommandContext): Command {
     .requiredOption('--user <name>', 'name or UUID of the user')
     .requiredOption('--day <day>', 'local day, YYYY-MM-DD', dayArgument)
     .option('--geojson <file>', 'write the day as GeoJSON (RFC 7946) for a map; - for standard output')
+    .addOption(
+      new Option('--html <file>', 'write a page with bar, map and table; - for standard output').conflicts('geojson'),
+    )
+    .addOption(new Option('--week', 'with --html: the week of the day, Monday to Sunday').conflicts('month'))
+    .option('--month', 'with --html: the month of the day')
     .addHelpText(
       'after',
       `
 Examples:
   mobility diary --user ada@example.org --day 2024-03-12
   mobility diary --user ada@example.org --day 2024-03-12 --geojson day.geojson
+  mobility diary --user ada@example.org --day 2024-03-12 --week --html week.html
 
 With --json: the trips as phones read them.`,
     )
     .action(context.run((options: Options) => show(context, options)));
 }
 
-async function show(context: CommandContext, { user: name, day, geojson }: Options): Promise<Outcome> {
+async function show(context: CommandContext, options: Options): Promise<Outcome> {
+  const { user: name, day, geojson, html } = options;
+  if (html === undefined && (options.week || options.month))
+    throw new MobilityError(
+      'MOBILITY_USAGE',
+      'expected --html FILE with --week or --month: the terminal shows one day',
+    );
   const user = await context.findUser(name);
   const store = await context.store();
   if (geojson !== undefined) return writeGeoJson(context, user, day, geojson);
+  if (html !== undefined) return writePage(context, user, daysOf(options), html);
   if (context.output.json) {
     await context.output.result(await tripsOfDay(store, user.uuid, day), '');
     return {};
@@ -58,6 +76,38 @@ async function writeGeoJson(context: CommandContext, user: UserRecord, day: stri
   if (file === '-') await context.output.write(text);
   else await writeFileWhole(file, (writer) => writer.write(text));
   context.output.note(`${counted(trips.length, 'trip')}${file === '-' ? '' : ` written to ${file}`}`);
+  return {};
+}
+
+/** First and last day of what is asked for. */
+function daysOf({ day, week, month }: Options): { from: string; to: string } {
+  if (month) {
+    const from = `${day.slice(0, 8)}01`;
+    const next = addDays(from, 31);
+    return { from, to: addDays(`${next.slice(0, 8)}01`, -1) };
+  }
+  if (!week) return { from: day, to: day };
+  const { weekday } = localDateTime(startOfDay(day, 'UTC'), 'UTC');
+  return { from: addDays(day, -weekday), to: addDays(day, 6 - weekday) };
+}
+
+async function writePage(
+  context: CommandContext,
+  user: UserRecord,
+  { from, to }: { from: string; to: string },
+  file: string,
+): Promise<Outcome> {
+  const store = await context.store();
+  const records = await store.trips.byDay(user.uuid, { from, to });
+  const { complete_until } = await store.pipeline.get(user.uuid);
+  const days: PageDay[] = [];
+  for (let day = from; day <= to; day = addDays(day, 1))
+    days.push({ day, records: records.filter((record) => record.day === day) });
+  const text = diaryPage({ name: user.user_email, days, completeUntil: complete_until });
+  if (file === '-') await context.output.write(text);
+  else await writeFileWhole(file, (writer) => writer.write(text));
+  const trips = counted(records.filter(({ trip }) => trip !== null).length, 'trip');
+  context.output.note(`${trips}${file === '-' ? '' : ` written to ${file}`}`);
   return {};
 }
 
