@@ -51,7 +51,7 @@ const parts: readonly { name: string; paths: readonly string[]; mayImport: reado
     mayImport: ['model', 'contracts'],
     rule: 'the analysis is pure: it imports the model and geometry only',
   },
-  ...work('import', ['intake']),
+  ...work('import', ['intake', 'formats']),
   ...work('export', ['converters', 'diary']),
   ...work('pipeline', ['analysis', 'converters', 'intake', 'diary']),
   ...work('upkeep', ['analysis', 'converters', 'intake', 'pipeline']),
@@ -111,6 +111,7 @@ const homes: Record<string, RegExp> = {
   hono: /^server\//,
   mongodb: /^(store\/mongodb|import\/emission)\//,
   ora: /^cli\//,
+  sax: /^import\/read\/xml\.ts$/,
   winston: /^log\/writer\.ts$/,
   'winston-daily-rotate-file': /^log\/writer\.ts$/,
 };

@@ -1,7 +1,7 @@
 // What a format is to the import: how it is recognised, and the stream of things found that it reads a source into.
 import type { Pushed } from '../intake/put-batch.ts';
 import type { JsonObject } from '../model/json.ts';
-import type { Document, ErrorRow } from '../store/store.ts';
+import type { Document, ErrorRow, UnusableEntry } from '../store/store.ts';
 import type { SourceFile, SourceFolder } from './source.ts';
 
 /** A person as a source names them. */
@@ -20,6 +20,8 @@ export type Owner = Person | null;
 export type Found =
   /** To be put. `received_ts`: when a service first received it, seconds since the epoch. */
   | { of: Owner; entry: Pushed; received_ts?: number }
+  /** What a mapper could not make an entry of, with its reason. */
+  | { of: Owner; unusable: UnusableEntry }
   /** An entry that another service set aside, with its history. */
   | { of: Owner; error: ErrorRow }
   /** Somebody who is to be registered even where they have no entries. */

@@ -1,18 +1,38 @@
 // The table of formats, and how a path or an address becomes parts to import.
 import { join } from 'node:path';
 import { MobilityError } from '../model/errors.ts';
+import { overland } from './apps/overland.ts';
+import { ownTracks } from './apps/owntracks.ts';
 import { emissionDump, emissionJson } from './emission/dump.ts';
 import { isDatabaseAddress, openLive } from './emission/live.ts';
 import { bsonFile, entryLines, entryList } from './entries/entry-files.ts';
 import { exportFolder } from './entries/export-folder.ts';
 import type { FileFormat, FolderFormat, Part } from './format.ts';
 import { openSource, type SourceFile, type SourceFolder } from './source.ts';
+import { googleRecords } from './timeline/records.ts';
+import { googleTimeline } from './timeline/segments.ts';
+import { geolife } from './tracks/geolife.ts';
+import { gpx } from './tracks/gpx.ts';
+import { kml } from './tracks/kml.ts';
+import { tcx } from './tracks/tcx.ts';
 
 /** Formats of folders that are one whole; of two that fit, the first. */
 export const folderFormats: readonly FolderFormat[] = [exportFolder, emissionDump, emissionJson];
 
 /** Formats of files; of two that fit, the first. */
-export const fileFormats: readonly FileFormat[] = [entryList, entryLines, bsonFile];
+export const fileFormats: readonly FileFormat[] = [
+  entryList,
+  entryLines,
+  bsonFile,
+  gpx,
+  tcx,
+  kml,
+  googleTimeline,
+  googleRecords,
+  ownTracks,
+  overland,
+  geolife,
+];
 
 /** What `--format` takes. */
 export const formatNames: readonly string[] = [...folderFormats, ...fileFormats].map(({ name }) => name);
@@ -40,6 +60,7 @@ export async function findParts(sources: readonly string[], format?: string): Pr
     }
     const before = found.parts.length;
     await lookInto(source, format, 0, found);
+    checkOnePerson(found.parts.slice(before));
     if (found.parts.length > before) continue;
     throw new MobilityError(
       'MOBILITY_USAGE',
@@ -48,6 +69,22 @@ export async function findParts(sources: readonly string[], format?: string): Pr
     );
   }
   return found;
+}
+
+/** The data set of GeoLife has a folder for each person, and nothing in its files says whose they are. */
+function checkOnePerson(parts: readonly Part[]): void {
+  const folders = new Set(
+    parts
+      .filter(({ format }) => format === geolife.name)
+      .map(({ name }) => name.replace(/([\\/]Trajectory)?[\\/][^\\/]*$/i, '')),
+  );
+  const [first, second] = folders;
+  if (second === undefined) return;
+  throw new MobilityError(
+    'MOBILITY_USAGE',
+    `expected trajectories of one person, found those of ${folders.size}: import ${first}, ${second} and so on one by one, ` +
+      'each with its own --user',
+  );
 }
 
 async function lookInto(path: string, format: string | undefined, depth: number, found: FoundParts): Promise<void> {

@@ -1,6 +1,6 @@
 // The import: what readers find goes through the one way in, batch by batch, and is counted.
-import { type Pushed, putBatch } from '../intake/put-batch.ts';
-import { isEntry, takeEntry } from '../intake/take-entry.ts';
+import { type Pushed, putTaken } from '../intake/put-batch.ts';
+import { isEntry, type Taken, takeEntry } from '../intake/take-entry.ts';
 import type { Log } from '../log/log.ts';
 import type { Identity } from '../model/entry.ts';
 import { isMobilityError, MobilityError } from '../model/errors.ts';
@@ -73,6 +73,9 @@ export const maxProblems = 5;
 /** Entries, and characters of them, that wait in memory before they are stored. */
 const batchEntries = 5000;
 const batchLength = 8 * 1024 * 1024;
+
+/** Characters that something unusable counts as. */
+const unusableLength = 1000;
 
 const noCounts = (): ImportCounts => ({ read: 0, stored: 0, known: 0, set_aside: 0, left_behind: 0 });
 
@@ -223,7 +226,7 @@ class Recipient {
   readonly registered: boolean;
   readonly counts = noCounts();
   readonly #options: ImportOptions;
-  #batch: Pushed[] = [];
+  #batch: Taken[] = [];
   #length = 0;
 
   constructor(
@@ -238,10 +241,11 @@ class Recipient {
   }
 
   async take(found: Found, report: PartReport): Promise<void> {
-    if ('entry' in found) {
+    if ('entry' in found || 'unusable' in found) {
       this.#count(report, { read: 1 });
-      this.#batch.push(found.entry);
-      this.#length += typeof found.entry === 'string' ? found.entry.length : 500;
+      const taken = 'entry' in found ? take(found.entry) : found.unusable;
+      this.#batch.push(taken);
+      this.#length += isEntry(taken) ? taken.text.length : unusableLength;
       if (this.#batch.length >= batchEntries || this.#length >= batchLength) await this.flush(report);
     } else if ('error' in found) {
       this.#count(report, { read: 1, ...(await this.#setAside(found.error)) });
@@ -262,12 +266,12 @@ class Recipient {
     this.#length = 0;
     const { store, now, log, dryRun } = this.#options;
     if (dryRun) {
-      for (const pushed of batch) this.#count(report, { [await this.#verdict(pushed)]: 1 });
+      for (const taken of batch) this.#count(report, { [await this.#verdict(taken)]: 1 });
       return;
     }
     // The profile tells when the phone came last: an import is no phone.
     const profiles = { get: async () => null, merge: async () => ({}) };
-    const put = await putBatch(this.uuid, batch, {
+    const put = await putTaken(this.uuid, batch, {
       store: { usercache: store.usercache, profiles },
       now,
       ...(log && { log }),
@@ -283,8 +287,7 @@ class Recipient {
   }
 
   /** What would become of an entry. */
-  async #verdict(pushed: Pushed): Promise<'stored' | 'known' | 'set_aside'> {
-    const taken = takeEntry(typeof pushed === 'string' ? parsed(pushed) : (pushed as JsonValue));
+  async #verdict(taken: Taken): Promise<'stored' | 'known' | 'set_aside'> {
     if (!isEntry(taken)) return 'set_aside';
     return (await this.#isKnown(taken)) ? 'known' : 'stored';
   }
@@ -322,10 +325,13 @@ class Recipient {
 /** s; how long an import that is killed while it writes a document keeps the user. */
 const secondsOfDocument = 60;
 
-function parsed(text: string): JsonValue {
+/** A text that is no JSON is set aside as it is. */
+function take(pushed: Pushed): Taken {
+  if (typeof pushed !== 'string') return takeEntry(pushed as JsonValue);
   try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return text;
+    return takeEntry(JSON.parse(pushed) as JsonValue, pushed);
+  } catch (error) {
+    if (error instanceof SyntaxError) return takeEntry(pushed);
+    throw error;
   }
 }

@@ -17,7 +17,8 @@ interface Options {
 }
 
 /** Formats as `--format` takes them; test/cli/import.test.ts compares them with the table. */
-const formats = 'export, emission-dump, emission-json, entries-json, entries-lines, bson';
+const formats =
+  'export, emission-dump, emission-json, entries-json, entries-lines, bson, gpx, tcx, kml, google-timeline, google-records, owntracks, overland, geolife';
 
 /** Imports data. */
 export function importCommand(context: CommandContext): Command {
@@ -34,6 +35,7 @@ Examples:
   mobility import ada                                   (a folder that export wrote)
   mobility import mongodb://127.0.0.1/Stage_database --dry-run
   mobility import dump/Stage_database --user ada@example.org
+  mobility import Timeline.json tracks/ --user ada@example.org
 
 The format is recognised by the content. What is in the store already is known and stays, so that an interrupted
 import is simply repeated. Afterwards: mobility pipeline --all. All formats: docs/import.md.

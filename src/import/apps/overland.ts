@@ -1,0 +1,42 @@
+// Overland: batches as it sends them, and GeoJSON of the same features. The mapper is that of the endpoint.
+import { fromOverland } from '../../formats/overland.ts';
+import type { JsonValue } from '../../model/json.ts';
+import type { FileFormat, Found, ReadOptions } from '../format.ts';
+import { jsonElements } from '../read/json-elements.ts';
+import type { SourceFile } from '../source.ts';
+import { mappedFound } from './owntracks.ts';
+
+export const overland: FileFormat = {
+  name: 'overland',
+  title: 'Overland, batches and GeoJSON',
+  recognises: ({ head }) => {
+    const text = head.toString('utf8');
+    return (
+      /^\s*\{/.test(text) &&
+      /"(locations|features)"\s*:\s*\[\s*\{/.test(text) &&
+      /"Feature"/.test(text) &&
+      /"timestamp"\s*:/.test(text)
+    );
+  },
+  read: readOverland,
+};
+
+/** Features mapped together, as many as the app sends at most: it repeats the battery in each of them. */
+const batchSize = 1000;
+
+async function* readOverland(file: SourceFile, { onBytes }: ReadOptions): AsyncGenerator<Found> {
+  let batch: JsonValue[] = [];
+  for await (const { of, listed, text, reason, offset } of jsonElements(file.bytes(onBytes))) {
+    if (!listed || (of !== 'locations' && of !== 'features')) continue; // such as where the phone is now, which comes again
+    try {
+      if (text === null) yield { unread: `the feature at byte ${offset} is ${reason}` };
+      else batch.push(JSON.parse(text) as JsonValue);
+    } catch {
+      yield { unread: `expected a GeoJSON feature at byte ${offset}, found something else` };
+    }
+    if (batch.length < batchSize) continue;
+    yield* mappedFound(fromOverland(batch));
+    batch = [];
+  }
+  yield* mappedFound(fromOverland(batch));
+}

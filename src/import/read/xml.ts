@@ -1,0 +1,92 @@
+// XML of any size -> its elements as they open and close, without a tree.
+import sax from 'sax';
+import { SourceBroken } from '../source-broken.ts';
+
+/** An element begins, or ends with the text that stands directly in it. Names are without prefixes. */
+export type XmlEvent =
+  | { open: true; name: string; attributes: Readonly<Record<string, string>>; line: number }
+  | { open: false; name: string; text: string; line: number };
+
+/** Elements within elements, and attributes of one element: what travels are written in needs far fewer. */
+const maxDepth = 200;
+const maxAttributes = 1000;
+
+/** Characters of text kept of one element. */
+const maxTextLength = 4 * 1024 * 1024;
+
+/**
+ * Reads XML as it comes. Entities that a file declares itself are errors, so that none can grow without bound, and nothing is ever
+ * fetched; names, depth, attributes and texts are bounded. Throws `SourceBroken` with the line where a file breaks off or is no XML.
+ */
+export async function* xmlEvents(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<XmlEvent> {
+  const parser = sax.parser(true, { position: true });
+  const texts: string[] = [];
+  let events: XmlEvent[] = [];
+  let attributes = 0;
+  parser.onattribute = () => {
+    attributes += 1;
+    if (attributes > maxAttributes) throw broken(parser, `an element with more than ${maxAttributes} attributes`);
+  };
+  parser.onopentag = (tag) => {
+    attributes = 0;
+    if (texts.length >= maxDepth) throw broken(parser, `elements nested deeper than ${maxDepth}`);
+    texts.push('');
+    const own = tag.attributes as Record<string, string>;
+    events.push({ open: true, name: localName(tag.name), attributes: own, line: parser.line + 1 });
+  };
+  const onText = (text: string): void => {
+    const last = texts.length - 1;
+    if (last >= 0 && texts[last]!.length < maxTextLength) texts[last] += text;
+  };
+  parser.ontext = onText;
+  parser.oncdata = onText;
+  parser.onclosetag = (name) => {
+    events.push({ open: false, name: localName(name), text: (texts.pop() ?? '').trim(), line: parser.line + 1 });
+  };
+  parser.onerror = (error) => {
+    // Its message goes on over several lines, with a piece of the text.
+    throw broken(parser, (error.message.split('\n')[0] ?? '').toLowerCase());
+  };
+  let decoder: InstanceType<typeof TextDecoder> | null = null;
+  for await (const chunk of chunks) {
+    decoder ??= new TextDecoder(encodingOf(chunk));
+    const error = attempt(() => parser.write(decoder!.decode(chunk, { stream: true })));
+    yield* events;
+    events = [];
+    if (error !== null) throw error;
+  }
+  if (decoder === null) throw new SourceBroken('expected XML, found nothing');
+  const error = attempt(() => parser.close());
+  yield* events;
+  if (error !== null) throw error;
+}
+
+/** What was thrown, so that what was read before it can be handed on first. */
+function attempt(work: () => unknown): unknown {
+  try {
+    work();
+    return null;
+  } catch (error) {
+    return error;
+  }
+}
+
+function broken(parser: sax.SAXParser, found: string): SourceBroken {
+  return new SourceBroken(`expected XML on line ${parser.line + 1}, found ${found}: what came before is read`);
+}
+
+function encodingOf(first: Uint8Array): string {
+  if (first[0] === 0xff && first[1] === 0xfe) return 'utf-16le';
+  return first[0] === 0xfe && first[1] === 0xff ? 'utf-16be' : 'utf-8';
+}
+
+const localName = (name: string): string => name.slice(name.indexOf(':') + 1);
+
+/** The name of the outermost element of a file that begins so, without prefix; null where it is no XML. */
+export function rootName(head: Buffer): string | null {
+  const text = new TextDecoder(encodingOf(head)).decode(head);
+  if (!/^\ufeff?\s*</.test(text)) return null;
+  const [, name] =
+    /<([A-Za-z_][\w.-]*:)?([A-Za-z_][\w.-]*)[\s>/]/.exec(text.replace(/<!--[\s\S]*?-->/g, ''))?.slice(1) ?? [];
+  return name ?? null;
+}

@@ -1,0 +1,78 @@
+// Google Takeout's `Records.json`, the location history until 2024: every fix of every phone, with what it believed to be doing.
+import { locationEntry, motionEntry, numberFrom, secondsFrom } from '../../formats/other-entry.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import type { FileFormat, Found, ReadOptions } from '../format.ts';
+import { jsonElements } from '../read/json-elements.ts';
+import type { SourceFile } from '../source.ts';
+import { zoned } from '../tracks/point.ts';
+import { surest } from './segments.ts';
+
+export const googleRecords: FileFormat = {
+  name: 'google-records',
+  title: 'Records.json of Google Takeout',
+  recognises: ({ head }) =>
+    /^\s*\{\s*"locations"\s*:\s*\[/.test(head.toString('utf8')) && head.includes('"latitudeE7"'),
+  read: readRecords,
+};
+
+const origin = { program: 'google-location-history' };
+
+async function* readRecords(file: SourceFile, { onBytes }: ReadOptions): AsyncGenerator<Found> {
+  for await (const { of, listed, text, reason, offset } of jsonElements(file.bytes(onBytes))) {
+    if (!listed || of !== 'locations') continue;
+    const record = text === null ? null : parsed(text);
+    if (record === null)
+      yield { unread: `expected a JSON object at byte ${offset}, found ${reason ?? 'something else'}` };
+    else yield* recordFound(record, `byte ${offset}`);
+  }
+}
+
+function parsed(text: string): JsonObject | null {
+  try {
+    const value = JSON.parse(text) as JsonValue;
+    return isJsonObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function* recordFound(record: JsonObject, where: string): Generator<Found> {
+  const ts = timeOf(record);
+  const latitude = degreesFrom(record.latitudeE7);
+  const longitude = degreesFrom(record.longitudeE7);
+  if (ts === null || latitude === undefined || longitude === undefined) {
+    const missing = ts === null ? 'a time' : 'latitudeE7 and longitudeE7';
+    yield { unread: `expected ${missing} in the record at ${where}, found something else` };
+  } else {
+    const fix = {
+      ts,
+      latitude,
+      longitude,
+      altitude: numberFrom(record.altitude),
+      accuracy: numberFrom(record.accuracy, 0),
+      vaccuracy: numberFrom(record.verticalAccuracy, 0),
+      sensed_speed: numberFrom(record.velocity, 0),
+      bearing: numberFrom(record.heading, 0),
+    };
+    yield { of: null, entry: zoned(locationEntry(fix, origin), fix) };
+  }
+  for (const reading of Array.isArray(record.activity) ? record.activity : []) {
+    const at = isJsonObject(reading) ? timeOf(reading) : null;
+    const found = isJsonObject(reading) ? surest(reading.activity) : null;
+    if (at !== null && found !== null) yield { of: null, entry: motionEntry(at, found.type, origin, found.percent) };
+  }
+}
+
+/** `timestamp` since 2022, `timestampMs` as text before. */
+function timeOf({ timestamp, timestampMs }: JsonObject): number | null {
+  if (timestamp !== undefined) return secondsFrom(timestamp);
+  const ms = Number(timestampMs);
+  return timestampMs === undefined || !Number.isFinite(ms) ? null : ms / 1000;
+}
+
+/** Some exports have numbers that ran over 32 bits: no coordinate lies beyond 180 degrees. */
+function degreesFrom(value: JsonValue | undefined): number | undefined {
+  const number = numberFrom(value);
+  if (number === undefined) return undefined;
+  return (number > 1_800_000_000 ? number - 2 ** 32 : number) / 1e7;
+}

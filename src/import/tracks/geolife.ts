@@ -1,0 +1,49 @@
+// GeoLife: trajectories (`.plt`), and `labels.txt`, in which participants say how they travelled.
+import { otherEntry } from '../../formats/other-entry.ts';
+import type { FileFormat, Found, ReadOptions } from '../format.ts';
+import { linesOf } from '../read/lines.ts';
+import type { SourceFile } from '../source.ts';
+import { pointFound, timeIn } from './point.ts';
+
+const headerLines = 6;
+const metresPerFoot = 0.3048;
+const unknownAltitude = -777; // feet
+
+const origin = { program: 'geolife' };
+
+export const geolife: FileFormat = {
+  name: 'geolife',
+  title: 'GeoLife trajectories (.plt) and labels.txt of one person',
+  recognises: ({ head }) => isTrajectory(head) || isLabels(head),
+  read: (file, options) => (isLabels(file.head) ? readLabels(file, options) : readTrajectory(file, options)),
+};
+
+const isTrajectory = (head: Buffer): boolean => /^\ufeff?Geolife trajectory\s/i.test(head.toString('utf8'));
+const isLabels = (head: Buffer): boolean =>
+  /^\ufeff?Start Time\tEnd Time\tTransportation Mode\s/i.test(head.toString('utf8'));
+
+/** Latitude, longitude, 0, altitude in feet, days since 1899, day, time of day in GMT. */
+async function* readTrajectory(file: SourceFile, { onBytes }: ReadOptions): AsyncGenerator<Found> {
+  for await (const { text, number } of linesOf(file.bytes(onBytes))) {
+    if (number <= headerLines || text.trim() === '') continue;
+    const [latitude, longitude, , feet, , day, time] = text.split(',');
+    const altitude = Number(feet) === unknownAltitude ? undefined : String(Number(feet) * metresPerFoot);
+    yield pointFound({ latitude, longitude, altitude, time: `${day}T${time}` }, origin, `line ${number}`);
+  }
+}
+
+/** The participant's own word on how they travelled, from one time to another. */
+async function* readLabels(file: SourceFile, { onBytes }: ReadOptions): AsyncGenerator<Found> {
+  for await (const { text, number } of linesOf(file.bytes(onBytes))) {
+    if (number === 1 || text.trim() === '') continue;
+    const [start, end, label = ''] = text.split('\t').map((one) => one.trim());
+    const start_ts = timeIn(start?.replaceAll('/', '-').replace(' ', 'T'));
+    const end_ts = timeIn(end?.replaceAll('/', '-').replace(' ', 'T'));
+    if (start_ts === null || end_ts === null || label === '') {
+      yield { unread: `expected start, end and mode at line ${number}, found something else` };
+      continue;
+    }
+    const entry = otherEntry('manual/mode_confirm', end_ts, { start_ts, end_ts, label }, origin);
+    yield { of: null, entry: { ...entry, metadata: { ...entry.metadata, type: 'message' } } };
+  }
+}

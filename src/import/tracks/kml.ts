@@ -1,0 +1,71 @@
+// KML: tracks with a time for each point (`gx:Track`), and placemarks with a time or a span of time.
+import type { FileFormat, Found, ReadOptions } from '../format.ts';
+import { rootName, xmlEvents } from '../read/xml.ts';
+import type { SourceFile } from '../source.ts';
+import { pointFound } from './point.ts';
+
+export const kml: FileFormat = {
+  name: 'kml',
+  title: 'KML tracks',
+  recognises: ({ head }) => rootName(head) === 'kml',
+  read: readKml,
+};
+
+const origin = { program: 'kml' };
+
+/** Points of one track that wait for their other half: times stand before places, in bulk or in turn. */
+const maxWaiting = 5_000_000;
+
+interface Placemark {
+  begin?: string;
+  end?: string;
+  /** Places of points and lines, `longitude,latitude,altitude` apart by blanks. */
+  places: string[];
+  line: number;
+}
+
+async function* readKml(file: SourceFile, { onBytes }: ReadOptions): AsyncGenerator<Found> {
+  let track: { times: string[]; next: number } | null = null;
+  let placemark: Placemark | null = null;
+  for await (const event of xmlEvents(file.bytes(onBytes))) {
+    if (event.open) {
+      if (event.name === 'Track') track = { times: [], next: 0 };
+      if (event.name === 'Placemark') placemark = { places: [], line: event.line };
+      continue;
+    }
+    const { name, text, line } = event;
+    if (track !== null && name === 'when') {
+      if (track.times.length < maxWaiting) track.times.push(text);
+    } else if (track !== null && name === 'coord') {
+      const [longitude, latitude, altitude] = text.split(/\s+/);
+      const time = track.times[track.next++];
+      if (text !== '') yield pointFound({ longitude, latitude, altitude, time }, origin, `line ${line}`);
+    } else if (name === 'Track') {
+      track = null;
+    } else if (placemark !== null) {
+      if (name === 'begin' || name === 'when') placemark.begin ??= text;
+      if (name === 'end') placemark.end ??= text;
+      if (name === 'coordinates') placemark.places.push(text);
+      if (name !== 'Placemark') continue;
+      yield* placesOf(placemark);
+      placemark = null;
+    }
+  }
+}
+
+/** Of a place its begin and its end, of a line its first point and its last: between them KML tells no times. */
+function* placesOf({ begin, end, places, line }: Placemark): Generator<Found> {
+  const points = places.flatMap((text) => text.split(/\s+/)).filter((one) => one !== '');
+  const first = points[0];
+  if (first === undefined) return;
+  if (begin === undefined) {
+    yield { unread: `expected a time or a span of time for the placemark at line ${line}, found none` };
+    return;
+  }
+  const at = (place: string, time: string): Found => {
+    const [longitude, latitude, altitude] = place.split(',');
+    return pointFound({ longitude, latitude, altitude, time }, origin, `line ${line}`);
+  };
+  yield at(first, begin);
+  if (end !== undefined && end !== begin) yield at(points.at(-1)!, end);
+}
