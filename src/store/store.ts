@@ -338,6 +338,18 @@ export interface ZoneSighting {
   zone: string;
 }
 
+/** When a trip was, and when it was last written. */
+export interface TripSpan {
+  chain_ts: number;
+  start_ts: number;
+  end_ts: number;
+  /**
+   * By the store's clock. A trip that a `replace` leaves as it was keeps its time; null for one that was written by a program that
+   * did not note it.
+   */
+  written_ts: number | null;
+}
+
 export interface Trips {
   /** Links of the chain by `chain_ts` in `[from, to)`, ascending. */
   chain(userId: string, range: { from?: number; to?: number; limit: number }): Promise<TripRecord[]>;
@@ -353,14 +365,8 @@ export interface Trips {
   previous(userId: string, chainTs: number): Promise<TripRecord | null>;
   /** Start of the first and end of the last trip, and their number. */
   summary(userId: string): Promise<{ count: number; start_ts: number | null; end_ts: number | null }>;
-  /**
-   * When the links with `chain_ts` in `[from, to)` were last written, by the store's clock, ascending by `chain_ts`. A link that a
-   * `replace` leaves as it was keeps its time; null for one that was written by a program that did not note it.
-   */
-  written(
-    userId: string,
-    range: { from: number; to: number },
-  ): Promise<{ chain_ts: number; written_ts: number | null }[]>;
+  /** The times of the trips (not the dropped ones) with `chain_ts` in `[from, to)`, ascending, without what is large. */
+  spans(userId: string, range: { from: number; to: number }): Promise<TripSpan[]>;
   /**
    * Makes `records` the links with `chain_ts` in `[from, to)` and merges `state` into the pipeline state, in one transaction.
    * Fields that `state` does not name are afterwards as they were.

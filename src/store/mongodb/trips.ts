@@ -52,15 +52,20 @@ export function tripsOn(connection: Connection): Trips {
         return [...new Set((await from.rows('trips').pick(filter, ['day']).toArray()).map(({ day }) => day))].sort();
       }),
     summary: (userId) => connection.reading(userId, summarise),
-    written: (userId, range) =>
+    spans: (userId, range) =>
       connection.reading(userId, async (from) => {
-        const filter = { chain_ts: rangeOf(range.from, range.to) };
-        const fields = ['chain_ts', 'written_ts'] as const;
+        const filter = { kind: 'trip', chain_ts: rangeOf(range.from, range.to) };
+        const fields = ['chain_ts', 'start_ts', 'end_ts', 'written_ts'] as const;
         const rows = await from
           .rows('trips')
           .pick(filter, fields, { sort: { chain_ts: 1 } })
           .toArray();
-        return rows.map(({ chain_ts, written_ts = null }) => ({ chain_ts, written_ts }));
+        return rows.map(({ chain_ts, start_ts, end_ts, written_ts = null }) => ({
+          chain_ts,
+          start_ts,
+          end_ts,
+          written_ts,
+        }));
       }),
     replace: async (userId, range, records, state, lease) => {
       checkRange(range, records);

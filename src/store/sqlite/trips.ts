@@ -3,7 +3,7 @@ import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
 import type { TripRecord } from '../../model/trip.ts';
 import { checkRange } from '../refusals.ts';
-import type { Trips } from '../store.ts';
+import type { TripSpan, Trips } from '../store.ts';
 import type { StoreFile } from './file.ts';
 import { userIn } from './ids.ts';
 import { leasedUser, mergeState } from './pipeline.ts';
@@ -69,11 +69,12 @@ export function trips(shards: Shards, now: () => number): Trips {
           .map(({ day }) => day);
       }),
     summary: (userId) => reading(userId, summaryOf),
-    written: (userId, { from, to }) =>
+    spans: (userId, { from, to }) =>
       reading(userId, (file, user) => {
         const sql =
-          'SELECT chain_ts, written_ts FROM trips WHERE user = ? AND chain_ts >= ? AND chain_ts < ? ORDER BY chain_ts';
-        return file.sql(sql).all<{ chain_ts: number; written_ts: number | null }>(user, from, to);
+          'SELECT chain_ts, start_ts, end_ts, written_ts FROM trips ' +
+          "WHERE user = ? AND chain_ts >= ? AND chain_ts < ? AND kind = 'trip' ORDER BY chain_ts";
+        return file.sql(sql).all<TripSpan>(user, from, to);
       }),
     replace: async (userId, range, records, state, lease) => {
       const file = shards.of(userId).timeseries;

@@ -37,7 +37,7 @@ const methods: {
     next: true,
     previous: true,
     summary: true,
-    written: true,
+    spans: true,
     replace: true,
   },
   pipeline: { get: true, merge: true, withWork: true },

@@ -66,18 +66,19 @@ export function tripTests(use: Use): void {
     expect(await use.store.trips.previous(newUser(), Infinity)).toBeNull();
   });
 
-  it('written tells when a link was last written: one that stays the same keeps its time', async () => {
+  it('spans tell when a trip was last written: one that stays the same keeps its time', async () => {
     const user = newUser();
-    const times = async () => (await use.store.trips.written(user, everything)).map((one) => one.written_ts!);
+    const times = async () => (await use.store.trips.spans(user, everything)).map((one) => one.written_ts!);
     await replace(user, everything, [link(10), link(20)]);
     const [first, second] = await times();
     while (Date.now() / 1000 <= second!); // until the clock has moved on
     await replace(user, everything, [link(10), link(20, { end_ts: 29 }), link(30)]);
     const [kept, changed, added] = await times();
     expect([kept, changed! > second!, added]).toEqual([first, true, changed]);
-    const part = await use.store.trips.written(user, { from: 20, to: 30 });
-    expect(part).toEqual([{ chain_ts: 20, written_ts: changed }]);
-    expect(await use.store.trips.written(newUser(), everything)).toEqual([]);
+    await replace(user, { from: 25, to: 26 }, [link(25, { kind: 'dropped', trip: null })]);
+    const part = await use.store.trips.spans(user, { from: 20, to: 30 });
+    expect(part).toEqual([{ chain_ts: 20, start_ts: link(20).start_ts, end_ts: 29, written_ts: changed }]);
+    expect(await use.store.trips.spans(newUser(), everything)).toEqual([]);
   });
 
   it('links outside the range stay: its start is part of it and its end is not', async () => {

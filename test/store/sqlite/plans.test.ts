@@ -75,7 +75,8 @@ async function useAll(store: Store): Promise<void> {
   await store.trips.lastSettledBefore(id, 10);
   await store.trips.byDay(id, { from: '2016-05-17', to: '2016-05-18' });
   await store.trips.next(id, 0);
-  await store.trips.written(id, { from: 0, to: 10 });
+  await store.trips.previous(id, 9);
+  await store.trips.spans(id, { from: 0, to: 10 });
   await store.trips.summary(id);
   await store.pipeline.withWork([id, newUser()]);
   await store.counts(id);
