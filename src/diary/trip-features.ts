@@ -1,9 +1,10 @@
 // One trip -> the GeoJSON shape that phones read: a FeatureCollection of places, stops, nested sections and incidents.
 import type { Feature, GeoJsonProperties, LineString, Point } from 'geojson';
 import type { Entry } from '../model/entry.ts';
+import { oid, point, timeFields } from '../model/extended-json.ts';
 import { entryId } from '../model/ids.ts';
 import { formatTime, isTimeZone, localDateTime } from '../model/time.ts';
-import type { Place, Position, Section, Stop, Trip } from '../model/trip.ts';
+import type { Place, Section, Stop, Trip } from '../model/trip.ts';
 
 /** What a trip's features need beside the trip: how the stay after it went on. */
 export interface AfterTrip {
@@ -24,18 +25,6 @@ export interface TripFeatureCollection {
   id: string;
   properties: NonNullable<GeoJsonProperties>;
   features: (Feature<Point | LineString> | SectionCollection)[];
-}
-
-const oid = (id: string) => ({ $oid: id });
-const point = (location: Position): Point => ({ type: 'Point', coordinates: location });
-
-/** `<name>_ts`, `<name>_local_dt` and `<name>_fmt_time`. */
-function timeFields(name: string, ts: number, zone: string): Record<string, unknown> {
-  return {
-    [`${name}_ts`]: ts,
-    [`${name}_local_dt`]: localDateTime(ts, zone),
-    [`${name}_fmt_time`]: formatTime(ts, zone),
-  };
 }
 
 /** Features in this order: start place, end place, stops, sections, incidents. Fields without a value are absent. */

@@ -1,4 +1,6 @@
-// Entries of one user in order of time, from the timeseries and the usercache together, presented page by page.
+// Entries of one user in order of time, from the timeseries, the usercache and the trips together, presented page by page.
+import { type DerivedKey, derivedKeysAsked } from '../composite/derived-keys.ts';
+import { type DerivedTime, derivedEntries } from '../composite/read-derived.ts';
 import { present } from '../converters/convert.ts';
 import type { Entry } from '../model/entry.ts';
 import { dataTime } from '../model/entry.ts';
@@ -15,6 +17,8 @@ export interface Selection {
   /** Half-open range of that time; a missing bound is open. */
   from?: number;
   to?: number;
+  /** The time by which entries that are made of the trips are found and ordered, both ends included. */
+  derived: { time: DerivedTime; from: number; to: number };
   /** What else must hold. */
   matches: (entry: Entry) => boolean;
   /** At most so many entries. */
@@ -23,8 +27,8 @@ export interface Selection {
   keep: 'first' | 'last' | 'sample';
 }
 
-/** An entry, or the news that there were more than `max`. */
-export type Found = { entry: Entry } | { truncated: boolean };
+/** An entry, or the news that there were more than `max`. `id`: of an entry that is made when asked. */
+export type Found = { entry: Entry & { id?: string } } | { truncated: boolean };
 
 /** Yields the selected entries, and last whether some were left out. Memory is bounded by the page. */
 export async function* findEntries(store: Store, userId: string, selection: Selection): AsyncGenerator<Found> {
@@ -56,9 +60,36 @@ async function countAll(entries: AsyncIterable<Entry>): Promise<number> {
   return count;
 }
 
-/** The selected entries of both stores by time, key and `write_ts`; of one identity at one time the waiting one, which is newer. */
+/** The selected entries: those that were pushed, and those that are made of the trips, in order of time. */
 async function* merged(store: Store, userId: string, selection: Selection): AsyncGenerator<Entry> {
+  const { derived, time } = selection;
+  const made = derivedKeysAsked(selection.keys);
+  const keys = selection.keys?.filter((key) => !made.some((one: DerivedKey) => one.key === key));
+  const placeOf = (entry: Entry): number => {
+    const own = derived.time === 'write_ts' ? entry.metadata.write_ts : entry.data[derived.time];
+    return typeof own === 'number' ? own : timeOf(entry, time);
+  };
+  const pushed = recorded(store, userId, { ...selection, ...(keys && { keys }) });
+  const derivedOnes = derivedEntries(store, userId, made, derived);
+  let one = await pushed.next();
+  let other = await derivedOnes.next();
+  while (!one.done || !other.done) {
+    const first = other.done || (!one.done && placeOf(one.value) <= placeOf(other.value));
+    const entry: Entry = first ? one.value! : other.value!;
+    if (selection.matches(entry)) yield entry;
+    if (first) one = await pushed.next();
+    else other = await derivedOnes.next();
+  }
+}
+
+/** The pushed entries by time, key and `write_ts`; of one identity at one time the waiting one, which is newer. */
+async function* recorded(
+  store: Store,
+  userId: string,
+  selection: Pick<Selection, 'keys' | 'time' | 'from' | 'to'>,
+): AsyncGenerator<Entry, undefined> {
   const { keys, time, from, to } = selection;
+  if (keys?.length === 0) return;
   const query = { time, ...(keys && { keys }), ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
   const stored = presented(everyEntry(store.timeseries, userId, query));
   const waiting = everyEntry(store.usercache, userId, query);
@@ -67,7 +98,7 @@ async function* merged(store: Store, userId: string, selection: Selection): Asyn
   while (!old.done || !fresh.done) {
     const order = old.done ? 1 : fresh.done ? -1 : compare(old.value, fresh.value, selection.time);
     const entry: Entry = order < 0 ? old.value! : fresh.value!;
-    if (selection.matches(entry)) yield entry;
+    yield entry;
     if (order <= 0) old = await stored.next();
     if (order >= 0) fresh = await waiting.next();
   }
@@ -78,7 +109,10 @@ async function* presented(entries: AsyncIterable<Entry>): AsyncGenerator<Entry, 
 }
 
 function compare(a: Entry, b: Entry, time: 'write_ts' | 'ts'): number {
-  const of = (entry: Entry): number => (time === 'write_ts' ? entry.metadata.write_ts : (dataTime(entry.data) ?? 0));
-  if (of(a) !== of(b)) return of(a) - of(b);
+  if (timeOf(a, time) !== timeOf(b, time)) return timeOf(a, time) - timeOf(b, time);
   return compareTexts(a.metadata.key, b.metadata.key) || a.metadata.write_ts - b.metadata.write_ts;
+}
+
+function timeOf({ metadata, data }: Entry, time: 'write_ts' | 'ts'): number {
+  return time === 'write_ts' ? metadata.write_ts : (dataTime(data) ?? 0);
 }

@@ -1,9 +1,10 @@
 // The caller's entries by key and time, as recorded or as converted.
+import type { DerivedTime } from '../../composite/read-derived.ts';
 import type { Entry } from '../../model/entry.ts';
+import { oid, uuidValue } from '../../model/extended-json.ts';
 import { entryId } from '../../model/ids.ts';
-import type { JsonObject, JsonValue } from '../../model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { isTimeZone, justAfter, localDay, maxTime, minTime, startOfDay } from '../../model/time.ts';
-import { oid, uuidValue } from '../extended-json.ts';
 import { type Found, findEntries, type Selection } from '../find-entries.ts';
 import { daysBetween } from '../local-dates.ts';
 import { badRequest } from '../problem.ts';
@@ -31,29 +32,36 @@ export const datastreamRoutes: readonly Route[] = [
 ];
 
 /** The part of a selection that tells the time. */
-type TimeSelection = Pick<Selection, 'time' | 'from' | 'to' | 'matches'>;
+type TimeSelection = Pick<Selection, 'time' | 'from' | 'to' | 'derived' | 'matches'>;
 
 interface TimeField {
   /** The order of the store in which entries are read. */
   time: 'write_ts' | 'ts';
   /** The field itself; undefined or no number: the entry is left out. */
   of: (entry: Entry) => JsonValue | undefined;
+  /** What it is called in entries that are made of the trips. */
+  derived: DerivedTime;
   /** True when the order is not that of the field: then every entry of the keys is looked at. */
   scan?: true;
 }
 
 const timeFields: Readonly<Record<string, TimeField>> = {
-  'metadata.write_ts': { time: 'write_ts', of: (entry) => entry.metadata.write_ts },
-  'data.ts': { time: 'ts', of: (entry) => entry.data.ts },
-  'data.start_ts': { time: 'ts', of: (entry) => entry.data.start_ts, scan: true },
-  'data.end_ts': { time: 'ts', of: (entry) => entry.data.end_ts, scan: true },
+  'metadata.write_ts': { time: 'write_ts', derived: 'write_ts', of: (entry) => entry.metadata.write_ts },
+  'data.ts': { time: 'ts', derived: 'ts', of: (entry) => entry.data.ts },
+  'data.start_ts': { time: 'ts', derived: 'start_ts', of: (entry) => entry.data.start_ts, scan: true },
+  'data.end_ts': { time: 'ts', derived: 'end_ts', of: (entry) => entry.data.end_ts, scan: true },
+  'data.enter_ts': { time: 'ts', derived: 'enter_ts', of: (entry) => entry.data.enter_ts, scan: true },
+  'data.exit_ts': { time: 'ts', derived: 'exit_ts', of: (entry) => entry.data.exit_ts, scan: true },
 };
 
-const dateFields: Readonly<Record<string, string>> = {
-  'metadata.write_local_dt': 'metadata.write_ts',
-  'data.local_dt': 'data.ts',
-  'data.start_local_dt': 'data.start_ts',
-  'data.end_local_dt': 'data.end_ts',
+/** The time that a local date tells, and the date itself: it names its zone. */
+const dateFields: Readonly<Record<string, { time: string; date: (entry: Entry) => JsonValue | undefined }>> = {
+  'metadata.write_local_dt': { time: 'metadata.write_ts', date: (entry) => entry.metadata.write_local_dt },
+  'data.local_dt': { time: 'data.ts', date: (entry) => entry.data.local_dt },
+  'data.start_local_dt': { time: 'data.start_ts', date: (entry) => entry.data.start_local_dt },
+  'data.end_local_dt': { time: 'data.end_ts', date: (entry) => entry.data.end_local_dt },
+  'data.enter_local_dt': { time: 'data.enter_ts', date: (entry) => entry.data.enter_local_dt },
+  'data.exit_local_dt': { time: 'data.exit_ts', date: (entry) => entry.data.exit_local_dt },
 };
 
 /** `start_time` to `end_time`, both included, of the field `key_time`. */
@@ -65,23 +73,30 @@ function byTimestamp({ start_time: from, end_time: to, key_time: name }: JsonObj
     const ts = field.of(entry);
     return typeof ts === 'number' && ts >= from && ts <= to;
   };
-  return { time: field.time, ...(!field.scan && { from, to: justAfter(to) }), matches };
+  return {
+    time: field.time,
+    derived: { time: field.derived, from, to },
+    ...(!field.scan && { from, to: justAfter(to) }),
+    matches,
+  };
 }
 
 /** `from_local_date` to `to_local_date`, both included, of the local day that the field `key_local_date` tells. */
 function byLocalDate(body: JsonObject): TimeSelection {
   const days = daysBetween(body.from_local_date, body.to_local_date, ['from_local_date', 'to_local_date']);
-  const field = timeFields[fieldOf(dateFields, 'key_local_date', body.key_local_date ?? 'metadata.write_local_dt')]!;
+  const { time, date } = fieldOf(dateFields, 'key_local_date', body.key_local_date ?? 'metadata.write_local_dt');
+  const field = timeFields[time]!;
   const matches = (entry: Entry): boolean => {
     const ts = field.of(entry);
     if (typeof ts !== 'number' || ts < minTime || ts > maxTime) return false;
-    const zone = entry.metadata.time_zone;
+    const told = date(entry);
+    const zone = isJsonObject(told) && isTimeZone(told.timezone) ? told.timezone : entry.metadata.time_zone;
     const day = dayOfCalendar(ts, isTimeZone(zone) ? zone : 'UTC');
     return day !== null && day >= days.from && day <= days.to;
   };
   // No zone is more than a day from UTC.
   const range = { from: startOfDay(days.from, 'UTC') - 86_400, to: startOfDay(days.to, 'UTC') + 2 * 86_400 };
-  return { time: field.time, ...(!field.scan && range), matches };
+  return { time: field.time, derived: { time: field.derived, ...range }, ...(!field.scan && range), matches };
 }
 
 /** The local day; null where a zone moves the time beyond the years 1 to 9999. */
@@ -125,8 +140,8 @@ async function* phoneData(userId: string, found: AsyncIterable<Found>): AsyncGen
       piece += `],"truncated":${item.truncated}}`;
       break;
     }
-    const { metadata, data } = item.entry;
-    piece += separator + JSON.stringify({ _id: oid(entryId(userId, metadata)), user_id: user, metadata, data });
+    const { id = entryId(userId, item.entry.metadata), metadata, data } = item.entry;
+    piece += separator + JSON.stringify({ _id: oid(id), user_id: user, metadata, data });
     separator = ',';
     if (piece.length >= pieceLength) {
       yield piece;

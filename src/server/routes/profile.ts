@@ -1,7 +1,8 @@
 // What the app reports about itself, and the making of accounts.
+
+import { dateValue, oid, uuidValue } from '../../model/extended-json.ts';
 import { idOf } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
-import { dateValue, oid, uuidValue } from '../extended-json.ts';
 import { badRequest, tooLarge } from '../problem.ts';
 import { schemas } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';

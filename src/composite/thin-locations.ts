@@ -1,0 +1,52 @@
+// The locations that draw a trip: few enough for a phone, but each section keeps its ends.
+import type { Position, Section } from '../model/trip.ts';
+
+/** One vertex of a trip's line. */
+export interface Vertex {
+  section: Section;
+  /** Of the vertex within its section. */
+  index: number;
+  ts: number;
+  position: Position;
+}
+
+/** As many as the app has memory for, and the original sends. */
+export const mostLocations = 100;
+
+/** Every vertex of the trip; one that two sections share stands there once. */
+export function verticesOf(sections: readonly Section[]): Vertex[] {
+  const vertices: Vertex[] = [];
+  for (const section of sections) {
+    for (const [index, ts] of section.times.entries()) {
+      const vertex = { section, index, ts, position: section.coordinates[index]! };
+      if (!isSame(vertices.at(-1), vertex)) vertices.push(vertex);
+    }
+  }
+  return vertices;
+}
+
+const isSame = (a: Vertex | undefined, b: Vertex): boolean =>
+  a !== undefined && a.ts === b.ts && a.position[0] === b.position[0] && a.position[1] === b.position[1];
+
+/**
+ * At most `most` vertices: of each section its ends, and of what is between them as many as its share, evenly spaced. The ends always
+ * stay, so a trip of more than `most / 2` sections has two for each of them.
+ */
+export function thinned(sections: readonly Section[], most = mostLocations): Vertex[] {
+  const total = sections.reduce((sum, { times }) => sum + times.length, 0);
+  if (total <= most) return verticesOf(sections);
+  const inner = sections.map(({ times }) => Math.max(0, times.length - 2));
+  const innerTotal = inner.reduce((sum, count) => sum + count, 0);
+  const room = Math.max(0, most - sections.reduce((sum, { times }) => sum + Math.min(2, times.length), 0));
+  const keep = new Map(
+    sections.map((section, i) => [section, Math.floor((room * inner[i]!) / Math.max(1, innerTotal))]),
+  );
+  return verticesOf(sections).filter(({ section, index }) => {
+    const last = section.times.length - 1;
+    if (index === 0 || index === last) return true;
+    const count = keep.get(section)!;
+    // The inner vertices 1 … last-1 fall into `count` equal parts; the first of each part stays.
+    const part = (at: number): number => Math.floor(((at - 1) * count) / (last - 1));
+    return count > 0 && (index === 1 || part(index) !== part(index - 1));
+  });
+}

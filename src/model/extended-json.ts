@@ -1,0 +1,25 @@
+// The database dialect of JSON that phones know: ids, UUIDs and dates as objects with a dollar name; points; times told thrice.
+
+import type { JsonObject } from './json.ts';
+import { formatTime, localDateTime } from './time.ts';
+
+/** An object id of 24 hex characters. */
+export const oid = (id: string) => ({ $oid: id });
+
+/** A UUID: 32 hex characters, without dashes. */
+export const uuidValue = (uuid: string) => ({ $uuid: uuid.replaceAll('-', '') });
+
+/** A date, from seconds since the epoch: whole milliseconds. */
+export const dateValue = (ts: number) => ({ $date: Math.round(ts * 1000) });
+
+/** A GeoJSON point. */
+export const point = (coordinates: [longitude: number, latitude: number]) => ({ type: 'Point' as const, coordinates });
+
+/** `<name>_ts`, `<name>_local_dt` and `<name>_fmt_time`. */
+export function timeFields(name: string, ts: number, zone: string): JsonObject {
+  return {
+    [`${name}_ts`]: ts,
+    [`${name}_local_dt`]: localDateTime(ts, zone),
+    [`${name}_fmt_time`]: formatTime(ts, zone),
+  };
+}

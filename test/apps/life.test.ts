@@ -1,0 +1,124 @@
+// A participant's life with the app of today, through sockets: register, travel, drafts, processed trips, labels that stay.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Serving, serve } from '../../src/server/serve.ts';
+import { simulateDay } from '../../src/simulate/simulate-day.ts';
+import { config, type Kit, openKit } from '../server/kit.ts';
+import { pipeline } from '../support/diary.ts';
+import { type Card, openPhoneApp, type PhoneApp, type PhoneRow } from './phone-app.ts';
+
+const zone = 'Europe/Berlin';
+const firstDay = '2024-03-12';
+const midnight = Date.parse(`${firstDay}T00:00:00+01:00`) / 1000;
+const day = 86_400;
+
+let kit: Kit;
+let serving: Serving;
+let clock: number;
+beforeEach(async () => {
+  kit = await openKit({ config: { ...config, openRegistration: true }, now: () => clock });
+  serving = await serve({ app: kit.app, host: '127.0.0.1', port: 0, drainSeconds: 5 });
+});
+afterEach(async () => {
+  await serving.close();
+  await kit.close();
+});
+
+const phone = (platform: 'android' | 'ios'): PhoneApp =>
+  openPhoneApp({
+    connectUrl: `http://127.0.0.1:${serving.port}/`,
+    token: `nrelop_study_default_${platform}`,
+    zone,
+    now: () => clock,
+  });
+const travelled = (platform: 'android' | 'ios', date: string): PhoneRow[] =>
+  simulateDay({ platform, day: date, seed: `${platform} ${date}`, zone }) as unknown as PhoneRow[];
+const trips = (cards: readonly Card[]): Card[] => cards.filter(({ origin_key }) => origin_key.endsWith('trip'));
+const run = async (): Promise<void> => {
+  for (const { uuid } of await kit.store.users.list({ limit: 10 })) await pipeline(kit.store, uuid);
+};
+
+describe.each(['android', 'ios'] as const)('on %s', (platform) => {
+  it('drafts become trips with modes, lines and lengths; labels, surveys and notes stay for good', async () => {
+    clock = midnight + 23 * 3600;
+    const app = phone(platform);
+    await app.register();
+    expect(await app.start({ curr_platform: platform, phone_lang: 'de' })).toBeTypeOf('object');
+    expect(await app.range()).toEqual({ start_ts: null, end_ts: null });
+    expect(await app.timeline(midnight, clock)).toEqual([]);
+
+    // A day of travel, synced; the pipeline has not run: drafts.
+    app.record(travelled(platform, firstDay));
+    await app.sync();
+    const drafts = await app.timeline(midnight, clock);
+    expect(drafts.length).toBeGreaterThan(2);
+    expect(drafts.every((card) => card.draft && card.toLabel)).toBe(true);
+
+    // The participant labels two drafts before anything is processed: one now, one is still on the phone.
+    const [one, two] = [drafts[0]!, drafts[1]!];
+    const times = ({ start_ts, end_ts }: Card) => ({ start_ts, end_ts });
+    app.say('manual/mode_confirm', { ...times(one), label: 'bike' }, platform, zone, clock + 1);
+    app.say('manual/purpose_confirm', { ...times(one), label: 'work' }, platform, zone, clock + 2);
+    await app.sync();
+    app.say('manual/mode_confirm', { ...times(two), label: 'walk' }, platform, zone, clock + 3);
+
+    await run();
+    clock += 600;
+    const processed = trips(await app.timeline(midnight, clock));
+    expect(processed.length).toBeGreaterThan(2);
+    for (const card of processed) {
+      expect(card.draft).toBe(false);
+      expect(card.modes.length).toBeGreaterThan(0);
+      expect(Number(card.km)).toBeGreaterThan(0);
+      expect(card.lines.length).toBe(card.raw.sections.length);
+      for (const line of card.lines) expect(line.length).toBeGreaterThan(1);
+      expect(card.raw.locations.length).toBeLessThanOrEqual(100);
+      expect(card.day).toBe(firstDay);
+      expect(card.places.every((id) => id !== null)).toBe(true);
+    }
+    for (const [i, card] of processed.slice(1).entries()) {
+      expect(card.start_ts).toBeGreaterThanOrEqual(processed[i]!.end_ts);
+      expect(card.places[0]).toBe(processed[i]!.places[1]);
+    }
+    const labelledWith = (mode: string, cards: readonly Card[]) => cards.filter((c) => c.labels.mode_confirm === mode);
+    expect(labelledWith('bike', processed)).toHaveLength(1);
+    expect(labelledWith('walk', processed)).toHaveLength(1);
+    const first = labelledWith('bike', processed)[0]!;
+    expect([first.labels.purpose_confirm, first.toLabel]).toEqual(['work', false]);
+
+    // Notes and a survey, one note deleted again; a correction; then weeks pass and newer trips are processed.
+    const note = (label: string, match_id: string, status?: string) => ({
+      ...times(first),
+      name: 'Activity',
+      version: 1.2,
+      label,
+      match_id,
+      xmlResponse: '<a/>',
+      ...(status && { status }),
+    });
+    clock += 60;
+    app.say('manual/trip_addition_input', note('reading', 'n1'), platform, zone, clock);
+    app.say('manual/trip_addition_input', note('phoning', 'n2'), platform, zone, clock + 1);
+    app.say('manual/trip_addition_input', note('reading', 'n1', 'DELETED'), platform, zone, clock + 2);
+    app.say('manual/trip_user_input', note('1 purpose', 's1'), platform, zone, clock + 3);
+    app.say('manual/mode_confirm', { ...times(first), label: 'e_bike' }, platform, zone, clock + 4);
+    const idsBefore = processed.map(({ id }) => id);
+    clock += 60;
+    const atOnce = trips(await app.timeline(midnight, clock)).find(({ id }) => id === first.id)!;
+    expect(atOnce).toMatchObject({ labels: { mode_confirm: 'e_bike' }, notes: ['phoning'], survey: '1 purpose' });
+    await app.sync();
+    clock += 20 * day;
+    app.record(travelled(platform, '2024-04-01'));
+    await app.sync();
+    await run();
+    clock += 60;
+    const later = trips(await app.timeline(midnight, midnight + 2 * day));
+    expect(later.map(({ id }) => id)).toEqual(idsBefore);
+    expect((await app.range()).end_ts).toBeGreaterThan(clock - 2 * day);
+    const still = later.find(({ id }) => id === first.id)!;
+    expect(still.raw.user_input).toMatchObject({ mode_confirm: 'e_bike', purpose_confirm: 'work' });
+    expect(still.raw.user_input.trip_user_input.data.label).toBe('1 purpose');
+    expect(still.notes).toEqual(['phoning']);
+    expect(still.raw.additions.map((row: any) => row.data.status ?? 'ACTIVE')).toEqual(['ACTIVE']);
+    expect(later.filter((card) => card.raw.user_input.mode_confirm === 'walk')).toHaveLength(1);
+  });
+});

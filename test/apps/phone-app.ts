@@ -1,0 +1,321 @@
+// A phone app of today, as far as its server sees it: its store of rows, its timeline, its matching of labels and its dashboard.
+// It follows what the app reads and when; where the app would break on a missing field, this one throws.
+
+/** A row of the phone, as it is pushed. */
+export interface PhoneRow {
+  metadata: { key: string; write_ts: number; [name: string]: unknown };
+  data: Record<string, any>;
+}
+
+/** A card of the list. */
+export interface Card {
+  id: string;
+  key: string;
+  origin_key: string;
+  draft: boolean;
+  start_ts: number;
+  end_ts: number;
+  /** Day and times as shown. */
+  day: string;
+  shown: string;
+  /** km as shown. */
+  km: string;
+  /** Detected modes with their shares, the greatest first. */
+  modes: string[];
+  labels: Record<string, string | undefined>;
+  survey: string | null;
+  notes: string[];
+  toLabel: boolean;
+  /** Points of the line of each section. */
+  lines: [number, number][][];
+  places: [start: string | null, end: string | null];
+  suggestions: { p: number; labels: Record<string, string> }[];
+  raw: any;
+}
+
+const labelKeys = ['mode_confirm', 'purpose_confirm', 'replaced_mode'] as const;
+const inputKeys = [
+  ...labelKeys.map((key) => `manual/${key}`),
+  'manual/trip_user_input',
+  'manual/trip_addition_input',
+  'manual/place_addition_input',
+];
+
+/** What the app needs of the world. */
+export interface Phone {
+  /** Where the server is, with the slash at the end that every study's address has. */
+  connectUrl: string;
+  token: string;
+  zone: string;
+  /** Seconds since the epoch. */
+  now: () => number;
+}
+
+/** Opens the app: nothing is asked of the server yet. */
+export function openPhoneApp({ connectUrl, token, now }: Phone) {
+  let rows: PhoneRow[] = [];
+  const alerts: string[] = [];
+
+  /** As the native plugin calls: only 200 with an object is success. */
+  async function call(path: string, body: Record<string, unknown> = {}): Promise<any> {
+    const response = await fetch(connectUrl + path, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json; charset=UTF-8' },
+      body: JSON.stringify({ ...body, user: token }),
+    });
+    const text = await response.text();
+    if (response.status !== 200) throw new Error(`${path}: ${response.status} ${text}`);
+    const json = JSON.parse(text);
+    if (typeof json !== 'object' || json === null || Array.isArray(json)) throw new Error(`${path}: no object`);
+    return json;
+  }
+
+  const findEntries = async (keys: string[] | null, from: number, to: number, keyTime = 'metadata.write_ts') =>
+    (
+      await call('/datastreams/find_entries/timestamp', {
+        key_list: keys,
+        start_time: from,
+        end_time: to,
+        key_time: keyTime,
+      })
+    ).phone_data as any[];
+
+  /** Rows of the phone and of the server, each once: told apart by when they were written. */
+  async function unified(key: string, from: number, to: number): Promise<any[]> {
+    const own = rows.filter(({ metadata: m }) => m.key === key && m.write_ts >= from && m.write_ts <= to);
+    const theirs = await findEntries([key], from, to);
+    const seen = new Set(own.map((row) => row.metadata.write_ts));
+    return [...own, ...theirs.filter((row) => !seen.has(row.metadata.write_ts))];
+  }
+
+  const app = {
+    alerts,
+    /** "Save your code": registers. */
+    register: () => call('/profile/create'),
+    /** Each start of the app. */
+    start: async (fields: Record<string, unknown>) => {
+      const profile = await call('/profile/get');
+      await call('/profile/update', { update_doc: fields });
+      return profile;
+    },
+    /** The phone senses, or its user says something. */
+    record: (more: readonly PhoneRow[]) => {
+      rows = [...rows, ...more];
+    },
+    /** Writes a label, survey or note. */
+    say: (key: string, data: Record<string, unknown>, platform: string, zone: string, at = now()) =>
+      app.record([{ metadata: { key, type: 'message', platform, write_ts: at, read_ts: 0, time_zone: zone }, data }]),
+    /** The hourly sync: pushes what is there and forgets it. */
+    sync: async () => {
+      const answer = await call('/usercache/put', { phone_to_server: rows, app_version: '2.1.3' });
+      if (rows.length > 0) rows = [];
+      const { server_to_phone } = await call('/usercache/get');
+      return { answer, documents: server_to_phone.length as number };
+    },
+    range: () => call('/pipeline/get_range_ts') as Promise<{ start_ts: number | null; end_ts: number | null }>,
+
+    /** The cards of some days: processed trips up to the end of the range, drafts after it. */
+    async timeline(from: number, to: number): Promise<Card[]> {
+      const range = await app.range();
+      const inputs: any[] = [];
+      for (const key of inputKeys) inputs.push(...(await unified(key, (range.end_ts ?? 0) - 10, now() + 10)));
+      const processed =
+        range.end_ts === null
+          ? []
+          : await findEntries(
+              ['analysis/composite_trip'],
+              Math.max(from, range.start_ts!),
+              Math.min(to, range.end_ts),
+              'data.end_ts',
+            );
+      const cards = processed.map(flattened).map(cardOf);
+      const drafts = to > (range.end_ts ?? 0) ? await app.drafts(Math.max(from, range.end_ts ?? 0), to) : [];
+      const all = [...cards, ...drafts];
+      return all.map((card, i) => labelled(card, inputs, all[i + 1]));
+    },
+
+    /** Drafts: from pairs of transitions, and the locations between them. */
+    async drafts(from: number, to: number): Promise<Card[]> {
+      const transitions = (await unified('statemachine/transition', from, to)).sort((a, b) => a.data.ts - b.data.ts);
+      const drafts: Card[] = [];
+      let start: number | null = null;
+      for (const { data } of transitions) {
+        if (starts.includes(data.transition)) start = data.ts;
+        else if (ends.includes(data.transition) && start !== null) {
+          const fixes = (await unified('background/filtered_location', start, data.ts)).sort(
+            (a, b) => a.data.ts - b.data.ts,
+          );
+          const draft = draftOf(fixes);
+          if (draft !== null) drafts.push(draft);
+          start = null;
+        }
+      }
+      return drafts;
+    },
+
+    /** The dashboard: own figures out of the cards, everybody's from the server. */
+    async dashboard(cards: readonly Card[], days: [string, string]) {
+      const own: Record<string, Record<string, number>> = {};
+      for (const card of cards) {
+        if (!card.origin_key.endsWith('trip')) continue;
+        const mode = card.raw.user_input?.mode_confirm ?? card.labels.mode_confirm ?? 'UNLABELED';
+        own[card.day] ??= {};
+        own[card.day]![mode] = (own[card.day]![mode] ?? 0) + card.raw.distance;
+      }
+      let others: any = {};
+      try {
+        others = await call('/result/metrics/yyyy_mm_dd', {
+          freq: 'D',
+          start_time: days[0],
+          end_time: days[1],
+          metric_list: { distance: ['mode_confirm'], duration: ['mode_confirm'], count: ['mode_confirm'] },
+          is_return_aggregate: true,
+          app_config: {},
+          aggregate: true,
+        });
+      } catch (error) {
+        alerts.push(`Error fetching aggregate metrics: ${error}`);
+      }
+      return { own, others };
+    },
+    call,
+    findEntries,
+  };
+  return app;
+}
+
+export type PhoneApp = ReturnType<typeof openPhoneApp>;
+
+const starts: unknown[] = ['local.transition.exited_geofence', 'T_EXITED_GEOFENCE', 1];
+const ends: unknown[] = ['local.transition.stopped_moving', 'T_TRIP_ENDED', 2];
+
+/** `data` with the id and the keys of its entry; the app takes places, sections and locations apart in the same way. */
+function flattened(entry: any): any {
+  const flat = (one: any): any => ({
+    ...one.data,
+    _id: one._id,
+    key: one.metadata.key,
+    origin_key: one.metadata.origin_key ?? one.metadata.key,
+  });
+  const trip = flat(entry);
+  return {
+    ...trip,
+    start_confirmed_place: trip.start_confirmed_place && flat(trip.start_confirmed_place),
+    end_confirmed_place: trip.end_confirmed_place && flat(trip.end_confirmed_place),
+    locations: trip.locations.map(flat),
+    sections: trip.sections.map(flat),
+  };
+}
+
+function cardOf(trip: any): Card {
+  const needed = [
+    'start_fmt_time',
+    'end_fmt_time',
+    'start_local_dt',
+    'end_local_dt',
+    'start_loc',
+    'end_loc',
+    'distance',
+  ];
+  for (const name of [...needed, 'duration', 'user_input', 'additions']) {
+    if (trip[name] === undefined || trip[name] === null) throw new Error(`a card without ${name}`);
+  }
+  const summary = trip.inferred_section_summary ?? trip.cleaned_section_summary;
+  const clock = ({ hour, minute }: any): string => `${hour}:${String(minute).padStart(2, '0')}`;
+  return {
+    id: trip._id.$oid,
+    key: trip.key,
+    origin_key: trip.origin_key,
+    draft: false,
+    start_ts: trip.start_ts,
+    end_ts: trip.end_ts,
+    day: trip.start_fmt_time.split('T')[0],
+    shown: `${clock(trip.start_local_dt)}-${clock(trip.end_local_dt)}`,
+    km: (trip.distance / 1000).toFixed(1),
+    modes: Object.entries((summary?.distance ?? {}) as Record<string, number>)
+      .sort((a, b) => b[1] - a[1])
+      .map(([mode]) => mode),
+    labels: Object.fromEntries(labelKeys.map((key) => [key, trip.user_input[key]])),
+    survey: trip.user_input.trip_user_input?.data.label ?? null,
+    notes: trip.additions.map((note: any) => note.data.label),
+    toLabel: trip.expectation?.to_label ?? true,
+    lines: trip.sections.map((section: any) =>
+      trip.locations
+        .filter(({ ts }: any) => ts >= section.start_ts && ts <= section.end_ts)
+        .map(({ loc }: any) => loc.coordinates),
+    ),
+    places: [trip.start_confirmed_place?._id.$oid ?? null, trip.end_confirmed_place?._id.$oid ?? null],
+    suggestions: trip.inferred_labels ?? [],
+    raw: trip,
+  };
+}
+
+function draftOf(fixes: any[]): Card | null {
+  const [first, last] = [fixes[0], fixes.at(-1)];
+  if (first === undefined) return null;
+  const metres = fixes.slice(1).reduce((sum, fix, i) => sum + metresBetween(fixes[i]!.data, fix.data), 0);
+  if (metres < 100 || last.data.ts - first.data.ts < 300) return null;
+  return {
+    id: `unprocessed_${first.data.ts}_${last.data.ts}`,
+    key: 'UNPROCESSED_trip',
+    origin_key: 'UNPROCESSED_trip',
+    draft: true,
+    start_ts: first.data.ts,
+    end_ts: last.data.ts,
+    day: '',
+    shown: '',
+    km: (metres / 1000).toFixed(1),
+    modes: [],
+    labels: {},
+    survey: null,
+    notes: [],
+    toLabel: true,
+    lines: [fixes.map(({ data }) => [data.longitude, data.latitude])],
+    places: [null, null],
+    suggestions: [],
+    raw: { distance: metres, user_input: {} },
+  };
+}
+
+function metresBetween(a: any, b: any): number {
+  const dx = (b.longitude - a.longitude) * Math.cos((a.latitude * Math.PI) / 180);
+  return Math.hypot(dx, b.latitude - a.latitude) * 111_195;
+}
+
+/** The app's own matching: rows that the server has not put into the trip yet, the last one first; else what the trip says. */
+function labelled(card: Card, inputs: any[], next: Card | undefined): Card {
+  if (!card.origin_key.endsWith('trip')) return card;
+  const own = inputs.filter((input) => !input.metadata.key.startsWith('manual/place') && fits(card, input.data, next));
+  const last = (key: string): any =>
+    own
+      .filter((input) => input.metadata.key === key)
+      .sort((a, b) => a.metadata.write_ts - b.metadata.write_ts)
+      .at(-1);
+  const labels = { ...card.labels };
+  for (const key of labelKeys) labels[key] = last(`manual/${key}`)?.data.label ?? labels[key];
+  const survey = last('manual/trip_user_input')?.data.label ?? card.survey;
+  const notes = own.filter((input) => input.metadata.key === 'manual/trip_addition_input');
+  const all = [...notes, ...(card.raw.additions ?? [])];
+  const deleted = new Set(all.filter(({ data }) => data.status === 'DELETED').map(({ data }) => data.match_id));
+  const shown = new Map(
+    all.filter(({ data }) => data.status !== 'DELETED' && !deleted.has(data.match_id)).map((n) => [n.data.match_id, n]),
+  );
+  const labelledNow = labels.mode_confirm !== undefined && labels.purpose_confirm !== undefined;
+  return {
+    ...card,
+    labels,
+    survey,
+    notes: [...shown.values()].map((note) => note.data.label),
+    toLabel: card.toLabel && !labelledNow,
+  };
+}
+
+function fits(card: Card, u: any, next: Card | undefined): boolean {
+  const begins =
+    (u.start_ts >= card.start_ts && u.start_ts < card.end_ts) || (card.draft && u.start_ts >= card.start_ts - 900);
+  if (card.draft) return begins && u.end_ts <= card.end_ts;
+  if (!begins) return false;
+  if (u.end_ts <= card.end_ts + 900) return true;
+  const overlap = Math.min(card.end_ts, u.end_ts) - Math.max(card.start_ts, u.start_ts);
+  return u.end_ts <= (next?.end_ts ?? Number.POSITIVE_INFINITY) && overlap / (card.end_ts - card.start_ts) > 0.5;
+}

@@ -1,0 +1,119 @@
+// To which trip or stay somebody's words belong: made-up days.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Input, inputOf } from '../../src/labels/input-keys.ts';
+import { matched } from '../../src/labels/labels-of.ts';
+import { spanOf } from '../../src/labels/match-inputs.ts';
+import { saidBy } from '../../src/labels/said.ts';
+import type { JsonObject } from '../../src/model/json.ts';
+
+let writeTs = 1_000_000;
+function later(): number {
+  writeTs += 1;
+  return writeTs;
+}
+const input = (name: string, data: JsonObject, at = later()): Input =>
+  inputOf({ metadata: { key: `manual/${name}`, write_ts: at, platform: 'android' }, data })!;
+const mode = (start: number, end: number, label: string, at?: number): Input =>
+  input('mode_confirm', { start_ts: start, end_ts: end, label }, at);
+const trip = (start: number, end: number) => ({ chain_ts: start, start_ts: start, end_ts: end, written_ts: null });
+
+/** Three trips of 1000 s, at 10,000, 20,000 and 21,500. */
+const trips = [trip(10_000, 11_000), trip(20_000, 21_000), trip(21_500, 22_500)];
+const spans = trips.map(({ start_ts, end_ts }) => ({ start: start_ts, end: end_ts }));
+const home = (start: number, end: number): number | null => spanOf({ start, end }, spans)?.start ?? null;
+
+describe('an input belongs to', () => {
+  it.each([
+    ['the trip that has its times', 10_000, 11_000, 10_000],
+    ['the trip in which its draft began and near whose end it ended', 10_120, 11_850, 10_000],
+    ['the trip that it covers, however late it ends', 10_100, 14_000, 10_000],
+    ['the trip that begins less than 15 minutes after it', 9_300, 10_400, 10_000],
+    ['the trip with which it shares the most when it begins at the end of another', 20_990, 22_500, 21_500],
+    ['the first of two that were one for the app', 20_050, 22_500, 20_000],
+    ['the one it lies in', 21_600, 21_700, 21_500],
+    ['none when no trip came of its draft', 14_000, 15_000, null],
+    ['none when it only touches a trip that began long after it', 8_000, 10_050, null],
+  ])('%s', (_, start, end, expected) => {
+    expect(home(start, end)).toBe(expected);
+  });
+
+  it('one trip at most, and that trip shares time with it or holds its start', () => {
+    const time = fc.integer({ min: 0, max: 40_000 });
+    fc.assert(
+      fc.property(time, time, (a, b) => {
+        const [start, end] = [Math.min(a, b), Math.max(a, b)];
+        const span = spanOf({ start, end }, spans);
+        if (span === null) return;
+        expect(start < span.end && end >= span.start).toBe(true);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+describe('what was said about a trip', () => {
+  it('is the same in whatever order it came', () => {
+    const all = [
+      mode(10_000, 11_000, 'bike'),
+      mode(10_000, 11_000, 'walk'),
+      input('replaced_mode', { start_ts: 10_000, end_ts: 11_000, label: 'bus' }),
+      mode(20_000, 21_000, 'bus'),
+      input('trip_addition_input', { start_ts: 10_100, end_ts: 10_900, label: 'a', match_id: '1' }),
+      input('trip_addition_input', { start_ts: 10_100, end_ts: 10_900, label: 'b', match_id: '2' }),
+      input('trip_addition_input', { start_ts: 10_100, end_ts: 10_900, label: 'a', match_id: '1', status: 'DELETED' }),
+    ];
+    const told = (inputs: readonly Input[]) => trips.map(({ start_ts }) => matched(inputs, trips).ofTrip(start_ts));
+    const expected = told(all);
+    expect(expected[0]!.user_input).toEqual({ mode_confirm: 'walk', replaced_mode: 'bus' });
+    expect(expected[0]!.additions.map(({ data }) => data.label)).toEqual(['b']);
+    expect(expected[1]!.user_input).toEqual({ mode_confirm: 'bus' });
+    fc.assert(
+      fc.property(fc.shuffledSubarray(all, { minLength: all.length }), (shuffled) => {
+        expect(told(shuffled)).toEqual(expected);
+      }),
+    );
+  });
+
+  it('has no replaced mode once the mode was corrected to one that replaces none', () => {
+    const range = { start_ts: 1, end_ts: 2 };
+    const said = [
+      input('mode_confirm', { ...range, label: 'e_bike' }),
+      input('replaced_mode', { ...range, label: 'drove_alone' }),
+      input('mode_confirm', { ...range, label: 'walk' }),
+    ];
+    expect(saidBy(said).user_input).toEqual({ mode_confirm: 'walk' });
+    const again = [...said, input('mode_confirm', { ...range, label: 'e_bike' })];
+    expect(saidBy(again).user_input).toEqual({ mode_confirm: 'e_bike', replaced_mode: 'drove_alone' });
+  });
+});
+
+describe('what was said about a stay', () => {
+  const note = (data: JsonObject) => input('place_addition_input', data);
+  const labels = (inputs: Input[]) => matched(inputs, trips);
+  const at = (found: ReturnType<typeof labels>, enter: number | null, exit: number | null) =>
+    found.ofStay(enter, exit).additions.map(({ data }) => data.label);
+
+  it('belongs to the stay between two trips, never to a trip', () => {
+    const found = labels([note({ start_ts: 11_000, end_ts: 20_000, label: 'work' })]);
+    expect(at(found, 11_000, 20_000)).toEqual(['work']);
+    expect(at(found, null, 10_000)).toEqual([]);
+    for (const { start_ts } of trips) expect(found.ofTrip(start_ts).additions).toEqual([]);
+  });
+
+  it('may be open: the first stay has no start, the last no end', () => {
+    const found = labels([note({ end_ts: 10_000, label: 'first' }), note({ start_ts: 22_500, label: 'last' })]);
+    expect(at(found, null, 10_000)).toEqual(['first']);
+    expect(at(found, 22_500, null)).toEqual(['last']);
+    expect(at(found, 11_000, 20_000)).toEqual([]);
+  });
+
+  it('is told apart where the way between two places was not tracked', () => {
+    const found = labels([
+      note({ start_ts: 11_000, end_ts: 13_000, label: 'before' }),
+      note({ start_ts: 18_000, end_ts: 20_000, label: 'after' }),
+    ]);
+    expect(at(found, 11_000, 13_000)).toEqual(['before']);
+    expect(at(found, 18_000, 20_000)).toEqual(['after']);
+  });
+});
