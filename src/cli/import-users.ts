@@ -2,7 +2,7 @@
 import { parse } from 'csv-parse';
 import { errorText, isMobilityError, MobilityError } from '../model/errors.ts';
 import { isUuid } from '../model/ids.ts';
-import { isUserName, userNameOf } from '../model/user.ts';
+import { isUserName, shownName, userNameOf } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 
 /** What came of an import. */
@@ -114,7 +114,7 @@ export function checkedName(text: string): string {
   if (isUserName(name)) return name;
   throw new MobilityError(
     'MOBILITY_USAGE',
-    `expected a name of at most 254 visible characters without blanks around it, found ${JSON.stringify(name.slice(0, 60))}`,
+    `expected a name of at most 254 visible characters without blanks around it, found ${JSON.stringify(shownName(name.slice(0, 60)))}`,
   );
 }
 

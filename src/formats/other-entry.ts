@@ -89,14 +89,16 @@ export function otherEntry(key: string, ts: number, data: JsonObject, origin: Or
 }
 
 /**
- * When such an entry counts as written: its time, and within a whole second a fraction that follows from the content. Many apps
- * know whole seconds only; so two fixes of one second stay two, and each has the same identity however often it comes, in
- * whatever company, and from whichever file of the same program.
+ * When such an entry counts as written: its time, and within that second or millisecond a fraction that follows from the content.
+ * Many apps know whole seconds only; so two fixes of one time stay two, and each has the same identity however often it comes,
+ * in whatever company, and from whichever file of the same program.
  */
 export function writeTsOf(ts: number, data: JsonObject): number {
-  if (!Number.isInteger(ts)) return ts;
+  const micros = Math.round(ts * 1e6);
+  const room = micros % 1e6 === 0 ? 1e6 : micros % 1000 === 0 ? 1000 : 0;
+  if (room === 0 || !Number.isSafeInteger(micros)) return ts;
   const digest = createHash('sha256').update(canonicalText(data)).digest();
-  return (ts * 1e6 + (digest.readUInt32BE() % 1e6)) / 1e6;
+  return (micros + (digest.readUInt32BE() % room)) / 1e6;
 }
 
 /** JSON with sorted names, so that the order in which an app writes them does not matter. */

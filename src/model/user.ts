@@ -32,13 +32,13 @@ export interface TokenRecord {
 }
 
 /**
- * True for a name that can be registered: one to 254 visible characters in their composed form (NFC), no blank at its ends, none of
- * them a control, a line break, half a pair, or one that is not seen or turns the direction of writing.
+ * True for a name that can be registered: one to 254 visible characters in their composed form (NFC), single blanks between others
+ * only, none of them a control, a line break, half a pair, or one that is not seen or turns the direction of writing.
  */
 export function isUserName(name: string): boolean {
   return (
     /^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]{1,254}$/u.test(name) &&
-    name.trim() === name &&
+    !/^\s|\s$|\s\s|[^\S ]/u.test(name) &&
     name.normalize('NFC') === name
   );
 }
@@ -50,6 +50,14 @@ export function isUserName(name: string): boolean {
 export function userNameOf(text: string): string {
   const name = text.normalize('NFC');
   return /^[^\s@]+@[^\s@]+$/u.test(name) ? name.toLowerCase() : name;
+}
+
+/** A name as it can be shown: characters that nobody sees are written out. Older stores may hold some. */
+export function shownName(name: string): string {
+  return name.replace(
+    /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu,
+    (found) => `\\u{${found.codePointAt(0)!.toString(16)}}`,
+  );
 }
 
 /** What the store keeps of a token: its SHA-256 as hex. */

@@ -123,7 +123,7 @@ function answerCaller(route: Route, parts: AppParts, doors: DoorParts) {
   const limit = isLarge ? most : Math.min(most, mebibyte);
   const json = isLarge ? jsonLimits : smallJsonLimits;
   const checkBody = route.body === undefined ? null : bodyCheck(route.body);
-  const { tokenField = 'user', tokenParameter, refuse } = route.dialect ?? {};
+  const { tokenField = 'user', tokenParameter, takesAnything = false, refuse } = route.dialect ?? {};
   return async function answer(c: Context<ServerEnv>): Promise<Response> {
     const call = c.get('call');
     const params = c.req.param();
@@ -139,12 +139,13 @@ function answerCaller(route: Route, parts: AppParts, doors: DoorParts) {
     else if (basic !== null) await door.admitIfKnown(basic);
 
     // 2. The body: limits, who is calling if it says so, JSON and the look at each entry.
-    const { body, list, notes } = await readRequest(c.req.raw, c.env?.incoming, {
+    const { body, list, notes, unread } = await readRequest(c.req.raw, c.env?.incoming, {
       limit,
       json,
       share: call.share,
       ...(route.list !== undefined && { list: route.list }),
       tokenField,
+      takesAnything,
       isKnown: () => door.caller !== null,
       admit: async (token) => void (await door.admit(token)),
     });
@@ -156,7 +157,7 @@ function answerCaller(route: Route, parts: AppParts, doors: DoorParts) {
     // 4. The route. What it answers in pieces needs the body no longer.
     checkBody?.(body);
     const { store, now } = parts;
-    const result = await route.answer({ caller, body, list, params, query, store, log: call.log, now });
+    const result = await route.answer({ caller, body, unread, list, params, query, store, log: call.log, now });
     call.share.release();
     if (Symbol.asyncIterator in result) call.leave.push(doors.open.enter(caller.uuid, 'streams'));
     return jsonAnswer(call, result, (error) => reportFailure(problemOf(error), call, parts));

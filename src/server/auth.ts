@@ -1,9 +1,11 @@
 // Who is calling: a token becomes a user name or UUID by the configured method, and that a user of the registry.
+import { randomBytes } from 'node:crypto';
 import type { Config } from '../config.ts';
 import type { JsonObject } from '../model/json.ts';
-import { isUserName, tokenHash, type UserRecord, userNameOf } from '../model/user.ts';
+import { type JoinRefusal, readStudyToken } from '../model/study.ts';
+import { isUserName, type TokenRecord, tokenHash, type UserRecord, userNameOf } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
-import { badRequest, forbidden } from './problem.ts';
+import { badRequest, forbidden, tooManyCalls } from './problem.ts';
 
 /** Whom a token names: by the form of a name and as it was spelled, or by UUID. */
 export type Named = { email: string; asGiven?: string } | { uuid: string };
@@ -14,12 +16,14 @@ export interface AuthMethod {
   identify(token: string): Promise<Named>;
   /** True when `/profile/create` gives an account to whoever the token names. */
   readonly registers: boolean;
+  /** Joins the study that an app-made token names. Null for any other token; throws a `Problem` where the study lets nobody in. */
+  join?(token: string): Promise<UserRecord | null>;
 }
 
 /** The method that `config` asks for. `now`: seconds since the epoch. */
 export function createAuthMethod(
   config: Pick<Config, 'auth' | 'openRegistration'>,
-  store: Pick<Store, 'tokens'>,
+  store: Pick<Store, 'tokens' | 'studies'>,
   now: () => number,
 ): AuthMethod {
   return config.auth === 'dev' ? devMethod(config.openRegistration) : tokenMethod(store, now);
@@ -38,7 +42,7 @@ function devMethod(openRegistration: boolean): AuthMethod {
 }
 
 /** Tokens made by `mobility users token`. They are looked up by their hash, so there is no comparison whose time tells anything. */
-function tokenMethod(store: Pick<Store, 'tokens'>, now: () => number): AuthMethod {
+function tokenMethod(store: Pick<Store, 'tokens' | 'studies'>, now: () => number): AuthMethod {
   return {
     registers: false,
     identify: async (token) => {
@@ -47,10 +51,55 @@ function tokenMethod(store: Pick<Store, 'tokens'>, now: () => number): AuthMetho
       if (record.expires_ts !== null && record.expires_ts <= now()) {
         throw forbidden('this token has expired; ask the operator for a new one');
       }
+      noteUse(store, record, now());
       return { uuid: record.user_id };
     },
+    join: (token) => joinStudy(store, token, now()),
   };
 }
+
+/** s; uses are noted to the hour, so that calls of every minute write nothing. */
+const useStep = 3600;
+
+/** Nobody waits for the note, and no call fails for it. */
+function noteUse({ tokens }: Pick<Store, 'tokens'>, { hash, used_ts: used }: TokenRecord, now: number): void {
+  const step = Math.floor(now / useStep) * useStep;
+  if (used === undefined || used < step) void tokens.touch(hash, step).catch(() => {});
+}
+
+const letters = 'abcdefghjkmnpqrstuvwxyz23456789'; // none that looks like another
+
+/** The end of the name of somebody who joined a study: it says nothing about their token. */
+const shortId = (): string => [...randomBytes(8)].map((byte) => letters[byte % letters.length]).join('');
+
+/** The account of an app-made token that is new; null for any other token. */
+async function joinStudy(
+  store: Pick<Store, 'tokens' | 'studies'>,
+  token: string,
+  now: number,
+): Promise<UserRecord | null> {
+  const said = readStudyToken(token);
+  if (said === null || (await store.tokens.byHash(tokenHash(token))) !== null) return null;
+  const record = { hash: tokenHash(token), created_ts: now, expires_ts: null, kind: 'study' as const };
+  for (;;) {
+    const email = `${said.study}_${said.subgroup}_${shortId()}`;
+    const result = await store.studies.enrol({ ...said, email, token: record, now });
+    if ('enrolled' in result) return result.enrolled;
+    if ('known' in result) return result.known;
+    if (result.refused === 'token_taken') throw forbidden(refusals.no_study);
+    if (result.refused === 'hour_full') throw tooManyCalls(refusals.hour_full, useStep);
+    if (result.refused !== 'name_taken') throw forbidden(refusals[result.refused]);
+  }
+}
+
+const refusals: Readonly<Record<JoinRefusal, string>> = {
+  no_study: 'this token is of no study of this server',
+  closed: 'this study takes in nobody new any more',
+  list_only: 'this study takes in only people whose token its operator made; ask for yours',
+  no_subgroup: 'this token is of no part of the study',
+  hour_full: 'too many people joined this study within the hour; try again later',
+  all_full: 'this study is full',
+};
 
 const maxTokenLength = 8192; // characters: a signed token of another party is well below
 
@@ -130,6 +179,8 @@ export async function registerCaller(
       return (await users.register(known?.user_email ?? named.email, { now })).user;
     }
   }
-  const { user_email: email } = await findCaller(method, users, token);
+  checkLength(token);
+  const joined = await method.join?.(token);
+  const { user_email: email } = joined ?? (await findCaller(method, users, token));
   return (await users.register(email, { now })).user;
 }

@@ -12,6 +12,8 @@ export interface RequestRules extends BodyRules {
   json: JsonLimits;
   /** Name of a member of the body that is a list of entries. */
   list?: string;
+  /** True: a body of a known caller that is no JSON object is handed on as text. */
+  takesAnything?: boolean;
 }
 
 /** A request, read. */
@@ -22,7 +24,12 @@ export interface RequestBody {
   list: Taken[];
   /** What had to be mended. */
   notes: string[];
+  /** The text of a body that is no JSON object, where anything is taken. */
+  unread: string | null;
 }
+
+/** Characters that are kept of a body that is no JSON object. */
+const unreadLimit = 64 * 1024;
 
 /**
  * The body of a request. Throws `Problem`s: 415, 413, 403, 503, 429 and 400, see `readBody` and `readJson`. `incoming` is the request
@@ -34,8 +41,8 @@ export async function readRequest(
   rules: RequestRules,
 ): Promise<RequestBody> {
   const type = request.headers.get('Content-Type');
-  if (!isJsonType(type)) {
-    if (hasNoBody(request, incoming)) return { body: {}, list: [], notes: [] };
+  if (!isJsonType(type) && !rules.takesAnything) {
+    if (hasNoBody(request, incoming)) return nothing;
     const found = type === null ? 'none' : JSON.stringify(type.slice(0, 80));
     throw new Problem(415, `expected Content-Type application/json, found ${found}`, { code: 'MOBILITY_UNSUPPORTED' });
   }
@@ -47,11 +54,22 @@ export async function readRequest(
     },
     rules,
   );
-  if (bytes.length === 0) return { body: {}, list: [], notes: [] };
+  if (bytes.length === 0) return nothing;
+  try {
+    return await readObject(bytes, rules);
+  } catch (error) {
+    if (!rules.takesAnything || !rules.isKnown() || !(error instanceof Problem) || error.status >= 500) throw error;
+    return { ...nothing, unread: bytes.toString('utf8', 0, unreadLimit) };
+  }
+}
+
+const nothing: RequestBody = { body: {}, list: [], notes: [], unread: null };
+
+async function readObject(bytes: Buffer, rules: RequestRules): Promise<RequestBody> {
   const list = rules.list === undefined ? undefined : { name: rules.list, read: takeEntry };
   // What strangers send is too short for any limit; what is longer comes from a known caller.
   const { value, list: taken, notes } = await readJsonInTurns(bytes, list, rules.json);
-  if (isJsonObject(value)) return { body: value, list: taken, notes };
+  if (isJsonObject(value)) return { body: value, list: taken, notes, unread: null };
   throw badRequest(`expected a JSON object as body, found ${Array.isArray(value) ? 'an array' : 'a plain value'}`);
 }
 

@@ -6,12 +6,16 @@ import { openKit } from './kit.ts';
 
 const page = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
 
-/** The calls of docs/api.md: path and body. */
-function examples(): { path: string; body: string }[] {
+/** The calls of docs/api.md: path, body, and the header that names the caller where the body does not. */
+function examples(): { path: string; body: string; headers: Record<string, string> }[] {
   const calls = page('api.md').matchAll(
-    /curl -s localhost:8080(\/\S*)(?: -H 'Content-Type: application\/json' -d '([^']*)')?$/gm,
+    /curl -s localhost:8080(\/\S*)(?: -u (\S+)| -H 'Authorization: ([^']*)')?(?: -H 'Content-Type: application\/json' -d '([^']*)')?$/gm,
   );
-  return [...calls].map(([, path, body]) => ({ path: path!, body: body ?? '' }));
+  return [...calls].map(([, path, basic, header, body]) => {
+    const given = basic === undefined ? header : `Basic ${Buffer.from(basic).toString('base64')}`;
+    const headers: Record<string, string> = given === undefined ? {} : { Authorization: given };
+    return { path: path!, body: body ?? '', headers };
+  });
 }
 
 describe('the manual of the server', () => {
@@ -36,8 +40,8 @@ describe('the manual of the server', () => {
     const kit = await openKit();
     await kit.user('ada@example.org');
     expect(examples()).toHaveLength(routes.length + openRoutes.length);
-    for (const { path, body } of examples()) {
-      const answer = body === '' ? await kit.request(path) : await kit.post(path, body);
+    for (const { path, body, headers } of examples()) {
+      const answer = body === '' ? await kit.request(path) : await kit.post(path, body, headers);
       expect([path, answer.status, answer.json.detail]).toEqual([path, 200, undefined]);
     }
     await kit.close();

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { Command } from 'commander';
 import { MobilityError } from '../../model/errors.ts';
 import { isUuid } from '../../model/ids.ts';
-import { tokenHash, type UserRecord } from '../../model/user.ts';
+import { shownName, tokenHash, type UserRecord } from '../../model/user.ts';
 import { everyUser } from '../../store/pages.ts';
 import type { Collection, Store } from '../../store/store.ts';
 import { wholeNumber } from '../arguments.ts';
@@ -42,7 +42,7 @@ function addCommand(context: CommandContext): Command {
           checkedName(name),
           uuid === undefined ? { now: context.now() } : { uuid, now: context.now() },
         );
-        await context.output.result({ ...user, created }, `${user.uuid}  ${user.user_email}`);
+        await context.output.result({ ...user, created }, `${user.uuid}  ${shownName(user.user_email)}`);
         context.output.note(created ? 'registered' : 'was registered already');
         return {};
       }),
@@ -126,7 +126,7 @@ function listText(users: readonly ListedUser[], context: CommandContext): string
   const header = ['UUID', 'NAME', 'UPDATED', ...(full ? ['WAITING', 'ERRORS', 'TRIPS', 'NEWEST ENTRY'] : [])];
   const rows = users.map((user) => [
     user.uuid,
-    user.user_email,
+    shownName(user.user_email),
     minuteText(user.update_ts, context.zone),
     ...(full ? [user.waiting!, user.errors!, user.trips!].map(String) : []),
     ...(full ? [user.newest_ts == null ? 'none' : agoText(user.newest_ts, context.now())] : []),
@@ -182,7 +182,7 @@ function removeCommand(context: CommandContext): Command {
           );
         }
         const removed = await store.erase(user.uuid);
-        await context.output.result({ ...user, removed }, `${user.uuid}  ${user.user_email}`);
+        await context.output.result({ ...user, removed }, `${user.uuid}  ${shownName(user.user_email)}`);
         context.output.note('removed');
         return {};
       }),

@@ -1,6 +1,7 @@
 // Every route of the server. What is not in these two lists does not answer.
 import { datastreamRoutes } from './datastreams.ts';
 import { healthRoutes } from './health.ts';
+import { otherAppRoutes } from './other-apps.ts';
 import { pipelineRoutes } from './pipeline.ts';
 import { profileRoutes } from './profile.ts';
 import { resultRoutes } from './result.ts';
@@ -16,6 +17,7 @@ export const routes: readonly Route[] = [
   ...resultRoutes,
   ...datastreamRoutes,
   ...pipelineRoutes,
+  ...otherAppRoutes,
 ];
 
 /** Routes for everybody, each a GET. They tell nothing about any user. */

@@ -13,6 +13,8 @@ export interface RouteCall {
   caller: UserRecord;
   /** The body; an empty object where none was sent. */
   body: JsonObject;
+  /** The text of a body that is no JSON object, where the dialect takes anything; else null. */
+  unread: string | null;
   /** The elements of the list that the route names, each looked at on its own; empty for a route that names none. */
   list: readonly Taken[];
   /** Parts of the path, by name. */
@@ -37,6 +39,10 @@ export interface Dialect {
   tokenField?: string | null;
   /** Name of a parameter of the query that holds the token, where the header has none. */
   tokenParameter?: string;
+  /**
+   * True: what a known caller sends and is no JSON object comes to the route as text, to be set aside. Such an app would send it for ever.
+   */
+  takesAnything?: true;
   /**
    * Answers a failure so that the app keeps what it sent: some delete on any 4xx. Told what a phone of this family would get: 400, 403,
    * 413, 415, 429 (with `Retry-After` among its headers), 500 or 503. Called for every failure from the moment the route is known.

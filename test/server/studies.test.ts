@@ -1,0 +1,131 @@
+// Joining a study with a token that the app made: `/profile/create`, over the public door.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readStudyToken, type StudySettings } from '../../src/model/study.ts';
+import { tokenHash } from '../../src/model/user.ts';
+import { everyUser } from '../../src/store/pages.ts';
+import { androidLocation, config, type Kit, openKit } from './kit.ts';
+
+let kit: Kit;
+beforeEach(async () => {
+  kit = await openKit({ config: { ...config, auth: 'token' } });
+});
+afterEach(() => kit.close());
+
+const random = 'aB3'.repeat(10).padEnd(32, 'x');
+const token = `nrelop_sunny_west_${random}`;
+const study = (fields: Partial<StudySettings> = {}) =>
+  kit.store.studies.put({
+    ...{ name: 'sunny', subgroups: ['west', 'east'], joining: 'open', open: true, hour_limit: 5, total_limit: 7 },
+    ...{ created_ts: 1, config: null },
+    ...fields,
+  });
+const create = (user: string) => kit.post('/profile/create', { user });
+
+describe('a token that the app made', () => {
+  it('makes an account once, named by study, subgroup and a random end, and pushes from then on; no secret is kept', async () => {
+    await study();
+    const first = await create(token);
+    expect(first.status).toBe(200);
+    expect((await create(token)).json).toEqual(first.json);
+    const user = await kit.store.users.byUuid(String(first.json.uuid));
+    expect(user).toMatchObject({ study: 'sunny', subgroup: 'west' });
+    expect(user!.user_email).toMatch(/^sunny_west_[a-z0-9]{8}$/);
+    const put = await kit.post('/usercache/put', { user: token, phone_to_server: [androidLocation(5)] });
+    expect(put.json).toMatchObject({ inserted: 1 });
+    const said = [...kit.log, ...kit.console, ...kit.errors].join('\n');
+    expect(said).toContain(user!.user_email);
+    expect(said).not.toContain(random);
+    expect(
+      (await kit.store.tokens.list(user!.uuid)).map(({ hash, kind, expires_ts }) => [hash, kind, expires_ts]),
+    ).toEqual([[tokenHash(token), 'study', null]]);
+  });
+
+  it('is refused by every other call until it has joined, and joins nothing that is not there, closed or full', async () => {
+    await study();
+    const early = await kit.post('/usercache/put', { user: token, phone_to_server: [] });
+    expect(early.status).toBe(403);
+    for (const wrong of ['nrelop_sunny_north_', 'nrelop_rainy_west_', 'nrelop_sunny_', 'other_sunny_west_']) {
+      expect((await create(`${wrong}${random}`)).status).toBe(403);
+    }
+    expect((await create('nrelop_sunny_west_short')).status).toBe(403);
+    await study({ open: false });
+    const closed = await create(token);
+    expect([closed.status, closed.json.detail]).toEqual([403, 'this study takes in nobody new any more']);
+    await study({ joining: 'list' });
+    expect((await create(token)).status).toBe(403);
+    let people = 0;
+    for await (const _ of everyUser(kit.store)) people += 1;
+    expect(people).toBe(0);
+  });
+
+  it('is still good when its study has closed', async () => {
+    await study();
+    const { json } = await create(token);
+    await study({ open: false });
+    expect((await create(token)).json).toEqual(json);
+    expect((await kit.post('/profile/get', { user: token })).status).toBe(200);
+  });
+
+  it('is told to come again where many join within the hour, and refused where the study is full', async () => {
+    await study();
+    const join = (i: number) => create(`nrelop_sunny_east_${String(i).padStart(32, '0')}`);
+    const statuses = [];
+    for (let i = 0; i < 6; i += 1) statuses.push((await join(i)).status);
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
+    expect(Number((await join(9)).headers.get('Retry-After'))).toBeGreaterThan(0);
+    await study({ hour_limit: 100, total_limit: 5 });
+    expect((await join(10)).status).toBe(403);
+    expect((await join(0)).status).toBe(200);
+  });
+
+  it('notes its last use to the hour', async () => {
+    await study();
+    const { json } = await create(token);
+    await kit.post('/profile/get', { user: token });
+    await expect
+      .poll(async () => (await kit.store.tokens.list(String(json.uuid)))[0]?.used_ts)
+      .toBe(Math.floor(1463540400.25 / 3600) * 3600);
+  });
+
+  it.each([
+    [token, { study: 'sunny', subgroup: 'west' }],
+    [`nrelop_sunny_west_test_${random}`, { study: 'sunny', subgroup: 'west' }],
+    [`nrelop_sunny_west_other_${random}`, null],
+    [`nrelop_sunny_west_${random}_`, null],
+    [`nrelop_Sunny_west_${random}`, null],
+    [`nrelop__west_${random}`, null],
+    [`nrelop_sunny_west_${random}\n`, null],
+    ['', null],
+  ])('%j is read as %j', (text, expected) => {
+    expect(readStudyToken(text)).toEqual(expected);
+  });
+});
+
+describe('names', () => {
+  it('that look alike are one account, and those with characters that nobody sees are none', async () => {
+    const dev = await openKit({ config: { ...config, openRegistration: true } });
+    try {
+      const create = async (user: string) => (await dev.post('/profile/create', { user })).json.uuid;
+      const ada = await create('Ada@Example.org');
+      expect(await create('ada@example.org')).toBe(ada);
+      expect(await create('caf\u00e9')).toBe(await create('cafe\u0301'));
+      expect(await create('Ben')).not.toBe(await create('ben'));
+      for (const name of [
+        ' ',
+        'ada ',
+        ' ada',
+        'a  b',
+        'a\u200bb',
+        'a\u202eb',
+        '\u3164',
+        'a\u00adb',
+        'a\u00a0b',
+        'a\tb',
+      ]) {
+        expect((await dev.post('/profile/create', { user: name })).status).toBe(403);
+      }
+    } finally {
+      await dev.close();
+    }
+  });
+});
