@@ -13,6 +13,7 @@ import { pipelineCommand } from './commands/pipeline.ts';
 import { purgeKeysCommand } from './commands/purge-keys.ts';
 import { rebuildCommand } from './commands/rebuild.ts';
 import { recoverErrorsCommand } from './commands/recover-errors.ts';
+import { reportCommand } from './commands/report.ts';
 import { serveCommand } from './commands/serve.ts';
 import { simulateCommand } from './commands/simulate.ts';
 import { statusCommand } from './commands/status.ts';
@@ -32,6 +33,7 @@ const commandFactories: readonly ((context: CommandContext) => Command)[] = [
   diaryCommand,
   eraseCommand,
   exportCommand,
+  reportCommand,
   importCommand,
   logsCommand,
   migrateCommand,

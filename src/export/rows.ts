@@ -1,6 +1,7 @@
 // Rows of each table from the store of one person, a page at a time: no more than a page of trips is in memory at once.
 import { meaningOf } from '../converters/convert.ts';
 import { dataTime, type Entry } from '../model/entry.ts';
+import { modeGroup, plainMode } from '../model/plain-mode.ts';
 import { isTimeZone } from '../model/time.ts';
 import type { Section, Trip, TripRecord } from '../model/trip.ts';
 import { everyLink } from '../store/pages.ts';
@@ -9,7 +10,6 @@ import type { Kind, Row } from './columns.ts';
 import { type Days, entryRows } from './export-rows.ts';
 import { round } from './geometry.ts';
 import { localText } from './instants.ts';
-import { modeGroup, plainMode } from './plain-mode.ts';
 import { coarseTrip } from './privacy.ts';
 
 /** A person as an export names them. */

@@ -9,8 +9,8 @@ import { csvWriter } from '../../src/export/formats/csv.ts';
 import { gpxWriter } from '../../src/export/formats/gpx.ts';
 import { wkb, wkt } from '../../src/export/geometry.ts';
 import { localText } from '../../src/export/instants.ts';
-import { plainMode } from '../../src/export/plain-mode.ts';
 import { distance } from '../../src/geo/distance.ts';
+import { plainMode } from '../../src/model/plain-mode.ts';
 import { run } from '../cli/kit.ts';
 
 let folder: string;

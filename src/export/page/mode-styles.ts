@@ -1,5 +1,5 @@
 // How modes look: a colour that colour-blind people tell apart, and a dash, never colour alone.
-import { plainMode } from '../plain-mode.ts';
+import { plainMode } from '../../model/plain-mode.ts';
 
 /** The look of a mode. */
 export interface ModeStyle {

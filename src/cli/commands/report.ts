@@ -1,0 +1,100 @@
+// `mobility report`: figures over the whole study that give nobody away.
+
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { stringify } from 'csv-stringify/sync';
+import { MobilityError } from '../../model/errors.ts';
+import { isDay } from '../../model/time.ts';
+import type { DisclosedCell } from '../../report/disclose.ts';
+import { type MonthReport, monthReport } from '../../report/month-report.ts';
+import type { Dimension } from '../../report/tally.ts';
+import { wholeNumber } from '../arguments.ts';
+import type { CommandContext, Outcome } from '../context.ts';
+import { writeFileWhole } from '../files.ts';
+import { counted, table } from '../output.ts';
+
+interface Options {
+  from: string;
+  to?: string;
+  by: Dimension;
+  least: number;
+  csv?: string;
+}
+
+/** Reports months of the whole study. */
+export function reportCommand(context: CommandContext): Command {
+  return new Command('report')
+    .description('trips, kilometres and minutes over all people, where enough stand behind a figure')
+    .requiredOption('--from <month>', 'first month, YYYY-MM', monthArgument)
+    .option('--to <month>', 'last month; default: the first one', monthArgument)
+    .addOption(
+      new Option('--by <what>', 'what the lines of the table are')
+        .choices(['mode', 'hour', 'weekday', 'zone', 'cell'])
+        .default('mode'),
+    )
+    .option('--least <people>', 'no figure over fewer people', wholeNumber(3, 10_000), 5)
+    .option('--csv <file>', 'write CSV; - for standard output')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  mobility report --from 2024-03
+  mobility report --from 2024-01 --to 2024-12 --by hour --csv hours.csv
+
+Months are whole, people cannot be left out, and a person makes up half of a figure at most. Cells with too few
+people are told together as "rest". Trips are rounded to the least number, kilometres and minutes to two digits.`,
+    )
+    .action(context.run((options: Options) => report(context, options)));
+}
+
+function monthArgument(text: string): string {
+  if (/^\d{4}-\d{2}$/.test(text) && isDay(`${text}-01`)) return text;
+  throw new InvalidArgumentError('Expected a month as YYYY-MM.');
+}
+
+async function report(context: CommandContext, { from, to = from, by, least, csv }: Options): Promise<Outcome> {
+  if (from > to) throw new MobilityError('MOBILITY_USAGE', `expected --from before --to, found ${from} and ${to}`);
+  const store = await context.store();
+  const months: MonthReport[] = [];
+  for (let month = from; month <= to; month = nextMonth(month)) months.push(await monthReport(store, month, by, least));
+  if (csv === undefined) {
+    await context.output.result(months, () => months.map(monthText).join('\n\n'));
+    return {};
+  }
+  const text = csvText(months);
+  if (csv === '-') await context.output.write(text);
+  else await writeFileWhole(csv, (writer) => writer.write(text));
+  return {};
+}
+
+function nextMonth(month: string): string {
+  const [year, number] = month.split('-').map(Number) as [number, number];
+  return number === 12
+    ? `${String(year + 1).padStart(4, '0')}-01`
+    : `${month.slice(0, 5)}${String(number + 1).padStart(2, '0')}`;
+}
+
+const rowsOf = ({ all, cells, rest }: MonthReport): DisclosedCell[] => [
+  ...cells,
+  ...(rest === null ? [] : [rest]),
+  ...(all === null ? [] : [all]),
+];
+
+function monthText(month: MonthReport): string {
+  const rows = rowsOf(month).map(({ cell, people_at_least, trips, km, minutes }) => [
+    cell,
+    `${people_at_least}+ people`,
+    `${trips} trips`,
+    `${km} km`,
+    `${minutes} min`,
+  ]);
+  const head = `${month.month} by ${month.by}`;
+  if (rows.length === 0) return `${head}: too few people to tell anything`;
+  const note = month.withheld === 0 ? '' : `\n${counted(month.withheld, 'cell')} with too few people`;
+  return `${head}\n${table(rows, [1, 2, 3, 4])}${note}`;
+}
+
+function csvText(months: readonly MonthReport[]): string {
+  const rows = months.flatMap((month) => rowsOf(month).map((row) => ({ month: month.month, by: month.by, ...row })));
+  const columns = ['month', 'by', 'cell', 'people_at_least', 'trips', 'km', 'minutes'];
+  return stringify(rows, { header: true, columns, escape_formulas: true });
+}

@@ -1,0 +1,108 @@
+// Which figures may leave the study: none over fewer than a least number of people, none that one person dominates, none that the
+// difference of two figures gives away.
+import { compareCells, type Dimension, type Figures, type PersonTally } from './tally.ts';
+
+/** A figure that may be told. Trips are rounded to the least number of people, kilometres and minutes to two digits. */
+export interface DisclosedCell {
+  cell: string;
+  /** People behind it, rounded down to a multiple of the least number. */
+  people_at_least: number;
+  trips: number;
+  km: number;
+  minutes: number;
+}
+
+/** A table that may be told. */
+export interface Disclosed {
+  /** Everybody together; null where they are too few. */
+  all: DisclosedCell | null;
+  cells: DisclosedCell[];
+  /** Cells that are told together as the rest, since alone they stood for too few people. */
+  withheld: number;
+  /** The withheld cells together; null where there are none, or too few people behind them. */
+  rest: DisclosedCell | null;
+}
+
+interface Cell {
+  name: string;
+  people: Map<string, Figures>;
+}
+
+/** One person may make up at most this share of a figure. */
+const mostOfOne = 0.5;
+
+/**
+ * Tells what may be told of `tallies`, figures by person. A cell stands for `least` people or more, none of whom makes up more than half
+ * of it. The others are put together; where these are still too few, the smallest cells join them until they are enough, so that
+ * all minus the cells told never leaves a few people.
+ */
+export function disclose(tallies: ReadonlyMap<string, PersonTally>, by: Dimension, least: number): Disclosed {
+  const everybody: Cell = { name: 'all', people: new Map() };
+  const cells = new Map<string, Cell>();
+  for (const [person, tally] of tallies) {
+    for (const [name, figures] of tally) {
+      const cell = cells.get(name) ?? { name, people: new Map() };
+      cells.set(name, cell);
+      put(cell, person, figures);
+      put(everybody, person, figures);
+    }
+  }
+  const sorted = [...cells.values()].sort((a, b) => b.people.size - a.people.size || (a.name < b.name ? -1 : 1));
+  const shown = sorted.filter((cell) => isSafe(cell, least));
+  const hidden = sorted.filter((cell) => !isSafe(cell, least));
+  const rest: Cell = { name: 'rest', people: new Map() };
+  for (const cell of hidden) merge(rest, cell);
+  while (hidden.length > 0 && !isSafe(rest, least) && shown.length > 0) {
+    const smallest = shown.pop()!;
+    hidden.push(smallest);
+    merge(rest, smallest);
+  }
+  const told = shown.sort((a, b) => compareCells(by)(a.name, b.name)).map((cell) => toldCell(cell, least));
+  return {
+    all: isSafe(everybody, least) ? toldCell(everybody, least) : null,
+    cells: told,
+    withheld: hidden.length,
+    rest: hidden.length > 0 && isSafe(rest, least) ? toldCell(rest, least) : null,
+  };
+}
+
+function put(cell: Cell, person: string, { trips, metres, seconds }: Figures): void {
+  const known = cell.people.get(person) ?? { trips: 0, metres: 0, seconds: 0 };
+  const sum = { trips: known.trips + trips, metres: known.metres + metres, seconds: known.seconds + seconds };
+  cell.people.set(person, sum);
+}
+
+function merge(into: Cell, from: Cell): void {
+  for (const [person, figures] of from.people) put(into, person, figures);
+}
+
+const figureNames = ['trips', 'metres', 'seconds'] as const;
+
+function isSafe({ people }: Cell, least: number): boolean {
+  if (people.size < least) return false;
+  return figureNames.every((name) => {
+    let [sum, most] = [0, 0];
+    for (const figures of people.values()) {
+      sum += figures[name];
+      most = Math.max(most, figures[name]);
+    }
+    return most <= mostOfOne * sum;
+  });
+}
+
+function toldCell({ name, people }: Cell, least: number): DisclosedCell {
+  const sum = (figure: (typeof figureNames)[number]): number =>
+    [...people.values()].reduce((total, figures) => total + figures[figure], 0);
+  return {
+    cell: name,
+    people_at_least: Math.floor(people.size / least) * least,
+    trips: Math.round(sum('trips') / least) * least,
+    km: twoDigits(sum('metres') / 1000),
+    minutes: twoDigits(sum('seconds') / 60),
+  };
+}
+
+/** Two significant digits: what one person adds to a figure of many does not show. */
+function twoDigits(x: number): number {
+  return Number(x.toPrecision(2));
+}

@@ -1,0 +1,69 @@
+// What people did in a month, as figures of each person for each cell of a table.
+
+import { plainMode } from '../model/plain-mode.ts';
+import { localDateTime } from '../model/time.ts';
+import type { Position, TripRecord } from '../model/trip.ts';
+
+/** What the cells of a table are. */
+export type Dimension = 'mode' | 'hour' | 'weekday' | 'zone' | 'cell';
+
+/** Figures of one person or of several. */
+export interface Figures {
+  trips: number;
+  /** m */
+  metres: number;
+  /** s */
+  seconds: number;
+}
+
+/** Figures of one person by cell. */
+export type PersonTally = Map<string, Figures>;
+
+const weekdays = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
+
+/** Degrees; cells of the grid are about 1.1 km high. */
+const gridStep = 0.01;
+
+/** Adds a trip to a person's figures. By mode each section counts; else the trip, where and when it begins. */
+export function addTrip(tally: PersonTally, { trip }: TripRecord, by: Dimension): void {
+  if (trip === null) return;
+  if (by === 'mode') {
+    const modes = new Set<string>();
+    for (const { sensed_mode, distance, duration } of trip.sections) {
+      const mode = plainMode(sensed_mode);
+      add(tally, mode, { trips: modes.has(mode) ? 0 : 1, metres: distance, seconds: duration });
+      modes.add(mode);
+    }
+    return;
+  }
+  add(tally, cellOf(trip.start_ts, trip.start_zone, trip.start_loc, by), {
+    trips: 1,
+    metres: trip.distance,
+    seconds: trip.duration,
+  });
+}
+
+function cellOf(ts: number, zone: string, [longitude, latitude]: Position, by: Exclude<Dimension, 'mode'>): string {
+  if (by === 'zone') return zone;
+  if (by === 'cell') return `${southWest(latitude)} ${southWest(longitude)}`;
+  const { hour, weekday } = localDateTime(ts, zone);
+  return by === 'hour' ? String(hour).padStart(2, '0') : weekdays[weekday]!;
+}
+
+const southWest = (degrees: number): string => (Math.floor(degrees / gridStep) * gridStep).toFixed(2);
+
+/** Adds figures to those of a cell. */
+export function add(tally: PersonTally, cell: string, { trips, metres, seconds }: Figures): void {
+  const known = tally.get(cell) ?? { trips: 0, metres: 0, seconds: 0 };
+  tally.set(cell, {
+    trips: known.trips + trips,
+    metres: known.metres + metres,
+    seconds: known.seconds + seconds,
+  });
+}
+
+/** The order in which a reader expects the cells of a dimension. */
+export function compareCells(by: Dimension): (a: string, b: string) => number {
+  if (by === 'weekday') return (a, b) => weekdays.indexOf(a) - weekdays.indexOf(b);
+  return (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+}
