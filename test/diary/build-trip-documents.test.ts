@@ -1,21 +1,14 @@
 // Days as they come from the store: what follows each trip, whatever the days asked for, and the incidents on the way.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { tripsOfDay, tripsOfDays } from '../../src/diary/build-trip-documents.ts';
 import type { TripFeatureCollection } from '../../src/diary/trip-features.ts';
 import type { Entry } from '../../src/model/entry.ts';
-import type { Store } from '../../src/store/store.ts';
 import { chainAfter, pipeline, put } from '../support/diary.ts';
 import { spot, t0 } from '../support/phone.ts';
 import { android, type Phone, pushed, pushedIncident, pushedRide } from '../support/pushes.ts';
-import { newUser, type TempStore, tempStore } from '../support/store.ts';
+import { newUser, useStore } from '../support/store.ts';
 
-let temp: TempStore;
-let store: Store;
-beforeAll(async () => {
-  temp = await tempStore();
-  store = temp.store;
-});
-afterAll(() => temp.dispose());
+const store = useStore();
 
 const hour = 3600;
 const day = 24 * hour;

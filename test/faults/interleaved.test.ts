@@ -1,21 +1,16 @@
 // A phone that pushes between any two calls of the runs that work on its user: the diary is that of its entries all the same.
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { silentLog } from '../../src/log/log.ts';
 import { type Entry, identityText } from '../../src/model/entry.ts';
 import { newUuid } from '../../src/model/ids.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import { seededRandom } from '../../src/simulate/random.ts';
-import type { Store } from '../../src/store/store.ts';
+import { useStore } from '../support/store.ts';
 import { dyingAt, interposedStore } from './interposed-store.ts';
-import { everythingOf, openTestStore, patience, pushesOf, releaseLease } from './kit.ts';
+import { everythingOf, patience, pushesOf, releaseLease } from './kit.ts';
 
-let store: Store;
-let dispose: () => Promise<void>;
-beforeAll(async () => {
-  ({ store, dispose } = await openTestStore());
-});
-afterAll(() => dispose());
+const store = useStore();
 
 const options = { log: silentLog, now: () => 1_710_400_000 };
 const [day] = pushesOf('ada', 'android', 1);

@@ -6,7 +6,7 @@ import type { Store } from '../../src/store/store.ts';
 import { allEntries, fillStore, inFolder, patience, pause, times, withSeed, withStore } from './kit.ts';
 import { type RunningServer, run, start, startServer } from './program.ts';
 
-const rounds = times('MOBILITY_TEST_KILLS', 50);
+const rounds = times('MOBILITY_TEST_KILLS', 24);
 const batchSize = 1000;
 const name = 'ada@example.org';
 
@@ -58,7 +58,7 @@ interface Tally {
 }
 
 /** The phone pushes one batch a round, to a server that is killed in the middle; it sends again what was not acknowledged. */
-async function rounds50(folder: string, userId: string, random: Random, withPipeline: boolean): Promise<Tally> {
+async function killedRounds(folder: string, userId: string, random: Random, withPipeline: boolean): Promise<Tally> {
   const tally: Tally = { acknowledged: 0, killedBefore: 0, storedUnacknowledged: 0 };
   let usual = 0.1; // s of a put
   let unacknowledged: Entry[] | null = null;
@@ -105,7 +105,7 @@ describe('a server killed at random moments of a put', () => {
       withSeed((random) =>
         inFolder(async (folder) => {
           const { [name]: userId } = await fillStore(folder, { [name]: [] });
-          const tally = await rounds50(folder, userId!, random, withPipeline);
+          const tally = await killedRounds(folder, userId!, random, withPipeline);
           expect(tally.acknowledged, JSON.stringify(tally)).toBeGreaterThan(0);
           expect(tally.killedBefore, JSON.stringify(tally)).toBeGreaterThan(0);
 

@@ -29,17 +29,6 @@ export async function withStore<T>(folder: string, work: (store: Store) => Promi
   }
 }
 
-/** A new, empty store, for tests that share one. */
-export async function openTestStore(): Promise<{ store: Store; dispose(): Promise<void> }> {
-  const folder = await mkdtemp(join(tmpdir(), 'mobility-faults-'));
-  const store = await openStore(folder);
-  const dispose = async (): Promise<void> => {
-    await store.close();
-    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
-  };
-  return { store, dispose };
-}
-
 /** Ends the lease that a dead run left, as its expiry would. */
 export async function releaseLease(store: Store, userId: string): Promise<void> {
   const lease = await store.leases.get(userId);

@@ -1,15 +1,14 @@
 // The move from usercache to timeseries, and the way back of errors, with pushes and deaths between any two calls of the store.
 import fc from 'fast-check';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { silentLog } from '../../src/log/log.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { newUuid } from '../../src/model/ids.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
-import type { Store } from '../../src/store/store.ts';
 import { recoverErrors } from '../../src/upkeep/recover-errors.ts';
-import { putDocument } from '../support/store.ts';
+import { putDocument, useStore } from '../support/store.ts';
 import { dyingAt, interposedStore } from './interposed-store.ts';
-import { allEntries, everythingOf, openTestStore, pushesOf, releaseLease } from './kit.ts';
+import { allEntries, everythingOf, pushesOf, releaseLease } from './kit.ts';
 
 // A converter that fails on some entries until it is repaired.
 const converter = vi.hoisted(() => ({ repaired: false }));
@@ -24,12 +23,7 @@ vi.mock('../../src/converters/convert.ts', async (original) => {
   return { ...actual, convert };
 });
 
-let store: Store;
-let dispose: () => Promise<void>;
-beforeAll(async () => {
-  ({ store, dispose } = await openTestStore());
-});
-afterAll(() => dispose());
+const store = useStore();
 beforeEach(() => {
   converter.repaired = false;
 });

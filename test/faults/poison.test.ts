@@ -13,7 +13,8 @@ import { jsonText } from '../../src/model/json-text.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import { connect } from '../../src/store/sqlite/driver.ts';
 import { fixtureNames, readFixture } from '../converters/fixtures.ts';
-import { everythingOf, fillStore, inFolder, openTestStore, patience, pushesOf, withStore } from './kit.ts';
+import { newStore } from '../support/store.ts';
+import { everythingOf, fillStore, inFolder, patience, pushesOf, withStore } from './kit.ts';
 import { run, startServer } from './program.ts';
 
 // A trip that cannot be built, chosen by its start.
@@ -77,12 +78,11 @@ describe('poisoned entries of every kind in one batch', () => {
 
   it('are set aside, listed and explained; the diary is that of the day without them', { timeout: patience }, () =>
     inFolder(async (folder) => {
-      const alone = await openTestStore();
-      await alone.store.users.register('ada', { uuid, now: 1 });
-      await alone.store.usercache.put(uuid, { entries: day!, unusable: [] }, 1);
-      await runPipeline(alone.store, uuid, { log: createLineLog(silent), now: () => 1 });
-      const { errors: _none, ...expected } = JSON.parse(await everythingOf(alone.store, uuid));
-      await alone.dispose();
+      const alone = await newStore();
+      await alone.users.register('ada', { uuid, now: 1 });
+      await alone.usercache.put(uuid, { entries: day!, unusable: [] }, 1);
+      await runPipeline(alone, uuid, { log: createLineLog(silent), now: () => 1 });
+      const { errors: _none, ...expected } = JSON.parse(await everythingOf(alone, uuid));
 
       await withStore(folder, (store) => store.users.register('ada', { uuid, now: 1 }));
       const bad = [...Object.values(unusable), ...failing.map(({ entry }) => entry as unknown as JsonValue)];
@@ -130,7 +130,7 @@ describe('a poisoned trip', () => {
   it('is left out and explained; the other trips of its day and of other days come out', {
     timeout: patience,
   }, async () => {
-    const { store, dispose } = await openTestStore();
+    const store = await newStore();
     const logged: string[] = [];
     const log = createLineLog({ ...silent, level: 'debug', emit: (lines) => logged.push(lines.text()) });
     const options = { log, now: () => 1_710_400_000 };
@@ -162,7 +162,6 @@ describe('a poisoned trip', () => {
       expect(await store.documents.keys(ada)).toEqual(await store.documents.keys(whole));
     } finally {
       poison.chainTs = null;
-      await dispose();
     }
   });
 });

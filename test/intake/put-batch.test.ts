@@ -1,13 +1,12 @@
 // The one way in: whatever form something is pushed in, it ends as an entry or is set aside, is counted and told.
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { maxTransactionEntries, type Pushed, putBatch } from '../../src/intake/put-batch.ts';
 import { createLineLog } from '../../src/log/line-log.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import type { Store } from '../../src/store/store.ts';
-import { tempStore } from '../support/store.ts';
+import { newStore } from '../support/store.ts';
 
 let store: Store;
-let close: () => Promise<void>;
 let user: string;
 const now = (): number => 1_710_300_000;
 const entry = (writeTs: number, data: JsonObject = { ts: writeTs }, more: JsonObject = {}): JsonObject => ({
@@ -17,12 +16,9 @@ const entry = (writeTs: number, data: JsonObject = { ts: writeTs }, more: JsonOb
 const stored = async () => (await store.usercache.read(user, { limit: 100_000 })).map(({ entry: one }) => one);
 
 beforeEach(async () => {
-  const temp = await tempStore();
-  ({ store } = temp);
-  close = () => temp.dispose();
+  store = await newStore();
   user = (await store.users.register('ada', { now: 1 })).user.uuid;
 });
-afterEach(() => close());
 
 it('objects and JSON texts, with a platform or without, are stored alike, and what is no entry is set aside', async () => {
   const pushed: Pushed[] = [

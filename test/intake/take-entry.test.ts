@@ -189,14 +189,22 @@ describe('anything at all', () => {
     );
   });
 
-  it('is checked fast: 10,000 entries in far less than the time they take to parse', () => {
+  it('is checked fast: 10,000 entries in a small multiple of the time they take to parse', () => {
     const pushed = Array.from({ length: 10_000 }, (_, i) =>
       good({ write_ts: 1466436482750 + i }, { ts: 1466436482750 + i }),
     );
-    takeAll(pushed);
-    const start = performance.now();
-    expect(takeAll(pushed).entries).toHaveLength(10_000);
-    expect(performance.now() - start).toBeLessThan(500); // some ms in truth; a busy machine is no failure
+    const text = JSON.stringify(pushed);
+    const fastest = (work: () => void): number => {
+      const times = Array.from({ length: 7 }, () => {
+        const start = performance.now();
+        work();
+        return performance.now() - start;
+      });
+      return Math.min(...times); // the others tell of a busy machine
+    };
+    const parsing = fastest(() => JSON.parse(text));
+    const checking = fastest(() => expect(takeAll(pushed).entries).toHaveLength(10_000));
+    expect(checking).toBeLessThan(6 * parsing); // twice as long in truth; dates or hashes would take ten times that
   });
 });
 

@@ -1,11 +1,10 @@
 // Stage "documents": which days have documents, when they are written, and which go.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { tripsOfDay } from '../../src/diary/build-trip-documents.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
 import { documentWindow } from '../../src/pipeline/document-window.ts';
 import { obsoleteKeys } from '../../src/pipeline/obsolete-keys.ts';
-import type { Store } from '../../src/store/store.ts';
 import { purgeKeys } from '../../src/upkeep/purge-keys.ts';
 import { chainAfter, pipeline, put } from '../support/diary.ts';
 import { since, t0 } from '../support/phone.ts';
@@ -19,15 +18,9 @@ import {
   pushedRide,
   pushedTransition,
 } from '../support/pushes.ts';
-import { newUser, putDocument, type TempStore, tempStore } from '../support/store.ts';
+import { newUser, putDocument, useStore } from '../support/store.ts';
 
-let temp: TempStore;
-let store: Store;
-beforeAll(async () => {
-  temp = await tempStore();
-  store = temp.store;
-});
-afterAll(() => temp.dispose());
+const store = useStore();
 
 const hour = 3600;
 const day = 24 * hour;

@@ -1,19 +1,15 @@
 // A lease is renewed while its owner works, and given back.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { holdLease } from '../../src/pipeline/lease.ts';
-import { newUser, type TempStore, tempStore } from '../support/store.ts';
+import { newUser, useStore } from '../support/store.ts';
 
-let temp: TempStore;
 let clock = 1_700_000_000;
-beforeAll(async () => {
-  temp = await tempStore({ now: () => clock });
-});
-afterAll(() => temp.dispose());
+const store = useStore({ now: () => clock });
 
 const term = 0.15; // s; renewed every 50 ms of the real clock, by the store's
 
 async function hold(user: string) {
-  const taken = await holdLease(temp.store, user, 'worker', term);
+  const taken = await holdLease(store, user, 'worker', term);
   if (!('held' in taken)) throw new Error('expected the lease');
   return taken.held;
 }
@@ -24,35 +20,35 @@ async function until(test: () => boolean): Promise<void> {
 }
 
 it('a lease outlives its term while it is held', async () => {
-  const user = await newUser(temp.store);
+  const user = await newUser(store);
   const held = await hold(user);
   for (let i = 0; i < 4; i += 1) {
     clock += 0.1;
     await until(() => held.current().expires_ts === clock + term);
-    expect(await temp.store.leases.acquire(user, 'other', 1)).toMatchObject({ heldBy: { owner: 'worker' } });
+    expect(await store.leases.acquire(user, 'other', 1)).toMatchObject({ heldBy: { owner: 'worker' } });
   }
   await held.end();
-  expect(await temp.store.leases.acquire(user, 'other', 1)).toMatchObject({ lease: { owner: 'other' } });
+  expect(await store.leases.acquire(user, 'other', 1)).toMatchObject({ lease: { owner: 'other' } });
 });
 
 it('a lease that another took is not renewed, and giving it back takes nothing from the other', async () => {
-  const user = await newUser(temp.store);
+  const user = await newUser(store);
   const held = await hold(user);
   const before = held.current();
   clock += 1;
-  const taken = await temp.store.leases.acquire(user, 'other', 1000);
+  const taken = await store.leases.acquire(user, 'other', 1000);
   // A renewal may have come between: then the other did not get it, and this test has nothing to say.
   if ('lease' in taken) {
     await new Promise((resolve) => setTimeout(resolve, 120));
     expect(held.current()).toEqual(before);
   }
   await held.end();
-  if ('lease' in taken) expect(await temp.store.leases.get(user)).toMatchObject({ owner: 'other' });
+  if ('lease' in taken) expect(await store.leases.get(user)).toMatchObject({ owner: 'other' });
 });
 
 it('who comes second is told who works', async () => {
-  const user = await newUser(temp.store);
+  const user = await newUser(store);
   const held = await hold(user);
-  expect(await holdLease(temp.store, user, 'second', term)).toMatchObject({ heldBy: { owner: 'worker' } });
+  expect(await holdLease(store, user, 'second', term)).toMatchObject({ heldBy: { owner: 'worker' } });
   await held.end();
 });

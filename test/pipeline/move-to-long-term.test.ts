@@ -1,20 +1,13 @@
 // Stage "move to long term": what goes where, what it marks as changed, and zones that other entries hang on.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
 import { checkAll } from '../../src/pipeline/move-to-long-term.ts';
-import type { Store } from '../../src/store/store.ts';
 import { chainOf, derived, memoryLog, pipeline, put, timeseriesOf } from '../support/diary.ts';
 import { t0 } from '../support/phone.ts';
 import { android, type Phone, pushed, pushedFix, pushedRide } from '../support/pushes.ts';
-import { newUser, type TempStore, tempStore } from '../support/store.ts';
+import { newUser, useStore } from '../support/store.ts';
 
-let temp: TempStore;
-let store: Store;
-beforeAll(async () => {
-  temp = await tempStore();
-  store = temp.store;
-});
-afterAll(() => temp.dispose());
+const store = useStore();
 
 const battery = (phone: Phone, seconds: number, data = {}): Entry =>
   pushed(phone, 'background/battery', seconds, { battery_level_pct: 50, battery_status: 3, ...data });

@@ -1,23 +1,16 @@
 // P5: nothing new, nothing done; and what is new costs what it changes, not what the history weighs.
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
 import type { UserReport } from '../../src/pipeline/run-pipeline.ts';
 import { simulateDays } from '../../src/simulate/simulate-day.ts';
-import type { Store } from '../../src/store/store.ts';
 import { chainOf, derived, pipeline, put } from '../support/diary.ts';
 import { t0 } from '../support/phone.ts';
 import { android, pushedFix, pushedIncident, pushedRide } from '../support/pushes.ts';
-import { newUser, type TempStore, tempStore } from '../support/store.ts';
+import { newUser, useStore } from '../support/store.ts';
 
-let temp: TempStore;
-let store: Store;
-beforeAll(async () => {
-  temp = await tempStore();
-  store = temp.store;
-});
-afterAll(() => temp.dispose());
+const store = useStore();
 
 const hour = 3600;
 const day = 24 * hour;
@@ -30,7 +23,7 @@ const figures = (report: UserReport, stage: string) => report.stages.find((s) =>
 
 /** Every file of the store's folder, but for the index of the write-ahead log, which readers change as well. */
 async function files(): Promise<[name: string, content: string][]> {
-  const names = await readdir(temp.folder, { recursive: true, withFileTypes: true });
+  const names = await readdir(store.address.replace(/^sqlite:/, ''), { recursive: true, withFileTypes: true });
   const read = names
     .filter((file) => file.isFile() && !file.name.endsWith('-shm'))
     .map(async (file): Promise<[string, string]> => {

@@ -1,24 +1,17 @@
 // P4: the diary follows from the set of entries and the user's UUID, whatever the order, the batches and the runs in between.
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
 import { newUuid } from '../../src/model/ids.ts';
 import { affectsOf } from '../../src/model/keys.ts';
 import { simulateDays } from '../../src/simulate/simulate-day.ts';
-import type { Store } from '../../src/store/store.ts';
 import { rebuild } from '../../src/upkeep/rebuild.ts';
 import { chainProblems } from '../support/chain.ts';
 import { type Derived, derived, memoryLog, pipeline, put } from '../support/diary.ts';
 import { type Delivery, deliveriesOf, life, runs } from '../support/lives.ts';
-import { newUser, type TempStore, tempStore } from '../support/store.ts';
+import { newUser, useStore } from '../support/store.ts';
 
-let temp: TempStore;
-let store: Store;
-beforeAll(async () => {
-  temp = await tempStore();
-  store = temp.store;
-});
-afterAll(() => temp.dispose());
+const store = useStore();
 
 /** What follows from a delivery to a new user with this UUID, who is forgotten afterwards. */
 async function outcome(uuid: string, { pushes }: Delivery): Promise<Derived> {

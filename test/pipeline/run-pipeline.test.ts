@@ -1,5 +1,5 @@
 // One user through the pipeline and all users through it: leases, failures, and what the reports say.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
 import { MobilityError } from '../../src/model/errors.ts';
 import { runAll } from '../../src/pipeline/run-all.ts';
@@ -8,16 +8,10 @@ import { stages } from '../../src/pipeline/stages.ts';
 import type { Store } from '../../src/store/store.ts';
 import { chainOf, derived, memoryLog, put } from '../support/diary.ts';
 import { android, pushedRide } from '../support/pushes.ts';
-import { newUser, type TempStore, tempStore } from '../support/store.ts';
+import { newStore, newUser, useStore } from '../support/store.ts';
 
-let temp: TempStore;
-let store: Store;
 let clock = 1_700_000_000;
-beforeAll(async () => {
-  temp = await tempStore({ now: () => clock });
-  store = temp.store;
-});
-afterAll(() => temp.dispose());
+const store = useStore({ now: () => clock });
 
 const day: Entry[] = [...pushedRide(android, 0, 0), ...pushedRide(android, 20_000, 6000, -10)];
 const options = (more: Partial<PipelineOptions> = {}): PipelineOptions => ({
@@ -141,87 +135,70 @@ describe('a run that fails', () => {
 
 describe('all users', () => {
   it('with work are done, the others left alone, and one who fails stops nobody', async () => {
-    const mine = await tempStore();
-    try {
-      const own = mine.store;
-      const users = await Promise.all(
-        ['1', '2', '3'].map((c) => newUser(own, `${c.repeat(8)}-0000-4000-8000-000000000000`)),
-      );
-      for (const user of users.slice(0, 2)) await put(own, user, day);
-      const failing = new Proxy(own, {
-        get: (target, key) =>
-          key === 'usercache'
-            ? new Proxy(target.usercache, {
-                get: (part, name) =>
-                  name === 'read'
-                    ? (user: string, page: never) => {
-                        if (user === users[0]) throw new Error('poisoned user');
-                        return part.read(user, page);
-                      }
-                    : Reflect.get(part, name),
-              })
-            : Reflect.get(target, key),
-      });
-      const report = await runAll(failing, options());
-      expect(report).toMatchObject({ users: 3, done: 1, nothing_new: 1, busy: 0, failed: 1 });
-      expect(report.reports.map((r) => [r.user_id, r.status])).toEqual([
-        [users[0], 'failed'],
-        [users[1], 'done'],
-      ]);
-      expect(await runAll(own, options())).toMatchObject({ done: 1, nothing_new: 2, failed: 0 });
-      expect(await runAll(own, options())).toMatchObject({ done: 0, nothing_new: 3, failed: 0, reports: [] });
-    } finally {
-      await mine.dispose();
-    }
+    const own = await newStore();
+    const users = await Promise.all(
+      ['1', '2', '3'].map((c) => newUser(own, `${c.repeat(8)}-0000-4000-8000-000000000000`)),
+    );
+    for (const user of users.slice(0, 2)) await put(own, user, day);
+    const failing = new Proxy(own, {
+      get: (target, key) =>
+        key === 'usercache'
+          ? new Proxy(target.usercache, {
+              get: (part, name) =>
+                name === 'read'
+                  ? (user: string, page: never) => {
+                      if (user === users[0]) throw new Error('poisoned user');
+                      return part.read(user, page);
+                    }
+                  : Reflect.get(part, name),
+            })
+          : Reflect.get(target, key),
+    });
+    const report = await runAll(failing, options());
+    expect(report).toMatchObject({ users: 3, done: 1, nothing_new: 1, busy: 0, failed: 1 });
+    expect(report.reports.map((r) => [r.user_id, r.status])).toEqual([
+      [users[0], 'failed'],
+      [users[1], 'done'],
+    ]);
+    expect(await runAll(own, options())).toMatchObject({ done: 1, nothing_new: 2, failed: 0 });
+    expect(await runAll(own, options())).toMatchObject({ done: 0, nothing_new: 3, failed: 0, reports: [] });
   });
 
   it('ends with its error when the store is out of reach, instead of with each user', async () => {
-    const mine = await tempStore({ now: () => clock });
+    const mine = await newStore({ now: () => clock });
     const gone = () => Promise.reject(new MobilityError('MOBILITY_STORE_UNAVAILABLE', 'gone'));
-    try {
-      for (let i = 0; i < 3; i++) await put(mine.store, await newUser(mine.store), day);
-      const unreachable = { ...mine.store, leases: { ...mine.store.leases, acquire: gone }, ping: gone };
-      const log = memoryLog();
-      await expect(runAll(unreachable, options({ log }))).rejects.toThrow('gone');
-      expect(log.lines.filter((text) => text.includes('pipeline failed'))).toHaveLength(1);
-    } finally {
-      await mine.dispose();
-    }
+    for (let i = 0; i < 3; i++) await put(mine, await newUser(mine), day);
+    const unreachable = { ...mine, leases: { ...mine.leases, acquire: gone }, ping: gone };
+    const log = memoryLog();
+    await expect(runAll(unreachable, options({ log }))).rejects.toThrow('gone');
+    expect(log.lines.filter((text) => text.includes('pipeline failed'))).toHaveLength(1);
   });
 
   it('one whom a dead worker had is done at the end, once its lease has run out', async () => {
     let now = 5_000_000_000;
-    const mine = await tempStore({ now: () => now });
-    try {
-      const user = await newUser(mine.store);
-      await put(mine.store, user, day);
-      await mine.store.leases.acquire(user, 'dead', 30);
-      const wait = async (seconds: number) => {
-        now += seconds;
-      };
-      expect(await runAll(mine.store, { ...options(), now: () => now, wait })).toMatchObject({ done: 1, busy: 0 });
-    } finally {
-      await mine.dispose();
-    }
+    const mine = await newStore({ now: () => now });
+    const user = await newUser(mine);
+    await put(mine, user, day);
+    await mine.leases.acquire(user, 'dead', 30);
+    const wait = async (seconds: number) => {
+      now += seconds;
+    };
+    expect(await runAll(mine, { ...options(), now: () => now, wait })).toMatchObject({ done: 1, busy: 0 });
   });
 
   it('one whom a living worker has is left to it', async () => {
     let now = 5_000_000_000;
-    const mine = await tempStore({ now: () => now });
-    try {
-      const user = await newUser(mine.store);
-      await put(mine.store, user, day);
-      const taken = await mine.store.leases.acquire(user, 'alive', 30);
-      if (!('lease' in taken)) throw new Error('expected the lease');
-      const wait = async (seconds: number) => {
-        now += seconds;
-        await mine.store.leases.renew(taken.lease, 30);
-      };
-      const report = await runAll(mine.store, { ...options(), now: () => now, wait });
-      expect(report).toMatchObject({ done: 0, busy: 1 });
-      expect(now).toBeLessThan(5_000_000_010);
-    } finally {
-      await mine.dispose();
-    }
+    const mine = await newStore({ now: () => now });
+    const user = await newUser(mine);
+    await put(mine, user, day);
+    const taken = await mine.leases.acquire(user, 'alive', 30);
+    if (!('lease' in taken)) throw new Error('expected the lease');
+    const wait = async (seconds: number) => {
+      now += seconds;
+      await mine.leases.renew(taken.lease, 30);
+    };
+    const report = await runAll(mine, { ...options(), now: () => now, wait });
+    expect(report).toMatchObject({ done: 0, busy: 1 });
+    expect(now).toBeLessThan(5_000_000_010);
   });
 });

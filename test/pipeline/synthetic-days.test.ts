@@ -1,5 +1,5 @@
 // Days as users live them, pushed as phones push them: what comes out as trips, sections and documents.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
 import type { Trip, TripRecord } from '../../src/model/trip.ts';
 import { simulateDay } from '../../src/simulate/simulate-day.ts';
@@ -16,17 +16,13 @@ import {
   pushedRide,
   pushedTransition,
 } from '../support/pushes.ts';
-import { newUser, type TempStore, tempStore } from '../support/store.ts';
+import { newUser, useStore } from '../support/store.ts';
 
-let temp: TempStore;
-beforeAll(async () => {
-  temp = await tempStore();
-});
-afterAll(() => temp.dispose());
+const store = useStore();
 
 /** The chain of a new user who pushed these entries. */
 async function lived(...entries: Entry[]): Promise<TripRecord[]> {
-  const chain = await chainAfter(temp.store, await newUser(temp.store), entries);
+  const chain = await chainAfter(store, await newUser(store), entries);
   expect(chainProblems(chain)).toEqual([]);
   return chain;
 }
@@ -40,9 +36,9 @@ const hour = 3600;
 
 describe('an empty day', () => {
   it('of a user who pushed nothing has no chain and no documents', async () => {
-    const user = await newUser(temp.store);
-    expect((await pipeline(temp.store, user)).status).toBe('nothing_new');
-    expect(await derived(temp.store, user)).toMatchObject({ chain: [], documents: [], timeseries: [] });
+    const user = await newUser(store);
+    expect((await pipeline(store, user)).status).toBe('nothing_new');
+    expect(await derived(store, user)).toMatchObject({ chain: [], documents: [], timeseries: [] });
   });
 
   it('of a phone that only reported its battery has none either', async () => {
@@ -118,15 +114,15 @@ describe('a flight', () => {
   });
 
   it('that lands on the day before it took off has its document on the day it took off', async () => {
-    const user = await newUser(temp.store);
+    const user = await newUser(store);
     // 16:00 in Tokyo on the 14th; half past midnight there comes 8.5 hours later, and the landing is on the 14th again.
     const later = flight.map((e) => ({
       metadata: { ...e.metadata, write_ts: e.metadata.write_ts + 8 * hour },
       data: { ...e.data, ts: (e.data.ts as number) + 8 * hour },
     }));
-    const chain = await chainAfter(temp.store, user, later);
+    const chain = await chainAfter(store, user, later);
     expect(chain.map((link) => link.day)).toEqual(['2023-11-15', '2023-11-15']);
-    const { documents } = await derived(temp.store, user);
+    const { documents } = await derived(store, user);
     expect(documents.map((d) => d.key)).toEqual(['diary/trips-2023-11-15']);
   });
 });
@@ -243,16 +239,16 @@ describe('days and zones', () => {
   const berlin = (day: string) => Date.parse(`${day}T22:00:00Z`) / 1000 - t0; // around midnight in Berlin
 
   it('a night of 25 hours: every trip is on its local day, once', async () => {
-    const user = await newUser(temp.store);
+    const user = await newUser(store);
     const night = berlin('2023-10-28');
-    const chain = await chainAfter(temp.store, user, [
+    const chain = await chainAfter(store, user, [
       ...pushedRide(android, night - 1800, 0), // 23:30 on the 28th
       ...pushedRide(android, night + 2.7 * hour, 6000), // 02:42 summer time
       ...pushedRide(android, night + 3.7 * hour, 12_000), // 02:42 again, winter time
       ...pushedRide(android, night + 24.8 * hour, 18_000), // 23:48 on the 29th
     ]);
     expect(chain.map((link) => link.day)).toEqual(['2023-10-28', '2023-10-29', '2023-10-29', '2023-10-29']);
-    const { documents } = await derived(temp.store, user);
+    const { documents } = await derived(store, user);
     expect(documents.map((d) => [d.key, (d.data as unknown[]).length])).toEqual([
       ['diary/trips-2023-10-28', 1],
       ['diary/trips-2023-10-29', 3],
@@ -260,10 +256,10 @@ describe('days and zones', () => {
   });
 
   it('a trip over midnight belongs to the day on which it began, and only to that', async () => {
-    const user = await newUser(temp.store);
+    const user = await newUser(store);
     const midnight = Date.parse('2023-11-14T23:00:00Z') / 1000 - t0;
-    await chainAfter(temp.store, user, pushedRide(android, midnight - 300, 0));
-    const { documents } = await derived(temp.store, user);
+    await chainAfter(store, user, pushedRide(android, midnight - 300, 0));
+    const { documents } = await derived(store, user);
     expect(documents.map((d) => [d.key, (d.data as unknown[]).length])).toEqual([['diary/trips-2023-11-14', 1]]);
   });
 });
@@ -283,7 +279,6 @@ describe('a walk', () => {
 
 describe('a trip that is going on', () => {
   it('is not there until the phone says that it has ended, and is whole then', async () => {
-    const { store } = temp;
     const user = await newUser(store);
     const going = [
       ...pushedMove(android, { from: 0, to: 900, speed: 10 }),
@@ -301,7 +296,6 @@ describe('a trip that is going on', () => {
   });
 
   it('leaves the trips before it complete', async () => {
-    const { store } = temp;
     const user = await newUser(store);
     const chain = await chainAfter(store, user, [
       ...pushedRide(android, 0, 0),

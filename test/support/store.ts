@@ -2,29 +2,47 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { newUuid } from '../../src/model/ids.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Document, Documents, Lease, PutResult, Store } from '../../src/store/store.ts';
 
-export interface TempStore {
-  store: Store;
-  folder: string;
-  /** Closes the store and removes its folder. */
-  dispose(): Promise<void>;
-}
-
-/** A new, empty store; `now` is the clock of its leases, seconds since the epoch. */
-export async function tempStore(options: { now?: () => number } = {}): Promise<TempStore> {
+async function openNew(options: { now?: () => number }): Promise<{ store: Store; dispose(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'mobility-test-'));
   const store = await openStore(`sqlite:${folder}`, options);
-  return {
-    store,
-    folder,
-    async dispose() {
-      await store.close();
-      await rm(folder, { recursive: true, force: true, maxRetries: 3 });
-    },
+  const dispose = async (): Promise<void> => {
+    await store.close();
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   };
+  return { store, dispose };
+}
+
+/**
+ * A new, empty store for the tests of the file or `describe` that calls this: opened before the first, gone after the last. `now` is
+ * the clock of its leases, seconds since the epoch.
+ */
+export function useStore(options: { now?: () => number } = {}): Store {
+  let opened: Awaited<ReturnType<typeof openNew>>;
+  beforeAll(async () => {
+    opened = await openNew(options);
+  });
+  afterAll(() => opened.dispose());
+  // What is opened later stands for itself from now on: tests keep it in a constant.
+  return new Proxy({} as Store, {
+    get: (_, name) => Reflect.get(opened.store, name),
+    ownKeys: () => Reflect.ownKeys(opened.store),
+    getOwnPropertyDescriptor: (_, name) => ({
+      ...Reflect.getOwnPropertyDescriptor(opened.store, name),
+      configurable: true,
+    }),
+  });
+}
+
+/** A new, empty store for the test that is running; gone after it. */
+export async function newStore(options: { now?: () => number } = {}): Promise<Store> {
+  const { store, dispose } = await openNew(options);
+  onTestFinished(dispose);
+  return store;
 }
 
 let users = 0;

@@ -1,20 +1,13 @@
 // Rebuild: trips derived anew, and what came out differently.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { TripRecord } from '../../src/model/trip.ts';
-import type { Store } from '../../src/store/store.ts';
 import { rebuild } from '../../src/upkeep/rebuild.ts';
 import { chainAfter, chainOf, derived, memoryLog, pipeline } from '../support/diary.ts';
 import { t0 } from '../support/phone.ts';
 import { android, pushedRide } from '../support/pushes.ts';
-import { newUser, type TempStore, tempStore } from '../support/store.ts';
+import { newUser, useStore } from '../support/store.ts';
 
-let temp: TempStore;
-let store: Store;
-beforeAll(async () => {
-  temp = await tempStore();
-  store = temp.store;
-});
-afterAll(() => temp.dispose());
+const store = useStore();
 
 const options = { log: memoryLog(), now: () => 1_800_000_000 };
 const day = 86_400;

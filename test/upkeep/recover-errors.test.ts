@@ -1,20 +1,13 @@
 // Recovery: what the converters accept by now goes through the move again, the rest stays and is named.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
 import { identityOf } from '../../src/model/entry.ts';
-import type { Store } from '../../src/store/store.ts';
 import { recoverErrors } from '../../src/upkeep/recover-errors.ts';
 import { chainAfter, derived, memoryLog, pipeline, put } from '../support/diary.ts';
 import { android, pushed, pushedRide } from '../support/pushes.ts';
-import { newUser, type TempStore, tempStore } from '../support/store.ts';
+import { newUser, useStore } from '../support/store.ts';
 
-let temp: TempStore;
-let store: Store;
-beforeAll(async () => {
-  temp = await tempStore();
-  store = temp.store;
-});
-afterAll(() => temp.dispose());
+const store = useStore();
 
 const options = { log: memoryLog(), now: () => 1_800_000_000 };
 const unknown = (seconds: number): Entry =>

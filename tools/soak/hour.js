@@ -1,0 +1,265 @@
+// Mixed load for a while, `npm run soak -- hour [minutes]`: phones push and read while operators' commands run, one after another.
+// At the end every acknowledged entry must be there, once; memory and descriptors of the server must not have grown.
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const program = fileURLToPath(new URL('../../bin/mobility.js', import.meta.url));
+const index = new URL('../../dist/index.js', import.meta.url);
+
+const phones = 6; // that push all the time
+const pauseSeconds = 0.2; // of a phone between two pushes
+const sampleSeconds = 5;
+const victim = 'victim@example.org'; // erased and registered again, all the time
+
+/** Runs the load for so many minutes; resolves with the exit code. */
+export async function hour(minutes) {
+  if (!existsSync(fileURLToPath(index))) {
+    console.error('expected a build in dist: run `npm run build` first');
+    return 2;
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'mobility-soak-'));
+  const problems = [];
+  const server = await startServer(join(folder, 'store'));
+  try {
+    const load = {
+      folder,
+      server,
+      problems,
+      end: Date.now() + minutes * 60_000,
+      sent: new Map(),
+      calls: {},
+      commands: {},
+    };
+    const people = Array.from({ length: phones }, (_, n) => `phone-${n}@example.org`);
+    for (const name of [...people, victim]) await command(load, ['users', 'add', name]);
+    const samples = [];
+    await Promise.all([
+      ...people.map((name, n) => phone(load, name, n)),
+      phoneOfVictim(load),
+      operator(load, people),
+      sample(load, samples),
+    ]);
+    await command(load, ['pipeline', '--all']);
+    await server.stop();
+    await verify(load, people);
+    report(load, samples);
+    judgeGrowth(samples, problems);
+  } finally {
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+  for (const problem of problems) console.log(`PROBLEM  ${problem}`);
+  console.log(problems.length === 0 ? 'nothing lost, nothing twice, nothing grew' : `${problems.length} problems`);
+  return problems.length === 0 ? 0 : 1;
+}
+
+// ---------------------------------------------------------------- the server
+
+async function startServer(store) {
+  const args = ['serve', '--auth', 'dev', '--port', '0', '--workers', '2', '--store', store];
+  const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const exit = new Promise((resolve) => child.once('exit', resolve));
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    said = (said + text).slice(-20_000);
+  });
+  while (!/listens on (\S+)/.test(said)) {
+    if (child.exitCode !== null) throw new Error(`the server did not start: ${said}`);
+    await sleep(50);
+  }
+  const stop = async () => {
+    if (child.exitCode === null) child.kill('SIGTERM');
+    await exit;
+  };
+  return { store, url: /listens on (\S+)/.exec(said)[1], pid: child.pid, stop, said: () => said };
+}
+
+/** Resident MiB and descriptors of the server's processes together; null where the system does not tell. */
+function figures(pid) {
+  const pids = [pid, ...childrenOf(pid)];
+  try {
+    let rss = 0;
+    let descriptors = 0;
+    for (const one of pids) {
+      rss += Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${one}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+      descriptors += readdirSync(`/proc/${one}/fd`).length;
+    }
+    return { rss, descriptors };
+  } catch {
+    return null;
+  }
+}
+
+function childrenOf(pid) {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+}
+
+async function sample({ server, end }, samples) {
+  while (Date.now() < end) {
+    const now = figures(server.pid);
+    if (now !== null) samples.push(now);
+    await sleep(sampleSeconds * 1000);
+  }
+}
+
+// ---------------------------------------------------------------- who calls
+
+async function call(load, path, body) {
+  const began = performance.now();
+  const response = await fetch(`${load.server.url}${path}`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  const text = await response.text();
+  load.calls[path] ??= { times: [], statuses: {} };
+  const told = load.calls[path];
+  told.times.push(performance.now() - began);
+  told.statuses[response.status] = (told.statuses[response.status] ?? 0) + 1;
+  if (response.status >= 500 && response.status !== 503) load.problems.push(`${path}: ${response.status} ${text}`);
+  return { status: response.status, text };
+}
+
+/** Days of one phone, again and again later: pushed in batches, some twice, then asked for. */
+async function phone(load, name, n) {
+  const { addDays, simulateDay } = await import(index.href);
+  const sent = new Map();
+  load.sent.set(name, sent);
+  for (let day = 0; Date.now() < load.end; day += 1) {
+    const options = { platform: n % 2 ? 'ios' : 'android', day: addDays('2023-01-02', day), seed: name };
+    const entries = simulateDay(options);
+    for (let from = 0; from < entries.length && Date.now() < load.end; from += 500) {
+      const batch = entries.slice(from, from + 500);
+      const answer = await call(load, '/usercache/put', { user: name, phone_to_server: batch });
+      if (answer.status === 200)
+        for (const { metadata } of batch) sent.set(`${metadata.key} ${metadata.write_ts}`, true);
+      if (from % 1500 === 0) await call(load, '/usercache/put', { user: name, phone_to_server: batch });
+      await sleep(pauseSeconds * 1000);
+    }
+    await call(load, '/usercache/get', { user: name });
+    await call(load, '/pipeline/get_complete_ts', { user: name });
+  }
+}
+
+/** Pushes whether or not it is registered at the moment: 200 or 403. */
+async function phoneOfVictim(load) {
+  const { simulateDay } = await import(index.href);
+  const batch = simulateDay({ platform: 'android', day: '2023-03-06', seed: victim }).slice(0, 2000);
+  while (Date.now() < load.end) {
+    const { status, text } = await call(load, '/usercache/put', { user: victim, phone_to_server: batch });
+    if (![200, 403, 503].includes(status)) load.problems.push(`a put of an erased user: ${status} ${text}`);
+    await sleep(pauseSeconds * 1000);
+  }
+}
+
+// ---------------------------------------------------------------- who works beside them
+
+/** Runs a command. Exit code 1 is a problem unless `mayFail`, as where another one works on the user. */
+async function command(load, args, { mayFail = false } = {}) {
+  const child = spawn(process.execPath, [program, ...args, '--store', load.server.store], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let out = '';
+  let said = '';
+  child.stdout.on('data', (text) => {
+    out += text;
+  });
+  child.stderr.on('data', (text) => {
+    said += text;
+  });
+  const code = await new Promise((resolve) => child.once('close', resolve));
+  load.commands[args[0]] ??= {};
+  const told = load.commands[args[0]];
+  told[code] = (told[code] ?? 0) + 1;
+  if (code !== 0 && code !== 3 && !(mayFail && code === 1)) load.problems.push(`${args.join(' ')}: ${code} ${said}`);
+  return { code, out };
+}
+
+async function operator(load, people) {
+  for (let round = 0; Date.now() < load.end; round += 1) {
+    const someone = people[round % people.length];
+    const copy = join(load.folder, `copy-${round}`);
+    await command(load, ['pipeline', '--all']);
+    await command(load, ['backup', copy]);
+    rmSync(copy, { recursive: true, force: true });
+    await command(load, ['recover-errors'], { mayFail: true });
+    await command(load, ['rebuild', '--user', someone], { mayFail: true });
+    await command(load, ['migrate', '--to', copy], { mayFail: true });
+    rmSync(copy, { recursive: true, force: true });
+    const { code, out } = await command(load, ['erase', '--user', victim, '--yes', '--json'], { mayFail: true });
+    if (code === 0) expectNothingLeft(load, JSON.parse(out));
+    await command(load, ['users', 'add', victim], { mayFail: true });
+  }
+}
+
+function expectNothingLeft({ problems }, { remaining }) {
+  const left = Object.entries(remaining).filter(([, rows]) => rows > 0);
+  if (left.length > 0) problems.push(`rows of an erased user: ${JSON.stringify(left)}`);
+}
+
+// ---------------------------------------------------------------- what must hold
+
+async function verify({ server, sent, problems }, people) {
+  const { everyEntry, openStore } = await import(index.href);
+  const store = await openStore(server.store);
+  try {
+    for (const name of people) {
+      const { uuid } = await store.users.byEmail(name);
+      const found = new Map();
+      for (const part of [store.usercache, store.timeseries]) {
+        for await (const { metadata } of everyEntry(part, uuid, { time: 'write_ts' })) {
+          const identity = `${metadata.key} ${metadata.write_ts}`;
+          found.set(identity, (found.get(identity) ?? 0) + 1);
+        }
+      }
+      const lost = [...sent.get(name).keys()].filter((identity) => !found.has(identity));
+      const twice = [...found].filter(([, times]) => times > 1);
+      if (lost.length > 0) problems.push(`${name}: ${lost.length} acknowledged entries are lost, such as ${lost[0]}`);
+      if (twice.length > 0) problems.push(`${name}: ${twice.length} entries are there twice, such as ${twice[0][0]}`);
+    }
+  } finally {
+    await store.close();
+  }
+}
+
+const greatest = (samples, what) => Math.max(0, ...samples.map((one) => one[what]));
+
+function report({ calls, commands, sent }, samples) {
+  for (const [path, { times, statuses }] of Object.entries(calls)) {
+    times.sort((a, b) => a - b);
+    const [p50, p99] = [0.5, 0.99].map((q) => times[Math.floor(q * (times.length - 1))].toFixed(0));
+    console.log(`${path.padEnd(28)} ${JSON.stringify(statuses)}  p50 ${p50} ms  p99 ${p99} ms`);
+  }
+  for (const [name, codes] of Object.entries(commands))
+    console.log(`${name.padEnd(28)} exit codes ${JSON.stringify(codes)}`);
+  console.log(`entries acknowledged         ${[...sent.values()].reduce((sum, one) => sum + one.size, 0)}`);
+  const quarter = Math.ceil(samples.length / 4);
+  for (let from = 0; from < samples.length; from += quarter) {
+    const part = samples.slice(from, from + quarter);
+    console.log(
+      `quarter ${from / quarter + 1}: at most ${greatest(part, 'rss').toFixed(0)} MiB and ${greatest(part, 'descriptors')} descriptors`,
+    );
+  }
+}
+
+/** The first quarter is for warming up; from the second to the last nothing should grow. */
+function judgeGrowth(samples, problems) {
+  if (samples.length < 16) return console.log('too short to judge growth');
+  const quarter = Math.floor(samples.length / 4);
+  const [second, last] = [samples.slice(quarter, 2 * quarter), samples.slice(-quarter)];
+  for (const [what, factor, more] of [
+    ['rss', 1.25, 50],
+    ['descriptors', 1, 20],
+  ]) {
+    const [before, after] = [greatest(second, what), greatest(last, what)];
+    if (after > before * factor + more) problems.push(`${what} grew from ${before.toFixed(0)} to ${after.toFixed(0)}`);
+  }
+}

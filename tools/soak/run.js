@@ -1,0 +1,67 @@
+// Tests that run longer than a build may take: `npm run soak -- NAME [NUMBER]`. CONTRIBUTING.md says when to run which.
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { hour } from './hour.js';
+
+const project = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Runs test files with more rounds than usual; resolves with the exit code. */
+function tests(variables, ...files) {
+  const vitest = fileURLToPath(new URL('../../node_modules/vitest/vitest.mjs', import.meta.url));
+  const child = spawn(process.execPath, [vitest, 'run', ...files], {
+    cwd: project,
+    env: { ...process.env, ...variables },
+    stdio: 'inherit',
+  });
+  return new Promise((resolve) => child.on('exit', (code) => resolve(code ?? 1)));
+}
+
+/** What there is: its usual number, what the number means, and the work. */
+const soaks = {
+  kills: {
+    usual: 1000,
+    of: 'kills of a put, of a put with a pipeline, and of a pipeline',
+    run: (n) =>
+      tests(
+        { MOBILITY_TEST_KILLS: String(n) },
+        'test/faults/killed-server.test.ts',
+        'test/faults/killed-pipeline.test.ts',
+      ),
+  },
+  sequences: {
+    usual: 1000,
+    of: 'random sequences of operations on both stores (needs `npm run test:servers`)',
+    run: (n) =>
+      tests(
+        { MOBILITY_DIFFERENTIAL_RUNS: String(n), MOBILITY_REQUIRE_SERVERS: '1' },
+        'test/store/differential.test.ts',
+      ),
+  },
+  people: {
+    usual: 200,
+    of: 'people whom pipeline workers share on MongoDB while they are killed (needs `npm run test:servers`)',
+    run: (n) =>
+      tests({ MOBILITY_TEST_PEOPLE: String(n), MOBILITY_REQUIRE_SERVERS: '1' }, 'test/servers-faults/workers.test.ts'),
+  },
+  lives: {
+    usual: 500,
+    of: 'random lives, pushed in random orders',
+    run: (n) =>
+      tests({ MOBILITY_TEST_RUNS: String(n) }, 'test/pipeline/order.test.ts', 'test/analysis/stretches.test.ts'),
+  },
+  hour: {
+    usual: 60,
+    of: 'minutes of puts and reads with erase, backup, recovery, rebuild and migrate beside them',
+    run: (n) => hour(n),
+  },
+};
+
+const [name, number] = process.argv.slice(2);
+const soak = Object.hasOwn(soaks, name ?? '') ? soaks[name] : undefined;
+const amount = number === undefined ? soak?.usual : Number(number);
+if (soak === undefined || !(amount > 0)) {
+  const lines = Object.entries(soaks).map(([one, { usual, of }]) => `  ${one} [${usual}]  ${of}`);
+  console.error(`expected one of these, with a number greater than 0 or without:\n${lines.join('\n')}`);
+  process.exit(2);
+}
+process.exitCode = await soak.run(amount);

@@ -1,0 +1,23 @@
+// The tests for people at work, `npm run test:quick`: all but servers, child processes, kills and random lives.
+import { defineConfig, mergeConfig } from 'vitest/config';
+import base from './vitest.config.ts';
+
+/** What takes long, or needs modules of its own: each of these runs in `npm test`. */
+const left = [
+  'test/faults/**',
+  'test/servers*/**',
+  'test/store/{mongodb*,differential,sqlite}.test.ts',
+  'test/store/sqlite/**',
+  'test/pipeline/{order,lease,synthetic-days,nothing-new}.test.ts',
+  'test/analysis/stretches.test.ts',
+  'test/upkeep/migrate/**',
+  'test/log/{files,read,scrub}.test.ts',
+  'test/cli/{process,store-servers,commands,migrate,logs}.test.ts',
+  'test/server/{run-server,sockets,fuzz}.test.ts',
+  'test/simulate/**',
+  'test/import/emission.test.ts',
+  'test/examples.test.ts',
+];
+
+process.env.MOBILITY_TEST_TRIES ??= '20';
+export default mergeConfig(base, defineConfig({ test: { exclude: [...left, '**/node_modules/**'], isolate: false } }));
