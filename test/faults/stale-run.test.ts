@@ -1,9 +1,9 @@
 // A run that is held up past its lease, at each of its writes in turn, while another run takes the user over.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { tripsOfDay } from '../../src/diary/build-trip-documents.ts';
 import { simulateDay } from '../../src/simulate/simulate-day.ts';
 import { pipeline, put } from '../support/diary.ts';
-import { newUser, type TempStore, tempStore } from '../support/store.ts';
+import { newUser, useStore } from '../support/store.ts';
 import { interposedStore } from './interposed-store.ts';
 
 const day = '2024-03-12';
@@ -11,18 +11,13 @@ const entries = simulateDay({ platform: 'android', day, seed: 'ada' });
 const morning = entries.slice(0, Math.floor(entries.length * 0.7));
 const evening = entries.slice(morning.length);
 
-let temp: TempStore;
 let clock = 1_710_300_000;
-beforeAll(async () => {
-  temp = await tempStore({ now: () => clock });
-});
-afterAll(() => temp.dispose());
+const store = useStore({ now: () => clock });
 
 describe('a run that is held up past its lease', () => {
   it.each(['timeseries.apply', 'usercache.settle', 'trips.replace', 'documents.apply'])(
     'before its %s changes nothing of what the run wrote that took over',
     async (write) => {
-      const { store } = temp;
       const user = await newUser(store);
       await put(store, user, morning);
       let overtaken = false;
