@@ -1,5 +1,7 @@
 // What the analysis reads of a phone: locations, motion readings and steps of its state machine.
 import type { Fix } from '../geo/speed.ts';
+import { states, transitions } from '../model/payloads.ts';
+import { someWithin } from './in-time.ts';
 
 /** How the phone samples: about every 30 s (`time`, Android), or every so many metres (`distance`, iOS). */
 export type Sampling = 'time' | 'distance';
@@ -10,6 +12,8 @@ export interface Location extends Fix {
   altitude: number | null;
   /** m, radius at 68 % */
   accuracy: number;
+  /** m/s that the phone sensed, as it says it: unknown is 0 on Android, -1 on iOS; null: it said nothing */
+  speed: number | null;
   sampling: Sampling;
   zone: string;
   /** True when the phone did not name the zone. */
@@ -29,4 +33,18 @@ export interface PhoneEvent {
   ts: number;
   transition: number | null;
   state: number | null;
+}
+
+const restarts = new Set<number | null>([transitions.BOOTED, transitions.STOP_TRACKING]);
+
+/** True when the phone was restarted, or its tracking stopped, between two times. */
+export function restartedBetween(events: readonly PhoneEvent[], from: number, to: number): boolean {
+  return someWithin(
+    events,
+    from,
+    to,
+    (e) =>
+      restarts.has(e.transition) ||
+      (e.transition === transitions.VISIT_ENDED && e.state === states.WAITING_FOR_TRIP_START),
+  );
 }

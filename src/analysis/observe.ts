@@ -32,7 +32,7 @@ export function cleanLocations(
 ): Location[] {
   const found: (Location & { writeTs: number })[] = [];
   for (const entry of entries) {
-    const { ts, latitude, longitude, altitude, accuracy, filter } = entry.data;
+    const { ts, latitude, longitude, altitude, accuracy, sensed_speed, filter } = entry.data;
     if (typeof ts !== 'number' || typeof latitude !== 'number' || typeof longitude !== 'number') continue;
     if (!isDatable(ts)) continue;
     const writeTs = entry.metadata.write_ts;
@@ -47,6 +47,7 @@ export function cleanLocations(
       longitude,
       altitude: typeof altitude === 'number' ? altitude : null,
       accuracy: radius,
+      speed: typeof sensed_speed === 'number' ? sensed_speed : null,
       sampling,
       zone,
       zoneGuessed: guessed,

@@ -1,7 +1,7 @@
-// Step "resample": a section's locations -> a line with a vertex every so many seconds.
-import { between, distance } from '../geo/distance.ts';
+// Step "resample": the path of a section -> a line with a vertex every so many seconds, its lengths those of the path.
+import { between } from '../geo/distance.ts';
 import type { Position } from '../model/trip.ts';
-import type { Location } from './observations.ts';
+import type { PathPoint } from './segmenter.ts';
 
 /** The vertices of a section, aligned. */
 export interface Line {
@@ -20,43 +20,38 @@ const mostVertices = 20_000;
 
 /**
  * Vertices at the start, every `interval` s after it, and at the exact end; position and altitude linear in time. Speed and
- * distance are those since the vertex before, 0 at the first. `locations` ascend by `ts`; at least one.
+ * distance are those along the path since the vertex before, 0 at the first. `path` ascends by `ts`; at least one point.
  */
-export function resample(locations: readonly Location[], interval = resampleInterval): Line {
+export function resample(path: readonly PathPoint[], interval = resampleInterval): Line {
   const line: Line = { coordinates: [], altitudes: [], times: [], speeds: [], distances: [] };
-  const start = locations[0]!.ts;
-  const end = locations.at(-1)!.ts;
+  const start = path[0]!.ts;
+  const end = path.at(-1)!.ts;
   const step = Math.max(interval, (end - start) / mostVertices);
-  let next = 1; // the location at or after the vertex
+  let next = 1; // the point at or after the vertex
+  let length = path[0]!.length;
+  const add = (point: PathPoint): void => {
+    const last = line.times.at(-1);
+    const metres = last === undefined ? 0 : point.length - length;
+    const seconds = last === undefined ? 0 : point.ts - last;
+    line.coordinates.push([point.longitude, point.latitude]);
+    line.altitudes.push(point.altitude);
+    line.times.push(point.ts);
+    line.distances.push(metres);
+    line.speeds.push(seconds > 0 ? metres / seconds : 0);
+    length = point.length;
+  };
   for (let k = 0; start + k * step < end; k += 1) {
     const ts = start + k * step;
-    while (next < locations.length - 1 && locations[next]!.ts < ts) next += 1;
-    addVertex(line, k === 0 ? locations[0]! : interpolate(locations[next - 1]!, locations[next]!, ts));
+    while (next < path.length - 1 && path[next]!.ts < ts) next += 1;
+    add(k === 0 ? path[0]! : pointBetween(path[next - 1]!, path[next]!, ts));
   }
-  addVertex(line, locations.at(-1)!);
+  add(path.at(-1)!);
   return line;
 }
 
-interface Vertex {
-  ts: number;
-  latitude: number;
-  longitude: number;
-  altitude: number | null;
-}
-
-function interpolate(a: Location, b: Location, ts: number): Vertex {
+/** The point of the path at `ts`, linear between two of its points. */
+export function pointBetween(a: PathPoint, b: PathPoint, ts: number): PathPoint {
   const share = (ts - a.ts) / (b.ts - a.ts);
   const altitude = a.altitude === null || b.altitude === null ? null : a.altitude + share * (b.altitude - a.altitude);
-  return { ts, ...between(a, b, share), altitude };
-}
-
-function addVertex(line: Line, { ts, latitude, longitude, altitude }: Vertex): void {
-  const last = line.coordinates.at(-1);
-  const metres = last ? distance({ longitude: last[0], latitude: last[1] }, { latitude, longitude }) : 0;
-  const seconds = last ? ts - line.times.at(-1)! : 0;
-  line.coordinates.push([longitude, latitude]);
-  line.altitudes.push(altitude);
-  line.times.push(ts);
-  line.distances.push(metres);
-  line.speeds.push(seconds > 0 ? metres / seconds : 0);
+  return { ts, ...between(a, b, share), altitude, length: a.length + share * (b.length - a.length) };
 }

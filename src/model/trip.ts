@@ -26,6 +26,9 @@ export interface Section {
   end_ts: number;
   /** `PredictedModeTypes.X` where the service inferred the mode, `MotionTypes.X` where it repeats the phone. */
   sensed_mode: string;
+  /** How probable that mode is, 0 to 1, and the others beside it by name. */
+  mode_confidence: number;
+  mode_probabilities: Record<string, number>;
   /** s */
   duration: number;
   /** m, along the line */
@@ -82,14 +85,40 @@ export interface Trip {
   /** In order of time; between two neighbours stands the stop of the same index. */
   sections: Section[];
   stops: Stop[];
+  evidence: TripEvidence;
 }
 
-/** What the analysis must know at the end of one link of the chain to go on with the next. */
-export interface Carry {
+/** How a trip came about, small: which rule set its bounds, what joined and parted it, and what was left out. */
+export interface TripEvidence {
+  /** Name of the model that told how the user moved. */
+  model: string;
+  /** Rules that set the start and the end. */
+  start: string;
+  end: string;
+  /** By what the search noticed that the user had stopped. */
+  ended_by: string;
+  /** Why it does not go on with the trip after it; absent: nothing followed soon. */
+  parted_by?: string;
+  /** Stops at which the journey went on, and why. */
+  waits?: { start_ts: number; end_ts: number; reason: string }[];
+  /** True for a phone at rest that seemed to move. */
+  phantom?: true;
+  /** How many locations of the outing were not believed, by reason. */
+  left_out: { repeats?: number; spikes?: number };
+}
+
+/** Where a segmenter goes on. */
+export interface Resume {
   /** Segmentation goes on at this location's `ts`: the location itself is the predecessor of the next one. */
   resume_ts: number;
   /** True when that location itself starts the next trip. */
   started: boolean;
+}
+
+/** What the analysis must know at the end of one link of the chain to go on with the next. */
+export interface Carry extends Resume {
+  /** What follows is derived from data from this time on; absent in links of before: from `resume_ts`. */
+  needs_from?: number;
   /** Where the user is after this link, as segmented; null before the first trip. */
   raw_place: { id: string; location: Position; enter_ts: number } | null;
   /** The same for the diary, without trips too short to keep. */
@@ -122,6 +151,8 @@ export interface TripRecord {
   day: string;
   /** The link follows from locations and events up to this data time; null: also from there being no later ones. */
   settled_ts: number | null;
+  /** Why there is no trip: `no travel`, `too short` or `failed`; absent of a trip. */
+  dropped?: string;
   /** The trip; null when dropped. */
   trip: Trip | null;
   /** Untracked time right before the link; null: none. */

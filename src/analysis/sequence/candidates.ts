@@ -1,9 +1,10 @@
-// Step "segment trips": locations, motions and transitions -> where trips begin and end.
+// Step "candidates": locations, motions and transitions -> stretches between two rests, by dwells and gaps.
 import { distance } from '../../geo/distance.ts';
 import { median } from '../../geo/speed.ts';
-import { states, transitions } from '../../model/payloads.ts';
+import { transitions } from '../../model/payloads.ts';
+import type { Resume } from '../../model/trip.ts';
 import { firstAtOrAfter, someWithin } from '../in-time.ts';
-import type { Location, Motion, PhoneEvent, Sampling } from '../observations.ts';
+import { type Location, type Motion, type PhoneEvent, restartedBetween, type Sampling } from '../observations.ts';
 
 /** Thresholds of the dwell segmentation, after the original service (its time and distance filter methods). */
 export interface SegmentTripsOptions {
@@ -40,12 +41,12 @@ export const segmentTripsDefaults: SegmentTripsOptions = {
 };
 
 export interface SegmentTripsInput {
-  /** Ascending by `ts`, from the location at `resume.ts` on (from the user's first if there is no `resume`). */
+  /** Ascending by `ts`, from the location at `resume.resume_ts` on (from the user's first if there is no `resume`). */
   locations: readonly Location[];
   motions: readonly Motion[];
   events: readonly PhoneEvent[];
   /** Where an earlier trip ended: see `Carry`. null: at the user's first location. */
-  resume: { ts: number; started: boolean } | null;
+  resume: Resume | null;
   /** True when no later data exist, so that the last trip may end by the phone's own word. */
   endOfData: boolean;
 }
@@ -58,27 +59,15 @@ export interface RawTrip {
   /** Data time up to which the decision looked; null: to the end of data. */
   settledTs: number | null;
   /** Where the search for the next trip begins. */
-  resume: { ts: number; started: boolean };
+  resume: Resume;
+  /** What told that it had ended. */
+  endedBy: 'dwell' | 'gap' | 'restart' | 'phone' | 'length';
 }
 
 /** `openSince`: index of the location with which a trip begins that has not ended yet; null if none. */
 export interface SegmentTripsOutput {
   trips: RawTrip[];
   openSince: number | null;
-}
-
-const restarts = new Set<number | null>([transitions.BOOTED, transitions.STOP_TRACKING]);
-
-/** True when the phone was restarted, or its tracking stopped, between two times. */
-export function restartedBetween(events: readonly PhoneEvent[], from: number, to: number): boolean {
-  return someWithin(
-    events,
-    from,
-    to,
-    (e) =>
-      restarts.has(e.transition) ||
-      (e.transition === transitions.VISIT_ENDED && e.state === states.WAITING_FOR_TRIP_START),
-  );
 }
 
 /**
@@ -95,8 +84,8 @@ export function segmentTrips(input: SegmentTripsInput, options = segmentTripsDef
   let last = -1; // index of the last location that counted
   let i = 0;
   if (resume) {
-    i = firstAtOrAfter(locations, resume.ts);
-    if (i < locations.length && locations[i]!.ts === resume.ts) {
+    i = firstAtOrAfter(locations, resume.resume_ts);
+    if (i < locations.length && locations[i]!.ts === resume.resume_ts) {
       last = i;
       if (resume.started) start = i;
       i += 1;
@@ -124,9 +113,10 @@ export function segmentTrips(input: SegmentTripsInput, options = segmentTripsDef
         sampling: locations[start]!.sampling,
         settledTs: here.ts,
         resume: end.resume,
+        endedBy: end.endedBy,
       });
       start = end.resume.started ? i : null;
-      if (end.resume.started || end.resume.ts === here.ts) last = i;
+      if (end.resume.started || end.resume.resume_ts === here.ts) last = i;
       else i = last; // what came since is looked at again, now as after a trip
       continue;
     }
@@ -147,7 +137,8 @@ export function segmentTrips(input: SegmentTripsInput, options = segmentTripsDef
       endIndex: stillSince(locations, options, start, last),
       sampling: locations[start]!.sampling,
       settledTs: null,
-      resume: { ts: locations[last]!.ts, started: false },
+      resume: { resume_ts: locations[last]!.ts, started: false },
+      endedBy: 'phone',
     });
     start = null;
   }
@@ -161,7 +152,8 @@ function isGlued(before: Location, here: Location, options: SegmentTripsOptions)
 
 interface TripEnd {
   index: number;
-  resume: { ts: number; started: boolean };
+  resume: Resume;
+  endedBy: RawTrip['endedBy'];
 }
 
 /** Decides at location `i`, the next after `last`, whether the trip that began at `start` has ended. */
@@ -175,18 +167,21 @@ function endOfTrip(
   const { locations } = input;
   const here = locations[i]!;
   const sampling = locations[start]!.sampling;
-  if (i - start >= options.longestTrip) return { index: last, resume: { ts: here.ts, started: true } };
+  if (i - start >= options.longestTrip) return { index: last, resume: { resume_ts: here.ts, started: true }, endedBy: 'length' };
   if (gapEndsTrip(input, options, sampling, locations[last]!, here)) {
     const index = stillSince(locations, options, start, last);
     // Without motion in between the location after a gap may be where the user stayed: with distance sampling it has to
     // move first; with time sampling it begins the next trip, as the phone reports only while it tracks one. What another
     // phone sent since the last location may be travel of its own.
-    return sampling === 'time' && here.sampling === sampling
-      ? { index, resume: { ts: here.ts, started: true } }
-      : { index, resume: { ts: locations[last]!.ts, started: false } };
+    const resume =
+      sampling === 'time' && here.sampling === sampling
+        ? { resume_ts: here.ts, started: true }
+        : { resume_ts: locations[last]!.ts, started: false };
+    const endedBy = restartedBetween(input.events, locations[last]!.ts, here.ts) ? 'restart' : 'gap';
+    return { index, resume, endedBy };
   }
   if (sampling === 'time' && here.sampling === sampling && dwells(locations, options, start, i)) {
-    return { index: middleOfDwell(locations, options, start, i), resume: { ts: here.ts, started: false } };
+    return { index: middleOfDwell(locations, options, start, i), resume: { resume_ts: here.ts, started: false }, endedBy: 'dwell' };
   }
   return null;
 }

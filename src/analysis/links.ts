@@ -1,0 +1,132 @@
+// Segmented trips -> links of the chain: each joined to the place before it, or dropped where it is no trip.
+import { distance } from '../geo/distance.ts';
+import { idOf } from '../model/ids.ts';
+import { localDay } from '../model/time.ts';
+import type { Carry, Place, Position, Trip, TripRecord, Untracked } from '../model/trip.ts';
+import { buildTrip, type BuiltTrip, startAtPlace } from './build-trip.ts';
+import { awaySince, locationOf, mergedPlace, newPlace, positionOf } from './places.ts';
+import type { SegmentedTrip } from './segmenter.ts';
+
+export interface LinkOptions {
+  /** m; shorter trips are dropped */
+  shortestTrip: number;
+  /** m and s; a trip that begins this near to the place after dropped ones begins at the place, this much earlier */
+  nearPlace: number;
+  leadIn: number;
+}
+
+/** Thresholds of the original service. */
+export const linkDefaults: LinkOptions = { shortestTrip: 100, nearPlace: 100, leadIn: 30 };
+
+/** A link, and the error for which its trip was left out. */
+export interface NextLink {
+  record: TripRecord;
+  error?: unknown;
+}
+
+/** The link of a segmented trip after the state `carry`. A trip that cannot be built is dropped, never the day. */
+export function nextLink(userId: string, found: SegmentedTrip, carry: Carry | null, options = linkDefaults): NextLink {
+  const { first, last, end_ts } = found;
+  const rawPlace = { id: idOf(userId, 'raw_place', last.ts), location: positionOf(found.end), enter_ts: end_ts };
+  const next = { ...found.resume, needs_from: found.needsFrom, raw_place: rawPlace };
+  const base = {
+    id: idOf(userId, 'trip', first.ts),
+    chain_ts: first.ts,
+    settled_ts: found.settledTs,
+    day: localDay(first.ts, first.zone),
+  };
+  const { built, error } = tryToBuild(userId, found);
+  const failed = error === undefined ? {} : { error };
+  if (built && built.distance >= options.shortestTrip)
+    return { record: keptLink({ userId, found, base, built, carry, next, options }), ...failed };
+  const place = mergedPlace(carry?.place ?? null, rawPlace);
+  const away_since = place && awaySince(place, carry!, first, found.end, options.nearPlace);
+  const record: TripRecord = {
+    ...base,
+    kind: 'dropped',
+    start_ts: first.ts,
+    end_ts: Math.max(first.ts, end_ts),
+    dropped: error !== undefined ? 'failed' : built ? 'too short' : 'no travel',
+    trip: null,
+    untracked: null,
+    carry: { ...next, place, ...(away_since !== null && { away_since }) },
+  };
+  return { record, ...failed };
+}
+
+function tryToBuild(userId: string, found: SegmentedTrip): { built: BuiltTrip | null; error?: unknown } {
+  if (found.error !== undefined) return { built: null, error: found.error };
+  try {
+    return { built: buildTrip(userId, found) };
+  } catch (error) {
+    return { built: null, error };
+  }
+}
+
+interface LinkParts {
+  userId: string;
+  found: SegmentedTrip;
+  base: Pick<TripRecord, 'id' | 'chain_ts' | 'settled_ts' | 'day'>;
+  built: BuiltTrip;
+  carry: Carry | null;
+  next: Omit<Carry, 'place'>;
+  options: LinkOptions;
+}
+
+/** A kept trip: linked to the place before it, and with the place after it. */
+function keptLink(parts: LinkParts): TripRecord {
+  const { userId, found, base, carry, next, options } = parts;
+  const { first, last, source } = found;
+  let { built } = parts;
+  const before = carry?.place ?? null;
+  const gap = before ? distance(locationOf(before.location), locationOf(built.start_loc)) : 0;
+  // Time that seemed untracked is none when the user turns up where they were.
+  const untracked = before && gap > options.nearPlace ? untrackedFrom(before, built.start_loc, parts) : null;
+  const start =
+    before && !untracked
+      ? before
+      : newPlace(userId, untracked?.end_ts ?? null, untracked ? first.zone : null, built.start_loc, source);
+  if (start === before && gap > 0) built = startAtPlace(built, before, options.leadIn);
+  const end: Place = {
+    id: idOf(userId, 'place', last.ts),
+    location: built.end_loc,
+    raw_places: [next.raw_place!.id],
+    enter_ts: built.end_ts,
+    enter_zone: last.zone,
+    ending_trip: base.id,
+    source,
+  };
+  const trip: Trip = {
+    id: base.id,
+    raw_trip: idOf(userId, 'raw_trip', first.ts),
+    source,
+    start_zone: first.zone,
+    end_zone: last.zone,
+    zone_guessed: first.zoneGuessed || last.zoneGuessed,
+    ...built,
+    duration: built.end_ts - built.start_ts,
+    evidence: found.evidence,
+    start_place: start,
+    end_place: end,
+  };
+  return {
+    ...base,
+    kind: 'trip',
+    start_ts: trip.start_ts,
+    end_ts: trip.end_ts,
+    day: localDay(trip.start_ts, trip.start_zone),
+    trip,
+    untracked,
+    carry: { ...next, place: end },
+  };
+}
+
+/**
+ * The way from the place where the diary has the user to the place where the trip begins: unseen, or by trips too short to keep. In
+ * the latter case they have been where it begins since the last of these.
+ */
+function untrackedFrom(place: Place, end_loc: Position, { carry, found }: Pick<LinkParts, 'carry' | 'found'>): Untracked {
+  const arrived = carry!.raw_place!.enter_ts;
+  const start_ts = carry!.away_since ?? arrived;
+  return { start_ts, end_ts: found.unseen ? found.first.ts : arrived, start_loc: place.location, end_loc };
+}

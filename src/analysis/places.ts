@@ -1,0 +1,70 @@
+// Stays between trips: whether the way from one was seen, and the places that the diary makes of them.
+import { distance } from '../geo/distance.ts';
+import { idOf } from '../model/ids.ts';
+import type { Carry, Place, Position, Untracked } from '../model/trip.ts';
+import { type Location, type PhoneEvent, restartedBetween, type Sampling } from './observations.ts';
+import type { Stay } from './segmenter.ts';
+
+/** Thresholds of the original service. */
+export interface UnseenOptions {
+  /** m; nearer than this the user was not away unseen; by sampling */
+  distance: Record<Sampling, number>;
+  /** m/s; farther away, an average up to this means time that was not tracked (3 km/h) */
+  speed: number;
+}
+
+export const unseenDefaults: UnseenOptions = { distance: { time: 2500, distance: 1200 }, speed: 3 / 3.6 };
+
+/** `[longitude, latitude]` of a location. */
+export const positionOf = (l: { latitude: number; longitude: number }): Position => [l.longitude, l.latitude];
+
+/** The location of `[longitude, latitude]`. */
+export const locationOf = ([longitude, latitude]: Position) => ({ latitude, longitude });
+
+/** The way from a stay to the first location of a trip, if nobody saw it: too slow and far, or the phone was restarted. */
+export function unseenFrom(
+  stay: Stay,
+  first: Location,
+  events: readonly PhoneEvent[],
+  options = unseenDefaults,
+): Untracked | null {
+  const metres = distance(stay.location, first);
+  const seconds = first.ts - stay.enter_ts;
+  const seen = metres < options.distance[first.sampling] || metres > seconds * options.speed;
+  if (seen && !restartedBetween(events, stay.enter_ts, first.ts)) return null;
+  return {
+    start_ts: stay.enter_ts,
+    end_ts: first.ts,
+    start_loc: positionOf(stay.location),
+    end_loc: positionOf(first),
+  };
+}
+
+/** A place that nothing is known of before: the user's first, or the first after untracked time. */
+export function newPlace(userId: string, enterTs: number | null, zone: string | null, location: Position, source: string): Place {
+  return {
+    id: enterTs === null ? idOf(userId, 'place', 'first') : idOf(userId, 'place', 'after untracked', enterTs),
+    location,
+    raw_places: [],
+    enter_ts: enterTs,
+    enter_zone: zone,
+    ending_trip: null,
+    source,
+  };
+}
+
+/** Raw places a place keeps count of: months at home with a restless receiver must not grow it for ever. */
+const mostRawPlaces = 100;
+
+/** After a dropped trip the diary still has the user at the place where they were. */
+export function mergedPlace(place: Place | null, rawPlace: { id: string }): Place | null {
+  return place && { ...place, raw_places: [...place.raw_places, rawPlace.id].slice(-mostRawPlaces) };
+}
+
+/** Since when the user is away from the place, after a trip that is not kept; null: they are there. `near`: m. */
+export function awaySince(place: Place, carry: Carry, first: Location, last: { latitude: number; longitude: number }, near: number): number | null {
+  const home = locationOf(place.location);
+  if (distance(home, last) <= near) return null;
+  const unseen = distance(home, first) > near;
+  return carry.away_since ?? (unseen ? carry.raw_place!.enter_ts : first.ts);
+}

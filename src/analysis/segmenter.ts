@@ -1,0 +1,78 @@
+// What a segmenter is: a stretch of one user's data and the state to go on with in; trips with their sections, and that state, out.
+import type { Resume, TripEvidence, Untracked } from '../model/trip.ts';
+import type { Location, Motion, PhoneEvent } from './observations.ts';
+
+/** One user's data, ascending by `ts`: from `lookAround` before the state to go on with up to `loadedUntil`. */
+export interface Stretch {
+  locations: readonly Location[];
+  motions: readonly Motion[];
+  events: readonly PhoneEvent[];
+  /** The data are complete below this time; infinite: there are no later ones. */
+  loadedUntil: number;
+}
+
+/** A stay: where the user is, and since when. */
+export interface Stay {
+  location: { latitude: number; longitude: number };
+  enter_ts: number;
+}
+
+/** A point of the way of a trip. */
+export interface PathPoint {
+  ts: number;
+  latitude: number;
+  longitude: number;
+  /** m above sea level; null: unknown */
+  altitude: number | null;
+  /** m of the way since the trip began */
+  length: number;
+}
+
+/** A part of a trip in one mode. */
+export interface SegmentedSection {
+  /** As clients read it: `PredictedModeTypes.X`, or `MotionTypes.X` where nothing but the phone's word is known. */
+  sensed_mode: string;
+  /** 0 to 1 */
+  mode_confidence: number;
+  /** 0 to 1 by name of the mode, the mode itself among them */
+  mode_probabilities: Record<string, number>;
+  /** At least two points, from the start to the end of the section. */
+  path: PathPoint[];
+  source: string;
+}
+
+/** A trip as segmented; without sections it was no travel. */
+export interface SegmentedTrip {
+  /** The locations with which it begins and ends. */
+  first: Location;
+  last: Location;
+  /** When and where it ended, as far as is known. */
+  end_ts: number;
+  end: { latitude: number; longitude: number };
+  sections: SegmentedSection[];
+  /** Way from the stay before that nobody saw; null: the trip began at that stay. */
+  unseen: Untracked | null;
+  /** The trip follows from data up to this time; null: also from there being no later ones. */
+  settledTs: number | null;
+  /** The state after it, and the data time from which on what follows is derived. */
+  resume: Resume;
+  needsFrom: number;
+  source: string;
+  evidence: TripEvidence;
+  /** Set when the segmenter failed on it: it has no sections then. */
+  error?: unknown;
+}
+
+/** What a segmenter made of a stretch. */
+export interface Segmented {
+  trips: SegmentedTrip[];
+  /** Where the next stretch goes on, behind the last trip; null: nowhere yet. */
+  goOn: Resume | null;
+}
+
+/** Finds trips. Pure: the same data and state give the same trips, however the data are cut into stretches. */
+export interface Segmenter {
+  /** Changes whenever the same data would give other trips. */
+  version: string;
+  segment(stretch: Stretch, resume: Resume | null, stay: Stay | null): Segmented;
+}

@@ -1,0 +1,117 @@
+// Step "bounds": when a journey really began and ended. The first location comes late, the last one stays long.
+import type { Sampling } from '../observations.ts';
+import type { Cells } from './decode.ts';
+import { cellSeconds } from './features.ts';
+import { states } from './model.ts';
+import type { Run } from './runs.ts';
+import { movements } from './runs.ts';
+
+/** All set by hand on the developers' days; the delay of Android's geofence is a property of the phones there. */
+export interface BoundsOptions {
+  /** s; the states move a start or an end at most this far */
+  reach: number;
+  /** s; a movement that ended this little before the start still leads into it */
+  lead: number;
+  /** s; Android, silent for longer than this before the first location, left this much earlier */
+  silence: number;
+  geofenceDelay: number;
+  /** iPhones tell of walking while their locations sleep: least share of it in a cell, the longest hole, and how far back, s */
+  walking: number;
+  walkingHole: number;
+  walkingReach: number;
+  /** s taken off at the start and the end: what is wrongly called travel weighs more than what is missed */
+  trimStart: number;
+  trimEnd: number;
+}
+
+export const boundsDefaults: BoundsOptions = {
+  reach: 240,
+  lead: 30,
+  silence: 300,
+  geofenceDelay: 165,
+  walking: 0.3,
+  walkingHole: 90,
+  walkingReach: 1200,
+  trimStart: 20,
+  trimEnd: 10,
+};
+
+/** What set a boundary; kept with the trip. */
+export type BoundaryRule = 'location' | 'movement' | 'geofence' | 'walking readings' | 'trip before' | 'trip after';
+
+export interface BoundsInput {
+  sampling: Sampling;
+  cells: Cells;
+  runs: readonly Run[];
+  /** The first and the last location of the journey. */
+  firstTs: number;
+  lastTs: number;
+  /** When the user left by the way from the place before and their usual speed. */
+  leftTs: number;
+  /** The last location before the first; negative infinity: none. */
+  silentSince: number;
+  /** End of the trip before, and start of the trip after. */
+  notBefore: number;
+  notAfter: number;
+}
+
+export interface Bounds {
+  start_ts: number;
+  end_ts: number;
+  start: BoundaryRule;
+  end: BoundaryRule;
+}
+
+/** Start and end of a journey. */
+export function boundsOf(input: BoundsInput, options = boundsDefaults): Bounds {
+  const moving = movements(input.runs);
+  const [start_ts, start] = startOf(input, moving, options);
+  const [end_ts, end] = endOf(input, moving, options);
+  // Of a very short journey the trim leaves nothing: then its locations bound it.
+  if (end_ts > start_ts) return { start_ts, end_ts, start, end };
+  return { start_ts: input.firstTs, end_ts: input.lastTs, start: 'location', end: 'location' };
+}
+
+type Boundary = [ts: number, rule: BoundaryRule];
+
+function startOf(input: BoundsInput, moving: readonly { start: number; end: number }[], options: BoundsOptions): Boundary {
+  const { leftTs, firstTs, lastTs } = input;
+  const run =
+    moving.findLast(({ start, end }) => start <= leftTs && end + options.lead >= leftTs) ??
+    moving.find(({ start }) => start > leftTs && start < lastTs);
+  let found: Boundary = [leftTs, 'location'];
+  if (run) found = [clamp(run.start, leftTs - options.reach, leftTs + options.reach), 'movement'];
+  if (input.sampling === 'time' && firstTs - input.silentSince > options.silence) {
+    const ts = Math.min(leftTs, firstTs - options.geofenceDelay);
+    found = [ts, 'geofence'];
+  }
+  if (input.sampling === 'distance') {
+    const ts = walkedSince(input.cells, found[0], leftTs - options.walkingReach, options);
+    if (ts < found[0]) found = [ts, 'walking readings'];
+  }
+  const ts = Math.min(found[0] + options.trimStart, Math.max(found[0], firstTs));
+  return ts > input.notBefore ? [ts, found[1]] : [input.notBefore, 'trip before'];
+}
+
+/** The earliest cell back to which the user moves and the phone says that they walk. */
+function walkedSince({ ts, state, walking }: Cells, from: number, earliest: number, options: BoundsOptions): number {
+  let since = from;
+  for (let i = ts.length - 1; i >= 0; i -= 1) {
+    if (ts[i]! >= from) continue;
+    if (ts[i]! < earliest || since - ts[i]! > options.walkingHole + cellSeconds) break;
+    if (state[i] !== states.still && walking[i]! > options.walking) since = ts[i]! - cellSeconds / 2;
+  }
+  return Math.max(since, Math.min(from, earliest));
+}
+
+function endOf(input: BoundsInput, moving: readonly { start: number; end: number }[], options: BoundsOptions): Boundary {
+  const { lastTs, firstTs } = input;
+  const run = moving.findLast(({ start, end }) => start < lastTs + options.reach && end > firstTs);
+  const found: Boundary = run
+    ? [clamp(run.end, lastTs - options.reach, lastTs + options.reach), 'movement']
+    : [lastTs, 'location'];
+  const ts = Math.max(found[0] - options.trimEnd, Math.min(found[0], firstTs));
+  return ts < input.notAfter ? [ts, found[1]] : [input.notAfter, 'trip after'];
+}
+
+const clamp = (value: number, least: number, most: number): number => Math.min(Math.max(value, least), most);

@@ -1,0 +1,101 @@
+// Step "decode": probabilities of the states in every cell -> the likeliest course of states (Viterbi).
+import { cellSeconds } from './features.ts';
+import { type Model, probabilities, states } from './model.ts';
+import { type CellInput, featureDefaults, forEachCell } from './features.ts';
+
+/** Weights of the decoder, all set by hand (flat around these values, see docs/quality.md). */
+export interface DecodeOptions {
+  /** What one cell's evidence counts: neighbours see the same, so less than 1. */
+  evidence: number;
+  /** The least probability that counts. */
+  floor: number;
+  /** ln-probability of each change of state, by states before and after. */
+  change: readonly (readonly number[])[];
+}
+
+export const decodeDefaults: DecodeOptions = {
+  evidence: 0.4,
+  floor: 1e-4,
+  change: [
+    [0, -3.5, -5, -5],
+    [-3.5, 0, -4.5, -4.5],
+    [-5, -4.5, 0, -7],
+    [-5, -4.5, -7, 0],
+  ],
+};
+
+/** The decoded cells of an outing, ascending; where cells are missing in between the user rests. */
+export interface Cells {
+  ts: Float64Array;
+  state: Uint8Array;
+  /** Four probabilities for each cell, in the order of the states. */
+  probability: Float64Array;
+  /** Share of walking among the motion readings within 30 s; -1: none. */
+  walking: Float64Array;
+}
+
+/** Cells with their states. */
+export function decodeCells(input: CellInput, model: Model, options = decodeDefaults, walkingFeature = 34): Cells {
+  const most = Math.ceil((input.to - input.from) / cellSeconds) + 2;
+  const room = Math.max(0, Math.min(most, input.track.ts.length * (2 * Math.ceil(featureDefaults.reach / cellSeconds) + 1)));
+  const ts = new Float64Array(room);
+  const probability = new Float64Array(4 * room);
+  const walking = new Float64Array(room);
+  let n = 0;
+  forEachCell(input, (at, features) => {
+    ts[n] = at;
+    walking[n] = features[walkingFeature]!;
+    probabilities(model, features, probability, 4 * n);
+    n += 1;
+  });
+  const cells = {
+    ts: ts.subarray(0, n),
+    state: new Uint8Array(n),
+    probability: probability.subarray(0, 4 * n),
+    walking: walking.subarray(0, n),
+  };
+  for (let from = 0, i = 1; i <= n; i += 1) {
+    if (i < n && ts[i]! - ts[i - 1]! === cellSeconds) continue;
+    viterbi(cells.probability, from, i, cells.state, options);
+    from = i;
+  }
+  return cells;
+}
+
+/**
+ * The likeliest states of the cells `from` to before `to`, which follow each other without a hole; before them the user rests. Of
+ * equally likely courses the one that stays.
+ */
+export function viterbi(
+  probability: Float64Array,
+  from: number,
+  to: number,
+  state: Uint8Array,
+  { evidence, floor, change }: DecodeOptions,
+): void {
+  const before = new Uint8Array(4 * (to - from));
+  let score = new Float64Array([0, Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY]);
+  let next = new Float64Array(4);
+  for (let i = from; i < to; i += 1) {
+    for (let s = 0; s < 4; s += 1) {
+      let best = s;
+      let most = score[s]!;
+      for (let b = 0; b < 4; b += 1) {
+        const reached = score[b]! + change[b]![s]!;
+        if (reached > most) {
+          most = reached;
+          best = b;
+        }
+      }
+      before[4 * (i - from) + s] = best;
+      next[s] = most + evidence * Math.log(Math.max(probability[4 * i + s]!, floor));
+    }
+    [score, next] = [next, score];
+  }
+  let s: number = states.still;
+  for (let k = 1; k < 4; k += 1) if (score[k]! > score[s]!) s = k;
+  for (let i = to - 1; i >= from; i -= 1) {
+    state[i] = s;
+    s = before[4 * (i - from) + s]!;
+  }
+}

@@ -1,0 +1,228 @@
+// Step "journeys": an outing's candidates and states -> journeys. A wait within a journey joins, an errand parts, a phantom goes.
+import { readingKind } from './features.ts';
+import type { RawTrip } from './candidates.ts';
+import { firstAtOrAfter, within } from '../in-time.ts';
+import type { Location, Motion } from '../observations.ts';
+import { states } from './model.ts';
+import { movements, movingBetween, type Run, secondsIn } from './runs.ts';
+import { positionAt, type Track } from './track.ts';
+
+/** The transfer rule's limits. Set by hand on the developers' days, but what is marked physical. */
+export interface JourneyOptions {
+  /** s; nobody waits longer for a bus: the longest headway one bears (physical) */
+  longestWait: number;
+  /** Way from start to end over the ways of both parts; below it the user turned back: an errand. */
+  directness: number;
+  /** s of walking, at most, between the wait and the vehicle that goes on */
+  walkToVehicle: number;
+  /** m; shorter travel before and after a wait is none */
+  leastBefore: number;
+  leastAfter: number;
+  /** s of walking beside a wait that show the vehicle to be another one (or none: a rest on a drive) */
+  changeOnFoot: number;
+  /** s; a shorter stop of a vehicle needs no walk */
+  shortStop: number;
+  /** m and directness; a car waits where it was parked (physical) and goes back */
+  parked: number;
+  parkedDirectness: number;
+  /** s of walking before a wait that begins a journey on foot */
+  walkBefore: number;
+  /** s; a candidate is cut at rest as long as this, with so much movement on both sides */
+  errand: number;
+  errandMovement: number;
+  /** m; a candidate without movement that stays within this is a phantom */
+  phantom: number;
+  /** Confidence from which a motion reading speaks against a phantom. */
+  phantomConfidence: number;
+}
+
+export const journeyDefaults: JourneyOptions = {
+  longestWait: 2400,
+  directness: 0.65,
+  walkToVehicle: 420,
+  leastBefore: 400,
+  leastAfter: 800,
+  changeOnFoot: 60,
+  shortStop: 900,
+  parked: 60,
+  parkedDirectness: 0.85,
+  walkBefore: 240,
+  errand: 600,
+  errandMovement: 120,
+  phantom: 150,
+  phantomConfidence: 50,
+};
+
+/** Why two neighbouring trips are one journey or two; kept with the trip. */
+export type JoinReason =
+  | 'change of vehicle'
+  | 'walk to a vehicle'
+  | 'ride to a vehicle'
+  | 'no movement'
+  | 'too long'
+  | 'turned back'
+  | 'no vehicle next'
+  | 'too short'
+  | 'parked'
+  | 'no walk';
+
+const joining: ReadonlySet<JoinReason> = new Set(['change of vehicle', 'walk to a vehicle', 'ride to a vehicle']);
+
+/** Candidates, or parts of one, that are one journey; indexes of `locations`. */
+export interface Journey {
+  startIndex: number;
+  endIndex: number;
+  /** The last candidate of it. */
+  last: RawTrip;
+  /** Stops that were found to be waits, and what the stop after the journey was found to be. */
+  waits: { start_ts: number; end_ts: number; reason: JoinReason }[];
+  after: JoinReason | null;
+  phantom: boolean;
+}
+
+/** A candidate, or what an errand left of it. */
+interface Piece {
+  startIndex: number;
+  endIndex: number;
+  last: RawTrip;
+  /** First and last movement, those that continue it into the stops beside it included; null: it does not move. */
+  moved: { start: number; end: number } | null;
+}
+
+export interface JourneyInput {
+  candidates: readonly RawTrip[];
+  locations: readonly Location[];
+  motions: readonly Motion[];
+  track: Track;
+  runs: readonly Run[];
+}
+
+/** Journeys in order of time. */
+export function journeysOf(input: JourneyInput, options = journeyDefaults): Journey[] {
+  const pieces = piecesOf(input, options);
+  const journeys: Journey[] = [];
+  let all: Piece | null = null; // what is joined so far
+  let before: Piece | null = null;
+  for (const piece of pieces) {
+    const journey = journeys.at(-1);
+    const reason = before && all ? judge(input, all, before, piece, options) : null;
+    if (journey && all && reason && joining.has(reason)) {
+      journey.waits.push({ start_ts: before!.moved!.end, end_ts: piece.moved!.start, reason });
+      journey.endIndex = piece.endIndex;
+      journey.last = piece.last;
+      all = { ...piece, startIndex: all.startIndex, moved: { start: all.moved!.start, end: piece.moved!.end } };
+    } else {
+      if (journey) journey.after = reason;
+      const { startIndex, endIndex, last } = piece;
+      journeys.push({ startIndex, endIndex, last, waits: [], after: null, phantom: isPhantom(input, piece, options) });
+      all = piece;
+    }
+    before = piece;
+  }
+  return journeys;
+}
+
+/** Candidates, cut where the user rested so long within one that it may have been an errand. */
+function piecesOf({ candidates, locations, runs }: JourneyInput, options: JourneyOptions): Piece[] {
+  const pieces: Omit<Piece, 'moved'>[] = [];
+  for (const candidate of candidates) {
+    let { startIndex } = candidate;
+    const [from, to] = [locations[startIndex]!.ts, locations[candidate.endIndex]!.ts];
+    const moving = movingBetween(runs, from, to);
+    for (let i = 1; i < moving.length; i += 1) {
+      const [rest, end] = [moving[i - 1]!.end, moving[i]!.start];
+      if (end - rest < options.errand) continue;
+      const cut = firstAtOrAfter(locations, (rest + end) / 2);
+      const last = cut - 1;
+      const [left, right] = [locations[startIndex]!.ts, (rest + end) / 2];
+      const enough = (a: number, b: number): boolean => secondsMoving(moving, a, b) >= options.errandMovement;
+      if (last <= startIndex || cut >= candidate.endIndex || !enough(left, right) || !enough(right, to)) continue;
+      // The part ends with the last location of its movement, not with one of the rest.
+      const endIndex = Math.max(startIndex, Math.min(last, firstAtOrAfter(locations, rest)));
+      pieces.push({ startIndex, endIndex, last: candidate });
+      startIndex = Math.max(endIndex + 1, Math.min(cut, firstAtOrAfter(locations, end) - 1));
+    }
+    pieces.push({ startIndex, endIndex: candidate.endIndex, last: candidate });
+  }
+  return pieces.map((piece, i) => ({ ...piece, moved: movementOf(pieces, i, locations, runs) }));
+}
+
+const secondsMoving = (moving: readonly Run[], from: number, to: number): number =>
+  moving.reduce((sum, run) => sum + Math.max(0, Math.min(run.end, to) - Math.max(run.start, from)), 0);
+
+/** The movement of a piece, and what continues it outwards, up to the pieces beside it. */
+function movementOf(
+  pieces: readonly Omit<Piece, 'moved'>[],
+  i: number,
+  locations: readonly Location[],
+  runs: readonly Run[],
+): Piece['moved'] {
+  const [from, to] = [locations[pieces[i]!.startIndex]!.ts, locations[pieces[i]!.endIndex]!.ts];
+  const before = i > 0 ? locations[pieces[i - 1]!.endIndex]!.ts : Number.NEGATIVE_INFINITY;
+  const after = i + 1 < pieces.length ? locations[pieces[i + 1]!.startIndex]!.ts : Number.POSITIVE_INFINITY;
+  const own = movements(runs).filter((run) => run.end > from && run.start < to);
+  if (own.length === 0) return null;
+  return { start: Math.max(own[0]!.start, before), end: Math.min(own.at(-1)!.end, after) };
+}
+
+const apart = (a: { x: number; y: number }, b: { x: number; y: number }): number =>
+  Math.sqrt((a.x - b.x) ** 2 + (a.y - b.y) ** 2);
+
+/** Whether the user who stops between `before` and `next` is still under way, and why; `all`: what was joined to `before`. */
+function judge(
+  { track, runs }: JourneyInput,
+  all: Piece,
+  before: Piece,
+  next: Piece,
+  options: JourneyOptions,
+): JoinReason {
+  const [a, b] = [before.moved, next.moved];
+  if (!a || !b || !all.moved) return 'no movement';
+  const stop = Math.max(0, b.start - a.end);
+  if (stop > options.longestWait) return 'too long';
+  const at = (ts: number) => positionAt(track, ts);
+  const direct = (start: number): number => {
+    const way = apart(at(start), at(a.end)) + apart(at(b.start), at(b.end));
+    return way > 0 ? apart(at(start), at(b.end)) / way : 0;
+  };
+  const directness = Math.max(direct(a.start), direct(all.moved.start));
+  if (directness < options.directness) return 'turned back';
+  const going = movingBetween(runs, b.start, b.end);
+  const first = going.findIndex((run) => run.state !== states.walk);
+  const walkOn = secondsIn(first < 0 ? going : going.slice(0, first), states.walk);
+  if (going[first]?.state !== states.motor || walkOn > options.walkToVehicle) return 'no vehicle next';
+  if (at(b.end).length - at(b.start).length < options.leastAfter) return 'too short';
+  const came = movingBetween(runs, all.moved.start, a.end);
+  const last = came.findLastIndex((run) => run.state !== states.walk);
+  const walkOff = secondsIn(came.slice(last + 1), states.walk);
+  if (last >= 0 && came[last]!.state === states.cycle) return 'ride to a vehicle';
+  if (at(a.end).length - at(all.moved.start).length < options.leastBefore) return 'too short';
+  if (last < 0) return walkOff >= options.walkBefore ? 'walk to a vehicle' : 'no walk';
+  const alighted = at(came[last]!.end);
+  const boarded = at(going[first]!.start);
+  if (apart(alighted, boarded) <= options.parked && directness < options.parkedDirectness) return 'parked';
+  return walkOff + walkOn >= options.changeOnFoot || stop <= options.shortStop ? 'change of vehicle' : 'no walk';
+}
+
+/** True for a candidate of a phone at rest: nothing moved, nothing lies far off, and the phone did not say that it moves. */
+function isPhantom({ locations, motions, track }: JourneyInput, piece: Piece, options: JourneyOptions): boolean {
+  if (piece.moved) return false;
+  const [from, to] = [locations[piece.startIndex]!.ts, locations[piece.endIndex]!.ts];
+  const telling = within(motions, from, to).some(
+    ({ type, confidence }) => [1, 2, 3].includes(readingKind(type)) && confidence >= options.phantomConfidence,
+  );
+  return !telling && extent(track, from, to) < options.phantom;
+}
+
+/** m; the longer side of the box around the smoothed locations between two times */
+function extent(track: Track, from: number, to: number): number {
+  let [west, east, south, north] = [Infinity, -Infinity, Infinity, -Infinity];
+  track.ts.forEach((ts, i) => {
+    if (ts < from || ts > to) return;
+    west = Math.min(west, track.x[i]!);
+    east = Math.max(east, track.x[i]!);
+    south = Math.min(south, track.y[i]!);
+    north = Math.max(north, track.y[i]!);
+  });
+  return Math.max(0, east - west, north - south);
+}

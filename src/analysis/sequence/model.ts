@@ -1,0 +1,131 @@
+// Boosted trees: the parameters as a data file holds them, checked, and the probability of each state that they give a cell.
+import { featureNames } from './features.ts';
+
+/** How the user moves in a cell, in the order of the model's classes. */
+export const stateNames = ['still', 'walk', 'cycle', 'motor'] as const;
+
+/** Index of a state in `stateNames`. */
+export const states = { still: 0, walk: 1, cycle: 2, motor: 3 } as const;
+
+/** One tree: nodes with feature, threshold and children; a child below 0 is leaf `-child - 1`. */
+export interface TreeFile {
+  f: number[];
+  t: number[];
+  l: number[];
+  r: number[];
+  v: number[];
+}
+
+/** A model's data file. Tree `k` adds to the score of class `k % 4`; a node goes left where the feature is at most the threshold. */
+export interface ModelFile {
+  /** Name of the model; part of the version of an analysis. */
+  id: string;
+  features: string[];
+  classes: string[];
+  missing: number;
+  trees: TreeFile[];
+  /** Where it comes from: data, licence, date, program, seed. Not read by the analysis. */
+  origin?: Record<string, unknown>;
+}
+
+/** A model ready for use: all trees flat. */
+export interface Model {
+  id: string;
+  /** First node of each tree; a tree that is one leaf has `-leaf - 1`. */
+  roots: Int32Array;
+  feature: Uint8Array;
+  threshold: Float64Array;
+  left: Int32Array;
+  right: Int32Array;
+  leaf: Float64Array;
+}
+
+/** Reads a model's data file; throws an Error that says what is wrong with it. */
+export function readModel(text: string): Model {
+  let file: Partial<ModelFile>;
+  try {
+    file = JSON.parse(text) as Partial<ModelFile>;
+  } catch (error) {
+    throw new Error(`model: expected JSON, found text that does not parse: ${(error as Error).message}`);
+  }
+  return modelOf(file);
+}
+
+/** A model from its parameters; throws an Error that says what is wrong with them. */
+export function modelOf(file: Partial<ModelFile>): Model {
+  const { id, features, classes, missing, trees } = file;
+  if (typeof id !== 'string' || id === '') throw new Error('model: expected a name in "id"');
+  if (JSON.stringify(features) !== JSON.stringify(featureNames))
+    throw new Error(
+      `model ${id}: its features are not those of this program (${featureNames.length}, in their order); train it again`,
+    );
+  if (JSON.stringify(classes) !== JSON.stringify(stateNames))
+    throw new Error(`model ${id}: expected the classes ${stateNames.join(', ')}`);
+  if (missing !== -1) throw new Error(`model ${id}: expected -1 for what is missing, found ${missing}`);
+  if (!Array.isArray(trees) || trees.length === 0 || trees.length % stateNames.length !== 0)
+    throw new Error(`model ${id}: expected a tree for each class and round`);
+  return flat(id, trees);
+}
+
+function flat(id: string, trees: readonly TreeFile[]): Model {
+  const roots: number[] = [];
+  const [feature, threshold, left, right, leaf]: number[][] = [[], [], [], [], []];
+  trees.forEach((tree, k) => {
+    const problem = problemOf(tree);
+    if (problem) throw new Error(`model ${id}: tree ${k}: ${problem}`);
+    const node = feature!.length;
+    const firstLeaf = leaf!.length;
+    const child = (c: number): number => (c < 0 ? c - firstLeaf : c + node);
+    roots.push(tree.f.length === 0 ? -1 - firstLeaf : node);
+    feature!.push(...tree.f);
+    threshold!.push(...tree.t);
+    left!.push(...tree.l.map(child));
+    right!.push(...tree.r.map(child));
+    leaf!.push(...tree.v);
+  });
+  return {
+    id,
+    roots: Int32Array.from(roots),
+    feature: Uint8Array.from(feature!),
+    threshold: Float64Array.from(threshold!),
+    left: Int32Array.from(left!),
+    right: Int32Array.from(right!),
+    leaf: Float64Array.from(leaf!),
+  };
+}
+
+function problemOf(tree: TreeFile): string | null {
+  const lists = [tree?.f, tree?.t, tree?.l, tree?.r, tree?.v];
+  if (!lists.every((list) => Array.isArray(list) && list.every(Number.isFinite))) return 'expected lists of numbers';
+  const nodes = tree.f.length;
+  if ([tree.t, tree.l, tree.r].some((list) => list.length !== nodes)) return 'lists of unequal length';
+  if (tree.v.length !== nodes + 1) return `expected ${nodes + 1} leaves, found ${tree.v.length}`;
+  if (tree.f.some((f) => !Number.isInteger(f) || f < 0 || f >= featureNames.length)) return 'unknown feature';
+  // A child stands behind its parent, so that every walk ends.
+  const isChild = (c: number, i: number): boolean => Number.isInteger(c) && (c < 0 ? c >= -nodes - 1 : c > i && c < nodes);
+  return tree.l.every(isChild) && tree.r.every(isChild) ? null : 'a child that is none';
+}
+
+/** Probabilities of the four states for one cell's features, written to `into` from `at` on. */
+export function probabilities(model: Model, features: Float64Array, into: Float64Array, at: number): void {
+  const { roots, feature, threshold, left, right, leaf } = model;
+  let [s0, s1, s2, s3] = [0, 0, 0, 0];
+  for (let k = 0; k < roots.length; k += 4) {
+    for (let c = 0; c < 4; c += 1) {
+      let node = roots[k + c]!;
+      while (node >= 0) node = features[feature[node]!]! <= threshold[node]! ? left[node]! : right[node]!;
+      const value = leaf[-node - 1]!;
+      if (c === 0) s0 += value;
+      else if (c === 1) s1 += value;
+      else if (c === 2) s2 += value;
+      else s3 += value;
+    }
+  }
+  const most = Math.max(s0, s1, s2, s3);
+  const [e0, e1, e2, e3] = [Math.exp(s0 - most), Math.exp(s1 - most), Math.exp(s2 - most), Math.exp(s3 - most)];
+  const sum = e0 + e1 + e2 + e3;
+  into[at] = e0 / sum;
+  into[at + 1] = e1 / sum;
+  into[at + 2] = e2 / sum;
+  into[at + 3] = e3 / sum;
+}

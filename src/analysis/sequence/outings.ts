@@ -1,0 +1,67 @@
+// Step "outings": candidate trips -> outings, the trips that follow each other so soon that they may be one journey.
+import { firstAtOrAfter } from '../in-time.ts';
+import { lookAround } from '../look-ahead.ts';
+import type { Location, Sampling } from '../observations.ts';
+import type { RawTrip } from './candidates.ts';
+
+/** s; an outing that began this long ago takes no further candidate, so that no life is one outing (by hand) */
+const longestOuting = 86_400;
+
+/** Candidates that are decided on together. */
+export interface Outing {
+  candidates: RawTrip[];
+  sampling: Sampling;
+  /** Its first and its last location's time. */
+  from: number;
+  to: number;
+  /** Data time up to which the data say that nothing can join it any more; null: they do not say so yet. */
+  settledTs: number | null;
+  /** Start of what follows it, be it a trip that has not ended; infinite when nothing is known to follow. */
+  nextTs: number;
+}
+
+/** Outings in order of time. `openSince`: index of the location with which a trip begins that has not ended. */
+export function outingsOf(
+  candidates: readonly RawTrip[],
+  locations: readonly Location[],
+  openSince: number | null,
+): Outing[] {
+  const groups: RawTrip[][] = [];
+  for (const candidate of candidates) {
+    const group = groups.at(-1);
+    if (group && belongs(group, locations[candidate.startIndex]!, locations)) group.push(candidate);
+    else groups.push([candidate]);
+  }
+  return groups.map((group, i) => {
+    const following = groups[i + 1]?.[0]?.startIndex ?? openSince;
+    const next = following === null ? null : locations[following]!;
+    return {
+      candidates: group,
+      sampling: group[0]!.sampling,
+      from: locations[group[0]!.startIndex]!.ts,
+      to: locations[group.at(-1)!.endIndex]!.ts,
+      settledTs: settledBy(group, next, locations),
+      nextTs: next?.ts ?? Number.POSITIVE_INFINITY,
+    };
+  });
+}
+
+/** True when a trip that begins at `start` belongs to the outing of the candidates before it. */
+function belongs(group: readonly RawTrip[], start: Location, locations: readonly Location[]): boolean {
+  const last = group.at(-1)!;
+  return (
+    start.sampling === last.sampling &&
+    start.ts - locations[last.endIndex]!.ts <= lookAround &&
+    start.ts - locations[group[0]!.startIndex]!.ts <= longestOuting
+  );
+}
+
+function settledBy(group: readonly RawTrip[], next: Location | null, locations: readonly Location[]): number | null {
+  const last = group.at(-1)!;
+  if (last.settledTs === null) return null;
+  const until = locations[last.endIndex]!.ts + lookAround;
+  if (next && next.ts <= until) return belongs(group, next, locations) ? null : Math.max(last.settledTs, next.ts, until);
+  // Known only when something came later: nothing begins in between any more.
+  const later = locations[firstAtOrAfter(locations, until)];
+  return later ? Math.max(last.settledTs, later.ts) : null;
+}

@@ -1,0 +1,97 @@
+// Step "path": where a trip went and how long its way was: the smoothed track, with the way before its first location.
+import { distance } from '../../geo/distance.ts';
+import { median } from '../../geo/speed.ts';
+import { pointBetween } from '../resample.ts';
+import type { PathPoint, Stay } from '../segmenter.ts';
+import type { Leg } from './legs.ts';
+import { states } from './model.ts';
+import { firstAfter, positionAt, type Track } from './track.ts';
+
+/** All set by hand on the developers' days. */
+export interface PathOptions {
+  /** s; a first location later than this leaves a way that was not recorded */
+  late: number;
+  /** s; the user was at the place before for no longer than this ago: its distance tells the way */
+  freshStay: number;
+  /** The way to the first location over the straight line. */
+  detour: number;
+  /** m/s on foot; s at the beginning that tell the speed of a ride, with its least and most by state */
+  walking: number;
+  beginning: number;
+  cycling: readonly [least: number, most: number];
+  riding: readonly [least: number, most: number];
+}
+
+export const pathDefaults: PathOptions = {
+  late: 60,
+  freshStay: 6 * 3600,
+  detour: 1.25,
+  walking: 1.2,
+  beginning: 300,
+  cycling: [2, 6],
+  riding: [3, 15],
+};
+
+/** The way of a trip from `start` to `end`: from the stay before it, if known, over the track's locations. */
+export function pathOf(
+  track: Track,
+  { start, end }: { start: number; end: number },
+  legs: readonly Leg[],
+  stay: Stay | null,
+  options = pathDefaults,
+): PathPoint[] {
+  const first = firstAfter(track, start);
+  const rest: PathPoint[] = [];
+  for (let i = first; i < track.ts.length && track.ts[i]! < end; i += 1) rest.push(pointAt(track, track.ts[i]!));
+  rest.push(pointAt(track, end));
+  const next = rest[0]!;
+  const from = stay?.location ?? (first < track.ts.length ? next : pointAt(track, start));
+  const straight = distance(from, next);
+  const lead = next.ts - start > options.late ? leadOf(track, start, next.ts, legs, stay, straight, options) : straight;
+  const begin = { ts: start, latitude: from.latitude, longitude: from.longitude, altitude: next.altitude, length: 0 };
+  return [begin, ...rest.map((point) => ({ ...point, length: point.length - next.length + lead }))];
+}
+
+function pointAt(track: Track, ts: number): PathPoint {
+  const { latitude, longitude, altitude, length } = positionAt(track, ts);
+  return { ts, latitude, longitude, altitude, length };
+}
+
+/** m of the way up to the first location */
+function leadOf(
+  track: Track,
+  start: number,
+  until: number,
+  legs: readonly Leg[],
+  stay: Stay | null,
+  straight: number,
+  options: PathOptions,
+): number {
+  if (stay && start - stay.enter_ts <= options.freshStay) return straight * options.detour;
+  let metres = 0;
+  for (const leg of legs) {
+    const seconds = Math.min(leg.end, until) - Math.max(leg.start, start);
+    if (seconds > 0) metres += seconds * speedAtBeginning(track, leg, until, options);
+  }
+  return Math.max(straight, metres);
+}
+
+function speedAtBeginning(track: Track, { state }: Leg, from: number, options: PathOptions): number {
+  if (state === states.walk) return options.walking;
+  const [least, most] = state === states.cycle ? options.cycling : options.riding;
+  const speeds: number[] = [];
+  for (let i = firstAfter(track, from); i < track.ts.length && track.ts[i]! <= from + options.beginning; i += 1)
+    if (i > 0) speeds.push((track.metres[i]! - track.metres[i - 1]!) / (track.ts[i]! - track.ts[i - 1]!));
+  return Math.min(most, Math.max(least, median(speeds) || 0));
+}
+
+/** The part of a path between two times that lie within it. */
+export function sliceOf(path: readonly PathPoint[], from: number, to: number): PathPoint[] {
+  const at = (ts: number): PathPoint => {
+    const i = path.findIndex((point) => point.ts >= ts);
+    if (i < 0) return path.at(-1)!;
+    return path[i]!.ts === ts || i === 0 ? path[i]! : pointBetween(path[i - 1]!, path[i]!, ts);
+  };
+  const inside = path.filter((point) => point.ts > from && point.ts < to);
+  return [{ ...at(from), ts: from }, ...inside, { ...at(to), ts: to }];
+}

@@ -1,0 +1,101 @@
+// The segmenter at a glance: candidates -> outings -> states of every 15 s -> journeys -> trips.
+import { distance } from '../../geo/distance.ts';
+import type { Resume } from '../../model/trip.ts';
+import { firstAtOrAfter, within } from '../in-time.ts';
+import { lookAround } from '../look-ahead.ts';
+import type { Location } from '../observations.ts';
+import type { Segmented, SegmentedTrip, Segmenter, Stay, Stretch } from '../segmenter.ts';
+import { segmentTrips } from './candidates.ts';
+import { decodeCells } from './decode.ts';
+import { journeyDefaults, journeysOf } from './journeys.ts';
+import type { Model } from './model.ts';
+import { type Outing, outingsOf } from './outings.ts';
+import { runsOf } from './runs.ts';
+import { shippedModels } from './shipped-models.ts';
+import { trackOf } from './track.ts';
+import { type Decoded, failedTrip, tripOf } from './trip.ts';
+
+/** Raised whenever the same entries and model would give other trips than before. */
+const codeVersion = 2;
+
+/** s before and after an outing for which states are asked; what these look at lies within `lookAround` */
+const margin = 1200;
+
+/** Models by what a phone sends: `sparse` is trained for those without motion readings. */
+export interface Models {
+  full: Model;
+  sparse: Model;
+}
+
+/** The segmenter with other models than the shipped ones. */
+export function segmenterWith(full: Model, sparse: Model = full): Segmenter {
+  const models = { full, sparse };
+  const version = `${codeVersion} ${full.id}${sparse === full ? '' : ` ${sparse.id}`}`;
+  return { version, segment: (stretch, resume, stay) => segment(stretch, resume, stay, models) };
+}
+
+/** The segmenter with the models of the package. */
+export const shippedSegmenter: Segmenter = segmenterWith(shippedModels.full, shippedModels.sparse);
+
+function segment(stretch: Stretch, resume: Resume | null, stay: Stay | null, models: Models): Segmented {
+  const { locations, loadedUntil } = stretch;
+  const endOfData = loadedUntil === Number.POSITIVE_INFINITY;
+  const found = segmentTrips({ ...stretch, resume, endOfData });
+  const trips: SegmentedTrip[] = [];
+  let here = stay;
+  for (const outing of outingsOf(found.trips, locations, found.openSince)) {
+    const { settledTs } = outing;
+    const decided = settledTs === null ? endOfData && !goesOn(outing, locations) : settledTs < loadedUntil;
+    if (!decided) return { trips, goOn: { resume_ts: outing.from, started: true } };
+    for (const trip of tripsOf(outing, stretch, here, models)) {
+      trips.push(trip);
+      here = { location: trip.end, enter_ts: trip.end_ts };
+    }
+  }
+  return { trips, goOn: behind(locations, found.openSince) ?? resume };
+}
+
+/** At the open trip's start; else at the last location, with which the user is still where they were. */
+function behind(locations: readonly Location[], openSince: number | null): Resume | null {
+  if (openSince !== null) return { resume_ts: locations[openSince]!.ts, started: true };
+  const last = locations.at(-1);
+  return last ? { resume_ts: last.ts, started: false } : null;
+}
+
+/** True when the trip that has not ended has gone so far that the outing before it may turn out to be a part of it. */
+function goesOn({ to, candidates, nextTs }: Outing, locations: readonly Location[]): boolean {
+  if (nextTs - to > lookAround) return false;
+  const end = locations[candidates.at(-1)!.endIndex]!;
+  return locations.slice(firstAtOrAfter(locations, nextTs)).some((l) => distance(end, l) >= journeyDefaults.leastAfter);
+}
+
+/** The trips of an outing. If the program fails on it, its candidates are left out and reported, never the day. */
+function tripsOf(outing: Outing, stretch: Stretch, stay: Stay | null, models: Models): SegmentedTrip[] {
+  try {
+    const decoded = decode(outing, stretch, models);
+    const trips: SegmentedTrip[] = [];
+    const journeys = journeysOf({ ...decoded, candidates: outing.candidates });
+    let here = stay;
+    for (const [i, journey] of journeys.entries()) {
+      const next = journeys[i + 1];
+      const notAfter = next ? stretch.locations[next.startIndex]!.ts : outing.nextTs;
+      const trip = tripOf(decoded, journey, here, { notAfter, isLast: !next });
+      trips.push(trip);
+      here = { location: trip.end, enter_ts: trip.end_ts };
+    }
+    return trips;
+  } catch (error) {
+    return outing.candidates.map((candidate, i) => failedTrip(outing, stretch, candidate, i, error));
+  }
+}
+
+/** The track and the states of an outing, from its own data and what lies up to `lookAround` beside it. */
+function decode(outing: Outing, { locations, motions, events }: Stretch, models: Models): Decoded {
+  const { sampling, from, to } = outing;
+  const near = within(locations, from - lookAround, to + lookAround).filter((l) => l.sampling === sampling);
+  const readings = within(motions, from - lookAround, to + lookAround);
+  const track = trackOf(near);
+  const model = readings.length > 0 ? models.full : models.sparse;
+  const cells = decodeCells({ track, motions: readings, sampling, from: from - margin, to: to + margin }, model);
+  return { outing, locations, motions: readings, events, track, cells, runs: runsOf(cells), model: model.id };
+}

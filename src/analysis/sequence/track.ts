@@ -1,0 +1,325 @@
+// Step "track": an outing's locations -> the smoothed way through them, without stale repeats and spikes.
+import { distance } from '../../geo/distance.ts';
+import type { Location } from '../observations.ts';
+
+/** Thresholds of the track. Physical: from what receivers and feet can do; by hand: set on the developers' days. */
+export interface TrackOptions {
+  /** s; a location at the very spot of the one before, less sure and this soon after it, is Android's stale repeat (physical) */
+  repeatWithin: number;
+  /** m, radius of a location that does not tell its own (by hand) */
+  unknownAccuracy: number;
+  /** Times that spikes are looked for: two in a row hide each other (by hand). */
+  spikePasses: number;
+  /** m; a shorter way there and back is no spike (by hand) */
+  leastSpike: number;
+  /** m; a spike is this much farther than its neighbours lie apart (by hand) */
+  spikeBeyond: number;
+  /** m/s; slower there and back is no spike, unless the location is twice as unsure as its neighbours (by hand) */
+  spikeSpeed: number;
+  /** m/s; a step faster than this alone makes a spike: no road or rail vehicle (physical) */
+  impossibleSpeed: number;
+  /** s; the filter begins anew after a longer silence (by hand) */
+  silence: number;
+  /** m2/s3, noise of the acceleration (by hand) */
+  acceleration: number;
+  /** Share of the squared radius that is taken for its variance (by hand), and m, the least radius (physical). */
+  variance: number;
+  leastAccuracy: number;
+  /** m2/s2, variance of the speed at the beginning (by hand) */
+  firstSpeed: number;
+  /** Squared surprise over its variance beyond which a location counts less: three standard deviations (physical). */
+  surprise: number;
+  /** A straight line over a silence of `silence` s and `bridge` m is this much shorter than the way (by hand). */
+  detour: number;
+  bridge: number;
+}
+
+export const trackDefaults: TrackOptions = {
+  repeatWithin: 60,
+  unknownAccuracy: 30,
+  spikePasses: 4,
+  leastSpike: 60,
+  spikeBeyond: 20,
+  spikeSpeed: 12,
+  impossibleSpeed: 90,
+  silence: 120,
+  acceleration: 0.4,
+  variance: 0.35,
+  leastAccuracy: 5,
+  firstSpeed: 200,
+  surprise: 9,
+  detour: 1.06,
+  bridge: 500,
+};
+
+/** The smoothed way: aligned lists, one element per location that counts, ascending by `ts`. */
+export interface Track {
+  ts: Float64Array;
+  /** m east and north of the first location, in a plane that touches the earth there */
+  x: Float64Array;
+  y: Float64Array;
+  latitude: Float64Array;
+  longitude: Float64Array;
+  altitude: (number | null)[];
+  /** m/s that the phone sensed itself; NaN where it did not tell */
+  speed: Float64Array;
+  /** m along the smoothed way since the first location, on the sphere */
+  metres: Float64Array;
+  /** The same with what straight lines over silences fall short. */
+  length: Float64Array;
+  /** How many locations were left out, by reason. */
+  leftOut: { repeats: number; spikes: number };
+}
+
+/** The track through locations that ascend by `ts`. */
+export function trackOf(locations: readonly Location[], options = trackDefaults): Track {
+  const fresh = withoutRepeats(locations, options);
+  const plane = planeAt(fresh[0]);
+  const kept = withoutSpikes(fresh, plane, options);
+  const n = kept.length;
+  const track: Track = {
+    ts: new Float64Array(n),
+    x: new Float64Array(n),
+    y: new Float64Array(n),
+    latitude: new Float64Array(n),
+    longitude: new Float64Array(n),
+    altitude: kept.map((l) => l.altitude),
+    speed: new Float64Array(n),
+    metres: new Float64Array(n),
+    length: new Float64Array(n),
+    leftOut: { repeats: locations.length - fresh.length, spikes: fresh.length - n },
+  };
+  for (let i = 0; i < n; i += 1) {
+    track.ts[i] = kept[i]!.ts;
+    track.x[i] = plane.x(kept[i]!.longitude);
+    track.y[i] = plane.y(kept[i]!.latitude);
+    track.speed[i] = kept[i]!.speed ?? Number.NaN;
+  }
+  const variances = kept.map((l) => options.variance * Math.max(accuracyOf(l, options), options.leastAccuracy) ** 2);
+  for (let from = 0, i = 1; i <= n; i += 1) {
+    if (i < n && track.ts[i]! - track.ts[i - 1]! <= options.silence) continue;
+    smoothRun(track, variances, from, i, options);
+    from = i;
+  }
+  measure(track, plane, options);
+  return track;
+}
+
+const accuracyOf = (l: Location, options: TrackOptions): number =>
+  l.accuracy > 0 ? l.accuracy : options.unknownAccuracy;
+
+function withoutRepeats(locations: readonly Location[], options: TrackOptions): Location[] {
+  return locations.filter((here, i) => {
+    const before = locations[i - 1];
+    return !(
+      before &&
+      here.latitude === before.latitude &&
+      here.longitude === before.longitude &&
+      here.ts - before.ts < options.repeatWithin &&
+      accuracyOf(here, options) > accuracyOf(before, options)
+    );
+  });
+}
+
+/** Degrees to metres in a plane, and back. */
+interface Plane {
+  x(longitude: number): number;
+  y(latitude: number): number;
+  longitude(x: number): number;
+  latitude(y: number): number;
+}
+
+const metresPerDegree = (6_371_000 * Math.PI) / 180;
+
+/** The plane that touches the earth at a location; longitudes the short way round. */
+function planeAt(origin: { latitude: number; longitude: number } = { latitude: 0, longitude: 0 }): Plane {
+  const { latitude: lat0, longitude: lon0 } = origin;
+  const east = metresPerDegree * Math.max(Math.cos((lat0 * Math.PI) / 180), 1e-6);
+  return {
+    x: (longitude) => around(longitude - lon0) * east,
+    y: (latitude) => (latitude - lat0) * metresPerDegree,
+    longitude: (x) => around(x / east + lon0),
+    latitude: (y) => Math.max(-90, Math.min(90, y / metresPerDegree + lat0)),
+  };
+}
+
+/** Degrees from -180 to 180. */
+function around(degrees: number): number {
+  if (degrees > 180) return degrees - 360;
+  return degrees < -180 ? degrees + 360 : degrees;
+}
+
+interface Spot {
+  location: Location;
+  x: number;
+  y: number;
+  accuracy: number;
+}
+
+/** Leaves out locations that lead far off and back; the farthest first, no two neighbours in one pass. */
+function withoutSpikes(locations: readonly Location[], plane: Plane, options: TrackOptions): Location[] {
+  let spots: Spot[] = locations.map((location) => ({
+    location,
+    x: plane.x(location.longitude),
+    y: plane.y(location.latitude),
+    accuracy: accuracyOf(location, options),
+  }));
+  for (let pass = 0; pass < options.spikePasses; pass += 1) {
+    const excess = spots.map((_, i) => spikeAt(spots, i, options));
+    const found = [...excess.keys()].filter((i) => excess[i]! > 0).sort((a, b) => excess[b]! - excess[a]! || a - b);
+    if (found.length === 0) break;
+    const out = new Set<number>();
+    for (const i of found) if (!out.has(i - 1) && !out.has(i + 1)) out.add(i);
+    spots = spots.filter((_, i) => !out.has(i));
+  }
+  return spots.map(({ location }) => location);
+}
+
+const metresBetween = (a: Spot, b: Spot): number => Math.sqrt((a.x - b.x) ** 2 + (a.y - b.y) ** 2);
+
+/** m that location `i` leads off and back; 0 when it is no spike. */
+function spikeAt(spots: readonly Spot[], i: number, options: TrackOptions): number {
+  const [a, here, b] = [spots[i - 1], spots[i]!, spots[i + 1]];
+  if (!a || !b) return 0;
+  const there = metresBetween(a, here);
+  const back = metresBetween(here, b);
+  const apart = metresBetween(a, b);
+  const excess = there + back - apart;
+  const surer = Math.min(a.accuracy, b.accuracy);
+  if (excess <= Math.max(options.leastSpike, 2 * (here.accuracy + surer))) return 0;
+  const fastest = Math.max(
+    there / (here.location.ts - a.location.ts),
+    back / (b.location.ts - here.location.ts),
+  );
+  if (fastest > options.impossibleSpeed) return excess;
+  const beyond = excess > apart + options.spikeBeyond;
+  return beyond && (fastest > options.spikeSpeed || here.accuracy > 2 * surer) ? excess : 0;
+}
+
+/**
+ * A Kalman filter of constant speed over locations `from` to before `to`, and the smoother of Rauch, Tung and Striebel back over it.
+ * Both axes share one covariance. A location that surprises counts less.
+ */
+function smoothRun(track: Track, variances: readonly number[], from: number, to: number, options: TrackOptions): void {
+  const n = to - from;
+  if (n < 2) return;
+  // State before (m: predicted) and after each measurement: position and speed of both axes, covariance pp, pv, vv.
+  const [x, vx, y, vy] = [new Float64Array(n), new Float64Array(n), new Float64Array(n), new Float64Array(n)];
+  const [mx, my] = [new Float64Array(n), new Float64Array(n)];
+  const [pp, pv, vv] = [new Float64Array(n), new Float64Array(n), new Float64Array(n)];
+  const [mpp, mpv, mvv] = [new Float64Array(n), new Float64Array(n), new Float64Array(n)];
+  const q = options.acceleration;
+  x[0] = track.x[from]!;
+  y[0] = track.y[from]!;
+  pp[0] = variances[from]!;
+  vv[0] = options.firstSpeed;
+  for (let i = 1; i < n; i += 1) {
+    const dt = track.ts[from + i]! - track.ts[from + i - 1]!;
+    mx[i] = x[i - 1]! + dt * vx[i - 1]!;
+    my[i] = y[i - 1]! + dt * vy[i - 1]!;
+    const a = pp[i - 1]! + 2 * dt * pv[i - 1]! + dt * dt * vv[i - 1]! + (q * dt ** 3) / 3;
+    const b = pv[i - 1]! + dt * vv[i - 1]! + (q * dt * dt) / 2;
+    const c = vv[i - 1]! + q * dt;
+    mpp[i] = a;
+    mpv[i] = b;
+    mvv[i] = c;
+    const ix = track.x[from + i]! - mx[i]!;
+    const iy = track.y[from + i]! - my[i]!;
+    let r = variances[from + i]!;
+    const surprise = (ix * ix + iy * iy) / (a + r);
+    if (surprise > options.surprise) r *= surprise / options.surprise;
+    const gp = a / (a + r);
+    const gv = b / (a + r);
+    x[i] = mx[i]! + gp * ix;
+    y[i] = my[i]! + gp * iy;
+    vx[i] = vx[i - 1]! + gv * ix;
+    vy[i] = vy[i - 1]! + gv * iy;
+    pp[i] = a * (1 - gp);
+    pv[i] = b * (1 - gp);
+    vv[i] = c - gv * b;
+  }
+  for (let i = n - 2; i >= 0; i -= 1) {
+    const dt = track.ts[from + i + 1]! - track.ts[from + i]!;
+    const det = mpp[i + 1]! * mvv[i + 1]! - mpv[i + 1]! * mpv[i + 1]!;
+    // Gain = P F' / predicted covariance of the next.
+    const cpp = pp[i]! + dt * pv[i]!;
+    const cpv = pv[i]!;
+    const cvp = pv[i]! + dt * vv[i]!;
+    const cvv = vv[i]!;
+    const g11 = (cpp * mvv[i + 1]! - cpv * mpv[i + 1]!) / det;
+    const g12 = (cpv * mpp[i + 1]! - cpp * mpv[i + 1]!) / det;
+    const g21 = (cvp * mvv[i + 1]! - cvv * mpv[i + 1]!) / det;
+    const g22 = (cvv * mpp[i + 1]! - cvp * mpv[i + 1]!) / det;
+    const dx = x[i + 1]! - mx[i + 1]!;
+    const dy = y[i + 1]! - my[i + 1]!;
+    const dvx = vx[i + 1]! - vx[i]!; // the predicted speed is that before
+    const dvy = vy[i + 1]! - vy[i]!;
+    const [ovx, ovy] = [vx[i]!, vy[i]!];
+    x[i] = x[i]! + g11 * dx + g12 * dvx;
+    y[i] = y[i]! + g11 * dy + g12 * dvy;
+    vx[i] = ovx + g21 * dx + g22 * dvx;
+    vy[i] = ovy + g21 * dy + g22 * dvy;
+  }
+  track.x.set(x, from);
+  track.y.set(y, from);
+}
+
+/** Degrees of the smoothed positions, and metres along them. */
+function measure(track: Track, plane: Plane, options: TrackOptions): void {
+  let before: { latitude: number; longitude: number } | null = null;
+  for (let i = 0; i < track.ts.length; i += 1) {
+    const here = { latitude: plane.latitude(track.y[i]!), longitude: plane.longitude(track.x[i]!) };
+    track.latitude[i] = here.latitude;
+    track.longitude[i] = here.longitude;
+    if (before) {
+      const step = distance(before, here);
+      const bridged = track.ts[i]! - track.ts[i - 1]! > options.silence && step > options.bridge;
+      track.metres[i] = track.metres[i - 1]! + step;
+      track.length[i] = track.length[i - 1]! + step * (bridged ? options.detour : 1);
+    }
+    before = here;
+  }
+}
+
+/** Index of the first fix of the track after `ts`; the number of fixes if there is none. */
+export function firstAfter({ ts: times }: Pick<Track, 'ts'>, ts: number): number {
+  let low = 0;
+  let high = times.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (times[middle]! <= ts) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** A position on the track: linear in time between fixes, resting before the first and after the last. */
+export interface OnTrack {
+  x: number;
+  y: number;
+  latitude: number;
+  longitude: number;
+  altitude: number | null;
+  /** m, as in `Track` */
+  metres: number;
+  length: number;
+}
+
+/** Where the user was at `ts`. */
+export function positionAt(track: Track, ts: number): OnTrack {
+  const after = firstAfter(track, ts);
+  const i = Math.max(0, Math.min(after - 1, track.ts.length - 1));
+  const j = Math.min(after, track.ts.length - 1);
+  const share = j > i ? (ts - track.ts[i]!) / (track.ts[j]! - track.ts[i]!) : 0;
+  const mix = (list: Float64Array): number => list[i]! + share * (list[j]! - list[i]!);
+  const [a, b] = [track.altitude[i]!, track.altitude[j]!];
+  return {
+    x: mix(track.x),
+    y: mix(track.y),
+    latitude: mix(track.latitude),
+    longitude: around(track.longitude[i]! + share * around(track.longitude[j]! - track.longitude[i]!)),
+    altitude: a === null || b === null ? null : a + share * (b - a),
+    metres: mix(track.metres),
+    length: mix(track.length),
+  };
+}

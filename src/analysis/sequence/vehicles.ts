@@ -1,0 +1,227 @@
+// Step "vehicles": car, bus or rail from what lies around a ride and the shape of its way, by weights that can be read.
+import { states } from './model.ts';
+import type { Leg } from './legs.ts';
+import { secondsIn, type Run } from './runs.ts';
+import { firstAfter, positionAt, type Track } from './track.ts';
+
+/**
+ * Weights of log odds. Set by hand on the developers' days, but a classifier fitted to such days knows its route: a ride of another
+ * route it called by the speeds of the first. What is physical: rails bend slowly and run in tunnels; nobody waits for a car.
+ */
+export interface VehicleOptions {
+  /** Public transport (a bus or rail) against car: at the beginning, then what speaks for it. */
+  start: number;
+  /** s of standing before the ride, and its weight; each of two limits adds */
+  waits: readonly (readonly [seconds: number, weight: number])[];
+  /** An earlier ride of so many s in the same trip. */
+  earlierRide: number;
+  earlierWeight: number;
+  /** s on foot before and after it, and their weights */
+  walk: number;
+  walkBefore: number;
+  walkAfter: number;
+  /** Another ride of the trip speaks clearly for public transport. */
+  clear: number;
+  company: number;
+  /** Rail against bus: rad/km at which a way says nothing, weight of its logarithm, most that it counts. */
+  straight: number;
+  turning: number;
+  mostTurning: number;
+  /** Share of time in silences of a tunnel, the least speed, m/s, and the weight of both. */
+  tunnelShare: number;
+  tunnelSpeed: number;
+  tunnel: number;
+  /** m/s faster than buses run, and its weight */
+  fast: number;
+  fastWeight: number;
+}
+
+export const vehicleDefaults: VehicleOptions = {
+  start: -2,
+  waits: [
+    [60, 2.5],
+    [180, 1],
+  ],
+  earlierRide: 150,
+  earlierWeight: 2,
+  walk: 300,
+  walkBefore: 1,
+  walkAfter: 0.8,
+  clear: 1,
+  company: 1.5,
+  straight: 0.6,
+  turning: -2.2,
+  mostTurning: 3,
+  tunnelShare: 0.3,
+  tunnelSpeed: 12,
+  tunnel: 1,
+  fast: 27,
+  fastWeight: 0.8,
+};
+
+/** Probabilities of a ride's vehicle; they sum to 1. */
+export interface VehicleOdds {
+  car: number;
+  bus: number;
+  rail: number;
+}
+
+/** What speaks for one vehicle or another. */
+export interface RideFigures {
+  /** s standing between the ride and the one before it (or the start of the trip), and s on foot in that time */
+  wait: number;
+  walkBefore: number;
+  /** s of the walk right after it */
+  walkAfter: number;
+  /** True with an earlier ride in the trip. */
+  earlier: boolean;
+  /** rad/km */
+  turn: number;
+  /** m/s, 95 % of the speeds are below it */
+  fastest: number;
+  /** Share of its time in silences of more than 100 s. */
+  silent: number;
+}
+
+/** Odds of the vehicle for each leg; null for legs that are no rides. */
+export function vehiclesOf(
+  track: Track,
+  runs: readonly Run[],
+  legs: readonly Leg[],
+  start: number,
+  options = vehicleDefaults,
+): (VehicleOdds | null)[] {
+  const figures = legs.map((leg, i) => (leg.state === states.motor ? rideFigures(track, runs, legs, i, start, options) : null));
+  const shared = figures.map((ride) => ride && publicOdds(ride, options));
+  return figures.map((ride, i) => {
+    if (!ride) return null;
+    const company = shared.some((odds, k) => k !== i && odds !== null && odds > options.clear);
+    const inPublic = sigmoid(shared[i]! + (company ? options.company : 0));
+    const byRail = sigmoid(railOdds(ride, options));
+    return { car: 1 - inPublic, bus: inPublic * (1 - byRail), rail: inPublic * byRail };
+  });
+}
+
+const sigmoid = (odds: number): number => 1 / (1 + Math.exp(-odds));
+
+/** Log odds of a bus or rail against a car. */
+function publicOdds(ride: RideFigures, options: VehicleOptions): number {
+  let odds = options.start;
+  for (const [seconds, weight] of options.waits) if (ride.wait >= seconds) odds += weight;
+  if (ride.earlier) odds += options.earlierWeight;
+  if (ride.walkBefore >= options.walk) odds += options.walkBefore;
+  if (ride.walkAfter >= options.walk) odds += options.walkAfter;
+  return odds;
+}
+
+/** Log odds of rail against a bus. */
+function railOdds(ride: RideFigures, options: VehicleOptions): number {
+  const turning = options.turning * Math.log(Math.max(ride.turn, 0.05) / options.straight);
+  let odds = Math.max(-options.mostTurning, Math.min(options.mostTurning, turning));
+  if (ride.silent > options.tunnelShare && ride.fastest > options.tunnelSpeed) odds += options.tunnel;
+  if (ride.fastest > options.fast) odds += options.fastWeight;
+  return odds;
+}
+
+function rideFigures(
+  track: Track,
+  runs: readonly Run[],
+  legs: readonly Leg[],
+  i: number,
+  tripStart: number,
+  options: VehicleOptions,
+): RideFigures {
+  const ride = legs[i]!;
+  const previous = legs.slice(0, i).findLast((leg) => leg.state !== states.walk);
+  const since = previous ? previous.end : tripStart;
+  const walkBefore = secondsIn(between(runs, since, ride.start), states.walk);
+  const after = legs[i + 1];
+  const earlier = legs
+    .slice(0, i)
+    .some((leg) => leg.state === states.motor && leg.end - leg.start >= options.earlierRide);
+  return {
+    wait: Math.max(0, ride.start - since - walkBefore),
+    walkBefore,
+    walkAfter: after?.state === states.walk ? after.end - after.start : 0,
+    earlier,
+    turn: turnPerKm(track, ride),
+    fastest: fastestSpeed(track, ride),
+    silent: silentShare(track, ride),
+  };
+}
+
+function between(runs: readonly Run[], from: number, to: number): Run[] {
+  return runs
+    .filter((run) => run.end > from && run.start < to)
+    .map((run) => ({ ...run, start: Math.max(run.start, from), end: Math.min(run.end, to) }));
+}
+
+/** m of a chord whose course is compared with the next, and km that a way counts at least */
+const chord = 60;
+const leastKm = 0.3;
+
+/** rad/km that the course changes along the way */
+function turnPerKm(track: Track, { start, end }: Leg): number {
+  let from = positionAt(track, start);
+  let course = Number.NaN;
+  let turned = 0;
+  let km = 0;
+  const last = firstAfter(track, end);
+  for (let i = firstAfter(track, start); i <= last; i += 1) {
+    const to = i < last ? { x: track.x[i]!, y: track.y[i]! } : positionAt(track, end);
+    // A long step is one chord: nothing is known of the way between.
+    const [dx, dy] = [to.x - from.x, to.y - from.y];
+    const metres = Math.sqrt(dx * dx + dy * dy);
+    if (metres < chord) continue;
+    const here = Math.atan2(dy, dx);
+    const change = Math.abs(here - course);
+    if (change >= 0) turned += Math.min(change, 2 * Math.PI - change);
+    course = here;
+    km += metres / 1000;
+    from = { ...from, x: to.x, y: to.y };
+  }
+  return turned / Math.max(km, leastKm);
+}
+
+/** s between speeds, how many are averaged, and the silence in which there are none */
+const speedStep = 5;
+const speedMean = 6;
+const speedSilence = 45;
+
+/** m/s, the 95 % quantile of the speed over half a minute */
+export function fastestSpeed(track: Track, { start, end }: Leg): number {
+  const speeds: number[] = [];
+  let next = firstAfter(track, start);
+  let before = positionAt(track, start);
+  const window: number[] = [];
+  for (let ts = start + speedStep; ts <= end; ts += speedStep) {
+    while (next < track.ts.length && track.ts[next]! <= ts) next += 1;
+    const here = positionAt(track, ts);
+    const silence = (track.ts[next] ?? Number.POSITIVE_INFINITY) - (track.ts[next - 1] ?? Number.NEGATIVE_INFINITY);
+    if (silence <= speedSilence) window.push(Math.sqrt((here.x - before.x) ** 2 + (here.y - before.y) ** 2) / speedStep);
+    else window.length = 0;
+    before = here;
+    if (window.length > speedMean) window.shift();
+    if (window.length === speedMean) speeds.push(window.reduce((a, b) => a + b) / speedMean);
+  }
+  if (speeds.length === 0) {
+    const metres = positionAt(track, end).metres - positionAt(track, start).metres;
+    return end > start ? metres / (end - start) : 0;
+  }
+  speeds.sort((a, b) => a - b);
+  return speeds[Math.round(0.95 * (speeds.length - 1))]!;
+}
+
+/** s of a silence as a tunnel makes it */
+const tunnelSilence = 100;
+
+function silentShare(track: Track, { start, end }: Leg): number {
+  let silent = 0;
+  const last = firstAfter(track, end);
+  for (let i = firstAfter(track, start); i <= last; i += 1) {
+    const from = i > 0 ? track.ts[i - 1]! : start;
+    const to = i < track.ts.length ? track.ts[i]! : end;
+    if (to - from > tunnelSilence) silent += Math.max(0, Math.min(to, end) - Math.max(from, start));
+  }
+  return end > start ? silent / (end - start) : 0;
+}
