@@ -3,8 +3,8 @@ import type { Carry, TripRecord } from '../model/trip.ts';
 import { nextLink } from './links.ts';
 import { locationOf } from './places.ts';
 import type { Segmenter, Stretch } from './segmenter.ts';
-import { segmenterWith, shippedSegmenter } from './sequence/segment.ts';
 import type { Model } from './sequence/model.ts';
+import { segmenterWith, shippedSegmenter } from './sequence/segment.ts';
 
 /** Changes whenever the same entries would give other trips than before; every user is then analysed anew at their next run. */
 export const analysisVersion = shippedSegmenter.version;

@@ -7,10 +7,7 @@ import { resample } from './resample.ts';
 import type { SegmentedTrip } from './segmenter.ts';
 
 /** The parts of a trip that follow from its segmentation. */
-export type BuiltTrip = Pick<
-  Trip,
-  'start_ts' | 'end_ts' | 'start_loc' | 'end_loc' | 'distance' | 'sections' | 'stops'
->;
+export type BuiltTrip = Pick<Trip, 'start_ts' | 'end_ts' | 'start_loc' | 'end_loc' | 'distance' | 'sections' | 'stops'>;
 
 /** The trip; null when nothing of it was travel. */
 export function buildTrip(userId: string, found: SegmentedTrip): BuiltTrip | null {
@@ -40,7 +37,13 @@ export function buildTrip(userId: string, found: SegmentedTrip): BuiltTrip | nul
   };
 }
 
-function stopBetween(userId: string, { first, source }: SegmentedTrip, before: Section, after: Section, i: number): Stop {
+function stopBetween(
+  userId: string,
+  { first, source }: SegmentedTrip,
+  before: Section,
+  after: Section,
+  i: number,
+): Stop {
   const enter_loc = before.coordinates.at(-1)!;
   const exit_loc = after.coordinates[0]!;
   return {
@@ -62,8 +65,13 @@ export function startAtPlace(trip: BuiltTrip, place: Place, leadIn: number): Bui
   const start_ts = Math.max(trip.start_ts - leadIn, place.enter_ts ?? Number.NEGATIVE_INFINITY);
   if (!(start_ts < trip.start_ts)) return trip;
   const metres = distance(locationOf(place.location), locationOf(trip.start_loc));
-  return { ...trip, start_ts, start_loc: place.location, distance: trip.distance + metres, sections: [
-    ledBy(trip.sections[0]!, place.location, start_ts, metres), ...trip.sections.slice(1)] };
+  return {
+    ...trip,
+    start_ts,
+    start_loc: place.location,
+    distance: trip.distance + metres,
+    sections: [ledBy(trip.sections[0]!, place.location, start_ts, metres), ...trip.sections.slice(1)],
+  };
 }
 
 /** The section with a vertex in front of it, so many metres away. */

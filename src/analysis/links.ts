@@ -3,12 +3,12 @@ import { distance } from '../geo/distance.ts';
 import { idOf } from '../model/ids.ts';
 import { localDay } from '../model/time.ts';
 import type { Carry, Place, Position, Trip, TripRecord, Untracked } from '../model/trip.ts';
-import { buildTrip, type BuiltTrip, startAtPlace } from './build-trip.ts';
+import { type BuiltTrip, buildTrip, startAtPlace } from './build-trip.ts';
 import { awaySince, locationOf, mergedPlace, newPlace, positionOf } from './places.ts';
 import type { SegmentedTrip } from './segmenter.ts';
 
 export interface LinkOptions {
-  /** m; shorter trips are dropped */
+  /** m; trips of which the phone recorded less are dropped */
   shortestTrip: number;
   /** m and s; a trip that begins this near to the place after dropped ones begins at the place, this much earlier */
   nearPlace: number;
@@ -37,7 +37,7 @@ export function nextLink(userId: string, found: SegmentedTrip, carry: Carry | nu
   };
   const { built, error } = tryToBuild(userId, found);
   const failed = error === undefined ? {} : { error };
-  if (built && built.distance >= options.shortestTrip)
+  if (built && found.recorded >= options.shortestTrip)
     return { record: keptLink({ userId, found, base, built, carry, next, options }), ...failed };
   const place = mergedPlace(carry?.place ?? null, rawPlace);
   const away_since = place && awaySince(place, carry!, first, found.end, options.nearPlace);
@@ -125,7 +125,11 @@ function keptLink(parts: LinkParts): TripRecord {
  * The way from the place where the diary has the user to the place where the trip begins: unseen, or by trips too short to keep. In
  * the latter case they have been where it begins since the last of these.
  */
-function untrackedFrom(place: Place, end_loc: Position, { carry, found }: Pick<LinkParts, 'carry' | 'found'>): Untracked {
+function untrackedFrom(
+  place: Place,
+  end_loc: Position,
+  { carry, found }: Pick<LinkParts, 'carry' | 'found'>,
+): Untracked {
   const arrived = carry!.raw_place!.enter_ts;
   const start_ts = carry!.away_since ?? arrived;
   return { start_ts, end_ts: found.unseen ? found.first.ts : arrived, start_loc: place.location, end_loc };

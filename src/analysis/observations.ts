@@ -48,3 +48,6 @@ export function restartedBetween(events: readonly PhoneEvent[], from: number, to
       (e.transition === transitions.VISIT_ENDED && e.state === states.WAITING_FOR_TRIP_START),
   );
 }
+
+/** True for an event that tells that the phone was switched off and on again, or its tracking stopped; not for a mere visit. */
+export const isRestart = ({ transition }: PhoneEvent): boolean => restarts.has(transition);

@@ -41,7 +41,13 @@ export function unseenFrom(
 }
 
 /** A place that nothing is known of before: the user's first, or the first after untracked time. */
-export function newPlace(userId: string, enterTs: number | null, zone: string | null, location: Position, source: string): Place {
+export function newPlace(
+  userId: string,
+  enterTs: number | null,
+  zone: string | null,
+  location: Position,
+  source: string,
+): Place {
   return {
     id: enterTs === null ? idOf(userId, 'place', 'first') : idOf(userId, 'place', 'after untracked', enterTs),
     location,
@@ -62,7 +68,13 @@ export function mergedPlace(place: Place | null, rawPlace: { id: string }): Plac
 }
 
 /** Since when the user is away from the place, after a trip that is not kept; null: they are there. `near`: m. */
-export function awaySince(place: Place, carry: Carry, first: Location, last: { latitude: number; longitude: number }, near: number): number | null {
+export function awaySince(
+  place: Place,
+  carry: Carry,
+  first: Location,
+  last: { latitude: number; longitude: number },
+  near: number,
+): number | null {
   const home = locationOf(place.location);
   if (distance(home, last) <= near) return null;
   const unseen = distance(home, first) > near;

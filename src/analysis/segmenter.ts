@@ -50,6 +50,8 @@ export interface SegmentedTrip {
   end_ts: number;
   end: { latitude: number; longitude: number };
   sections: SegmentedSection[];
+  /** m of its way that the phone recorded, with the straight way from the stay before it */
+  recorded: number;
   /** Way from the stay before that nobody saw; null: the trip began at that stay. */
   unseen: Untracked | null;
   /** The trip follows from data up to this time; null: also from there being no later ones. */

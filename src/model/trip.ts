@@ -26,9 +26,9 @@ export interface Section {
   end_ts: number;
   /** `PredictedModeTypes.X` where the service inferred the mode, `MotionTypes.X` where it repeats the phone. */
   sensed_mode: string;
-  /** How probable that mode is, 0 to 1, and the others beside it by name. */
-  mode_confidence: number;
-  mode_probabilities: Record<string, number>;
+  /** How probable that mode is, 0 to 1, and the others beside it by name; absent in trips of version 1. */
+  mode_confidence?: number;
+  mode_probabilities?: Record<string, number>;
   /** s */
   duration: number;
   /** m, along the line */
@@ -85,7 +85,8 @@ export interface Trip {
   /** In order of time; between two neighbours stands the stop of the same index. */
   sections: Section[];
   stops: Stop[];
-  evidence: TripEvidence;
+  /** Absent in trips of version 1. */
+  evidence?: TripEvidence;
 }
 
 /** How a trip came about, small: which rule set its bounds, what joined and parted it, and what was left out. */

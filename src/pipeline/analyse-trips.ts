@@ -137,7 +137,8 @@ class Analysis {
   private firstMeeting(records: readonly TripRecord[], stored: readonly TripRecord[]): number | null {
     const byStart = new Map(stored.map((link) => [link.chain_ts, link]));
     const index = records.findIndex((link) => {
-      const needsFrom = Math.min(link.carry.resume_ts, link.carry.raw_place?.enter_ts ?? link.carry.resume_ts);
+      const resumesFrom = link.carry.needs_from ?? link.carry.resume_ts;
+      const needsFrom = Math.min(resumesFrom, link.carry.raw_place?.enter_ts ?? resumesFrom);
       if (link.settled_ts === null || needsFrom <= this.changed.to) return false;
       const twin = byStart.get(link.chain_ts);
       return twin !== undefined && JSON.stringify(twin) === JSON.stringify(link);

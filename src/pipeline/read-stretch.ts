@@ -1,5 +1,6 @@
 // Reads one stretch of a user's data, bounded in size, in the form that the analysis takes.
 
+import { lookAround } from '../analysis/look-around.ts';
 import type { Location, Motion, PhoneEvent } from '../analysis/observations.ts';
 import { cleanEvents, cleanLocations, cleanMotions, type ZoneOf } from '../analysis/observe.ts';
 import { meaningOf } from '../converters/convert.ts';
@@ -17,9 +18,6 @@ const pageSize = 5000;
 /** The 2015 key of motion readings stands beside today's. */
 const motionKeys = ['background/activity', keys.motionActivity];
 
-/** s; how far behind the last location a stretch reads motions and events, see `eventSlack` of the sections. */
-const slack = 600;
-
 export interface Stretch {
   locations: Location[];
   motions: Motion[];
@@ -33,7 +31,10 @@ export interface StretchStore {
   timeseries: Pick<Timeseries, 'find' | 'zonesAround'>;
 }
 
-/** Data from `carry` on, with `size` usable locations, up to twice as many, or all there are. */
+/**
+ * Data from `carry` on, with `size` usable locations, up to twice as many, or all there are; before them what the analysis looks
+ * back at.
+ */
 export async function readStretch(
   store: StretchStore,
   userId: string,
@@ -42,17 +43,34 @@ export async function readStretch(
   size: number,
 ): Promise<Stretch> {
   const from = carry?.resume_ts ?? -Number.MAX_VALUE;
+  const earlier = await readLocationsBefore(store, userId, locationKey, from);
   const { locations, loadedUntil } = await readLocations(store, userId, locationKey, from, size);
   const complete = loadedUntil === Number.POSITIVE_INFINITY;
-  const to = complete ? justAfter((locations.at(-1)?.ts ?? from) + slack) : loadedUntil;
+  const to = complete ? justAfter((locations.at(-1)?.ts ?? from) + lookAround) : loadedUntil;
   const eventsFrom = Math.min(from, carry?.raw_place?.enter_ts ?? from);
   const eventsTo = complete ? Number.MAX_VALUE : loadedUntil;
   return {
-    locations,
-    motions: await readInPages(store, userId, motionKeys, from, to, cleanMotions),
+    locations: [...earlier, ...locations],
+    motions: await readInPages(store, userId, motionKeys, from - lookAround, to, cleanMotions),
     events: await readInPages(store, userId, [keys.transition], eventsFrom, eventsTo, cleanEvents),
     loadedUntil,
   };
+}
+
+/** What the analysis looks back at before `from`: it lies no farther than `lookAround` away. */
+async function readLocationsBefore(
+  store: StretchStore,
+  userId: string,
+  key: string,
+  from: number,
+): Promise<Location[]> {
+  const parts: Location[][] = [];
+  const query = { keys: [key], time: 'ts', from: from - lookAround, to: from, limit: pageSize } as const;
+  for await (const page of entryPages(store.timeseries, userId, query)) {
+    const entries = page.entries.map(meaningOf);
+    parts.push(cleanLocations(entries, await zonesOf(store, userId, entries)));
+  }
+  return parts.flat();
 }
 
 /** Locations, cleaned page by page: what is unusable takes no memory. One time is never cut in two. */

@@ -395,8 +395,8 @@ export interface PipelineState {
   complete_lost: boolean;
   /** Which locations the trips came from: the phone's filtered ones, or all where it sends no filtered ones. */
   locations_from: 'background/filtered_location' | 'background/location' | null;
-  /** Version of the analysis that made the trips. */
-  analysis_version: number | null;
+  /** Version of the analysis that made the trips, code and model; a number in states of before. */
+  analysis_version: string | number | null;
   /** Last run that did something: when, and why it failed (null: it did not). */
   last_run_ts: number | null;
   last_error: string | null;

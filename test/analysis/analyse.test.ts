@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type AnalyseInput, analyse } from '../../src/analysis/analyse.ts';
+import { lookAround } from '../../src/analysis/look-around.ts';
 import type { Location } from '../../src/analysis/observations.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
 import { chainProblems } from '../support/chain.ts';
@@ -29,6 +30,8 @@ const ride = (from: number, east: number, speed = 10): Location[] => [
   ...moving({ from: from + 630, to: from + 1200, east: east + 600 * speed }),
 ];
 const by = (from: number) => motions(from, from + 600, 'IN_VEHICLE');
+/** The spot as a smoothed position: within a metre or so. */
+const near = (east: number) => latLon(spot(east)).map((degrees) => expect.closeTo(degrees, 4));
 const latLon = ({ latitude, longitude }: { latitude: number; longitude: number }) => [longitude, latitude];
 
 describe('a chain of trips', () => {
@@ -47,8 +50,8 @@ describe('a chain of trips', () => {
       expect(trip.start_place).toEqual(before.end_place);
       expect(trip.start_loc).toEqual(before.end_loc);
     });
-    expect(trips[0]!.start_place).toMatchObject({ enter_ts: null, ending_trip: null, location: latLon(spot(0)) });
-    expect(trips.map((trip) => trip.source)).toEqual(Array(3).fill('DwellSegmentationTimeFilter'));
+    expect(trips[0]!.start_place).toMatchObject({ enter_ts: null, ending_trip: null, location: near(0) });
+    expect(trips.map((trip) => trip.source)).toEqual(Array(3).fill('StateSequence'));
   });
 
   it('gives a trip the day of its start where it starts, and the zones of both ends', () => {
@@ -80,9 +83,10 @@ describe('a chain of trips', () => {
     expect(ids(links({ userId: 'v', locations, motions: readings })).flat()).not.toContain(one[0]![0]);
   });
 
-  it('is settled by the location that showed the end, and by the five minutes after it', () => {
-    const [link] = links({ locations, motions: readings });
-    expect(since(link!.settled_ts!)).toBe(720 + 300); // the end at 720 and its five minutes; the dwell was clear at 870
+  it('is settled by the first location so late that no journey goes on, and hangs on the end of the data until then', () => {
+    const [first, , last] = links({ locations, motions: readings });
+    expect(since(first!.settled_ts!)).toBe(hour); // 45 minutes after the dwell at 720
+    expect(last!.settled_ts).toBeNull();
   });
 });
 
@@ -192,9 +196,9 @@ describe('untracked time', () => {
 
   it('is when the user turns up 2500 m away, slower than a walk of 3 km/h', () => {
     const link = turnsUp(5 * hour, 6000 + 2600);
-    expect(since(link.untracked!.start_ts)).toBe(720);
+    expect(Math.abs(since(link.untracked!.start_ts) - 600)).toBeLessThan(120);
     expect(since(link.untracked!.end_ts)).toBe(5 * hour);
-    expect(link.untracked).toMatchObject({ start_loc: latLon(spot(6000)), end_loc: latLon(spot(8600)) });
+    expect(link.untracked).toMatchObject({ start_loc: near(6000), end_loc: near(8600) });
     expect(link.trip!.start_place).toMatchObject({ enter_ts: t0 + 5 * hour, ending_trip: null });
     expect(since(link.trip!.start_ts)).toBe(5 * hour);
   });
@@ -214,7 +218,6 @@ describe('untracked time', () => {
       }).at(-1)!;
     expect(last(6000 + 1300).untracked).not.toBeNull();
     expect(last(6000 + 1100).untracked).toBeNull();
-    expect(last(6000 + 1100).trip!.source).toBe('DwellSegmentationDistFilter');
   });
 
   it('is after a restart in between, however near, but not within 100 m', () => {
@@ -231,7 +234,7 @@ describe('untracked time', () => {
     });
     expect(records.map((r) => r.kind)).toEqual(['trip', 'dropped', 'trip']);
     const { untracked, trip } = records.at(-1)!;
-    expect(since(untracked!.start_ts)).toBe(720);
+    expect(untracked!.start_ts).toBe(records[0]!.end_ts);
     expect(untracked!.end_ts).toBe(records[1]!.end_ts);
     expect(trip!.start_place.enter_ts).toBe(records[1]!.end_ts);
   });
@@ -244,8 +247,8 @@ describe('looking at the data in stretches', () => {
   it('a link that follows from data not loaded yet is left to the next stretch', () => {
     const until = (seconds: number) =>
       run({ locations: locations.filter((l) => since(l.ts) < seconds), motions: readings, loadedUntil: t0 + seconds });
-    expect(until(1020).records).toEqual([]);
-    expect(until(1021).records).toHaveLength(1);
+    expect(until(hour).records).toEqual([]);
+    expect(until(hour + 1).records).toHaveLength(1);
   });
 
   it('gives the same links wherever it is cut, once or twice', () => {
@@ -256,7 +259,7 @@ describe('looking at the data in stretches', () => {
         let carry = null as AnalyseInput['carry'];
         const records: TripRecord[] = [];
         for (const until of [Math.min(a, b), Math.max(a, b), infinite]) {
-          const from = carry?.resume_ts ?? 0;
+          const from = carry ? carry.resume_ts - lookAround : 0;
           const loaded = locations.filter((l) => l.ts >= from && since(l.ts) < until);
           const found = run({
             locations: loaded,

@@ -102,10 +102,10 @@ describe('incidents', () => {
     const [link] = await chainAfter(store, user, [
       ...pushedRide(android, 0, 0),
       stressed(500, 3, 9000),
-      stressed(0, 1, 9001),
       stressed(100, 2, 9002),
-      stressed(-1, 9, 9003),
     ]);
+    const start = link!.start_ts - t0;
+    await put(store, user, [stressed(start, 1, 9001), stressed(start - 1, 9, 9003)]);
     await put(store, user, [stressed(link!.end_ts - t0, 4, 9004), stressed(link!.end_ts - t0 + 1, 9, 9005)]);
     expect(incidentsIn((await tripsOfDay(store, user, '2023-11-14'))[0])).toEqual([1, 2, 3, 4]);
   });

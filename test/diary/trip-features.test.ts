@@ -27,7 +27,7 @@ describe('a trip', () => {
     const { type, id, properties } = features(toWork);
     expect([type, id]).toEqual(['FeatureCollection', hex]);
     expect(properties).toEqual({
-      source: 'DwellSegmentationTimeFilter',
+      source: 'StateSequence',
       ...time('start', toWork.start_ts),
       ...time('end', toWork.end_ts),
       start_loc: point(toWork.start_loc),
@@ -140,7 +140,7 @@ describe('a stop', () => {
         exit_loc: point(stop!.exit_loc),
         duration: stop!.duration,
         distance: stop!.distance,
-        source: 'SmoothedHighConfidenceMotion',
+        source: 'StateSequence',
         feature_type: 'stop',
       },
     });
@@ -165,7 +165,7 @@ describe('a section', () => {
             trip_id: oid(toWork.id),
             ...time('start', walk!.start_ts),
             ...time('end', walk!.end_ts),
-            sensed_mode: 'MotionTypes.WALKING',
+            sensed_mode: 'PredictedModeTypes.WALKING',
             distance: walk!.distance,
             duration: walk!.duration,
             times: walk!.times,
@@ -173,7 +173,7 @@ describe('a section', () => {
             speeds: walk!.speeds,
             distances: walk!.distances,
             end_stop: oid(toWork.stops[0]!.id),
-            source: 'SmoothedHighConfidenceMotion',
+            source: 'StateSequence',
             feature_type: 'section',
           },
         },
@@ -216,8 +216,13 @@ describe('a section', () => {
     };
     const [section] = sections({ ...toWork, sections: [point, ride!] });
     expect(section!.geometry.coordinates).toEqual([walk!.coordinates[0], walk!.coordinates[0]]);
-    expect(section!.properties).toMatchObject({ times: [t0, t0], speeds: [0, 0], distances: [0, 0], distance: 0 });
-    expect(section!.properties!.timestamps).toEqual([t0 * 1000, t0 * 1000]);
+    expect(section!.properties).toMatchObject({
+      times: [walk!.start_ts, walk!.start_ts],
+      speeds: [0, 0],
+      distances: [0, 0],
+      distance: 0,
+    });
+    expect(section!.properties!.timestamps).toEqual([walk!.start_ts * 1000, walk!.start_ts * 1000]);
   });
 });
 

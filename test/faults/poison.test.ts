@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
-import type { CleanTripInput } from '../../src/analysis/build-trip.ts';
+import type { SegmentedTrip } from '../../src/analysis/segmenter.ts';
 import { conversionReasons } from '../../src/converters/convert.ts';
 import { takeEntry, type UnusableReason, unusableReasons } from '../../src/intake/take-entry.ts';
 import { createLineLog } from '../../src/log/line-log.ts';
@@ -21,11 +21,11 @@ import { run, startServer } from './program.ts';
 const poison = vi.hoisted(() => ({ chainTs: null as number | null }));
 vi.mock('../../src/analysis/build-trip.ts', async (original) => {
   const actual = await original<typeof import('../../src/analysis/build-trip.ts')>();
-  const cleanTrip = (input: CleanTripInput) => {
-    if (input.chainTs === poison.chainTs) throw new RangeError('this trip is poison');
-    return actual.cleanTrip(input);
+  const buildTrip = (userId: string, found: SegmentedTrip) => {
+    if (found.first.ts === poison.chainTs) throw new RangeError('this trip is poison');
+    return actual.buildTrip(userId, found);
   };
-  return { ...actual, cleanTrip };
+  return { ...actual, buildTrip };
 });
 
 // ---------------------------------------------------------------- entries

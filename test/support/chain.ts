@@ -13,7 +13,8 @@ export function chainProblems(records: readonly TripRecord[]): string[] {
   records.forEach((record, i) => {
     const previous = records[i - 1];
     if (previous && !(record.chain_ts > previous.chain_ts)) say(record, 'chain_ts does not ascend');
-    if (previous && previous.settled_ts === null) say(record, 'follows a link that is not settled');
+    if (previous && previous.settled_ts === null && record.settled_ts !== null)
+      say(record, 'is settled, but follows a link that is not');
     if (record.settled_ts !== null && record.settled_ts < record.end_ts) say(record, 'is settled before it ended');
     if ((record.kind === 'trip') !== (record.trip !== null)) say(record, 'kind and trip do not fit');
     if (!record.trip) return;

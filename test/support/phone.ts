@@ -26,6 +26,7 @@ export function at(seconds: number, east: number, north = 0, more: Partial<Locat
     ...spot(east, north),
     altitude: null,
     accuracy: 10,
+    speed: null,
     sampling: 'time',
     zone,
     zoneGuessed: false,

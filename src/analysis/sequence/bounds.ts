@@ -15,6 +15,8 @@ export interface BoundsOptions {
   /** s; Android, silent for longer than this before the first location, left this much earlier */
   silence: number;
   geofenceDelay: number;
+  /** s; a phone that was awake for so long before the user moved did not notice it late (physical) */
+  awake: number;
   /** iPhones tell of walking while their locations sleep: least share of it in a cell, the longest hole, and how far back, s */
   walking: number;
   walkingHole: number;
@@ -29,6 +31,7 @@ export const boundsDefaults: BoundsOptions = {
   lead: 30,
   silence: 300,
   geofenceDelay: 165,
+  awake: 45,
   walking: 0.3,
   walkingHole: 90,
   walkingReach: 1200,
@@ -74,16 +77,20 @@ export function boundsOf(input: BoundsInput, options = boundsDefaults): Bounds {
 
 type Boundary = [ts: number, rule: BoundaryRule];
 
-function startOf(input: BoundsInput, moving: readonly { start: number; end: number }[], options: BoundsOptions): Boundary {
+function startOf(
+  input: BoundsInput,
+  moving: readonly { start: number; end: number }[],
+  options: BoundsOptions,
+): Boundary {
   const { leftTs, firstTs, lastTs } = input;
   const run =
     moving.findLast(({ start, end }) => start <= leftTs && end + options.lead >= leftTs) ??
     moving.find(({ start }) => start > leftTs && start < lastTs);
   let found: Boundary = [leftTs, 'location'];
   if (run) found = [clamp(run.start, leftTs - options.reach, leftTs + options.reach), 'movement'];
-  if (input.sampling === 'time' && firstTs - input.silentSince > options.silence) {
-    const ts = Math.min(leftTs, firstTs - options.geofenceDelay);
-    found = [ts, 'geofence'];
+  const awakeBefore = run !== undefined && run.start > firstTs + options.awake;
+  if (input.sampling === 'time' && firstTs - input.silentSince > options.silence && !awakeBefore) {
+    found = [Math.min(leftTs, firstTs - options.geofenceDelay), 'geofence'];
   }
   if (input.sampling === 'distance') {
     const ts = walkedSince(input.cells, found[0], leftTs - options.walkingReach, options);
@@ -104,7 +111,11 @@ function walkedSince({ ts, state, walking }: Cells, from: number, earliest: numb
   return Math.max(since, Math.min(from, earliest));
 }
 
-function endOf(input: BoundsInput, moving: readonly { start: number; end: number }[], options: BoundsOptions): Boundary {
+function endOf(
+  input: BoundsInput,
+  moving: readonly { start: number; end: number }[],
+  options: BoundsOptions,
+): Boundary {
   const { lastTs, firstTs } = input;
   const run = moving.findLast(({ start, end }) => start < lastTs + options.reach && end > firstTs);
   const found: Boundary = run

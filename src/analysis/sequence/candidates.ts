@@ -167,7 +167,8 @@ function endOfTrip(
   const { locations } = input;
   const here = locations[i]!;
   const sampling = locations[start]!.sampling;
-  if (i - start >= options.longestTrip) return { index: last, resume: { resume_ts: here.ts, started: true }, endedBy: 'length' };
+  if (i - start >= options.longestTrip)
+    return { index: last, resume: { resume_ts: here.ts, started: true }, endedBy: 'length' };
   if (gapEndsTrip(input, options, sampling, locations[last]!, here)) {
     const index = stillSince(locations, options, start, last);
     // Without motion in between the location after a gap may be where the user stayed: with distance sampling it has to
@@ -181,7 +182,11 @@ function endOfTrip(
     return { index, resume, endedBy };
   }
   if (sampling === 'time' && here.sampling === sampling && dwells(locations, options, start, i)) {
-    return { index: middleOfDwell(locations, options, start, i), resume: { resume_ts: here.ts, started: false }, endedBy: 'dwell' };
+    return {
+      index: middleOfDwell(locations, options, start, i),
+      resume: { resume_ts: here.ts, started: false },
+      endedBy: 'dwell',
+    };
   }
   return null;
 }

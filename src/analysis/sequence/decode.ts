@@ -1,7 +1,6 @@
 // Step "decode": probabilities of the states in every cell -> the likeliest course of states (Viterbi).
-import { cellSeconds } from './features.ts';
+import { type CellInput, cellSeconds, featureDefaults, forEachCell } from './features.ts';
 import { type Model, probabilities, states } from './model.ts';
-import { type CellInput, featureDefaults, forEachCell } from './features.ts';
 
 /** Weights of the decoder, all set by hand (flat around these values, see docs/quality.md). */
 export interface DecodeOptions {
@@ -37,7 +36,10 @@ export interface Cells {
 /** Cells with their states. */
 export function decodeCells(input: CellInput, model: Model, options = decodeDefaults, walkingFeature = 34): Cells {
   const most = Math.ceil((input.to - input.from) / cellSeconds) + 2;
-  const room = Math.max(0, Math.min(most, input.track.ts.length * (2 * Math.ceil(featureDefaults.reach / cellSeconds) + 1)));
+  const room = Math.max(
+    0,
+    Math.min(most, input.track.ts.length * (2 * Math.ceil(featureDefaults.reach / cellSeconds) + 1)),
+  );
   const ts = new Float64Array(room);
   const probability = new Float64Array(4 * room);
   const walking = new Float64Array(room);

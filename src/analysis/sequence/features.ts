@@ -193,7 +193,12 @@ function apart(x: Float64Array, y: Float64Array, a: number, b: number): number {
 }
 
 /** Silence around the cell, and how far the user got around it: features 0 to 18. */
-function around({ x, y, metres, since, until, gapSpeed, speed }: Grid, i: number, out: Float64Array, options: FeatureOptions): void {
+function around(
+  { x, y, metres, since, until, gapSpeed, speed }: Grid,
+  i: number,
+  out: Float64Array,
+  options: FeatureOptions,
+): void {
   out[0] = since[i]!;
   out[1] = until[i]!;
   out[2] = Math.min(since[i]! + until[i]!, 2 * options.longestSilence);
@@ -356,8 +361,7 @@ function readingShares(input: CellInput, options: FeatureOptions): (ts: number, 
     spans.forEach(({ h, from, to }, s) => {
       const a = from(ts - h);
       const b = to(ts + h);
-      for (let k = 0; k < kinds; k += 1)
-        out[31 + 3 * k + s] = (until(k, b, ts + h) - until(k, a, ts - h)) / (2 * h);
+      for (let k = 0; k < kinds; k += 1) out[31 + 3 * k + s] = (until(k, b, ts + h) - until(k, a, ts - h)) / (2 * h);
     });
   };
 }

@@ -1,8 +1,10 @@
 // Step "journeys": an outing's candidates and states -> journeys. A wait within a journey joins, an errand parts, a phantom goes.
-import { readingKind } from './features.ts';
+
+import { distance } from '../../geo/distance.ts';
+import { firstAtOrAfter, someWithin, within } from '../in-time.ts';
+import { isRestart, type Location, type Motion, type PhoneEvent } from '../observations.ts';
 import type { RawTrip } from './candidates.ts';
-import { firstAtOrAfter, within } from '../in-time.ts';
-import type { Location, Motion } from '../observations.ts';
+import { readingKind } from './features.ts';
 import { states } from './model.ts';
 import { movements, movingBetween, type Run, secondsIn } from './runs.ts';
 import { positionAt, type Track } from './track.ts';
@@ -25,15 +27,26 @@ export interface JourneyOptions {
   /** m and directness; a car waits where it was parked (physical) and goes back */
   parked: number;
   parkedDirectness: number;
+  /** s; who boards stood before: of a car that nobody waited for a long stop where it was parked is an errand (physical) */
+  boarding: number;
+  /** s; rides nearer together are one */
+  sameRide: number;
   /** s of walking before a wait that begins a journey on foot */
   walkBefore: number;
   /** s; a candidate is cut at rest as long as this, with so much movement on both sides */
   errand: number;
   errandMovement: number;
-  /** m; a candidate without movement that stays within this is a phantom */
+  /** m; who rests stays: farther apart the ends of a rest were not one (physical) */
+  restExtent: number;
+  /** m; a candidate without movement that stays within this is a phantom, a receiver's error */
   phantom: number;
-  /** Confidence from which a motion reading speaks against a phantom. */
+  /** Confidence from which a motion reading speaks against a phantom, if it got on faster than this, m/s (physical) */
   phantomConfidence: number;
+  phantomSpeed: number;
+  /** m; what stays within this is a phantom whatever moved: no receiver indoors is surer (physical) */
+  standing: number;
+  /** m; so far from where the user was a phone may notice late that they left; farther, the way was another one */
+  lateNotice: number;
 }
 
 export const journeyDefaults: JourneyOptions = {
@@ -46,11 +59,17 @@ export const journeyDefaults: JourneyOptions = {
   shortStop: 900,
   parked: 60,
   parkedDirectness: 0.85,
+  boarding: 60,
+  sameRide: 180,
   walkBefore: 240,
   errand: 600,
   errandMovement: 120,
+  restExtent: 300,
   phantom: 150,
   phantomConfidence: 50,
+  phantomSpeed: 0.2,
+  standing: 60,
+  lateNotice: 2500,
 };
 
 /** Why two neighbouring trips are one journey or two; kept with the trip. */
@@ -59,6 +78,7 @@ export type JoinReason =
   | 'walk to a vehicle'
   | 'ride to a vehicle'
   | 'no movement'
+  | 'restart'
   | 'too long'
   | 'turned back'
   | 'no vehicle next'
@@ -93,8 +113,11 @@ export interface JourneyInput {
   candidates: readonly RawTrip[];
   locations: readonly Location[];
   motions: readonly Motion[];
+  events: readonly PhoneEvent[];
   track: Track;
   runs: readonly Run[];
+  /** Where the user was before, if the way from there was seen. */
+  from: { latitude: number; longitude: number } | null;
 }
 
 /** Journeys in order of time. */
@@ -114,7 +137,14 @@ export function journeysOf(input: JourneyInput, options = journeyDefaults): Jour
     } else {
       if (journey) journey.after = reason;
       const { startIndex, endIndex, last } = piece;
-      journeys.push({ startIndex, endIndex, last, waits: [], after: null, phantom: isPhantom(input, piece, options) });
+      journeys.push({
+        startIndex,
+        endIndex,
+        last,
+        waits: [],
+        after: null,
+        phantom: isPhantom(input, piece, before, options),
+      });
       all = piece;
     }
     before = piece;
@@ -123,7 +153,7 @@ export function journeysOf(input: JourneyInput, options = journeyDefaults): Jour
 }
 
 /** Candidates, cut where the user rested so long within one that it may have been an errand. */
-function piecesOf({ candidates, locations, runs }: JourneyInput, options: JourneyOptions): Piece[] {
+function piecesOf({ candidates, locations, runs, track }: JourneyInput, options: JourneyOptions): Piece[] {
   const pieces: Omit<Piece, 'moved'>[] = [];
   for (const candidate of candidates) {
     let { startIndex } = candidate;
@@ -132,6 +162,7 @@ function piecesOf({ candidates, locations, runs }: JourneyInput, options: Journe
     for (let i = 1; i < moving.length; i += 1) {
       const [rest, end] = [moving[i - 1]!.end, moving[i]!.start];
       if (end - rest < options.errand) continue;
+      if (apart(positionAt(track, rest), positionAt(track, end)) > options.restExtent) continue;
       const cut = firstAtOrAfter(locations, (rest + end) / 2);
       const last = cut - 1;
       const [left, right] = [locations[startIndex]!.ts, (rest + end) / 2];
@@ -144,23 +175,28 @@ function piecesOf({ candidates, locations, runs }: JourneyInput, options: Journe
     }
     pieces.push({ startIndex, endIndex: candidate.endIndex, last: candidate });
   }
-  return pieces.map((piece, i) => ({ ...piece, moved: movementOf(pieces, i, locations, runs) }));
+  const whole: Piece[] = [];
+  for (const [i, piece] of pieces.entries()) {
+    const before = whole.at(-1)?.moved?.end ?? Number.NEGATIVE_INFINITY;
+    const next = pieces[i + 1];
+    const after = next ? locations[next.startIndex]!.ts : Number.POSITIVE_INFINITY;
+    const [from, to] = [locations[piece.startIndex]!.ts, locations[piece.endIndex]!.ts];
+    whole.push({ ...piece, moved: movementOf(runs, from, to, { before, after }) });
+  }
+  return whole;
 }
 
 const secondsMoving = (moving: readonly Run[], from: number, to: number): number =>
   moving.reduce((sum, run) => sum + Math.max(0, Math.min(run.end, to) - Math.max(run.start, from)), 0);
 
-/** The movement of a piece, and what continues it outwards, up to the pieces beside it. */
+/** The movement between two times, and what continues it outwards, up to those of the pieces beside it. */
 function movementOf(
-  pieces: readonly Omit<Piece, 'moved'>[],
-  i: number,
-  locations: readonly Location[],
   runs: readonly Run[],
+  from: number,
+  to: number,
+  { before, after }: { before: number; after: number },
 ): Piece['moved'] {
-  const [from, to] = [locations[pieces[i]!.startIndex]!.ts, locations[pieces[i]!.endIndex]!.ts];
-  const before = i > 0 ? locations[pieces[i - 1]!.endIndex]!.ts : Number.NEGATIVE_INFINITY;
-  const after = i + 1 < pieces.length ? locations[pieces[i + 1]!.startIndex]!.ts : Number.POSITIVE_INFINITY;
-  const own = movements(runs).filter((run) => run.end > from && run.start < to);
+  const own = movements(runs).filter((run) => run.end > Math.max(from, before) && run.start < to);
   if (own.length === 0) return null;
   return { start: Math.max(own[0]!.start, before), end: Math.min(own.at(-1)!.end, after) };
 }
@@ -170,7 +206,7 @@ const apart = (a: { x: number; y: number }, b: { x: number; y: number }): number
 
 /** Whether the user who stops between `before` and `next` is still under way, and why; `all`: what was joined to `before`. */
 function judge(
-  { track, runs }: JourneyInput,
+  { track, runs, events, locations }: JourneyInput,
   all: Piece,
   before: Piece,
   next: Piece,
@@ -178,6 +214,8 @@ function judge(
 ): JoinReason {
   const [a, b] = [before.moved, next.moved];
   if (!a || !b || !all.moved) return 'no movement';
+  const [left, reached] = [locations[before.endIndex]!.ts, locations[next.startIndex]!.ts];
+  if (someWithin(events, left, reached, isRestart)) return 'restart';
   const stop = Math.max(0, b.start - a.end);
   if (stop > options.longestWait) return 'too long';
   const at = (ts: number) => positionAt(track, ts);
@@ -191,7 +229,8 @@ function judge(
   const first = going.findIndex((run) => run.state !== states.walk);
   const walkOn = secondsIn(first < 0 ? going : going.slice(0, first), states.walk);
   if (going[first]?.state !== states.motor || walkOn > options.walkToVehicle) return 'no vehicle next';
-  if (at(b.end).length - at(b.start).length < options.leastAfter) return 'too short';
+  // From the end of the stop's rest on: the phone may have noticed late that the user went on.
+  if (at(b.end).length - at(a.end).length < options.leastAfter) return 'too short';
   const came = movingBetween(runs, all.moved.start, a.end);
   const last = came.findLastIndex((run) => run.state !== states.walk);
   const walkOff = secondsIn(came.slice(last + 1), states.walk);
@@ -200,18 +239,34 @@ function judge(
   if (last < 0) return walkOff >= options.walkBefore ? 'walk to a vehicle' : 'no walk';
   const alighted = at(came[last]!.end);
   const boarded = at(going[first]!.start);
-  if (apart(alighted, boarded) <= options.parked && directness < options.parkedDirectness) return 'parked';
+  const away = stop > options.shortStop && stoodBefore(came, last, options) < options.boarding;
+  if (apart(alighted, boarded) <= options.parked && (directness < options.parkedDirectness || away)) return 'parked';
   return walkOff + walkOn >= options.changeOnFoot || stop <= options.shortStop ? 'change of vehicle' : 'no walk';
 }
 
+/** s that the user stood before the ride that ends with run `last`, since the ride before it or the start. */
+function stoodBefore(came: readonly Run[], last: number, options: JourneyOptions): number {
+  let ride = last;
+  while (came[ride - 1]?.state === states.motor && came[ride]!.start - came[ride - 1]!.end < options.sameRide)
+    ride -= 1;
+  const previous = came.slice(0, ride).findLastIndex((run) => run.state !== states.walk);
+  const since = previous < 0 ? came[0]!.start : came[previous]!.end;
+  return came[ride]!.start - since - secondsIn(came.slice(previous + 1, ride), states.walk);
+}
+
 /** True for a candidate of a phone at rest: nothing moved, nothing lies far off, and the phone did not say that it moves. */
-function isPhantom({ locations, motions, track }: JourneyInput, piece: Piece, options: JourneyOptions): boolean {
-  if (piece.moved) return false;
+function isPhantom(input: JourneyInput, piece: Piece, before: Piece | null, options: JourneyOptions): boolean {
+  const { locations, motions, track } = input;
   const [from, to] = [locations[piece.startIndex]!.ts, locations[piece.endIndex]!.ts];
+  const start = before ? positionAt(track, locations[before.endIndex]!.ts) : input.from;
+  const away = start ? distance(start, positionAt(track, from)) : 0;
+  const metres = Math.max(away <= options.lateNotice ? away : 0, extent(track, from, to));
+  if (metres < options.standing) return true;
+  if (piece.moved || metres >= options.phantom) return false;
   const telling = within(motions, from, to).some(
     ({ type, confidence }) => [1, 2, 3].includes(readingKind(type)) && confidence >= options.phantomConfidence,
   );
-  return !telling && extent(track, from, to) < options.phantom;
+  return !telling || metres < (to - from) * options.phantomSpeed;
 }
 
 /** m; the longer side of the box around the smoothed locations between two times */

@@ -102,7 +102,8 @@ function problemOf(tree: TreeFile): string | null {
   if (tree.v.length !== nodes + 1) return `expected ${nodes + 1} leaves, found ${tree.v.length}`;
   if (tree.f.some((f) => !Number.isInteger(f) || f < 0 || f >= featureNames.length)) return 'unknown feature';
   // A child stands behind its parent, so that every walk ends.
-  const isChild = (c: number, i: number): boolean => Number.isInteger(c) && (c < 0 ? c >= -nodes - 1 : c > i && c < nodes);
+  const isChild = (c: number, i: number): boolean =>
+    Number.isInteger(c) && (c < 0 ? c >= -nodes - 1 : c > i && c < nodes);
   return tree.l.every(isChild) && tree.r.every(isChild) ? null : 'a child that is none';
 }
 

@@ -58,6 +58,7 @@ export function movingShares({ state, start, end }: Leg, { ts, probability }: Ce
     for (let s = 0; s < 4; s += 1) sums[s]! += probability[4 * i + s]!;
   }
   const moving = sums[1]! + sums[2]! + sums[3]!;
-  if (moving === 0) return [state === states.walk ? 1 : 0, state === states.cycle ? 1 : 0, state === states.motor ? 1 : 0];
+  if (moving === 0)
+    return [state === states.walk ? 1 : 0, state === states.cycle ? 1 : 0, state === states.motor ? 1 : 0];
   return [sums[1]! / moving, sums[2]! / moving, sums[3]! / moving];
 }

@@ -1,6 +1,6 @@
 // Step "outings": candidate trips -> outings, the trips that follow each other so soon that they may be one journey.
 import { firstAtOrAfter } from '../in-time.ts';
-import { lookAround } from '../look-ahead.ts';
+import { lookAround } from '../look-around.ts';
 import type { Location, Sampling } from '../observations.ts';
 import type { RawTrip } from './candidates.ts';
 
@@ -60,7 +60,8 @@ function settledBy(group: readonly RawTrip[], next: Location | null, locations: 
   const last = group.at(-1)!;
   if (last.settledTs === null) return null;
   const until = locations[last.endIndex]!.ts + lookAround;
-  if (next && next.ts <= until) return belongs(group, next, locations) ? null : Math.max(last.settledTs, next.ts, until);
+  if (next && next.ts <= until)
+    return belongs(group, next, locations) ? null : Math.max(last.settledTs, next.ts, until);
   // Known only when something came later: nothing begins in between any more.
   const later = locations[firstAtOrAfter(locations, until)];
   return later ? Math.max(last.settledTs, later.ts) : null;

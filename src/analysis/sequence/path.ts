@@ -32,20 +32,23 @@ export const pathDefaults: PathOptions = {
   riding: [3, 15],
 };
 
-/** The way of a trip from `start` to `end`: from the stay before it, if known, over the track's locations. */
+/**
+ * The way of a trip from `start` to `end`: from the stay before it, if known, over the track's locations; else from its own first
+ * location, at `firstTs`.
+ */
 export function pathOf(
   track: Track,
-  { start, end }: { start: number; end: number },
+  { start, end, firstTs }: { start: number; end: number; firstTs: number },
   legs: readonly Leg[],
   stay: Stay | null,
   options = pathDefaults,
 ): PathPoint[] {
-  const first = firstAfter(track, start);
+  const first = firstAfter(track, stay ? start : Math.max(start, Math.min(firstTs, end) - 1e-3));
   const rest: PathPoint[] = [];
   for (let i = first; i < track.ts.length && track.ts[i]! < end; i += 1) rest.push(pointAt(track, track.ts[i]!));
   rest.push(pointAt(track, end));
   const next = rest[0]!;
-  const from = stay?.location ?? (first < track.ts.length ? next : pointAt(track, start));
+  const from = stay?.location ?? pointAt(track, Math.max(start, firstTs));
   const straight = distance(from, next);
   const lead = next.ts - start > options.late ? leadOf(track, start, next.ts, legs, stay, straight, options) : straight;
   const begin = { ts: start, latitude: from.latitude, longitude: from.longitude, altitude: next.altitude, length: 0 };

@@ -2,6 +2,7 @@
 import type { Cells } from './decode.ts';
 import { cellSeconds } from './features.ts';
 import { states } from './model.ts';
+import { firstAfter, positionAt, type Track } from './track.ts';
 
 /** Cells in one state that follow each other without a hole. */
 export interface Run {
@@ -13,8 +14,20 @@ export interface Run {
 
 const half = cellSeconds / 2;
 
-/** All runs of the cells, ascending; resting ones too. */
-export function runsOf({ ts, state }: Cells): Run[] {
+/** m/s; slower feet stand: the states follow what walks look like, not how far they lead (physical) */
+const slowestWalk = 0.1;
+
+/** The runs of an outing: those of its cells, but who walks on the spot stands. */
+export function runsOf(cells: Cells, track: Track): Run[] {
+  const runs = statesIn(cells).map((run) => {
+    if (run.state !== states.walk || firstAfter(track, run.start) === firstAfter(track, run.end)) return run;
+    const metres = positionAt(track, run.end).metres - positionAt(track, run.start).metres;
+    return metres < slowestWalk * (run.end - run.start) ? { ...run, state: states.still } : run;
+  });
+  return runs;
+}
+
+function statesIn({ ts, state }: Cells): Run[] {
   const runs: Run[] = [];
   for (let i = 0; i < ts.length; i += 1) {
     const run = runs.at(-1);

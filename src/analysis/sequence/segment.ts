@@ -2,8 +2,9 @@
 import { distance } from '../../geo/distance.ts';
 import type { Resume } from '../../model/trip.ts';
 import { firstAtOrAfter, within } from '../in-time.ts';
-import { lookAround } from '../look-ahead.ts';
+import { lookAround } from '../look-around.ts';
 import type { Location } from '../observations.ts';
+import { unseenFrom } from '../places.ts';
 import type { Segmented, SegmentedTrip, Segmenter, Stay, Stretch } from '../segmenter.ts';
 import { segmentTrips } from './candidates.ts';
 import { decodeCells } from './decode.ts';
@@ -74,7 +75,9 @@ function tripsOf(outing: Outing, stretch: Stretch, stay: Stay | null, models: Mo
   try {
     const decoded = decode(outing, stretch, models);
     const trips: SegmentedTrip[] = [];
-    const journeys = journeysOf({ ...decoded, candidates: outing.candidates });
+    const first = stretch.locations[outing.candidates[0]!.startIndex]!;
+    const from = stay && !unseenFrom(stay, first, stretch.events) ? stay.location : null;
+    const journeys = journeysOf({ ...decoded, candidates: outing.candidates, from });
     let here = stay;
     for (const [i, journey] of journeys.entries()) {
       const next = journeys[i + 1];
@@ -97,5 +100,5 @@ function decode(outing: Outing, { locations, motions, events }: Stretch, models:
   const track = trackOf(near);
   const model = readings.length > 0 ? models.full : models.sparse;
   const cells = decodeCells({ track, motions: readings, sampling, from: from - margin, to: to + margin }, model);
-  return { outing, locations, motions: readings, events, track, cells, runs: runsOf(cells), model: model.id };
+  return { outing, locations, motions: readings, events, track, cells, runs: runsOf(cells, track), model: model.id };
 }

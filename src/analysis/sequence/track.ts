@@ -10,6 +10,8 @@ export interface TrackOptions {
   unknownAccuracy: number;
   /** Times that spikes are looked for: two in a row hide each other (by hand). */
   spikePasses: number;
+  /** Locations of one spike at most (by hand). */
+  spikeSize: number;
   /** m; a shorter way there and back is no spike (by hand) */
   leastSpike: number;
   /** m; a spike is this much farther than its neighbours lie apart (by hand) */
@@ -38,6 +40,7 @@ export const trackDefaults: TrackOptions = {
   repeatWithin: 60,
   unknownAccuracy: 30,
   spikePasses: 4,
+  spikeSize: 3,
   leastSpike: 60,
   spikeBeyond: 20,
   spikeSpeed: 12,
@@ -165,35 +168,50 @@ function withoutSpikes(locations: readonly Location[], plane: Plane, options: Tr
     accuracy: accuracyOf(location, options),
   }));
   for (let pass = 0; pass < options.spikePasses; pass += 1) {
-    const excess = spots.map((_, i) => spikeAt(spots, i, options));
-    const found = [...excess.keys()].filter((i) => excess[i]! > 0).sort((a, b) => excess[b]! - excess[a]! || a - b);
+    const found = spikesIn(spots, options);
     if (found.length === 0) break;
     const out = new Set<number>();
-    for (const i of found) if (!out.has(i - 1) && !out.has(i + 1)) out.add(i);
+    for (const { first, last } of found) {
+      if (out.has(first - 1) || out.has(last + 1)) continue;
+      for (let i = first; i <= last; i += 1) out.add(i);
+    }
     spots = spots.filter((_, i) => !out.has(i));
   }
   return spots.map(({ location }) => location);
 }
 
+/** Spikes of one location, and of several that lie together, the farthest first. */
+function spikesIn(spots: readonly Spot[], options: TrackOptions): { first: number; last: number; excess: number }[] {
+  const found: { first: number; last: number; excess: number }[] = [];
+  for (let first = 1; first < spots.length - 1; first += 1) {
+    for (let last = first; last < first + options.spikeSize && last < spots.length - 1; last += 1) {
+      const excess = spikeAt(spots, first, last, options);
+      if (excess > 0) found.push({ first, last, excess });
+      if (last === first && excess > 0) break;
+    }
+  }
+  return found.sort((a, b) => b.excess - a.excess || a.first - b.first);
+}
+
 const metresBetween = (a: Spot, b: Spot): number => Math.sqrt((a.x - b.x) ** 2 + (a.y - b.y) ** 2);
 
-/** m that location `i` leads off and back; 0 when it is no spike. */
-function spikeAt(spots: readonly Spot[], i: number, options: TrackOptions): number {
-  const [a, here, b] = [spots[i - 1], spots[i]!, spots[i + 1]];
+/** m that locations `i` to `last` lead off and back; 0 when they are no spike. */
+function spikeAt(spots: readonly Spot[], i: number, last: number, options: TrackOptions): number {
+  const [a, from, to, b] = [spots[i - 1], spots[i]!, spots[last]!, spots[last + 1]];
   if (!a || !b) return 0;
-  const there = metresBetween(a, here);
-  const back = metresBetween(here, b);
+  const there = metresBetween(a, from);
+  const back = metresBetween(to, b);
   const apart = metresBetween(a, b);
   const excess = there + back - apart;
   const surer = Math.min(a.accuracy, b.accuracy);
-  if (excess <= Math.max(options.leastSpike, 2 * (here.accuracy + surer))) return 0;
-  const fastest = Math.max(
-    there / (here.location.ts - a.location.ts),
-    back / (b.location.ts - here.location.ts),
-  );
+  if (excess <= Math.max(options.leastSpike, 2 * (from.accuracy + surer))) return 0;
+  const speeds = [there / (from.location.ts - a.location.ts), back / (b.location.ts - to.location.ts)];
+  // Of several locations both ways have to be impossible: people do drive there and back.
+  if (i < last) return Math.min(...speeds) > options.impossibleSpeed ? excess : 0;
+  const fastest = Math.max(...speeds);
   if (fastest > options.impossibleSpeed) return excess;
   const beyond = excess > apart + options.spikeBeyond;
-  return beyond && (fastest > options.spikeSpeed || here.accuracy > 2 * surer) ? excess : 0;
+  return beyond && (fastest > options.spikeSpeed || from.accuracy > 2 * surer) ? excess : 0;
 }
 
 /**

@@ -1,11 +1,12 @@
 // A journey of a decoded outing -> a trip: its bounds, legs, modes and way, and what it was made by.
 import { distance } from '../../geo/distance.ts';
 import { median } from '../../geo/speed.ts';
+import { transitions } from '../../model/payloads.ts';
 import type { TripEvidence } from '../../model/trip.ts';
-import { lookAround } from '../look-ahead.ts';
-import type { Location, Motion, PhoneEvent } from '../observations.ts';
+import { lookAround } from '../look-around.ts';
+import { isRestart, type Location, type Motion, type PhoneEvent, restartedBetween } from '../observations.ts';
 import { unseenFrom } from '../places.ts';
-import type { PathPoint, SegmentedSection, SegmentedTrip, Stay, Stretch } from '../segmenter.ts';
+import type { SegmentedSection, SegmentedTrip, Stay, Stretch } from '../segmenter.ts';
 import { type Bounds, boundsOf } from './bounds.ts';
 import type { RawTrip } from './candidates.ts';
 import type { Cells } from './decode.ts';
@@ -54,22 +55,29 @@ export function tripOf(
     firstTs: first.ts,
     lastTs: last.ts,
     leftTs: leftAt(decoded, first, last, seenStay),
-    silentSince: track.ts[firstAfter(track, first.ts) - 2] ?? Number.NEGATIVE_INFINITY,
+    silentSince: silentSince(decoded, first),
     notBefore: unseen?.end_ts ?? seenStay?.enter_ts ?? Number.NEGATIVE_INFINITY,
-    notAfter,
+    notAfter: Math.min(notAfter, saidToEnd(decoded, last, journey.last)),
   });
   return {
     ...frame(outing, first, last, journey.last, isLast),
     end_ts: bounds.end_ts,
     end: placeAt(track, bounds.end_ts),
     unseen,
-    sections: journey.phantom ? [] : sectionsOf(decoded, bounds, seenStay),
+    recorded: recordedWay(track, first.ts, bounds.end_ts, seenStay),
+    sections: journey.phantom ? [] : sectionsOf(decoded, bounds, first.ts, seenStay),
     evidence: evidenceOf(decoded, journey, bounds),
   };
 }
 
 /** A candidate that the program failed on: no travel, with the error. */
-export function failedTrip(outing: Outing, stretch: Stretch, candidate: RawTrip, i: number, error: unknown): SegmentedTrip {
+export function failedTrip(
+  outing: Outing,
+  stretch: Stretch,
+  candidate: RawTrip,
+  i: number,
+  error: unknown,
+): SegmentedTrip {
   const first = stretch.locations[candidate.startIndex]!;
   const last = stretch.locations[candidate.endIndex]!;
   return {
@@ -77,10 +85,32 @@ export function failedTrip(outing: Outing, stretch: Stretch, candidate: RawTrip,
     end_ts: last.ts,
     end: { latitude: last.latitude, longitude: last.longitude },
     unseen: null,
+    recorded: 0,
     sections: [],
     evidence: { model: 'none', start: 'location', end: 'location', ended_by: candidate.endedBy, left_out: {} },
     error,
   };
+}
+
+function recordedWay(track: Track, firstTs: number, end: number, stay: Stay | null): number {
+  const metres = positionAt(track, Math.max(end, firstTs)).metres - positionAt(track, firstTs).metres;
+  return metres + (stay ? distance(stay.location, placeAt(track, firstTs)) : 0);
+}
+
+/** The last location before the trip's first; the trip's own first, if the phone was started in between: it did not sleep. */
+function silentSince({ track, events }: Decoded, first: Location): number {
+  const before = track.ts.findLast((ts) => ts < first.ts) ?? Number.NEGATIVE_INFINITY;
+  return restartedBetween(events, Math.max(before, first.ts - lookAround), first.ts) ? first.ts : before;
+}
+
+/** When the phone said that it had stopped, of a trip that ended by its word, or was restarted; infinite otherwise. */
+function saidToEnd({ events }: Decoded, last: Location, { endedBy }: RawTrip): number {
+  const told = events.find(
+    (event) =>
+      event.ts >= last.ts &&
+      (isRestart(event) || (endedBy === 'phone' && event.transition === transitions.STOPPED_MOVING)),
+  );
+  return told?.ts ?? Number.POSITIVE_INFINITY;
 }
 
 /** What a trip follows from, and what follows from it. All trips of an outing are settled together. */
@@ -96,8 +126,7 @@ const leastStay = 180;
 function leftAt({ track, runs }: Decoded, first: Location, last: Location, stay: Stay | null): number {
   if (!stay || stay.enter_ts >= first.ts) return first.ts;
   const firstLeg = runs.find((run) => run.state !== states.still && run.end > first.ts && run.start < last.ts);
-  const speed =
-    (firstLeg && typicalSpeed(track, first.ts, firstLeg.end)) ?? typicalSpeed(track, first.ts, last.ts);
+  const speed = (firstLeg && typicalSpeed(track, first.ts, firstLeg.end)) ?? typicalSpeed(track, first.ts, last.ts);
   if (speed === null || speed === undefined) return first.ts;
   const earliest = stay.enter_ts + Math.min((first.ts - stay.enter_ts) / 2, leastStay);
   return Math.max(first.ts - distance(stay.location, placeAt(track, first.ts)) / speed, earliest);
@@ -116,14 +145,18 @@ function placeAt(track: Track, ts: number): { latitude: number; longitude: numbe
   return { latitude, longitude };
 }
 
-function sectionsOf({ track, cells, runs }: Decoded, bounds: Bounds, stay: Stay | null): SegmentedSection[] {
+function sectionsOf(
+  { track, cells, runs }: Decoded,
+  bounds: Bounds,
+  firstTs: number,
+  stay: Stay | null,
+): SegmentedSection[] {
   const { start_ts: start, end_ts: end } = bounds;
   const found = legsOf(runs, start, end);
-  const legs = found.length > 0 ? found : [onlyLeg(cells, start, end)];
-  const path = pathOf(track, { start, end }, legs, stay);
-  const closed = closeWideStops(legs, path);
-  const vehicles = vehiclesOf(track, runs, closed, start);
-  return closed.map((leg, i) => {
+  const legs = found.length > 0 ? closeTravelled(found, track) : [onlyLeg(cells, start, end)];
+  const path = pathOf(track, { start, end, firstTs }, legs, stay);
+  const vehicles = vehiclesOf(track, runs, legs, start);
+  return legs.map((leg, i) => {
     const way = sliceOf(path, leg.start, leg.end);
     const average = (way.at(-1)!.length - way[0]!.length) / (leg.end - leg.start);
     return { ...modeOf(leg, cells, vehicles[i]!, { average, fastest: fastestSpeed(track, leg) }), path: way, source };
@@ -136,17 +169,20 @@ function onlyLeg(cells: Cells, start: number, end: number): Leg {
   return { state: 1 + shares.indexOf(Math.max(...shares)), start, end };
 }
 
-/** m; a stop longer than this is none: somebody moved (the original's) */
-const longestStop = 150;
+/** m, and m/s of a fast train: a silence longer than this cannot have been waited and then made up for (physical) */
+const travelled = { metres: 500, speed: 35 };
 
-/** Continues a leg over a stop that is too long to be one: the ride, else the earlier leg. */
-function closeWideStops(legs: readonly Leg[], path: readonly PathPoint[]): Leg[] {
+/** Continues a leg over a stop in which the user travelled: the ride, else the earlier leg. */
+function closeTravelled(legs: readonly Leg[], track: Track): Leg[] {
   const closed = legs.map((leg) => ({ ...leg }));
   for (let i = 1; i < closed.length; i += 1) {
     const [before, after] = [closed[i - 1]!, closed[i]!];
-    if (after.start === before.end) continue;
-    const stop = sliceOf(path, before.end, after.start);
-    if (distance(stop[0]!, stop.at(-1)!) <= longestStop) continue;
+    // From the last location before to the first one after the stop: the user has what the stop leaves of the time.
+    const from = Math.max(0, firstAfter(track, before.end) - 1);
+    const to = Math.min(track.ts.length - 1, firstAfter(track, after.start));
+    const seconds = track.ts[to]! - track.ts[from]! - (after.start - before.end);
+    const metres = track.metres[to]! - track.metres[from]!;
+    if (metres < travelled.metres || metres < seconds * travelled.speed) continue;
     if (after.state === states.motor && before.state !== states.motor) after.start = before.end;
     else before.end = after.start;
   }

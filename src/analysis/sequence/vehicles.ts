@@ -1,7 +1,8 @@
 // Step "vehicles": car, bus or rail from what lies around a ride and the shape of its way, by weights that can be read.
-import { states } from './model.ts';
+
 import type { Leg } from './legs.ts';
-import { secondsIn, type Run } from './runs.ts';
+import { states } from './model.ts';
+import { type Run, secondsIn } from './runs.ts';
 import { firstAfter, positionAt, type Track } from './track.ts';
 
 /**
@@ -91,7 +92,9 @@ export function vehiclesOf(
   start: number,
   options = vehicleDefaults,
 ): (VehicleOdds | null)[] {
-  const figures = legs.map((leg, i) => (leg.state === states.motor ? rideFigures(track, runs, legs, i, start, options) : null));
+  const figures = legs.map((leg, i) =>
+    leg.state === states.motor ? rideFigures(track, runs, legs, i, start, options) : null,
+  );
   const shared = figures.map((ride) => ride && publicOdds(ride, options));
   return figures.map((ride, i) => {
     if (!ride) return null;
@@ -198,7 +201,8 @@ export function fastestSpeed(track: Track, { start, end }: Leg): number {
     while (next < track.ts.length && track.ts[next]! <= ts) next += 1;
     const here = positionAt(track, ts);
     const silence = (track.ts[next] ?? Number.POSITIVE_INFINITY) - (track.ts[next - 1] ?? Number.NEGATIVE_INFINITY);
-    if (silence <= speedSilence) window.push(Math.sqrt((here.x - before.x) ** 2 + (here.y - before.y) ** 2) / speedStep);
+    if (silence <= speedSilence)
+      window.push(Math.sqrt((here.x - before.x) ** 2 + (here.y - before.y) ** 2) / speedStep);
     else window.length = 0;
     before = here;
     if (window.length > speedMean) window.shift();

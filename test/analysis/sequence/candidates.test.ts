@@ -1,7 +1,8 @@
-// Stage "segment trips": where trips begin and end, with time sampling (Android) and distance sampling (iOS).
+// Candidates: where trips may begin and end, with time sampling (Android) and distance sampling (iOS).
 import { describe, expect, it } from 'vitest';
-import { restartedBetween, segmentTrips, segmentTripsDefaults } from '../../../src/analysis/dwell/segment-trips.ts';
-import type { Location, Motion, PhoneEvent } from '../../../src/analysis/observations.ts';
+import { type Location, type Motion, type PhoneEvent, restartedBetween } from '../../../src/analysis/observations.ts';
+import { segmentTrips, segmentTripsDefaults } from '../../../src/analysis/sequence/candidates.ts';
+import type { Resume } from '../../../src/model/trip.ts';
 import { at, event, iosAt, iosMoving, motions, moving, since, t0 } from '../../support/phone.ts';
 
 interface Given {
@@ -9,7 +10,7 @@ interface Given {
   motions?: Motion[];
   events?: PhoneEvent[];
   endOfData?: boolean;
-  resume?: { ts: number; started: boolean };
+  resume?: Resume;
 }
 
 const byTime = (...parts: Location[][]): Location[] => parts.flat().sort((a, b) => a.ts - b.ts);
@@ -42,7 +43,7 @@ describe('time sampling', () => {
     // 270 s after the arrival at 600 the oldest of the last five minutes is 270 s old, and so are the last nine.
     expect(trips).toEqual([[0, 720]]);
     expect(since(raw[0]!.settledTs!)).toBe(870);
-    expect(raw[0]!.resume).toEqual({ ts: t0 + 870, started: false });
+    expect(raw[0]!.resume).toEqual({ resume_ts: t0 + 870, started: false });
     expect(open).toBeNull();
   });
 
@@ -75,7 +76,7 @@ describe('time sampling', () => {
     const { trips, open, raw } = segment({ locations: [...ride, ...later] });
     expect(trips).toEqual([[0, 600]]);
     expect(open).toBe(1300);
-    expect(raw[0]!.resume).toEqual({ ts: t0 + 1300, started: true });
+    expect(raw[0]!.resume).toEqual({ resume_ts: t0 + 1300, started: true });
   });
 
   it('a gap of exactly ten minutes goes on', () => {
@@ -127,7 +128,7 @@ describe('distance sampling', () => {
     const { trips, open, raw } = segment({ locations: [...walk, iosAt(1201, 1300)] });
     expect(trips).toEqual([[0, 600]]);
     expect(open).toBe(1201);
-    expect(raw[0]!.resume).toEqual({ ts: t0 + 600, started: false });
+    expect(raw[0]!.resume).toEqual({ resume_ts: t0 + 600, started: false });
     expect(since(raw[0]!.settledTs!)).toBe(1201);
   });
 
@@ -173,7 +174,7 @@ describe('the end of data', () => {
   it('the phone says that it stopped: the trip ends, but may be looked at again', () => {
     const { trips, raw, open } = segment({ locations: ride, events: stopped, endOfData: true });
     expect(trips).toEqual([[0, 600]]);
-    expect(raw[0]).toMatchObject({ settledTs: null, resume: { ts: t0 + 600, started: false } });
+    expect(raw[0]).toMatchObject({ settledTs: null, resume: { resume_ts: t0 + 600, started: false } });
     expect(open).toBeNull();
   });
 
@@ -200,7 +201,7 @@ describe('going on where an earlier trip ended', () => {
     const whole = segmentTrips({ locations, motions: [], events: [], endOfData: false, resume: null });
     expect(whole.trips).toHaveLength(2);
     const [first, second] = whole.trips;
-    const rest = locations.filter((l) => l.ts >= first!.resume.ts);
+    const rest = locations.filter((l) => l.ts >= first!.resume.resume_ts);
     const again = segmentTrips({ locations: rest, motions: [], events: [], endOfData: false, resume: first!.resume });
     const shift = locations.length - rest.length;
     expect(again.trips).toEqual([
@@ -209,10 +210,10 @@ describe('going on where an earlier trip ended', () => {
   });
 
   it('a location that itself begins the next trip is its start', () => {
-    const resume = { ts: t0 + 5000, started: true };
-    const rest = locations.filter((l) => l.ts >= resume.ts);
+    const resume = { resume_ts: t0 + 5000, started: true };
+    const rest = locations.filter((l) => l.ts >= resume.resume_ts);
     expect(segment({ locations: rest, resume }).trips[0]![0]).toBe(5000);
-    const waiting = { ts: t0 + 5000, started: false };
+    const waiting = { resume_ts: t0 + 5000, started: false };
     expect(segment({ locations: rest, resume: waiting }).trips[0]![0]).toBe(5030);
   });
 });
@@ -256,7 +257,7 @@ describe('two phones of one user that sample differently', () => {
       [0, 60],
       [300, 1020],
     ]);
-    const rest = locations.filter((l) => l.ts >= found.raw[0]!.resume.ts);
+    const rest = locations.filter((l) => l.ts >= found.raw[0]!.resume.resume_ts);
     expect(segment({ ...given, locations: rest, resume: found.raw[0]!.resume }).trips[0]).toEqual([300, 1020]);
   });
 
