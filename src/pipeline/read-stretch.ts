@@ -47,7 +47,7 @@ export async function readStretch(
   const { locations, loadedUntil } = await readLocations(store, userId, locationKey, from, size);
   const complete = loadedUntil === Number.POSITIVE_INFINITY;
   const to = complete ? justAfter((locations.at(-1)?.ts ?? from) + lookAround) : loadedUntil;
-  const eventsFrom = Math.min(from, carry?.raw_place?.enter_ts ?? from);
+  const eventsFrom = Math.min(from - lookAround, carry?.raw_place?.enter_ts ?? from);
   const eventsTo = complete ? Number.MAX_VALUE : loadedUntil;
   return {
     locations: [...earlier, ...locations],
