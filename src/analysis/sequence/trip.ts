@@ -65,7 +65,8 @@ export function tripOf(
     end: placeAt(track, bounds.end_ts),
     unseen,
     recorded: recordedWay(track, first.ts, bounds.end_ts, seenStay),
-    sections: journey.phantom ? [] : sectionsOf(decoded, bounds, first.ts, seenStay),
+    sections:
+      journey.phantom || !(bounds.end_ts > bounds.start_ts) ? [] : sectionsOf(decoded, bounds, first.ts, seenStay),
     evidence: evidenceOf(decoded, journey, bounds),
   };
 }
