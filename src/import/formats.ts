@@ -1,4 +1,5 @@
 // The table of formats, and how a path or an address becomes parts to import.
+import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MobilityError } from '../model/errors.ts';
 import { overland } from './apps/overland.ts';
@@ -7,8 +8,9 @@ import { emissionDump, emissionJson } from './emission/dump.ts';
 import { isDatabaseAddress, openLive } from './emission/live.ts';
 import { bsonFile, entryLines, entryList } from './entries/entry-files.ts';
 import { exportFolder } from './entries/export-folder.ts';
-import type { FileFormat, FolderFormat, Part } from './format.ts';
+import type { FileFormat, FolderFormat, Found, Part, ReadOptions } from './format.ts';
 import { openSource, type SourceFile, type SourceFolder } from './source.ts';
+import { SourceBroken } from './source-broken.ts';
 import { googleRecords } from './timeline/records.ts';
 import { googleTimeline } from './timeline/segments.ts';
 import { geolife } from './tracks/geolife.ts';
@@ -44,9 +46,6 @@ export interface FoundParts {
   passedOver: string[];
 }
 
-/** Folders within folders that are looked into. */
-const deepestFolder = 12;
-
 /**
  * The parts at each of `sources`, sorted by path within a folder. `format`: take every file as of that format. Throws
  * `MOBILITY_USAGE` for a source that is not there or holds nothing that can be imported.
@@ -59,7 +58,7 @@ export async function findParts(sources: readonly string[], format?: string): Pr
       continue;
     }
     const before = found.parts.length;
-    await lookInto(source, format, 0, found);
+    await lookInto(source, { format, found, folders: new Set() });
     checkOnePerson(found.parts.slice(before));
     if (found.parts.length > before) continue;
     throw new MobilityError(
@@ -87,7 +86,15 @@ function checkOnePerson(parts: readonly Part[]): void {
   );
 }
 
-async function lookInto(path: string, format: string | undefined, depth: number, found: FoundParts): Promise<void> {
+interface Look {
+  format: string | undefined;
+  found: FoundParts;
+  /** Folders looked into: links may lead in a circle. */
+  folders: Set<string>;
+}
+
+async function lookInto(path: string, look: Look): Promise<void> {
+  const { format, found, folders } = look;
   const source = await openSource(path);
   if ('size' in source) {
     const known = fileFormats.find((one) => (format === undefined ? one.recognises(source) : one.name === format));
@@ -95,6 +102,9 @@ async function lookInto(path: string, format: string | undefined, depth: number,
     else found.parts.push(filePart(source, known));
     return;
   }
+  const real = await realpath(path);
+  if (folders.has(real)) return;
+  folders.add(real);
   const known = folderFormats.find((one) =>
     format === undefined ? one.recognises(source) : one.name === format && one.files(source).length > 0,
   );
@@ -102,21 +112,26 @@ async function lookInto(path: string, format: string | undefined, depth: number,
     found.parts.push(await folderPart(source, known));
     return;
   }
-  if (depth >= deepestFolder) return;
-  for (const name of source.names) {
-    if (!name.startsWith('.')) await lookInto(join(path, name), format, depth + 1, found);
-  }
+  for (const name of source.names) if (!name.startsWith('.')) await lookInto(join(path, name), look);
 }
 
 function filePart(file: SourceFile, format: FileFormat): Part {
   const { names = 'nobody' } = format;
+  const { path, size } = file;
   return {
-    name: file.path,
+    name: path,
     format: format.name,
-    size: file.size,
+    size,
     names: typeof names === 'function' ? names(file) : names,
-    read: (options) => format.read(file, options),
+    read: (options) => readAgain(path, format, options),
   };
+}
+
+/** Opened anew: what was looked at to recognise thousands of files is not kept until the last of them is read. */
+async function* readAgain(path: string, format: FileFormat, options: ReadOptions): AsyncGenerator<Found> {
+  const file = await openSource(path);
+  if (!('size' in file)) throw new SourceBroken('expected a file, found a folder');
+  yield* format.read(file, options);
 }
 
 async function folderPart(folder: SourceFolder, format: FolderFormat): Promise<Part> {

@@ -6,7 +6,7 @@ import type { Identity } from '../model/entry.ts';
 import { isMobilityError, MobilityError } from '../model/errors.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
 import { justAfter } from '../model/time.ts';
-import type { UserRecord } from '../model/user.ts';
+import { isUserName, type UserRecord } from '../model/user.ts';
 import type { Document, ErrorRow, Store } from '../store/store.ts';
 import type { Found, Owner, Part, Person } from './format.ts';
 import { SourceBroken } from './source-broken.ts';
@@ -201,9 +201,10 @@ class People {
 
 /** Registers somebody whom a source names. Who is there under that UUID stays as they are, whatever their name. */
 async function register(
-  { uuid, user_email = uuid, update_ts }: Person,
+  { uuid, user_email: name = uuid, update_ts }: Person,
   { store, now, dryRun }: ImportOptions,
 ): Promise<{ user: Pick<UserRecord, 'uuid' | 'user_email'>; registered: boolean }> {
+  const user_email = isUserName(name) ? name : uuid; // nobody could log in with it
   const known = await store.users.byUuid(uuid);
   if (known !== null) return { user: known, registered: false };
   const namesake = await store.users.byEmail(user_email);

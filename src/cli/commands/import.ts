@@ -116,7 +116,7 @@ async function importAll(
     return {};
   }
   if (!dry_run && report.stored > 0) context.output.note('next: mobility pipeline --all');
-  return outcomeOf(report, options);
+  return outcomeOf(report, parts, options);
 }
 
 /** Who is meant: a registered user, or somebody whom each source names. */
@@ -167,8 +167,9 @@ const maxRows = 20;
 
 const hasTrouble = (part: PartReport): boolean => part.set_aside > 0 || part.problems.length > 0;
 
-function outcomeOf(report: ImportReport, options: Options): Outcome {
-  if (options.user !== undefined && report.users.length === 0 && !report.parts.some(hasTrouble)) {
+function outcomeOf(report: ImportReport, parts: readonly Part[], options: Options): Outcome {
+  const namePeople = parts.every(({ names }) => names === 'people');
+  if (options.user !== undefined && namePeople && report.users.length === 0 && !report.parts.some(hasTrouble)) {
     throw new MobilityError(
       'MOBILITY_USER_UNKNOWN',
       `nobody named ${JSON.stringify(options.user)} is in what was read`,

@@ -6,6 +6,9 @@ import { idTime, plainDocument, plainValue, uuidOf } from './values.ts';
 /** A document as MongoDB's own packages read it. */
 export type EmissionDocument = Record<string, unknown>;
 
+/** Why a document could not be read. */
+export type Unreadable = string;
+
 /** Collections that are read. All others are derived from these: the pipeline makes them anew. */
 export const collectionNames = [
   'Stage_uuids',
@@ -26,12 +29,14 @@ export function isCollectionName(name: string): name is CollectionName {
  * again), then what is long term, then what waits. Of entries there twice the last counts, in the order of `open`.
  */
 export async function* readDatabase(
-  open: (collection: CollectionName) => AsyncIterable<EmissionDocument> | null,
+  open: (collection: CollectionName) => AsyncIterable<EmissionDocument | Unreadable> | null,
 ): AsyncGenerator<Found> {
   const people = new Map<string, Person>();
   for (const collection of collectionNames) {
     for await (const document of open(collection) ?? []) {
-      if (collection === 'Stage_uuids') {
+      if (typeof document === 'string') {
+        yield { unread: `${collection}: ${document}` };
+      } else if (collection === 'Stage_uuids') {
         const person = personOf(document);
         if (person === null) yield { unread: 'a registration in Stage_uuids names no UUID' };
         else {
@@ -83,19 +88,26 @@ export function entryOf(
     };
   }
   const received = idTime(document._id);
+  const entry = withoutIds(document);
+  if (entry === null) return { unread: `an entry of ${collection} is nested too deep` };
   return {
     of: people.get(uuid) ?? { uuid },
-    entry: withoutIds(document),
+    entry,
     ...(received !== null && { received_ts: received }),
   };
 }
 
-/** The entry, `metadata` first: the same whatever order the database keeps fields in. */
-function withoutIds({ metadata, data }: EmissionDocument): JsonObject {
-  return {
-    ...(metadata !== undefined && { metadata: plainValue(metadata) }),
-    ...(data !== undefined && { data: plainValue(data) }),
-  };
+/** The entry as JSON; null where it is nested deeper than can be read. */
+export function withoutIds({ metadata, data }: EmissionDocument): JsonObject | null {
+  try {
+    return {
+      ...(metadata !== undefined && { metadata: plainValue(metadata) }),
+      ...(data !== undefined && { data: plainValue(data) }),
+    };
+  } catch (error) {
+    if (error instanceof RangeError) return null; // the stack is at its end
+    throw error;
+  }
 }
 
 const derivedKeys =

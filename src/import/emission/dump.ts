@@ -6,7 +6,13 @@ import { jsonElements } from '../read/json-elements.ts';
 import { linesOf } from '../read/lines.ts';
 import { openFile, type SourceFile, type SourceFolder } from '../source.ts';
 import { SourceBroken } from '../source-broken.ts';
-import { type CollectionName, type EmissionDocument, isCollectionName, readDatabase } from './database.ts';
+import {
+  type CollectionName,
+  type EmissionDocument,
+  isCollectionName,
+  readDatabase,
+  type Unreadable,
+} from './database.ts';
 
 /** What `mongodump` writes. */
 export const emissionDump: FolderFormat = {
@@ -44,7 +50,7 @@ async function* readFolder(
 ): AsyncGenerator<Found> {
   const files = collectionFiles(folder, ending);
   const broken: string[] = [];
-  const open = (collection: CollectionName): AsyncIterable<EmissionDocument> | null => {
+  const open = (collection: CollectionName): AsyncIterable<EmissionDocument | Unreadable> | null => {
     const name = files.get(collection);
     return name === undefined ? null : documentsOf(folder, name, ending, onBytes, broken);
   };
@@ -59,7 +65,7 @@ async function* documentsOf(
   ending: 'bson' | 'json',
   onBytes: (count: number) => void,
   broken: string[],
-): AsyncGenerator<EmissionDocument> {
+): AsyncGenerator<EmissionDocument | Unreadable> {
   try {
     const file = await openFile(folder.path, name);
     yield* ending === 'bson' ? bsonDocuments(file, onBytes) : jsonDocuments(file, onBytes);
@@ -76,7 +82,7 @@ const maxDocumentBytes = 17 * 1024 * 1024;
 export async function* bsonDocuments(
   file: SourceFile,
   onBytes: (count: number) => void,
-): AsyncGenerator<EmissionDocument> {
+): AsyncGenerator<EmissionDocument | Unreadable> {
   let rest = Buffer.alloc(0);
   let position = 0;
   for await (const chunk of file.bytes(onBytes)) {
@@ -97,29 +103,26 @@ export async function* bsonDocuments(
   }
 }
 
-function documentOf(bytes: Buffer, at: number): EmissionDocument {
+function documentOf(bytes: Buffer, at: number): EmissionDocument | Unreadable {
   try {
     return BSON.deserialize(bytes, { promoteValues: true, promoteBuffers: false });
-  } catch (cause) {
-    throw noBson(at, cause);
+  } catch {
+    return `expected a BSON document at byte ${at}, found something else`;
   }
 }
 
-function noBson(at: number, cause?: unknown): SourceBroken {
-  return new SourceBroken(`expected a BSON document at byte ${at}, found something else: what came before is read`, {
-    cause,
-  });
+function noBson(at: number): SourceBroken {
+  return new SourceBroken(`expected a BSON document at byte ${at}, found something else: what came before is read`);
 }
 
 /** The documents of a file of `mongoexport`: one on each line, or one list of them. */
 export async function* jsonDocuments(
   file: SourceFile,
   onBytes: (count: number) => void,
-): AsyncGenerator<EmissionDocument> {
+): AsyncGenerator<EmissionDocument | Unreadable> {
   if (/^\s*\[/.test(file.head.toString('latin1'))) {
     for await (const { text, reason, offset } of jsonElements(file.bytes(onBytes))) {
-      if (text === null) throw new SourceBroken(`the document at byte ${offset} is ${reason}`);
-      yield parsedDocument(text, `byte ${offset}`);
+      yield text === null ? `the document at byte ${offset} is ${reason}` : parsedDocument(text, `byte ${offset}`);
     }
     return;
   }
@@ -128,12 +131,12 @@ export async function* jsonDocuments(
   }
 }
 
-function parsedDocument(text: string, where: string): EmissionDocument {
+function parsedDocument(text: string, where: string): EmissionDocument | Unreadable {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null) return value as EmissionDocument;
   } catch {
     // Told below, without a piece of it: it may say where somebody was.
   }
-  throw new SourceBroken(`expected a JSON object at ${where}, found something else: what came before is read`);
+  return `expected a JSON object at ${where}, found something else`;
 }

@@ -1,9 +1,9 @@
 // Files of entries: JSON lines of `mobility export`, the JSON of `find_entries` and of e-mission's scripts, bodies of pushes, BSON.
 import type { JsonObject, JsonValue } from '../../model/json.ts';
 import { isJsonObject } from '../../model/json.ts';
-import { entryOf, isDerived } from '../emission/database.ts';
+import { entryOf, isDerived, withoutIds } from '../emission/database.ts';
 import { bsonDocuments } from '../emission/dump.ts';
-import { plainValue, uuidOf } from '../emission/values.ts';
+import { uuidOf } from '../emission/values.ts';
 import type { FileFormat, Found, Naming, ReadOptions } from '../format.ts';
 import { jsonElements } from '../read/json-elements.ts';
 import { linesOf } from '../read/lines.ts';
@@ -13,7 +13,9 @@ import type { SourceFile } from '../source.ts';
 export const entryLines: FileFormat = {
   name: 'entries-lines',
   title: 'entries as JSON lines',
-  recognises: ({ head }) => /^\s*\{[^\n]*"metadata"\s*:\s*\{[^\n]*\}\s*(\n|$)/.test(head.toString('utf8')),
+  recognises: ({ head }) =>
+    /^\s*\{\s*"(_id|user_id|metadata|data)"\s*:/.test(head.toString('utf8')) &&
+    /^[^\n]*"metadata"\s*:\s*\{/.test(head.toString('utf8').trimStart()),
   names: namingOf,
   read: readLines,
 };
@@ -61,7 +63,9 @@ async function* readList(file: SourceFile, { onBytes }: ReadOptions): AsyncGener
 
 async function* readBson(file: SourceFile, { onBytes }: ReadOptions): AsyncGenerator<Found> {
   const collection = file.name.replace(/\.bson$/, '');
-  for await (const document of bsonDocuments(file, onBytes)) yield entryOf(document, collection);
+  for await (const document of bsonDocuments(file, onBytes)) {
+    yield typeof document === 'string' ? { unread: document } : entryOf(document, collection);
+  }
 }
 
 /** What the text of an entry holds. A text that is no JSON belongs to nobody. */
@@ -77,19 +81,12 @@ function found(text: string, where: string): Found {
   const uuid = user_id === undefined ? null : uuidOf(user_id);
   // Only what tools of MongoDB write has dollar names that stand for something; a payload of a phone stays as it is.
   const isForeign = user_id !== undefined || value._id !== undefined;
-  const entry = isForeign ? entryIn(value) : text;
+  const entry = isForeign ? withoutIds(value) : text;
+  if (entry === null) return { unread: `the entry at ${where} is nested too deep` };
   if (isDerived(value.metadata as JsonObject | undefined)) return { left: String((value.metadata as JsonObject).key) };
   return {
     of: uuid === null ? null : { uuid },
     entry,
     ...(typeof received_ts === 'number' && { received_ts }),
-  };
-}
-
-function entryIn(value: JsonObject): JsonObject {
-  const { metadata, data } = value;
-  return {
-    ...(metadata !== undefined && { metadata: plainValue(metadata) }),
-    ...(data !== undefined && { data: plainValue(data) }),
   };
 }

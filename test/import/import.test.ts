@@ -1,0 +1,184 @@
+// The import itself: whatever interrupts it, repeating it leads to the same store; and nothing goes to the wrong person.
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { BSON } from 'mongodb';
+import { describe, expect, it } from 'vitest';
+import { findParts, formatNames } from '../../src/import/formats.ts';
+import { importParts } from '../../src/import/import.ts';
+import type { Store } from '../../src/store/store.ts';
+import { freshProgram, type Program } from '../cli/kit.ts';
+import { madeUpDatabase, writeDump } from './emission-database.ts';
+import { withoutTimesOfRuns } from './store-texts.ts';
+
+const uuid = '6a0d1f5e-8d0b-4a6e-9d9e-0c9f7a3b5c11';
+const entry = (i: number, more: object = {}) => ({
+  metadata: { key: 'background/location', platform: 'android', time_zone: 'Europe/Lisbon', write_ts: 1.7e9 + i },
+  data: { latitude: 38.5, longitude: -7.9, ts: 1.7e9 + i, ...more },
+});
+
+/** A file of 7,000 entries: more than one batch. */
+async function longFile({ folder }: Program): Promise<string> {
+  const path = join(folder, 'long.json.gz');
+  const entries = Array.from({ length: 7_000 }, (_, i) => entry(i));
+  await writeFile(
+    path,
+    gzipSync(JSON.stringify({ phone_data: entries.map((one) => ({ user_id: { $uuid: uuid }, ...one })) })),
+  );
+  return path;
+}
+
+describe('an import that does not come to its end', () => {
+  async function afterTrouble(trouble: (store: Store, path: string) => Promise<void>): Promise<void> {
+    const [troubled, smooth] = [await freshProgram(), await freshProgram()];
+    await troubled.withStore(async (store) => trouble(store, await longFile(troubled)));
+    const half = (await troubled.withStore((store) => store.counts(uuid))).usercache;
+    expect([half > 0, half < 7_000]).toEqual([true, true]);
+    const again = await troubled.run(['import', await longFile(troubled), '--json']);
+    expect([again.code, again.json()]).toMatchObject([0, { read: 7_000, known: half, stored: 7_000 - half }]);
+    await smooth.run(['import', await longFile(smooth)]);
+    const users = (text: string): string => text.replace(/"update_ts": [\d.]+/, '');
+    expect(users(await withoutTimesOfRuns(troubled))).toBe(users(await withoutTimesOfRuns(smooth)));
+  }
+
+  it('since the store fails, is repeated', async () => {
+    await afterTrouble(async (store, path) => {
+      let puts = 0;
+      const usercache: Store['usercache'] = Object.create(store.usercache, {
+        put: {
+          value: (...args: Parameters<Store['usercache']['put']>) => {
+            puts += 1;
+            return puts > 1 ? Promise.reject(new Error('the disk is gone')) : store.usercache.put(...args);
+          },
+        },
+      });
+      const failing: Store = Object.create(store, { usercache: { value: usercache } });
+      const { parts } = await findParts([path]);
+      const importing = importParts(parts, { store: failing, now: () => 1, whom: null });
+      await expect(importing).rejects.toThrow('the disk is gone');
+    });
+  });
+
+  it('since somebody interrupts it, says so and is repeated', async () => {
+    await afterTrouble(async (store, path) => {
+      const abort = new AbortController();
+      const { parts } = await findParts([path]);
+      const report = await importParts(parts, {
+        store,
+        now: () => 1,
+        whom: null,
+        signal: abort.signal,
+        onProgress: (_, __, { stored }) => stored > 0 && abort.abort(),
+      });
+      expect(report.interrupted).toBe(true);
+    });
+  });
+
+  it('since the file is cut, keeps what came before and ends with 3', async () => {
+    const program = await freshProgram();
+    const lines = Array.from({ length: 50 }, (_, i) => JSON.stringify(entry(i))).join(',');
+    await writeFile(join(program.folder, 'cut.json'), `[${lines},{"metadata":`);
+    await program.run(['users', 'add', 'ada']);
+    const { code, stderr, json } = await program.run([
+      'import',
+      join(program.folder, 'cut.json'),
+      '--user',
+      'ada',
+      '--json',
+    ]);
+    expect([code, json()]).toMatchObject([3, { read: 50, stored: 50 }]);
+    expect(stderr).toMatch(/cut.json: the file ends at byte \d+, before its JSON does: what came before is read/);
+  });
+});
+
+it('a dry run tells what an import would do, and does nothing, not even where there is no store', async () => {
+  const program = await freshProgram();
+  await writeDump(madeUpDatabase(), join(program.folder, 'dump'));
+  const dry = await program.run(['import', join(program.folder, 'dump'), '--dry-run', '--json']);
+  expect(dry.code).toBe(0);
+  expect((await program.run(['status'])).stderr).toMatch(/no store in the folder/);
+  const real = await program.run(['import', join(program.folder, 'dump'), '--json']);
+  expect(real.json().read).toBe(dry.json().read);
+  const second = await program.run(['import', join(program.folder, 'dump'), '--dry-run', '--json']);
+  expect(second.json()).toMatchObject({ stored: 0, known: Number(real.json().stored) + Number(real.json().known) });
+});
+
+describe('whose it is', () => {
+  it('must be said for files that do not tell, and must be somebody registered', async () => {
+    const { folder, run } = await freshProgram();
+    await writeFile(join(folder, 'a.jsonl'), `${JSON.stringify(entry(0))}\n`);
+    const path = join(folder, 'a.jsonl');
+    expect(await run(['import', path])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/does not say whose it is/),
+    });
+    await run(['users', 'add', 'ada']);
+    expect(await run(['import', path, '--user', 'eve'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/MOBILITY_USER_UNKNOWN: no user "eve".*users add eve/),
+    });
+    expect((await run(['import', path, '--user', 'ada'])).code).toBe(0);
+  });
+
+  it('is one person: entries of two never become those of one', async () => {
+    const { folder, run, withStore } = await freshProgram();
+    const of = (id: string, i: number) => JSON.stringify({ user_id: { $uuid: id.replaceAll('-', '') }, ...entry(i) });
+    await writeFile(join(folder, 'two.jsonl'), `${of(uuid, 0)}\n${of(uuid.replace('6a', '6b'), 1)}\n`);
+    const { user } = await withStore((store) => store.users.register('ada', { now: 1 }));
+    const { code, stderr } = await run(['import', join(folder, 'two.jsonl'), '--user', 'ada']);
+    expect([code, stderr]).toEqual([3, expect.stringMatching(/expected entries of one person.*found a second UUID/)]);
+    expect(await withStore((store) => store.counts(user.uuid))).toMatchObject({ usercache: 1 });
+    expect((await run(['import', join(folder, 'two.jsonl'), '--json'])).json().users).toHaveLength(2);
+  });
+
+  it('is one folder of GeoLife at a time', async () => {
+    const { folder, run } = await freshProgram();
+    await run(['users', 'add', 'ada']);
+    for (const person of ['000', '001']) {
+      await mkdir(join(folder, 'Data', person, 'Trajectory'), { recursive: true });
+      await writeFile(join(folder, 'Data', person, 'Trajectory', '1.plt'), 'Geolife trajectory\r\n');
+    }
+    const { code, stderr } = await run(['import', join(folder, 'Data'), '--user', 'ada']);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/expected trajectories of one person, found those of 2/)]);
+    expect((await run(['import', join(folder, 'Data', '000'), '--user', 'ada'])).code).toBe(0);
+  });
+});
+
+it('a document that cannot be read costs only itself', async () => {
+  const { folder, run } = await freshProgram();
+  const good = {
+    user_id: new BSON.Binary(Buffer.from(uuid.replaceAll('-', ''), 'hex'), 3),
+    ...entry(1, { n: Number.NaN }),
+  };
+  let deep = Buffer.from(BSON.serialize({}));
+  for (let i = 0; i < 20_000; i++) {
+    const head = Buffer.alloc(7);
+    head.writeInt32LE(deep.length + 8);
+    head.set([3, 0x61, 0], 4);
+    deep = Buffer.concat([head, deep, Buffer.from([0])]);
+  }
+  const wrong = Buffer.from([16, 0, 0, 0, 2, 0x61, 0, 255, 255, 255, 127, 1, 1, 1, 0, 0]);
+  await writeFile(join(folder, 'Stage_timeseries.bson'), Buffer.concat([deep, wrong, BSON.serialize(good)]));
+  const { code, json } = await run(['import', folder, '--json']);
+  expect([code, json()]).toMatchObject([3, { read: 3, stored: 1, set_aside: 2 }]);
+});
+
+it('folders are looked through once, whatever links are in them, and unknown files are named', async () => {
+  const { folder, run } = await freshProgram();
+  await run(['users', 'add', 'ada']);
+  await mkdir(join(folder, 'in', 'deeper'), { recursive: true });
+  for (let i = 0; i < 20; i++) await symlink('..', join(folder, 'in', 'deeper', `link${i}`));
+  await writeFile(join(folder, 'in', 'deeper', 'a.jsonl'), `${JSON.stringify(entry(0))}\n`);
+  await writeFile(join(folder, 'in', 'notes.txt'), 'my notes');
+  const { code, stderr, json } = await run(['import', join(folder, 'in'), '--user', 'ada', '--json']);
+  expect([code, json()]).toMatchObject([0, { read: 1, stored: 1 }]);
+  expect(stderr).toMatch(/notes.txt: in no known format, passed over/);
+});
+
+it('--help and an unknown --format name every format of the table', async () => {
+  const { run } = await freshProgram();
+  const { stdout } = await run(['import', '--help']);
+  const { code, stderr } = await run(['import', '.', '--format', 'nope']);
+  expect(code).toBe(2);
+  for (const text of [stdout.replace(/\s+/g, ' '), stderr]) expect(text).toContain(formatNames.join(', '));
+});
