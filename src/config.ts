@@ -21,6 +21,8 @@ export interface Config {
   openRegistration: boolean;
   /** Lets the method `dev` listen on other addresses than loopback. */
   devAnywhere: boolean;
+  /** Address at which phones reach the server; empty: not known. */
+  publicUrl: string;
   /** MiB of a request body, as sent and after inflating. */
   bodyLimitMiB: number;
   /** MiB of request bodies that one server process holds at once before it answers 503. */
@@ -131,6 +133,13 @@ export const settings: readonly Setting[] = [
     default: 'false',
     meaning: 'with dev: listen on other addresses than loopback',
     parse: flag,
+  },
+  {
+    name: 'publicUrl',
+    variable: 'MOBILITY_PUBLIC_URL',
+    default: '',
+    meaning: 'address at which phones reach the server, for links and QR codes',
+    parse: text,
   },
   {
     name: 'bodyLimitMiB',

@@ -124,6 +124,7 @@ const homes: Record<string, RegExp> = {
   dayjs: /^model\/time\.ts$/,
   geojson: /^(diary|export)\//,
   hono: /^server\//,
+  'lean-qr': /^cli\/qr\.ts$/,
   mongodb: /^(store\/mongodb|import\/emission)\//,
   ora: /^cli\//,
   sax: /^import\/read\/xml\.ts$/,

@@ -2,8 +2,9 @@
 import { parse } from 'csv-parse';
 import { errorText, isMobilityError, MobilityError } from '../model/errors.ts';
 import { isUuid } from '../model/ids.ts';
-import { isUserName, shownName, userNameOf } from '../model/user.ts';
+import { isUserName, shownName, tokenHash, userNameOf } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
+import { checkedToken } from './tokens.ts';
 
 /** What came of an import. */
 export interface ImportReport {
@@ -17,12 +18,13 @@ interface Row {
   line: number;
   email: string;
   uuid: string;
+  token: string;
 }
 
 const atOnce = 64; // registrations that share the store's commits
 
 /**
- * Registers the people of a CSV text with the header `user_email,uuid` (uuid optional, other columns ignored). Throws
+ * Registers the people of a CSV text with the header `user_email,uuid,token` (the last two optional, other columns ignored). Throws
  * `MOBILITY_USAGE` for a text without that header or that is no CSV; what stood before the mistake is registered.
  */
 export async function importUsers(
@@ -55,7 +57,7 @@ async function* rowsOf(csv: AsyncIterable<Uint8Array | string>): AsyncGenerator<
     sourceError = error;
     parser.destroy();
   });
-  let columns: { email: number; uuid: number } | null = null;
+  let columns: Columns | null = null;
   try {
     for await (const { record, info } of parser as AsyncIterable<{ record: string[]; info: { lines: number } }>) {
       if (columns === null) columns = columnsOf(record);
@@ -64,6 +66,7 @@ async function* rowsOf(csv: AsyncIterable<Uint8Array | string>): AsyncGenerator<
           line: info.lines,
           email: record[columns.email] ?? '',
           uuid: (record[columns.uuid] ?? '').toLowerCase(),
+          token: record[columns.token] ?? '',
         };
       }
     }
@@ -86,12 +89,19 @@ async function feed(csv: AsyncIterable<Uint8Array | string>, parser: ReturnType<
   parser.end();
 }
 
-function columnsOf(header: readonly string[]): { email: number; uuid: number } {
+/** Where each column stands; -1: nowhere. */
+interface Columns {
+  email: number;
+  uuid: number;
+  token: number;
+}
+
+function columnsOf(header: readonly string[]): Columns {
   const email = header.indexOf('user_email');
-  if (email >= 0) return { email, uuid: header.indexOf('uuid') };
+  if (email >= 0) return { email, uuid: header.indexOf('uuid'), token: header.indexOf('token') };
   throw new MobilityError(
     'MOBILITY_USAGE',
-    `expected a header user_email,uuid (uuid optional), found ${JSON.stringify(header.join(',')).slice(0, 100)}`,
+    `expected a header user_email,uuid,token (the last two optional), found ${JSON.stringify(header.join(',')).slice(0, 100)}`,
   );
 }
 
@@ -99,7 +109,16 @@ async function registerRow(store: Store, row: Row, now: number, report: ImportRe
   try {
     const email = checkedName(row.email);
     if (row.uuid !== '' && !isUuid(row.uuid)) throw uuidError(row.uuid);
-    const { created } = await store.users.register(email, row.uuid === '' ? { now } : { uuid: row.uuid, now });
+    if (row.token !== '') checkedToken(row.token);
+    const known = row.token === '' ? null : await store.tokens.byHash(tokenHash(row.token));
+    const there = known && (await store.users.byUuid(known.user_id));
+    if (there && there.user_email !== email)
+      throw new MobilityError('MOBILITY_USAGE', 'the token opens another account');
+    const { user, created } = await store.users.register(email, row.uuid === '' ? { now } : { uuid: row.uuid, now });
+    if (row.token !== '' && known === null) {
+      const made = { hash: tokenHash(row.token), user_id: user.uuid, created_ts: now, expires_ts: null };
+      await store.tokens.add({ ...made, kind: 'imported' });
+    }
     report[created ? 'added' : 'present']++;
   } catch (error) {
     if (!isMobilityError(error, 'MOBILITY_USAGE', 'MOBILITY_USER_EXISTS')) throw error;

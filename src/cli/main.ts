@@ -18,6 +18,7 @@ import { serveCommand } from './commands/serve.ts';
 import { simulateCommand } from './commands/simulate.ts';
 import { statusCommand } from './commands/status.ts';
 import { storeCommand } from './commands/store.ts';
+import { studyCommand } from './commands/study.ts';
 import { usersCommand } from './commands/users.ts';
 import { type CommandContext, type ContextOptions, createContext } from './context.ts';
 import { OutputClosed } from './output.ts';
@@ -46,6 +47,7 @@ const commandFactories: readonly ((context: CommandContext) => Command)[] = [
   statusCommand,
   storeCommand,
   usersCommand,
+  studyCommand,
 ];
 
 /**

@@ -8,18 +8,30 @@ import type { CommandContext } from './context.ts';
 export interface Whom {
   user?: string;
   all?: true;
+  study?: string;
+  subgroup?: string;
+}
+
+/** True for somebody of that study and that part of it, where they are given. */
+export function isMember(user: UserRecord, { study, subgroup }: Pick<Whom, 'study' | 'subgroup'>): boolean {
+  return (study === undefined || user.study === study) && (subgroup === undefined || user.subgroup === subgroup);
 }
 
 /** Adds the two flags to a command. */
 export function withWhom(command: Command): Command {
   return command
     .addOption(new Option('--user <name>', 'one user, by name or UUID').conflicts('all'))
-    .option('--all', 'every user');
+    .option('--all', 'every user')
+    .option('--study <name>', 'everybody who joined that study')
+    .option('--subgroup <name>', 'of a study, only those of that part of it');
 }
 
-/** The users meant. Throws `MOBILITY_USAGE` when neither flag is given. */
-export async function* usersMeant(context: CommandContext, { user, all }: Whom): AsyncGenerator<UserRecord> {
-  if (user !== undefined) yield await context.findUser(user);
-  else if (all) yield* everyUser(await context.store());
-  else throw new MobilityError('MOBILITY_USAGE', 'expected --user NAME or --all');
+/** The users meant. Throws `MOBILITY_USAGE` when none of the flags is given. */
+export async function* usersMeant(context: CommandContext, whom: Whom): AsyncGenerator<UserRecord> {
+  const { user, all, study } = whom;
+  if (user !== undefined) return yield await context.findUser(user);
+  if (!all && study === undefined) {
+    throw new MobilityError('MOBILITY_USAGE', 'expected --user NAME, --study NAME or --all');
+  }
+  for await (const one of everyUser(await context.store())) if (isMember(one, whom)) yield one;
 }

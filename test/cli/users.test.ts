@@ -161,10 +161,12 @@ describe('users token', () => {
     await run(['users', 'add', 'ada', '--uuid', uuid]);
     const { stdout, stderr } = await run(['users', 'token', 'ada', '--expires', '2'], { now: 1000 });
     const token = stdout.trimEnd();
-    expect(token).toMatch(/^[\w-]{43}$/);
+    expect(token).toMatch(/^mob_[\w-]{43}$/);
     expect(stderr).not.toContain(token);
     const kept = await withStore((store) => store.tokens.list(uuid));
-    expect(kept).toEqual([{ hash: tokenHash(token), user_id: uuid, created_ts: 1000, expires_ts: 1000 + 2 * day }]);
+    expect(kept).toEqual([
+      { kind: 'made', hash: tokenHash(token), user_id: uuid, created_ts: 1000, expires_ts: 1000 + 2 * day },
+    ]);
   });
 
   it('replaces the others when asked to', async () => {

@@ -78,6 +78,18 @@ describe('a token that the app made', () => {
     expect((await join(0)).status).toBe(200);
   });
 
+  it('gets a newer configuration with the answer to a push, if the app is new enough for it', async () => {
+    const sent = { version: 4, min_app_version: '2.0.10', server: { connectUrl: 'https://a.example/' } };
+    await study({ config: sent });
+    await create(token);
+    const push = async (fields: object) =>
+      (await kit.post('/usercache/put', { user: token, phone_to_server: [], ...fields })).json.deployment_config;
+    expect(await push({ deployment_config_version: 3, app_version: '2.0.10' })).toEqual(sent);
+    expect(await push({ deployment_config_version: 3, app_version: '2.0.9' })).toBeUndefined();
+    expect(await push({ deployment_config_version: 4, app_version: '2.1.0' })).toBeUndefined();
+    expect(await push({ app_version: '2.1.0' })).toBeUndefined();
+  });
+
   it('notes its last use to the hour', async () => {
     await study();
     const { json } = await create(token);

@@ -1,9 +1,8 @@
 // `mobility users`: who may push and pull, and the tokens that open their accounts.
-import { randomBytes } from 'node:crypto';
 import { Command } from 'commander';
 import { MobilityError } from '../../model/errors.ts';
 import { isUuid } from '../../model/ids.ts';
-import { shownName, tokenHash, type UserRecord } from '../../model/user.ts';
+import { shownName, type UserRecord } from '../../model/user.ts';
 import { everyUser } from '../../store/pages.ts';
 import type { Collection, Store } from '../../store/store.ts';
 import { wholeNumber } from '../arguments.ts';
@@ -11,7 +10,9 @@ import type { CommandContext, Outcome } from '../context.ts';
 import { fileToRead } from '../files.ts';
 import { checkedName, importUsers, uuidError } from '../import-users.ts';
 import { counted, table } from '../output.ts';
+import { isMember } from '../whom.ts';
 import { agoText, minuteText } from '../wording.ts';
+import { revokeCommand, tokenCommand, tokensCommand } from './user-tokens.ts';
 
 const day = 86_400; // s
 
@@ -24,7 +25,9 @@ export function usersCommand(context: CommandContext): Command {
     .addCommand(importCommand(context))
     .addCommand(listCommand(context))
     .addCommand(removeCommand(context))
-    .addCommand(tokenCommand(context));
+    .addCommand(tokenCommand(context))
+    .addCommand(tokensCommand(context))
+    .addCommand(revokeCommand(context));
 }
 
 function addCommand(context: CommandContext): Command {
@@ -60,8 +63,8 @@ Examples:
   mobility users import people.csv
   cut -d, -f1 list.csv | mobility users import -
 
-The file has the header user_email,uuid; uuid may be left out or empty. It may be
-imported again: people who are there keep their UUID.
+The file has the header user_email,uuid,token; uuid and token may be left out or
+empty. It may be imported again: people who are there keep their UUID and tokens.
 Exit code 3: some lines failed, the others are registered.`,
     )
     .action(
@@ -82,6 +85,8 @@ Exit code 3: some lines failed, the others are registered.`,
 interface ListOptions {
   counts?: true;
   silent?: number;
+  study?: string;
+  subgroup?: string;
 }
 
 type ListedUser = UserRecord & { waiting?: number; errors?: number; trips?: number; newest_ts?: number | null };
@@ -91,12 +96,15 @@ function listCommand(context: CommandContext): Command {
     .description('list the registered users, by UUID')
     .option('--counts', 'with waiting entries, errors, trips and newest entry of each (slower)')
     .option('--silent <days>', 'only those without an entry in the last so many days', wholeNumber(0, 100_000))
+    .option('--study <name>', 'only those who joined that study')
+    .option('--subgroup <name>', 'only those of that part of a study')
     .addHelpText('after', '\nExamples:\n  mobility users list --counts\n  mobility users list --silent 7 --json')
     .action(
       context.run(async (options: ListOptions) => {
         const store = await context.store();
         const listed: ListedUser[] = [];
         for await (const user of everyUser(store)) {
+          if (!isMember(user, options)) continue;
           const full: ListedUser =
             options.counts || options.silent !== undefined ? await withCounts(store, user) : user;
           if (options.silent !== undefined && (full.newest_ts ?? 0) > context.now() - options.silent * day) continue;
@@ -132,33 +140,6 @@ function listText(users: readonly ListedUser[], context: CommandContext): string
     ...(full ? [user.newest_ts == null ? 'none' : agoText(user.newest_ts, context.now())] : []),
   ]);
   return table([header, ...rows], [3, 4, 5]);
-}
-
-function tokenCommand(context: CommandContext): Command {
-  return new Command('token')
-    .description('make a token for a user and print it, this once')
-    .argument('<name>', 'name or UUID of the user')
-    .option('--expires <days>', 'days until the token is refused; default: never', wholeNumber(1, 36_500))
-    .option('--replace', "refuse all the user's other tokens from now on")
-    .addHelpText('after', '\nExamples:\n  mobility users token ada --expires 365\n  mobility users token ada --replace')
-    .action(
-      context.run(async (name: string, options: { expires?: number; replace?: true }) => {
-        const user = await context.findUser(name);
-        const { tokens } = await context.store();
-        const token = randomBytes(32).toString('base64url');
-        const created_ts = context.now();
-        const expires_ts = options.expires === undefined ? null : created_ts + options.expires * day;
-        const others = options.replace ? await tokens.list(user.uuid) : [];
-        await tokens.add({ hash: tokenHash(token), user_id: user.uuid, created_ts, expires_ts });
-        for (const { hash } of others) await tokens.remove(user.uuid, hash);
-        const { user_email, uuid } = user;
-        await context.output.result({ user_email, uuid, token, expires_ts, replaced: others.length }, token);
-        const until = expires_ts === null ? 'without expiry' : `until ${minuteText(expires_ts, context.zone)}`;
-        const gone = others.length === 0 ? '' : `, ${counted(others.length, 'token')} replaced`;
-        context.output.note(`token of ${user_email}, ${until}${gone}; it cannot be shown again`);
-        return {};
-      }),
-    );
 }
 
 /** Collections whose rows are somebody's data, not only the fact that they are known. */

@@ -2,6 +2,8 @@
 import { putTaken } from '../../intake/put-batch.ts';
 import { takeEntry } from '../../intake/take-entry.ts';
 import type { PutCounts } from '../../log/messages.ts';
+import type { JsonObject } from '../../model/json.ts';
+import { isNewerConfig } from '../../model/study-config.ts';
 import type { Document } from '../../store/store.ts';
 import { schemas } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
@@ -26,8 +28,17 @@ export const usercacheRoutes: readonly Route[] = [
   { path: '/usercache/get', handler: 'userCache.get', caller: 'registered', answer: get },
 ];
 
-async function put(call: RouteCall): Promise<PutCounts> {
-  return putTaken(call.caller.uuid, call.list, call);
+async function put(call: RouteCall): Promise<object> {
+  const counts: PutCounts = await putTaken(call.caller.uuid, call.list, call);
+  return { ...counts, ...(await newerConfig(call)) };
+}
+
+/** The configuration of the caller's study, where their phone has an older one: the app takes it from the answer. */
+async function newerConfig({ caller, body, store }: RouteCall): Promise<{ deployment_config?: JsonObject }> {
+  const { deployment_config_version: version, app_version: app } = body;
+  if (caller.study === undefined || version === undefined) return {};
+  const config = (await store.studies.byName(caller.study))?.config ?? null;
+  return config !== null && isNewerConfig(config, version, app) ? { deployment_config: config } : {};
 }
 
 async function putOne(call: RouteCall): Promise<object> {

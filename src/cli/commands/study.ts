@@ -1,0 +1,335 @@
+// `mobility study`: studies that people join with today's app, their links, tokens and configuration.
+import { randomInt } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Command, Option } from 'commander';
+import { errorText, MobilityError } from '../../model/errors.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import {
+  defaultSubgroup,
+  isStudyName,
+  isSubgroupName,
+  type StudyRecord,
+  type StudySettings,
+} from '../../model/study.ts';
+import { configFileName, configFlaws, studyConfig } from '../../model/study-config.ts';
+import { tokenHash } from '../../model/user.ts';
+import { everyUser } from '../../store/pages.ts';
+import { phoneAddress } from '../app-settings.ts';
+import { repeated, wholeNumber } from '../arguments.ts';
+import type { CommandContext } from '../context.ts';
+import { counted, table } from '../output.ts';
+import { qrSvg, qrText } from '../qr.ts';
+import { minuteText } from '../wording.ts';
+
+/** Makes, shows, opens and closes studies, and writes what their phones need. */
+export function studyCommand(context: CommandContext): Command {
+  return new Command('study')
+    .description("studies that people join with today's e-mission app")
+    .addHelpText(
+      'after',
+      `
+Examples:
+  mobility study create sunny --subgroup west --subgroup east
+  mobility study config sunny --server https://mobility.example.org --out .
+  mobility study link sunny --subgroup west --qr`,
+    )
+    .addCommand(createCommand(context))
+    .addCommand(listCommand(context))
+    .addCommand(showCommand(context))
+    .addCommand(openCommand(context, 'close', false))
+    .addCommand(openCommand(context, 'open', true))
+    .addCommand(configCommand(context))
+    .addCommand(linkCommand(context))
+    .addCommand(tokensCommand(context));
+}
+
+async function findStudy(context: CommandContext, name: string): Promise<StudyRecord> {
+  const { studies, address } = await context.store();
+  const study = await studies.byName(name);
+  if (study !== null) return study;
+  throw new MobilityError(
+    'MOBILITY_USAGE',
+    `no study ${JSON.stringify(name)} in ${address}: see \`mobility study list\``,
+  );
+}
+
+const settingsOf = ({ joined: _, ...settings }: StudyRecord): StudySettings => settings;
+
+interface Create {
+  subgroup?: string[];
+  list?: true;
+  hourLimit: number;
+  totalLimit: number;
+}
+
+function createCommand(context: CommandContext): Command {
+  return new Command('create')
+    .description('make a study, open from now on; one that is there gets these settings')
+    .argument('<name>', 'its name: lower case letters, digits, hyphens')
+    .option('--subgroup <name>', 'a part of it that people join (repeatable); default: one for all', repeated)
+    .option('--list', 'only people whose token was made here join, see `mobility study tokens`')
+    .option('--hour-limit <n>', 'new people an hour', wholeNumber(1, 1_000_000), 200)
+    .option('--total-limit <n>', 'new people in all', wholeNumber(1, 10_000_000), 10_000)
+    .addHelpText('after', '\nExample:\n  mobility study create sunny --subgroup west --subgroup east --total-limit 500')
+    .action(
+      context.run(async (name: string, options: Create) => {
+        if (!isStudyName(name)) {
+          throw new MobilityError(
+            'MOBILITY_USAGE',
+            `expected a name of up to 40 lower case letters, digits and hyphens, found ${JSON.stringify(name.slice(0, 60))}`,
+          );
+        }
+        const subgroups = [...new Set(options.subgroup ?? [])];
+        for (const subgroup of subgroups) checkSubgroup(subgroup);
+        const { studies } = await context.store({ make: true });
+        const before = await studies.byName(name);
+        const settings: StudySettings = {
+          ...{ name, subgroups, joining: options.list ? 'list' : 'open', open: true },
+          ...{ hour_limit: options.hourLimit, total_limit: options.totalLimit },
+          ...{ created_ts: before?.created_ts ?? context.now(), config: before?.config ?? null },
+        };
+        await studies.put(settings);
+        await context.output.result({ ...settings, created: before === null }, name);
+        context.output.note(before === null ? 'created; next: mobility study config' : 'was there: settings replaced');
+        return {};
+      }),
+    );
+}
+
+function checkSubgroup(subgroup: string): void {
+  if (isSubgroupName(subgroup)) return;
+  throw new MobilityError(
+    'MOBILITY_USAGE',
+    `expected a subgroup of up to 40 letters, digits and hyphens other than "test", found ${JSON.stringify(subgroup.slice(0, 60))}`,
+  );
+}
+
+const ways = (study: StudyRecord): string => (study.open ? (study.joining === 'open' ? 'open' : 'by list') : 'closed');
+
+function listCommand(context: CommandContext): Command {
+  return new Command('list')
+    .description('list the studies')
+    .addHelpText('after', '\nExample:\n  mobility study list --json')
+    .action(
+      context.run(async () => {
+        const found = await (await context.store()).studies.list();
+        const rows = found.map((study) => [
+          study.name,
+          ways(study),
+          study.subgroups.join(', ') || defaultSubgroup,
+          String(study.joined.total),
+          study.config === null ? 'none' : String(study.config.version),
+        ]);
+        const header = ['NAME', 'JOINING', 'SUBGROUPS', 'JOINED', 'CONFIGURATION'];
+        await context.output.result(
+          found.map(({ config, ...study }) => ({ ...study, config_version: config?.version ?? null })),
+          () => (found.length === 0 ? '' : table([header, ...rows], [3])),
+        );
+        context.output.note(found.length === 1 ? '1 study' : `${found.length} studies`);
+        return {};
+      }),
+    );
+}
+
+function showCommand(context: CommandContext): Command {
+  return new Command('show')
+    .description('show a study, and how many people of each part of it are here')
+    .argument('<name>', 'its name')
+    .addHelpText('after', '\nExample:\n  mobility study show sunny')
+    .action(
+      context.run(async (name: string) => {
+        const study = await findStudy(context, name);
+        const people: Record<string, number> = {};
+        for (const subgroup of study.subgroups.length > 0 ? study.subgroups : [defaultSubgroup]) people[subgroup] = 0;
+        for await (const user of everyUser(await context.store())) {
+          if (user.study === name)
+            people[user.subgroup ?? defaultSubgroup] = (people[user.subgroup ?? defaultSubgroup] ?? 0) + 1;
+        }
+        const rows = [
+          ['joining', ways(study)],
+          ['made', minuteText(study.created_ts, context.zone)],
+          ['joined so far', `${study.joined.total} of ${study.total_limit}, at most ${study.hour_limit} an hour`],
+          ['configuration', study.config === null ? 'none: mobility study config' : `version ${study.config.version}`],
+          ...Object.entries(people).map(([subgroup, count]) => [`people in ${subgroup}`, String(count)]),
+        ];
+        await context.output.result({ ...study, people }, table(rows));
+        return {};
+      }),
+    );
+}
+
+function openCommand(context: CommandContext, word: 'open' | 'close', open: boolean): Command {
+  return new Command(word)
+    .description(open ? 'let new people join again' : 'let nobody new join; those who are in are served as before')
+    .argument('<name>', 'name of the study')
+    .addHelpText('after', `\nExample:\n  mobility study ${word} sunny`)
+    .action(
+      context.run(async (name: string) => {
+        const study = await findStudy(context, name);
+        await (await context.store()).studies.put({ ...settingsOf(study), open });
+        await context.output.result({ name, open }, name);
+        context.output.note(open ? 'open' : 'closed');
+        return {};
+      }),
+    );
+}
+
+interface Configure {
+  file?: string;
+  server?: string;
+  out?: string;
+}
+
+function configCommand(context: CommandContext): Command {
+  return new Command('config')
+    .description('make, check and write the configuration that the app reads of a study')
+    .argument('<name>', 'name of the study')
+    .option('--file <file>', 'JSON with what it should say: texts, surveys, labels; the rest stays as it is')
+    .option('--server <url>', 'address at which phones reach the server; default: MOBILITY_PUBLIC_URL')
+    .option('--out <folder>', 'write it there as <name>.nrel-op.json; default: to standard output')
+    .addHelpText(
+      'after',
+      '\nExample:\n  mobility study config sunny --file texts.json --server https://mobility.example.org --out .',
+    )
+    .action(
+      context.run(async (name: string, options: Configure) => {
+        const study = await findStudy(context, name);
+        const address = phoneAddress(options.server, context.config().publicUrl);
+        const given = options.file === undefined ? {} : await jsonOf(options.file);
+        const config = studyConfig(settingsOf(study), { address, given, now: context.now() });
+        const flaws = configFlaws(config);
+        if (flaws.length > 0) {
+          throw new MobilityError(
+            'MOBILITY_USAGE',
+            `this configuration would not work in the app: ${flaws.join('; ')}`,
+          );
+        }
+        await (await context.store()).studies.put({ ...settingsOf(study), config });
+        const text = `${JSON.stringify(config, null, 2)}\n`;
+        const file = options.out === undefined ? null : join(options.out, configFileName(name));
+        if (file !== null) await writeFile(file, text);
+        await context.output.result(config, file ?? text.trimEnd());
+        const same = config === study.config ? 'unchanged' : 'phones in the study get it with their next push';
+        context.output.note(`version ${String(config.version)}, ${same}`);
+        return {};
+      }),
+    );
+}
+
+async function jsonOf(file: string): Promise<JsonObject> {
+  let found: JsonValue;
+  try {
+    found = JSON.parse(await readFile(file, 'utf8')) as JsonValue;
+  } catch (error) {
+    throw new MobilityError('MOBILITY_USAGE', `${file}: expected JSON, found: ${errorText(error)}`, { cause: error });
+  }
+  if (isJsonObject(found)) return found;
+  throw new MobilityError('MOBILITY_USAGE', `${file}: expected a JSON object`);
+}
+
+type Scheme = 'emission' | 'nrelopenpath' | 'https';
+
+interface Link {
+  subgroup?: string;
+  scheme: Scheme;
+  server?: string;
+  tester?: true;
+  qr?: true;
+  qrFile?: string;
+}
+
+function linkCommand(context: CommandContext): Command {
+  return new Command('link')
+    .description('print the link with which people join, as a QR code too')
+    .argument('<name>', 'name of the study')
+    .option('--subgroup <name>', 'the part of it that they join; needed where there are several')
+    .addOption(
+      new Option(
+        '--scheme <name>',
+        'emission: the e-mission app; nrelopenpath: OpenPATH; https: for an app of your own',
+      )
+        .choices(['emission', 'nrelopenpath', 'https'])
+        .default('emission'),
+    )
+    .option('--server <url>', 'with --scheme https: address of the link; default: MOBILITY_PUBLIC_URL')
+    .option('--tester', 'for testers, whose token says so')
+    .option('--qr', 'print the QR code too')
+    .option('--qr-file <file>', 'write the QR code as SVG')
+    .addHelpText('after', '\nExample:\n  mobility study link sunny --subgroup west --qr-file west.svg')
+    .action(
+      context.run(async (name: string, options: Link) => {
+        const study = await findStudy(context, name);
+        const subgroup = subgroupOf(study, options.subgroup);
+        const query = new URLSearchParams({
+          study_config: name,
+          sub_group: subgroup,
+          ...(options.tester && { tester: 'true' }),
+        });
+        const base =
+          options.scheme === 'https'
+            ? `${phoneAddress(options.server, context.config().publicUrl)}/join/`
+            : `${options.scheme}://join`;
+        const link = `${base}?${query.toString()}`;
+        if (options.qrFile !== undefined) await writeFile(options.qrFile, qrSvg(link));
+        await context.output.result({ study: name, subgroup, link }, options.qr ? `${link}\n${qrText(link)}` : link);
+        if (study.joining === 'list') context.output.note('this study is by list: the link alone lets nobody in');
+        if (!study.open) context.output.note('this study is closed: nobody new joins');
+        return {};
+      }),
+    );
+}
+
+function subgroupOf({ subgroups, name }: StudyRecord, asked: string | undefined): string {
+  const known = subgroups.length === 0 ? [defaultSubgroup] : subgroups;
+  if (asked !== undefined && known.includes(asked)) return asked;
+  if (asked === undefined && known.length === 1) return known[0]!;
+  throw new MobilityError(
+    'MOBILITY_USAGE',
+    `expected --subgroup ${known.join(' or ')} for ${name}, found ${asked ?? 'none'}`,
+  );
+}
+
+const alphabet = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789';
+const randomText = (length: number): string =>
+  Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('');
+
+interface MakeTokens {
+  count: number;
+  subgroup?: string;
+}
+
+function tokensCommand(context: CommandContext): Command {
+  return new Command('tokens')
+    .description('make tokens to hand out, each with an account: for studies by list')
+    .argument('<name>', 'name of the study')
+    .option('--count <n>', 'how many', wholeNumber(1, 100_000), 1)
+    .option('--subgroup <name>', 'the part of it that they join; needed where there are several')
+    .addHelpText('after', '\nExample:\n  mobility study tokens sunny --subgroup west --count 50 > west.csv')
+    .action(
+      context.run(async (name: string, options: MakeTokens) => {
+        const study = await findStudy(context, name);
+        const subgroup = subgroupOf(study, options.subgroup);
+        const { studies } = await context.store();
+        const made: { user_email: string; uuid: string; token: string }[] = [];
+        while (made.length < options.count) {
+          const token = `nrelop_${name}_${subgroup}_${randomText(32)}`;
+          const record = {
+            hash: tokenHash(token),
+            created_ts: context.now(),
+            expires_ts: null,
+            kind: 'study' as const,
+          };
+          const email = `${name}_${subgroup}_${randomText(8).toLowerCase()}`;
+          const asked = { study: name, subgroup, email, token: record, now: context.now(), byOperator: true };
+          const result = await studies.enrol(asked);
+          if ('enrolled' in result)
+            made.push({ user_email: result.enrolled.user_email, uuid: result.enrolled.uuid, token });
+        }
+        const lines = made.map(({ user_email, uuid, token }) => `${user_email},${uuid},${token}`);
+        await context.output.result(made, ['user_email,uuid,token', ...lines].join('\n'));
+        context.output.note(`${counted(made.length, 'token')}; they cannot be shown again`);
+        return {};
+      }),
+    );
+}

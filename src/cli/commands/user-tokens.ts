@@ -1,0 +1,201 @@
+// `mobility users token`, `tokens` and `revoke`: what opens an account.
+import { Command, Option } from 'commander';
+import { MobilityError } from '../../model/errors.ts';
+import { type TokenKind, type TokenRecord, tokenHash } from '../../model/user.ts';
+import { appSetup, type OtherApp, otherApps, phoneAddress } from '../app-settings.ts';
+import { wholeNumber } from '../arguments.ts';
+import type { CommandContext } from '../context.ts';
+import { counted, table } from '../output.ts';
+import { qrText } from '../qr.ts';
+import { checkedToken, newToken } from '../tokens.ts';
+import { agoText, minuteText } from '../wording.ts';
+
+const day = 86_400; // s
+
+/** Days that a token of a person or script is good for, unless told otherwise. */
+const usualDays = 365;
+
+/** The part of a token's hash by which it is listed and revoked: it opens nothing. */
+const idOf = ({ hash }: Pick<TokenRecord, 'hash'>): string => hash.slice(0, 8);
+
+interface Options {
+  expires?: number;
+  never?: true;
+  replace?: true;
+  overlap?: number;
+  import?: string;
+  app?: OtherApp;
+  server?: string;
+  qr?: true;
+}
+
+/** Makes or takes in a token. */
+export function tokenCommand(context: CommandContext): Command {
+  return new Command('token')
+    .description('make a token for a user and print it, this once')
+    .argument('<name>', 'name or UUID of the user')
+    .option(
+      '--expires <days>',
+      `days until the token is refused; default: ${usualDays}, never for --app and --import`,
+      wholeNumber(1, 36_500),
+    )
+    .addOption(new Option('--never', 'the token is good until it is revoked').conflicts('expires'))
+    .option('--replace', "refuse all the user's other tokens")
+    .option('--overlap <days>', 'with --replace: the others stay good for so long', wholeNumber(1, 365))
+    .option('--import <token>', 'take in a token that was made elsewhere; - reads it from standard input')
+    .addOption(
+      new Option('--app <name>', 'a token for another app, with how to set it up')
+        .choices([...otherApps])
+        .conflicts('import'),
+    )
+    .option('--server <url>', 'address at which phones reach the server; default: MOBILITY_PUBLIC_URL')
+    .option('--qr', 'print it as a QR code too; with --app the link')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  mobility users token ada --expires 30
+  mobility users token ada --replace --overlap 7
+  mobility users token ada --app owntracks --server https://mobility.example.org --qr
+  mobility users token ada --import - < token.txt`,
+    )
+    .action(
+      context.run(async (name: string, options: Options) => {
+        const user = await context.findUser(name);
+        const address = options.app && phoneAddress(options.server, context.config().publicUrl);
+        if (options.overlap !== undefined && !options.replace) {
+          throw new MobilityError(
+            'MOBILITY_USAGE',
+            'expected --replace with --overlap, which says how long the others stay good',
+          );
+        }
+        const { tokens } = await context.store();
+        const token = options.import === undefined ? newToken() : await givenToken(options.import, context);
+        const hash = tokenHash(token);
+        const created_ts = context.now();
+        const usual = options.import === undefined && options.app === undefined ? usualDays : undefined;
+        const days = options.never ? undefined : (options.expires ?? usual);
+        const expires_ts = days === undefined ? null : created_ts + days * day;
+        const kind: TokenKind = options.app ?? (options.import === undefined ? 'made' : 'imported');
+        const known = await tokens.byHash(hash);
+        if (known !== null && known.user_id !== user.uuid) {
+          throw new MobilityError(
+            'MOBILITY_USAGE',
+            'expected a token of nobody else, found one that opens another account',
+          );
+        }
+        const others = options.replace ? (await tokens.list(user.uuid)).filter((other) => other.hash !== hash) : [];
+        await tokens.add({ hash, user_id: user.uuid, created_ts, expires_ts, kind });
+        await retire(context, others, options.overlap);
+        const setup = options.app && appSetup(options.app, address!, user.user_email, token);
+        const { user_email, uuid } = user;
+        const result = {
+          user_email,
+          uuid,
+          id: idOf({ hash }),
+          token,
+          kind,
+          expires_ts,
+          replaced: others.length,
+          ...setup,
+        };
+        const shown = setup === undefined ? token : setupText(setup);
+        const code = options.qr ? `\n${qrText(setup?.link ?? token)}` : '';
+        await context.output.result(result, `${shown}${code}`);
+        const until = expires_ts === null ? 'without expiry' : `until ${minuteText(expires_ts, context.zone)}`;
+        const still = options.overlap === undefined ? 'replaced' : `good for ${counted(options.overlap, 'day')} yet`;
+        const gone = others.length === 0 ? '' : `, ${counted(others.length, 'token')} ${still}`;
+        context.output.note(`token of ${user_email}, ${until}${gone}; it cannot be shown again`);
+        return {};
+      }),
+    );
+}
+
+function setupText({ settings, link }: { settings: Readonly<Record<string, string>>; link: string }): string {
+  return `${table(Object.entries(settings))}\n\n${link}`;
+}
+
+/** The others go now, or when the overlap has passed, if they are good for that long. */
+async function retire(
+  context: CommandContext,
+  others: readonly TokenRecord[],
+  overlap: number | undefined,
+): Promise<void> {
+  const { tokens } = await context.store();
+  for (const other of others) {
+    if (overlap === undefined) await tokens.remove(other.user_id, other.hash);
+    else
+      await tokens.add({ ...other, expires_ts: Math.min(other.expires_ts ?? Infinity, context.now() + overlap * day) });
+  }
+}
+
+/** A token given on the command line or, so that no list of processes shows it, on standard input. */
+async function givenToken(given: string, { stdin }: CommandContext): Promise<string> {
+  let text = given;
+  if (given === '-') {
+    text = '';
+    for await (const piece of stdin) text += String(piece);
+    text = text.replace(/\r?\n$/, '');
+  }
+  return checkedToken(text);
+}
+
+/** Lists the tokens of a user. */
+export function tokensCommand(context: CommandContext): Command {
+  return new Command('tokens')
+    .description("list a user's tokens: what each is for, and when it was used last")
+    .argument('<name>', 'name or UUID of the user')
+    .addHelpText('after', '\nExample:\n  mobility users tokens ada')
+    .action(
+      context.run(async (name: string) => {
+        const user = await context.findUser(name);
+        const { tokens } = await context.store();
+        const found = await tokens.list(user.uuid);
+        const listed = found.map(({ hash, user_id: _, ...token }) => ({ id: idOf({ hash }), ...token }));
+        await context.output.result(listed, () => tokensText(found, context));
+        context.output.note(`${counted(found.length, 'token')} of ${user.user_email}`);
+        return {};
+      }),
+    );
+}
+
+function tokensText(tokens: readonly TokenRecord[], { now, zone }: CommandContext): string {
+  if (tokens.length === 0) return '';
+  const until = (ts: number | null): string => (ts === null ? 'never' : ts <= now() ? 'expired' : minuteText(ts, zone));
+  const rows = tokens.map((token) => [
+    idOf(token),
+    token.kind ?? 'made',
+    minuteText(token.created_ts, zone),
+    until(token.expires_ts),
+    token.used_ts === undefined ? 'never' : agoText(token.used_ts, now()),
+  ]);
+  return table([['ID', 'KIND', 'MADE', 'EXPIRES', 'LAST USED'], ...rows]);
+}
+
+/** Refuses one token from now on. */
+export function revokeCommand(context: CommandContext): Command {
+  return new Command('revoke')
+    .description('refuse one token from now on')
+    .argument('<name>', 'name or UUID of the user')
+    .argument('<id>', 'its id, from `mobility users tokens`')
+    .addHelpText('after', '\nExample:\n  mobility users revoke ada 1f6c02ab')
+    .action(
+      context.run(async (name: string, id: string) => {
+        const user = await context.findUser(name);
+        const { tokens } = await context.store();
+        const found = (await tokens.list(user.uuid)).filter(
+          ({ hash }) => id.length >= 4 && hash.startsWith(id.toLowerCase()),
+        );
+        if (found.length !== 1) {
+          throw new MobilityError(
+            'MOBILITY_USAGE',
+            `expected the id of one token of ${user.user_email}, found ${found.length} that begin so: see \`mobility users tokens ${name}\``,
+          );
+        }
+        await tokens.remove(user.uuid, found[0]!.hash);
+        await context.output.result({ id: idOf(found[0]!), revoked: true }, idOf(found[0]!));
+        context.output.note('revoked');
+        return {};
+      }),
+    );
+}

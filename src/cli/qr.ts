@@ -1,0 +1,26 @@
+// QR codes: in the terminal, two modules a character, and as a file.
+import { generate } from 'lean-qr';
+import { toSvgSource } from 'lean-qr/extras/svg';
+
+const border = 4; // modules, what readers want around a code
+
+/** The code as lines of half blocks, light on dark and dark on light alike: the border is drawn too. */
+export function qrText(text: string): string {
+  const code = generate(text);
+  const isLight = (x: number, y: number): boolean => !code.get(x, y);
+  const lines: string[] = [];
+  for (let y = -border; y < code.size + border; y += 2) {
+    let line = '';
+    for (let x = -border; x < code.size + border; x += 1) {
+      const [upper, lower] = [isLight(x, y), y + 1 >= code.size + border || isLight(x, y + 1)];
+      line += upper ? (lower ? '█' : '▀') : lower ? '▄' : ' ';
+    }
+    lines.push(line);
+  }
+  return lines.join('\n');
+}
+
+/** The code as an SVG image, for print and slides. */
+export function qrSvg(text: string): string {
+  return toSvgSource(generate(text), { on: 'black', off: 'white', pad: border, width: null, height: null });
+}

@@ -1,0 +1,147 @@
+// The configuration that today's app reads of a study: a whole one from little, and the check of what an operator gives.
+import { isJsonObject, type JsonObject, type JsonValue, kindOf } from './json.ts';
+import type { StudySettings } from './study.ts';
+
+/** The file name that the app asks for. */
+export const configFileName = (study: string): string => `${study}.nrel-op.json`;
+
+/**
+ * The configuration of a study: what `given` says, else what stood there before, else what every study needs; and always this server's
+ * address, the study's name and its subgroups. `version` grows by one where anything changed. `now`: seconds since the epoch.
+ */
+export function studyConfig(
+  study: StudySettings,
+  { address, given = {}, now }: { address: string; given?: JsonObject; now: number },
+): JsonObject {
+  const before = study.config ?? {};
+  const { version: _, ts: __, ...wanted } = merged(merged(usual(study), before), given);
+  const config: JsonObject = {
+    ...wanted,
+    url_abbreviation: study.name,
+    server: { aggregate_call_auth: 'user_only', ...objectAt(wanted, 'server'), connectUrl: `${address}/` },
+    opcode: {
+      ...objectAt(wanted, 'opcode'),
+      autogen: study.joining === 'open',
+      subgroups: [...study.subgroups],
+    },
+  };
+  const { version, ts, ...known } = before;
+  if (JSON.stringify(known) === JSON.stringify(config)) return before;
+  const last = typeof version === 'number' ? version : 0;
+  const asked = typeof given.version === 'number' ? given.version : 0;
+  return { version: Math.max(last + 1, asked), ts: Math.floor(now), ...config };
+}
+
+/** What a study needs and nobody said yet. */
+function usual({ name }: StudySettings): JsonObject {
+  const text = {
+    deployment_partner_name: name,
+    deployment_name: name,
+    summary_line_1: 'Your phone notes where and how you travel.',
+    summary_line_2: 'You see your days and say what they were for.',
+    summary_line_3: 'The data go to the server of this study only.',
+    short_textual_description: 'A travel study.',
+    why_we_collect: 'To understand how people travel.',
+    research_questions: [],
+  };
+  return {
+    intro: {
+      program_or_study: 'study',
+      start_month: '1',
+      start_year: '2026',
+      program_admin_contact: 'the people of this study',
+      deployment_partner_name: name,
+      translated_text: { en: text },
+    },
+    survey_info: { surveys: {}, 'trip-labels': 'MULTILABEL' },
+    display_config: { use_imperial: false },
+    profile_controls: { support_upload: false, trip_end_notification: false },
+  };
+}
+
+/** Objects are merged name by name; anything else replaces what was there. */
+function merged(base: JsonObject, over: JsonObject): JsonObject {
+  const pairs = Object.entries(over).map(([name, value]): [string, JsonValue | undefined] => {
+    const there = Object.hasOwn(base, name) ? base[name] : undefined;
+    return [name, isJsonObject(there) && isJsonObject(value) ? merged(there, value) : value];
+  });
+  return { ...base, ...Object.fromEntries(pairs) };
+}
+
+const objectAt = (config: JsonObject, name: string): JsonObject => (isJsonObject(config[name]) ? config[name] : {});
+
+type Check = (value: JsonValue | undefined) => boolean;
+
+const text: Check = (value) => typeof value === 'string' && value !== '';
+const oneOf =
+  (...allowed: JsonValue[]): Check =>
+  (value) =>
+    allowed.includes(value as JsonValue);
+const optional =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined || check(value);
+
+/** What the app reads and what it must find there. */
+const rules: readonly (readonly [path: string, expected: string, check: Check])[] = [
+  ['version', 'a whole number above 0', (value) => Number.isSafeInteger(value) && Number(value) > 0],
+  ['server', 'an object', isJsonObject],
+  [
+    'server.connectUrl',
+    'an https address that ends in /',
+    (value) => text(value) && /^https?:\/\/\S+\/$/.test(String(value)),
+  ],
+  ['server.aggregate_call_auth', 'no_auth, user_only or never', oneOf('no_auth', 'user_only', 'never')],
+  ['intro', 'an object', isJsonObject],
+  ['intro.program_or_study', 'program or study', oneOf('program', 'study')],
+  ['intro.translated_text', 'an object with a text for each language', isJsonObject],
+  ['intro.translated_text.en', 'an object: the app falls back on English', isJsonObject],
+  ['intro.translated_text.en.deployment_name', 'a text', text],
+  ['intro.mode_studied', 'a mode or a list of modes', optional((value) => text(value) || Array.isArray(value))],
+  ['survey_info', 'an object', isJsonObject],
+  ['survey_info.trip-labels', 'MULTILABEL or ENKETO', oneOf('MULTILABEL', 'ENKETO')],
+  ['survey_info.surveys', 'an object', isJsonObject],
+  ['survey_info.buttons', 'an object', optional(isJsonObject)],
+  ['opcode.subgroups', 'a list of texts', (value) => Array.isArray(value) && value.every(text)],
+  ['opcode.autogen', 'true or false', oneOf(true, false)],
+  ['label_options', 'an address', optional(text)],
+  ['vehicle_identities', 'a list', optional(Array.isArray)],
+  ['reminderSchemes', 'an object', optional(isJsonObject)],
+  ['tracking', 'an object', optional(isJsonObject)],
+  ['sync', 'an object', optional(isJsonObject)],
+  ['metrics', 'an object', optional(isJsonObject)],
+  [
+    'min_app_version',
+    'a version such as 1.9.6',
+    optional((value) => text(value) && /^\d+(\.\d+)*$/.test(String(value))),
+  ],
+];
+
+/** What is wrong with a configuration, one sentence each; empty: nothing. */
+export function configFlaws(config: JsonObject): string[] {
+  return rules.flatMap(([path, expected, check]) => {
+    const value = path
+      .split('.')
+      .reduce<JsonValue | undefined>((at, name) => (isJsonObject(at) ? at[name] : undefined), config);
+    return check(value) ? [] : [`${path}: expected ${expected}, found ${kindOf(value)}`];
+  });
+}
+
+/** True where a phone that has `version` should be sent the configuration, and its app is new enough for it. */
+export function isNewerConfig(
+  config: JsonObject,
+  version: JsonValue | undefined,
+  appVersion: JsonValue | undefined,
+): boolean {
+  if (typeof version !== 'number' || typeof config.version !== 'number' || config.version <= version) return false;
+  const least = config.min_app_version;
+  return typeof least !== 'string' || (typeof appVersion === 'string' && !isOlder(appVersion, least));
+}
+
+function isOlder(version: string, least: string): boolean {
+  const [a, b] = [version, least].map((one) => one.split('.').map((part) => Number.parseInt(part, 10) || 0));
+  for (let i = 0; i < Math.max(a!.length, b!.length); i += 1) {
+    if ((a![i] ?? 0) !== (b![i] ?? 0)) return (a![i] ?? 0) < (b![i] ?? 0);
+  }
+  return false;
+}

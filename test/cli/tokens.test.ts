@@ -1,0 +1,172 @@
+// Tokens over their life, and studies, from the command line.
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../src/model/json.ts';
+import { readStudyToken } from '../../src/model/study.ts';
+import { tokenHash } from '../../src/model/user.ts';
+import { freshProgram } from './kit.ts';
+
+const day = 86_400;
+
+interface Made {
+  token: string;
+  id: string;
+  kind: string;
+  expires_ts: number | null;
+  created_ts: number;
+  link: string;
+  settings: Record<string, string>;
+}
+
+describe('tokens', () => {
+  it('of people expire after a year, of other apps and imported ones never; a flag says otherwise', async () => {
+    const { run, folder, withStore } = await freshProgram();
+    await run(['users', 'add', 'ada']);
+    const file = join(folder, 'people.csv');
+    await writeFile(file, 'user_email,token\nben,made-elsewhere-0001\n');
+    expect((await run(['users', 'import', file])).code).toBe(0);
+    expect((await run(['users', 'import', file])).code).toBe(0);
+    const args: [string[], string, number | null][] = [
+      [[], 'made', 365],
+      [['--never'], 'made', null],
+      [['--expires', '3'], 'made', 3],
+      [['--import', 'made-elsewhere-0002'], 'imported', null],
+      [['--app', 'owntracks', '--server', 'https://a.example/x/'], 'owntracks', null],
+    ];
+    for (const [flags, kind, days] of args) {
+      const made = (await run(['users', 'token', 'ada', ...flags, '--json'])).json<Made>();
+      const kept = await withStore((store) => store.tokens.byHash(tokenHash(made.token)));
+      expect([made.kind, kept!.kind]).toEqual([kind, kind]);
+      expect(kept!.expires_ts === null ? null : (kept!.expires_ts - kept!.created_ts) / day).toBe(days);
+    }
+    expect(await withStore((store) => store.tokens.byHash(tokenHash('made-elsewhere-0001')))).toMatchObject({
+      kind: 'imported',
+    });
+    const stolen = await run(['users', 'token', 'ada', '--import', 'made-elsewhere-0001']);
+    expect([stolen.code, stolen.stderr]).toEqual([2, expect.stringContaining('another account')]);
+    expect((await run(['users', 'token', 'ada', '--import', 'short'])).code).toBe(2);
+  });
+
+  it('are replaced with an overlap, listed by an id that opens nothing, and revoked one by one', async () => {
+    const { run, withStore } = await freshProgram();
+    const { uuid } = (await run(['users', 'add', 'ada', '--json'])).json<{ uuid: string }>();
+    const old = (await run(['users', 'token', 'ada', '--json'])).json<Made>();
+    const fresh = (await run(['users', 'token', 'ada', '--replace', '--overlap', '7', '--json'])).json<Made>();
+    const kept = await withStore((store) => store.tokens.list(uuid));
+    expect(kept).toHaveLength(2);
+    const before = kept.find(({ hash }) => hash === tokenHash(old.token))!;
+    expect(before.expires_ts! - before.created_ts).toBeLessThan(8 * day);
+    const listed = await run(['users', 'tokens', 'ada']);
+    expect(listed.stdout).toContain(old.id);
+    expect(listed.stdout).not.toContain(old.token);
+    expect((await run(['users', 'revoke', 'ada', 'ffffffff0'])).code).toBe(2);
+    expect((await run(['users', 'revoke', 'ada', old.id])).code).toBe(0);
+    expect((await withStore((store) => store.tokens.list(uuid))).map(({ hash }) => hash)).toEqual([
+      tokenHash(fresh.token),
+    ]);
+    expect((await run(['users', 'token', 'ada', '--overlap', '7'])).code).toBe(2);
+  });
+
+  it('for other apps come with settings, a link and a QR code', async () => {
+    const { run } = await freshProgram();
+    await run(['users', 'add', 'ada']);
+    const made = async (app: string) =>
+      (await run(['users', 'token', 'ada', '--app', app, '--server', 'https://a.example', '--json'])).json<Made>();
+    const owntracks = await made('owntracks');
+    const inline = new URL(owntracks.link).searchParams.get('inline')!;
+    expect(JSON.parse(Buffer.from(inline, 'base64').toString())).toMatchObject({
+      ...{ _type: 'configuration', mode: 3, url: 'https://a.example/pub', password: owntracks.token, username: 'ada' },
+    });
+    const overland = await made('overland');
+    expect(Object.fromEntries(new URL(overland.link).searchParams)).toEqual({
+      url: 'https://a.example/overland',
+      token: overland.token,
+    });
+    const traccar = await made('traccar');
+    expect(new URL(traccar.link).searchParams.get('id')).toBe(traccar.token);
+    const { stdout } = await run(['users', 'token', 'ada', '--qr']);
+    expect(stdout).toMatch(/^mob_[\w-]{43}\n[█▀▄ \n]+$/);
+    const nowhere = await run(['users', 'token', 'ada', '--app', 'overland']);
+    expect([nowhere.code, nowhere.stderr]).toEqual([2, expect.stringContaining('MOBILITY_PUBLIC_URL')]);
+  });
+});
+
+describe('studies', () => {
+  it('are made, shown, closed and opened, and have a link for each part', async () => {
+    const { run } = await freshProgram();
+    expect((await run(['study', 'create', 'No Name'])).code).toBe(2);
+    expect((await run(['study', 'create', 'sunny', '--subgroup', 'west', '--subgroup', 'east'])).code).toBe(0);
+    expect((await run(['study', 'link', 'sunny'])).code).toBe(2);
+    const link = (await run(['study', 'link', 'sunny', '--subgroup', 'west'])).stdout.trim();
+    expect(link).toBe('emission://join?study_config=sunny&sub_group=west');
+    const state = async () =>
+      (await run(['study', 'show', 'sunny', '--json'])).json<{ open: boolean; people: object }>();
+    expect(await state()).toMatchObject({ open: true, people: { west: 0, east: 0 } });
+    expect((await run(['study', 'close', 'sunny'])).code).toBe(0);
+    expect(await state()).toMatchObject({ open: false });
+    await run(['study', 'open', 'sunny']);
+    expect(await state()).toMatchObject({ open: true });
+    expect((await run(['study', 'list'])).stdout).toMatch(/sunny +open +west, east +0 +none/);
+    expect((await run(['study', 'show', 'nothing'])).stderr).toContain('mobility study list');
+  });
+
+  it('hand out tokens that open accounts of their part, which is a filter', async () => {
+    const { run, withStore } = await freshProgram();
+    await run(['study', 'create', 'sunny', '--subgroup', 'west', '--subgroup', 'east', '--list']);
+    const made = (await run(['study', 'tokens', 'sunny', '--subgroup', 'west', '--count', '3', '--json'])).json<
+      Made[]
+    >();
+    await run(['study', 'tokens', 'sunny', '--subgroup', 'east']);
+    await run(['users', 'add', 'ada']);
+    for (const { token } of made) {
+      expect(readStudyToken(token)).toEqual({ study: 'sunny', subgroup: 'west' });
+      expect(await withStore((store) => store.tokens.byHash(tokenHash(token)))).toMatchObject({ kind: 'study' });
+    }
+    const count = async (...flags: string[]) =>
+      (await run(['users', 'list', ...flags, '--json'])).json<object[]>().length;
+    expect([
+      await count(),
+      await count('--study', 'sunny'),
+      await count('--study', 'sunny', '--subgroup', 'west'),
+    ]).toEqual([5, 4, 3]);
+  });
+
+  it('write a configuration that is checked, whose version grows with every change only', async () => {
+    const { run, folder } = await freshProgram();
+    await run(['study', 'create', 'sunny', '--subgroup', 'west']);
+    const texts = join(folder, 'texts.json');
+    await writeFile(
+      texts,
+      JSON.stringify({ intro: { mode_studied: 'e-bike' }, survey_info: { 'trip-labels': 'ENKETO' } }),
+    );
+    const write = async (...flags: string[]) => {
+      const said = await run([
+        'study',
+        'config',
+        'sunny',
+        '--server',
+        'https://a.example/api/',
+        '--out',
+        folder,
+        ...flags,
+      ]);
+      expect([said.code, said.stderr]).toEqual([0, expect.any(String)]);
+      return JSON.parse(await readFile(join(folder, 'sunny.nrel-op.json'), 'utf8')) as JsonObject;
+    };
+    const first = await write();
+    expect(first).toMatchObject({
+      ...{ version: 1, url_abbreviation: 'sunny', opcode: { autogen: true, subgroups: ['west'] } },
+      server: { connectUrl: 'https://a.example/api/', aggregate_call_auth: 'user_only' },
+    });
+    expect(await write()).toEqual(first);
+    const second = await write('--file', texts);
+    expect(second).toMatchObject({ version: 2, intro: { mode_studied: 'e-bike', program_or_study: 'study' } });
+    await writeFile(texts, JSON.stringify({ survey_info: { 'trip-labels': 'OTHER' } }));
+    const bad = await run(['study', 'config', 'sunny', '--server', 'https://a.example', '--file', texts]);
+    expect([bad.code, bad.stderr]).toEqual([
+      2,
+      expect.stringContaining('survey_info.trip-labels: expected MULTILABEL or ENKETO'),
+    ]);
+  });
+});
