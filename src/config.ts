@@ -27,6 +27,22 @@ export interface Config {
   bodyLimitMiB: number;
   /** MiB of request bodies that one server process holds at once before it answers 503. */
   waitingLimitMiB: number;
+  /** Calls of one caller a minute; 0: no limit. */
+  callsPerMinute: number;
+  /** Calls of one caller a day; 0: no limit. */
+  callsPerDay: number;
+  /** MiB that one caller sends a minute; 0: no limit. */
+  mibPerMinute: number;
+  /** MiB that one caller sends a day; 0: no limit. */
+  mibPerDay: number;
+  /** Entries of one user that may wait for the pipeline; 0: no limit. */
+  waitingEntries: number;
+  /** Different keys unknown to the service that one user may use; 0: no limit. */
+  unknownKeys: number;
+  /** Connections that one server process has open at once. */
+  maxConnections: number;
+  /** Answers `GET /metrics`. */
+  metrics: boolean;
   /** s; how long a killed pipeline run keeps its user. */
   leaseSeconds: number;
   /** s; how long a server that was told to stop waits for running calls. */
@@ -154,6 +170,62 @@ export const settings: readonly Setting[] = [
     default: '128',
     meaning: 'MiB of bodies one server process holds at once before it answers 503',
     parse: integer(1, 65_536),
+  },
+  {
+    name: 'callsPerMinute',
+    variable: 'MOBILITY_CALLS_PER_MINUTE',
+    default: '3000',
+    meaning: 'calls of one caller a minute; 0: no limit',
+    parse: integer(0, 1_000_000),
+  },
+  {
+    name: 'callsPerDay',
+    variable: 'MOBILITY_CALLS_PER_DAY',
+    default: '100000',
+    meaning: 'calls of one caller a day; 0: no limit',
+    parse: integer(0, 100_000_000),
+  },
+  {
+    name: 'mibPerMinute',
+    variable: 'MOBILITY_MIB_PER_MINUTE',
+    default: '512',
+    meaning: 'MiB that one caller sends a minute; 0: no limit',
+    parse: integer(0, 1_000_000),
+  },
+  {
+    name: 'mibPerDay',
+    variable: 'MOBILITY_MIB_PER_DAY',
+    default: '8192',
+    meaning: 'MiB that one caller sends a day; 0: no limit',
+    parse: integer(0, 10_000_000),
+  },
+  {
+    name: 'waitingEntries',
+    variable: 'MOBILITY_WAITING_ENTRIES',
+    default: '2000000',
+    meaning: 'entries of one user that may wait for the pipeline; 0: no limit',
+    parse: integer(0, 1_000_000_000),
+  },
+  {
+    name: 'unknownKeys',
+    variable: 'MOBILITY_UNKNOWN_KEYS',
+    default: '1000',
+    meaning: 'different keys unknown to the service that one user may use; 0: no limit',
+    parse: integer(0, 1_000_000),
+  },
+  {
+    name: 'maxConnections',
+    variable: 'MOBILITY_MAX_CONNECTIONS',
+    default: '5000',
+    meaning: 'connections that one server process has open at once',
+    parse: integer(1, 1_000_000),
+  },
+  {
+    name: 'metrics',
+    variable: 'MOBILITY_METRICS',
+    default: 'false',
+    meaning: 'answer GET /metrics with figures for Prometheus',
+    parse: flag,
   },
   {
     name: 'leaseSeconds',

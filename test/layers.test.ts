@@ -125,6 +125,7 @@ const homes: Record<string, RegExp> = {
   geojson: /^(diary|export)\//,
   hono: /^server\//,
   'lean-qr': /^cli\/qr\.ts$/,
+  'prom-client': /^server\/(metrics|share-figures)\.ts$/,
   mongodb: /^(store\/mongodb|import\/emission)\//,
   ora: /^cli\//,
   sax: /^import\/read\/xml\.ts$/,

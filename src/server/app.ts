@@ -12,8 +12,10 @@ import { jsonAnswer } from './answer.ts';
 import { createAuthMethod, headerTokens, tokenOf } from './auth.ts';
 import { BodyBudget, type BodyLimits } from './body-budget.ts';
 import { type Call, createCallLog } from './call.ts';
+import { CallerCounts, type CallerLimits, tellLimit } from './caller-limits.ts';
 import { Doorkeeper, type DoorParts } from './doorkeeper.ts';
 import { isLoopback } from './loopback.ts';
+import { type CallFigures, countingStore } from './metrics.ts';
 import { OpenCalls } from './open-calls.ts';
 import { forbidden, Problem, problemOf } from './problem.ts';
 import { type JsonLimits, jsonLimits } from './read-json.ts';
@@ -23,17 +25,26 @@ import { openRoutes, routes } from './routes/index.ts';
 import type { Route } from './routes/route.ts';
 import { bodyCheck } from './schemas.ts';
 
+/** The settings that an app looks at. */
+type AppSettings =
+  | ('auth' | 'openRegistration' | 'devAnywhere' | 'host' | 'bodyLimitMiB' | 'waitingLimitMiB')
+  | ('callsPerMinute' | 'callsPerDay' | 'mibPerMinute' | 'mibPerDay' | 'waitingEntries' | 'unknownKeys');
+
 /** What an app is made of. */
 export interface AppParts {
   store: Store;
   log: Log;
   /** Writes one line to standard output: START and END of each call. */
   console: (line: string) => void;
-  config: Pick<Config, 'auth' | 'openRegistration' | 'devAnywhere' | 'host' | 'bodyLimitMiB' | 'waitingLimitMiB'>;
+  config: Pick<Config, AppSettings>;
   /** Seconds since the epoch. */
   now: () => number;
   /** Takes exceptions with their stack; default: standard error. */
   errorOutput?: (text: string) => void;
+  /** Counts callers; default: by itself. Processes of one server share what they counted. */
+  counts?: CallerCounts;
+  /** Figures of calls, and the text of `GET /metrics`, which does not answer without them. */
+  metrics?: { figures: CallFigures; text: () => Promise<string> };
   /** Thread id of `log`, with which request ids begin. Default `w1`. */
   thread?: string;
 }
@@ -45,6 +56,15 @@ export interface ServerEnv {
 }
 
 const mebibyte = 1024 * 1024;
+
+const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** The limits of one caller that the settings ask for. */
+export function callerLimits(config: AppParts['config']): CallerLimits {
+  const { callsPerMinute, callsPerDay, waitingEntries, unknownKeys } = config;
+  const bytes = { bytesPerMinute: config.mibPerMinute * mebibyte, bytesPerDay: config.mibPerDay * mebibyte };
+  return { callsPerMinute, callsPerDay, waitingEntries, unknownKeys, ...bytes };
+}
 
 /** JSON of a call that pushes nothing. */
 const smallJsonLimits: JsonLimits = { elements: 0, values: 50_000 };
@@ -61,12 +81,18 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   const app = new Hono<ServerEnv>({ getPath: (request) => oneSlash(getPath(request)) });
   const budget = new BodyBudget(bodyLimits(parts.config));
   const method = createAuthMethod(parts.config, parts.store, parts.now);
-  const doors = { method, users: parts.store.users, now: parts.now, open: new OpenCalls() };
+  const counts = parts.counts ?? new CallerCounts(callerLimits(parts.config), parts.now);
+  const doors = { method, users: parts.store.users, now: parts.now, open: new OpenCalls(), counts };
 
   const openParts = { readiness: new Readiness(parts.store) };
 
   app.use(logCalls(parts, budget));
   if (parts.config.auth === 'dev' && !parts.config.devAnywhere) app.use(refuseOtherHosts(parts.config.host));
+  if (parts.metrics !== undefined) {
+    const { text } = parts.metrics;
+    app.get('/metrics', async () => new Response(await text(), { headers: { 'Content-Type': metricsType } }));
+    app.all('/metrics', refuseMethod('GET, HEAD'));
+  }
   for (const route of openRoutes) {
     app.get(route.path, async (c) => jsonAnswer(c.get('call'), await route.answer(openParts), () => {}));
     app.all(route.path, refuseMethod('GET, HEAD'));
@@ -78,7 +104,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   app.all('*', () => {
     throw new Problem(404, 'nothing answers at this path; see docs/api.md for those that exist');
   });
-  app.onError((error, c) => tellProblem(error, c.get('call'), parts));
+  app.onError((error, c) => tellProblem(error, c.get('call'), parts, counts));
   return app;
 }
 
@@ -88,7 +114,9 @@ function logCalls(parts: AppParts, budget: BodyBudget): MiddlewareHandler<Server
   return async function logCall(c, next) {
     const { call, end } = startCall(c.req.method, pathOf(c.req.url), budget.share());
     c.set('call', call);
+    const started = performance.now();
     const finish = (): void => {
+      parts.metrics?.figures.ended(call.handler, c.res.status, (performance.now() - started) / 1000);
       call.share.release();
       for (const leave of call.leave) leave();
       end(c.res.status);
@@ -129,6 +157,7 @@ function answerCaller(route: Route, parts: AppParts, doors: DoorParts) {
     const params = c.req.param();
     const query = c.req.query();
     if (refuse !== undefined) call.refuse = refuse;
+    call.handler = route.handler;
     call.log.write('INFO', line.called(route.handler.replace(/:(\w+)/, (_, name: string) => params[name] ?? '')));
 
     // 1. Who is calling, where that can be known without the body.
@@ -139,7 +168,7 @@ function answerCaller(route: Route, parts: AppParts, doors: DoorParts) {
     else if (basic !== null) await door.admitIfKnown(basic);
 
     // 2. The body: limits, who is calling if it says so, JSON and the look at each entry.
-    const { body, list, notes, unread } = await readRequest(c.req.raw, c.env?.incoming, {
+    const { body, list, size, notes, unread } = await readRequest(c.req.raw, c.env?.incoming, {
       limit,
       json,
       share: call.share,
@@ -154,10 +183,16 @@ function answerCaller(route: Route, parts: AppParts, doors: DoorParts) {
     // 3. Who is calling, for certain.
     const caller = await door.admit(tokenOf(body, tokenField, door.token));
 
+    doors.counts.bytes(caller.uuid, size);
+    await doors.counts.entries(caller.uuid, list.length, parts.store.usercache);
+    const taken = doors.counts.keys(caller.uuid, list);
+
     // 4. The route. What it answers in pieces needs the body no longer.
     checkBody?.(body);
-    const { store, now } = parts;
-    const result = await route.answer({ caller, body, unread, list, params, query, store, log: call.log, now });
+    const { now } = parts;
+    const store = parts.metrics === undefined ? parts.store : countingStore(parts.store, parts.metrics.figures);
+    const sent = { caller, body, unread, list: taken, params, query };
+    const result = await route.answer({ ...sent, store, log: call.log, now });
     call.share.release();
     if (Symbol.asyncIterator in result) call.leave.push(doors.open.enter(caller.uuid, 'streams'));
     return jsonAnswer(call, result, (error) => reportFailure(problemOf(error), call, parts));
@@ -173,8 +208,12 @@ function refuseMethod(allow: string) {
 }
 
 /** Tells the caller what went wrong, and the operator what is none of the caller's business. */
-function tellProblem(error: unknown, call: Call, parts: AppParts): Response {
+function tellProblem(error: unknown, call: Call, parts: AppParts, counts: CallerCounts): Response {
   const problem = problemOf(error);
+  if (problem.status === 429 && call.caller !== null) {
+    parts.metrics?.figures.limitMet(String(problem.options.members?.limit ?? 'open_calls'));
+    tellLimit(problem, call.caller.uuid, { ...parts, counts, log: call.log });
+  }
   call.failure = problem.options.code ?? null;
   if (problem.status >= 500) reportFailure(problem, call, parts);
   else call.log.write('WARNING', `Refused: ${problem.message}`);

@@ -105,7 +105,10 @@ export class BodyBudget {
     } else {
       const own = this.#of(held.userId);
       if (own > held.bytes && own + bytes > perCaller) {
-        throw tooManyCalls('other calls of yours hold all that one caller may have waiting; end those first', 5);
+        throw tooManyCalls('other calls of yours hold all that one caller may have waiting; end those first', 5, {
+          limit: 'waiting_bytes',
+          most: perCaller,
+        });
       }
     }
     if (this.#total > held.bytes && this.#total + bytes > total) throw tooMuchWaits();

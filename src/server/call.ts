@@ -14,6 +14,8 @@ export interface Call {
   readonly method: string;
   /** As sent, percent-encoded, without the query. */
   readonly path: string;
+  /** Handler of the route; empty where none answers. */
+  handler: string;
   /** Who is calling, once that is known. */
   caller: UserRecord | null;
   /** Why it failed, in a word; null: it did not. */
@@ -57,7 +59,7 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
     let caller: UserRecord | null = null;
     const call: Call = {
       ...{ id, log: ofCall, method, path, share },
-      ...{ failure: null, streaming: null, refuse: problemResponse, leave: [] },
+      ...{ failure: null, streaming: null, handler: '', refuse: problemResponse, leave: [] },
       get caller() {
         return caller;
       },

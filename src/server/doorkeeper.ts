@@ -4,6 +4,7 @@ import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import { type AuthMethod, findCaller, registerCaller } from './auth.ts';
 import type { Call } from './call.ts';
+import type { CallerCounts } from './caller-limits.ts';
 import type { OpenCalls } from './open-calls.ts';
 import { badRequest, Problem } from './problem.ts';
 import type { Route } from './routes/route.ts';
@@ -15,6 +16,7 @@ export interface DoorParts {
   /** Seconds since the epoch. */
   now: () => number;
   open: OpenCalls;
+  counts: CallerCounts;
 }
 
 /** Identifies the caller of one call, once. */
@@ -40,7 +42,7 @@ export class Doorkeeper {
   async admit(token: string): Promise<UserRecord> {
     if (this.caller !== null && token === this.token) return this.caller;
     if (this.caller !== null) throw badRequest('expected one token, found two that differ');
-    const { method, users, now, open } = this.#parts;
+    const { method, users, now, open, counts } = this.#parts;
     const caller =
       this.#route.caller === 'registering'
         ? await registerCaller(method, users, token, now())
@@ -48,6 +50,7 @@ export class Doorkeeper {
     this.token = token;
     this.#call.caller = caller;
     this.#call.log.writeAll('INFO', [line.foundEmail(caller.user_email), line.userUuid(caller.uuid)]);
+    counts.call(caller.uuid);
     this.#call.leave.push(open.enter(caller.uuid, 'calls'));
     this.#call.share.belongsTo(caller.uuid);
     return caller;

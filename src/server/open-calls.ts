@@ -27,7 +27,8 @@ export class OpenCalls {
     if (count >= this.#limits[kind]) {
       const what = kind === 'calls' ? 'calls' : 'streamed answers';
       throw tooManyCalls(`expected at most ${this.#limits[kind]} ${what} open at once; end one of those first`, 5, {
-        limit_open: this.#limits[kind],
+        limit: `open_${kind}`,
+        most: this.#limits[kind],
       });
     }
     open.set(userId, count + 1);

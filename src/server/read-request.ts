@@ -22,6 +22,8 @@ export interface RequestBody {
   body: JsonObject;
   /** The elements of the list, each looked at on its own. */
   list: Taken[];
+  /** Bytes of the body, as inflated. */
+  size: number;
   /** What had to be mended. */
   notes: string[];
   /** The text of a body that is no JSON object, where anything is taken. */
@@ -59,17 +61,17 @@ export async function readRequest(
     return await readObject(bytes, rules);
   } catch (error) {
     if (!rules.takesAnything || !rules.isKnown() || !(error instanceof Problem) || error.status >= 500) throw error;
-    return { ...nothing, unread: bytes.toString('utf8', 0, unreadLimit) };
+    return { ...nothing, size: bytes.length, unread: bytes.toString('utf8', 0, unreadLimit) };
   }
 }
 
-const nothing: RequestBody = { body: {}, list: [], notes: [], unread: null };
+const nothing: RequestBody = { body: {}, list: [], size: 0, notes: [], unread: null };
 
 async function readObject(bytes: Buffer, rules: RequestRules): Promise<RequestBody> {
   const list = rules.list === undefined ? undefined : { name: rules.list, read: takeEntry };
   // What strangers send is too short for any limit; what is longer comes from a known caller.
   const { value, list: taken, notes } = await readJsonInTurns(bytes, list, rules.json);
-  if (isJsonObject(value)) return { body: value, list: taken, notes, unread: null };
+  if (isJsonObject(value)) return { body: value, list: taken, size: bytes.length, notes, unread: null };
   throw badRequest(`expected a JSON object as body, found ${Array.isArray(value) ? 'an array' : 'a plain value'}`);
 }
 

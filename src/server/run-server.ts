@@ -7,9 +7,12 @@ import { line } from '../log/messages.ts';
 import { receiveWorkerLog } from '../log/worker-log.ts';
 import { MobilityError } from '../model/errors.ts';
 import type { Store } from '../store/store.ts';
-import { createApp } from './app.ts';
+import { type AppParts, callerLimits, createApp } from './app.ts';
+import { CallerCounts } from './caller-limits.ts';
 import { isLoopback } from './loopback.ts';
+import { countCalls, StoreFigures } from './metrics.ts';
 import { checkAddress, type Serving, serve } from './serve.ts';
+import { figuresOfAll, shareCounts, shareFigures } from './share-figures.ts';
 import { createWorkerLog, leavePrimary, startWorkers, workerNumber } from './workers.ts';
 
 export interface RunServerOptions {
@@ -81,6 +84,7 @@ async function runPrimary(options: RunServerOptions): Promise<void> {
   await options.openStore({ checkpointer: true, onWarning: (text) => warnings.push(text) });
   const files = await options.openLog('main');
   for (const text of warnings) warn(options, files.log, text);
+  shareFigures();
   const workers = await startWorkers({
     count: config.workers,
     drainSeconds: config.drainSeconds,
@@ -98,11 +102,16 @@ async function runPrimary(options: RunServerOptions): Promise<void> {
 
 async function listen(options: RunServerOptions, log: Log, thread: string): Promise<Serving> {
   const { config, now, stdout, stderr } = options;
+  const store = await options.openStore({
+    checkpointer: cluster.isPrimary,
+    onWarning: (text) => cluster.isPrimary && warn(options, log, text),
+  });
+  const counts = new CallerCounts(callerLimits(config), now);
+  const stopSharing = cluster.isWorker ? shareCounts(counts) : () => {};
   const app = createApp({
-    store: await options.openStore({
-      checkpointer: cluster.isPrimary,
-      onWarning: (text) => cluster.isPrimary && warn(options, log, text),
-    }),
+    store,
+    counts,
+    ...(config.metrics && { metrics: metricsOf(store, now) }),
     log,
     console: (text) => stdout(`${text}\n`),
     config,
@@ -110,7 +119,20 @@ async function listen(options: RunServerOptions, log: Log, thread: string): Prom
     errorOutput: (text) => stderr(`${text}\n`),
     thread,
   });
-  return serve({ app, ...config });
+  const serving = await serve({ app, ...config });
+  const close = async (): Promise<void> => {
+    stopSharing();
+    await serving.close();
+  };
+  return { ...serving, close };
+}
+
+/** Figures of the calls of all processes, and of the store. */
+function metricsOf(store: Store, now: () => number): NonNullable<AppParts['metrics']> {
+  const { figures, text } = countCalls();
+  const ofStore = new StoreFigures(store, now);
+  const ofCalls = cluster.isWorker ? figuresOfAll : text;
+  return { figures, text: async () => (await Promise.all([ofCalls(), ofStore.text()])).join('\n') };
 }
 
 function announce({ config, stderr }: RunServerOptions, log: Log, url: string): void {

@@ -45,6 +45,12 @@ export const config: AppParts['config'] = {
   host: '127.0.0.1',
   bodyLimitMiB: 64,
   waitingLimitMiB: 128,
+  callsPerMinute: 0,
+  callsPerDay: 0,
+  mibPerMinute: 0,
+  mibPerDay: 0,
+  waitingEntries: 0,
+  unknownKeys: 0,
 };
 
 /** Opens an app; `parts` replace its own, `wrap` puts something around its store. */

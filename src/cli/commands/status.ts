@@ -1,5 +1,6 @@
 // `mobility status`: where one user stands, or everybody at a glance.
 import { Command } from 'commander';
+import type { JsonObject } from '../../model/json.ts';
 import { keys } from '../../model/keys.ts';
 import { addDays, localDay } from '../../model/time.ts';
 import type { UserRecord } from '../../model/user.ts';
@@ -19,6 +20,8 @@ interface UserStatus extends UserRecord {
   trips: { count: number; start_ts: number | null; end_ts: number | null; recent: RecentDay[] };
   documents: { count: number; newest_key: string | null; newest_write_ts: number | null };
   tokens: number;
+  /** The limit that the caller met last, and when; null: none. */
+  limit_met: { limit: string; ts: number } | null;
 }
 
 interface RecentDay {
@@ -48,7 +51,7 @@ export function statusCommand(context: CommandContext): Command {
 
 async function statusOf(store: Store, user: UserRecord): Promise<UserStatus> {
   const { uuid } = user;
-  const [waiting, errors, timeseries, pipeline, lease, trips, documents, tokens] = await Promise.all([
+  const [waiting, errors, timeseries, pipeline, lease, trips, documents, tokens, profile] = await Promise.all([
     store.usercache.summary(uuid),
     store.errors.summary(uuid),
     store.timeseries.summary(uuid),
@@ -57,6 +60,7 @@ async function statusOf(store: Store, user: UserRecord): Promise<UserStatus> {
     store.trips.summary(uuid),
     store.documents.list(uuid),
     store.tokens.list(uuid),
+    store.profiles.get(uuid),
   ]);
   const newest = documents.at(-1);
   return {
@@ -73,7 +77,14 @@ async function statusOf(store: Store, user: UserRecord): Promise<UserStatus> {
       newest_write_ts: newest?.write_ts ?? null,
     },
     tokens: tokens.length,
+    limit_met: limitMet(profile),
   };
+}
+
+/** What the server noted when the caller met a limit of one caller. */
+function limitMet(profile: JsonObject | null): UserStatus['limit_met'] {
+  const { last_limit: limit, last_limit_ts: ts } = profile ?? {};
+  return typeof limit === 'string' && typeof ts === 'number' ? { limit, ts } : null;
 }
 
 /** The last seven days with trips, at most eight days before the newest trip. */
@@ -99,6 +110,7 @@ function statusText(status: UserStatus, context: CommandContext): string {
     ['tokens', String(status.tokens)],
     ['waiting', waitingText(waiting, when)],
     ['errors', errorsText(status.errors)],
+    ...(status.limit_met === null ? [] : [['limit met', `${status.limit_met.limit}, ${when(status.limit_met.ts)}`]]),
     ['last location', when(lastLocation(status))],
     ['last run', when(pipeline.last_run_ts)],
     ...(pipeline.last_error === null ? [] : [['failed', pipeline.last_error]]),
@@ -158,6 +170,8 @@ interface FleetStatus {
   with_work: number;
   /** Users whose last run failed. */
   failed: { user_email: string; uuid: string; last_error: string }[];
+  /** Users who met a limit of one caller within the last day. */
+  limits_met: { user_email: string; uuid: string; limit: string; ts: number }[];
   /** Users in somebody's hands now. */
   at_work: { user_email: string; uuid: string; owner: string; expires_ts: number }[];
 }
@@ -172,12 +186,13 @@ async function showEverybody(context: CommandContext): Promise<Outcome> {
     trips: 0,
     with_work: 0,
     failed: [],
+    limits_met: [],
     at_work: [],
   };
   const progress = context.output.progress('counting');
   try {
     for await (const user of everyUser(store)) {
-      await addUser(fleet, store, user);
+      await addUser(fleet, store, user, context.now());
       progress.update(counted(fleet.users, 'user'));
     }
   } finally {
@@ -187,13 +202,16 @@ async function showEverybody(context: CommandContext): Promise<Outcome> {
   return {};
 }
 
-async function addUser(fleet: FleetStatus, store: Store, { uuid, user_email }: UserRecord): Promise<void> {
-  const [counts, state, lease, work] = await Promise.all([
+async function addUser(fleet: FleetStatus, store: Store, { uuid, user_email }: UserRecord, now: number): Promise<void> {
+  const [counts, state, lease, work, profile] = await Promise.all([
     store.counts(uuid),
     store.pipeline.get(uuid),
     store.leases.get(uuid),
     store.pipeline.withWork([uuid]),
+    store.profiles.get(uuid),
   ]);
+  const met = limitMet(profile);
+  if (met !== null && met.ts > now - 86_400) fleet.limits_met.push({ user_email, uuid, ...met });
   fleet.users += 1;
   fleet.waiting += counts.usercache;
   fleet.errors += counts.errors;
@@ -214,6 +232,7 @@ function fleetText(fleet: FleetStatus, context: CommandContext): string {
       'at work',
       `${user_email}: ${owner}, until ${minuteText(expires_ts, context.zone)}`,
     ]),
+    ...fleet.limits_met.map(({ user_email, limit }) => ['limit met', `${user_email}: ${limit}`]),
     ...fleet.failed.map(({ user_email, last_error }) => ['failed', `${user_email}: ${last_error}`]),
   ];
   return table(rows);

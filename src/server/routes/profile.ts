@@ -18,6 +18,8 @@ const serverFields: ReadonlySet<string> = new Set([
   'last_put_ts',
   'last_location_ts',
   'last_phone_data_ts',
+  'last_limit',
+  'last_limit_ts',
   '__proto__',
 ]);
 

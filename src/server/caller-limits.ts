@@ -1,0 +1,204 @@
+// What one caller may send: calls and bytes a minute and a day, entries that wait, and keys that nobody knows.
+import { isEntry, type Taken } from '../intake/take-entry.ts';
+import type { Log } from '../log/log.ts';
+import { line } from '../log/messages.ts';
+import type { EntryText } from '../model/entry.ts';
+import type { JsonValue } from '../model/json.ts';
+import { keyTable } from '../model/keys.ts';
+import type { Store } from '../store/store.ts';
+import { type Problem, tooManyCalls } from './problem.ts';
+
+/** Limits of one caller; 0: none. */
+export interface CallerLimits {
+  callsPerMinute: number;
+  callsPerDay: number;
+  bytesPerMinute: number;
+  bytesPerDay: number;
+  /** Entries that the pipeline has not moved yet. */
+  waitingEntries: number;
+  /** Different keys that the service does not know. */
+  unknownKeys: number;
+}
+
+/** What a caller used in one window of time. */
+interface Used {
+  /** Number of the window since the epoch. */
+  window: number;
+  calls: number;
+  bytes: number;
+}
+
+/** What callers used since it was told last, for the other processes of a server. */
+export type UsedByCaller = Record<string, { calls: number; bytes: number }>;
+
+/** Reason of an entry that is set aside because its caller uses too many keys. It can be recovered like any other. */
+export const tooManyKeys = 'too_many_keys';
+
+const minute = 60; // s
+const day = 86_400;
+const mostRemembered = 20_000; // callers
+const known: ReadonlySet<string> = new Set(keyTable.map(({ key }) => key));
+
+interface Remembered {
+  minute: Used;
+  day: Used;
+  /** Entries that wait, as the store said, and what was pushed since. */
+  waiting: number | null;
+  keys: Set<string>;
+  /** When which limit was told of last. */
+  told: Map<string, number>;
+}
+
+/** Counts what callers do and refuses what goes beyond. One for a process; processes of one server tell each other (`takeNews`). */
+export class CallerCounts {
+  readonly #limits: CallerLimits;
+  readonly #now: () => number;
+  readonly #callers = new Map<string, Remembered>();
+  #news: UsedByCaller = {};
+
+  /** `now`: seconds since the epoch. */
+  constructor(limits: CallerLimits, now: () => number) {
+    this.#limits = limits;
+    this.#now = now;
+  }
+
+  /** Counts a call. Throws a 429 `Problem` where the caller has used up calls or bytes of this minute or day. */
+  call(userId: string): void {
+    const { minute: ofMinute, day: ofDay } = this.#of(userId);
+    this.#check('calls_per_minute', ofMinute.calls, this.#limits.callsPerMinute, 'calls a minute', minute);
+    this.#check('calls_per_day', ofDay.calls, this.#limits.callsPerDay, 'calls a day', day);
+    this.#check('bytes_per_minute', ofMinute.bytes, this.#limits.bytesPerMinute, 'bytes a minute', minute);
+    this.#check('bytes_per_day', ofDay.bytes, this.#limits.bytesPerDay, 'bytes a day', day);
+    this.#add(userId, 1, 0);
+  }
+
+  /** Counts the bytes of a body. */
+  bytes(userId: string, bytes: number): void {
+    this.#add(userId, 0, bytes);
+  }
+
+  /** Throws a 429 `Problem` where so many more entries would be more than may wait. The store is asked only near the limit. */
+  async entries(userId: string, more: number, usercache: Pick<Store['usercache'], 'summary'>): Promise<void> {
+    const limit = this.#limits.waitingEntries;
+    if (limit === 0 || more === 0) return;
+    const caller = this.#of(userId);
+    if (caller.waiting === null || caller.waiting + more > limit) {
+      caller.waiting = (await usercache.summary(userId)).count;
+    }
+    if (caller.waiting + more > limit) {
+      throw met('waiting_entries', `expected at most ${limit} entries to wait for the pipeline`, limit, 10 * minute);
+    }
+    caller.waiting += more;
+  }
+
+  /** The same list, in which entries of unknown keys beyond the limit are set aside. */
+  keys(userId: string, list: readonly Taken[]): readonly Taken[] {
+    const limit = this.#limits.unknownKeys;
+    if (limit === 0) return list;
+    const { keys } = this.#of(userId);
+    const isTooMany = (taken: EntryText): boolean => {
+      if (known.has(taken.key) || keys.has(taken.key)) return false;
+      if (keys.size >= limit) return true;
+      keys.add(taken.key);
+      return false;
+    };
+    return list.map((taken) => (isEntry(taken) && isTooMany(taken) ? setAside(taken, limit) : taken));
+  }
+
+  /** True when this limit of the caller was not told of in the last minute; from now on it was. */
+  isNews(userId: string, limit: string): boolean {
+    const { told } = this.#of(userId);
+    if (this.#now() - (told.get(limit) ?? Number.NEGATIVE_INFINITY) < minute) return false;
+    told.set(limit, this.#now());
+    return true;
+  }
+
+  /** What callers used since this was asked last; null: nothing. */
+  takeNews(): UsedByCaller | null {
+    const news = this.#news;
+    this.#news = {};
+    return Object.keys(news).length === 0 ? null : news;
+  }
+
+  /** Counts what callers used in other processes. */
+  addNews(news: UsedByCaller): void {
+    for (const [userId, { calls, bytes }] of Object.entries(news)) this.#count(userId, calls, bytes);
+  }
+
+  #add(userId: string, calls: number, bytes: number): void {
+    this.#count(userId, calls, bytes);
+    const news = (this.#news[userId] ??= { calls: 0, bytes: 0 });
+    news.calls += calls;
+    news.bytes += bytes;
+  }
+
+  #count(userId: string, calls: number, bytes: number): void {
+    const { minute: ofMinute, day: ofDay } = this.#of(userId);
+    for (const used of [ofMinute, ofDay]) {
+      used.calls += calls;
+      used.bytes += bytes;
+    }
+  }
+
+  #check(name: string, used: number, limit: number, what: string, length: number): void {
+    if (limit === 0 || used < limit) return;
+    throw met(name, `expected at most ${limit} ${what} of one caller`, limit, length - (this.#now() % length));
+  }
+
+  #of(userId: string): Remembered {
+    const windows = { minute: Math.floor(this.#now() / minute), day: Math.floor(this.#now() / day) };
+    let caller = this.#callers.get(userId);
+    if (caller === undefined) {
+      if (this.#callers.size >= mostRemembered) this.#forget(windows.day);
+      caller = {
+        minute: unused(windows.minute),
+        day: unused(windows.day),
+        waiting: null,
+        keys: new Set(),
+        told: new Map(),
+      };
+      this.#callers.set(userId, caller);
+    }
+    if (caller.minute.window !== windows.minute) caller.minute = unused(windows.minute);
+    if (caller.day.window !== windows.day) {
+      caller.day = unused(windows.day);
+      caller.waiting = null;
+    }
+    return caller;
+  }
+
+  /** Makes room: those go that have not called today, else the half that came first. */
+  #forget(today: number): void {
+    for (const [userId, caller] of this.#callers) if (caller.day.window !== today) this.#callers.delete(userId);
+    if (this.#callers.size < mostRemembered) return;
+    for (const userId of [...this.#callers.keys()].slice(0, mostRemembered / 2)) this.#callers.delete(userId);
+  }
+}
+
+const unused = (window: number): Used => ({ window, calls: 0, bytes: 0 });
+
+function met(name: string, detail: string, limit: number, seconds: number): Problem {
+  return tooManyCalls(`${detail}; nothing was stored by this call, send it again later`, seconds, {
+    limit: name,
+    most: limit,
+  });
+}
+
+function setAside(taken: EntryText, limit: number): Taken {
+  const message = `expected at most ${limit} different keys that the service does not know, found another one`;
+  return { entry: JSON.parse(taken.text) as JsonValue, reason: tooManyKeys, message };
+}
+
+/** Tells log and profile that a caller meets a limit, once a minute: `mobility status` shows it. */
+export function tellLimit(
+  problem: Problem,
+  userId: string,
+  { counts, log, store, now }: { counts: CallerCounts; log: Log; store: Pick<Store, 'profiles'>; now: () => number },
+): void {
+  const { limit, most } = problem.options.members ?? {};
+  const name = typeof limit === 'string' ? limit : 'open_calls';
+  if (!counts.isNews(userId, name)) return;
+  log.write('WARNING', line.aboutUser(userId, `meets the limit ${name}${most === undefined ? '' : ` = ${most}`}`));
+  // A note for whoever looks: if it cannot be written, the refusal and the line stand all the same.
+  store.profiles.merge(userId, { last_limit: name, last_limit_ts: now() }).catch(() => {});
+}

@@ -1,0 +1,78 @@
+// What the processes of one server tell each other: what callers used, and the figures of calls, added up by the primary.
+import cluster, { type Worker } from 'node:cluster';
+import { AggregatorRegistry } from 'prom-client';
+import type { CallerCounts, UsedByCaller } from './caller-limits.ts';
+
+const tellEvery = 1_000; // ms
+const patience = 10_000; // ms that the primary has to add up figures
+
+type Message =
+  | { mobility: 'used'; used: UsedByCaller }
+  | { mobility: 'figures'; id: number }
+  | { mobility: 'figures'; id: number; text: string };
+
+const isMessage = (message: unknown): message is Message =>
+  typeof message === 'object' &&
+  message !== null &&
+  ['used', 'figures'].includes((message as { mobility: string }).mobility);
+
+/** In the primary: hands what one worker says of callers to the others, and adds up figures when a worker asks for them. */
+export function shareFigures(): void {
+  const aggregator = new AggregatorRegistry();
+  cluster.on('message', (from: Worker, message: unknown) => {
+    if (!isMessage(message)) return;
+    if (message.mobility === 'used') {
+      for (const worker of Object.values(cluster.workers ?? {})) {
+        if (worker !== undefined && worker !== from && worker.isConnected()) worker.send(message);
+      }
+    } else {
+      const { id } = message;
+      void aggregator
+        .clusterMetrics()
+        .catch(() => '')
+        .then((text) => from.isConnected() && from.send({ mobility: 'figures', id, text } satisfies Message));
+    }
+  });
+}
+
+/** In a worker: tells the others what callers used, and is told. Ends with what comes back. */
+export function shareCounts(counts: CallerCounts): () => void {
+  const { worker } = cluster;
+  const listen = (message: unknown): void => {
+    if (isMessage(message) && message.mobility === 'used') counts.addNews(message.used);
+  };
+  worker?.on('message', listen);
+  const timer = setInterval(() => {
+    const used = counts.takeNews();
+    if (used !== null && worker?.isConnected()) worker.send({ mobility: 'used', used } satisfies Message);
+  }, tellEvery);
+  timer.unref();
+  return () => {
+    clearInterval(timer);
+    worker?.off('message', listen);
+  };
+}
+
+let asked = 0;
+
+/** In a worker: the figures of all of them. Without figures of a worker that does not answer in time the text is empty. */
+export function figuresOfAll(): Promise<string> {
+  const { worker } = cluster;
+  if (worker === undefined) return Promise.resolve('');
+  asked += 1;
+  const id = asked;
+  return new Promise((resolve) => {
+    const done = (text: string): void => {
+      clearTimeout(timer);
+      worker.off('message', listen);
+      resolve(text);
+    };
+    const timer = setTimeout(() => done(''), patience);
+    const listen = (message: unknown): void => {
+      if (isMessage(message) && message.mobility === 'figures' && message.id === id && 'text' in message)
+        done(message.text);
+    };
+    worker.on('message', listen);
+    worker.send({ mobility: 'figures', id } satisfies Message);
+  });
+}

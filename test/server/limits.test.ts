@@ -1,0 +1,98 @@
+// What one caller may send, and the figures for whoever watches.
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { silentLog } from '../../src/log/log.ts';
+import type { JsonObject } from '../../src/model/json.ts';
+import { countCalls, StoreFigures } from '../../src/server/metrics.ts';
+import { recoverErrors } from '../../src/upkeep/recover-errors.ts';
+import { androidLocation, config, type Kit, now, openKit } from './kit.ts';
+
+let kit: Kit;
+let clock: number;
+let ada: string;
+
+async function open(limits: Partial<typeof config>): Promise<void> {
+  clock = now;
+  kit = await openKit({ config: { ...config, ...limits }, now: () => clock });
+  ada = (await kit.user('ada')).uuid;
+  await kit.user('eve');
+}
+const put = (entries: unknown[], user = 'ada') => kit.post('/usercache/put', { user, phone_to_server: entries });
+
+beforeEach(() => open({}));
+afterEach(() => kit.close());
+
+it('calls and bytes a minute are limited for each caller, who keeps the data and may come again when the minute is over', async () => {
+  await kit.close();
+  await open({ callsPerMinute: 3, mibPerMinute: 1 });
+  for (let i = 0; i < 3; i += 1) expect((await put([androidLocation(i)])).status).toBe(200);
+  const refused = await put([androidLocation(9)]);
+  expect(refused.json).toMatchObject({ status: 429, code: 'MOBILITY_LIMIT', limit: 'calls_per_minute', most: 3 });
+  const seconds = Number(refused.headers.get('retry-after'));
+  expect(seconds).toBeGreaterThan(0);
+  expect((await put([androidLocation(1)], 'eve')).status).toBe(200);
+  expect((await kit.store.usercache.summary(ada)).count).toBe(3);
+  clock += seconds;
+  expect((await put([androidLocation(9, { note: 'x'.repeat(1024 * 1024) })])).status).toBe(200);
+  expect((await put([androidLocation(10)])).json).toMatchObject({ status: 429, limit: 'bytes_per_minute' });
+  // Log and profile name who met which limit, once a minute.
+  await put([androidLocation(10)]);
+  expect(kit.log.filter((line) => line.includes(`UUID ${ada}: meets the limit`))).toHaveLength(2);
+  await expect
+    .poll(() => kit.store.profiles.get(ada))
+    .toMatchObject({ last_limit: 'bytes_per_minute', last_limit_ts: clock });
+});
+
+it('entries beyond what may wait for the pipeline are refused until there is room', async () => {
+  await kit.close();
+  await open({ waitingEntries: 3 });
+  expect((await put([androidLocation(1), androidLocation(2)])).status).toBe(200);
+  expect((await put([androidLocation(3), androidLocation(4)])).json).toMatchObject({
+    limit: 'waiting_entries',
+    most: 3,
+  });
+  expect((await put([androidLocation(3)])).status).toBe(200);
+  const waiting = await kit.store.usercache.read(ada, { limit: 10 });
+  const moved = waiting.map(({ entry, revision }) => ({ ...entry.metadata, revision }));
+  await kit.store.usercache.settle(ada, { moved, failed: [] }, clock);
+  expect((await put([androidLocation(4), androidLocation(5)])).status).toBe(200);
+});
+
+it('unknown keys beyond the limit are set aside, known ones never, and recovery brings them back', async () => {
+  await kit.close();
+  await open({ unknownKeys: 2 });
+  const entry = (key: string, ts: number): JsonObject => ({ metadata: { key, write_ts: ts }, data: { a: 1 } });
+  const pushed = ['a/1', 'a/2', 'a/3', 'a/1', 'manual/incident'].map((key, i) => entry(key, i + 1));
+  expect((await put([...pushed, androidLocation(9)])).json).toEqual({ inserted: 5, updated: 0, rejected: 1 });
+  expect(await kit.store.errors.summary(ada)).toEqual([{ key: 'a/3', reason: 'too_many_keys', count: 1 }]);
+  const report = await recoverErrors(kit.store, ada, { log: silentLog, now: () => clock });
+  expect(report).toMatchObject({ recovered: 1 });
+});
+
+it('metrics tell of calls, entries, limits and the store, and name nobody', async () => {
+  const { figures, text } = countCalls();
+  const watched = await openKit({ config: { ...config, callsPerMinute: 2 }, metrics: { figures, text } });
+  const { uuid } = await watched.user('ada');
+  await watched.post('/usercache/put', { user: 'ada', phone_to_server: [androidLocation(1), androidLocation(1), {}] });
+  await watched.post('/usercache/get', { user: 'ada' });
+  await watched.post('/usercache/get', { user: 'ada' });
+  const answer = await watched.request('/metrics');
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, expect.stringContaining('text/plain')]);
+  for (const line of [
+    'mobility_calls_total{handler="userCache.put",status="200"} 1',
+    'mobility_calls_total{handler="userCache.get",status="429"} 1',
+    'mobility_entries_total{verdict="inserted"} 1',
+    'mobility_entries_total{verdict="updated"} 1',
+    'mobility_entries_total{verdict="rejected"} 1',
+    'mobility_limits_met_total{limit="calls_per_minute"} 1',
+  ]) {
+    expect(answer.text).toContain(line);
+  }
+  const ofStore = await new StoreFigures(watched.store, () => now).text();
+  for (const line of ['mobility_users 1', 'mobility_waiting_entries 1', 'mobility_disk_free_bytes ']) {
+    expect(ofStore).toContain(line);
+  }
+  expect(ofStore).toContain('mobility_set_aside_entries{reason="metadata_missing"} 1');
+  expect(answer.text + ofStore).not.toMatch(new RegExp(`"ada"|${uuid}`));
+  expect((await kit.request('/metrics')).status).toBe(404);
+  await watched.close();
+});
