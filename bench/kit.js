@@ -105,14 +105,14 @@ export function openFloor(folder) {
 // ---------------------------------------------------------------- processes
 
 /** Starts `mobility serve` and waits until it listens. `peak()`: peak RSS of all its processes, in MiB. */
-export async function startServer(store, { workers = 1 } = {}) {
+export async function startServer(store, { workers = 1, env = {} } = {}) {
   const settings = { MOBILITY_AUTH: 'dev', MOBILITY_WORKERS: String(workers), MOBILITY_PORT: '0' };
   const child = spawn(process.execPath, [program, 'serve', '--store', store], {
-    env: { ...process.env, ...settings },
+    env: { ...process.env, ...settings, ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
+  let text = '';
   const port = await new Promise((resolve, reject) => {
-    let text = '';
     child.stderr.on('data', (chunk) => {
       text += chunk;
       const found = /listens on http:\/\/[^:]+:(\d+)/.exec(text);
@@ -123,6 +123,7 @@ export async function startServer(store, { workers = 1 } = {}) {
   return {
     port,
     peak: () => peaksOf(child.pid),
+    stderr: () => text,
     stop: () =>
       new Promise((resolve) => {
         child.removeAllListeners('exit');

@@ -15,6 +15,12 @@ const measurements = {
   day: async () => (await import('./day.js')).day({ file: process.env.MOBILITY_BENCH_DAY }),
   idle: async () => (await import('./idle.js')).idle(),
   trips: async () => (await import('./trips.js')).trips(),
+  attack: async () => (await import('./attack.js')).attack(),
+  malformed: async () =>
+    (await import('./malformed.js')).malformed({
+      count: Number(process.env.MOBILITY_BENCH_REQUESTS ?? 100_000),
+      seed: Number(process.env.MOBILITY_BENCH_SEED ?? 1),
+    }),
   memory: async () => (await import('./memory.js')).memory({ years: Number(process.env.MOBILITY_BENCH_YEARS ?? 5) }),
 };
 

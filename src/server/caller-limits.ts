@@ -127,9 +127,8 @@ export class CallerCounts {
 
   #add(userId: string, calls: number, bytes: number): void {
     this.#count(userId, calls, bytes);
-    const news = (this.#news[userId] ??= { calls: 0, bytes: 0 });
-    news.calls += calls;
-    news.bytes += bytes;
+    const { calls: before = 0, bytes: held = 0 } = this.#news[userId] ?? {};
+    this.#news[userId] = { calls: before + calls, bytes: held + bytes };
   }
 
   #count(userId: string, calls: number, bytes: number): void {
