@@ -210,6 +210,7 @@ function refuseMethod(allow: string) {
 /** Tells the caller what went wrong, and the operator what is none of the caller's business. */
 function tellProblem(error: unknown, call: Call, parts: AppParts, counts: CallerCounts): Response {
   const problem = problemOf(error);
+  if ((problem.status === 400 || problem.status === 413) && call.caller !== null) counts.refused(call.caller.uuid);
   if (problem.status === 429 && call.caller !== null) {
     parts.metrics?.figures.limitMet(String(problem.options.members?.limit ?? 'open_calls'));
     tellLimit(problem, call.caller.uuid, { ...parts, counts, log: call.log });

@@ -26,6 +26,8 @@ interface Used {
   window: number;
   calls: number;
   bytes: number;
+  /** Calls whose body was refused; of the minute only. */
+  refused: number;
 }
 
 /** What callers used since it was told last, for the other processes of a server. */
@@ -33,6 +35,9 @@ export type UsedByCaller = Record<string, { calls: number; bytes: number }>;
 
 /** Reason of an entry that is set aside because its caller uses too many keys. It can be recovered like any other. */
 export const tooManyKeys = 'too_many_keys';
+
+/** Calls of a caller a minute that may be refused for their body, before all of that minute are: reading in vain costs most. */
+const mostRefused = 30;
 
 const minute = 60; // s
 const day = 86_400;
@@ -69,7 +74,15 @@ export class CallerCounts {
     this.#check('calls_per_day', ofDay.calls, this.#limits.callsPerDay, 'calls a day', day);
     this.#check('bytes_per_minute', ofMinute.bytes, this.#limits.bytesPerMinute, 'bytes a minute', minute);
     this.#check('bytes_per_day', ofDay.bytes, this.#limits.bytesPerDay, 'bytes a day', day);
+    if (this.#limits.callsPerMinute > 0) {
+      this.#check('refused_per_minute', ofMinute.refused, mostRefused, 'calls a minute whose body is refused', minute);
+    }
     this.#add(userId, 1, 0);
+  }
+
+  /** Counts a call whose body was read in vain. */
+  refused(userId: string): void {
+    this.#of(userId).minute.refused += 1;
   }
 
   /** Counts the bytes of a body. */
@@ -174,7 +187,7 @@ export class CallerCounts {
   }
 }
 
-const unused = (window: number): Used => ({ window, calls: 0, bytes: 0 });
+const unused = (window: number): Used => ({ window, calls: 0, bytes: 0, refused: 0 });
 
 function met(name: string, detail: string, limit: number, seconds: number): Problem {
   return tooManyCalls(`${detail}; nothing was stored by this call, send it again later`, seconds, {

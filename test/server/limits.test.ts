@@ -42,6 +42,17 @@ it('calls and bytes a minute are limited for each caller, who keeps the data and
     .toMatchObject({ last_limit: 'bytes_per_minute', last_limit_ts: clock });
 });
 
+it('a caller whose bodies are refused again and again is refused without reading them, until the minute is over', async () => {
+  await kit.close();
+  await open({ callsPerMinute: 1000 });
+  const bad = () => kit.post('/usercache/put', { user: 'ada' });
+  for (let i = 0; i < 30; i += 1) expect((await bad()).status).toBe(400);
+  expect((await bad()).json).toMatchObject({ status: 429, limit: 'refused_per_minute' });
+  expect((await put([androidLocation(1)], 'eve')).status).toBe(200);
+  clock += 60;
+  expect((await put([androidLocation(1)])).status).toBe(200);
+});
+
 it('entries beyond what may wait for the pipeline are refused until there is room', async () => {
   await kit.close();
   await open({ waitingEntries: 3 });

@@ -1,0 +1,8 @@
+// Types of the generator, for the test that sends some of its requests.
+export interface MalformedRequest {
+  method: string;
+  path: string;
+  headers: Record<string, string>;
+  body: Buffer | null;
+}
+export function malformedRequests(seed: number, paths: readonly string[]): Generator<MalformedRequest, never>;
