@@ -1,7 +1,9 @@
 // What `export` wrote comes back as it was: export, import into an empty store, pipeline, export gives the same bytes.
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { keys } from '../../src/model/keys.ts';
+import { simulateDays } from '../../src/simulate/simulate-day.ts';
 import { freshProgram, type Program } from '../cli/kit.ts';
 
 const day = '2024-03-12';
@@ -27,11 +29,31 @@ async function roundTrip(from: Program, user: string): Promise<void> {
   const to = await freshProgram();
   const folder = join(to.folder, 'in');
   await from.run(['export', '--user', user, '--out', folder]);
-  const { code, stderr } = await to.run(['import', folder]);
+  const { code, stderr } = await to.run(['import', folder], { now: 1_715_000_000 });
   expect([code, stderr]).toEqual([first['errors.jsonl'] === '' ? 0 : 3, 'next: mobility pipeline --all\n']);
   await to.run(['pipeline', '--all'], { now: 1_720_000_000 });
   expect(different(first, await exported(to, user))).toEqual([]);
 }
+
+it('what was imported comes back byte for byte', async () => {
+  const from = await freshProgram();
+  const points = [...simulateDays({ platform: 'android', day, seed: 'gpx' }, 1)]
+    .flat()
+    .filter(({ metadata }) => metadata.key === keys.location)
+    .map(({ data }) => {
+      const time = new Date(Math.floor(data.ts as number) * 1000).toISOString();
+      return `<trkpt lat="${data.latitude}" lon="${data.longitude}"><time>${time}</time></trkpt>`;
+    });
+  const path = join(from.folder, 'day.gpx');
+  await writeFile(
+    path,
+    `<gpx creator="OsmAnd 4.6"><trk><trkseg>${points.join('\n')}<trkpt lat="1" lon="1"/></trkseg></trk></gpx>`,
+  );
+  await from.run(['users', 'add', 'ada']);
+  expect((await from.run(['import', path, '--user', 'ada'])).code).toBe(3);
+  await from.run(['pipeline', '--all']);
+  await roundTrip(from, 'ada');
+});
 
 it.each(['android', 'ios'] as const)('days of %s come back byte for byte', async (platform) => {
   const from = await freshProgram();
