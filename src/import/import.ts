@@ -70,9 +70,13 @@ export interface ImportOptions {
 /** Problems told of one source: a file of the wrong kind would have one on each line. */
 export const maxProblems = 5;
 
-/** Entries, and characters of them, that wait in memory before they are stored. */
+/** Entries of a user, and characters of them, that wait in memory before they are stored. */
 const batchEntries = 5000;
 const batchLength = 8 * 1024 * 1024;
+
+/** The same for all users together: a database may hold ten thousand in turns. */
+const waitingEntries = 20_000;
+const waitingLength = 32 * 1024 * 1024;
 
 /** Characters that something unusable counts as. */
 const unusableLength = 1000;
@@ -132,6 +136,7 @@ async function importPart(part: Part, report: PartReport, people: People, option
           throw new SourceBroken(otherPerson(options.whom));
         }
         if (person !== null) await person.take(found, report);
+        if (people.isFull()) await people.flush(report);
       }
       if (report.read - told >= 1000) {
         told = report.read;
@@ -153,7 +158,8 @@ const otherPerson = ({ name }: Whom): string =>
 class People {
   readonly #options: ImportOptions;
   readonly #byOwner = new Map<string, Promise<Recipient | null>>();
-  readonly #met: Recipient[] = [];
+  readonly #met = new Map<string, Recipient>();
+  readonly #waiting: Waiting = { entries: 0, length: 0 };
 
   constructor(options: ImportOptions) {
     this.#options = options;
@@ -183,19 +189,29 @@ class People {
   }
 
   #recipient(user: Pick<UserRecord, 'uuid' | 'user_email'>, registered: boolean): Recipient {
-    const known = this.#met.find(({ uuid }) => uuid === user.uuid);
+    const known = this.#met.get(user.uuid);
     if (known !== undefined) return known;
-    const recipient = new Recipient(user, registered, this.#options);
-    this.#met.push(recipient);
+    const recipient = new Recipient(user, registered, this.#options, this.#waiting);
+    this.#met.set(user.uuid, recipient);
     return recipient;
   }
 
+  /** True when more waits than memory should hold. */
+  isFull(): boolean {
+    return this.#waiting.entries > waitingEntries || this.#waiting.length > waitingLength;
+  }
+
   async flush(report: PartReport): Promise<void> {
-    for (const recipient of this.#met) await recipient.flush(report);
+    for (const recipient of this.#met.values()) await recipient.flush(report);
   }
 
   report(): ImportReport['users'] {
-    return this.#met.map(({ uuid, user_email, registered, counts }) => ({ uuid, user_email, registered, ...counts }));
+    return [...this.#met.values()].map(({ uuid, user_email, registered, counts }) => ({
+      uuid,
+      user_email,
+      registered,
+      ...counts,
+    }));
   }
 }
 
@@ -220,6 +236,12 @@ async function register(
   return { user, registered: true };
 }
 
+/** What waits in memory, of all users. */
+interface Waiting {
+  entries: number;
+  length: number;
+}
+
 /** One user who gets entries. */
 class Recipient {
   readonly uuid: string;
@@ -227,6 +249,7 @@ class Recipient {
   readonly registered: boolean;
   readonly counts = noCounts();
   readonly #options: ImportOptions;
+  readonly #waiting: Waiting;
   #batch: Taken[] = [];
   #length = 0;
 
@@ -234,11 +257,13 @@ class Recipient {
     { uuid, user_email }: Pick<UserRecord, 'uuid' | 'user_email'>,
     registered: boolean,
     options: ImportOptions,
+    waiting: Waiting,
   ) {
     this.uuid = uuid;
     this.user_email = user_email;
     this.registered = registered;
     this.#options = options;
+    this.#waiting = waiting;
   }
 
   async take(found: Found, report: PartReport): Promise<void> {
@@ -246,7 +271,10 @@ class Recipient {
       this.#count(report, { read: 1 });
       const taken = 'entry' in found ? take(found.entry) : found.unusable;
       this.#batch.push(taken);
-      this.#length += isEntry(taken) ? taken.text.length : unusableLength;
+      const length = isEntry(taken) ? taken.text.length : unusableLength;
+      this.#length += length;
+      this.#waiting.entries += 1;
+      this.#waiting.length += length;
       if (this.#batch.length >= batchEntries || this.#length >= batchLength) await this.flush(report);
     } else if ('error' in found) {
       this.#count(report, { read: 1, ...(await this.#setAside(found.error)) });
@@ -263,6 +291,8 @@ class Recipient {
   async flush(report: PartReport): Promise<void> {
     const batch = this.#batch;
     if (batch.length === 0) return;
+    this.#waiting.entries -= batch.length;
+    this.#waiting.length -= this.#length;
     this.#batch = [];
     this.#length = 0;
     const { store, now, log, dryRun } = this.#options;
