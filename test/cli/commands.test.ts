@@ -239,6 +239,25 @@ it('rebuild of an unchanged diary changes nothing', async () => {
 });
 
 describe('export', () => {
+  it('has every error, however many pages the store answers in, and leaves nothing half written', async () => {
+    const { run, folder, withStore } = await freshProgram();
+    await run(['users', 'add', 'ada']);
+    const unusable = Array.from({ length: 2101 }, (_, n) => ({
+      entry: { n },
+      reason: 'no_metadata' as const,
+      message: 'none',
+    }));
+    await withStore(async (store) => {
+      const { uuid } = (await store.users.byEmail('ada'))!;
+      await store.usercache.put(uuid, { entries: [], unusable }, 1);
+    });
+    const out = join(folder, 'out');
+    expect((await run(['export', '--user', 'ada', '--out', out])).code).toBe(0);
+    const lines = (await readFile(join(out, 'errors.jsonl'), 'utf8')).trimEnd().split('\n');
+    expect(new Set(lines).size).toBe(2101);
+    expect((await readdir(out)).filter((name) => /part|draft|tmp/.test(name))).toEqual([]);
+  });
+
   it('writes a folder that only its owner may read: entries, errors, documents, trips and user', async () => {
     const { run, folder } = shared;
     const out = join(folder, 'export');

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
+import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { createContext } from '../../src/cli/context.ts';
 import { buildProgram } from '../../src/cli/main.ts';
@@ -26,8 +27,14 @@ describe('docs/promises.md', () => {
 
   it.each(proofs)('%s has the test "%s"', (file, name) => {
     expect(existsSync(pathOf(file)), `${file} is not there`).toBe(true);
-    const titles = textOf(file).replaceAll("\\'", "'");
-    expect(titles.includes(name), `no test named "${name}" in ${file}`).toBe(true);
+    const bodies = bodiesOf(textOf(file), name);
+    expect(bodies.length, `no test named "${name}" in ${file}`).toBeGreaterThan(0);
+    for (const body of bodies) {
+      expect(body, `"${name}" in ${file} checks nothing`).toMatch(/expect|assert|same\w*\(|compare\(/);
+      expect(body, `"${name}" in ${file} is left out always`).not.toMatch(
+        /^(?:it|test|describe)\.(?:skip|todo)\b(?!If)/,
+      );
+    }
   });
 });
 
@@ -70,6 +77,48 @@ describe.each(['SECURITY.md', 'docs/operations.md'])('%s', (page) => {
     }
   });
 });
+
+/** The calls of `it` or `describe` whose title contains the name; of contracts, which are objects of tests, the tests. */
+function bodiesOf(source: string, name: string): string[] {
+  const file = ts.createSourceFile('test.ts', source, ts.ScriptTarget.Latest, true);
+  const found: string[] = [];
+  const holds = (node: ts.Node): boolean =>
+    (ts.isStringLiteralLike(node) && node.text.includes(name)) ||
+    (ts.isTemplateExpression(node) && node.getText(file).includes(name)) ||
+    (ts.isArrayLiteralExpression(node) && node.elements.some(holds)) ||
+    (ts.isPropertyAccessExpression(node) && holds(node.expression)) ||
+    (ts.isCallExpression(node) &&
+      !ts.isIdentifier(node.expression) &&
+      (holds(node.expression) || node.arguments.some(holds)));
+  const visit = (node: ts.Node): void => {
+    if (
+      ts.isCallExpression(node) &&
+      (node.arguments.some(holds) || holds(node.expression)) &&
+      ts.isExpressionStatement(node.parent)
+    ) {
+      found.push(node.getText(file));
+    } else ts.forEachChild(node, visit);
+  };
+  visit(file);
+  return found.map((body) => body + helpersOf(file, body));
+}
+
+/** The functions of the file that a text calls, and those that they call. */
+function helpersOf(file: ts.SourceFile, text: string, known: readonly string[] = []): string {
+  const helpers: string[] = [];
+  const names = [...known];
+  const visit = (node: ts.Node): void => {
+    const isHelper = ts.isFunctionDeclaration(node) || ts.isVariableDeclaration(node);
+    const name = isHelper && node.name !== undefined && ts.isIdentifier(node.name) ? node.name.text : null;
+    if (name !== null && !names.includes(name) && new RegExp(`\\b${name}\\(`).test(text)) {
+      names.push(name);
+      helpers.push(node.getText(file));
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  return helpers.length === 0 ? '' : `\n${helpers.join('\n')}${helpersOf(file, helpers.join('\n'), names)}`;
+}
 
 /** The command that the words call, and all flags that it takes. */
 function commandOf(program: Command, words: readonly string[]): { command: Command; flags: string[] } {

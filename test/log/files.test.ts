@@ -68,8 +68,11 @@ describe('a log file', () => {
   it('is private, and so is its folder', async () => {
     const dir = join(newFolder(), 'new', 'logs');
     const files = open(dir, { maxSizeMiB: 0.001 });
-    for (const text of numbered(100)) files.log.write('INFO', text);
+    files.log.writeAll('INFO', numbered(99));
+    await until(() => messagesOf(dir).length === 99);
+    files.log.write('INFO', 'the next file');
     await files.close();
+    expect(logFiles(dir)).toEqual(['server-2026-03-14.log', 'server-2026-03-14.part1.log.gz'].sort());
     expect(statSync(dir).mode & 0o777).toBe(0o700);
     for (const name of logFiles(dir)) expect(statSync(join(dir, name)).mode & 0o777).toBe(0o600);
   });

@@ -353,6 +353,24 @@ describe('find_entries', () => {
     ).toHaveLength(6);
   });
 
+  it('by local date has the last evening of a range west of Greenwich, and the last day of a month', async () => {
+    const evening = Date.UTC(2016, 5, 1, 6, 30) / 1000; // 31 May 23:30 in California
+    const pushed = [evening, evening + 3600].map((time) => androidLocation(time, { ts: time }));
+    await call('/usercache/put', { phone_to_server: pushed });
+    const until = async (to_local_date: JsonObject): Promise<number[]> => {
+      const dates = {
+        from_local_date: { year: 2016, month: 5, day: 31 },
+        to_local_date,
+        key_local_date: 'data.local_dt',
+      };
+      const found = await call('/datastreams/find_entries/local_date', { ...dates, key_list: ['background/location'] });
+      return (found.json.phone_data as { data: { ts: number } }[]).map(({ data }) => data.ts);
+    };
+    expect(await until({ year: 2016, month: 5, day: 31 })).toEqual([evening]);
+    expect(await until({ year: 2016, month: 5 })).toEqual([evening]);
+    expect(await until({ year: 2016, month: 6, day: 1 })).toEqual([evening, evening + 3600]);
+  });
+
   it('requests that make no sense are refused', async () => {
     for (const wrong of [
       {},
