@@ -1,4 +1,5 @@
-// Strangers and one hostile caller against a server with a small heap: what others' puts take meanwhile, and what is left of the server.
+// Strangers and one hostile caller against a server with a small heap: what others' puts take meanwhile, and what is
+// left of the server.
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';

@@ -131,8 +131,8 @@ const days = [
 ];
 
 /**
- * One request after the other, the same for the same seed: method, path, headers and body as bytes, or null. `paths`: those of routes,
- * in which `:name` stands for something.
+ * One request after the other, the same for the same seed: method, path, headers and body as bytes, or null. `paths`:
+ * those of routes, in which `:name` stands for something.
  */
 export function* malformedRequests(seed, paths) {
   const random = seeded(seed);

@@ -23,7 +23,9 @@ const processes = 2; // of server and of pipeline each
 /** The time that a machine should be busy on average: the rest is for rush hours, and for the unforeseen. */
 const share = 0.1;
 
-/** Prints what a phone's day costs, and how many phones that allows. `address`: a store to use in place of a new folder. */
+/**
+ * Prints what a phone's day costs, and how many phones that allows. `address`: a store to use in place of a new folder.
+ */
 export async function measurePhones({ address } = {}) {
   console.log(
     `\nphones: a day of ${phones} phones in pushes of ${piece}, then the pipeline, ${processes} processes each`,

@@ -244,8 +244,8 @@ export const settings: readonly Setting[] = [
 ];
 
 /**
- * The configuration in force: `flags` (texts as given on the command line, undefined: not given), else `env`, else defaults.
- * Throws `MOBILITY_CONFIG` naming the setting, what was found and what was expected.
+ * The configuration in force: `flags` (texts as given on the command line, undefined: not given), else `env`, else
+ * defaults. Throws `MOBILITY_CONFIG` naming the setting, what was found and what was expected.
  */
 export function readConfig(
   env: Record<string, string | undefined>,

@@ -6,7 +6,10 @@ import type { Segmenter, Stretch } from './segmenter.ts';
 import type { Model } from './sequence/model.ts';
 import { segmenterWith, shippedSegmenter } from './sequence/segment.ts';
 
-/** Changes whenever the same entries would give other trips than before; every user is then analysed anew at their next run. */
+/**
+ * Changes whenever the same entries would give other trips than before; every user is then analysed anew at their next
+ * run.
+ */
 export const analysisVersion = shippedSegmenter.version;
 
 export interface AnalyseInput extends Stretch {

@@ -122,8 +122,8 @@ function keptLink(parts: LinkParts): TripRecord {
 }
 
 /**
- * The way from the place where the diary has the user to the place where the trip begins: unseen, or by trips too short to keep. In
- * the latter case they have been where it begins since the last of these.
+ * The way from the place where the diary has the user to the place where the trip begins: unseen, or by trips too short
+ * to keep. In the latter case they have been where it begins since the last of these.
  */
 function untrackedFrom(
   place: Place,

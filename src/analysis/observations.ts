@@ -49,5 +49,8 @@ export function restartedBetween(events: readonly PhoneEvent[], from: number, to
   );
 }
 
-/** True for an event that tells that the phone was switched off and on again, or its tracking stopped; not for a mere visit. */
+/**
+ * True for an event that tells that the phone was switched off and on again, or its tracking stopped; not for a mere
+ * visit.
+ */
 export const isRestart = ({ transition }: PhoneEvent): boolean => restarts.has(transition);

@@ -21,7 +21,9 @@ export const positionOf = (l: { latitude: number; longitude: number }): Position
 /** The location of `[longitude, latitude]`. */
 export const locationOf = ([longitude, latitude]: Position) => ({ latitude, longitude });
 
-/** The way from a stay to the first location of a trip, if nobody saw it: too slow and far, or the phone was restarted. */
+/**
+ * The way from a stay to the first location of a trip, if nobody saw it: too slow and far, or the phone was restarted.
+ */
 export function unseenFrom(
   stay: Stay,
   first: Location,

@@ -15,12 +15,15 @@ export interface Line {
 /** s between vertices */
 export const resampleInterval = 30;
 
-/** A line longer than this many vertices gets a wider interval: a night without fixes needs no point every half minute. */
+/**
+ * A line longer than this many vertices gets a wider interval: a night without fixes needs no point every half minute.
+ */
 const mostVertices = 20_000;
 
 /**
- * Vertices at the start, every `interval` s after it, and at the exact end; position and altitude linear in time. Speed and
- * distance are those along the path since the vertex before, 0 at the first. `path` ascends by `ts`; at least one point.
+ * Vertices at the start, every `interval` s after it, and at the exact end; position and altitude linear in time. Speed
+ * and distance are those along the path since the vertex before, 0 at the first. `path` ascends by `ts`; at least one
+ * point.
  */
 export function resample(path: readonly PathPoint[], interval = resampleInterval): Line {
   const line: Line = { coordinates: [], altitudes: [], times: [], speeds: [], distances: [] };

@@ -1,4 +1,5 @@
-// What a segmenter is: a stretch of one user's data and the state to go on with in; trips with their sections, and that state, out.
+// What a segmenter is: a stretch of one user's data and the state to go on with in; trips with their sections, and that
+// state, out.
 import type { Resume, TripEvidence, Untracked } from '../model/trip.ts';
 import type { Location, Motion, PhoneEvent } from './observations.ts';
 

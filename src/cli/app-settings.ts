@@ -13,7 +13,10 @@ export interface AppSetup {
   link: string;
 }
 
-/** The address at which phones reach the server, without a slash at its end. Throws `MOBILITY_USAGE` for none and for what is no address. */
+/**
+ * The address at which phones reach the server, without a slash at its end. Throws `MOBILITY_USAGE` for none and for
+ * what is no address.
+ */
 export function phoneAddress(given: string | undefined, configured: string): string {
   const text = given ?? configured;
   if (text === '') {

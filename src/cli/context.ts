@@ -14,8 +14,8 @@ import { createOutput, type Output, type Sink } from './output.ts';
 export type SettingFlags = Partial<Record<keyof Config, string | boolean>>;
 
 /**
- * What a command came to. 3: done in part. Left out: all is well, or, if `signal` was aborted meanwhile, interrupted; a command
- * whose proper end is a signal says 0.
+ * What a command came to. 3: done in part. Left out: all is well, or, if `signal` was aborted meanwhile, interrupted; a
+ * command whose proper end is a signal says 0.
  */
 export interface Outcome {
   exitCode?: 0 | 3;
@@ -41,8 +41,8 @@ export interface CommandContext {
   /** The settings given by flags that every command takes. */
   readonly flags: SettingFlags;
   /**
-   * Opens the store of the settings; the same one at every call, with the options of the first. Throws `MOBILITY_STORE_ADDRESS` when
-   * there is none, unless it may be made: a mistyped folder should not become a store.
+   * Opens the store of the settings; the same one at every call, with the options of the first. Throws
+   * `MOBILITY_STORE_ADDRESS` when there is none, unless it may be made: a mistyped folder should not become a store.
    */
   store(options?: StoreOptions): Promise<Store>;
   /** What the store of the settings said at its opening: how it is weaker than it could be. */
@@ -146,7 +146,8 @@ export interface GlobalFlags {
   settings: SettingFlags;
 }
 
-// Store engines and the log writer are loaded when a command needs them: `--help` and `config` start in a third of the time.
+// Store engines and the log writer are loaded when a command needs them: `--help` and `config` start in a third of the
+// time.
 
 /** Opens any store, as `CommandContext.store` does that of the settings. Whoever calls it closes it. */
 export async function openStoreAt(address: string, { make = false, ...options }: StoreOptions): Promise<Store> {
@@ -193,8 +194,8 @@ async function findUser(store: Store, nameOrUuid: string): Promise<UserRecord> {
 }
 
 /**
- * Aborts at the first SIGINT or SIGTERM. A second SIGINT ends the program as usual: somebody at a terminal is in a hurry. A second
- * SIGTERM does not: whoever stops a server with workers reaches each of them twice.
+ * Aborts at the first SIGINT or SIGTERM. A second SIGINT ends the program as usual: somebody at a terminal is in a
+ * hurry. A second SIGTERM does not: whoever stops a server with workers reaches each of them twice.
  */
 function abortOnSignals(abort: AbortController): () => void {
   const onSignal = (signal: NodeJS.Signals): void => abort.abort(signal);

@@ -36,8 +36,9 @@ export interface TextWriter {
 }
 
 /**
- * Writes a file for the eyes of its owner through `fill`: first beside it, and in its place only when all is on disk, so that an
- * interrupted command leaves no half of a file. Throws `MOBILITY_USAGE` when the file is there already or the folder cannot be written.
+ * Writes a file for the eyes of its owner through `fill`: first beside it, and in its place only when all is on disk,
+ * so that an interrupted command leaves no half of a file. Throws `MOBILITY_USAGE` when the file is there already or
+ * the folder cannot be written.
  */
 export async function writeFileWhole(path: string, fill: (writer: Writer) => Promise<void>): Promise<void> {
   await refuseExisting(path);

@@ -24,8 +24,9 @@ interface Row {
 const atOnce = 64; // registrations that share the store's commits
 
 /**
- * Registers the people of a CSV text with the header `user_email,uuid,token` (the last two optional, other columns ignored). Throws
- * `MOBILITY_USAGE` for a text without that header or that is no CSV; what stood before the mistake is registered.
+ * Registers the people of a CSV text with the header `user_email,uuid,token` (the last two optional, other columns
+ * ignored). Throws `MOBILITY_USAGE` for a text without that header or that is no CSV; what stood before the mistake is
+ * registered.
  */
 export async function importUsers(
   store: Store,

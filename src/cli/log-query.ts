@@ -69,8 +69,8 @@ export interface UserMeant {
 }
 
 /**
- * The user by UUID, which needs no store, or by name. Throws `MOBILITY_USER_UNKNOWN`; when the store cannot be asked, as when it
- * is what the logs are searched for, a note says that the name is taken as the server logged it.
+ * The user by UUID, which needs no store, or by name. Throws `MOBILITY_USER_UNKNOWN`; when the store cannot be asked,
+ * as when it is what the logs are searched for, a note says that the name is taken as the server logged it.
  */
 export async function userMeant(context: CommandContext, nameOrUuid: string): Promise<UserMeant> {
   if (isUuid(nameOrUuid.toLowerCase())) return { uuid: nameOrUuid.toLowerCase(), email: null };

@@ -1,4 +1,5 @@
-// Several processes that work through the users together: each begins elsewhere in the register, and leases keep them apart.
+// Several processes that work through the users together: each begins elsewhere in the register, and leases keep them
+// apart.
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { AllReport } from '../pipeline/run-all.ts';
@@ -46,7 +47,8 @@ export function mergeReports(reports: readonly AllReport[]): AllReport {
 
 /** Its report, or how it ended without one. */
 function runProcess(context: CommandContext, startAt: string): Promise<AllReport | string> {
-  // Settings travel as variables: a store address may hold a password, and arguments can be seen by everybody on the host.
+  // Settings travel as variables: a store address may hold a password, and arguments can be seen by everybody on the
+  // host.
   const { store, logDir } = context.config();
   const env = { ...context.env, MOBILITY_STORE: store, MOBILITY_LOG_DIR: logDir };
   const child = spawn(process.execPath, [program, 'pipeline', '--all', '--json', '--start-at', startAt], {

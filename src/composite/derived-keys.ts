@@ -1,4 +1,5 @@
-// The table of derived keys: which key is made from what. Nothing of it is stored; each is made from the trips when asked.
+// The table of derived keys: which key is made from what. Nothing of it is stored; each is made from the trips when
+// asked.
 import type { Element } from '../timeline/elements.ts';
 import {
   cleanedPlace,
@@ -89,7 +90,10 @@ export const derivedKeys: readonly DerivedKey[] = [
   plain('segmentation/raw_trip'),
 ];
 
-/** The derived keys among those asked for. Who asks for all keys gets the composite trips, which hold what the others do. */
+/**
+ * The derived keys among those asked for. Who asks for all keys gets the composite trips, which hold what the others
+ * do.
+ */
 export function derivedKeysAsked(keys: readonly string[] | undefined): DerivedKey[] {
   return derivedKeys.filter(({ key }) => (keys === undefined ? key === 'analysis/composite_trip' : keys.includes(key)));
 }

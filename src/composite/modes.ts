@@ -1,4 +1,5 @@
-// How the app of today knows modes: the names that it has icons for, their numbers, and the motion types they come from.
+// How the app of today knows modes: the names that it has icons for, their numbers, and the motion types they come
+// from.
 import { motionTypes } from '../model/payloads.ts';
 
 /** Numbers of inferred modes, as stored by the original. */

@@ -29,8 +29,8 @@ const isSame = (a: Vertex | undefined, b: Vertex): boolean =>
   a !== undefined && a.ts === b.ts && a.position[0] === b.position[0] && a.position[1] === b.position[1];
 
 /**
- * At most `most` vertices: of each section its ends, and of what is between them as many as its share, evenly spaced. The ends always
- * stay, so a trip of more than `most / 2` sections has two for each of them.
+ * At most `most` vertices: of each section its ends, and of what is between them as many as its share, evenly spaced.
+ * The ends always stay, so a trip of more than `most / 2` sections has two for each of them.
  */
 export function thinned(sections: readonly Section[], most = mostLocations): Vertex[] {
   const total = sections.reduce((sum, { times }) => sum + times.length, 0);

@@ -5,8 +5,8 @@ import { formatTime, isTimeZone, localDateTime, maxTime, minTime } from '../mode
 import { ConversionError } from './conversion-error.ts';
 
 /**
- * From an entry as pushed to what it means: the payload as in `payloads.ts`, without local times. Pure; never changes its input but
- * may share parts with it. Throws a `ConversionError`.
+ * From an entry as pushed to what it means: the payload as in `payloads.ts`, without local times. Pure; never changes
+ * its input but may share parts with it. Throws a `ConversionError`.
  */
 export type Converter = (entry: Entry) => Entry;
 
@@ -17,8 +17,8 @@ export function converted(entry: Entry, data: JsonObject): Entry {
 }
 
 /**
- * A copy of the payload without the fields `gone`, with those of `added` and `ts`. What the phone says about local time goes:
- * `withLocalTimes` says it anew.
+ * A copy of the payload without the fields `gone`, with those of `added` and `ts`. What the phone says about local time
+ * goes: `withLocalTimes` says it anew.
  */
 export function withTime(entry: Entry, ts: number, added: JsonObject = {}, gone: readonly string[] = []): JsonObject {
   const data = copyWithout(entry.data, ['local_dt', 'fmt_time', ...gone]);
@@ -58,9 +58,9 @@ const timeRange: readonly LocalFields[] = [
 export type LocalTimes = 'range' | 'one' | 'none';
 
 /**
- * The converted entry with local times in its own zone: `write_local_dt` and `write_fmt_time` in the metadata, and in the payload
- * those of `times`. Without a known zone it has none: a zone is never guessed here, since the best guess depends on entries that
- * may come later.
+ * The converted entry with local times in its own zone: `write_local_dt` and `write_fmt_time` in the metadata, and in
+ * the payload those of `times`. Without a known zone it has none: a zone is never guessed here, since the best guess
+ * depends on entries that may come later.
  */
 export function withLocalTimes({ metadata, data }: Entry, times: LocalTimes): Entry {
   const zone = metadata.time_zone;
@@ -161,8 +161,8 @@ export function codeOf(
 }
 
 /**
- * The code that a name of the phone stands for, or a code itself: scripts that push what they once read back send entries in the
- * form in which they are kept.
+ * The code that a name of the phone stands for, or a code itself: scripts that push what they once read back send
+ * entries in the form in which they are kept.
  */
 export function nameOrCode(
   codes: ReadonlyMap<string, number>,
@@ -180,8 +180,8 @@ export function nameOrCode(
 }
 
 /**
- * True for an entry in the form in which the timeseries keeps it: converters add local times to metadata and data, and no phone
- * sends them. Needed only where a value alone does not tell: the codes of a battery's status.
+ * True for an entry in the form in which the timeseries keeps it: converters add local times to metadata and data, and
+ * no phone sends them. Needed only where a value alone does not tell: the codes of a battery's status.
  */
 export function isConverted({ metadata, data }: Entry): boolean {
   return [metadata.write_fmt_time, metadata.write_local_dt, data.local_dt].some(

@@ -15,8 +15,9 @@ export const conversionReasons = {
 export type ConversionReason = keyof typeof conversionReasons;
 
 /**
- * Thrown for an entry that cannot be converted. The message names the field, what was expected and what was found; it never holds
- * a coordinate. Its code is `MOBILITY_NO_CONVERTER` for the reason `no_converter`, else `MOBILITY_CONVERSION`.
+ * Thrown for an entry that cannot be converted. The message names the field, what was expected and what was found; it
+ * never holds a coordinate. Its code is `MOBILITY_NO_CONVERTER` for the reason `no_converter`, else
+ * `MOBILITY_CONVERSION`.
  */
 export class ConversionError extends MobilityError {
   readonly reason: ConversionReason;

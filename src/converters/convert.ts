@@ -9,9 +9,9 @@ import { converterFor, localTimesOf, platforms } from './registry.ts';
 export { ConversionError, type ConversionReason, conversionReasons } from './conversion-error.ts';
 
 /**
- * What an entry means: metadata as pushed, payload as in `payloads.ts`, without local times. An entry under a key that nobody knows
- * here stays as it came: studies and newer apps have keys of their own. Identity stays. Pure; never changes its input but may
- * share parts with it. Throws a `ConversionError`: an entry that throws is set aside.
+ * What an entry means: metadata as pushed, payload as in `payloads.ts`, without local times. An entry under a key that
+ * nobody knows here stays as it came: studies and newer apps have keys of their own. Identity stays. Pure; never
+ * changes its input but may share parts with it. Throws a `ConversionError`: an entry that throws is set aside.
  */
 export function convert(entry: Entry): Entry {
   const { platform, key } = entry.metadata;
@@ -21,7 +21,10 @@ export function convert(entry: Entry): Entry {
   return converter(entry);
 }
 
-/** What a kept entry means; an entry that its converter refuses, such as one that an earlier version took, as it is kept. */
+/**
+ * What a kept entry means; an entry that its converter refuses, such as one that an earlier version took, as it is
+ * kept.
+ */
 export function meaningOf(entry: Entry): Entry {
   try {
     return convert(entry);

@@ -15,7 +15,10 @@ import { convertIosTransition } from './ios/transition.ts';
 import { convertOtherBattery } from './other/battery.ts';
 import { convertOtherMotionActivity } from './other/motion-activity.ts';
 
-/** The platforms, as `metadata.platform` names them in any case of letters. `other`: apps beside e-mission, trackers, imports. */
+/**
+ * The platforms, as `metadata.platform` names them in any case of letters. `other`: apps beside e-mission, trackers,
+ * imports.
+ */
 export const platforms = ['android', 'ios', 'other'] as const;
 
 /** A key and its converters; `generic` fills the platforms that have none of their own. */
@@ -30,8 +33,8 @@ export interface ConverterRow {
 }
 
 /**
- * Every key that phones push, sorted. Keys are compared whole. `common-trips` and `diary/trips-<day>` are documents that the server
- * writes for phones to pull: no phone pushes them, so they have no converter.
+ * Every key that phones push, sorted. Keys are compared whole. `common-trips` and `diary/trips-<day>` are documents
+ * that the server writes for phones to pull: no phone pushes them, so they have no converter.
  */
 export const converterTable: readonly ConverterRow[] = [
   { key: 'background/activity', android: convertAndroidMotionActivity },

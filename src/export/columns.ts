@@ -5,8 +5,8 @@ import type { Position } from '../model/trip.ts';
 export type Kind = 'trips' | 'sections' | 'places' | 'points' | 'labels' | 'days' | 'entries';
 
 /**
- * What a column holds: `instant` is a UTC time, `local` the local time without offset, `geometry` a point or a line in degrees WGS84,
- * `json` any value.
+ * What a column holds: `instant` is a UTC time, `local` the local time without offset, `geometry` a point or a line in
+ * degrees WGS84, `json` any value.
  */
 export type ColumnType = 'text' | 'integer' | 'number' | 'boolean' | 'instant' | 'local' | 'day' | 'geometry' | 'json';
 

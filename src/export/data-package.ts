@@ -1,4 +1,5 @@
-// `datapackage.json` (Frictionless): manifest and data dictionary of an export, made from the columns that were written.
+// `datapackage.json` (Frictionless): manifest and data dictionary of an export, made from the columns that were
+// written.
 import type { Column, ColumnType, Kind } from './columns.ts';
 import type { Format } from './formats/formats.ts';
 

@@ -83,7 +83,10 @@ export interface Renamed {
   row: (row: Row) => Row | null;
 }
 
-/** The columns of a kind under the names of `set`. Stays without a known start or end are left out: their readers need both. */
+/**
+ * The columns of a kind under the names of `set`. Stays without a known start or end are left out: their readers need
+ * both.
+ */
 export function renamed(kind: Kind, columns: readonly Column[], set: NameSet): Renamed {
   const { file, columns: pairs } = sets[set][kind]!;
   const needed = pairs.filter(([ours]) => ours.endsWith('ed_at')).map(([ours]) => ours);

@@ -27,8 +27,8 @@ export function cellMiddle([longitude, latitude]: Position, size: number): Posit
 }
 
 /**
- * The trip with its two places in the middle of their cells, and with every position of the way next to a place moved likewise: a line
- * that ran to the door would lead back to the stay. Lengths and times stay.
+ * The trip with its two places in the middle of their cells, and with every position of the way next to a place moved
+ * likewise: a line that ran to the door would lead back to the stay. Lengths and times stay.
  */
 export function coarseTrip(trip: Trip, size: number): Trip {
   const places = [trip.start_place.location, trip.end_place.location].map(latLon);

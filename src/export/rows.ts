@@ -154,7 +154,9 @@ function pointRows(trip: Trip, section: Section): Row[] {
   });
 }
 
-/** Places between trips: each once, with the trips before and after it. Untracked time ends a place and begins another. */
+/**
+ * Places between trips: each once, with the trips before and after it. Untracked time ends a place and begins another.
+ */
 async function* placeRows(source: Source): AsyncGenerator<Row> {
   let before: KeptTrip | null = null;
   for await (const next of everyTrip(source)) {

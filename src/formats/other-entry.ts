@@ -1,4 +1,5 @@
-// Entries of the platform `other`: what apps beside e-mission, trackers and imports tell, each from what it says itself.
+// Entries of the platform `other`: what apps beside e-mission, trackers and imports tell, each from what it says
+// itself.
 import { createHash } from 'node:crypto';
 import type { Entry, Origin } from '../model/entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
@@ -89,9 +90,9 @@ export function otherEntry(key: string, ts: number, data: JsonObject, origin: Or
 }
 
 /**
- * When such an entry counts as written: its time, and within that second or millisecond a fraction that follows from the content.
- * Many apps know whole seconds only; so two fixes of one time stay two, and each has the same identity however often it comes,
- * in whatever company, and from whichever file of the same program.
+ * When such an entry counts as written: its time, and within that second or millisecond a fraction that follows from
+ * the content. Many apps know whole seconds only; so two fixes of one time stay two, and each has the same identity
+ * however often it comes, in whatever company, and from whichever file of the same program.
  */
 export function writeTsOf(ts: number, data: JsonObject): number {
   const micros = Math.round(ts * 1e6);

@@ -50,9 +50,9 @@ const batteryStates: Readonly<Record<string, (typeof batteryStatuses)[keyof type
 };
 
 /**
- * The features of one batch, each on its own: fixes become locations with their motion and battery readings, events and trips are
- * kept as they are, under `overland/<name>`. What stands beside the batch (`current`, `trip`) comes again in a batch of its own
- * and is passed over. Never throws.
+ * The features of one batch, each on its own: fixes become locations with their motion and battery readings, events and
+ * trips are kept as they are, under `overland/<name>`. What stands beside the batch (`current`, `trip`) comes again in
+ * a batch of its own and is passed over. Never throws.
  */
 export function fromOverland(features: readonly JsonValue[]): Mapped {
   const mapped: Mapped = { entries: [], unusable: [], passedOver: 0 };

@@ -37,8 +37,8 @@ const motions: Readonly<Record<string, (typeof motionTypes)[keyof typeof motionT
 };
 
 /**
- * One message of OwnTracks. A location becomes a location, with a motion reading and a battery reading where it tells them; other
- * messages with a time are kept as they are, under `owntracks/<type>`. Never throws.
+ * One message of OwnTracks. A location becomes a location, with a motion reading and a battery reading where it tells
+ * them; other messages with a time are kept as they are, under `owntracks/<type>`. Never throws.
  */
 export function fromOwnTracks(message: JsonValue): Mapped {
   if (!isJsonObject(message)) {

@@ -26,7 +26,9 @@ export function pathLength(points: readonly LatLon[]): number {
   return sum;
 }
 
-/** The location at `share` (0 to 1) of the way from `a` to `b`, linear in degrees, the short way round the antimeridian. */
+/**
+ * The location at `share` (0 to 1) of the way from `a` to `b`, linear in degrees, the short way round the antimeridian.
+ */
 export function between(a: LatLon, b: LatLon, share: number): LatLon {
   let span = b.longitude - a.longitude;
   if (span > 180) span -= 360;

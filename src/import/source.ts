@@ -17,8 +17,8 @@ export interface SourceFile {
   /** The first bytes, unpacked. */
   readonly head: Buffer;
   /**
-   * Its bytes, unpacked. `onBytes` is told how many bytes of the disk were read. Throws `SourceBroken` where it breaks off or
-   * cannot be read.
+   * Its bytes, unpacked. `onBytes` is told how many bytes of the disk were read. Throws `SourceBroken` where it breaks
+   * off or cannot be read.
    */
   bytes(onBytes?: (count: number) => void): AsyncIterable<Uint8Array>;
 }

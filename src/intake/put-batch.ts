@@ -1,4 +1,5 @@
-// The one way in: what was pushed, by a phone or by anybody else, becomes entries of a user, is counted and told in the log.
+// The one way in: what was pushed, by a phone or by anybody else, becomes entries of a user, is counted and told in the
+// log.
 import { type Log, silentLog } from '../log/log.ts';
 import { line, type PutCounts } from '../log/messages.ts';
 import type { Entry, EntryText } from '../model/entry.ts';
@@ -8,7 +9,10 @@ import { keys } from '../model/keys.ts';
 import type { PutResult, Store, UnusableEntry } from '../store/store.ts';
 import { isEntry, type Taken, takeEntry } from './take-entry.ts';
 
-/** Entries stored in one transaction. Phones send 10,000 at most; a larger batch is stored in parts, so that it holds up nobody. */
+/**
+ * Entries stored in one transaction. Phones send 10,000 at most; a larger batch is stored in parts, so that it holds up
+ * nobody.
+ */
 export const maxTransactionEntries = 20_000;
 
 /** Something to put: an entry or anything else as a JSON value, or the JSON text of one. */
@@ -19,19 +23,22 @@ export interface PutOptions {
   store: Pick<Store, 'usercache' | 'profiles'>;
   /** Seconds since the epoch. */
   now: () => number;
-  /** Takes a line for each entry (DEBUG), for each thing set aside (WARNING) and for the whole (INFO). Default: none. */
+  /**
+   * Takes a line for each entry (DEBUG), for each thing set aside (WARNING) and for the whole (INFO). Default: none.
+   */
   log?: Log;
 }
 
 /**
- * Stores what was pushed for a user. This is the only way in: `/usercache/put`, the routes of other apps, `simulate` and every
- * import call it.
+ * Stores what was pushed for a user. This is the only way in: `/usercache/put`, the routes of other apps, `simulate`
+ * and every import call it.
  *
- * `pushed` may be a list of any length, a generator or an asynchronous one: it is read and stored in parts, so that its length costs
- * no memory. Each element is looked at on its own (`takeEntry`): an entry may name its `metadata.platform` or not, its times may be in
- * milliseconds, it may stand there as an object or as JSON text; what cannot be an entry is set aside with the reason and counted
- * as `rejected`, and fails nothing. An entry replaces what has its identity: user, `metadata.key` and `metadata.write_ts`. The same
- * may be pushed any number of times, so that a caller who was interrupted begins again.
+ * `pushed` may be a list of any length, a generator or an asynchronous one: it is read and stored in parts, so that its
+ * length costs no memory. Each element is looked at on its own (`takeEntry`): an entry may name its `metadata.platform`
+ * or not, its times may be in milliseconds, it may stand there as an object or as JSON text; what cannot be an entry is
+ * set aside with the reason and counted as `rejected`, and fails nothing. An entry replaces what has its identity:
+ * user, `metadata.key` and `metadata.write_ts`. The same may be pushed any number of times, so that a caller who was
+ * interrupted begins again.
  *
  * Resolves when all of it is durable; the user's profile then says when entries came last. Rejects when the store does
  * (`MOBILITY_STORE_FULL`, …): parts before the one that failed are stored.
@@ -59,7 +66,8 @@ export async function putTaken(
   for await (const { batch, isLast } of partsOf(taken)) {
     seen.add(batch.entries);
     const storing = store.usercache.put(userId, batch, now());
-    // Asked for in the same turn as the last part, the note shares its commit: a small put waits for the disk only once.
+    // Asked for in the same turn as the last part, the note shares its commit: a small put waits for the disk only
+    // once.
     const noting = isLast ? noteInProfile(userId, { last_put_ts: now(), ...seen.fields() }, store, log) : null;
     const results = await storing;
     await noting;

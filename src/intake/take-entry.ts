@@ -43,11 +43,11 @@ export function isEntry(taken: Taken): taken is EntryText {
 }
 
 /**
- * Looks at one thing pushed. A usable entry comes back as `metadata` and `data` alone (an `_id` or `user_id` beside them means
- * nothing: whose an entry is, only the caller knows), with `metadata.write_ts` and `data.ts` divided by 1000 once where they are
- * milliseconds. What cannot be an entry comes back exactly as it was pushed. Values that are strange but usable pass: converters and
- * analysis judge them. Never changes its input. `text`: the JSON text it was parsed from, where that is at hand; an entry that says
- * just the same keeps it.
+ * Looks at one thing pushed. A usable entry comes back as `metadata` and `data` alone (an `_id` or `user_id` beside
+ * them means nothing: whose an entry is, only the caller knows), with `metadata.write_ts` and `data.ts` divided by 1000
+ * once where they are milliseconds. What cannot be an entry comes back exactly as it was pushed. Values that are
+ * strange but usable pass: converters and analysis judge them. Never changes its input. `text`: the JSON text it was
+ * parsed from, where that is at hand; an entry that says just the same keeps it.
  */
 export function takeEntry(pushed: JsonValue, text: string | null = null): Taken {
   const flaw = flawOf(pushed);

@@ -6,7 +6,10 @@ export interface InputKey {
   key: string;
   /** What it is about. */
   about: 'trip' | 'place';
-  /** `label`: one word, the last one counts; `survey`: the whole entry, the last one counts; `note`: any number side by side. */
+  /**
+   * `label`: one word, the last one counts; `survey`: the whole entry, the last one counts; `note`: any number side by
+   * side.
+   */
   kind: 'label' | 'survey' | 'note';
   /** Its name in `user_input`: the key without its group. */
   name: string;

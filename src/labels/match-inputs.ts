@@ -7,16 +7,18 @@ export interface Span {
   end: number;
 }
 
-/** s; a draft begins later than the trip that is made of it, or up to this much earlier, and may end this much later. */
+/**
+ * s; a draft begins later than the trip that is made of it, or up to this much earlier, and may end this much later.
+ */
 const slack = 900;
 
 /** s; how far an input with one open end is thought to reach where its overlap is measured. */
 const openReach = 86_400;
 
 /**
- * The span that an input belongs to; null when none: the trip whose draft it labelled turned out to be none. It is the one in which
- * the input begins, if it also ends there (with some slack) or covers most of it; else, of those that it fits at all, the one with
- * which it shares the most time. `spans` ascend.
+ * The span that an input belongs to; null when none: the trip whose draft it labelled turned out to be none. It is the
+ * one in which the input begins, if it also ends there (with some slack) or covers most of it; else, of those that it
+ * fits at all, the one with which it shares the most time. `spans` ascend.
  */
 export function spanOf<Of extends Span>({ start, end }: Pick<Input, 'start' | 'end'>, spans: readonly Of[]): Of | null {
   const from = start ?? end! - openReach;
@@ -37,7 +39,10 @@ export function spanOf<Of extends Span>({ start, end }: Pick<Input, 'start' | 'e
   return best;
 }
 
-/** True when the input begins within the span. One without a start ends there; the first stay of all has no start either. */
+/**
+ * True when the input begins within the span. One without a start ends there; the first stay of all has no start
+ * either.
+ */
 function begins(span: Span, start: number | null, end: number | null): boolean {
   if (start !== null) return start >= span.start && start < span.end;
   return end! > span.start && end! <= span.end + slack;

@@ -1,4 +1,5 @@
-// What somebody said about one trip or stay, from the inputs that belong to it. The order in which they came plays no part.
+// What somebody said about one trip or stay, from the inputs that belong to it. The order in which they came plays no
+// part.
 import type { Entry } from '../model/entry.ts';
 import { identityText } from '../model/entry.ts';
 import type { Input } from './input-keys.ts';
@@ -14,7 +15,10 @@ export interface Said {
 /** Nothing was said. */
 export const nothingSaid: Said = { user_input: {}, additions: [] };
 
-/** Of several labels or surveys of a key the one written last counts; notes stand side by side, without those that were deleted. */
+/**
+ * Of several labels or surveys of a key the one written last counts; notes stand side by side, without those that were
+ * deleted.
+ */
 export function saidBy(inputs: readonly Input[]): Said {
   if (inputs.length === 0) return nothingSaid;
   const deleted = new Set(inputs.filter(isDeleted).flatMap(({ entry }) => entry.data.match_id ?? []));
@@ -45,8 +49,8 @@ function lastOfEach(notes: readonly Input[]): Input[] {
 }
 
 /**
- * A replaced mode is said together with a mode: it holds while that mode does. When the mode was corrected since to another one
- * without saying anew what that replaced, it is gone.
+ * A replaced mode is said together with a mode: it holds while that mode does. When the mode was corrected since to
+ * another one without saying anew what that replaced, it is gone.
  */
 function replacedModeHolds(active: readonly Input[]): boolean {
   const named = (name: string): Input[] => active.filter(({ of }) => of.name === name);

@@ -1,4 +1,5 @@
-// Finished log files: named as parts, compressed, limited in number, and taken over from processes that ended without doing so.
+// Finished log files: named as parts, compressed, limited in number, and taken over from processes that ended without
+// doing so.
 import { closeSync, createReadStream, createWriteStream, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,8 +12,8 @@ const draftPattern = /\.log\.gz\.[\w-]+\.draft$/;
 const staleDraftSeconds = 3600;
 
 /**
- * Seconds after its last change in which a file that got another name may still be written by another process: writers look
- * each second whether their file is still there.
+ * Seconds after its last change in which a file that got another name may still be written by another process: writers
+ * look each second whether their file is still there.
  */
 export const letGoSeconds = 3;
 
@@ -31,8 +32,8 @@ export interface ArchiveOptions {
 }
 
 /**
- * Compresses every finished file of a kind, no matter which process left it. May be interrupted anywhere, and run in several
- * processes at once: no line is lost or in two files. Throws what the file system throws, such as a full disk.
+ * Compresses every finished file of a kind, no matter which process left it. May be interrupted anywhere, and run in
+ * several processes at once: no line is lost or in two files. Throws what the file system throws, such as a full disk.
  */
 export async function archiveFiles({ folder, kind, today, own, holds, quietSeconds }: ArchiveOptions): Promise<void> {
   const names = await readdir(folder);
@@ -60,8 +61,8 @@ export async function quietFor(path: string): Promise<number> {
 const realNow = (): number => performance.timeOrigin + performance.now();
 
 /**
- * Gives the file of that day the name of the next part, which it returns; null when there is no such file. Processes that have it
- * open write to it until they next look.
+ * Gives the file of that day the name of the next part, which it returns; null when there is no such file. Processes
+ * that have it open write to it until they next look.
  */
 export function finishLive(folder: string, source: string, day: string): string | null {
   for (;;) {
@@ -91,8 +92,8 @@ async function compress(folder: string, name: string, done: boolean): Promise<vo
 }
 
 /**
- * Writes a compressed file as a whole or not at all, with the times of `source`. `fill` is given the stream that compresses.
- * False: the source has vanished, removed as one too many or by hand.
+ * Writes a compressed file as a whole or not at all, with the times of `source`. `fill` is given the stream that
+ * compresses. False: the source has vanished, removed as one too many or by hand.
  */
 export async function writeCompressed(
   source: string,

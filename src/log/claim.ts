@@ -17,8 +17,9 @@ export interface Claim {
 /** s between two renewals of a claim. */
 export const renewSeconds = 20;
 
-// s without renewal after which an owner counts as gone. Whether a process in the same place lives can be asked, so silence alone
-// tells little there: it may be suspended. A process in another container or on another host cannot be asked.
+// s without renewal after which an owner counts as gone. Whether a process in the same place lives can be asked, so
+// silence alone tells little there: it may be suspended. A process in another container or on another host cannot be
+// asked.
 const silentHere = 3600;
 const silentElsewhere = 120;
 
@@ -30,8 +31,8 @@ interface Owner {
 }
 
 /**
- * Claims the first source that no living server has. Two servers that find the same dead owner at once may both take its source: they
- * share the file, which loses no line, and one of them finds out when it renews.
+ * Claims the first source that no living server has. Two servers that find the same dead owner at once may both take
+ * its source: they share the file, which loses no line, and one of them finds out when it renews.
  */
 export function claimSource(folder: string, now: number): Claim {
   for (let number = 1; ; number += 1) {

@@ -1,4 +1,5 @@
-// Log files: written through winston, rotated by day and size, compressed when finished, safe with several processes and a full disk.
+// Log files: written through winston, rotated by day and size, compressed when finished, safe with several processes
+// and a full disk.
 import { accessSync, constants, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorText, MobilityError } from '../model/errors.ts';
@@ -50,9 +51,9 @@ export interface FileLog {
 }
 
 /**
- * Opens the log files of a kind for writing. A server has files of its own; pipelines append to one file together. Throws
- * `MOBILITY_CONFIG` when the folder cannot be written. After that nothing throws: what cannot be written, as on a full disk, is
- * dropped and counted, and the count is logged when writing works again.
+ * Opens the log files of a kind for writing. A server has files of its own; pipelines append to one file together.
+ * Throws `MOBILITY_CONFIG` when the folder cannot be written. After that nothing throws: what cannot be written, as on
+ * a full disk, is dropped and counted, and the count is logged when writing works again.
  */
 export function openFileLog(options: FileLogOptions): FileLog {
   const { dir, name, now = () => Date.now() / 1000, zone = hostZone(), warn = () => {} } = options;
@@ -250,7 +251,10 @@ function oneAfterAnother(work: () => Promise<void>): { (): void; done(): Promise
 
 const mostGathered = 8; // MiB; more than that, or than a quarter of a file, is handed on at once
 
-/** Gathers what is logged in one turn of the event loop: handing it on costs much, and nobody's answer should wait for it. */
+/**
+ * Gathers what is logged in one turn of the event loop: handing it on costs much, and nobody's answer should wait for
+ * it.
+ */
 function gather(limitMiB: number, hand: (lines: string, count: number) => void) {
   let all: Lines[] = [];
   let size = 0;

@@ -1,4 +1,5 @@
-// A log line as text: the frame `<timestamp>:<LEVEL>:<thread_id>:<message>` and the lines of the console, written and parsed.
+// A log line as text: the frame `<timestamp>:<LEVEL>:<thread_id>:<message>` and the lines of the console, written and
+// parsed.
 import { formatTime, isTimeZone } from '../model/time.ts';
 import type { Level } from './log.ts';
 import { oneLine, pathWord, secondsText, word } from './text.ts';
@@ -13,8 +14,8 @@ export function hostZone(): string {
 }
 
 /**
- * Makes the writer of timestamps: seconds since the epoch -> `2026-11-21T09:31:02.120+01:00`, local time of `zone`, one word.
- * Everything but the milliseconds is built once a second.
+ * Makes the writer of timestamps: seconds since the epoch -> `2026-11-21T09:31:02.120+01:00`, local time of `zone`, one
+ * word. Everything but the milliseconds is built once a second.
  */
 export function createStamp(zone: string): (ts: number) => string {
   let second = Number.NaN;

@@ -9,7 +9,9 @@ export interface Log {
   write(level: Level, message: string): void;
   /** Many messages of one level in one go, each a line of its own, in order. */
   writeAll(level: Level, messages: readonly string[]): void;
-  /** A log whose lines carry the thread id `<thread_id>-<suffix>`. Logs without threads leave it out: use `childLog`. */
+  /**
+   * A log whose lines carry the thread id `<thread_id>-<suffix>`. Logs without threads leave it out: use `childLog`.
+   */
   child?(suffix: string): Log;
   /** The same log with its lines kept back until it is clear what becomes of them. */
   hold?(): HeldLog;
@@ -28,8 +30,9 @@ export interface HeldLog {
 export const silentLog: Log = { enabled: () => false, write: () => {}, writeAll: () => {} };
 
 /**
- * The log for one call, or for one user of a pipeline run: its lines can be told from those of others that run at the same time in
- * the same process, since their thread id is `<thread_id>-<suffix>`. `log` itself where it knows no threads.
+ * The log for one call, or for one user of a pipeline run: its lines can be told from those of others that run at the
+ * same time in the same process, since their thread id is `<thread_id>-<suffix>`. `log` itself where it knows no
+ * threads.
  */
 export function childLog(log: Log, suffix: string | number): Log {
   return log.child?.(String(suffix)) ?? log;

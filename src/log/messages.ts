@@ -1,4 +1,5 @@
-// The messages that operators look for, each written by one function of `line`; `parseMessage` reads back those of calls.
+// The messages that operators look for, each written by one function of `line`; `parseMessage` reads back those of
+// calls.
 import { listText, oneLine, pathWord, quoted, quotedPattern, secondsText, word } from './text.ts';
 
 /** What became of a pushed entry, counted. */
@@ -23,8 +24,9 @@ const countsText = (counts: Counts): string =>
 const about = (user: string, text: string): string => `UUID ${word(user)}: ${text}`;
 
 /**
- * Writes messages. Texts from outside may hold anything: they cannot leave their field. User is a UUID; times are seconds since
- * the epoch in full precision; durations are seconds. No builder takes a payload, a token or a coordinate.
+ * Writes messages. Texts from outside may hold anything: they cannot leave their field. User is a UUID; times are
+ * seconds since the epoch in full precision; durations are seconds. No builder takes a payload, a token or a
+ * coordinate.
  */
 export const line = {
   // -------------------------------------------------------------- the server
@@ -109,7 +111,9 @@ export const line = {
   aboutUser: (user: string, text: string): string => about(user, text),
 } as const;
 
-/** A message that `mobility logs` reads back, taken apart; `kind` is the name of the function of `line` that wrote it. */
+/**
+ * A message that `mobility logs` reads back, taken apart; `kind` is the name of the function of `line` that wrote it.
+ */
 export type Message =
   | { kind: 'serverStarted' }
   | { kind: 'startCall'; method: string; path: string }

@@ -31,8 +31,8 @@ export interface ReadOptions {
   /** Lines before this time. */
   until?: number;
   /**
-   * Goes on with what is written from now on, until `signal`; without `since` that is all. It looks four times a second: a file
-   * that is begun, finished and compressed between two looks is missed.
+   * Goes on with what is written from now on, until `signal`; without `since` that is all. It looks four times a
+   * second: a file that is begun, finished and compressed between two looks is missed.
    */
   follow?: boolean;
   signal?: AbortSignal;
@@ -45,8 +45,8 @@ export interface LogReader {
 }
 
 /**
- * Reads the logs of a folder in batches. Sources are merged by time; lines of one source come as they were written. A file that
- * cannot be read is noted in `stats`. Throws `MOBILITY_LOG_UNREADABLE` when the folder cannot be read.
+ * Reads the logs of a folder in batches. Sources are merged by time; lines of one source come as they were written. A
+ * file that cannot be read is noted in `stats`. Throws `MOBILITY_LOG_UNREADABLE` when the folder cannot be read.
  */
 export function readLogs(options: ReadOptions): LogReader {
   const stats = newStats();

@@ -1,4 +1,5 @@
-// Takes a person out of log files: name and UUID are replaced in every line, in compressed files and in those being written too.
+// Takes a person out of log files: name and UUID are replaced in every line, in compressed files and in those being
+// written too.
 import { createReadStream } from 'node:fs';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -37,9 +38,9 @@ export interface ScrubReceipt {
 }
 
 /**
- * Replaces name and UUID by `erased` in all log files of a folder. A file that is being written is given the name of a finished part
- * first: the process that writes it goes on in a new one. A name is replaced where the server says whom it found, and, if it looks
- * like an address, wherever it stands alone. A folder that does not exist holds nothing.
+ * Replaces name and UUID by `erased` in all log files of a folder. A file that is being written is given the name of a
+ * finished part first: the process that writes it goes on in a new one. A name is replaced where the server says whom
+ * it found, and, if it looks like an address, wherever it stands alone. A folder that does not exist holds nothing.
  */
 export async function scrubLogs({
   folder,

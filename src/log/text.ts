@@ -1,6 +1,9 @@
-// Texts from outside (paths, names, keys) made safe for a log line: nobody can begin a line of their own or forge a field.
+// Texts from outside (paths, names, keys) made safe for a log line: nobody can begin a line of their own or forge a
+// field.
 
-/** Characters of a message, and of a field within one; the rest is cut off. A reader may count on lines below 64 KiB. */
+/**
+ * Characters of a message, and of a field within one; the rest is cut off. A reader may count on lines below 64 KiB.
+ */
 const maxMessage = 16_000;
 const maxField = 300;
 
@@ -20,8 +23,8 @@ const percent = (c: string): string => encodeURIComponent(c);
 const cut = (text: string, length: number): string => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
 
 /**
- * `text` as part of one line: tabs and line breaks become blanks, other control characters are shown as `\u001b`, halves of
- * surrogate pairs become U+FFFD. A text without such comes back as it is. Cut at 16,000 characters.
+ * `text` as part of one line: tabs and line breaks become blanks, other control characters are shown as `\u001b`,
+ * halves of surrogate pairs become U+FFFD. A text without such comes back as it is. Cut at 16,000 characters.
  */
 export function oneLine(text: string): string {
   const short = cut(text, maxMessage);
@@ -30,7 +33,9 @@ export function oneLine(text: string): string {
   return cut(clean, maxMessage).replace(halfPairs, '\ufffd');
 }
 
-/** `text` as one word: blanks and controls as `%20`, empty as `-`. For methods, paths and ids. Cut at 300 characters. */
+/**
+ * `text` as one word: blanks and controls as `%20`, empty as `-`. For methods, paths and ids. Cut at 300 characters.
+ */
 export function word(text: string): string {
   const short = cut(text, maxField);
   if (plainWord.test(short)) return short;
@@ -46,7 +51,10 @@ export function pathWord(path: string): string {
 /** What `quoted` writes, as part of a pattern. */
 export const quotedPattern = String.raw`"(?:[^"\\]|\\.)*"|[^\s",()]+`;
 
-/** A field that may hold anything: as it is if it is one plain word, else as a JSON string; null as `null`. Cut at 300 characters. */
+/**
+ * A field that may hold anything: as it is if it is one plain word, else as a JSON string; null as `null`. Cut at 300
+ * characters.
+ */
 export function quoted(text: string | null): string {
   if (text === null) return 'null';
   const short = cut(text, maxField);

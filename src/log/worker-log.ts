@@ -27,8 +27,9 @@ export interface WorkerLog {
 }
 
 /**
- * Makes the log of a worker: lines are built and filtered here, gathered during one turn of the event loop, and sent one batch
- * at a time. Never throws: lines that cannot be sent, or wait beyond 16 Mi characters, are dropped, counted and reported.
+ * Makes the log of a worker: lines are built and filtered here, gathered during one turn of the event loop, and sent
+ * one batch at a time. Never throws: lines that cannot be sent, or wait beyond 16 Mi characters, are dropped, counted
+ * and reported.
  */
 export function workerLog({ send, threadId, level, now, zone = hostZone() }: WorkerLogOptions): WorkerLog {
   const stamp = createStamp(zone);
@@ -85,7 +86,10 @@ export function workerLog({ send, threadId, level, now, zone = hostZone() }: Wor
   };
 }
 
-/** Makes the primary's end of `workerLog`: adds what a worker has sent to the primary's files; anything but a text is ignored. */
+/**
+ * Makes the primary's end of `workerLog`: adds what a worker has sent to the primary's files; anything but a text is
+ * ignored.
+ */
 export function receiveWorkerLog(files: Pick<FileLog, 'append'>): (lines: unknown) => void {
   return (lines) => {
     if (typeof lines === 'string' && lines !== '') files.append(lines);

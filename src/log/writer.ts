@@ -1,4 +1,5 @@
-// One stream of lines into the log file of the day: winston and its rotating transport, and the count of what reached the disk.
+// One stream of lines into the log file of the day: winston and its rotating transport, and the count of what reached
+// the disk.
 import * as fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import winston from 'winston';
@@ -167,7 +168,10 @@ export function openWriter({ dir, source, onClosed, onFailure, onReported }: Wri
   };
 }
 
-/** A file that ends within a line was left by a crash: its last line is marked, so that the next one is not lost with it. */
+/**
+ * A file that ends within a line was left by a crash: its last line is marked, so that the next one is not lost with
+ * it.
+ */
 function endTornLine(fd: number, size: number): void {
   if (size === 0 || !fs.fstatSync(fd).isFile()) return;
   const last = Buffer.alloc(1);

@@ -54,8 +54,9 @@ const maxListedBins = 20_000;
 const day = 86_400; // s
 
 /**
- * UTC bins from the first section to the last, those between that hold nothing included. The label is the start of the day for
- * `D` and the last day of the period for the others; weeks end on Sunday, two weeks on the Sunday of the first section's week.
+ * UTC bins from the first section to the last, those between that hold nothing included. The label is the start of the
+ * day for `D` and the last day of the period for the others; weeks end on Sunday, two weeks on the Sunday of the first
+ * section's week.
  */
 export function utcPeriods(sections: readonly SectionFigures[], frequency: UtcFrequency): Period[] {
   const sorted = [...sections].sort((a, b) => a.start_ts - b.start_ts);
@@ -105,7 +106,10 @@ export type LocalFrequency = (typeof localFrequencies)[number];
 /** Length of `YYYY-MM-DD` that defines a group. */
 const lengths: Record<LocalFrequency, number> = { DAILY: 10, MONTHLY: 7, YEARLY: 4 };
 
-/** Groups by local day, month or year; empty ones are not listed. The label is their start in the zone of their first section. */
+/**
+ * Groups by local day, month or year; empty ones are not listed. The label is their start in the zone of their first
+ * section.
+ */
 export function localPeriods(sections: readonly SectionFigures[], frequency: LocalFrequency): Period[] {
   const sorted = [...sections].sort((a, b) => a.start_ts - b.start_ts);
   const groups = groupBy(sorted, (section) => localDayOf(section).slice(0, lengths[frequency]));

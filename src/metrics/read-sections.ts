@@ -8,7 +8,9 @@ import { localDayOf } from './periods.ts';
 const pageSize = 200; // links of the chain held at once
 const day = 86_400; // s
 
-/** Sections of the user with `start_ts` in `range`, ascending. The trips are read in pages; only the figures are kept. */
+/**
+ * Sections of the user with `start_ts` in `range`, ascending. The trips are read in pages; only the figures are kept.
+ */
 export async function readSections(trips: Trips, userId: string, range: TimeRange): Promise<SectionFigures[]> {
   if (!(range.from < range.to)) return [];
   const found: SectionFigures[] = [];
@@ -39,8 +41,8 @@ export async function readSectionsOfDays(
 }
 
 /**
- * Where to begin reading so that a trip under way at `ts` is met: trips do not overlap, so it is the last link that begins before.
- * Looks back in growing steps, as a link may be long.
+ * Where to begin reading so that a trip under way at `ts` is met: trips do not overlap, so it is the last link that
+ * begins before. Looks back in growing steps, as a link may be long.
  */
 async function startOfChain(trips: Trips, userId: string, ts: number): Promise<number> {
   for (let back = day; back <= 64 * day; back *= 8) {

@@ -50,9 +50,8 @@ export function identityText(identity: Identity): string {
 }
 
 /**
- * The time by which an entry is found: `data.ts`; else `data.start_ts` (labels and surveys over a range); else `data.end_ts` (of
- * those that have no start); else null.
- * Seconds since the epoch.
+ * The time by which an entry is found: `data.ts`; else `data.start_ts` (labels and surveys over a range); else
+ * `data.end_ts` (of those that have no start); else null. Seconds since the epoch.
  */
 export function dataTime(data: JsonObject): number | null {
   for (const value of [data.ts, data.start_ts, data.end_ts]) {

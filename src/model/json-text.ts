@@ -2,8 +2,8 @@
 import type { JsonValue } from './json.ts';
 
 /**
- * JSON text from which `JSON.parse` makes the same value again. Unlike `JSON.stringify` it keeps -0 and numbers beyond the range
- * of doubles (`1e999`), and takes any depth. Throws a `TypeError` for NaN and for what is no JSON value.
+ * JSON text from which `JSON.parse` makes the same value again. Unlike `JSON.stringify` it keeps -0 and numbers beyond
+ * the range of doubles (`1e999`), and takes any depth. Throws a `TypeError` for NaN and for what is no JSON value.
  */
 export function jsonText(value: JsonValue): string {
   return isPlain(value, 0) ? JSON.stringify(value) : writeExactly(value);
@@ -90,8 +90,8 @@ function scalarText(value: unknown): string {
 const needsEscape = /[\0\\\p{Surrogate}]/u;
 
 /**
- * A text as engines can keep it: NUL, lone surrogates and the backslash become escapes, any other text stays as it is. Different
- * texts stay different; `unescapeText` turns it back.
+ * A text as engines can keep it: NUL, lone surrogates and the backslash become escapes, any other text stays as it is.
+ * Different texts stay different; `unescapeText` turns it back.
  */
 export function escapeText(text: string): string {
   if (!needsEscape.test(text)) return text;

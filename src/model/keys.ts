@@ -1,4 +1,5 @@
-// The table of keys: which payload belongs to a key, and whether phones push it, the server writes it, or it is made when asked.
+// The table of keys: which payload belongs to a key, and whether phones push it, the server writes it, or it is made
+// when asked.
 
 /** What a change of such an entry touches: the trips, only the documents that show it, or nothing derived. */
 export type Affects = 'trips' | 'documents' | 'nothing';
@@ -7,7 +8,10 @@ export interface KeyRow {
   key: string;
   /** Name of the payload type in `payloads.ts`. */
   payload: string;
-  /** `pushed` by phones, a `document` that the server writes and phones pull, or `derived`: made from the trips when asked. */
+  /**
+   * `pushed` by phones, a `document` that the server writes and phones pull, or `derived`: made from the trips when
+   * asked.
+   */
   kind: 'pushed' | 'document' | 'derived';
   affects: Affects;
 }
@@ -79,7 +83,9 @@ export const keyTable: readonly KeyRow[] = [
 
 const rows = new Map(keyTable.map((row) => [row.key, row]));
 
-/** What the table says about a key; null for one that it does not know, whose entries are kept and served as they came. */
+/**
+ * What the table says about a key; null for one that it does not know, whose entries are kept and served as they came.
+ */
 export function keyRow(key: string): KeyRow | null {
   return rows.get(key.startsWith('diary/trips-') ? 'diary/trips-<YYYY-MM-DD>' : key) ?? null;
 }

@@ -2,8 +2,8 @@
 import type { LocalDateTime } from './time.ts';
 
 /**
- * Local fields of `ts`, in the zone that the entry itself names. An entry that names none has none: whoever reads it decides on
- * the zone.
+ * Local fields of `ts`, in the zone that the entry itself names. An entry that names none has none: whoever reads it
+ * decides on the zone.
  */
 export interface LocalTimes {
   local_dt?: LocalDateTime;
@@ -66,7 +66,9 @@ export const motionTypes = {
   AIR_OR_HSR: 11,
 } as const;
 
-/** `background/battery`. Android keeps its own fields, `android_temperature` (0.1 degrees C) and others, beside these. */
+/**
+ * `background/battery`. Android keeps its own fields, `android_temperature` (0.1 degrees C) and others, beside these.
+ */
 export interface Battery extends LocalTimes {
   /** Percent, 0 to 100; negative when the phone did not know it. */
   battery_level_pct: number;
@@ -159,7 +161,10 @@ export interface StatsEvent {
 
 /** `manual/mode_confirm` and others: the user's own word on a trip or a place, named by its time. */
 export interface UserInput {
-  /** Of the trip or place as the app showed it, seconds since the epoch; of surveys and notes one of the two may be missing. */
+  /**
+   * Of the trip or place as the app showed it, seconds since the epoch; of surveys and notes one of the two may be
+   * missing.
+   */
   start_ts?: number | null;
   end_ts?: number | null;
   start_local_dt?: LocalDateTime;
@@ -188,7 +193,9 @@ export interface Survey extends LocalTimes {
   jsonDocResponse?: unknown;
 }
 
-/** `config/*`: settings and consent of the app, as pushed. Its times are ms where the phone has them so (`filter_time`). */
+/**
+ * `config/*`: settings and consent of the app, as pushed. Its times are ms where the phone has them so (`filter_time`).
+ */
 export interface Config {
   [name: string]: unknown;
 }

@@ -1,4 +1,5 @@
-// The configuration that today's app reads of a study: a whole one from little, and the check of what an operator gives.
+// The configuration that today's app reads of a study: a whole one from little, and the check of what an operator
+// gives.
 import { isJsonObject, type JsonObject, type JsonValue, kindOf } from './json.ts';
 import type { StudySettings } from './study.ts';
 
@@ -6,8 +7,9 @@ import type { StudySettings } from './study.ts';
 export const configFileName = (study: string): string => `${study}.nrel-op.json`;
 
 /**
- * The configuration of a study: what `given` says, else what stood there before, else what every study needs; and always this server's
- * address, the study's name and its subgroups. `version` grows by one where anything changed. `now`: seconds since the epoch.
+ * The configuration of a study: what `given` says, else what stood there before, else what every study needs; and
+ * always this server's address, the study's name and its subgroups. `version` grows by one where anything changed.
+ * `now`: seconds since the epoch.
  */
 export function studyConfig(
   study: StudySettings,

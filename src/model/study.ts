@@ -58,8 +58,8 @@ export interface StudyToken {
 export const leastRandom = 16;
 
 /**
- * What a token made by the app says: `nrelop_<study>_<subgroup>_<random>`, for a tester `nrelop_<study>_<subgroup>_test_<random>`.
- * Null for any other text.
+ * What a token made by the app says: `nrelop_<study>_<subgroup>_<random>`, for a tester
+ * `nrelop_<study>_<subgroup>_test_<random>`. Null for any other text.
  */
 export function readStudyToken(token: string): StudyToken | null {
   const parts = token.split('_');
@@ -76,8 +76,8 @@ export type JoinRefusal = 'no_study' | 'closed' | 'list_only' | 'no_subgroup' | 
 const hour = 3600; // s
 
 /**
- * The count with one more, or why not. `byOperator`: the token is made here, for a study that may be closed, and limits do not
- * count; the subgroup must exist all the same.
+ * The count with one more, or why not. `byOperator`: the token is made here, for a study that may be closed, and limits
+ * do not count; the subgroup must exist all the same.
  */
 export function admit(
   study: StudyRecord | null,

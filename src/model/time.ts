@@ -87,7 +87,10 @@ export function isTimeZone(zone: unknown): zone is string {
   return typeof zone === 'string' && zone.length <= 64 && findZone(zone) !== null;
 }
 
-/** Seconds that local time in `zone` is ahead of UTC at `ts`. Throws a `RangeError` for an unknown zone or an impossible time. */
+/**
+ * Seconds that local time in `zone` is ahead of UTC at `ts`. Throws a `RangeError` for an unknown zone or an impossible
+ * time.
+ */
 export function zoneOffset(zone: string, ts: number): number {
   if (zone === 'UTC') return 0;
   const found = isTimeZone(zone) ? findZone(zone) : null;
@@ -130,7 +133,9 @@ interface CivilDate {
   day: number;
 }
 
-/** The calendar date (proleptic Gregorian) that many days after 1970-01-01, after Howard Hinnant's `civil_from_days`. */
+/**
+ * The calendar date (proleptic Gregorian) that many days after 1970-01-01, after Howard Hinnant's `civil_from_days`.
+ */
 function civilFromDays(days: number): CivilDate {
   const z = days + 719_468;
   const era = Math.floor(z / 146_097);
@@ -209,8 +214,8 @@ function localInstant(ts: number, zone: string): LocalInstant {
 }
 
 /**
- * Calendar fields of `ts` in `zone`, whole seconds. Throws a `RangeError` for an unknown zone, and for a year beyond 1 to 9999 in
- * UTC or in the zone.
+ * Calendar fields of `ts` in `zone`, whole seconds. Throws a `RangeError` for an unknown zone, and for a year beyond 1
+ * to 9999 in UTC or in the zone.
  */
 export function localDateTime(ts: number, zone: string): LocalDateTime {
   const { days, second } = localInstant(ts, zone);
@@ -228,8 +233,8 @@ export function localDateTime(ts: number, zone: string): LocalDateTime {
 }
 
 /**
- * ISO 8601 in `zone` with numeric offset; six digits of fraction only if there is one: `2016-05-17T09:19:59.800000-07:00`. Throws
- * like `localDateTime`.
+ * ISO 8601 in `zone` with numeric offset; six digits of fraction only if there is one:
+ * `2016-05-17T09:19:59.800000-07:00`. Throws like `localDateTime`.
  */
 export function formatTime(ts: number, zone: string): string {
   const { days, second, micros, offset } = localInstant(ts, zone);
@@ -243,14 +248,16 @@ export function formatTime(ts: number, zone: string): string {
 const clock = (seconds: number): string =>
   `${two(Math.floor(seconds / 3600))}:${two(Math.floor((seconds % 3600) / 60))}`;
 
-/** The local day of `ts` in `zone`, `YYYY-MM-DD`: the first ten characters of `formatTime`. Throws like `localDateTime`. */
+/**
+ * The local day of `ts` in `zone`, `YYYY-MM-DD`: the first ten characters of `formatTime`. Throws like `localDateTime`.
+ */
 export function localDay(ts: number, zone: string): string {
   return dayText(civilFromDays(localInstant(ts, zone).days));
 }
 
 /**
- * The first instant of the local day, seconds since the epoch; where midnight does not exist, the first second after it, and where
- * the whole day does not, the start of the next. Throws a `RangeError` for an unknown zone.
+ * The first instant of the local day, seconds since the epoch; where midnight does not exist, the first second after
+ * it, and where the whole day does not, the start of the next. Throws a `RangeError` for an unknown zone.
  */
 export function startOfDay(day: string, zone: string): number {
   return startOfLocalDay(daysOf(day), zone);
@@ -291,7 +298,10 @@ const dayOf = (ts: number): number => Math.floor(Math.floor(ts) / secondsOfDay);
 
 type Unit = 'day' | 'week' | 'month' | 'year';
 
-/** UTC calendar arithmetic for report periods: `ts` moved by `count` units, to the last day of a month that is too short. */
+/**
+ * UTC calendar arithmetic for report periods: `ts` moved by `count` units, to the last day of a month that is too
+ * short.
+ */
 export function addUtc(ts: number, count: number, unit: Unit): number {
   const days = dayOf(ts);
   if (unit === 'day' || unit === 'week') return ts + count * (unit === 'week' ? 7 : 1) * secondsOfDay;

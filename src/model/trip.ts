@@ -128,7 +128,9 @@ export interface Carry extends Resume {
   away_since?: number;
 }
 
-/** Time in which the user moved unseen: they were at one place and turn up at another, too slowly or after a restart. */
+/**
+ * Time in which the user moved unseen: they were at one place and turn up at another, too slowly or after a restart.
+ */
 export interface Untracked {
   start_ts: number;
   end_ts: number;
@@ -137,8 +139,8 @@ export interface Untracked {
 }
 
 /**
- * One link of a user's chain of trips: a trip, or a `dropped` one, too short to keep. Links follow each other by `chain_ts` and
- * each follows from the one before it and from what the phone sent since.
+ * One link of a user's chain of trips: a trip, or a `dropped` one, too short to keep. Links follow each other by
+ * `chain_ts` and each follows from the one before it and from what the phone sent since.
  */
 export interface TripRecord {
   id: string;

@@ -13,7 +13,10 @@ export interface UserRecord {
   subgroup?: string;
 }
 
-/** Where a token comes from. Those of people and scripts are `made`; `owntracks`, `overland` and `traccar` are for these apps. */
+/**
+ * Where a token comes from. Those of people and scripts are `made`; `owntracks`, `overland` and `traccar` are for these
+ * apps.
+ */
 export const tokenKinds = ['made', 'imported', 'study', 'owntracks', 'overland', 'traccar'] as const;
 export type TokenKind = (typeof tokenKinds)[number];
 
@@ -32,8 +35,9 @@ export interface TokenRecord {
 }
 
 /**
- * True for a name that can be registered: one to 254 visible characters in their composed form (NFC), single blanks between others
- * only, none of them a control, a line break, half a pair, or one that is not seen or turns the direction of writing.
+ * True for a name that can be registered: one to 254 visible characters in their composed form (NFC), single blanks
+ * between others only, none of them a control, a line break, half a pair, or one that is not seen or turns the
+ * direction of writing.
  */
 export function isUserName(name: string): boolean {
   return (
@@ -44,8 +48,8 @@ export function isUserName(name: string): boolean {
 }
 
 /**
- * The form of a name under which it is registered: composed (NFC), and in lower case where it is an e-mail address. So two spellings of
- * one address are one account.
+ * The form of a name under which it is registered: composed (NFC), and in lower case where it is an e-mail address. So
+ * two spellings of one address are one account.
  */
 export function userNameOf(text: string): string {
   const name = text.normalize('NFC');

@@ -10,8 +10,8 @@ export interface HeldLease {
 }
 
 /**
- * Takes the lease on a user and renews it three times per term until `end`. A renewal that finds the lease lost stops: the
- * store then refuses the next write. `heldBy`: somebody else is at work.
+ * Takes the lease on a user and renews it three times per term until `end`. A renewal that finds the lease lost stops:
+ * the store then refuses the next write. `heldBy`: somebody else is at work.
  */
 export async function holdLease(
   store: Store,

@@ -1,4 +1,5 @@
-// Document keys present and days with trips -> the documents that are obsolete. One rule for the pipeline and for `purge-keys`.
+// Document keys present and days with trips -> the documents that are obsolete. One rule for the pipeline and for
+// `purge-keys`.
 import { configKeys, dayKey } from '../model/keys.ts';
 import type { PipelineState, Store } from '../store/store.ts';
 import type { DocumentWindow } from './document-window.ts';
@@ -9,7 +10,10 @@ export interface ObsoleteKey {
   why: string;
 }
 
-/** The rule, pure: valid are the days with trips in the window and the three configuration keys; every other document is obsolete. */
+/**
+ * The rule, pure: valid are the days with trips in the window and the three configuration keys; every other document is
+ * obsolete.
+ */
 export function obsoleteKeys(present: readonly string[], daysWithTrips: readonly string[]): ObsoleteKey[] {
   const valid = new Set([...configKeys, ...daysWithTrips.map(dayKey)]);
   return present.filter((key) => !valid.has(key)).map((key) => ({ key, why: whyObsolete(key) }));
@@ -29,8 +33,8 @@ export interface DocumentKeys {
 }
 
 /**
- * Which document keys of one user are valid and which are obsolete. None is obsolete without complete data: nothing is known of the
- * user then; unless there was some, and all of it went.
+ * Which document keys of one user are valid and which are obsolete. None is obsolete without complete data: nothing is
+ * known of the user then; unless there was some, and all of it went.
  */
 export async function findObsoleteKeys(
   store: Store,

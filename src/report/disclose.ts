@@ -1,5 +1,5 @@
-// Which figures may leave the study: none over fewer than a least number of people, none that one person dominates, none that the
-// difference of two figures gives away.
+// Which figures may leave the study: none over fewer than a least number of people, none that one person dominates,
+// none that the difference of two figures gives away.
 import { compareCells, type Dimension, type Figures, type PersonTally } from './tally.ts';
 
 /** A figure that may be told. Trips are rounded to the least number of people, kilometres and minutes to two digits. */
@@ -32,9 +32,9 @@ interface Cell {
 const mostOfOne = 0.5;
 
 /**
- * Tells what may be told of `tallies`, figures by person. A cell stands for `least` people or more, none of whom makes up more than half
- * of it. The others are put together; where these are still too few, the smallest cells join them until they are enough, so that
- * all minus the cells told never leaves a few people.
+ * Tells what may be told of `tallies`, figures by person. A cell stands for `least` people or more, none of whom makes
+ * up more than half of it. The others are put together; where these are still too few, the smallest cells join them
+ * until they are enough, so that all minus the cells told never leaves a few people.
  */
 export function disclose(tallies: ReadonlyMap<string, PersonTally>, by: Dimension, least: number): Disclosed {
   const everybody: Cell = { name: 'all', people: new Map() };

@@ -16,8 +16,8 @@ export interface MonthReport extends Disclosed {
 const daysAtOnce = 8;
 
 /**
- * The report of a month, over all people. Months are whole and never overlap, and nobody can be left out: two reports have no
- * difference that stands for a person.
+ * The report of a month, over all people. Months are whole and never overlap, and nobody can be left out: two reports
+ * have no difference that stands for a person.
  */
 export async function monthReport(store: Store, month: string, by: Dimension, least: number): Promise<MonthReport> {
   const tallies = new Map<string, PersonTally>();

@@ -3,8 +3,8 @@ import type { Call } from './call.ts';
 import type { Answer } from './routes/route.ts';
 
 /**
- * The response to a call that succeeded: status 200, a JSON object. A streamed one is noted in `call.streaming`; `onBroken` is told
- * why it broke off, when the status has long been sent.
+ * The response to a call that succeeded: status 200, a JSON object. A streamed one is noted in `call.streaming`;
+ * `onBroken` is told why it broke off, when the status has long been sent.
  */
 export async function jsonAnswer(call: Call, answer: Answer, onBroken: (error: unknown) => void): Promise<Response> {
   const init = {

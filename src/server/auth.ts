@@ -16,7 +16,10 @@ export interface AuthMethod {
   identify(token: string): Promise<Named>;
   /** True when `/profile/create` gives an account to whoever the token names. */
   readonly registers: boolean;
-  /** Joins the study that an app-made token names. Null for any other token; throws a `Problem` where the study lets nobody in. */
+  /**
+   * Joins the study that an app-made token names. Null for any other token; throws a `Problem` where the study lets
+   * nobody in.
+   */
   join?(token: string): Promise<UserRecord | null>;
 }
 
@@ -41,7 +44,10 @@ function devMethod(openRegistration: boolean): AuthMethod {
   };
 }
 
-/** Tokens made by `mobility users token`. They are looked up by their hash, so there is no comparison whose time tells anything. */
+/**
+ * Tokens made by `mobility users token`. They are looked up by their hash, so there is no comparison whose time tells
+ * anything.
+ */
 function tokenMethod(store: Pick<Store, 'tokens' | 'studies'>, now: () => number): AuthMethod {
   return {
     registers: false,
@@ -121,8 +127,8 @@ export function headerTokens(authorization: string | undefined): HeaderTokens {
 }
 
 /**
- * The token of a call, from the field of the body that may hold it and from the header. Throws a `Problem`: 403 without a token, 400
- * for one that is no text, or two that differ.
+ * The token of a call, from the field of the body that may hold it and from the header. Throws a `Problem`: 403 without
+ * a token, 400 for one that is no text, or two that differ.
  */
 export function tokenOf(body: JsonObject, field: string | null, inHeader: string | null): string {
   const inBody = (field === null ? null : body[field]) ?? null;
@@ -162,8 +168,8 @@ async function byName(
 }
 
 /**
- * The account that a token opens, for `/profile/create`: made if there is none and the method registers; else as `findCaller`. Its
- * `update_ts` becomes `now`.
+ * The account that a token opens, for `/profile/create`: made if there is none and the method registers; else as
+ * `findCaller`. Its `update_ts` becomes `now`.
  */
 export async function registerCaller(
   method: AuthMethod,

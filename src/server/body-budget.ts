@@ -1,4 +1,5 @@
-// How many bytes of bodies a process holds at once: in all, of one caller, and of those of whom nobody knows yet who sends them.
+// How many bytes of bodies a process holds at once: in all, of one caller, and of those of whom nobody knows yet who
+// sends them.
 import { type Problem, tooManyCalls, unavailable } from './problem.ts';
 
 /** Bytes that may be held at once. */
@@ -13,7 +14,10 @@ export interface BodyLimits {
 
 /** The part of a `BodyBudget` that one call holds. */
 export interface BodyShare {
-  /** Throws a `Problem` when so many more bytes would not fit now: 503, or 429 where it is the caller's own calls that are too many. */
+  /**
+   * Throws a `Problem` when so many more bytes would not fit now: 503, or 429 where it is the caller's own calls that
+   * are too many.
+   */
   check(bytes: number): void;
   /** Takes bytes; throws as `check` does. */
   grow(bytes: number): void;
@@ -41,9 +45,9 @@ interface Held {
 }
 
 /**
- * What all calls of this process may hold at once. The only body there is always fits, and so does the only one of a caller: no limit
- * keeps it out for ever. Where strangers have used up their part, the slowest of them makes room, so that open connections that
- * hardly send close the door to nobody.
+ * What all calls of this process may hold at once. The only body there is always fits, and so does the only one of a
+ * caller: no limit keeps it out for ever. Where strangers have used up their part, the slowest of them makes room, so
+ * that open connections that hardly send close the door to nobody.
  */
 export class BodyBudget {
   readonly #limits: BodyLimits;
@@ -120,7 +124,10 @@ export class BodyBudget {
     return bytes;
   }
 
-  /** Ends bodies of strangers that have been coming for a while, the slowest first, until there is room or only quicker ones are left. */
+  /**
+   * Ends bodies of strangers that have been coming for a while, the slowest first, until there is room or only quicker
+   * ones are left.
+   */
   #makeRoom(held: Held, bytes: number): void {
     if (this.#strangers + bytes <= this.#limits.strangers) return;
     const now = this.#now();

@@ -86,7 +86,9 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
   };
 }
 
-/** Counts refused calls of strangers minute by minute; tells at the end of a minute how many were left out of the log. */
+/**
+ * Counts refused calls of strangers minute by minute; tells at the end of a minute how many were left out of the log.
+ */
 function strangerCount(tell: (calls: number, since: number) => void) {
   let since = 0;
   let calls = 0;

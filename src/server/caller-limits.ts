@@ -36,7 +36,10 @@ export type UsedByCaller = Record<string, { calls: number; bytes: number }>;
 /** Reason of an entry that is set aside because its caller uses too many keys. It can be recovered like any other. */
 export const tooManyKeys = 'too_many_keys';
 
-/** Calls of a caller a minute that may be refused for their body, before all of that minute are: reading in vain costs most. */
+/**
+ * Calls of a caller a minute that may be refused for their body, before all of that minute are: reading in vain costs
+ * most.
+ */
 const mostRefused = 30;
 
 const minute = 60; // s
@@ -54,7 +57,10 @@ interface Remembered {
   told: Map<string, number>;
 }
 
-/** Counts what callers do and refuses what goes beyond. One for a process; processes of one server tell each other (`takeNews`). */
+/**
+ * Counts what callers do and refuses what goes beyond. One for a process; processes of one server tell each other
+ * (`takeNews`).
+ */
 export class CallerCounts {
   readonly #limits: CallerLimits;
   readonly #now: () => number;
@@ -90,7 +96,10 @@ export class CallerCounts {
     this.#add(userId, 0, bytes);
   }
 
-  /** Throws a 429 `Problem` where so many more entries would be more than may wait. The store is asked only near the limit. */
+  /**
+   * Throws a 429 `Problem` where so many more entries would be more than may wait. The store is asked only near the
+   * limit.
+   */
   async entries(userId: string, more: number, usercache: Pick<Store['usercache'], 'summary'>): Promise<void> {
     const limit = this.#limits.waitingEntries;
     if (limit === 0 || more === 0) return;

@@ -38,7 +38,10 @@ export class Doorkeeper {
     return this.#call.caller;
   }
 
-  /** The account that the token opens. Throws `Problem`s: 403, 400 for another token than before, 429 beyond a limit of the caller. */
+  /**
+   * The account that the token opens. Throws `Problem`s: 403, 400 for another token than before, 429 beyond a limit of
+   * the caller.
+   */
   async admit(token: string): Promise<UserRecord> {
     if (this.caller !== null && token === this.token) return this.caller;
     if (this.caller !== null) throw badRequest('expected one token, found two that differ');

@@ -1,4 +1,5 @@
-// Who sends a body, by a bounded look at its text: the token before or behind the long list, found without parsing the body.
+// Who sends a body, by a bounded look at its text: the token before or behind the long list, found without parsing the
+// body.
 
 /** Bytes at the beginning and at the end of a body in which the token is looked for. */
 export const lookLength = 64 * 1024;
@@ -8,8 +9,9 @@ const backslash = 0x5c;
 const isBlank = (byte: number): boolean => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
 
 /**
- * The text of a top-level field in the first bytes of a JSON object; null where it is not there. What is found is no more than a
- * hint: the body may turn out to be no JSON, or to have another such field later, so the caller compares when it has been parsed.
+ * The text of a top-level field in the first bytes of a JSON object; null where it is not there. What is found is no
+ * more than a hint: the body may turn out to be no JSON, or to have another such field later, so the caller compares
+ * when it has been parsed.
  */
 export function tokenAtStart(body: Buffer, field: string): string | null {
   const end = Math.min(body.length, lookLength);

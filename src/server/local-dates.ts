@@ -5,8 +5,8 @@ import { isDay } from '../model/time.ts';
 import { badRequest } from './problem.ts';
 
 /**
- * The days, `YYYY-MM-DD`, from the first of `from` to the last of `to`: a missing day stands for the whole month, a missing month
- * for the whole year. What else the two hold is passed over. Throws a 400 `Problem` for what is no date.
+ * The days, `YYYY-MM-DD`, from the first of `from` to the last of `to`: a missing day stands for the whole month, a
+ * missing month for the whole year. What else the two hold is passed over. Throws a 400 `Problem` for what is no date.
  */
 export function daysBetween(
   from: JsonValue | undefined,

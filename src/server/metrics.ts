@@ -1,4 +1,5 @@
-// Figures for whoever watches, as Prometheus text: calls of all processes of a server, and where the store stands. Nobody's name is in them.
+// Figures for whoever watches, as Prometheus text: calls of all processes of a server, and where the store stands.
+// Nobody's name is in them.
 import { statfs } from 'node:fs/promises';
 import { AggregatorRegistry, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { everyUser } from '../store/pages.ts';

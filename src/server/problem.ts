@@ -26,7 +26,10 @@ export interface ProblemOptions {
   cause?: unknown;
 }
 
-/** A call that ends without its result. `detail` goes to the caller and into the log: no tokens, payloads or internals in it. */
+/**
+ * A call that ends without its result. `detail` goes to the caller and into the log: no tokens, payloads or internals
+ * in it.
+ */
 export class Problem extends Error {
   readonly status: number;
   readonly options: ProblemOptions;

@@ -34,10 +34,10 @@ export interface BodyRules {
 }
 
 /**
- * The whole body, inflated if it is gzip. A body over `strangersLimit` is read on only when `admit` has taken its sender, whose token
- * stands near its beginning or, uncompressed, near its end. Throws `Problem`s: 413 above `limit` bytes as sent or as inflated, or
- * `maxInflation`; 403 where nobody known sends a large body; 415 for another encoding; 503 or 429 when the share cannot grow; 400
- * for a body that breaks off.
+ * The whole body, inflated if it is gzip. A body over `strangersLimit` is read on only when `admit` has taken its
+ * sender, whose token stands near its beginning or, uncompressed, near its end. Throws `Problem`s: 413 above `limit`
+ * bytes as sent or as inflated, or `maxInflation`; 403 where nobody known sends a large body; 415 for another encoding;
+ * 503 or 429 when the share cannot grow; 400 for a body that breaks off.
  */
 export async function readBody(body: IncomingBody, rules: BodyRules): Promise<Buffer> {
   const { limit, share } = rules;

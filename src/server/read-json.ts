@@ -1,11 +1,15 @@
-// Bytes of a request body -> JSON value. `c.req.json()` would turn a fault into a 500 and hide bytes that are not UTF-8.
+// Bytes of a request body -> JSON value. `c.req.json()` would turn a fault into a 500 and hide bytes that are not
+// UTF-8.
 import { isAscii, isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import { badRequest, type Problem, tooLarge } from './problem.ts';
 import { JsonSyntaxError, repairJson } from './repair-json.ts';
 
-/** Containers within containers that a body may hold: what lies deeper is kept as text, as it could exhaust stack and memory. */
+/**
+ * Containers within containers that a body may hold: what lies deeper is kept as text, as it could exhaust stack and
+ * memory.
+ */
 export const maxDepth = 500;
 
 export interface ReadJson<Element = never> {
@@ -17,12 +21,15 @@ export interface ReadJson<Element = never> {
 }
 
 /**
- * How to read a member of the outermost object that may be a long list: its elements are parsed and handed on one by one, so that they
- * are never all in memory as objects.
+ * How to read a member of the outermost object that may be a long list: its elements are parsed and handed on one by
+ * one, so that they are never all in memory as objects.
  */
 export interface ListReader<Element> {
   name: string;
-  /** Pure. `text`: the JSON text of the element just as it came, where that is certain. May be called again for the same one. */
+  /**
+   * Pure. `text`: the JSON text of the element just as it came, where that is certain. May be called again for the same
+   * one.
+   */
   read(element: JsonValue, text: string | null): Element;
 }
 
@@ -45,9 +52,9 @@ const maxRepairs = 100_000;
 const turnLength = 1024 * 1024;
 
 /**
- * Reads a JSON text. What is merely damaged is read all the same, so that one bad byte never keeps a phone from delivering the
- * rest: see `repairJson` and `notes`. Throws a 400 `Problem` that names the position where the text stops being JSON, and a 413
- * one for more elements or values than `limits` allow.
+ * Reads a JSON text. What is merely damaged is read all the same, so that one bad byte never keeps a phone from
+ * delivering the rest: see `repairJson` and `notes`. Throws a 400 `Problem` that names the position where the text
+ * stops being JSON, and a 413 one for more elements or values than `limits` allow.
  */
 export function readJson<Element = never>(
   bytes: Buffer,
@@ -132,8 +139,8 @@ class Reading<Element> {
   }
 
   /**
-   * The body, where its list can be cut into elements without reading it first: as phones write it, without blanks, each element an
-   * object that begins with the same name. Null for any other body, be it JSON or not.
+   * The body, where its list can be cut into elements without reading it first: as phones write it, without blanks,
+   * each element an object that begins with the same name. Null for any other body, be it JSON or not.
    */
   *#readListed(text: string, list: ListReader<Element>): Generator<void, Listed<Element> | null> {
     const { name } = list;
@@ -146,7 +153,8 @@ class Reading<Element> {
       if (mayNestDeeper(around, maxDepth)) return null;
       const body = JSON.parse(around) as JsonObject;
       const found = body[name];
-      // Where the marker comes out is where the elements belong; it could be another list, or one that a later one replaces.
+      // Where the marker comes out is where the elements belong; it could be another list, or one that a later one
+      // replaces.
       if (!Array.isArray(found) || found[0] !== marker) return null;
       return { value: { ...body, [name]: [] }, list: yield* this.#readElements(text, open, close, list) };
     } catch (error) {
@@ -156,8 +164,9 @@ class Reading<Element> {
   }
 
   /**
-   * Cuts at each comma before an element that begins as the first one does. A cut may be a wrong one, in a list within an element; but
-   * if all pieces are JSON, be it after mending, they are the elements: it can be read in one way only. Throws if one is not.
+   * Cuts at each comma before an element that begins as the first one does. A cut may be a wrong one, in a list within
+   * an element; but if all pieces are JSON, be it after mending, they are the elements: it can be read in one way only.
+   * Throws if one is not.
    */
   *#readElements(text: string, open: number, close: number, list: ListReader<Element>): Generator<void, Element[]> {
     const firstName = text.slice(open, text.indexOf('"', open + 2) + 1);
@@ -231,7 +240,10 @@ const steps = new Int8Array(256);
 for (const opener of ['[', '{']) steps[opener.charCodeAt(0)] = 1;
 for (const closer of [']', '}']) steps[closer.charCodeAt(0)] = -1;
 
-/** True when containers may nest deeper in a text, if it is JSON. Brackets within strings count too: true is only a suspicion. */
+/**
+ * True when containers may nest deeper in a text, if it is JSON. Brackets within strings count too: true is only a
+ * suspicion.
+ */
 function mayNestDeeper(text: string, limit: number): boolean {
   if (text.length <= 2 * limit) return false; // each container takes two characters
   let depth = 0;
@@ -243,8 +255,8 @@ function mayNestDeeper(text: string, limit: number): boolean {
 }
 
 /**
- * True when a text, if it is JSON, holds more values than that: elements and members, counted by their commas and openings outside
- * strings. Stops where it is sure.
+ * True when a text, if it is JSON, holds more values than that: elements and members, counted by their commas and
+ * openings outside strings. Stops where it is sure.
  */
 function holdsMoreValues(text: string, limit: number): boolean {
   if (text.length <= 2 * limit) return false; // a value and what parts it from the next take two characters

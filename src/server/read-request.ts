@@ -34,8 +34,8 @@ export interface RequestBody {
 const unreadLimit = 64 * 1024;
 
 /**
- * The body of a request. Throws `Problem`s: 415, 413, 403, 503, 429 and 400, see `readBody` and `readJson`. `incoming` is the request
- * of Node, absent when the app is called in process.
+ * The body of a request. Throws `Problem`s: 415, 413, 403, 503, 429 and 400, see `readBody` and `readJson`. `incoming`
+ * is the request of Node, absent when the app is called in process.
  */
 export async function readRequest(
   request: Request,

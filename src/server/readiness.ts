@@ -15,7 +15,10 @@ export class Readiness {
     this.#store = store;
   }
 
-  /** Resolves when a small write and a small read worked a moment ago. Rejects with why not; a 503 `Problem` where the store is silent. */
+  /**
+   * Resolves when a small write and a small read worked a moment ago. Rejects with why not; a 503 `Problem` where the
+   * store is silent.
+   */
   async check(): Promise<void> {
     if (performance.now() - this.#asked >= freshFor) {
       this.#asked = performance.now();

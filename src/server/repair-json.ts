@@ -1,4 +1,5 @@
-// JSON that phones of old send and `JSON.parse` refuses: reads it token by token, repairs what can be, finds what cannot.
+// JSON that phones of old send and `JSON.parse` refuses: reads it token by token, repairs what can be, finds what
+// cannot.
 
 /** Where a text stops being JSON, counted in UTF-16 code units from 0. */
 export class JsonSyntaxError extends Error {
@@ -18,13 +19,17 @@ const specials = /-?(?:NaN|Infinity)/y;
 const plainCharacters = /[ !#-[\]-\uffff]*/y; // all but quote, backslash and controls
 const escapes = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
-/** What may stand at the position: a value, a member name, either with the end of an empty container, or what follows a value. */
+/**
+ * What may stand at the position: a value, a member name, either with the end of an empty container, or what follows a
+ * value.
+ */
 type Expected = 'value' | 'value or ]' | 'name' | 'name or }' | 'after value';
 
 /**
- * The same JSON, with what `JSON.parse` refuses mended: `NaN` and `Infinity` become strings, containers more than `maxDepth` deep
- * become the text they are written as, raw control characters in strings are escaped. So a fault stays with the entry it is in.
- * Throws a `JsonSyntaxError` for anything else, and where it has mended `maxRepairs` places and finds another.
+ * The same JSON, with what `JSON.parse` refuses mended: `NaN` and `Infinity` become strings, containers more than
+ * `maxDepth` deep become the text they are written as, raw control characters in strings are escaped. So a fault stays
+ * with the entry it is in. Throws a `JsonSyntaxError` for anything else, and where it has mended `maxRepairs` places
+ * and finds another.
  */
 export function repairJson(text: string, maxDepth: number, maxRepairs = Number.POSITIVE_INFINITY): string {
   return new Repair(text, maxDepth, maxRepairs).run();

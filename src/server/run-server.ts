@@ -17,7 +17,10 @@ import { createWorkerLog, leavePrimary, startWorkers, workerNumber } from './wor
 
 export interface RunServerOptions {
   config: Config;
-  /** Opens the store; called once in each process, with `checkpointer` in one of them. Whoever gives this closes what it opened. */
+  /**
+   * Opens the store; called once in each process, with `checkpointer` in one of them. Whoever gives this closes what it
+   * opened.
+   */
   openStore: (options: { checkpointer: boolean; onWarning?: (message: string) => void }) => Promise<Store>;
   /** Opens the server's log files with that thread id; called once, and only in the process that writes them. */
   openLog: (threadId: string) => Promise<FileLog>;
@@ -32,9 +35,9 @@ export interface RunServerOptions {
 }
 
 /**
- * Serves until `signal` is aborted; resolves when every running call has its answer, or the drain time is over. With several
- * workers the program is run again with the same arguments for each: it must come to this function on the same way. Throws
- * `MOBILITY_CONFIG` when `dev` would listen to strangers, or the address is taken.
+ * Serves until `signal` is aborted; resolves when every running call has its answer, or the drain time is over. With
+ * several workers the program is run again with the same arguments for each: it must come to this function on the same
+ * way. Throws `MOBILITY_CONFIG` when `dev` would listen to strangers, or the address is taken.
  */
 export async function runServer(options: RunServerOptions): Promise<void> {
   refuseStrangers(options.config);
@@ -43,7 +46,9 @@ export async function runServer(options: RunServerOptions): Promise<void> {
   else await runPrimary(options);
 }
 
-/** With `dev` whoever reaches the server can name any user: only this machine may, unless the operator says otherwise. */
+/**
+ * With `dev` whoever reaches the server can name any user: only this machine may, unless the operator says otherwise.
+ */
 function refuseStrangers({ auth, host, devAnywhere }: Config): void {
   if (auth !== 'dev' || devAnywhere || isLoopback(host)) return;
   throw new MobilityError(

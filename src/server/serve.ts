@@ -31,7 +31,9 @@ export interface Serving {
   host: string;
   /** The port it listens on. */
   port: number;
-  /** Stops accepting and resolves when running calls have their answers, or `drainSeconds` have passed. Can be repeated. */
+  /**
+   * Stops accepting and resolves when running calls have their answers, or `drainSeconds` have passed. Can be repeated.
+   */
   close(): Promise<void>;
 }
 
@@ -95,7 +97,9 @@ async function listen(server: Server, host: string, port: number): Promise<void>
   });
 }
 
-/** Ends the connections of answers of which the caller has taken nothing for so long. Made once; called again and again. */
+/**
+ * Ends the connections of answers of which the caller has taken nothing for so long. Made once; called again and again.
+ */
 function endStalled(running: ReadonlySet<ServerResponse>, seconds: number): () => void {
   const seen = new WeakMap<ServerResponse, { written: number; since: number }>();
   return () => {

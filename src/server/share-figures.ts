@@ -1,4 +1,5 @@
-// What the processes of one server tell each other: what callers used, and the figures of calls, added up by the primary.
+// What the processes of one server tell each other: what callers used, and the figures of calls, added up by the
+// primary.
 import cluster, { type Worker } from 'node:cluster';
 import { AggregatorRegistry } from 'prom-client';
 import type { CallerCounts, UsedByCaller } from './caller-limits.ts';
@@ -16,7 +17,9 @@ const isMessage = (message: unknown): message is Message =>
   message !== null &&
   ['used', 'figures'].includes((message as { mobility: string }).mobility);
 
-/** In the primary: hands what one worker says of callers to the others, and adds up figures when a worker asks for them. */
+/**
+ * In the primary: hands what one worker says of callers to the others, and adds up figures when a worker asks for them.
+ */
 export function shareFigures(): void {
   const aggregator = new AggregatorRegistry();
   cluster.on('message', (from: Worker, message: unknown) => {
@@ -55,7 +58,9 @@ export function shareCounts(counts: CallerCounts): () => void {
 
 let asked = 0;
 
-/** In a worker: the figures of all of them. Without figures of a worker that does not answer in time the text is empty. */
+/**
+ * In a worker: the figures of all of them. Without figures of a worker that does not answer in time the text is empty.
+ */
 export function figuresOfAll(): Promise<string> {
   const { worker } = cluster;
   if (worker === undefined) return Promise.resolve('');

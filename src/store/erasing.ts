@@ -1,7 +1,10 @@
 // How a user is erased, the same on every backend.
 import type { Collection } from './store.ts';
 
-/** In the order of erasing: first what lets the phone in, last what an operator finds the user by, to repeat it after an interruption. */
+/**
+ * In the order of erasing: first what lets the phone in, last what an operator finds the user by, to repeat it after an
+ * interruption.
+ */
 export const erasingOrder: readonly Collection[] = [
   'tokens',
   'usercache',

@@ -4,7 +4,9 @@ import type { Store } from './store.ts';
 
 /** How to open a store. What a backend has no use for it passes over. */
 export interface OpenOptions {
-  /** Embedded store: moves committed data into its files in a thread; for long-running programs, one on each machine. */
+  /**
+   * Embedded store: moves committed data into its files in a thread; for long-running programs, one on each machine.
+   */
   checkpointer?: boolean;
   /** Embedded store: number of shards when it is made now. */
   shards?: number;
@@ -17,8 +19,8 @@ export interface OpenOptions {
 }
 
 /**
- * Opens the store at `address`: `sqlite:FOLDER`, a plain folder, or `mongodb://…`. Throws `MOBILITY_STORE_ADDRESS` for anything
- * else, and what the backend throws.
+ * Opens the store at `address`: `sqlite:FOLDER`, a plain folder, or `mongodb://…`. Throws `MOBILITY_STORE_ADDRESS` for
+ * anything else, and what the backend throws.
  */
 export async function openStore(address: string, options: OpenOptions = {}): Promise<Store> {
   if (/^mongodb(\+srv)?:\/\//.test(address)) {

@@ -1,4 +1,5 @@
-// A user's life in order: trips, stretches in which they moved unseen, and the stays between them, from the stored chain of trips.
+// A user's life in order: trips, stretches in which they moved unseen, and the stays between them, from the stored
+// chain of trips.
 import type { TimeRange } from '../model/time.ts';
 import type { Place, Trip, TripRecord, Untracked } from '../model/trip.ts';
 import { everyLink } from '../store/pages.ts';
@@ -88,8 +89,8 @@ export function stayAfter(record: TripLink, next: TripLink | null): Stay {
 }
 
 /**
- * The elements of the trips with `chain_ts` in the range, and of the one that was under way when it begins, in order of time. A trip
- * starts, as shown, before its first location: who looks for starts looks a day further.
+ * The elements of the trips with `chain_ts` in the range, and of the one that was under way when it begins, in order of
+ * time. A trip starts, as shown, before its first location: who looks for starts looks a day further.
  */
 export async function* timeline(
   store: Pick<Store, 'trips'>,

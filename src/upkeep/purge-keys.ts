@@ -21,7 +21,10 @@ export interface PurgeOptions {
   leaseSeconds?: number;
 }
 
-/** Removes the user's obsolete documents, and only documents. Throws `MOBILITY_LEASE_HELD` when somebody works on the user. */
+/**
+ * Removes the user's obsolete documents, and only documents. Throws `MOBILITY_LEASE_HELD` when somebody works on the
+ * user.
+ */
 export async function purgeKeys(store: Store, userId: string, options: PurgeOptions = {}): Promise<PurgeReport> {
   const found = await obsoleteOf(store, userId);
   if (options.dryRun || found.length === 0) return { user_id: userId, obsolete: found };

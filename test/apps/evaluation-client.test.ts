@@ -1,4 +1,5 @@
-// An evaluation client with keys of its own, shaped like MobilityNet's: it reads the same before and after the pipeline.
+// An evaluation client with keys of its own, shaped like MobilityNet's: it reads the same before and after the
+// pipeline.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/model/json.ts';
 import { type Kit, openKit } from '../server/kit.ts';

@@ -1,4 +1,5 @@
-// OwnTracks, Overland and Traccar Client over sockets: what they send is kept, and what cannot be stored stays with the app.
+// OwnTracks, Overland and Traccar Client over sockets: what they send is kept, and what cannot be stored stays with the
+// app.
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';

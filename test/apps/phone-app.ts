@@ -1,5 +1,5 @@
-// A phone app of today, as far as its server sees it: its store of rows, its timeline, its matching of labels and its dashboard.
-// It follows what the app reads and when; where the app would break on a missing field, this one throws.
+// A phone app of today, as far as its server sees it: its store of rows, its timeline, its matching of labels and its
+// dashboard. It follows what the app reads and when; where the app would break on a missing field, this one throws.
 
 /** A row of the phone, as it is pushed. */
 export interface PhoneRow {
@@ -282,7 +282,10 @@ function metresBetween(a: any, b: any): number {
   return Math.hypot(dx, b.latitude - a.latitude) * 111_195;
 }
 
-/** The app's own matching: rows that the server has not put into the trip yet, the last one first; else what the trip says. */
+/**
+ * The app's own matching: rows that the server has not put into the trip yet, the last one first; else what the trip
+ * says.
+ */
 function labelled(card: Card, inputs: any[], next: Card | undefined): Card {
   if (!card.origin_key.endsWith('trip')) return card;
   const own = inputs.filter((input) => !input.metadata.key.startsWith('manual/place') && fits(card, input.data, next));

@@ -43,7 +43,10 @@ const oddValues: fc.Arbitrary<JsonValue | undefined> = fc.oneof(
 
 const names = [...new Set(originals.flatMap(({ metadata, data }) => [...Object.keys(metadata), ...Object.keys(data)]))];
 
-/** A step of damage: in metadata or data, one field gets another value. Keys seldom, or nothing but unknown keys comes out. */
+/**
+ * A step of damage: in metadata or data, one field gets another value. Keys seldom, or nothing but unknown keys comes
+ * out.
+ */
 const damage = fc.record({
   part: fc.constantFrom<('metadata' | 'data')[]>('metadata', 'data', 'data', 'data'),
   pick: fc.nat(),

@@ -16,7 +16,10 @@ export interface FailingFixture {
   in: Entry;
 }
 
-/** `android` and `ios`: one fixture per cell of the table; `other`: of those with a converter of their own, and locations; `unusual`: other shapes that convert; `failing`: shapes that do not. */
+/**
+ * `android` and `ios`: one fixture per cell of the table; `other`: of those with a converter of their own, and
+ * locations; `unusual`: other shapes that convert; `failing`: shapes that do not.
+ */
 export type Folder = 'android' | 'ios' | 'other' | 'unusual' | 'failing';
 
 /** Names of the fixtures in a folder, sorted, without `.json`. */

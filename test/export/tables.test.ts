@@ -1,4 +1,5 @@
-// Tables of an export: they join, they stream, they are safe in a spreadsheet, and they hide who and where when asked to.
+// Tables of an export: they join, they stream, they are safe in a spreadsheet, and they hide who and where when asked
+// to.
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// A disk that is full, and files that are not as they should be: clear words, nothing acknowledged lost, nothing touched.
+// A disk that is full, and files that are not as they should be: clear words, nothing acknowledged lost, nothing
+// touched.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmod, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';

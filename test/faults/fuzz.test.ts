@@ -1,4 +1,5 @@
-// Thousands of strange entries through the whole program: no 5xx, no crash, and no coordinate or time in a diary that is none.
+// Thousands of strange entries through the whole program: no 5xx, no crash, and no coordinate or time in a diary that
+// is none.
 import { expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
 import type { JsonObject, JsonValue } from '../../src/model/json.ts';
@@ -33,7 +34,10 @@ function incidentAt({ metadata }: Entry): Entry {
   } as Entry;
 }
 
-/** The batches of one person: all of their days, with some entries exchanged by strange ones and many strange ones added. */
+/**
+ * The batches of one person: all of their days, with some entries exchanged by strange ones and many strange ones
+ * added.
+ */
 function* batchesOf(days: readonly Entry[], count: number, random: Random): Generator<JsonValue[]> {
   let sent = 0;
   let at = 0;
@@ -83,7 +87,9 @@ async function pushBrokenTexts(server: RunningServer, random: Random): Promise<v
   }
 }
 
-/** Numbers that are none, and places and times that are null, with the path to each. What users typed is shown as it is. */
+/**
+ * Numbers that are none, and places and times that are null, with the path to each. What users typed is shown as it is.
+ */
 function faultsIn(value: unknown, path = ''): string[] {
   if (path.endsWith('.stress')) return [];
   if (value === null) return [`${path} is null`];

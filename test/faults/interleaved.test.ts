@@ -1,4 +1,5 @@
-// A phone that pushes between any two calls of the runs that work on its user: the diary is that of its entries all the same.
+// A phone that pushes between any two calls of the runs that work on its user: the diary is that of its entries all the
+// same.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { silentLog } from '../../src/log/log.ts';

@@ -48,8 +48,9 @@ const writes = new Set([
 ]);
 
 /**
- * Dies before the write number `at` (from 0), and stays dead: no call after it has an effect. Between two writes nothing changes,
- * so these are all the places where a process can die and leave something else behind; a write itself is one transaction.
+ * Dies before the write number `at` (from 0), and stays dead: no call after it has an effect. Between two writes
+ * nothing changes, so these are all the places where a process can die and leave something else behind; a write itself
+ * is one transaction.
  */
 export function dyingAt(at: number): Interposer & { died(): boolean } {
   let count = 0;

@@ -1,4 +1,5 @@
-// The pipeline killed at random moments and run again: the same diary, byte for byte, and nobody waits longer than the lease.
+// The pipeline killed at random moments and run again: the same diary, byte for byte, and nobody waits longer than the
+// lease.
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Random } from '../../src/simulate/random.ts';

@@ -1,4 +1,5 @@
-// Puts to a server that is killed at random moments: what was acknowledged is there once, and nothing that was never sent.
+// Puts to a server that is killed at random moments: what was acknowledged is there once, and nothing that was never
+// sent.
 import { describe, expect, it } from 'vitest';
 import { type Entry, identityText } from '../../src/model/entry.ts';
 import type { Random } from '../../src/simulate/random.ts';
@@ -57,7 +58,10 @@ interface Tally {
   storedUnacknowledged: number;
 }
 
-/** The phone pushes one batch a round, to a server that is killed in the middle; it sends again what was not acknowledged. */
+/**
+ * The phone pushes one batch a round, to a server that is killed in the middle; it sends again what was not
+ * acknowledged.
+ */
 async function killedRounds(folder: string, userId: string, random: Random, withPipeline: boolean): Promise<Tally> {
   const tally: Tally = { acknowledged: 0, killedBefore: 0, storedUnacknowledged: 0 };
   let usual = 0.1; // s of a put

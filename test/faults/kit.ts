@@ -41,7 +41,10 @@ export async function copyOf(folder: string, to: string): Promise<string> {
   return to;
 }
 
-/** Runs `work` with chance; a failure names the seed. `MOBILITY_TEST_SEED` repeats one, as far as the machine's timing does. */
+/**
+ * Runs `work` with chance; a failure names the seed. `MOBILITY_TEST_SEED` repeats one, as far as the machine's timing
+ * does.
+ */
 export async function withSeed<T>(work: (random: Random, seed: number) => Promise<T>): Promise<T> {
   const seed = Number(process.env.MOBILITY_TEST_SEED ?? randomInt(2 ** 31));
   try {
@@ -57,7 +60,10 @@ export function times(variable: string, usual: number): number {
   return Number(process.env[variable] ?? usual);
 }
 
-/** ms that a test may take before it counts as stuck: these start many processes, and the machine may have other things to do. */
+/**
+ * ms that a test may take before it counts as stuck: these start many processes, and the machine may have other things
+ * to do.
+ */
 export const patience = 300_000;
 
 export const pause = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
@@ -83,7 +89,9 @@ export async function fillStore(
   });
 }
 
-/** Everything of a user but write times of documents and of runs, in one order: what must not depend on what happened. */
+/**
+ * Everything of a user but write times of documents and of runs, in one order: what must not depend on what happened.
+ */
 export async function everythingOf(store: Store, userId: string): Promise<string> {
   const { changed, documents_due, complete_until } = await store.pipeline.get(userId);
   const documents = await store.documents.list(userId);

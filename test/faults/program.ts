@@ -16,8 +16,8 @@ const oldBuild = 86_400_000; // ms
 let building: Promise<string> | undefined;
 
 /**
- * The folder of a build of the sources as they are now: `bin/mobility.js` in it runs. Built once per state of the sources and kept
- * beside the dependencies, so that test files and runs share it.
+ * The folder of a build of the sources as they are now: `bin/mobility.js` in it runs. Built once per state of the
+ * sources and kept beside the dependencies, so that test files and runs share it.
  */
 export function buildProgram(): Promise<string> {
   building ??= findOrBuild();

@@ -1,4 +1,5 @@
-// The pages about running the service and its promises: every test, file, command, flag and setting that they name is there.
+// The pages about running the service and its promises: every test, file, command, flag and setting that they name is
+// there.
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
@@ -78,7 +79,9 @@ describe.each(['SECURITY.md', 'docs/operations.md'])('%s', (page) => {
   });
 });
 
-/** The calls of `it` or `describe` whose title contains the name; of contracts, which are objects of tests, the tests. */
+/**
+ * The calls of `it` or `describe` whose title contains the name; of contracts, which are objects of tests, the tests.
+ */
 function bodiesOf(source: string, name: string): string[] {
   const file = ts.createSourceFile('test.ts', source, ts.ScriptTarget.Latest, true);
   const found: string[] = [];

@@ -15,7 +15,10 @@ export interface MadeUp {
 
 const day = '2024-03-12';
 
-/** An Android phone and an iPhone, with a day each: most of it long-term, some waiting, some set aside, some there twice. */
+/**
+ * An Android phone and an iPhone, with a day each: most of it long-term, some waiting, some set aside, some there
+ * twice.
+ */
 export function madeUpDatabase(): MadeUp {
   const people = [
     person('ada@example.org', '6a0d1f5e-8d0b-4a6e-9d9e-0c9f7a3b5c11', 3, 'android'),

@@ -1,4 +1,5 @@
-// An e-mission database comes in the same from a server, from a dump and from JSON, and makes the trips of the phones' own pushes.
+// An e-mission database comes in the same from a server, from a dump and from JSON, and makes the trips of the phones'
+// own pushes.
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { freshProgram, type Program } from '../cli/kit.ts';

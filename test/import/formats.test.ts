@@ -1,4 +1,5 @@
-// Files of other programs: each is recognised by its content and read into locations, readings and labels of one person.
+// Files of other programs: each is recognised by its content and read into locations, readings and labels of one
+// person.
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,5 @@
-// The import itself: whatever interrupts it, repeating it leads to the same store; and nothing goes to the wrong person.
+// The import itself: whatever interrupts it, repeating it leads to the same store; and nothing goes to the wrong
+// person.
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';

@@ -1,4 +1,5 @@
-// Log files: what is written is there after close, rotation and compression lose nothing, trouble never reaches the writer.
+// Log files: what is written is there after close, rotation and compression lose nothing, trouble never reaches the
+// writer.
 import { chmodSync, existsSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';

@@ -1,4 +1,5 @@
-// P4: the diary follows from the set of entries and the user's UUID, whatever the order, the batches and the runs in between.
+// P4: the diary follows from the set of entries and the user's UUID, whatever the order, the batches and the runs in
+// between.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
@@ -30,7 +31,10 @@ async function outcome(uuid: string, { pushes }: Delivery): Promise<Derived> {
 
 const atOnce = (entries: Entry[]): Delivery => ({ pushes: [{ entries, run: false, stretchSize: 5000 }] });
 
-/** The same, byte by byte, except for the identities of entries that were set aside for a while: these must be none as well. */
+/**
+ * The same, byte by byte, except for the identities of entries that were set aside for a while: these must be none as
+ * well.
+ */
 function expectSame(found: Derived, expected: Derived): void {
   expect(chainProblems(found.chain)).toEqual([]);
   for (const part of ['timeseries', 'errors', 'chain', 'documents', 'state'] as const) {

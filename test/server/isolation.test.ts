@@ -1,4 +1,5 @@
-// P8: a caller reads and writes one user's data. Goes over the table of routes: a new route fails here until it is added.
+// P8: a caller reads and writes one user's data. Goes over the table of routes: a new route fails here until it is
+// added.
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../src/model/json.ts';
 import { routes } from '../../src/server/routes/index.ts';

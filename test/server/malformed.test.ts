@@ -1,4 +1,5 @@
-// Malformed requests over all routes: each is answered, none with a 5xx. `npm run bench -- malformed` sends 100,000 of them.
+// Malformed requests over all routes: each is answered, none with a 5xx. `npm run bench -- malformed` sends 100,000 of
+// them.
 import { expect, it } from 'vitest';
 import { malformedRequests } from '../../bench/malformed-requests.js';
 import { routes } from '../../src/server/routes/index.ts';

@@ -1,4 +1,5 @@
-// A flood of calls that nobody is known to have made: what it leaves in the log, and what of everybody else stays there.
+// A flood of calls that nobody is known to have made: what it leaves in the log, and what of everybody else stays
+// there.
 import { expect, it } from 'vitest';
 import { MobilityError } from '../../src/model/errors.ts';
 import { mostStrangers } from '../../src/server/call.ts';

@@ -1,4 +1,5 @@
-// Connections between the program and MongoDB cut at random: nothing acknowledged is lost, nothing is there twice, nobody is stuck.
+// Connections between the program and MongoDB cut at random: nothing acknowledged is lost, nothing is there twice,
+// nobody is stuck.
 import { expect, it } from 'vitest';
 import { type Entry, identityText } from '../../src/model/entry.ts';
 import type { Random } from '../../src/simulate/random.ts';

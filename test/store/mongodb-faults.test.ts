@@ -1,5 +1,5 @@
-// Faults between the store and MongoDB: connections lost, servers that step down, stop or are killed, unknown outcomes, full disks.
-// What was acknowledged is there, once; what was not may be sent again.
+// Faults between the store and MongoDB: connections lost, servers that step down, stop or are killed, unknown outcomes,
+// full disks. What was acknowledged is there, once; what was not may be sent again.
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import type { Document } from 'mongodb';
 import { describe, expect, it, vi } from 'vitest';

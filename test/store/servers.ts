@@ -33,7 +33,10 @@ export interface Control {
 
 const startedMode = 'replica set of one';
 
-/** True for servers that the tests start, and may kill or make fail; also where there are none and tests are counted as skipped. */
+/**
+ * True for servers that the tests start, and may kill or make fail; also where there are none and tests are counted as
+ * skipped.
+ */
 export function startedHere(mode: string): boolean {
   return !mode.startsWith('given');
 }
@@ -78,7 +81,8 @@ function withDatabase(address: string, database: string): string {
 }
 
 /**
- * Describes tests once for each mode, or skips them, loudly counted, where there is no server. `only` chooses modes by name.
+ * Describes tests once for each mode, or skips them, loudly counted, where there is no server. `only` chooses modes by
+ * name.
  */
 export function describeOnServers(
   title: string,
@@ -145,8 +149,9 @@ export async function withDatabaseOn<T>(server: TestServer, work: (address: stri
 }
 
 /**
- * Dropping waits for transactions, also for those that killed processes left open. MongoDB gives them up after a minute; the server
- * that is started here only when it is asked for something else meanwhile, so that they are ended first. Nobody else uses it.
+ * Dropping waits for transactions, also for those that killed processes left open. MongoDB gives them up after a
+ * minute; the server that is started here only when it is asked for something else meanwhile, so that they are ended
+ * first. Nobody else uses it.
  */
 async function dropDatabase(server: TestServer, address: string): Promise<void> {
   await withClient(address, async (client) => {

@@ -1,4 +1,5 @@
-// What every chain of trips promises: nothing overlaps, places are shared or untracked time lies between, nothing has a hole.
+// What every chain of trips promises: nothing overlaps, places are shared or untracked time lies between, nothing has a
+// hole.
 import { distance } from '../../src/geo/distance.ts';
 import type { Position, TripRecord } from '../../src/model/trip.ts';
 

@@ -1,4 +1,5 @@
-// Invented lives for properties: what phones pushed of it, with everything that made trouble elsewhere, and ways to deliver it.
+// Invented lives for properties: what phones pushed of it, with everything that made trouble elsewhere, and ways to
+// deliver it.
 import fc from 'fast-check';
 import type { Entry } from '../../src/model/entry.ts';
 import { identityOf, identityText } from '../../src/model/entry.ts';
@@ -221,8 +222,8 @@ export interface Delivery {
 }
 
 /**
- * The entries in any order and any batches, some more than once, some with an earlier content before: the last content of each
- * identity is always the same.
+ * The entries in any order and any batches, some more than once, some with an earlier content before: the last content
+ * of each identity is always the same.
  */
 export function deliveriesOf(entries: readonly Entry[]): fc.Arbitrary<Delivery> {
   const n = entries.length;

@@ -1,4 +1,5 @@
-// Locations, motion readings and transitions for tests of the pure stages, written in seconds and metres around one spot.
+// Locations, motion readings and transitions for tests of the pure stages, written in seconds and metres around one
+// spot.
 
 import type { Location, Motion, PhoneEvent } from '../../src/analysis/observations.ts';
 import { earthRadius } from '../../src/geo/distance.ts';

@@ -18,8 +18,8 @@ async function openNew(options: { now?: () => number }): Promise<{ store: Store;
 }
 
 /**
- * A new, empty store for the tests of the file or `describe` that calls this: opened before the first, gone after the last. `now` is
- * the clock of its leases, seconds since the epoch.
+ * A new, empty store for the tests of the file or `describe` that calls this: opened before the first, gone after the
+ * last. `now` is the clock of its leases, seconds since the epoch.
  */
 export function useStore(options: { now?: () => number } = {}): Store {
   let opened: Awaited<ReturnType<typeof openNew>>;

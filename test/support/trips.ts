@@ -7,8 +7,8 @@ import { motions, moving } from './phone.ts';
 export const userId = '6f1f2f0e-9d3b-4f0e-8a4c-3f6f0d8f2b11';
 
 /**
- * Two trips of one day: to work on foot and by bus, with a stop between; and after hours there, home by bus. Altitudes, a waiting
- * time and a place that both share are in them.
+ * Two trips of one day: to work on foot and by bus, with a stop between; and after hours there, home by bus. Altitudes,
+ * a waiting time and a place that both share are in them.
  */
 export function workday(): TripRecord[] {
   const altitude = 40;

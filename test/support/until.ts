@@ -1,7 +1,9 @@
 // Waiting in a test for what it waits for, and for no time.
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Resolves when `condition` is true; fails after `seconds`, saying what it waited for. The clock may be a faked one. */
+/**
+ * Resolves when `condition` is true; fails after `seconds`, saying what it waited for. The clock may be a faked one.
+ */
 export async function until(condition: () => boolean | Promise<boolean>, seconds = 25): Promise<void> {
   const end = performance.now() + seconds * 1000;
   while (!(await condition())) {

@@ -1,6 +1,6 @@
-// Mutation testing: `npm run mutants -- src/FILE.ts [--most N] [--seed N] [test files…]` changes a file in small ways, one at a time,
-// and runs the tests that reach it. A change that no test notices is a missing test, or makes no difference.
-// StrykerJS would serve, but wants a newer Node than we support and more packages than all others together.
+// Mutation testing: `npm run mutants -- src/FILE.ts [--most N] [--seed N] [test files…]` changes a file in small ways,
+// one at a time, and runs the tests that reach it. A change that no test notices is a missing test, or makes no
+// difference. StrykerJS would serve, but wants a newer Node than we support and more packages than all others together.
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

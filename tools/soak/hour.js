@@ -1,5 +1,6 @@
-// Mixed load for a while, `npm run soak -- hour [minutes]`: phones push and read while operators' commands run, one after another.
-// At the end every acknowledged entry must be there, once; memory and descriptors of the server must not have grown.
+// Mixed load for a while, `npm run soak -- hour [minutes]`: phones push and read while operators' commands run, one
+// after another. At the end every acknowledged entry must be there, once; memory and descriptors of the server must not
+// have grown.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -17,7 +17,10 @@ export interface BoundsOptions {
   geofenceDelay: number;
   /** s; a phone that was awake for so long before the user moved did not notice it late (physical) */
   awake: number;
-  /** iPhones tell of walking while their locations sleep: least share of it in a cell, the longest hole, and how far back, s */
+  /**
+   * iPhones tell of walking while their locations sleep: least share of it in a cell, the longest hole, and how far
+   * back, s
+   */
   walking: number;
   walkingHole: number;
   walkingReach: number;

@@ -8,7 +8,10 @@ import { type Location, type Motion, type PhoneEvent, restartedBetween, type Sam
 
 /** Thresholds of the dwell segmentation, after the original service (its time and distance filter methods). */
 export interface SegmentTripsOptions {
-  /** Time sampling: the user dwells when the locations of the last `timeThreshold` s and the last `pointThreshold` all lie within `timeDistance` m. */
+  /**
+   * Time sampling: the user dwells when the locations of the last `timeThreshold` s and the last `pointThreshold` all
+   * lie within `timeDistance` m.
+   */
   timeThreshold: number;
   pointThreshold: number;
   timeDistance: number;
@@ -16,7 +19,10 @@ export interface SegmentTripsOptions {
   timeSlack: number;
   /** s; a location this soon after an ended trip, and near, still belongs to its end */
   glueTime: number;
-  /** Distance sampling: the user dwells when no location came for `gapThreshold` s; `gapDistance` m is what counts as moving. */
+  /**
+   * Distance sampling: the user dwells when no location came for `gapThreshold` s; `gapDistance` m is what counts as
+   * moving.
+   */
   gapThreshold: number;
   gapDistance: number;
   /** s; a gap this long always ends a trip */
@@ -71,11 +77,12 @@ export interface SegmentTripsOutput {
 }
 
 /**
- * Finds trips. Each location is looked at once, in order: it is glued to the trip that just ended, begins a trip, goes on with
- * one, or shows that it has ended.
+ * Finds trips. Each location is looked at once, in order: it is glued to the trip that just ended, begins a trip, goes
+ * on with one, or shows that it has ended.
  *
- * Two phones of one user that sample differently: the open trip belongs to the phone that began it. A location of the other is no
- * part of it; after `gapThreshold` of silence it only helps to tell whether the trip has ended, and then counts anew.
+ * Two phones of one user that sample differently: the open trip belongs to the phone that began it. A location of the
+ * other is no part of it; after `gapThreshold` of silence it only helps to tell whether the trip has ended, and then
+ * counts anew.
  */
 export function segmentTrips(input: SegmentTripsInput, options = segmentTripsDefaults): SegmentTripsOutput {
   const { locations, resume } = input;
@@ -172,8 +179,8 @@ function endOfTrip(
   if (gapEndsTrip(input, options, sampling, locations[last]!, here)) {
     const index = stillSince(locations, options, start, last);
     // Without motion in between the location after a gap may be where the user stayed: with distance sampling it has to
-    // move first; with time sampling it begins the next trip, as the phone reports only while it tracks one. What another
-    // phone sent since the last location may be travel of its own.
+    // move first; with time sampling it begins the next trip, as the phone reports only while it tracks one. What
+    // another phone sent since the last location may be travel of its own.
     const resume =
       sampling === 'time' && here.sampling === sampling
         ? { resume_ts: here.ts, started: true }
@@ -231,7 +238,10 @@ function recentSince(locations: readonly Location[], options: SegmentTripsOption
   return j;
 }
 
-/** The middle of the dwell that ends at location `i`: of the last minutes or the last few locations, whichever is earlier. */
+/**
+ * The middle of the dwell that ends at location `i`: of the last minutes or the last few locations, whichever is
+ * earlier.
+ */
 function middleOfDwell(locations: readonly Location[], options: SegmentTripsOptions, start: number, i: number): number {
   const recent = recentSince(locations, options, start, i);
   const few = Math.max(i - options.pointThreshold, start);
@@ -241,8 +251,8 @@ function middleOfDwell(locations: readonly Location[], options: SegmentTripsOpti
 }
 
 /**
- * The location at which the user came to rest before a silence: with time sampling the middle of the last few locations that lie
- * near the last one; with distance sampling the last one, as none comes while the user rests.
+ * The location at which the user came to rest before a silence: with time sampling the middle of the last few locations
+ * that lie near the last one; with distance sampling the last one, as none comes while the user rests.
  */
 function stillSince(locations: readonly Location[], options: SegmentTripsOptions, start: number, last: number): number {
   if (locations[start]!.sampling === 'distance') return last;

@@ -1,4 +1,5 @@
-// The cells of everything that one phone recorded, for the training of models: the program's own features, without labels.
+// The cells of everything that one phone recorded, for the training of models: the program's own features, without
+// labels.
 import type { Location, Motion } from '../observations.ts';
 import { type CellVisitor, featureDefaults, forEachCell } from './features.ts';
 import { trackOf } from './track.ts';

@@ -274,7 +274,9 @@ function windowsOf(grid: Grid, options: FeatureOptions): (i: number, out: Float6
   };
 }
 
-/** Index of the first of ascending `times` that is later than a time (or at it, if `atToo`); asked for ascending times. */
+/**
+ * Index of the first of ascending `times` that is later than a time (or at it, if `atToo`); asked for ascending times.
+ */
 function cursor(times: Float64Array, atToo: boolean): (ts: number) => number {
   let i = 0;
   return (ts) => {
@@ -325,8 +327,8 @@ export function readingKind(type: number): number {
 const readingSpans = [30, 90, 300];
 
 /**
- * What motion readings say around a cell: features 31 to 45. Android sends readings all the time, each with a confidence; an iPhone
- * sends one when something changes, which holds until the next.
+ * What motion readings say around a cell: features 31 to 45. Android sends readings all the time, each with a
+ * confidence; an iPhone sends one when something changes, which holds until the next.
  */
 function readingShares(input: CellInput, options: FeatureOptions): (ts: number, out: Float64Array) => void {
   const n = input.motions.length;

@@ -1,4 +1,5 @@
-// Step "journeys": an outing's candidates and states -> journeys. A wait within a journey joins, an errand parts, a phantom goes.
+// Step "journeys": an outing's candidates and states -> journeys. A wait within a journey joins, an errand parts, a
+// phantom goes.
 
 import { distance } from '../../geo/distance.ts';
 import { firstAtOrAfter, someWithin, within } from '../in-time.ts';
@@ -27,7 +28,9 @@ export interface JourneyOptions {
   /** m and directness; a car waits where it was parked (physical) and goes back */
   parked: number;
   parkedDirectness: number;
-  /** s; who boards stood before: of a car that nobody waited for a long stop where it was parked is an errand (physical) */
+  /**
+   * s; who boards stood before: of a car that nobody waited for a long stop where it was parked is an errand (physical)
+   */
   boarding: number;
   /** s; rides nearer together are one */
   sameRide: number;
@@ -204,7 +207,10 @@ function movementOf(
 const apart = (a: { x: number; y: number }, b: { x: number; y: number }): number =>
   Math.sqrt((a.x - b.x) ** 2 + (a.y - b.y) ** 2);
 
-/** Whether the user who stops between `before` and `next` is still under way, and why; `all`: what was joined to `before`. */
+/**
+ * Whether the user who stops between `before` and `next` is still under way, and why; `all`: what was joined to
+ * `before`.
+ */
 function judge(
   { track, runs, events, locations }: JourneyInput,
   all: Piece,
@@ -254,7 +260,10 @@ function stoodBefore(came: readonly Run[], last: number, options: JourneyOptions
   return came[ride]!.start - since - secondsIn(came.slice(previous + 1, ride), states.walk);
 }
 
-/** True for a candidate of a phone at rest: nothing moved, nothing lies far off, and the phone did not say that it moves. */
+/**
+ * True for a candidate of a phone at rest: nothing moved, nothing lies far off, and the phone did not say that it
+ * moves.
+ */
 function isPhantom(input: JourneyInput, piece: Piece, before: Piece | null, options: JourneyOptions): boolean {
   const { locations, motions, track } = input;
   const [from, to] = [locations[piece.startIndex]!.ts, locations[piece.endIndex]!.ts];

@@ -6,7 +6,9 @@ import type { VehicleOdds } from './vehicles.ts';
 
 /** Thresholds of the original service. */
 export interface ModeOptions {
-  /** m/s, average: faster is no road nor common railway; and the average and 95 % quantile that together say the same */
+  /**
+   * m/s, average: faster is no road nor common railway; and the average and 95 % quantile that together say the same
+   */
   airAverage: number;
   airAverageWithPeak: number;
   airPeak: number;

@@ -33,8 +33,8 @@ export const pathDefaults: PathOptions = {
 };
 
 /**
- * The way of a trip from `start` to `end`: from the stay before it, if known, over the track's locations; else from its own first
- * location, at `firstTs`.
+ * The way of a trip from `start` to `end`: from the stay before it, if known, over the track's locations; else from its
+ * own first location, at `firstTs`.
  */
 export function pathOf(
   track: Track,

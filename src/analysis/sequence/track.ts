@@ -4,7 +4,10 @@ import type { Location } from '../observations.ts';
 
 /** Thresholds of the track. Physical: from what receivers and feet can do; by hand: set on the developers' days. */
 export interface TrackOptions {
-  /** s; a location at the very spot of the one before, less sure and this soon after it, is Android's stale repeat (physical) */
+  /**
+   * s; a location at the very spot of the one before, less sure and this soon after it, is Android's stale repeat
+   * (physical)
+   */
   repeatWithin: number;
   /** m, radius of a location that does not tell its own (by hand) */
   unknownAccuracy: number;
@@ -215,8 +218,8 @@ function spikeAt(spots: readonly Spot[], i: number, last: number, options: Track
 }
 
 /**
- * A Kalman filter of constant speed over locations `from` to before `to`, and the smoother of Rauch, Tung and Striebel back over it.
- * Both axes share one covariance. A location that surprises counts less.
+ * A Kalman filter of constant speed over locations `from` to before `to`, and the smoother of Rauch, Tung and Striebel
+ * back over it. Both axes share one covariance. A location that surprises counts less.
  */
 function smoothRun(track: Track, variances: readonly number[], from: number, to: number, options: TrackOptions): void {
   const n = to - from;

@@ -98,7 +98,10 @@ function recordedWay(track: Track, firstTs: number, end: number, stay: Stay | nu
   return metres + (stay ? distance(stay.location, placeAt(track, firstTs)) : 0);
 }
 
-/** The last location before the trip's first; the trip's own first, if the phone was started in between: it did not sleep. */
+/**
+ * The last location before the trip's first; the trip's own first, if the phone was started in between: it did not
+ * sleep.
+ */
 function silentSince({ track, events }: Decoded, first: Location): number {
   const before = track.ts.findLast((ts) => ts < first.ts) ?? Number.NEGATIVE_INFINITY;
   return restartedBetween(events, Math.max(before, first.ts - lookAround), first.ts) ? first.ts : before;

@@ -6,8 +6,9 @@ import { type Run, secondsIn } from './runs.ts';
 import { firstAfter, positionAt, type Track } from './track.ts';
 
 /**
- * Weights of log odds. Set by hand on the developers' days, but a classifier fitted to such days knows its route: a ride of another
- * route it called by the speeds of the first. What is physical: rails bend slowly and run in tunnels; nobody waits for a car.
+ * Weights of log odds. Set by hand on the developers' days, but a classifier fitted to such days knows its route: a
+ * ride of another route it called by the speeds of the first. What is physical: rails bend slowly and run in tunnels;
+ * nobody waits for a car.
  */
 export interface VehicleOptions {
   /** Public transport (a bus or rail) against car: at the beginning, then what speaks for it. */

@@ -14,7 +14,10 @@ const statuses = new Map<number, number>([
 /** The status of an entry that was converted before stays what it is. */
 const keptStatuses = new Map<number, number>(Object.values(batteryStatuses).map((code) => [code, code]));
 
-/** Payload `Battery`, the other fields as pushed. The time is that of writing. A negative level means the phone did not know it. */
+/**
+ * Payload `Battery`, the other fields as pushed. The time is that of writing. A negative level means the phone did not
+ * know it.
+ */
 export function convertAndroidBattery(entry: Entry): Entry {
   const level = numberOf(entry.data.battery_level_pct, 'data.battery_level_pct', { max: 100 });
   const status = codeOf(isConverted(entry) ? keptStatuses : statuses, entry.data.battery_status, 'data.battery_status');

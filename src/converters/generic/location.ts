@@ -6,7 +6,9 @@ import { checkNumber, checkText, converted, numberOf, timeOf, withTime } from '.
 /** Numbers that may be missing. -1 for "unknown" is normal in all of them. */
 const numbers = ['altitude', 'sensed_speed', 'bearing', 'heading', 'vaccuracy', 'floor', 'elapsedRealtimeNanos'];
 
-/** Payload `Location`: adds the GeoJSON point, renames `bearing` to `heading`, takes `filter` from the metadata of 2015. */
+/**
+ * Payload `Location`: adds the GeoJSON point, renames `bearing` to `heading`, takes `filter` from the metadata of 2015.
+ */
 export function convertLocation(entry: Entry): Entry {
   const { data } = entry;
   const ts = timeOf(data.ts, 'data.ts');

@@ -22,8 +22,8 @@ export function convertUserInput(entry: Entry): Entry {
 }
 
 /**
- * Payload `UserInput`: surveys and notes about a trip or a place. The first place of all has no start and the one where the user is
- * has no end: one of the two times may be missing.
+ * Payload `UserInput`: surveys and notes about a trip or a place. The first place of all has no start and the one where
+ * the user is has no end: one of the two times may be missing.
  */
 export function convertOpenUserInput(entry: Entry): Entry {
   const data = copyWithout(entry.data, ['start_local_dt', 'start_fmt_time', 'end_local_dt', 'end_fmt_time']);

@@ -2,7 +2,10 @@
 import type { Entry } from '../../model/entry.ts';
 import { checkText, converted, timeOf } from '../common.ts';
 
-/** Payload `StatsEvent`: the data stay as pushed, without local times. An event that names no time has that of writing only. */
+/**
+ * Payload `StatsEvent`: the data stay as pushed, without local times. An event that names no time has that of writing
+ * only.
+ */
 export function convertStats(entry: Entry): Entry {
   const { name, ts } = entry.data;
   checkText(name, 'data.name');

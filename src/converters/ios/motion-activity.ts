@@ -21,7 +21,10 @@ const confidences = new Map([
   ['low', 50],
 ]);
 
-/** Payload `MotionActivity`, the flags beside it. The time is that of writing, which on iPhones is the start of the activity. */
+/**
+ * Payload `MotionActivity`, the flags beside it. The time is that of writing, which on iPhones is the start of the
+ * activity.
+ */
 export function convertIosMotionActivity(entry: Entry): Entry {
   const ts = timeOf(entry.metadata.write_ts, 'metadata.write_ts');
   const added = { type: typeOf(entry.data), ...confidenceOf(entry.data) };

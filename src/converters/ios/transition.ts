@@ -2,7 +2,9 @@
 import { states, transitions } from '../../model/payloads.ts';
 import { transitionConverter } from '../generic/transition.ts';
 
-/** Payload `Transition`. `T_GEOFENCE_CREATION_ERROR` and the state `UNKNOWN` have no code: such entries are set aside. */
+/**
+ * Payload `Transition`. `T_GEOFENCE_CREATION_ERROR` and the state `UNKNOWN` have no code: such entries are set aside.
+ */
 export const convertIosTransition = transitionConverter({
   states: {
     STATE_START: states.START,

@@ -1,4 +1,5 @@
-// A diary as one page of HTML that needs nothing else: the bar of each day, a map, a table, totals. No script, no network.
+// A diary as one page of HTML that needs nothing else: the bar of each day, a map, a table, totals. No script, no
+// network.
 import { lettersOf } from '../../diary/place-letters.ts';
 import { formatForPeople, localDay, startOfDay } from '../../model/time.ts';
 import type { Position, Trip, TripRecord } from '../../model/trip.ts';

@@ -1,4 +1,5 @@
-// The collections of an e-mission server -> things found: people, profiles, what was set aside, the long term and what waits.
+// The collections of an e-mission server -> things found: people, profiles, what was set aside, the long term and what
+// waits.
 import type { JsonObject } from '../../model/json.ts';
 import type { Found, Person } from '../format.ts';
 import { idTime, plainDocument, plainValue, uuidOf } from './values.ts';
@@ -25,8 +26,9 @@ export function isCollectionName(name: string): name is CollectionName {
 }
 
 /**
- * Reads collections in an order in which each may follow: people first, then what was set aside (put again, so that it is tried
- * again), then what is long term, then what waits. Of entries there twice the last counts, in the order of `open`.
+ * Reads collections in an order in which each may follow: people first, then what was set aside (put again, so that it
+ * is tried again), then what is long term, then what waits. Of entries there twice the last counts, in the order of
+ * `open`.
  */
 export async function* readDatabase(
   open: (collection: CollectionName) => AsyncIterable<EmissionDocument | Unreadable> | null,

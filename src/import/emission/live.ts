@@ -15,8 +15,8 @@ const documentsAtOnce = 1000;
 export const isDatabaseAddress = (source: string): boolean => /^mongodb(\+srv)?:\/\//i.test(source);
 
 /**
- * A part that reads from a server. It only reads, and may run beside the server that writes. Throws `MOBILITY_USAGE` when nobody
- * answers there, or no collection of e-mission is in the database.
+ * A part that reads from a server. It only reads, and may run beside the server that writes. Throws `MOBILITY_USAGE`
+ * when nobody answers there, or no collection of e-mission is in the database.
  */
 export async function openLive(address: string): Promise<Part> {
   const name = withoutCredentials(address);

@@ -33,8 +33,8 @@ export function plainDocument(document: object): JsonObject {
 }
 
 /**
- * A value of BSON, or of the JSON that MongoDB's tools write, as plain JSON: dates become seconds since the epoch, ids and UUIDs
- * texts, numbers of any kind numbers. A number that is none becomes its name, as with what phones push.
+ * A value of BSON, or of the JSON that MongoDB's tools write, as plain JSON: dates become seconds since the epoch, ids
+ * and UUIDs texts, numbers of any kind numbers. A number that is none becomes its name, as with what phones push.
  */
 export function plainValue(value: unknown): JsonValue {
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);

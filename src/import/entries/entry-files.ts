@@ -1,4 +1,5 @@
-// Files of entries: JSON lines of `mobility export`, the JSON of `find_entries` and of e-mission's scripts, bodies of pushes, BSON.
+// Files of entries: JSON lines of `mobility export`, the JSON of `find_entries` and of e-mission's scripts, bodies of
+// pushes, BSON.
 import type { JsonObject, JsonValue } from '../../model/json.ts';
 import { isJsonObject } from '../../model/json.ts';
 import { entryOf, isDerived, withoutIds } from '../emission/database.ts';

@@ -14,7 +14,10 @@ export interface JsonElement {
   offset: number;
 }
 
-/** Bytes that one element may have; a longer one is passed over, so that no file decides how much memory an import takes. */
+/**
+ * Bytes that one element may have; a longer one is passed over, so that no file decides how much memory an import
+ * takes.
+ */
 export const maxElementBytes = 16 * 1024 * 1024;
 
 /** Containers within containers that an element may hold, as in what phones push. */
@@ -35,8 +38,9 @@ const isBlank = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byt
 type State = 'start' | 'name' | 'colon' | 'value' | 'element' | 'end';
 
 /**
- * Cuts a JSON file into elements without parsing it: each is parsed by whoever takes it, so that one that is no JSON costs only
- * itself. Memory is bounded by `maxElementBytes`. Throws `SourceBroken` where the file ends early or is no JSON list or object.
+ * Cuts a JSON file into elements without parsing it: each is parsed by whoever takes it, so that one that is no JSON
+ * costs only itself. Memory is bounded by `maxElementBytes`. Throws `SourceBroken` where the file ends early or is no
+ * JSON list or object.
  */
 export async function* jsonElements(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<JsonElement> {
   let state: State = 'start';

@@ -8,7 +8,10 @@ export interface Line {
   text: string;
 }
 
-/** Characters that one line may have: the rest of a longer one is passed over, so that no file decides how much memory it takes. */
+/**
+ * Characters that one line may have: the rest of a longer one is passed over, so that no file decides how much memory
+ * it takes.
+ */
 export const maxLineLength = 16 * 1024 * 1024;
 
 /** Lines of a UTF-8 text, whatever ends them; empty ones too. Bad bytes become U+FFFD. */

@@ -15,8 +15,9 @@ const maxAttributes = 1000;
 const maxTextLength = 4 * 1024 * 1024;
 
 /**
- * Reads XML as it comes. Entities that a file declares itself are errors, so that none can grow without bound, and nothing is ever
- * fetched; names, depth, attributes and texts are bounded. Throws `SourceBroken` with the line where a file breaks off or is no XML.
+ * Reads XML as it comes. Entities that a file declares itself are errors, so that none can grow without bound, and
+ * nothing is ever fetched; names, depth, attributes and texts are bounded. Throws `SourceBroken` with the line where a
+ * file breaks off or is no XML.
  */
 export async function* xmlEvents(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<XmlEvent> {
   const parser = sax.parser(true, { position: true });

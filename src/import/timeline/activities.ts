@@ -17,7 +17,9 @@ const named: Readonly<Record<string, MotionType>> = {
   WALKING: motionTypes.WALKING,
 };
 
-/** The code of motion; null for a word that is not known. Buses, trains and ferries are vehicles here, as with phones. */
+/**
+ * The code of motion; null for a word that is not known. Buses, trains and ferries are vehicles here, as with phones.
+ */
 export function motionOf(word: unknown): MotionType | null {
   if (typeof word !== 'string') return null;
   const name = word.trim().toUpperCase().replaceAll(' ', '_');

@@ -1,4 +1,5 @@
-// Google Takeout's `Records.json`, the location history until 2024: every fix of every phone, with what it believed to be doing.
+// Google Takeout's `Records.json`, the location history until 2024: every fix of every phone, with what it believed to
+// be doing.
 import { locationEntry, motionEntry, numberFrom, secondsFrom } from '../../formats/other-entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import type { FileFormat, Found, ReadOptions } from '../format.ts';

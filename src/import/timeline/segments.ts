@@ -72,7 +72,9 @@ function pathPoint(
   return fixFound(point, ts, where);
 }
 
-/** Somebody is at the place from the beginning to the end, and still. A visit within a visit tells nothing new of it. */
+/**
+ * Somebody is at the place from the beginning to the end, and still. A visit within a visit tells nothing new of it.
+ */
 function* visitFound(
   { hierarchyLevel, topCandidate }: JsonObject,
   start: number,
@@ -125,7 +127,10 @@ function* signalFound({ position, activityRecord }: JsonObject, where: string): 
   }
 }
 
-/** The surest of several activities, `confidence` as a share or in percent; the first of equals. Null where none is known. */
+/**
+ * The surest of several activities, `confidence` as a share or in percent; the first of equals. Null where none is
+ * known.
+ */
 export function surest(
   activities: JsonValue | undefined,
 ): { type: (typeof motionTypes)[keyof typeof motionTypes]; percent: number } | null {

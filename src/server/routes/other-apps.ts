@@ -91,8 +91,9 @@ async function store(call: RouteCall, { entries, unusable: aside, passedOver }: 
 }
 
 /**
- * Never a 4xx: OwnTracks on an iPhone deletes its oldest point then, whatever was wrong. Never a 2xx either: Overland can be set to
- * take any of them for "received". All three apps keep what a 5xx refused and send it again. `error` is what Overland shows.
+ * Never a 4xx: OwnTracks on an iPhone deletes its oldest point then, whatever was wrong. Never a 2xx either: Overland
+ * can be set to take any of them for "received". All three apps keep what a 5xx refused and send it again. `error` is
+ * what Overland shows.
  */
 function refusal(problem: Problem, requestId: string, hint = ''): Response {
   const error = `${problem.message}${hint}`;

@@ -23,7 +23,8 @@ const secretParameters = /^(tlsCertificateKeyFilePassword|authMechanismPropertie
 
 /** The address without user, password and parameters that hold secrets. */
 export function withoutCredentials(address: string): string {
-  // A password that was not percent-encoded may hold `/`, `?` or `@`: everything up to the last `@` before a parameter goes.
+  // A password that was not percent-encoded may hold `/`, `?` or `@`: everything up to the last `@` before a parameter
+  // goes.
   const [, scheme = '', rest = ''] = /^(mongodb(?:\+srv)?:\/\/)(.*)$/s.exec(address) ?? [];
   const question = rest.indexOf('?', rest.lastIndexOf('@') + 1);
   const place = question < 0 ? rest : rest.slice(0, question);

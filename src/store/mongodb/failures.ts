@@ -10,7 +10,10 @@ import {
 } from 'mongodb';
 import { errorText, MobilityError } from '../../model/errors.ts';
 
-/** Codes after which the same statement may succeed later: fail-over, shutdown, lost connections, conflicts, slow majorities. */
+/**
+ * Codes after which the same statement may succeed later: fail-over, shutdown, lost connections, conflicts, slow
+ * majorities.
+ */
 const passingCodes = new Set([
   6, // HostUnreachable
   7, // HostNotFound
@@ -42,7 +45,10 @@ const outOfDiskSpace = 14031;
 /** The server's code for an identity that is there already. */
 export const duplicateKey = 11000;
 
-/** Rows that refer to parts of a payload which are not there: the row was replaced between two reads, or the store is damaged. */
+/**
+ * Rows that refer to parts of a payload which are not there: the row was replaced between two reads, or the store is
+ * damaged.
+ */
 export class PartsMissingError extends Error {
   constructor(expected: number, found: number, place: string) {
     super(`expected ${expected} parts of a payload in ${place}, found ${found}`);
@@ -50,7 +56,9 @@ export class PartsMissingError extends Error {
   }
 }
 
-/** What really happened: a bulk write wraps errors of the connection in one of its own, without their kind and labels. */
+/**
+ * What really happened: a bulk write wraps errors of the connection in one of its own, without their kind and labels.
+ */
 function realError(error: unknown): unknown {
   if (!(error instanceof MongoBulkWriteError)) return error;
   const inner: unknown = error.errorResponse;

@@ -1,4 +1,5 @@
-// Collections, their indexes and shard keys, and the version of all that. Made once, by `mobility store init` or the first opening.
+// Collections, their indexes and shard keys, and the version of all that. Made once, by `mobility store init` or the
+// first opening.
 import type { IndexDescription, Collection as Rows } from 'mongodb';
 import { errorText, MobilityError } from '../../model/errors.ts';
 import type { Connection } from './connection.ts';
@@ -57,7 +58,10 @@ interface Format {
   ready: boolean;
 }
 
-/** What the store says about its layout; null when it has none yet. Throws `MOBILITY_STORE_VERSION` when it is newer than this program. */
+/**
+ * What the store says about its layout; null when it has none yet. Throws `MOBILITY_STORE_VERSION` when it is newer
+ * than this program.
+ */
 export async function readFormat(connection: Connection): Promise<Format | null> {
   const found = await connection.once(() => metaOf(connection).findOne({ _id: 'format' }));
   if (found === null) return null;
@@ -73,8 +77,8 @@ export async function readFormat(connection: Connection): Promise<Format | null>
 }
 
 /**
- * Makes collections and indexes, and shards them on a cluster. Repeatable; returns what could not be done though the store works.
- * Throws `MOBILITY_STORE_VERSION` when the database holds something else.
+ * Makes collections and indexes, and shards them on a cluster. Repeatable; returns what could not be done though the
+ * store works. Throws `MOBILITY_STORE_VERSION` when the database holds something else.
  */
 export async function makeLayout(connection: Connection): Promise<string[]> {
   if ((await readFormat(connection)) === null) await refuseForeignRows(connection);

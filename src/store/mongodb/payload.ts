@@ -1,10 +1,11 @@
-// Which form a payload takes in a row: a native document where BSON holds it exactly, else JSON text, in parts when it is large.
+// Which form a payload takes in a row: a native document where BSON holds it exactly, else JSON text, in parts when it
+// is large.
 import type { JsonObject, JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
 
 /**
- * BSON documents end at 16 MiB (documented); a row holds at most two payloads. Larger ones become parts of JSON text in documents
- * of their own.
+ * BSON documents end at 16 MiB (documented); a row holds at most two payloads. Larger ones become parts of JSON text in
+ * documents of their own.
  */
 export const inlineLimit = 6 * 2 ** 20; // bytes
 

@@ -1,5 +1,5 @@
-// The sessions that transactions run in: few, and known by their ids, so that whoever takes a user over from a process that died
-// can end the transaction that it left open.
+// The sessions that transactions run in: few, and known by their ids, so that whoever takes a user over from a process
+// that died can end the transaction that it left open.
 import type { Binary, ClientSession, MongoClient } from 'mongodb';
 
 export interface SessionPool {
@@ -43,8 +43,8 @@ export function openSessions(client: MongoClient): SessionPool {
 }
 
 /**
- * Ends what runs in sessions of another process. A user of the database may do so with sessions of their own only: the transaction of
- * another one lasts until the server's own limit, a minute unless set otherwise.
+ * Ends what runs in sessions of another process. A user of the database may do so with sessions of their own only: the
+ * transaction of another one lasts until the server's own limit, a minute unless set otherwise.
  */
 export async function killSessions(client: MongoClient, ids: readonly Binary[]): Promise<void> {
   if (ids.length === 0) return;

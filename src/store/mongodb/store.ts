@@ -27,9 +27,9 @@ export interface MongoLayout {
 }
 
 /**
- * Opens a store on a MongoDB deployment; an empty database gets its indexes first. Throws `MOBILITY_STORE_ADDRESS` (also for a
- * database without a store when `make` is false), `MOBILITY_STORE_UNAVAILABLE`, `MOBILITY_STORE_VERSION` (made by a newer program, or
- * by another), `MOBILITY_UNSUPPORTED` (a server before 6.0, or without transactions).
+ * Opens a store on a MongoDB deployment; an empty database gets its indexes first. Throws `MOBILITY_STORE_ADDRESS`
+ * (also for a database without a store when `make` is false), `MOBILITY_STORE_UNAVAILABLE`, `MOBILITY_STORE_VERSION`
+ * (made by a newer program, or by another), `MOBILITY_UNSUPPORTED` (a server before 6.0, or without transactions).
  */
 export async function openMongoStore(address: string, options: MongoStoreOptions = {}): Promise<Store> {
   const connection = await connect(address, options);
@@ -58,7 +58,10 @@ function noStore(address: string): MobilityError {
   );
 }
 
-/** Makes collections, indexes and, on a cluster, shards; repeatable. This is `mobility store init`. Throws as `openMongoStore`. */
+/**
+ * Makes collections, indexes and, on a cluster, shards; repeatable. This is `mobility store init`. Throws as
+ * `openMongoStore`.
+ */
 export async function initMongoStore(address: string, options: MongoStoreOptions = {}): Promise<MongoLayout> {
   const connection = await connect(address, options);
   try {

@@ -1,4 +1,5 @@
-// Studies and how people join them. Each step is one statement on one row, in an order that an interruption leaves mendable.
+// Studies and how people join them. Each step is one statement on one row, in an order that an interruption leaves
+// mendable.
 import { newUuid } from '../../model/ids.ts';
 import { escapeText, unescapeText } from '../../model/json-text.ts';
 import { admit, type JoinCount, nobodyJoined, type StudyRecord, type StudySettings } from '../../model/study.ts';
@@ -9,7 +10,10 @@ import { isDuplicateKey } from './failures.ts';
 import { type RegistryRow, userOf } from './people.ts';
 import type { TokenRow } from './user-rows.ts';
 
-/** A study; `_id` is its name. The settings are one text: names of a configuration may hold what names of fields may not. */
+/**
+ * A study; `_id` is its name. The settings are one text: names of a configuration may hold what names of fields may
+ * not.
+ */
 interface StudyRow {
   _id: string;
   settings: string;
@@ -53,7 +57,10 @@ export function studiesOn(connection: Connection): Studies {
     return there && userOf(there); // null: another account has the name
   };
 
-  /** Of a token that is there. One without an account was being enrolled when its process ended, or is being enrolled now. */
+  /**
+   * Of a token that is there. One without an account was being enrolled when its process ended, or is being enrolled
+   * now.
+   */
   const known = async (row: TokenRow, enrolment: Enrolment): Promise<Enrolled> => {
     if (row.kind === 'study') {
       const user = await account(row.user_id, enrolment);

@@ -23,7 +23,10 @@ function ofUser(name: string, userId: string): Document {
   return name === 'users' ? { _id: userId } : { user_id: userId };
 }
 
-/** Removes the user, collection by collection, and takes them from whoever works on them: what they write then is refused. */
+/**
+ * Removes the user, collection by collection, and takes them from whoever works on them: what they write then is
+ * refused.
+ */
 export async function eraseOn(connection: Connection, userId: string): Promise<Record<Collection, number>> {
   const { owner, seconds } = erasingLease;
   const hadLease = await takeFromOthers(connection, userId, owner, seconds);
@@ -34,8 +37,8 @@ export async function eraseOn(connection: Connection, userId: string): Promise<R
 }
 
 /**
- * Removes what there is and tells how much that was. However much it is, each statement is short: a server that stops one at its
- * limit keeps what it removed until then.
+ * Removes what there is and tells how much that was. However much it is, each statement is short: a server that stops
+ * one at its limit keeps what it removed until then.
  */
 async function removeAll(connection: Connection, name: string, userId: string): Promise<number> {
   const rows = connection.db.collection(name);

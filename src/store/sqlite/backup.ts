@@ -17,10 +17,10 @@ export interface BackupReport {
 }
 
 /**
- * Copies the store in `folder` to `target`, a folder that is new or empty, as it is at one moment: writers wait for some
- * milliseconds, then go on. The copy opens as a store, with nobody at work in it. Throws `MOBILITY_STORE_ADDRESS` when there is no
- * store or the target has something in it, `_DAMAGED` when the store is, `_FULL` when the copy does not fit; then no target is
- * left behind.
+ * Copies the store in `folder` to `target`, a folder that is new or empty, as it is at one moment: writers wait for
+ * some milliseconds, then go on. The copy opens as a store, with nobody at work in it. Throws `MOBILITY_STORE_ADDRESS`
+ * when there is no store or the target has something in it, `_DAMAGED` when the store is, `_FULL` when the copy does
+ * not fit; then no target is left behind.
  */
 export async function backupSqliteStore(folder: string, target: string): Promise<BackupReport> {
   const label = await readLabel(folder);

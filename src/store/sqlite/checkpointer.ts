@@ -16,7 +16,10 @@ export interface Checkpointer {
 /** Who may call the engine in the thread: a word of memory that both sides see. */
 const gate = { free: 0, inside: 1, closed: 2 } as const;
 
-/** Starts the thread. It does not keep the process alive; where it fails, writers checkpoint for themselves when the WAL is large. */
+/**
+ * Starts the thread. It does not keep the process alive; where it fails, writers checkpoint for themselves when the WAL
+ * is large.
+ */
 export function startCheckpointer(paths: readonly string[]): Checkpointer {
   // The thread's code is handed over as text: so it runs the same from compiled files and from sources.
   const source = `(${checkpointLoop})(require('node:worker_threads'), require)`;
@@ -27,7 +30,8 @@ export function startCheckpointer(paths: readonly string[]): Checkpointer {
   // No flags of this process: some of them say how a text is to be read.
   const worker = new Worker(source, { eval: true, execArgv: [], workerData });
   worker.unref();
-  // A process that ends while the thread is inside the engine is aborted: it has to wait, and to keep the thread out from then on.
+  // A process that ends while the thread is inside the engine is aborted: it has to wait, and to keep the thread out
+  // from then on.
   const shut = (): void => {
     while (Atomics.compareExchange(state, 0, gate.free, gate.closed) === gate.inside) {
       if (Atomics.wait(state, 0, gate.inside, patience * 1000) === 'timed-out') return;
@@ -89,7 +93,8 @@ function checkpointLoop(threads: typeof import('node:worker_threads'), load: (pa
       if (busy === 0 && log === checkpointed) file.seen = data_version;
       file.failures = 0;
     } catch {
-      // A full disk, a file that another process recovers: it may be over the next time, and trying at once would not help.
+      // A full disk, a file that another process recovers: it may be over the next time, and trying at once would not
+      // help.
       file.failures = Math.min(file.failures + 1, 6);
       file.rest = 2 ** file.failures;
     }

@@ -3,7 +3,9 @@ import { backup, DatabaseSync, type DatabaseSyncInstance } from '@photostructure
 
 export type SqlValue = string | number | null;
 
-/** A prepared statement. A text must hold no NUL: the binding cuts it there without a word (see `model/json-text.ts`). */
+/**
+ * A prepared statement. A text must hold no NUL: the binding cuts it there without a word (see `model/json-text.ts`).
+ */
 export interface Statement {
   run(...values: SqlValue[]): { changes: number };
   get<Row>(...values: SqlValue[]): Row | undefined;
@@ -21,7 +23,10 @@ export interface Connection {
   close(): void;
 }
 
-/** Opens a file that is there. It never waits for a lock: whoever meets a busy file waits without blocking the event loop. */
+/**
+ * Opens a file that is there. It never waits for a lock: whoever meets a busy file waits without blocking the event
+ * loop.
+ */
 export function connect(path: string): Connection {
   const database = new DatabaseSync(path, { timeout: 0 });
   return {
@@ -41,8 +46,8 @@ export function connect(path: string): Connection {
 }
 
 /**
- * Ends write-ahead logging where this is the last connection. SQLite would do so by itself, but the binding cannot finalise
- * statements: the connection lives on, and its log with it, until they are collected as garbage.
+ * Ends write-ahead logging where this is the last connection. SQLite would do so by itself, but the binding cannot
+ * finalise statements: the connection lives on, and its log with it, until they are collected as garbage.
  */
 function leaveAlone(database: DatabaseSyncInstance): void {
   try {

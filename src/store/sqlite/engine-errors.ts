@@ -8,7 +8,10 @@ const inputOutput = 10;
 const damaged = [11, 26]; // SQLITE_CORRUPT, SQLITE_NOTADB
 const full = 13;
 const outOfReach = [7, 10, 14]; // SQLITE_NOMEM, SQLITE_IOERR, SQLITE_CANTOPEN
-/** A refused write (a quota, a file size limit) and a shared memory file that cannot grow: as a full disk, gone with more space. */
+/**
+ * A refused write (a quota, a file size limit) and a shared memory file that cannot grow: as a full disk, gone with
+ * more space.
+ */
 const refusedWrites = [10 | (3 << 8), 10 | (19 << 8)]; // SQLITE_IOERR_WRITE, SQLITE_IOERR_SHMSIZE
 
 /** True when another connection is at work and a later try may succeed. */

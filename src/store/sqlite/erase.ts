@@ -51,8 +51,8 @@ export async function countRows(shards: Shards, userId: string): Promise<Record<
 }
 
 /**
- * Removes all rows of a user, in bounded transactions. It takes the user from whoever works on them: what a pipeline writes from
- * then on is refused.
+ * Removes all rows of a user, in bounded transactions. It takes the user from whoever works on them: what a pipeline
+ * writes from then on is refused.
  */
 export async function eraseRows(
   shards: Shards,

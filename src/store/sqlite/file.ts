@@ -20,8 +20,8 @@ export interface StoreFile {
   read<T>(work: () => T): Promise<T>;
   /**
    * Runs `work` in a transaction, together with whatever else wants to write in this turn of the event loop, each in a
-   * savepoint of its own. Resolves when the commit is on disk. `work` may run more than once: it must leave nothing behind in
-   * memory. `rows`: about how many rows it writes.
+   * savepoint of its own. Resolves when the commit is on disk. `work` may run more than once: it must leave nothing
+   * behind in memory. `rows`: about how many rows it writes.
    */
   write<T>(work: () => T, rows?: number): Promise<T>;
   close(): void;
@@ -89,7 +89,10 @@ export function setUp(connection: Connection): void {
   connection.exec(`PRAGMA journal_size_limit = ${checkpointPages * 4096}`);
 }
 
-/** Tries until no other connection is in the way, `limit` seconds at most, with short pauses that leave the event loop free. */
+/**
+ * Tries until no other connection is in the way, `limit` seconds at most, with short pauses that leave the event loop
+ * free.
+ */
 export async function whenFree<T>(attempt: () => T, limit = busyLimit): Promise<T> {
   const deadline = performance.now() + limit * 1000;
   for (let tries = 0; ; tries++) {
@@ -118,7 +121,10 @@ function takeGroup(jobs: Job[]): Job[] {
   return jobs.splice(0, count);
 }
 
-/** Commits a group; where the group cannot be, each of its jobs alone: what is too much for the disk together may fit alone. */
+/**
+ * Commits a group; where the group cannot be, each of its jobs alone: what is too much for the disk together may fit
+ * alone.
+ */
 async function commit(file: StoreFile, group: readonly Job[]): Promise<void> {
   try {
     const settle = await whenFree(() => commitTogether(file, group));
@@ -129,7 +135,9 @@ async function commit(file: StoreFile, group: readonly Job[]): Promise<void> {
   }
 }
 
-/** Runs all jobs in one transaction. Returns what to tell the callers after the commit; throws when nothing was done. */
+/**
+ * Runs all jobs in one transaction. Returns what to tell the callers after the commit; throws when nothing was done.
+ */
 function commitTogether(file: StoreFile, group: readonly Job[]): (() => void)[] {
   file.sql('BEGIN IMMEDIATE').run();
   try {

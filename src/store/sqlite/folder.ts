@@ -27,8 +27,9 @@ export function fileName(role: Role, shard: number): string {
 }
 
 /**
- * Opens the store in `folder`, making it when there is none; then `shards` (default 1) is its number of shards for good. Safe when
- * several processes do it at once. Throws `MOBILITY_STORE_ADDRESS`, `_VERSION`, `_READONLY`, `_DAMAGED`, `_FULL`, `_BUSY`.
+ * Opens the store in `folder`, making it when there is none; then `shards` (default 1) is its number of shards for
+ * good. Safe when several processes do it at once. Throws `MOBILITY_STORE_ADDRESS`, `_VERSION`, `_READONLY`,
+ * `_DAMAGED`, `_FULL`, `_BUSY`.
  */
 export async function openFolder(folder: string, options: { shards?: number }): Promise<Shard[]> {
   try {
@@ -89,8 +90,8 @@ async function checkWritable(folder: string, paths: readonly string[]): Promise<
 }
 
 /**
- * Throws `MOBILITY_STORE_DAMAGED` when a database file is gone or empty, which the engine would take for a new one, or part of its
- * write-ahead log is, which it would pass over; and `MOBILITY_STORE_VERSION` when a newer program wrote it.
+ * Throws `MOBILITY_STORE_DAMAGED` when a database file is gone or empty, which the engine would take for a new one, or
+ * part of its write-ahead log is, which it would pass over; and `MOBILITY_STORE_VERSION` when a newer program wrote it.
  */
 export async function checkPresent(paths: readonly string[]): Promise<void> {
   for (const path of paths) {
@@ -115,8 +116,8 @@ export function pathsOf(folder: string, shards: number): string[] {
 }
 
 /**
- * Opens all files; `made` is null when they have to be made. The first file tells the number of shards: of processes that make a
- * store at once with different numbers, one wins.
+ * Opens all files; `made` is null when they have to be made. The first file tells the number of shards: of processes
+ * that make a store at once with different numbers, one wins.
  */
 async function openShards(folder: string, wanted: number, made: Label | null): Promise<Shard[]> {
   const opened: StoreFile[] = [];
@@ -163,7 +164,10 @@ async function openChecked(folder: string, about: FileAbout, make: boolean): Pro
   }
 }
 
-/** Makes the file with private permissions. A file that is there is not opened: closing it would drop SQLite's locks on it. */
+/**
+ * Makes the file with private permissions. A file that is there is not opened: closing it would drop SQLite's locks on
+ * it.
+ */
 export async function makeEmpty(path: string): Promise<void> {
   const handle = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'EEXIST') return null;
@@ -181,7 +185,10 @@ async function prepareFile(connection: Connection, path: string, about: FileAbou
   await whenFree(() => setUp(connection));
 }
 
-/** Runs the steps that a file has not seen yet, all in one transaction. Throws `MOBILITY_STORE_VERSION` for a newer file. */
+/**
+ * Runs the steps that a file has not seen yet, all in one transaction. Throws `MOBILITY_STORE_VERSION` for a newer
+ * file.
+ */
 export function migrate(connection: Connection, path: string, steps: readonly Migration[], about: FileAbout): void {
   if (checkedVersion(connection, path, steps.length) === steps.length) return;
   connection.exec('BEGIN IMMEDIATE');

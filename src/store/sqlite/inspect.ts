@@ -1,4 +1,5 @@
-// Looks at the bytes of a database file and its write-ahead log before the engine does: the engine mends what it can without a word.
+// Looks at the bytes of a database file and its write-ahead log before the engine does: the engine mends what it can
+// without a word.
 import { closeSync, existsSync, fstatSync, openSync, readdirSync, readlinkSync, readSync, realpathSync } from 'node:fs';
 import { endianness } from 'node:os';
 
@@ -6,12 +7,13 @@ import { endianness } from 'node:os';
 export type Fault = { expected: string; found: string } | { newer: number };
 
 /**
- * Tells why the database at `path` must not be opened; null when it may. `version` is the newest format that is known. Changes
- * nothing, and needs no lock. A write-ahead log that was cut off or taken away is seen where the process that wrote it left its
- * index behind, that is, after it was killed: the engine would drop the commits in it and go on.
+ * Tells why the database at `path` must not be opened; null when it may. `version` is the newest format that is known.
+ * Changes nothing, and needs no lock. A write-ahead log that was cut off or taken away is seen where the process that
+ * wrote it left its index behind, that is, after it was killed: the engine would drop the commits in it and go on.
  */
 export function inspectFile(path: string, version: number): Fault | null {
-  // Closing a file drops all locks that this process has on it (POSIX), the engine's too. Who has it open has inspected it.
+  // Closing a file drops all locks that this process has on it (POSIX), the engine's too. Who has it open has inspected
+  // it.
   if (isOpenHere(path)) return null;
   return headerFault(path, version) ?? walFault(path);
 }
@@ -27,7 +29,8 @@ function headerFault(path: string, version: number): Fault | null {
   return found > version ? { newer: found } : null;
 }
 
-// ---------------------------------------------------------------- the write-ahead log (https://sqlite.org/walformat.html)
+// ---------------------------------------------------------------- the write-ahead log
+// (https://sqlite.org/walformat.html)
 
 const walHeader = 32; // bytes
 const frameHeader = 24; // bytes
@@ -40,7 +43,8 @@ function walFault(path: string): Fault | null {
     const log = firstBytes(`${path}-wal`, walHeader);
     if (!readIndex(path)?.bytes.equals(index.bytes)) continue;
     const size = log?.size ?? 0;
-    // A log that is gone may be so rightly. One that was cut off is wrong even then: its older pages would cover newer ones.
+    // A log that is gone may be so rightly. One that was cut off is wrong even then: its older pages would cover newer
+    // ones.
     if (size === 0 && index.frames <= index.backfilled) return null;
     const otherLog = size >= walHeader && !log!.bytes.subarray(16, 24).equals(index.salts);
     if (otherLog || size >= walHeader + index.frames * (frameHeader + index.pageSize)) return null;

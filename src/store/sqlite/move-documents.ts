@@ -10,8 +10,9 @@ interface Row {
 }
 
 /**
- * Moves documents from the usercache file, where formats 1 to 3 kept them, to the timeseries file, and drops the table that they
- * leave. Nobody writes to that table any more: whatever moment this is interrupted at, the next opening repeats it.
+ * Moves documents from the usercache file, where formats 1 to 3 kept them, to the timeseries file, and drops the table
+ * that they leave. Nobody writes to that table any more: whatever moment this is interrupted at, the next opening
+ * repeats it.
  */
 export async function moveDocuments({ usercache, timeseries }: Shard): Promise<void> {
   const there = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'documents'";

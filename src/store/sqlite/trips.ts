@@ -91,7 +91,9 @@ export function trips(shards: Shards, now: () => number): Trips {
   };
 }
 
-/** All links from the first that is not settled below `ts` on are out of the question: the last one before it is meant. */
+/**
+ * All links from the first that is not settled below `ts` on are out of the question: the last one before it is meant.
+ */
 function lastSettled(file: StoreFile, user: number | null, ts: number): TripRecord | null {
   const unsettled = [
     file.sql('SELECT min(chain_ts) AS chain_ts FROM trips WHERE user = ? AND settled_ts IS NULL').get(user),

@@ -46,7 +46,10 @@ export interface MigrateOptions {
   wait?: (seconds: number) => Promise<void>;
 }
 
-/** Rows of one collection: those of the source, and what was written to and removed from the target (in a dry run: would be). */
+/**
+ * Rows of one collection: those of the source, and what was written to and removed from the target (in a dry run: would
+ * be).
+ */
 export interface Moved {
   rows: number;
   copied: number;
@@ -58,8 +61,8 @@ export interface UserMigration {
   user_id: string;
   user_email: string;
   /**
-   * `copied`: both sides are equal now. `same`: they were. `busy`: somebody works on the user. `differs`: the target has something
-   * of its own. `changing`: somebody goes on writing at the source, or at the target.
+   * `copied`: both sides are equal now. `same`: they were. `busy`: somebody works on the user. `differs`: the target
+   * has something of its own. `changing`: somebody goes on writing at the source, or at the target.
    */
   status: 'copied' | 'same' | 'busy' | 'differs' | 'changing' | 'failed';
   collections: Record<Copied, Moved>;
@@ -74,8 +77,8 @@ const mostPasses = 4;
 type Ending = Pick<UserMigration, 'status' | 'message' | 'busy_until'>;
 
 /**
- * Copies one user. What befalls this user alone is in the report; what concerns a whole store is thrown: `MOBILITY_STORE_*`, and the
- * reason of `signal` when it is aborted.
+ * Copies one user. What befalls this user alone is in the report; what concerns a whole store is thrown:
+ * `MOBILITY_STORE_*`, and the reason of `signal` when it is aborted.
  */
 export async function migrateUser(
   from: Store,
@@ -112,7 +115,10 @@ interface Copying {
 
 type Tallies = Partial<Record<Copied, Tally>>;
 
-/** Compares what is known of the user, and mends it where `copy` may. The order matters, see the copies of errors and of the state. */
+/**
+ * Compares what is known of the user, and mends it where `copy` may. The order matters, see the copies of errors and of
+ * the state.
+ */
 async function passOverContent(copy: UserCopy): Promise<Tallies> {
   return {
     profiles: await copyProfile(copy),
@@ -125,7 +131,9 @@ async function passOverContent(copy: UserCopy): Promise<Tallies> {
   };
 }
 
-/** The same for who they are. It comes after the content: a user who is registered at the target is there as a whole. */
+/**
+ * The same for who they are. It comes after the content: a user who is registered at the target is there as a whole.
+ */
 async function passOverPerson(copy: UserCopy): Promise<Tallies> {
   return { tokens: await copyTokens(copy), users: await copyRecord(copy) };
 }

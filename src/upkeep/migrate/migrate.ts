@@ -34,9 +34,10 @@ const [shortestPause, longestPause] = [0.05, 1];
 const pause = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
 /**
- * Copies everything of every user. Whatever moment it is interrupted at, a repetition goes on; users at work on either side are
- * waited for once, at the end. The source is never changed, but for the leases on its users. Throws `MOBILITY_USER_EXISTS` when the
- * target has other users and may not (`merge`), `MOBILITY_STORE_*`, and the reason of `signal`.
+ * Copies everything of every user. Whatever moment it is interrupted at, a repetition goes on; users at work on either
+ * side are waited for once, at the end. The source is never changed, but for the leases on its users. Throws
+ * `MOBILITY_USER_EXISTS` when the target has other users and may not (`merge`), `MOBILITY_STORE_*`, and the reason of
+ * `signal`.
  */
 export async function migrate(from: Store, to: Store, options: MigrateOptions): Promise<MigrationReport> {
   const report = emptyReport();
@@ -109,8 +110,8 @@ async function expectNoOthers(from: Store, to: Store, { merge }: MigrateOptions)
 }
 
 /**
- * Waits until the leases of others have ended or been renewed: a renewed one shows that its owner lives, and the user stays theirs.
- * Whether one has ended, the stores say, by their clocks.
+ * Waits until the leases of others have ended or been renewed: a renewed one shows that its owner lives, and the user
+ * stays theirs. Whether one has ended, the stores say, by their clocks.
  */
 async function secondTry(
   from: Store,

@@ -1,4 +1,5 @@
-// Two ordered streams of rows side by side: what is missing, different or too much in the second, and batches to mend it.
+// Two ordered streams of rows side by side: what is missing, different or too much in the second, and batches to mend
+// it.
 
 /** How the rows of one collection of a user differ between source and target. */
 export interface Tally {
@@ -27,7 +28,10 @@ export interface Sides<Row> {
   content: (row: Row) => string;
 }
 
-/** Makes the target like the source where pairs differ; `pairs` ascend and leave none out between the first and the last. */
+/**
+ * Makes the target like the source where pairs differ; `pairs` ascend and leave none out between the first and the
+ * last.
+ */
 export type Mend<Row> = (pairs: readonly Pair<Row>[]) => Promise<void>;
 
 /** A tally of nothing. */
@@ -69,8 +73,8 @@ const rowsAtOnce = 1000;
 const charactersAtOnce = 8 * 1024 * 1024;
 
 /**
- * Compares both sides row by row, and mends the target batch by batch unless `mend` is null. Holds one batch in memory, however
- * many rows there are.
+ * Compares both sides row by row, and mends the target batch by batch unless `mend` is null. Holds one batch in memory,
+ * however many rows there are.
  */
 export async function compare<Row>(sides: Sides<Row>, mend: Mend<Row> | null): Promise<Tally> {
   const tally = emptyTally();

@@ -1,4 +1,5 @@
-// A program for tests: opens a log, writes lines, and ends in the way asked for. `write-log.ts DIR KIND LINES END [SIZE]`
+// A program for tests: opens a log, writes lines, and ends in the way asked for. `write-log.ts DIR KIND LINES END
+// [SIZE]`
 import { openFileLog } from '../../../src/log/files.ts';
 
 const [dir, kind, lines, end, size = '10'] = process.argv.slice(2) as [

@@ -1,4 +1,5 @@
-// Other processes that use the embedded store: Node does not run TypeScript, so the store's sources are translated for them.
+// Other processes that use the embedded store: Node does not run TypeScript, so the store's sources are translated for
+// them.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -51,8 +52,8 @@ export interface Child {
 }
 
 /**
- * Starts `body`, the body of an async function of `openSqliteStore`, `args` and `say`, which writes a line. It ends with the body,
- * unless something keeps it alive. What it writes to standard error is shown.
+ * Starts `body`, the body of an async function of `openSqliteStore`, `args` and `say`, which writes a line. It ends
+ * with the body, unless something keeps it alive. What it writes to standard error is shown.
  */
 export function startChild(compiled: CompiledStore, body: string, args: Record<string, unknown>): Child {
   const script = `

@@ -1,4 +1,5 @@
-// Whatever two embedded stores hold of a user: after a move the target holds what the source does, and the source what it did.
+// Whatever two embedded stores hold of a user: after a move the target holds what the source does, and the source what
+// it did.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { openStore } from '../../../src/store/open.ts';

@@ -1,4 +1,5 @@
-// Moving everything between stores, on the embedded one: what is copied, what is refused, and deaths between any two writes.
+// Moving everything between stores, on the embedded one: what is copied, what is refused, and deaths between any two
+// writes.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/log/log.ts';
 import { runAll } from '../../../src/pipeline/run-all.ts';
