@@ -70,7 +70,7 @@ const isDatable = (ts: number): boolean => ts > 0 && ts < maxTime - 7 * 86_400;
 
 function samplingOf(filter: unknown, platform: string | undefined): Sampling {
   if (filter === 'time' || filter === 'distance') return filter;
-  return platform?.toLowerCase() === 'ios' ? 'distance' : 'time';
+  return platform?.toLowerCase() === 'android' ? 'time' : 'distance'; // other apps tell of movement too, and rest in silence
 }
 
 /** Motion readings ascending by `ts`, exact repeats once. */

@@ -1,6 +1,7 @@
 // Stage "analyse trips": what changed in the timeseries -> the links of the chain of trips that follow from it.
 
 import { analyse, analysisVersion } from '../analysis/analyse.ts';
+import { sourceReach } from '../analysis/choose-sources.ts';
 import { errorText } from '../model/errors.ts';
 import { keys } from '../model/keys.ts';
 import { justAfter, type TimeRange } from '../model/time.ts';
@@ -51,8 +52,14 @@ function changedRange(state: PipelineState, source: string, reanalyseFrom: numbe
     (state.analysis_version !== null && state.analysis_version !== analysisVersion) ||
     (state.locations_from !== null && state.locations_from !== source);
   if (anew) return everything;
-  if (reanalyseFrom === null) return state.changed;
-  return { from: Math.min(reanalyseFrom, state.changed?.from ?? reanalyseFrom), to: Number.MAX_VALUE };
+  const { changed } = state;
+  // A location decides on those of other sources near it, see `chooseLocations`.
+  const near = changed && {
+    from: changed.from - sourceReach,
+    to: Math.min(changed.to + sourceReach, Number.MAX_VALUE),
+  };
+  if (reanalyseFrom === null) return near;
+  return { from: Math.min(reanalyseFrom, near?.from ?? reanalyseFrom), to: Number.MAX_VALUE };
 }
 
 /** One run over one user's changed time, stretch by stretch. */

@@ -1,8 +1,9 @@
 // Reads one stretch of a user's data, bounded in size, in the form that the analysis takes.
 
+import { isOfPhone } from '../analysis/choose-sources.ts';
 import { lookAround } from '../analysis/look-around.ts';
 import type { Location, Motion, PhoneEvent } from '../analysis/observations.ts';
-import { cleanEvents, cleanLocations, cleanMotions, type ZoneOf } from '../analysis/observe.ts';
+import { cleanEvents, cleanMotions, type ZoneOf } from '../analysis/observe.ts';
 import { meaningOf } from '../converters/convert.ts';
 import { zoneAt } from '../geo/zone.ts';
 import type { Entry } from '../model/entry.ts';
@@ -11,6 +12,7 @@ import { isTimeZone, justAfter } from '../model/time.ts';
 import type { Carry } from '../model/trip.ts';
 import { entryPages } from '../store/pages.ts';
 import type { Timeseries } from '../store/store.ts';
+import { readLocations } from './read-locations.ts';
 
 /** Entries read at a time. */
 const pageSize = 5000;
@@ -43,56 +45,21 @@ export async function readStretch(
   size: number,
 ): Promise<Stretch> {
   const from = carry?.resume_ts ?? -Number.MAX_VALUE;
-  const earlier = await readLocationsBefore(store, userId, locationKey, from);
-  const { locations, loadedUntil } = await readLocations(store, userId, locationKey, from, size);
+  const reader = {
+    ...{ timeseries: store.timeseries, userId, key: locationKey },
+    zonesOf: (entries: readonly Entry[]) => zonesOf(store, userId, entries),
+  };
+  const { locations, loadedUntil } = await readLocations(reader, { from: from - lookAround, countFrom: from, size });
   const complete = loadedUntil === Number.POSITIVE_INFINITY;
   const to = complete ? justAfter((locations.at(-1)?.ts ?? from) + lookAround) : loadedUntil;
   const eventsFrom = Math.min(from - lookAround, carry?.raw_place?.enter_ts ?? from);
   const eventsTo = complete ? Number.MAX_VALUE : loadedUntil;
   return {
-    locations: [...earlier, ...locations],
+    locations,
     motions: await readInPages(store, userId, motionKeys, from - lookAround, to, cleanMotions),
     events: await readInPages(store, userId, [keys.transition], eventsFrom, eventsTo, cleanEvents),
     loadedUntil,
   };
-}
-
-/** What the analysis looks back at before `from`: it lies no farther than `lookAround` away. */
-async function readLocationsBefore(
-  store: StretchStore,
-  userId: string,
-  key: string,
-  from: number,
-): Promise<Location[]> {
-  const parts: Location[][] = [];
-  const query = { keys: [key], time: 'ts', from: from - lookAround, to: from, limit: pageSize } as const;
-  for await (const page of entryPages(store.timeseries, userId, query)) {
-    const entries = page.entries.map(meaningOf);
-    parts.push(cleanLocations(entries, await zonesOf(store, userId, entries)));
-  }
-  return parts.flat();
-}
-
-/** Locations, cleaned page by page: what is unusable takes no memory. One time is never cut in two. */
-async function readLocations(
-  store: StretchStore,
-  userId: string,
-  key: string,
-  from: number,
-  size: number,
-): Promise<Pick<Stretch, 'locations' | 'loadedUntil'>> {
-  const locations: Location[] = [];
-  let held: Entry[] = []; // of the last time seen, of which the next page may have more
-  const query = { keys: [key], time: 'ts', from, limit: Math.min(pageSize, size) } as const;
-  for await (const page of entryPages(store.timeseries, userId, query)) {
-    const entries = [...held, ...page.entries.map(meaningOf)];
-    const until = page.next === null ? Number.POSITIVE_INFINITY : page.next.time;
-    const whole = entries.filter((entry) => (entry.data.ts as number) < until);
-    locations.push(...cleanLocations(whole, await zonesOf(store, userId, whole)));
-    if (locations.length >= size) return { locations, loadedUntil: until };
-    held = entries.slice(whole.length);
-  }
-  return { locations, loadedUntil: Number.POSITIVE_INFINITY };
 }
 
 /** Reads a range whole, keeping only what `clean` makes of each page. Pages ascend, so the parts are in order. */
@@ -113,18 +80,23 @@ async function readInPages<T extends { ts: number }>(
 }
 
 /**
- * Zones of entries: their own; else that of the user's entry nearest in `write_ts`, the earlier of two equally near; else that of
- * the coordinate.
+ * Zones of entries: their own; else, of a phone's, that of the user's entry nearest in `write_ts`, the earlier of two equally near; else
+ * that of the coordinate. Other apps and imports name none, and may tell of another time and place than the phone does.
  */
 async function zonesOf(store: StretchStore, userId: string, entries: readonly Entry[]): Promise<ZoneOf> {
   const guesses = new Map<number, string | null>();
-  for (const { metadata } of entries) {
+  for (const entry of entries) {
+    const { metadata } = entry;
+    if (!isOfPhone(entry)) continue;
     if (isTimeZone(metadata.time_zone) || guesses.has(metadata.write_ts)) continue;
     guesses.set(metadata.write_ts, await nearestZone(store, userId, metadata.write_ts));
   }
-  return ({ metadata, data }) => {
+  return (entry) => {
+    const { metadata, data } = entry;
     if (isTimeZone(metadata.time_zone)) return { zone: metadata.time_zone, guessed: false };
-    const zone = guesses.get(metadata.write_ts) ?? zoneAt(data as { latitude: number; longitude: number });
+    const zone =
+      (isOfPhone(entry) ? guesses.get(metadata.write_ts) : null) ??
+      zoneAt(data as { latitude: number; longitude: number });
     return { zone, guessed: true };
   };
 }

@@ -1,0 +1,45 @@
+// Step "choose sources": the locations of several phones and apps of one person -> those that trips are made of.
+import type { Entry } from '../model/entry.ts';
+import { isJsonObject } from '../model/json.ts';
+import { someWithin } from './in-time.ts';
+import type { Location } from './observations.ts';
+
+/** s; a location of a source counts as long as this before and after it: in that time the sources behind it are left out. */
+export const sourceReach = 300;
+
+/** Locations of each source, ascending by `ts`. Sources are named by `sourceOf`. */
+export type BySource = ReadonlyMap<string, readonly Location[]>;
+
+/** True for locations that the person's phone took for this service, not another app, a tracker or an import. */
+export function isOfPhone({ metadata }: Entry): boolean {
+  return ['android', 'ios'].includes(String(metadata.platform).toLowerCase());
+}
+
+/** Where a location comes from: all phones of one platform are one source, and each program beside them is one. */
+export function sourceOf(entry: Entry): string {
+  const { platform, origin } = entry.metadata;
+  if (isOfPhone(entry)) return String(platform).toLowerCase();
+  return `other/${isJsonObject(origin) && typeof origin.program === 'string' ? origin.program : ''}`;
+}
+
+/** Phones before other programs; among each the order of their names, so that the outcome hangs on nothing but the entries. */
+const inOrder = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/**
+ * One line of locations: where sources overlap in time the first of them has it, and the others fill stretches in which it has none.
+ * A location is left out if one of a source before its own lies within `sourceReach`. Nothing is there twice, whatever the sources.
+ */
+export function chooseLocations(found: BySource, reach = sourceReach): Location[] {
+  const sources = [...found.keys()].sort(inOrder);
+  if (sources.length === 1) return [...found.get(sources[0]!)!];
+  let before: Location[] = []; // of all sources looked at so far, left out or not
+  const chosen: Location[] = [];
+  for (const source of sources) {
+    const own = found.get(source)!;
+    for (const location of own) {
+      if (!someWithin(before, location.ts - reach, location.ts + reach)) chosen.push(location);
+    }
+    before = [...before, ...own].sort((a, b) => a.ts - b.ts);
+  }
+  return chosen.sort((a, b) => a.ts - b.ts);
+}

@@ -1,0 +1,133 @@
+// Several phones and apps of one person: the phone's own locations make the trips, others fill what it has not seen.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { chooseLocations, sourceReach } from '../../src/analysis/choose-sources.ts';
+import type { Location } from '../../src/analysis/observations.ts';
+import { locationEntry } from '../../src/formats/other-entry.ts';
+import type { Entry } from '../../src/model/entry.ts';
+import { newUuid } from '../../src/model/ids.ts';
+import type { TripRecord } from '../../src/model/trip.ts';
+import { simulateDay } from '../../src/simulate/simulate-day.ts';
+import type { Store } from '../../src/store/store.ts';
+import { chainAfter, chainOf, pipeline, put } from '../support/diary.ts';
+import { useStore } from '../support/store.ts';
+
+const day = simulateDay({ day: '2024-03-12', seed: 'sources', platform: 'android' });
+
+/** The same way as another app saw it: some seconds later than the phone, 5 m beside. */
+const seenBy = (program: string, later = 20): Entry[] =>
+  day
+    .filter(({ metadata }) => metadata.key === 'background/location')
+    .map(({ data }) =>
+      locationEntry(
+        {
+          ts: Math.floor(Number(data.ts)) + later,
+          latitude: Number(data.latitude) + 5e-5,
+          longitude: data.longitude,
+          accuracy: 15,
+        },
+        { program },
+      ),
+    );
+
+/** The next morning, at the same place: the last trip has ended. */
+const nextMorning = (entries: readonly Entry[]): Entry => {
+  const last = entries.at(-1)!.data;
+  const fix = { ts: Number(last.ts) + 9 * 3600, latitude: last.latitude, longitude: last.longitude, accuracy: 15 };
+  return locationEntry(fix, { program: 'owntracks' });
+};
+
+const tripsOf = (chain: readonly TripRecord[]) => chain.filter(({ trip }) => trip !== null);
+/** What must not depend on who the user is. */
+const shapeOf = (chain: readonly TripRecord[]) =>
+  chain.map(({ chain_ts, start_ts, end_ts, trip }) => [chain_ts, start_ts, end_ts, trip?.distance ?? null]);
+
+async function chainFrom(store: Store, entries: readonly Entry[], uuid = newUuid()): Promise<TripRecord[]> {
+  return chainAfter(store, uuid, entries);
+}
+
+describe('sources that overlap', () => {
+  const store = useStore();
+
+  it('the trips are those of the phone alone, and nothing of the other is hidden from readers', async () => {
+    const uuid = newUuid();
+    const other = seenBy('owntracks');
+    const alone = tripsOf(await chainFrom(store, day));
+    const both = tripsOf(await chainFrom(store, [...day, ...other], uuid));
+    expect(alone.length).toBeGreaterThan(2);
+    expect(both).toHaveLength(alone.length);
+    for (const [i, { trip }] of both.entries()) {
+      expect(Math.abs(trip!.distance / alone[i]!.trip!.distance - 1)).toBeLessThan(0.02);
+      expect(Math.abs(trip!.start_ts - alone[i]!.trip!.start_ts)).toBeLessThan(sourceReach);
+    }
+    const kept = await store.timeseries.find(uuid, { keys: ['background/location'], time: 'ts', limit: 100_000 });
+    expect(kept.entries.filter(({ metadata }) => metadata.platform === 'other')).toHaveLength(other.length);
+  });
+
+  it('where the phone was off another app fills the gap', async () => {
+    const alone = tripsOf(await chainFrom(store, day));
+    const noon = alone[1]!.end_ts + 60;
+    const morning = day.filter(({ metadata }) => metadata.write_ts < noon);
+    const half = tripsOf(await chainFrom(store, morning));
+    const others = [...seenBy('owntracks'), ...seenBy('overland', 33)];
+    const filled = tripsOf(await chainFrom(store, [...morning, ...others, nextMorning(others)]));
+    expect(half.length).toBeLessThan(alone.length);
+    const distance = (chain: readonly TripRecord[]) => chain.reduce((sum, { trip }) => sum + trip!.distance, 0);
+    expect(filled).toHaveLength(alone.length);
+    expect(Math.abs(distance(filled) / distance(alone) - 1)).toBeLessThan(0.05);
+  });
+
+  it('order of arrival, batches and runs in between do not matter', async () => {
+    const holes = day.filter(({ data }) => Math.floor(Number(data.ts ?? 0) / 4000) % 3 !== 0);
+    const all = [...holes, ...seenBy('owntracks'), ...seenBy('overland', 33)];
+    const expected = shapeOf(await chainFrom(store, all));
+    await fc.assert(
+      fc.asyncProperty(fc.integer(), fc.integer({ min: 2, max: 5 }), async (seed, parts) => {
+        const uuid = newUuid();
+        const batchOf = (i: number): number => Math.abs(Math.imul(i + 1, 2_654_435_761) ^ seed) % parts;
+        for (let part = 0; part < parts; part += 1) {
+          await put(
+            store,
+            uuid,
+            all.filter((_, i) => batchOf(Math.floor(i / 40)) === part),
+          );
+          await pipeline(store, uuid);
+        }
+        expect(shapeOf(await chainOf(store, uuid))).toEqual(expected);
+      }),
+      { numRuns: 6 },
+    );
+  }, 60_000);
+});
+
+describe('choosing', () => {
+  const at = (ts: number): Location => ({
+    ...{ ts, latitude: 0, longitude: 0, altitude: null, accuracy: 5, speed: null },
+    ...{ sampling: 'distance' as const, zone: 'UTC', zoneGuessed: false },
+  });
+  const times = fc
+    .uniqueArray(fc.integer({ min: 0, max: 5000 }), { maxLength: 40 })
+    .map((list) => list.sort((a, b) => a - b).map(at));
+
+  it('takes all of the first source, and of the others what is far from those before them, in order', () => {
+    fc.assert(
+      fc.property(times, times, times, (android, ios, other) => {
+        const sources = new Map([
+          ['other/gpx', other],
+          ['ios', ios],
+          ['android', android],
+        ]);
+        const chosen = chooseLocations(sources);
+        const far = (one: Location, from: readonly Location[]) =>
+          from.every(({ ts }) => Math.abs(ts - one.ts) > sourceReach);
+        const expected = [
+          ...android,
+          ...ios.filter((one) => far(one, android)),
+          ...other.filter((one) => far(one, [...android, ...ios])),
+        ];
+        expect(chosen).toEqual(expected.sort((a, b) => a.ts - b.ts));
+        expect(new Set(chosen.map(({ ts }) => ts)).size).toBe(chosen.length);
+      }),
+    );
+  });
+});
