@@ -45,8 +45,8 @@ const parts: readonly { name: string; paths: readonly string[]; mayImport: reado
   ...work('timeline'),
   ...work('labels', ['converters']),
   ...work('composite', ['timeline', 'labels']),
-  ...work('diary'),
-  ...work('metrics'),
+  ...work('diary', ['labels']),
+  ...work('metrics', ['labels']),
   ...work('simulate'),
   {
     name: 'analysis',
@@ -56,7 +56,7 @@ const parts: readonly { name: string; paths: readonly string[]; mayImport: reado
   },
   ...work('import', ['intake', 'formats']),
   ...work('report'),
-  ...work('export', ['converters', 'diary']),
+  ...work('export', ['converters', 'labels', 'diary']),
   ...work('pipeline', ['analysis', 'converters', 'intake', 'diary']),
   ...work('upkeep', ['analysis', 'converters', 'intake', 'pipeline']),
   {

@@ -1,5 +1,8 @@
 // One day of one user as people read it in a terminal.
 import { lettersOf } from '../diary/place-letters.ts';
+import { type Labels, noLabels } from '../labels/labels-of.ts';
+import type { Said } from '../labels/said.ts';
+import { saidTexts } from '../labels/said-text.ts';
 import { formatForPeople } from '../model/time.ts';
 import type { Position, Section, Trip, TripRecord } from '../model/trip.ts';
 import { counted, table } from './output.ts';
@@ -17,10 +20,15 @@ export interface DiaryDay {
   records: readonly TripRecord[];
   /** Data time up to which the diary is final; null: nothing is yet. */
   completeUntil: number | null;
+  /** What the user said about the trips; absent: nothing. */
+  labels?: Labels;
+  /** Shows the id of each trip. */
+  ids?: boolean;
 }
 
 /** The day from its first place to its last: times, places, and a line per section and stop. At most 80 columns. */
-export function diaryText({ name, day, records, completeUntil }: DiaryDay, { bold, dim }: DiaryMarks): string {
+export function diaryText(shown: DiaryDay, { bold, dim }: DiaryMarks): string {
+  const { name, day, records, completeUntil, labels = noLabels, ids = false } = shown;
   const trips = records.flatMap((record) => (record.trip ? [record.trip] : []));
   const first = trips[0];
   if (first === undefined) return `${bold(name)}  ${day}: no trips`;
@@ -35,6 +43,8 @@ export function diaryText({ name, day, records, completeUntil }: DiaryDay, { bol
       lines.push(placeLine(record.trip.start_loc, record.trip, 'start', letters));
     lines.push(
       ...wayLines(record.trip),
+      ...saidLines(labels.ofTrip(record.trip.start_ts)),
+      ...(ids ? [dim(`         │ trip ${record.trip.id}`)] : []),
       placeLine(record.trip.end_loc, record.trip, 'end', letters, nextOf(records, i)),
     );
   }
@@ -84,6 +94,21 @@ function wayLines(trip: Trip): string[] {
   return table(rows, [2])
     .split('\n')
     .map((row) => `         │ ${row}`.trimEnd());
+}
+
+const widest = 80; // columns
+
+/** A line for each thing that was said: `said: mode e_bike`. */
+function saidLines(said: Said): string[] {
+  const names: Record<string, string> = {
+    mode_confirm: 'mode',
+    purpose_confirm: 'purpose',
+    replaced_mode: 'instead of',
+  };
+  return Object.entries(saidTexts(said)).map(([name, text]) => {
+    const line = `         │ said: ${names[name] ?? name.replaceAll('_', ' ')} ${text.replaceAll(/\s+/g, ' ')}`;
+    return line.length > widest ? `${line.slice(0, widest - 1)}…` : line;
+  });
 }
 
 function sectionRow(section: Section, trip: Trip): string[] {

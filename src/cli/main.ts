@@ -7,6 +7,7 @@ import { diaryCommand } from './commands/diary.ts';
 import { eraseCommand } from './commands/erase.ts';
 import { exportCommand } from './commands/export.ts';
 import { importCommand } from './commands/import.ts';
+import { labelCommand } from './commands/label.ts';
 import { logsCommand } from './commands/logs.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { pipelineCommand } from './commands/pipeline.ts';
@@ -32,6 +33,7 @@ const commandFactories: readonly ((context: CommandContext) => Command)[] = [
   backupCommand,
   configCommand,
   diaryCommand,
+  labelCommand,
   eraseCommand,
   exportCommand,
   reportCommand,

@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto';
 import { distance } from '../geo/distance.ts';
 import type { Labels } from '../labels/labels-of.ts';
-import type { Said } from '../labels/said.ts';
+import { saidFields } from '../labels/said-fields.ts';
 import type { Entry, Metadata } from '../model/entry.ts';
-import { oid, point, timeFields, uuidValue } from '../model/extended-json.ts';
-import { entryId, idOf } from '../model/ids.ts';
+import { oid, point, timeFields } from '../model/extended-json.ts';
+import { idOf } from '../model/ids.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
 import { formatTime, localDateTime } from '../model/time.ts';
 import type { Section, Stop, Trip } from '../model/trip.ts';
@@ -45,22 +45,6 @@ function metadataOf(key: string, { writtenTs }: Making, zone: string, origin?: s
 /** An entry within another one: the app takes it apart in the same way. */
 function nested({ id, metadata, data }: DerivedEntry): JsonObject {
   return { _id: oid(id), metadata, data } as JsonObject;
-}
-
-/** What was said, as apps read it: labels as texts, surveys and notes as whole entries. */
-function saidFields(userId: string, { user_input, additions }: Said): JsonObject {
-  const whole = ({ metadata, data }: Entry): JsonObject => ({
-    _id: oid(entryId(userId, metadata)),
-    user_id: uuidValue(userId),
-    metadata: metadata as JsonObject,
-    data,
-  });
-  return {
-    user_input: Object.fromEntries(
-      Object.entries(user_input).map(([name, said]) => [name, typeof said === 'string' ? said : whole(said)]),
-    ),
-    additions: additions.map(whole),
-  };
 }
 
 /** Tells the content of a trip's line: apps keep lines by the id of the trip. */

@@ -1,4 +1,5 @@
 // What an export holds, piece by piece: no more than a page of the store is in memory at once.
+import { withLabels } from '../diary/add-labels.ts';
 import { tripsOfDays } from '../diary/build-trip-documents.ts';
 import { dataTime, type Entry } from '../model/entry.ts';
 import { addDays, isTimeZone, localDay, maxTime, minTime } from '../model/time.ts';
@@ -56,7 +57,7 @@ export async function* tripsGeoJson(
   let separator = '\n';
   let lastPlaces = new Set<unknown>();
   for await (const window of dayWindows(store, userId, days)) {
-    const trips = [...(await tripsOfDays(store, userId, window)).values()].flat();
+    const trips = await withLabels(store, userId, [...(await tripsOfDays(store, userId, window)).values()].flat());
     count(trips.length);
     const places = new Set<unknown>();
     for (const feature of toFlatGeoJson(trips).features) {

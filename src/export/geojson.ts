@@ -1,6 +1,8 @@
 // Trips -> one flat GeoJSON FeatureCollection, valid by RFC 7946, for maps and other programs.
 import type { Feature, FeatureCollection, Position as JsonPosition, LineString, Point } from 'geojson';
 import type { SectionCollection, TripFeatureCollection } from '../diary/trip-features.ts';
+import type { Said } from '../labels/said.ts';
+import { saidTexts } from '../labels/said-text.ts';
 
 /**
  * Features of all trips, flat: places (shared ones once), stops and sections. A section that crosses the antimeridian is cut
@@ -11,7 +13,7 @@ export function toFlatGeoJson(trips: readonly TripFeatureCollection[]): FeatureC
   const places = new Map<string, Feature>();
   for (const trip of trips) {
     for (const feature of trip.features) {
-      if (isSection(feature)) features.push(flatSection(feature.features[0], trip.id));
+      if (isSection(feature)) features.push(flatSection(feature.features[0], trip));
       else if (isPlace(feature)) places.set(String(feature.id), mergePlace(places.get(String(feature.id)), feature));
       else
         features.push({
@@ -30,17 +32,28 @@ const isPlace = (f: Feature): boolean => String(f.properties?.feature_type).ends
 
 /** A place is the end of one trip and the start of the next: what both know of it is put together. */
 function mergePlace(known: Feature | undefined, feature: Feature<Point | LineString>): Feature {
-  const properties = plain({ ...known?.properties, ...feature.properties, feature_type: 'place' });
+  const { user_input, additions, ...own } = feature.properties ?? {};
+  const said = saidAbout({ user_input, additions });
+  const properties = plain({ ...known?.properties, ...own, ...said, feature_type: 'place' });
   return { ...feature, geometry: known?.geometry ?? rounded(feature.geometry), properties };
 }
 
-function flatSection(section: Feature<LineString>, tripId: string): Feature {
+function flatSection(section: Feature<LineString>, trip: TripFeatureCollection): Feature {
   const lines = cutAtAntimeridian(section.geometry.coordinates);
   const geometry =
     lines.length === 1
       ? { type: 'LineString' as const, coordinates: lines[0]! }
       : { type: 'MultiLineString' as const, coordinates: lines };
-  return { ...section, geometry: rounded(geometry), properties: plain({ ...section.properties, trip_id: tripId }) };
+  return {
+    ...section,
+    geometry: rounded(geometry),
+    properties: plain({ ...section.properties, trip_id: trip.id, ...saidAbout(trip.properties) }),
+  };
+}
+
+/** What the user said as plain texts (`mode_confirm`, `notes`, …): programs for maps know no nested properties. */
+function saidAbout({ user_input = {}, additions = [] }: Record<string, unknown>): Record<string, string> {
+  return saidTexts({ user_input, additions } as Said);
 }
 
 /** Pieces on either side of the 180th meridian (RFC 7946, 3.1.9). */

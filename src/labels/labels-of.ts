@@ -12,10 +12,12 @@ export interface Labels {
   ofTrip(startTs: number): Said;
   /** About the stay from one time to another; a missing one is open. */
   ofStay(enterTs: number | null, exitTs: number | null): Said;
+  /** Trips about which a label or a survey says something. */
+  readonly labelledTrips: number;
 }
 
 /** Labels of somebody who said nothing. */
-export const noLabels: Labels = { ofTrip: () => nothingSaid, ofStay: () => nothingSaid };
+export const noLabels: Labels = { ofTrip: () => nothingSaid, ofStay: () => nothingSaid, labelledTrips: 0 };
 
 const day = 86_400; // s
 
@@ -51,6 +53,9 @@ export function matched(inputs: readonly Input[], trips: readonly TripSpan[]): L
   const ofStay = assign(inputs, 'place', stays);
   const byStart = new Map(ways.map((way) => [way.start, ofWay.get(way) ?? []]));
   return {
+    get labelledTrips() {
+      return [...ofWay.values()].filter((own) => Object.keys(saidBy(own).user_input).length > 0).length;
+    },
     ofTrip: (startTs) => saidBy(byStart.get(startTs) ?? []),
     ofStay: (enterTs, exitTs) => {
       const own = { start: enterTs ?? Number.NEGATIVE_INFINITY, end: exitTs ?? Number.POSITIVE_INFINITY };

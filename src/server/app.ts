@@ -7,6 +7,7 @@ import type { Config } from '../config.ts';
 import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
 import { errorText } from '../model/errors.ts';
+import type { JsonObject } from '../model/json.ts';
 import type { Store } from '../store/store.ts';
 import { jsonAnswer } from './answer.ts';
 import { createAuthMethod, headerTokens, tokenOf } from './auth.ts';
@@ -181,6 +182,10 @@ function answerCaller(route: Route, parts: AppParts, doors: DoorParts) {
     for (const note of notes) call.log.write('WARNING', note);
 
     // 3. Who is calling, for certain.
+    if (route.answerStranger !== undefined && door.caller === null && saysNothingOfCaller(body, tokenField)) {
+      checkBody?.(body);
+      return jsonAnswer(call, route.answerStranger(body), () => {});
+    }
     const caller = await door.admit(tokenOf(body, tokenField, door.token));
 
     doors.counts.bytes(caller.uuid, size);
@@ -198,6 +203,10 @@ function answerCaller(route: Route, parts: AppParts, doors: DoorParts) {
     return jsonAnswer(call, result, (error) => reportFailure(problemOf(error), call, parts));
   };
 }
+
+/** True for a body without a token; one that is wrong is refused as everywhere. */
+const saysNothingOfCaller = (body: JsonObject, tokenField: string | null): boolean =>
+  tokenField === null || (body[tokenField] ?? null) === null;
 
 function refuseMethod(allow: string) {
   return function refuse(c: Context<ServerEnv>): never {

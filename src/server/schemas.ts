@@ -54,6 +54,16 @@ export const schemas = {
       ...metricFields,
     },
   },
+  metricsByDay: {
+    type: 'object',
+    required: ['start_time', 'end_time', 'metric_list'],
+    properties: {
+      start_time: { type: 'string' },
+      end_time: { type: 'string' },
+      metric_list: { type: 'object', additionalProperties: { ...names, maxItems: 20 } },
+      aggregate: { type: ['boolean', 'null'] },
+    },
+  },
   findEntries: {
     type: 'object',
     properties: {

@@ -120,5 +120,40 @@ describe.each(['android', 'ios'] as const)('on %s', (platform) => {
     expect(still.notes).toEqual(['phoning']);
     expect(still.raw.additions.map((row: any) => row.data.status ?? 'ACTIVE')).toEqual(['ACTIVE']);
     expect(later.filter((card) => card.raw.user_input.mode_confirm === 'walk')).toHaveLength(1);
+
+    // The dashboard opens without an alert; its own figures know the corrected mode.
+    const { own, others } = await app.dashboard(later, [firstDay, '2024-03-18']);
+    expect(app.alerts).toEqual([]);
+    expect(own[firstDay]!.e_bike).toBeGreaterThan(0);
+    expect(others).toEqual({});
+
+    // The profile counts what the diary has; the answers for apps of other years show the same words.
+    const profile = await app.start({});
+    const range = await app.range();
+    expect(profile).toMatchObject({ pipeline_range: range, labeled_trips: 2 });
+    expect(profile.total_trips).toBeGreaterThan(later.length);
+    const { timeline } = await app.call(`/timeline/getTrips/${firstDay}`);
+    const words = (trips: any[]) => trips.map(({ properties }) => properties.user_input.mode_confirm ?? null);
+    expect(words(timeline).filter((mode) => mode !== null)).toEqual(
+      later.map(({ raw }) => raw.user_input.mode_confirm ?? null).filter((mode) => mode !== null),
+    );
+    const { server_to_phone: documents } = await app.call('/usercache/get');
+    const own2 = documents.find((one: any) => one.metadata.key === `diary/trips-${firstDay}`);
+    if (own2 !== undefined) expect(words(own2.data)).toEqual(words(timeline));
+    const mine = await app.call('/result/metrics/yyyy_mm_dd', {
+      start_time: firstDay,
+      end_time: firstDay,
+      metric_list: { distance: ['mode_confirm'], count: ['mode_confirm'] },
+    });
+    expect(mine.count).toEqual([
+      {
+        date: firstDay,
+        nUsers: 1,
+        mode_confirm_UNLABELED: timeline.length - 2,
+        mode_confirm_e_bike: 1,
+        mode_confirm_walk: 1,
+      },
+    ]);
+    expect(mine.distance[0].mode_confirm_e_bike).toBeCloseTo(still.raw.distance, 6);
   });
 });

@@ -98,6 +98,9 @@ describe('profile', () => {
     const profile = (await call('/profile/get')).json;
     expect(profile).toEqual({
       _id: { $oid: expect.stringMatching(/^[0-9a-f]{24}$/) },
+      pipeline_range: { start_ts: null, end_ts: null },
+      total_trips: 0,
+      labeled_trips: 0,
       user_id: { $uuid: ada.replaceAll('-', '') },
       update_ts: { $date: 1463540400250 },
     });
@@ -236,7 +239,7 @@ describe('metrics', () => {
     const dates = { freq: 'DAILY', start_time: { year: 2016, month: 2, day: 30 }, end_time: { year: 2016 } };
     expect((await call('/result/metrics/local_date', dates)).status).toBe(400);
     expect((await call('/result/metrics/local_date', { ...dates, start_time: { month: 1 } })).status).toBe(400);
-    expect((await call('/result/metrics/yyyy_mm_dd', range)).status).toBe(404);
+    expect((await call('/result/metrics/weekly', range)).status).toBe(404);
   });
 });
 

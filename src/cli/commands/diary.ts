@@ -1,10 +1,13 @@
 // `mobility diary`: one day of one user in the terminal, as GeoJSON, or days as a page.
 import { Command, Option } from 'commander';
+import { withLabels } from '../../diary/add-labels.ts';
 import { tripsOfDay } from '../../diary/build-trip-documents.ts';
 import { toFlatGeoJson } from '../../export/geojson.ts';
 import { diaryPage, type PageDay } from '../../export/page/day-page.ts';
+import { type Labels, noLabels, readLabels } from '../../labels/labels-of.ts';
 import { MobilityError } from '../../model/errors.ts';
 import { addDays, localDateTime, localDay, startOfDay } from '../../model/time.ts';
+import type { TripRecord } from '../../model/trip.ts';
 import type { UserRecord } from '../../model/user.ts';
 import type { Store } from '../../store/store.ts';
 import { dayArgument } from '../arguments.ts';
@@ -16,6 +19,7 @@ import { counted } from '../output.ts';
 interface Options {
   user: string;
   day: string;
+  ids?: true;
   geojson?: string;
   html?: string;
   week?: true;
@@ -28,6 +32,7 @@ export function diaryCommand(context: CommandContext): Command {
     .description('show one day of a user: times, places, modes, distances')
     .requiredOption('--user <name>', 'name or UUID of the user')
     .requiredOption('--day <day>', 'local day, YYYY-MM-DD', dayArgument)
+    .option('--ids', 'show the id of each trip, for `mobility label`')
     .option('--geojson <file>', 'write the day as GeoJSON (RFC 7946) for a map; - for standard output')
     .addOption(
       new Option('--html <file>', 'write a page with bar, map and table; - for standard output').conflicts('geojson'),
@@ -59,19 +64,30 @@ async function show(context: CommandContext, options: Options): Promise<Outcome>
   if (geojson !== undefined) return writeGeoJson(context, user, day, geojson);
   if (html !== undefined) return writePage(context, user, daysOf(options), html);
   if (context.output.json) {
-    await context.output.result(await tripsOfDay(store, user.uuid, day), '');
+    await context.output.result(await withLabels(store, user.uuid, await tripsOfDay(store, user.uuid, day)), '');
     return {};
   }
   const records = await store.trips.byDay(user.uuid, { from: day, to: day });
   const { complete_until } = await store.pipeline.get(user.uuid);
-  const shown = { name: user.user_email, day, records, completeUntil: complete_until };
+  const labels = await labelsOf(store, user.uuid, records);
+  const shown = {
+    ...{ name: user.user_email, day, records, labels },
+    completeUntil: complete_until,
+    ids: options.ids === true,
+  };
   await context.output.line(diaryText(shown, context.output));
   if (records.length === 0) context.output.note(await hint(store, user));
   return {};
 }
 
+async function labelsOf(store: Store, userId: string, records: readonly TripRecord[]): Promise<Labels> {
+  if (records.length === 0) return noLabels;
+  return readLabels(store, userId, { from: records[0]!.start_ts, to: records.at(-1)!.end_ts });
+}
+
 async function writeGeoJson(context: CommandContext, user: UserRecord, day: string, file: string): Promise<Outcome> {
-  const trips = await tripsOfDay(await context.store(), user.uuid, day);
+  const store = await context.store();
+  const trips = await withLabels(store, user.uuid, await tripsOfDay(store, user.uuid, day));
   const text = `${JSON.stringify(toFlatGeoJson(trips))}\n`;
   if (file === '-') await context.output.write(text);
   else await writeFileWhole(file, (writer) => writer.write(text));

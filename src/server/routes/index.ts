@@ -1,4 +1,5 @@
 // Every route of the server. What is not in these two lists does not answer.
+import { customLabelRoutes } from './custom-labels.ts';
 import { datastreamRoutes } from './datastreams.ts';
 import { healthRoutes } from './health.ts';
 import { otherAppRoutes } from './other-apps.ts';
@@ -14,6 +15,7 @@ export const routes: readonly Route[] = [
   ...usercacheRoutes,
   ...timelineRoutes,
   ...profileRoutes,
+  ...customLabelRoutes,
   ...resultRoutes,
   ...datastreamRoutes,
   ...pipelineRoutes,

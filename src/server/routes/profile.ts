@@ -1,11 +1,14 @@
 // What the app reports about itself, and the making of accounts.
 
+import { noLabels, readLabels } from '../../labels/labels-of.ts';
 import { dateValue, oid, uuidValue } from '../../model/extended-json.ts';
 import { idOf } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { badRequest, tooLarge } from '../problem.ts';
 import { schemas } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
+
+const everything = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
 
 /** Fields that only the server writes: an update that names them leaves them as they are. */
 const serverFields: ReadonlySet<string> = new Set([
@@ -20,6 +23,9 @@ const serverFields: ReadonlySet<string> = new Set([
   'last_phone_data_ts',
   'last_limit',
   'last_limit_ts',
+  'pipeline_range',
+  'total_trips',
+  'labeled_trips',
   '__proto__',
 ]);
 
@@ -51,8 +57,13 @@ async function create({ caller, store, now }: RouteCall): Promise<JsonObject> {
 
 async function get({ caller, store }: RouteCall): Promise<object> {
   const { update_ts: updated = caller.update_ts, ...fields } = (await store.profiles.get(caller.uuid)) ?? {};
+  const { count, start_ts, end_ts } = await store.trips.summary(caller.uuid);
+  const labels = count === 0 ? noLabels : await readLabels(store, caller.uuid, everything);
   return {
     ...fields,
+    pipeline_range: { start_ts, end_ts },
+    total_trips: count,
+    labeled_trips: labels.labelledTrips,
     _id: oid(idOf(caller.uuid, 'profile')),
     user_id: uuidValue(caller.uuid),
     update_ts: dateValue(Number(updated)),

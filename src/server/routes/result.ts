@@ -1,4 +1,6 @@
 // The caller's own figures: distance, duration, speed and number of sections, by period and mode.
+
+import { figuresByDay } from '../../metrics/by-day.ts';
 import { defaultMetric, isMetric, type SectionFigures } from '../../metrics/metrics.ts';
 import {
   type LocalFrequency,
@@ -9,10 +11,12 @@ import {
   type UtcFrequency,
   utcPeriods,
 } from '../../metrics/periods.ts';
+import { readDayTrips } from '../../metrics/read-day-trips.ts';
 import { readSections, readSectionsOfDays } from '../../metrics/read-sections.ts';
 import type { JsonObject } from '../../model/json.ts';
-import { justAfter } from '../../model/time.ts';
+import { isDay, justAfter } from '../../model/time.ts';
 import { daysBetween } from '../local-dates.ts';
+import { badRequest } from '../problem.ts';
 import { schemas } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
 
@@ -23,6 +27,8 @@ export const resultRoutes: readonly Route[] = [
     caller: 'registered',
     body: schemas.metricsByTimestamp,
     answer: byTimestamp,
+    // The metrics screen of 2017 asks for everybody's figures without saying who asks.
+    answerStranger: (body) => ({ aggregate_metrics: metricsAsked(body).names.map(() => []) }),
   },
   {
     path: '/result/metrics/local_date',
@@ -30,6 +36,13 @@ export const resultRoutes: readonly Route[] = [
     caller: 'registered',
     body: schemas.metricsByLocalDate,
     answer: byLocalDate,
+  },
+  {
+    path: '/result/metrics/yyyy_mm_dd',
+    handler: 'result.metrics/yyyy_mm_dd',
+    caller: 'registered',
+    body: schemas.metricsByDay,
+    answer: byDay,
   },
 ];
 
@@ -43,6 +56,15 @@ async function byLocalDate({ caller, body, store }: RouteCall): Promise<object> 
   const days = daysBetween(body.start_time, body.end_time, ['start_time', 'end_time']);
   const sections: SectionFigures[] = await readSectionsOfDays(store.trips, caller.uuid, days);
   return answer(body, localPeriods(sections, body.freq as LocalFrequency));
+}
+
+/** By day and by what the user said. Who asks for everybody's figures gets none: figures over few people tell about each of them. */
+async function byDay({ caller, body, store }: RouteCall): Promise<object> {
+  const { start_time: from, end_time: to } = body as { start_time: string; end_time: string };
+  if (!isDay(from) || !isDay(to)) throw badRequest('expected "start_time" and "end_time" as days, YYYY-MM-DD');
+  if (body.aggregate === true) return {};
+  const trips = await readDayTrips(store, caller.uuid, { from, to });
+  return figuresByDay([trips], body.metric_list as Record<string, string[]>);
 }
 
 /** One list for the one metric that was asked for, or a list of such lists; figures over all users are never given. */

@@ -77,6 +77,8 @@ export interface Route {
   dialect?: Dialect;
   /** Answers, or throws: a `Problem` to say why not. */
   answer(call: RouteCall): Promise<Answer>;
+  /** Answers a call that says nothing of who is calling, from its body alone. Without it such a call is refused. */
+  answerStranger?(body: JsonObject): object;
 }
 
 /** A route for everybody: a GET without a body. */

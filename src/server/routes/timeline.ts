@@ -1,4 +1,5 @@
 // The diary of one day.
+import { withLabels } from '../../diary/add-labels.ts';
 import { tripsOfDay } from '../../diary/build-trip-documents.ts';
 import { isDay } from '../../model/time.ts';
 import { badRequest } from '../problem.ts';
@@ -12,7 +13,7 @@ export const timelineRoutes: readonly Route[] = [
     answer: async ({ caller, params, store }) => {
       const { date } = params;
       if (!isDay(date)) throw badRequest('expected a day of the calendar as YYYY-MM-DD at the end of the path');
-      return { timeline: await tripsOfDay(store, caller.uuid, date) };
+      return { timeline: await withLabels(store, caller.uuid, await tripsOfDay(store, caller.uuid, date)) };
     },
   },
 ];

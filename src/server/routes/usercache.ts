@@ -1,8 +1,11 @@
 // What phones push, and the documents they pull.
+
+import { withLabels } from '../../diary/add-labels.ts';
+import type { TripFeatureCollection } from '../../diary/trip-features.ts';
 import { putTaken } from '../../intake/put-batch.ts';
 import { takeEntry } from '../../intake/take-entry.ts';
 import type { PutCounts } from '../../log/messages.ts';
-import type { JsonObject } from '../../model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { isNewerConfig } from '../../model/study-config.ts';
 import type { Document } from '../../store/store.ts';
 import { schemas } from '../schemas.ts';
@@ -45,8 +48,27 @@ async function putOne(call: RouteCall): Promise<object> {
   return { putone: true, ...(await putTaken(call.caller.uuid, [takeEntry(call.body.the_entry!)], call)) };
 }
 
-async function get({ caller, store: { documents } }: RouteCall): Promise<object> {
-  return { server_to_phone: (await documents.list(caller.uuid)).map(forPhone) };
+/** The documents as stored, and in the trips of a day what the user said about them. */
+async function get({ caller, store }: RouteCall): Promise<object> {
+  const documents = await store.documents.list(caller.uuid);
+  const told = await withLabels(store, caller.uuid, documents.flatMap(tripsIn));
+  let next = 0;
+  const labelled = documents.map((document): Document => {
+    const trips = tripsIn(document).length;
+    if (trips === 0) return document;
+    next += trips;
+    return { ...document, data: told.slice(next - trips, next) as unknown as JsonValue };
+  });
+  return { server_to_phone: labelled.map(forPhone) };
+}
+
+/** The trips that a document of a day holds; none of any other document. */
+function tripsIn({ key, data }: Document): TripFeatureCollection[] {
+  const isDay = key.startsWith('diary/trips-') && Array.isArray(data);
+  return isDay &&
+    data.every((trip) => isJsonObject(trip) && Array.isArray(trip.features) && isJsonObject(trip.properties))
+    ? (data as unknown as TripFeatureCollection[])
+    : [];
 }
 
 /** A document as phones take it. An iOS phone crashes over any name in the metadata but the seven it knows. */

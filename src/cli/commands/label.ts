@@ -1,0 +1,107 @@
+// `mobility label`: says something about a trip in the place of its user, as their app would.
+import { Command } from 'commander';
+import { putBatch } from '../../intake/put-batch.ts';
+import { readLabels } from '../../labels/labels-of.ts';
+import { saidTexts } from '../../labels/said-text.ts';
+import type { Entry } from '../../model/entry.ts';
+import { MobilityError } from '../../model/errors.ts';
+import { formatForPeople } from '../../model/time.ts';
+import type { Trip } from '../../model/trip.ts';
+import { everyLink } from '../../store/pages.ts';
+import type { CommandContext, Outcome } from '../context.ts';
+import { packageVersion } from '../version.ts';
+
+interface Options {
+  user: string;
+  trip: string;
+  mode?: string;
+  purpose?: string;
+  replaced?: string;
+}
+
+/** Labels a trip. */
+export function labelCommand(context: CommandContext): Command {
+  return new Command('label')
+    .description('say how a user travelled on a trip, and what for')
+    .requiredOption('--user <name>', 'name or UUID of the user')
+    .requiredOption('--trip <id>', 'id of the trip, as `diary` shows it')
+    .option('--mode <mode>', 'how they travelled, such as bus or e_bike')
+    .option('--purpose <purpose>', 'what for, such as work or shopping')
+    .option('--replaced <mode>', 'how they would have travelled otherwise')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  mobility diary --user ada@example.org --day 2024-03-12 --ids
+  mobility label --user ada@example.org --trip 65f0a1c2d3e4f5a6b7c8d9e0 --mode bus --purpose work
+
+Words are kept in lower case with underscores, as the app writes them. The last word on a trip counts, wherever it was said.`,
+    )
+    .action(context.run((options: Options) => label(context, options)));
+}
+
+const keys = {
+  mode: 'manual/mode_confirm',
+  purpose: 'manual/purpose_confirm',
+  replaced: 'manual/replaced_mode',
+} as const;
+
+async function label(context: CommandContext, options: Options): Promise<Outcome> {
+  const words = Object.entries(keys).flatMap(([name, key]) => {
+    const word = options[name as keyof typeof keys];
+    return word === undefined ? [] : [{ key, word: wordOf(word, name) }];
+  });
+  if (words.length === 0)
+    throw new MobilityError('MOBILITY_USAGE', 'expected --mode, --purpose or --replaced, found none');
+  const user = await context.findUser(options.user);
+  const store = await context.store();
+  const trip = await findTrip(context, user.uuid, options.trip);
+  if (trip === null) {
+    throw new MobilityError(
+      'MOBILITY_USAGE',
+      `expected the id of a trip of ${user.user_email}, found ${options.trip}; \`mobility diary --user ${user.user_email} --day DAY --ids\` shows them`,
+    );
+  }
+  const { start_ts, end_ts, start_zone: zone } = trip;
+  const now = context.now();
+  const entries = words.map(
+    ({ key, word }): Entry => ({
+      metadata: {
+        key,
+        type: 'message',
+        platform: 'other',
+        origin: { program: 'mobility label', version: packageVersion() },
+        write_ts: now,
+        time_zone: zone,
+      },
+      data: { start_ts, end_ts, label: word },
+    }),
+  );
+  await putBatch(user.uuid, entries, { store, now: context.now });
+  const said = (await readLabels(store, user.uuid, { from: start_ts, to: end_ts })).ofTrip(start_ts);
+  const texts = saidTexts(said);
+  await context.output.result({ user_email: user.user_email, trip: trip.id, start_ts, end_ts, said: texts }, () => {
+    const when = formatForPeople(start_ts, zone, 'dddd D MMMM YYYY HH:mm');
+    return `${user.user_email}, ${when}: ${Object.entries(texts)
+      .map(([name, text]) => `${name} ${text}`)
+      .join(', ')}`;
+  });
+  return {};
+}
+
+/** As the app writes labels: lower case, underscores. */
+function wordOf(given: string, name: string): string {
+  const word = given.trim().toLowerCase().replaceAll(/\s+/g, '_');
+  if (word === '' || word.length > 100) {
+    throw new MobilityError(
+      'MOBILITY_USAGE',
+      `expected --${name} as a word of 1 to 100 characters, found ${word.length}`,
+    );
+  }
+  return word;
+}
+
+async function findTrip(context: CommandContext, userId: string, id: string): Promise<Trip | null> {
+  for await (const { trip } of everyLink(await context.store(), userId)) if (trip?.id === id) return trip;
+  return null;
+}

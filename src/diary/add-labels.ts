@@ -1,0 +1,51 @@
+// Adds to trips in the shape that phones read what the user said about them. Stored documents hold none of it: it is added when asked.
+import { type Labels, readLabels } from '../labels/labels-of.ts';
+import type { LabelStore } from '../labels/read-inputs.ts';
+import { saidFields } from '../labels/said-fields.ts';
+import type { TripFeatureCollection } from './trip-features.ts';
+
+/** The trips with `user_input` and `additions` in the properties of each and of its places. */
+export async function withLabels(
+  store: LabelStore,
+  userId: string,
+  trips: readonly TripFeatureCollection[],
+): Promise<TripFeatureCollection[]> {
+  if (trips.length === 0) return [];
+  const times = trips.flatMap(placesOf).flatMap(({ enter_ts, exit_ts }) => [enter_ts, exit_ts]);
+  const known = [...times, ...trips.flatMap(({ properties }) => [properties.start_ts, properties.end_ts])].filter(
+    (ts) => typeof ts === 'number',
+  );
+  const isOpen = trips.some((trip) => placesOf(trip).some(({ exit_ts }) => exit_ts === undefined));
+  const from = known.reduce((a, b) => Math.min(a, b));
+  const to = isOpen ? Number.POSITIVE_INFINITY : known.reduce((a, b) => Math.max(a, b));
+  const labels = await readLabels(store, userId, { from, to });
+  return trips.map((trip) => labelled(trip, labels, userId));
+}
+
+interface PlaceTimes {
+  enter_ts?: number;
+  exit_ts?: number;
+}
+
+function placesOf({ features }: TripFeatureCollection): PlaceTimes[] {
+  return features.flatMap((feature) => (isPlace(feature) ? [feature.properties as PlaceTimes] : []));
+}
+
+type AnyFeature = TripFeatureCollection['features'][number];
+
+const isPlace = (feature: AnyFeature): feature is AnyFeature & { type: 'Feature' } =>
+  feature.type === 'Feature' && /^(start|end)_place$/.test(String(feature.properties?.feature_type));
+
+function labelled(trip: TripFeatureCollection, labels: Labels, userId: string): TripFeatureCollection {
+  return {
+    ...trip,
+    properties: { ...trip.properties, ...saidFields(userId, labels.ofTrip(trip.properties.start_ts)) },
+    features: trip.features.map((feature) => {
+      if (!isPlace(feature)) return feature;
+      const { enter_ts = null, exit_ts = null } = feature.properties as PlaceTimes;
+      const said = labels.ofStay(enter_ts, exit_ts);
+      const isSilent = said.additions.length === 0 && Object.keys(said.user_input).length === 0;
+      return isSilent ? feature : { ...feature, properties: { ...feature.properties, ...saidFields(userId, said) } };
+    }),
+  };
+}
