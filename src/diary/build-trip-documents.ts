@@ -1,9 +1,9 @@
 // Trips of the store -> the days that phones read. Server and pipeline both build through here, so they never disagree.
 
-import type { Entry } from '../model/entry.ts';
+import { dataTime, type Entry } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
 import { justAfter } from '../model/time.ts';
-import type { TripRecord } from '../model/trip.ts';
+import type { Trip, TripRecord } from '../model/trip.ts';
 import { everyEntry } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
 import { type AfterTrip, type TripFeatureCollection, tripFeatures } from './trip-features.ts';
@@ -24,13 +24,13 @@ export async function tripsOfDays(
 ): Promise<Map<string, TripFeatureCollection[]>> {
   const records = (await store.trips.byDay(userId, days)).sort((a, b) => a.chain_ts - b.chain_ts);
   const following = await followingTrips(store, userId, records);
+  const incidents = await incidentsDuring(store, userId, records);
   const byDay = new Map<string, TripFeatureCollection[]>();
   for (const [i, record] of records.entries()) {
     if (!record.trip) continue;
     const after = afterTrip(record, following[i] ?? null);
-    const incidents = await incidentsBetween(store, userId, record.trip.start_ts, record.trip.end_ts);
     const trips = byDay.get(record.day) ?? [];
-    trips.push(tripFeatures(record.trip, after, incidents, userId));
+    trips.push(tripFeatures(record.trip, after, incidentsOf(record.trip, incidents), userId));
     byDay.set(record.day, trips);
   }
   return byDay;
@@ -61,15 +61,27 @@ function afterTrip(record: TripRecord, next: TripRecord | null): AfterTrip {
   return { exit_ts: Math.max(record.end_ts, next.untracked?.start_ts ?? next.trip.start_ts), starting_trip: null };
 }
 
-/** Incidents of a stretch of time, those still in the usercache included; of one identity the waiting one counts. */
-async function incidentsBetween(store: DiaryStore, userId: string, from: number, to: number): Promise<Entry[]> {
-  const query = { keys: [keys.incident], time: 'ts', from, to: justAfter(to) } as const;
+/** Incidents from the first trip to the last, those still in the usercache included; of one identity the waiting one counts. */
+async function incidentsDuring(store: DiaryStore, userId: string, records: readonly TripRecord[]): Promise<Entry[]> {
+  const trips = records.flatMap(({ trip }) => trip ?? []);
+  if (trips.length === 0) return [];
+  const from = trips.reduce((least, { start_ts }) => Math.min(least, start_ts), Number.POSITIVE_INFINITY);
+  const to = justAfter(trips.reduce((most, { end_ts }) => Math.max(most, end_ts), Number.NEGATIVE_INFINITY));
+  const query = { keys: [keys.incident], time: 'ts', from, to } as const;
   const found = new Map<number, Entry>();
   for (const part of [store.timeseries, store.usercache]) {
     if (part === undefined) continue;
     for await (const entry of everyEntry(part, userId, query)) found.set(entry.metadata.write_ts, entry);
   }
-  return [...found.values()].sort(
-    (a, b) => (a.data.ts as number) - (b.data.ts as number) || a.metadata.write_ts - b.metadata.write_ts,
-  );
+  return [...found.values()].sort((a, b) => timeOf(a) - timeOf(b) || a.metadata.write_ts - b.metadata.write_ts);
+}
+
+/** Those of a trip, both ends included. */
+function incidentsOf({ start_ts, end_ts }: Trip, incidents: readonly Entry[]): Entry[] {
+  return incidents.filter((incident) => timeOf(incident) >= start_ts && timeOf(incident) <= end_ts);
+}
+
+/** They are found by it, so they have it. */
+function timeOf({ data }: Entry): number {
+  return dataTime(data) ?? Number.NaN;
 }

@@ -2,16 +2,18 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import fc from 'fast-check';
 import { BSON } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../src/model/json.ts';
 import { databaseOf, withoutCredentials } from '../../src/store/mongodb/address.ts';
-import { identityFilters } from '../../src/store/mongodb/identities.ts';
+import { identityFilters, spanFilters } from '../../src/store/mongodb/identities.ts';
 import { indexes, shardedCollections } from '../../src/store/mongodb/indexes.ts';
 import { inlineLimit, nestingLimit, partLength, toStored } from '../../src/store/mongodb/payload.ts';
 import { newRow } from '../../src/store/mongodb/rows.ts';
 import { openMongoStore } from '../../src/store/mongodb/store.ts';
 import { collections } from '../../src/store/store.ts';
+import { compareTexts } from '../../src/store/text-order.ts';
 
 describe('an address', () => {
   it.each([
@@ -206,6 +208,35 @@ describe('statements', () => {
       for (const one of keys) for (const ts of write_ts.$in) found.add(`${one} ${ts}`);
     }
     for (const { key, write_ts } of identities) expect(found.has(`${key} ${write_ts}`)).toBe(true);
+  });
+});
+
+describe('the statements of a span', () => {
+  const anyIdentity = fc.record({
+    key: fc.constantFrom('a', 'a/b', 'b', 'é', '\u{10000}', '\uffff'),
+    write_ts: fc.integer(),
+  });
+
+  it('find what was read one after the other: all of it, with two filters at most', () => {
+    const holds = (value: string | number, bounds: unknown): boolean => {
+      if (typeof bounds !== 'object') return value === bounds;
+      const { $gte, $lt } = bounds as { $gte?: string | number; $lt?: string | number };
+      const order = (other: string | number): number =>
+        typeof value === 'string' ? compareTexts(value, String(other)) : value - Number(other);
+      return ($gte === undefined || order($gte) >= 0) && ($lt === undefined || order($lt) < 0);
+    };
+    fc.assert(
+      fc.property(fc.array(anyIdentity, { minLength: 1, maxLength: 8 }), (identities) => {
+        const filters = spanFilters(identities);
+        expect(filters.length).toBeLessThanOrEqual(2);
+        for (const { key, write_ts } of identities) {
+          const finding = filters.filter(
+            (one) => holds(key, one.key) && (!one.write_ts || holds(write_ts, one.write_ts)),
+          );
+          expect(finding).toHaveLength(1);
+        }
+      }),
+    );
   });
 });
 

@@ -10,7 +10,15 @@ import { isTouched, marksOf, touch, united } from '../marks.ts';
 import type { Lease, Marked, Timeseries, TimeseriesChange } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { entryRow } from './entries.ts';
-import { findByIdentity, identityOfRow, type RowIdentity, rowIdentity, rowIdentityOf, textOf } from './identities.ts';
+import {
+  exactFilters,
+  findByIdentity,
+  identityOfRow,
+  type RowIdentity,
+  rowIdentity,
+  rowIdentityOf,
+  textOf,
+} from './identities.ts';
 import { requireLease } from './leases.ts';
 import { mergeState, readState } from './pipeline-states.ts';
 import { groupsOf, type KnownRow, knownFields, type NewRow, removeRows, writeRows } from './rows.ts';
@@ -32,7 +40,7 @@ interface Step {
 type Counts = Omit<Awaited<ReturnType<Timeseries['apply']>>, 'marked'>;
 
 /** What is read of a row that a step may change. */
-type OldRow = KnownRow & Pick<MovedRow, 'hash' | 'ts'>;
+type OldRow = KnownRow & Pick<MovedRow, 'key' | 'write_ts' | 'hash' | 'ts'>;
 
 /** What steps come to: rows to write and to remove, and what they touch. */
 interface Outcome {
@@ -51,8 +59,8 @@ export function applyOn(connection: Connection): Timeseries['apply'] {
     if (groups.length === 0) groups.push([]);
     for (const [i, steps] of groups.entries()) {
       const changed = i === 0 ? (change.alsoChanged ?? null) : null;
-      const { counts, touched } = await connection.atomically(userId, (tx) =>
-        applySteps(tx, steps, { changed, documents: false }, lease),
+      const { counts, touched } = await connection.atomically(userId, (tx, tries) =>
+        applySteps(tx, steps, { changed, documents: false }, lease, tries === 1),
       );
       marked.changed = united(marked.changed, touched.changed);
       marked.documents ||= touched.documents;
@@ -76,14 +84,23 @@ function stepsOf({ put, remove }: TimeseriesChange): Step[] {
   return steps;
 }
 
-async function applySteps(tx: Tx, steps: readonly Step[], touched: Marked, lease: Lease): Promise<Outcome> {
+/** `hopeful`: what is put is taken for new and not looked for; if it is there, the transaction fails as a whole. */
+async function applySteps(
+  tx: Tx,
+  steps: readonly Step[],
+  touched: Marked,
+  lease: Lease,
+  hopeful: boolean,
+): Promise<Outcome> {
   await requireLease(tx, lease);
-  const identities = steps.map(({ identity }) => identity);
-  const known = await findByIdentity(tx, 'timeseries', identities, [...knownFields, 'hash', 'ts']);
+  const sought = hopeful ? steps.filter(({ entry }) => entry === null) : steps;
+  const identities = sought.map(({ identity }) => identity);
+  const known = await findByIdentity(tx, 'timeseries', identities, [...knownFields, 'key', 'write_ts', 'hash', 'ts']);
   const outcome = outcomeOf(steps, known, touched);
   const rows = [...outcome.put.values()].map((step) => (step.row ??= timeseriesRow(tx.userId, step)));
   await writeRows(tx, rows, ({ at }) => known.get(textOf(at as RowIdentity)));
-  await removeRows(tx, 'timeseries', [...outcome.remove.values()]);
+  const gone = [...outcome.remove.values()];
+  await removeRows(tx, 'timeseries', gone, exactFilters(gone));
   if (isTouched(touched)) await mergeState(tx, marksOf(await readState(tx), touched));
   return outcome;
 }

@@ -50,8 +50,8 @@ export interface Connection {
   once<T>(work: () => Promise<T>): Promise<T>;
   /** The same with the rows of a user. */
   reading<T>(userId: string, work: (rows: UserRows) => Promise<T>): Promise<T>;
-  /** The same in one transaction. */
-  atomically<T>(userId: string, work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** The same in one transaction. `tries`: how often `work` runs, from 1 on. */
+  atomically<T>(userId: string, work: (tx: Tx, tries: number) => Promise<T>): Promise<T>;
   /** `methods` such that each refuses after `close`, is waited for by it, and rejects with the errors of the contract. */
   guard<T extends object>(methods: T): T;
   close(): Promise<void>;
@@ -135,9 +135,9 @@ function connectionOf(client: MongoClient, nature: Nature): Connection {
     once: (work) => withRetries(retryMs, work),
     reading: (userId, work) => withRetries(retryMs, () => work(rowsOf(db, userId))),
     atomically: (userId, work) =>
-      withRetries(retryMs, (deadline) =>
+      withRetries(retryMs, (deadline, tries) =>
         sessions.use((session) =>
-          inTransaction(session, writeConcern, deadline, () => work(txOf(db, userId, session))),
+          inTransaction(session, writeConcern, deadline, () => work(txOf(db, userId, session), tries)),
         ),
       ),
     guard: door.guard,
@@ -149,16 +149,18 @@ const leastPause = 20; // ms
 const longestPause = 1000; // ms
 const triesForParts = 5;
 
-async function withRetries<T>(retryMs: number, work: (deadline: number) => Promise<T>): Promise<T> {
+async function withRetries<T>(retryMs: number, work: (deadline: number, tries: number) => Promise<T>): Promise<T> {
   const deadline = Date.now() + retryMs;
   for (let tries = 1; ; tries += 1) {
     try {
-      return await work(deadline);
+      return await work(deadline, tries);
     } catch (error) {
       if (error instanceof PartsMissingError) {
         if (tries >= triesForParts) throw new MobilityError('MOBILITY_STORE_DAMAGED', error.message, { cause: error });
       } else if (!isPassing(error) && !isDuplicateKey(error)) throw error;
-      const pause = Math.min(leastPause * 2 ** tries, longestPause) * (0.5 + Math.random() / 2);
+      // What was written in the hope that it is new is looked up in the next try, at once.
+      const hoped = tries === 1 && isDuplicateKey(error);
+      const pause = hoped ? 0 : Math.min(leastPause * 2 ** tries, longestPause) * (0.5 + Math.random() / 2);
       if (Date.now() + pause > deadline) throw error;
       await sleep(pause);
     }

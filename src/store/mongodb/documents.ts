@@ -15,19 +15,17 @@ export function documentsOn(connection: Connection): Documents {
       const made = put.map(({ key, write_ts, data }) =>
         newRow('documents', userId, { key: escapeText(key) }, { write_ts }, { data }),
       );
-      const gone = remove.map(escapeText);
+      const gone = [...new Set(remove.map(escapeText))];
       return connection.atomically(userId, async (tx) => {
         await requireLease(tx, lease);
-        const removed = await byKey(tx, gone);
-        await removeRows(tx, 'documents', [...removed.values()]);
-        const old = await byKey(
-          tx,
-          made.map(({ row }) => row.key),
-        );
+        const old = await byKey(tx, [...gone, ...made.map(({ row }) => row.key)]);
+        const removed = gone.flatMap((key) => old.get(key) ?? []);
+        await removeRows(tx, 'documents', removed, [{ key: { $in: gone } }]);
+        for (const key of gone) old.delete(key);
         await writeRows(tx, made, ({ row }) => old.get(row.key));
         if (state !== undefined) await mergeState(tx, state);
         if (release) await releaseLease(tx, lease);
-        return { results: made.map(({ row }) => (old.has(row.key) ? 'updated' : 'inserted')), removed: removed.size };
+        return { results: made.map(({ row }) => (old.has(row.key) ? 'updated' : 'inserted')), removed: removed.length };
       });
     },
     get: (userId, key) =>

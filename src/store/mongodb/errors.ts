@@ -115,9 +115,7 @@ async function apply(
   remove: readonly string[],
 ): Promise<void> {
   for (const ids of inPieces(remove, rowsAtOnce)) {
-    await connection.atomically(userId, async (tx) =>
-      removeRows(tx, 'errors', [...(await findErrors(tx, ids)).values()]),
-    );
+    await connection.atomically(userId, async (tx) => removeErrors(tx, await findErrors(tx, ids)));
   }
   const rows = [...new Map(put.map((error) => [error.id, error])).values()].map((error): NewRow => {
     const { id, entry, identity, first_ts, last_ts, tries } = error;
@@ -142,6 +140,10 @@ export type KnownError = KnownRow & PastFailures & { id: string };
 /** Errors by id. */
 export async function findErrors(from: UserRows, ids: readonly string[]): Promise<Map<string, KnownError>> {
   const found = new Map<string, KnownError>();
+  // Nearly nobody has errors, and nearly nothing that is asked for is one.
+  if (ids.length > longestList && (await from.rows('errors').pick({}, ['id'], { limit: 1 }).toArray()).length === 0) {
+    return found;
+  }
   for (const some of inPieces(ids, longestList)) {
     const fields = ['id', 'first_ts', 'tries', ...knownFields] as const;
     for (const row of await from
@@ -152,6 +154,12 @@ export async function findErrors(from: UserRows, ids: readonly string[]): Promis
     }
   }
   return found;
+}
+
+/** Removes errors that were found in the transaction. */
+export async function removeErrors(tx: Tx, known: ReadonlyMap<string, KnownError>): Promise<void> {
+  const filters = inPieces([...known.keys()], longestList).map((ids) => ({ id: { $in: ids } }));
+  await removeRows(tx, 'errors', [...known.values()], filters);
 }
 
 /** Writes errors; one that is there already counts `times` more tries. */
@@ -189,6 +197,6 @@ async function takeSomeBack(tx: Tx, errors: readonly { id: string; entry: Entry 
     back.set(text, entryRow('usercache', tx.userId, entry, { failed }));
   }
   await writeRows(tx, [...back.values()], () => undefined);
-  await removeRows(tx, 'errors', [...there.values()]);
+  await removeErrors(tx, there);
   return back.size;
 }

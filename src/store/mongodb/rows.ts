@@ -23,10 +23,10 @@ export interface NewRow {
 }
 
 /** What is read of a row that is going to be replaced or removed. */
-export type KnownRow = Pick<PayloadRow, '_id' | 'revision' | 'in_parts'>;
+export type KnownRow = Pick<PayloadRow, 'revision' | 'in_parts'>;
 
 /** Its fields. */
-export const knownFields = ['_id', 'revision', 'in_parts'] as const;
+export const knownFields = ['revision', 'in_parts'] as const;
 
 /** Payloads above this are counted in the row's `bytes`, so that pages of rows stay bounded. */
 const largeBytes = 32 * 1024;
@@ -130,10 +130,7 @@ export async function writeRows(
   old: (row: NewRow) => KnownRow | undefined,
 ): Promise<void> {
   if (rows.length === 0) return;
-  const operations = rows.map((row) => {
-    const known = old(row);
-    return known === undefined ? insertion(row) : replacement(row, known);
-  });
+  const operations = rows.map((row) => (old(row) === undefined ? insertion(row) : replacement(row)));
   await tx.rows(rows[0]!.in).bulkWrite(operations);
   await removeParts(tx, rows.map(old));
   const parts = rows.flatMap((row) => row.parts);
@@ -146,17 +143,20 @@ function insertion({ row }: NewRow): AnyBulkWriteOperation<Document> {
   return { insertOne: { document: { ...row } } };
 }
 
-function replacement({ row }: NewRow, { _id }: KnownRow): AnyBulkWriteOperation<Document> {
-  return { replaceOne: { filter: { user_id: row.user_id, _id }, replacement: row } };
+function replacement({ at, row }: NewRow): AnyBulkWriteOperation<Document> {
+  return { replaceOne: { filter: { user_id: row.user_id, ...at }, replacement: row } };
 }
 
-const longestList = 5000;
-
-/** Removes rows that were read in the transaction, with their parts. */
-export async function removeRows(tx: Tx, collection: PayloadCollection, rows: readonly KnownRow[]): Promise<void> {
-  for (const some of inPieces(rows, longestList)) {
-    await tx.rows(collection).deleteMany({ _id: { $in: some.map(({ _id }) => _id) } });
-  }
+/** Removes rows that were read in the transaction, with their parts. `filters` find them and nothing else. */
+export async function removeRows(
+  tx: Tx,
+  collection: PayloadCollection,
+  rows: readonly KnownRow[],
+  filters: readonly Document[],
+): Promise<void> {
+  if (rows.length === 0) return;
+  const own = filters.map((filter) => ({ deleteMany: { filter: { ...filter, user_id: tx.userId } } }));
+  await tx.rows(collection).bulkWrite(own);
   await removeParts(tx, rows);
 }
 

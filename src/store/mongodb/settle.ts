@@ -4,10 +4,10 @@ import { errorIdOf } from '../error-ids.ts';
 import type { FailedEntry, Usercache, WaitingRef } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { entriesOf } from './entries.ts';
-import { failureRow, findErrors, writeErrors } from './errors.ts';
-import { findByIdentity, identityOfRow, rowIdentity, textOf } from './identities.ts';
+import { failureRow, findErrors, removeErrors, writeErrors } from './errors.ts';
+import { exactFilters, findBySpan, identityOfRow, rowIdentity, textOf } from './identities.ts';
 import { inPieces, type KnownRow, knownFields, removeRows } from './rows.ts';
-import type { PastFailures, Tx } from './user-rows.ts';
+import type { PastFailures, Tx, WaitingRow } from './user-rows.ts';
 
 /** More refs than this take several transactions. */
 const rowsAtOnce = 5000;
@@ -38,12 +38,13 @@ interface LeavingRow extends Leaving {
 async function settleSome(tx: Tx, leaving: readonly Leaving[], now: number): Promise<number> {
   const waiting = await stillWaiting(tx, leaving);
   const moved = waiting.filter(({ why }) => why === null).map(({ ref }) => errorIdOf(ref));
-  await removeRows(tx, 'errors', [...(await findErrors(tx, moved)).values()]);
+  await removeErrors(tx, await findErrors(tx, moved));
   await setAside(tx, waiting, now);
   await removeRows(
     tx,
     'usercache',
     waiting.map(({ row }) => row),
+    exactFilters(waiting.map(({ ref }) => rowIdentity(ref))),
   );
   return waiting.length;
 }
@@ -51,7 +52,7 @@ async function settleSome(tx: Tx, leaving: readonly Leaving[], now: number): Pro
 /** Those that still wait at their revision, each once. */
 async function stillWaiting(tx: Tx, leaving: readonly Leaving[]): Promise<LeavingRow[]> {
   const identities = leaving.map(({ ref }) => rowIdentity(ref));
-  const rows = await findByIdentity(tx, 'usercache', identities, [...knownFields, 'failed']);
+  const rows = await findBySpan(tx, 'usercache', identities, [...knownFields, 'failed']);
   const waiting = new Map<string, LeavingRow>();
   for (const { ref, why } of leaving) {
     const [row, text] = [rows.get(textOf(rowIdentity(ref))), identityText(ref)];
@@ -62,13 +63,12 @@ async function stillWaiting(tx: Tx, leaving: readonly Leaving[]): Promise<Leavin
 
 /** Writes the errors of those that failed. One that was taken back before and failed again goes on counting. */
 async function setAside(tx: Tx, waiting: readonly LeavingRow[], now: number): Promise<void> {
-  const failed = new Map(waiting.flatMap(({ ref, why }) => (why === null ? [] : [[identityText(ref), why]])));
-  const ids = waiting.flatMap(({ why, row }) => (why === null ? [] : [row._id]));
-  if (ids.length === 0) return;
-  const rows = await tx
-    .rows('usercache')
-    .find({ _id: { $in: ids } })
-    .toArray();
+  const failed = new Map<string, FailedEntry>();
+  for (const { why } of waiting) if (why !== null) failed.set(identityText(why), why);
+  const rows: WaitingRow[] = [];
+  for (const filter of exactFilters([...failed.values()].map(rowIdentity))) {
+    rows.push(...(await tx.rows('usercache').find(filter).toArray()));
+  }
   const entries = await entriesOf(tx, rows);
   const errors = rows.map((row, i) => {
     const why = failed.get(identityText(identityOfRow(row)))!;

@@ -8,7 +8,7 @@ import type { Connection } from './connection.ts';
 import { entriesOf } from './entries.ts';
 import { findEntries } from './find-entries.ts';
 import { rowIdentity } from './identities.ts';
-import type { UserRows } from './user-rows.ts';
+import type { MovedRow, UserRows } from './user-rows.ts';
 
 /** The timeseries of users. */
 export function timeseriesOn(connection: Connection): Timeseries {
@@ -50,12 +50,16 @@ async function summarise(from: UserRows): ReturnType<Timeseries['summary']> {
   return groups.map(({ _id, ...found }) => ({ key: unescapeText(_id), ...found }));
 }
 
+/** Of several entries at the nearest time that with the smallest key: descending, the index gives the largest first. */
 async function zoneNextTo(from: UserRows, writeTs: Document, direction: 1 | -1): Promise<ZoneSighting | null> {
-  const timeseries = from.rows('timeseries');
-  const next = async (write_ts: unknown, sort: Record<string, 1 | -1>) =>
-    (await timeseries.pick({ zoned: true, write_ts }, ['write_ts', 'zone'], { sort, limit: 1 }).toArray())[0];
-  const nearest = await next(writeTs, { write_ts: direction });
+  const next = (write_ts: unknown, order: 1 | -1): Promise<Pick<MovedRow, 'write_ts' | 'zone'>[]> => {
+    const options = { sort: { write_ts: order, key: order }, limit: 2 } as const;
+    return from.rows('timeseries').pick({ zoned: true, write_ts }, ['write_ts', 'zone'], options).toArray();
+  };
+  const [nearest, second] = await next(writeTs, direction);
   if (nearest === undefined) return null;
-  const first = await next(nearest.write_ts, { key: 1 });
-  return first?.zone === undefined ? null : { write_ts: nearest.write_ts, zone: first.zone };
+  const { write_ts } = nearest;
+  const alone = direction === 1 || second?.write_ts !== write_ts;
+  const zone = alone ? nearest.zone : (await next(write_ts, 1))[0]?.zone;
+  return zone === undefined ? null : { write_ts, zone };
 }

@@ -129,7 +129,7 @@ async function replace(
   const gone = rows.filter((row) => !made.has(row.chain_ts));
   const different = [...made.values()].filter(({ row }) => old.get(row.chain_ts)?.hash !== row.hash);
   await writeRows(tx, different, ({ row }) => old.get(row.chain_ts));
-  await removeRows(tx, 'trips', gone);
+  await removeRows(tx, 'trips', gone, [{ chain_ts: { $in: gone.map(({ chain_ts }) => chain_ts) } }]);
   await mergeState(tx, state);
   const added = different.filter(({ row }) => !old.has(row.chain_ts)).length;
   const changed = different.length - added;

@@ -161,11 +161,7 @@ export interface Statements<Row extends { user_id: string }> {
   bulkWrite(operations: readonly AnyBulkWriteOperation<Document>[], options?: BulkWriteOptions): Promise<void>;
   /** Returns how many rows matched. */
   updateOne(filter: Document, change: Document, options?: UpdateOptions): Promise<number>;
-  findOneAndUpdate(
-    filter: Document,
-    change: Document[],
-    returned: FindOneAndUpdateOptions['returnDocument'],
-  ): Promise<Row | null>;
+  findOneAndUpdate(filter: Document, change: Document[], options: FindOneAndUpdateOptions): Promise<Row | null>;
   /** Returns how many rows went. */
   deleteMany(filter?: Document, options?: { maxTimeMS?: number }): Promise<number>;
 }
@@ -191,6 +187,9 @@ export function txOf(db: Db, userId: string, session: ClientSession): Tx {
   return { userId, session, rows: (collection) => statementsOn(db.collection(collection), userId, { session }) };
 }
 
+/** Rows that come in one answer, which ends at 16 MiB all the same; the default of servers is 101. */
+const batchSize = 5000;
+
 function statementsOn<Row extends { user_id: string }>(
   collection: Collection<Document>,
   userId: string,
@@ -198,7 +197,7 @@ function statementsOn<Row extends { user_id: string }>(
 ): Statements<Row> {
   const own = (filter: Document): Document => ({ ...filter, user_id: userId });
   const find = <Found extends Document>(filter: Document, options: FindOptions): FindCursor<Found> =>
-    collection.find<Found>(own(filter), { ...options, ...within });
+    collection.find<Found>(own(filter), { batchSize, ...options, ...within });
   return {
     find: (filter, options = {}) => find(filter, options),
     findOne: (filter, options = {}) => collection.findOne<Row>(own(filter), { ...options, ...within }),
@@ -215,8 +214,8 @@ function statementsOn<Row extends { user_id: string }>(
     },
     updateOne: async (filter, change, options = {}) =>
       (await collection.updateOne(own(filter), change, { ...options, ...within })).matchedCount,
-    findOneAndUpdate: async (filter, change, returnDocument = 'before') =>
-      (await collection.findOneAndUpdate(own(filter), change, { returnDocument, ...within })) as Row | null,
+    findOneAndUpdate: async (filter, change, options) =>
+      (await collection.findOneAndUpdate(own(filter), change, { ...options, ...within })) as Row | null,
     deleteMany: async (filter = {}, options = {}) =>
       (await collection.deleteMany(own(filter), { ...options, ...within })).deletedCount,
   };

@@ -47,7 +47,7 @@ async function put(connection: Connection, userId: string, batch: PutBatch, now:
 
   const known = new Set<string>();
   for (const group of groupsOf(rows)) {
-    const found = await connection.atomically(userId, (tx) => putGroup(tx, group, times, now));
+    const found = await connection.atomically(userId, (tx, tries) => putGroup(tx, group, times, now, tries === 1));
     for (const text of found) known.add(text);
   }
   return texts.map((text): PutResult => {
@@ -57,18 +57,23 @@ async function put(connection: Connection, userId: string, batch: PutBatch, now:
   });
 }
 
-/** Writes rows of usercache and errors; returns the identities that were known anywhere. */
+/**
+ * Writes rows of usercache and errors; returns the identities that were known anywhere. `hopeful`: entries are taken for such that
+ * do not wait yet; if one does, the transaction fails as a whole.
+ */
 async function putGroup(
   tx: Tx,
   rows: readonly NewRow[],
   times: ReadonlyMap<string, number>,
   now: number,
+  hopeful: boolean,
 ): Promise<string[]> {
   const unusable = rows.filter((row) => row.in === 'errors');
   await writeErrors(tx, unusable, ({ at }) => times.get(at.id) ?? 1, now);
   const entries = rows.filter((row) => row.in === 'usercache');
   const identities = entries.map(({ at }) => at as RowIdentity);
-  const waiting = await findByIdentity(tx, 'usercache', identities, [...knownFields, 'failed']);
+  const sought = hopeful ? [] : identities;
+  const waiting = await findByIdentity(tx, 'usercache', sought, [...knownFields, 'failed']);
   const others = identities.filter((identity) => !waiting.has(textOf(identity)));
   const elsewhere = await knownElsewhere(tx, others);
   const old = ({ at }: NewRow) => waiting.get(textOf(at as RowIdentity));
