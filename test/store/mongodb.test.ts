@@ -5,4 +5,4 @@ import { describeOnServers, openOn } from './servers.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 }); // the test server is no fast one
 
-describeOnServers('MongoDB', (server) => testStore('store', () => openOn(server())));
+describeOnServers('MongoDB', (server) => testStore('store', () => openOn(server(), { retrySeconds: 60 })));

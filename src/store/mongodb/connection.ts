@@ -158,9 +158,7 @@ async function withRetries<T>(retryMs: number, work: (deadline: number, tries: n
       if (error instanceof PartsMissingError) {
         if (tries >= triesForParts) throw new MobilityError('MOBILITY_STORE_DAMAGED', error.message, { cause: error });
       } else if (!isPassing(error) && !isDuplicateKey(error)) throw error;
-      // What was written in the hope that it is new is looked up in the next try, at once.
-      const hoped = tries === 1 && isDuplicateKey(error);
-      const pause = hoped ? 0 : Math.min(leastPause * 2 ** tries, longestPause) * (0.5 + Math.random() / 2);
+      const pause = Math.min(leastPause * 2 ** tries, longestPause) * (0.5 + Math.random() / 2);
       if (Date.now() + pause > deadline) throw error;
       await sleep(pause);
     }

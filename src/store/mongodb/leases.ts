@@ -4,6 +4,7 @@ import { escapeText, unescapeText } from '../../model/json-text.ts';
 import { leaseLost } from '../refusals.ts';
 import type { Lease, Leases } from '../store.ts';
 import type { Connection } from './connection.ts';
+import { isDuplicateKey } from './failures.ts';
 import { killSessions } from './sessions.ts';
 import type { LeaseRow, Tx, UserRows } from './user-rows.ts';
 
@@ -70,10 +71,8 @@ export async function takeFromOthers(
   const [, taken] = takeIt(connection, owner, seconds, new ObjectId());
   const change = [{ $set: { free: true } }, taken!, { $unset: 'free' }];
   await endTransactionsOf(connection, userId, { owner: { $type: 'string', $ne: owner } });
-  const old = await connection.reading(userId, (from) =>
-    from.rows('leases').findOneAndUpdate({}, change, { returnDocument: 'before', upsert: true }),
-  );
-  return typeof old?.owner === 'string' && old.owner !== owner;
+  const old = await connection.reading(userId, (from) => changeLease(from, change, 'before'));
+  return typeof old.owner === 'string' && old.owner !== owner;
 }
 
 /**
@@ -85,6 +84,21 @@ async function endTransactionsOf(connection: Connection, userId: string, filter:
   if (row !== undefined) await killSessions(connection.db.client, row.sessions ?? []);
 }
 
+/** Changes the lease document of the user, which is made when there is none, and returns it. */
+async function changeLease(from: UserRows, change: Document[], returnDocument: 'before' | 'after'): Promise<LeaseRow> {
+  const leases = from.rows('leases');
+  for (;;) {
+    const row = await leases.findOneAndUpdate({}, change, { returnDocument });
+    if (row !== null) return row;
+    // No upsert: of two at the same moment one would fail.
+    await leases
+      .bulkWrite([{ insertOne: { document: { user_id: from.userId, fence: 0 } } }])
+      .catch((error: unknown) => {
+        if (!isDuplicateKey(error)) throw error;
+      });
+  }
+}
+
 /** The leases on users. */
 export function leasesOn(connection: Connection): Leases {
   return {
@@ -94,11 +108,7 @@ export function leasesOn(connection: Connection): Leases {
       const change = takeIt(connection, name, seconds, mark);
       const lost = { owner: { $type: 'string', $ne: name }, $expr: { $lte: ['$expires_ms', serverNow] } };
       await endTransactionsOf(connection, userId, lost);
-      // Of two that make the row at the same moment one is told that it is there, and tries again.
-      const row = await connection.reading(userId, (from) =>
-        from.rows('leases').findOneAndUpdate({}, change, { returnDocument: 'after', upsert: true }),
-      );
-      if (row === null) throw new Error('expected the lease that was just written, found none');
+      const row = await connection.reading(userId, (from) => changeLease(from, change, 'after'));
       const lease = leaseOf(row);
       return mark.equals(row.mark) ? { lease } : { heldBy: lease };
     },
