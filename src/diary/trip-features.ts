@@ -122,6 +122,8 @@ function sectionCollection(section: Section, trip: Trip, index: number): Section
     ...timeFields('start', section.start_ts, zoneWithin(trip, section.start_ts)),
     ...timeFields('end', section.end_ts, zoneWithin(trip, section.end_ts)),
     sensed_mode: section.sensed_mode,
+    ...(section.mode_confidence !== undefined && { mode_confidence: section.mode_confidence }),
+    ...(section.mode_probabilities && { mode_probabilities: section.mode_probabilities }),
     distance: section.distance,
     duration: section.duration,
     times: aligned(section.times),

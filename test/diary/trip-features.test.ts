@@ -166,6 +166,8 @@ describe('a section', () => {
             ...time('start', walk!.start_ts),
             ...time('end', walk!.end_ts),
             sensed_mode: 'PredictedModeTypes.WALKING',
+            mode_confidence: expect.closeTo(1, 0),
+            mode_probabilities: expect.objectContaining({ WALKING: expect.closeTo(1, 0) }),
             distance: walk!.distance,
             duration: walk!.duration,
             times: walk!.times,

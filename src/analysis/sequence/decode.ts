@@ -1,5 +1,5 @@
 // Step "decode": probabilities of the states in every cell -> the likeliest course of states (Viterbi).
-import { type CellInput, cellSeconds, featureDefaults, forEachCell } from './features.ts';
+import { type CellInput, cellSeconds, featureDefaults, featureNames, forEachCell } from './features.ts';
 import { type Model, probabilities, states } from './model.ts';
 
 /** Weights of the decoder, all set by hand (flat around these values, see docs/quality.md). */
@@ -44,10 +44,17 @@ export function decodeCells(input: CellInput, model: Model, options = decodeDefa
   const probability = new Float64Array(4 * room);
   const walking = new Float64Array(room);
   let n = 0;
+  let known = -1; // the last cell that was asked for
+  const asked = new Float64Array(featureNames.length).fill(Number.NaN);
   forEachCell(input, (at, features) => {
     ts[n] = at;
     walking[n] = features[walkingFeature]!;
-    probabilities(model, features, probability, 4 * n);
+    if (isSilenceOf(asked, features)) probability.copyWithin(4 * n, 4 * known, 4 * known + 4);
+    else {
+      probabilities(model, features, probability, 4 * n);
+      asked.set(features);
+      known = n;
+    }
     n += 1;
   });
   const cells = {
@@ -62,6 +69,15 @@ export function decodeCells(input: CellInput, model: Model, options = decodeDefa
     from = i;
   }
   return cells;
+}
+
+/** s; in a silence in which nothing changes the model is asked this seldom */
+const sameSilence = 60;
+
+/** True when a cell differs from another one only by a little more or less silence before and after it. */
+function isSilenceOf(asked: Float64Array, features: Float64Array): boolean {
+  for (let i = 2; i < features.length; i += 1) if (features[i] !== asked[i]) return false;
+  return Math.abs(features[0]! - asked[0]!) < sameSilence && Math.abs(features[1]! - asked[1]!) < sameSilence;
 }
 
 /**

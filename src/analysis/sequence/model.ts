@@ -28,15 +28,13 @@ export interface ModelFile {
   origin?: Record<string, unknown>;
 }
 
-/** A model ready for use: all trees flat. */
+/** A model ready for use: all trees flat, a node's numbers side by side. */
 export interface Model {
   id: string;
   /** First node of each tree; a tree that is one leaf has `-leaf - 1`. */
   roots: Int32Array;
-  feature: Uint8Array;
-  threshold: Float64Array;
-  left: Int32Array;
-  right: Int32Array;
+  /** Of each node: its feature, threshold, left and right child; a child below 0 is leaf `-child - 1`. */
+  nodes: Float64Array;
   leaf: Float64Array;
 }
 
@@ -69,29 +67,18 @@ export function modelOf(file: Partial<ModelFile>): Model {
 
 function flat(id: string, trees: readonly TreeFile[]): Model {
   const roots: number[] = [];
-  const [feature, threshold, left, right, leaf]: number[][] = [[], [], [], [], []];
+  const nodes: number[] = [];
+  const leaf: number[] = [];
   trees.forEach((tree, k) => {
     const problem = problemOf(tree);
     if (problem) throw new Error(`model ${id}: tree ${k}: ${problem}`);
-    const node = feature!.length;
-    const firstLeaf = leaf!.length;
-    const child = (c: number): number => (c < 0 ? c - firstLeaf : c + node);
-    roots.push(tree.f.length === 0 ? -1 - firstLeaf : node);
-    feature!.push(...tree.f);
-    threshold!.push(...tree.t);
-    left!.push(...tree.l.map(child));
-    right!.push(...tree.r.map(child));
-    leaf!.push(...tree.v);
+    const [first, firstLeaf] = [nodes.length, leaf.length];
+    const child = (c: number): number => (c < 0 ? c - firstLeaf : 4 * c + first);
+    roots.push(tree.f.length === 0 ? -1 - firstLeaf : first);
+    tree.f.forEach((f, i) => nodes.push(f, tree.t[i]!, child(tree.l[i]!), child(tree.r[i]!)));
+    leaf.push(...tree.v);
   });
-  return {
-    id,
-    roots: Int32Array.from(roots),
-    feature: Uint8Array.from(feature!),
-    threshold: Float64Array.from(threshold!),
-    left: Int32Array.from(left!),
-    right: Int32Array.from(right!),
-    leaf: Float64Array.from(leaf!),
-  };
+  return { id, roots: Int32Array.from(roots), nodes: Float64Array.from(nodes), leaf: Float64Array.from(leaf) };
 }
 
 function problemOf(tree: TreeFile): string | null {
@@ -109,24 +96,21 @@ function problemOf(tree: TreeFile): string | null {
 
 /** Probabilities of the four states for one cell's features, written to `into` from `at` on. */
 export function probabilities(model: Model, features: Float64Array, into: Float64Array, at: number): void {
-  const { roots, feature, threshold, left, right, leaf } = model;
-  let [s0, s1, s2, s3] = [0, 0, 0, 0];
-  for (let k = 0; k < roots.length; k += 4) {
-    for (let c = 0; c < 4; c += 1) {
-      let node = roots[k + c]!;
-      while (node >= 0) node = features[feature[node]!]! <= threshold[node]! ? left[node]! : right[node]!;
-      const value = leaf[-node - 1]!;
-      if (c === 0) s0 += value;
-      else if (c === 1) s1 += value;
-      else if (c === 2) s2 += value;
-      else s3 += value;
+  const { roots, nodes, leaf } = model;
+  for (let c = 0; c < 4; c += 1) {
+    let score = 0;
+    for (let k = c; k < roots.length; k += 4) {
+      let node = roots[k]!;
+      while (node >= 0) node = nodes[features[nodes[node]!]! <= nodes[node + 1]! ? node + 2 : node + 3]!;
+      score += leaf[-node - 1]!;
     }
+    into[at + c] = score;
   }
-  const most = Math.max(s0, s1, s2, s3);
-  const [e0, e1, e2, e3] = [Math.exp(s0 - most), Math.exp(s1 - most), Math.exp(s2 - most), Math.exp(s3 - most)];
-  const sum = e0 + e1 + e2 + e3;
-  into[at] = e0 / sum;
-  into[at + 1] = e1 / sum;
-  into[at + 2] = e2 / sum;
-  into[at + 3] = e3 / sum;
+  const most = Math.max(into[at]!, into[at + 1]!, into[at + 2]!, into[at + 3]!);
+  let sum = 0;
+  for (let c = 0; c < 4; c += 1) {
+    into[at + c] = Math.exp(into[at + c]! - most);
+    sum += into[at + c]!;
+  }
+  for (let c = 0; c < 4; c += 1) into[at + c] = into[at + c]! / sum;
 }

@@ -19,8 +19,11 @@ import { type Decoded, failedTrip, tripOf } from './trip.ts';
 /** Raised whenever the same entries and model would give other trips than before. */
 const codeVersion = 2;
 
-/** s before and after an outing for which states are asked; what these look at lies within `lookAround` */
-const margin = 1200;
+/**
+ * s before and after an outing for which states are asked; what these look at lies within `lookAround`. iPhones tell how the user
+ * walks long before they tell where they are.
+ */
+const margin = { before: { time: 600, distance: 1200 }, after: 600 };
 
 /** Models by what a phone sends: `sparse` is trained for those without motion readings. */
 export interface Models {
@@ -99,6 +102,9 @@ function decode(outing: Outing, { locations, motions, events }: Stretch, models:
   const readings = within(motions, from - lookAround, to + lookAround);
   const track = trackOf(near);
   const model = readings.length > 0 ? models.full : models.sparse;
-  const cells = decodeCells({ track, motions: readings, sampling, from: from - margin, to: to + margin }, model);
+  const cells = decodeCells(
+    { track, motions: readings, sampling, from: from - margin.before[sampling], to: to + margin.after },
+    model,
+  );
   return { outing, locations, motions: readings, events, track, cells, runs: runsOf(cells, track), model: model.id };
 }
