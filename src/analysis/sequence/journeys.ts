@@ -243,11 +243,18 @@ function judge(
   if (last >= 0 && came[last]!.state === states.cycle) return 'ride to a vehicle';
   if (at(a.end).length - at(all.moved.start).length < options.leastBefore) return 'too short';
   if (last < 0) return walkOff >= options.walkBefore ? 'walk to a vehicle' : 'no walk';
-  const alighted = at(came[last]!.end);
-  const boarded = at(going[first]!.start);
+  const [alighted, boarded] = [came[last]!.end, going[first]!.start];
+  if (apart(at(alighted), at(boarded)) <= options.parked && directness < options.parkedDirectness) return 'parked';
   const away = stop > options.shortStop && stoodBefore(came, last, options) < options.boarding;
-  if (apart(alighted, boarded) <= options.parked && (directness < options.parkedDirectness || away)) return 'parked';
+  if (away && closest(track, alighted, boarded) <= options.parked) return 'parked';
   return walkOff + walkOn >= options.changeOnFoot || stop <= options.shortStop ? 'change of vehicle' : 'no walk';
+}
+
+/** m between where the user was around two times; a state changes half a minute too early or late. */
+function closest(track: Track, a: number, b: number): number {
+  const around = [-30, -15, 0, 15, 30];
+  const [left, right] = [around.map((s) => positionAt(track, a + s)), around.map((s) => positionAt(track, b + s))];
+  return Math.min(...left.flatMap((one) => right.map((other) => apart(one, other))));
 }
 
 /** s that the user stood before the ride that ends with run `last`, since the ride before it or the start. */

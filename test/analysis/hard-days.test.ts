@@ -1,0 +1,175 @@
+// Days that are hard to tell, made up with known truth: what was one journey, what was two, and what was none.
+import { describe, expect, it } from 'vitest';
+import { analyse } from '../../src/analysis/analyse.ts';
+import type { Entry } from '../../src/model/entry.ts';
+import { keys } from '../../src/model/keys.ts';
+import type { Trip, TripRecord } from '../../src/model/trip.ts';
+import { readStretch } from '../../src/pipeline/read-stretch.ts';
+import { seededRandom } from '../../src/simulate/random.ts';
+import { chainProblems } from '../support/chain.ts';
+import { memoryTimeseries } from '../support/memory-timeseries.ts';
+import { since, t0 } from '../support/phone.ts';
+import { android, type MotionWord, pushedFix, pushedMotions } from '../support/pushes.ts';
+
+/** A part of a day: so many seconds at a speed, m/s eastwards, and what the phone calls it; `silent`: it does not know where it is. */
+interface Part {
+  seconds: number;
+  speed: number;
+  word?: MotionWord | null;
+  silent?: boolean;
+}
+
+const walk = (seconds: number): Part => ({ seconds, speed: 1.35, word: 'walking' });
+const back = (seconds: number): Part => ({ seconds, speed: -1.35, word: 'walking' });
+const drive = (seconds: number, speed = 14): Part => ({ seconds, speed, word: 'automotive' });
+const rest = (seconds: number): Part => ({ seconds, speed: 0, word: 'still' });
+const asleep = (seconds: number): Part => ({ seconds, speed: 0, word: null, silent: true });
+/** Home after a trip: the phone sees ten minutes of rest, then sleeps. */
+const home = [rest(600), asleep(4 * 3600)];
+
+/** What an Android phone pushes of a day: a location every `every` s with a few metres of error, and a reading every half minute. */
+function pushedDay(parts: readonly Part[], { every = 30, readings = true, seed = 1 } = {}): Entry[] {
+  const { next } = seededRandom(seed);
+  const error = (): number => (next() + next() + next() - 1.5) * 8;
+  const entries: Entry[] = [];
+  let [now, east] = [0, 0];
+  for (const { seconds, speed, word, silent } of parts) {
+    for (let s = 0; !silent && s < seconds; s += every)
+      entries.push(pushedFix(android, now + s, east + s * speed + error(), error(), { accuracy: 12 }));
+    if (word && readings) entries.push(...pushedMotions(android, now + 7, now + seconds - 8, word));
+    now += seconds;
+    east += seconds * speed;
+  }
+  return entries;
+}
+
+/** Trips of what was pushed, and the chain. */
+async function lived(entries: Entry[]): Promise<{ trips: Trip[]; chain: TripRecord[] }> {
+  const stretch = await readStretch(memoryTimeseries(entries), 'u', keys.filteredLocation, null, 1_000_000);
+  const { records, failed } = analyse({ userId: 'u', ...stretch, carry: null });
+  expect(failed).toEqual([]);
+  expect(chainProblems(records)).toEqual([]);
+  return { trips: records.flatMap(({ trip }) => (trip ? [trip] : [])), chain: records };
+}
+
+const modes = (trip: Trip | undefined): string[] => trip!.sections.map((s) => s.sensed_mode.split('.')[1]!);
+const motor = /CAR|BUS|TRAIN/;
+
+describe('two trips', () => {
+  it('a car errand of twenty minutes: in the shop on foot, and on from where the car was parked', async () => {
+    const { trips } = await lived(pushedDay([drive(900), walk(90), rest(1020), back(90), drive(900), ...home]));
+    expect(trips).toHaveLength(2);
+    expect(Math.abs(since(trips[0]!.end_ts) - 990)).toBeLessThan(180);
+    expect(trips[1]!.start_place).toEqual(trips[0]!.end_place);
+  });
+
+  it('a rest of twenty minutes on a drive, without a walk', async () => {
+    const { trips } = await lived(pushedDay([drive(1800, 25), rest(1200), drive(1800, 25), ...home]));
+    expect(trips).toHaveLength(2);
+  });
+
+  it('to a friend on foot and back: who turns back was there', async () => {
+    const { trips } = await lived(pushedDay([walk(900), rest(600), asleep(900), back(900), ...home]));
+    expect(trips).toHaveLength(2);
+    expect(trips.flatMap(modes)).toEqual(trips.flatMap(modes).map(() => 'WALKING'));
+  });
+});
+
+describe('one trip', () => {
+  it('a walk, eight minutes of waiting, a bus: the wait is a stop with its times', async () => {
+    const { trips } = await lived(pushedDay([walk(600), rest(480), drive(1200, 9), walk(300), ...home]));
+    expect(trips).toHaveLength(1);
+    const [trip] = trips;
+    expect(modes(trip)[0]).toBe('WALKING');
+    expect(modes(trip)[1]).toMatch(/BUS|TRAIN/);
+    const wait = trip!.stops.toSorted((a, b) => b.duration - a.duration)[0]!;
+    expect(Math.abs(wait.duration - 480)).toBeLessThan(150);
+    expect(Math.abs(since(wait.enter_ts) - 600)).toBeLessThan(120);
+  });
+
+  it('a train through tunnels of minutes', async () => {
+    const tunnel: Part = { ...drive(420, 30), silent: true };
+    const { trips } = await lived(
+      pushedDay([
+        walk(600),
+        rest(400),
+        drive(600, 30),
+        tunnel,
+        drive(300, 30),
+        tunnel,
+        drive(600, 30),
+        walk(300),
+        ...home,
+      ]),
+    );
+    expect(trips).toHaveLength(1);
+    expect(modes(trips[0])).toContain('TRAIN');
+    const way = 2340 * 30 + 900 * 1.35;
+    expect(Math.abs(trips[0]!.distance / way - 1)).toBeLessThan(0.06);
+  });
+
+  it('a night train over midnight belongs to the day on which it left', async () => {
+    const { trips, chain } = await lived(pushedDay([asleep(15 * 3600), drive(5 * 3600, 30), ...home])); // from 23:00
+    expect(trips).toHaveLength(1);
+    expect(chain[0]!.day).toBe('2023-11-14');
+  });
+
+  it('a ferry: an hour on the water is no rest', async () => {
+    const { trips } = await lived(pushedDay([walk(500), rest(420), { seconds: 3600, speed: 8 }, walk(400), ...home]));
+    expect(trips).toHaveLength(1);
+  });
+
+  it('by a phone without motion readings', async () => {
+    const { trips } = await lived(pushedDay([walk(400), drive(1500), walk(300), ...home], { readings: false }));
+    expect(trips).toHaveLength(1);
+    expect(modes(trips[0]).some((mode) => motor.test(mode))).toBe(true);
+    expect(trips[0]!.evidence!.model).toContain('sparse');
+  });
+
+  it('by a phone that tells where it is once a minute', async () => {
+    // So seldom a rest shows only in the silence after it.
+    const { trips } = await lived(pushedDay([walk(400), drive(1500), walk(300), ...home, walk(60)], { every: 60 }));
+    expect(trips).toHaveLength(1);
+    expect(modes(trips[0]).some((mode) => motor.test(mode))).toBe(true);
+  });
+
+  it('as long as the street, although the receiver jumps by two kilometres', async () => {
+    const plain = pushedDay([drive(1800), ...home]);
+    const jumping = plain.map((entry, i) =>
+      entry.metadata.key === keys.filteredLocation && i < 55 && i % 9 === 4
+        ? { ...entry, data: { ...entry.data, latitude: Number(entry.data.latitude) + 0.018 } }
+        : entry,
+    );
+    const [[straight], [jumped]] = [(await lived(plain)).trips, (await lived(jumping)).trips];
+    expect(Math.abs(jumped!.distance / straight!.distance - 1)).toBeLessThan(0.05);
+  });
+
+  it('whatever a clock far ahead adds', async () => {
+    const plain = pushedDay([drive(1800), ...home]);
+    const future = pushedFix(android, 300, 90_000, 0, { ts: t0 + 40 * 86_400 });
+    expect((await lived([...plain, future])).trips).toEqual((await lived(plain)).trips);
+  });
+});
+
+describe('no trip', () => {
+  it('in a week of a phone that lies at home and wakes at times', async () => {
+    const week = Array.from({ length: 7 * 12 }, () => [rest(420), asleep(6780)]).flat();
+    expect((await lived(pushedDay(week))).trips).toEqual([]);
+  });
+
+  it('in strolls about the house', async () => {
+    const stroll = [{ ...walk(24) }, { ...back(24) }, rest(600), asleep(3000)];
+    expect((await lived(pushedDay([...stroll, ...stroll, ...stroll, ...stroll]))).trips).toEqual([]);
+  });
+});
+
+describe('how sure a mode is', () => {
+  it('is a probability with those of the others, and they sum to one', async () => {
+    const { trips } = await lived(pushedDay([walk(600), rest(480), drive(1200, 9), walk(300), ...home]));
+    for (const { sensed_mode, mode_confidence, mode_probabilities } of trips.flatMap((trip) => trip.sections)) {
+      expect(mode_probabilities![sensed_mode.split('.')[1]!]).toBe(mode_confidence);
+      const sum = Object.values(mode_probabilities!).reduce((a, b) => a + b, 0);
+      expect(sum).toBeCloseTo(1, 2);
+    }
+  });
+});
