@@ -75,7 +75,7 @@ function flat(id: string, trees: readonly TreeFile[]): Model {
     const [first, firstLeaf] = [nodes.length, leaf.length];
     const child = (c: number): number => (c < 0 ? c - firstLeaf : 4 * c + first);
     roots.push(tree.f.length === 0 ? -1 - firstLeaf : first);
-    tree.f.forEach((f, i) => nodes.push(f, tree.t[i]!, child(tree.l[i]!), child(tree.r[i]!)));
+    for (const [i, f] of tree.f.entries()) nodes.push(f, tree.t[i]!, child(tree.l[i]!), child(tree.r[i]!));
     leaf.push(...tree.v);
   });
   return { id, roots: Int32Array.from(roots), nodes: Float64Array.from(nodes), leaf: Float64Array.from(leaf) };
