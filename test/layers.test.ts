@@ -57,6 +57,7 @@ const parts: readonly { name: string; paths: readonly string[]; mayImport: reado
   ...work('import', ['intake', 'formats']),
   ...work('report'),
   ...work('export', ['converters', 'labels', 'diary']),
+  ...work('evaluate', ['analysis', 'converters']),
   ...work('pipeline', ['analysis', 'converters', 'intake', 'diary']),
   ...work('upkeep', ['analysis', 'converters', 'intake', 'pipeline']),
   {

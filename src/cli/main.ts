@@ -5,6 +5,7 @@ import { backupCommand } from './commands/backup.ts';
 import { configCommand } from './commands/config.ts';
 import { diaryCommand } from './commands/diary.ts';
 import { eraseCommand } from './commands/erase.ts';
+import { evaluateCommand } from './commands/evaluate.ts';
 import { exportCommand } from './commands/export.ts';
 import { importCommand } from './commands/import.ts';
 import { labelCommand } from './commands/label.ts';
@@ -35,6 +36,7 @@ const commandFactories: readonly ((context: CommandContext) => Command)[] = [
   diaryCommand,
   labelCommand,
   eraseCommand,
+  evaluateCommand,
   exportCommand,
   reportCommand,
   importCommand,

@@ -1,0 +1,101 @@
+// Recorded cases: what one phone pushed, and what really happened, read from a folder.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import type { Location, Motion, PhoneEvent } from '../analysis/observations.ts';
+import { cleanEvents, cleanLocations, cleanMotions } from '../analysis/observe.ts';
+import { convert } from '../converters/convert.ts';
+import { zoneAt } from '../geo/zone.ts';
+import type { Entry } from '../model/entry.ts';
+import { MobilityError } from '../model/errors.ts';
+import { keys } from '../model/keys.ts';
+import { isTimeZone } from '../model/time.ts';
+
+/** A part of a true trip; times are seconds since the epoch. */
+export interface TrueSection {
+  mode: string;
+  start_ts: number;
+  end_ts: number;
+}
+
+/** What really happened, as somebody wrote it down. */
+export interface Truth {
+  platform: string;
+  /** How the phone sampled. */
+  regime: string;
+  /** Name of the itinerary. */
+  timeline: string;
+  range: { start_ts: number; end_ts: number };
+  trips: {
+    start_ts: number;
+    end_ts: number;
+    /** m; null: not known */
+    reference_distance_m: number | null;
+    /** False: the phone recorded next to nothing of it. */
+    observable?: boolean;
+    sections: TrueSection[];
+  }[];
+}
+
+/** One case: observations and truth. */
+export interface RecordedCase {
+  name: string;
+  truth: Truth;
+  locations: Location[];
+  motions: Motion[];
+  events: PhoneEvent[];
+}
+
+/** Names of the cases in a folder: `<name>.put.json.gz` with `<name>.truth.json`. Throws `MOBILITY_USAGE` where there are none. */
+export function caseNames(folder: string): string[] {
+  const files = new Set(listOf(folder));
+  const names = [...files].filter((file) => file.endsWith('.truth.json')).map((file) => file.slice(0, -11));
+  const whole = names.filter((name) => files.has(`${name}.put.json.gz`)).sort();
+  if (whole.length > 0) return whole;
+  throw new MobilityError(
+    'MOBILITY_USAGE',
+    `expected <case>.truth.json beside <case>.put.json.gz in ${folder}, found none`,
+  );
+}
+
+function listOf(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (cause) {
+    throw new MobilityError('MOBILITY_USAGE', `cannot read the folder ${folder}`, { cause });
+  }
+}
+
+/** Reads a case. Throws `MOBILITY_USAGE` where a file is not what it should be. */
+export function readCase(folder: string, name: string): RecordedCase {
+  try {
+    const put = JSON.parse(gunzipSync(readFileSync(join(folder, `${name}.put.json.gz`))).toString('utf8'));
+    const truth = JSON.parse(readFileSync(join(folder, `${name}.truth.json`), 'utf8')) as Truth;
+    return { name, truth, ...observationsOf(put.phone_to_server as Entry[]) };
+  } catch (cause) {
+    throw new MobilityError('MOBILITY_USAGE', `cannot read the case ${name} in ${folder}: ${String(cause)}`, { cause });
+  }
+}
+
+const motionKeys = ['background/activity', keys.motionActivity];
+
+/** What the analysis reads of pushed entries; of two with one identity the later stands. Entries that do not convert are left out. */
+function observationsOf(pushed: readonly Entry[]): Pick<RecordedCase, 'locations' | 'motions' | 'events'> {
+  const byIdentity = new Map<string, Entry>();
+  for (const entry of pushed) byIdentity.set(`${entry.metadata.key} ${entry.metadata.write_ts}`, entry);
+  const entries = [...byIdentity.values()].flatMap((entry) => {
+    try {
+      return [convert(entry)];
+    } catch {
+      return [];
+    }
+  });
+  const of = (...wanted: string[]): Entry[] => entries.filter(({ metadata }) => wanted.includes(metadata.key));
+  const filtered = of(keys.filteredLocation);
+  const locations = cleanLocations(filtered.length > 0 ? filtered : of(keys.location), ({ metadata, data }) =>
+    isTimeZone(metadata.time_zone)
+      ? { zone: metadata.time_zone, guessed: false }
+      : { zone: zoneAt(data as { latitude: number; longitude: number }), guessed: true },
+  );
+  return { locations, motions: cleanMotions(of(...motionKeys)), events: cleanEvents(of(keys.transition)) };
+}

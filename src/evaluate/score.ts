@@ -1,0 +1,321 @@
+// Scores of found trips against what really happened. The definitions are those of docs/quality.md.
+
+import type { Truth } from './cases.ts';
+import { clipped, coveredBy, coverOf, type Interval, lengthOf, overlap, sharedPart } from './intervals.ts';
+
+/** A class of modes. */
+export type ModeClass = 'walk' | 'bike' | 'scooter' | 'car' | 'bus' | 'rail' | 'motor' | 'still' | 'other';
+
+const classNames: Record<Exclude<ModeClass, 'other'>, readonly string[]> = {
+  walk: ['WALKING', 'ON_FOOT', 'RUNNING'],
+  bike: ['BICYCLING', 'ON_BICYCLE', 'E_BIKE'],
+  scooter: ['ESCOOTER', 'SCOOTER'],
+  car: ['CAR', 'TAXI'],
+  bus: ['BUS'],
+  rail: ['TRAIN', 'LIGHT_RAIL', 'TRAM', 'SUBWAY'],
+  motor: ['IN_VEHICLE', 'STOPPED_WHILE_IN_VEHICLE'],
+  still: ['STILL', 'STOPPED'],
+};
+const classByName = new Map(
+  Object.entries(classNames).flatMap(([name, modes]) => modes.map((mode) => [mode, name as ModeClass])),
+);
+
+/** `PredictedModeTypes.LIGHT_RAIL`, `light rail` -> `rail`. */
+export function modeClass(mode: string): ModeClass {
+  const name = mode.slice(mode.lastIndexOf('.') + 1);
+  return (
+    classByName.get(
+      name
+        .trim()
+        .toUpperCase()
+        .replace(/[\s-]+/g, '_'),
+    ) ?? 'other'
+  );
+}
+
+const coarse: Partial<Record<ModeClass, string>> = {
+  walk: 'foot',
+  bike: 'cycle',
+  scooter: 'cycle',
+  car: 'motor',
+  bus: 'motor',
+  rail: 'motor',
+  motor: 'motor',
+};
+
+/** A found trip. */
+export interface FoundTrip extends Interval {
+  /** m */
+  distance: number;
+  sections: (Interval & { mode: ModeClass })[];
+}
+
+/** What one case comes to; cases add up. */
+export interface CaseScore {
+  matched: number;
+  extra: number;
+  missed: number;
+  splitTrue: number;
+  splitMatched: number;
+  splitExtra: number;
+  /** s, found minus true */
+  startErrors: number[];
+  endErrors: number[];
+  /** Shares of the true distance. */
+  distanceErrors: number[];
+  /** s of true motion, and of it within found trips. */
+  motion: number;
+  covered: number;
+  /** s by true class and found class, `none` where no section was found. */
+  seconds: Map<ModeClass, Map<ModeClass | 'none', number>>;
+  /** s found as moving outside of true trips, and s outside of true trips. */
+  falseSeconds: number;
+  stillSeconds: number;
+}
+
+/** A found trip is the true one when they share at least this part of the time of either. */
+const leastShared = 0.5;
+
+/** s; a wait this long parts the pieces of a journey in "F1 split". */
+const longWait = 300;
+
+/** Scores one case. Trips outside the window of the truth do not count, nor do true trips that the phone did not record. */
+export function scoreCase(truth: Truth, found: readonly FoundTrip[]): CaseScore {
+  const window = { start: truth.range.start_ts, end: truth.range.end_ts };
+  const trueTrips = truth.trips.map((trip) => ({
+    start: trip.start_ts,
+    end: trip.end_ts,
+    counts: trip.observable !== false,
+    reference: trip.reference_distance_m,
+    sections: trip.sections.map((s) => ({ start: s.start_ts, end: s.end_ts, mode: modeClass(s.mode) })),
+  }));
+  const scored = trueTrips.filter(({ counts }) => counts);
+  const unseen = coverOf(trueTrips.filter(({ counts }) => !counts));
+  const inWindow = found
+    .filter(({ start, end }) => end > window.start && start < window.end)
+    .sort((a, b) => a.start - b.start);
+  const isExtra = (trip: Interval): boolean => !(lengthOf(trip) > 0 && coveredBy(trip, unseen) >= 0.5 * lengthOf(trip));
+
+  const pairs = matches(scored, inWindow);
+  const used = new Set(pairs.values());
+  const split = { truth: scored.flatMap(piecesOfTruth), found: inWindow.flatMap(piecesOfFound) };
+  const splitUsed = new Set(matches(split.truth, split.found).values());
+  const score: CaseScore = {
+    matched: pairs.size,
+    extra: inWindow.filter((trip) => !used.has(trip) && isExtra(trip)).length,
+    missed: scored.length - pairs.size,
+    splitTrue: split.truth.length,
+    splitMatched: splitUsed.size,
+    splitExtra: split.found.filter((piece) => !splitUsed.has(piece) && isExtra(piece)).length,
+    startErrors: [],
+    endErrors: [],
+    distanceErrors: [],
+    motion: 0,
+    covered: 0,
+    seconds: new Map(),
+    falseSeconds: 0,
+    stillSeconds: 0,
+  };
+  for (const [one, trip] of pairs) {
+    score.startErrors.push(trip.start - one.start);
+    score.endErrors.push(trip.end - one.end);
+    if (one.reference) score.distanceErrors.push((trip.distance - one.reference) / one.reference);
+  }
+  addMotion(score, scored, inWindow);
+  addStillness(score, trueTrips, inWindow, window);
+  return score;
+}
+
+/** True trips with the found ones: one to one, those that share most first. */
+function matches<A extends Interval, B extends Interval>(trues: readonly A[], found: readonly B[]): Map<A, B> {
+  const pairs = trues
+    .flatMap((one) => found.map((trip) => ({ one, trip, shared: sharedPart(one, trip) })))
+    .filter(({ shared }) => shared >= leastShared)
+    .sort((a, b) => b.shared - a.shared);
+  const matched = new Map<A, B>();
+  const taken = new Set<B>();
+  for (const { one, trip } of pairs) {
+    if (matched.has(one) || taken.has(trip)) continue;
+    matched.set(one, trip);
+    taken.add(trip);
+  }
+  return matched;
+}
+
+/** A true trip cut at its long waits. */
+function piecesOfTruth(trip: Interval & { sections: (Interval & { mode: ModeClass })[] }): Interval[] {
+  const pieces: Interval[] = [];
+  let { start } = trip;
+  for (const section of trip.sections) {
+    if (section.mode !== 'still' || lengthOf(section) < longWait) continue;
+    pieces.push({ start, end: section.start });
+    start = section.end;
+  }
+  return [...pieces, { start, end: trip.end }];
+}
+
+/** A found trip cut where it has no moving section for long. */
+function piecesOfFound(trip: FoundTrip): Interval[] {
+  const moving = trip.sections.filter(({ mode }) => mode !== 'still').sort((a, b) => a.start - b.start);
+  const [first, ...others] = moving;
+  if (first === undefined) return [trip];
+  const pieces: Interval[] = [];
+  let { start } = trip;
+  let { end } = first;
+  for (const section of others) {
+    if (section.start - end >= longWait) {
+      pieces.push({ start, end });
+      start = section.start;
+    }
+    end = Math.max(end, section.end);
+  }
+  return [...pieces, { start, end: trip.end }];
+}
+
+/** Sections of found trips; a trip without any counts whole. */
+const sectionsOf = (found: readonly FoundTrip[]): (Interval & { mode: ModeClass })[] =>
+  found.flatMap(({ start, end, sections }) =>
+    sections.length > 0 ? sections : [{ start, end, mode: 'other' as const }],
+  );
+
+function addMotion(
+  score: CaseScore,
+  scored: readonly { sections: (Interval & { mode: ModeClass })[] }[],
+  found: readonly FoundTrip[],
+): void {
+  const labelled = apart(sectionsOf(found));
+  const inTrips = coverOf(found);
+  for (const section of scored.flatMap(({ sections }) => sections)) {
+    if (section.mode === 'still') continue;
+    score.motion += lengthOf(section);
+    score.covered += coveredBy(section, inTrips);
+    const row = score.seconds.get(section.mode) ?? new Map<ModeClass | 'none', number>();
+    score.seconds.set(section.mode, row);
+    let rest = lengthOf(section);
+    for (const label of labelled) {
+      const both = overlap(section, label);
+      if (both === 0) continue;
+      row.set(label.mode, (row.get(label.mode) ?? 0) + both);
+      rest -= both;
+    }
+    row.set('none', (row.get('none') ?? 0) + Math.max(0, rest));
+  }
+}
+
+/** Sections that do not overlap: where two do, the one that begins later holds. */
+function apart(sections: readonly (Interval & { mode: ModeClass })[]): (Interval & { mode: ModeClass })[] {
+  const cuts = [...new Set(sections.flatMap(({ start, end }) => [start, end]))].sort((a, b) => a - b);
+  return cuts.slice(0, -1).flatMap((start, i) => {
+    const end = cuts[i + 1]!;
+    let holder: (Interval & { mode: ModeClass }) | null = null;
+    for (const section of sections)
+      if (section.start <= start && section.end >= end && (holder === null || section.start >= holder.start))
+        holder = section;
+    return holder === null ? [] : [{ start, end, mode: holder.mode }];
+  });
+}
+
+function addStillness(
+  score: CaseScore,
+  trueTrips: readonly Interval[],
+  found: readonly FoundTrip[],
+  window: Interval,
+): void {
+  const within = (intervals: readonly Interval[]): Interval[] =>
+    coverOf(intervals.map((one) => clipped(one, window)).filter((one) => one !== null));
+  const travelled = within(trueTrips);
+  const moving = within(sectionsOf(found).filter(({ mode }) => mode !== 'still'));
+  score.falseSeconds = moving.reduce((sum, part) => sum + lengthOf(part) - coveredBy(part, travelled), 0);
+  score.stillSeconds = lengthOf(window) - travelled.reduce((sum, part) => sum + lengthOf(part), 0);
+}
+
+// ---------------------------------------------------------------- several cases
+
+/** Figures over several cases; null where nothing was there to measure. */
+export interface Summary {
+  cases: number;
+  trips: number;
+  f1: number;
+  f1_split: number;
+  /** s, median and 90th percentile of the absolute error */
+  start: [number | null, number | null];
+  end: [number | null, number | null];
+  travel: number | null;
+  mode: number | null;
+  coarse: number | null;
+  macro_f1: number | null;
+  /** s in an hour without travel */
+  false_s_per_hour: number | null;
+  /** %, median */
+  distance: number | null;
+}
+
+const fineClasses: readonly ModeClass[] = ['walk', 'bike', 'car', 'bus', 'rail'];
+
+/** Figures over several cases together. */
+export function summarise(scores: readonly CaseScore[]): Summary {
+  const total = (of: (score: CaseScore) => number): number => scores.reduce((sum, score) => sum + of(score), 0);
+  const all = (of: (score: CaseScore) => number[]): number[] => scores.flatMap(of).map(Math.abs);
+  const [matched, extra, missed] = [total((s) => s.matched), total((s) => s.extra), total((s) => s.missed)];
+  const split = total((s) => s.splitMatched + s.splitExtra + s.splitTrue);
+  const motion = total((s) => s.motion);
+  const seconds = (truth: ModeClass, found: ModeClass | 'none'): number =>
+    total((s) => s.seconds.get(truth)?.get(found) ?? 0);
+  const agreeing = (agree: (truth: ModeClass, found: ModeClass | 'none') => boolean): number =>
+    total((s) =>
+      [...s.seconds].reduce(
+        (sum, [truth, row]) => sum + [...row].reduce((part, [found, t]) => part + (agree(truth, found) ? t : 0), 0),
+        0,
+      ),
+    );
+  const right = agreeing((truth, found) => truth === found || (truth === 'scooter' && found === 'bike'));
+  const rightCoarse = agreeing(
+    (truth, found) => found !== 'none' && coarse[truth] !== undefined && coarse[truth] === coarse[found],
+  );
+  const trueClasses = (Object.keys(coarse) as ModeClass[]).filter((one) => one !== 'motor');
+  const f1s = fineClasses.flatMap((one) => {
+    const support = total((s) => [...(s.seconds.get(one)?.values() ?? [])].reduce((sum, t) => sum + t, 0));
+    if (support === 0) return [];
+    const others = trueClasses.filter((truth) => truth !== one && !(one === 'bike' && truth === 'scooter'));
+    const falsely = others.reduce((sum, truth) => sum + seconds(truth, one), 0);
+    return [(2 * seconds(one, one)) / (support + seconds(one, one) + falsely)];
+  });
+  const share = (part: number, whole: number): number | null => (whole > 0 ? part / whole : null);
+  const errors = (of: (score: CaseScore) => number[]): [number | null, number | null] => [
+    quantile(all(of), 0.5),
+    quantile(all(of), 0.9),
+  ];
+  const distance = quantile(
+    all((s) => s.distanceErrors),
+    0.5,
+  );
+  return {
+    cases: scores.length,
+    trips: matched + missed,
+    f1: matched + extra + missed === 0 ? 1 : (2 * matched) / (2 * matched + extra + missed),
+    f1_split: split === 0 ? 1 : (2 * total((s) => s.splitMatched)) / split,
+    start: errors((s) => s.startErrors),
+    end: errors((s) => s.endErrors),
+    travel: share(
+      total((s) => s.covered),
+      motion,
+    ),
+    mode: share(right, motion),
+    coarse: share(rightCoarse, motion),
+    macro_f1: f1s.length === 0 ? null : f1s.reduce((sum, f1) => sum + f1, 0) / f1s.length,
+    false_s_per_hour: share(
+      total((s) => s.falseSeconds),
+      total((s) => s.stillSeconds) / 3600,
+    ),
+    distance: distance === null ? null : distance * 100,
+  };
+}
+
+/** Quantile with linear interpolation. */
+function quantile(values: readonly number[], q: number): number | null {
+  if (values.length === 0) return null;
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = (sorted.length - 1) * q;
+  const low = Math.floor(at);
+  return sorted[low]! + (sorted[Math.min(low + 1, sorted.length - 1)]! - sorted[low]!) * (at - low);
+}

@@ -1,0 +1,102 @@
+// The score of the analysis: perfect trips score one, and made-up days with known truth are found.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { expect, it } from 'vitest';
+import type { Truth } from '../../src/evaluate/cases.ts';
+import { modeClass, scoreCase, summarise } from '../../src/evaluate/score.ts';
+import { type Leg, planDay } from '../../src/simulate/plan-day.ts';
+import { simulateDay } from '../../src/simulate/simulate-day.ts';
+import { run } from '../cli/kit.ts';
+
+const modes = { walk: 'WALKING', bike: 'BICYCLING', bus: 'BUS', train: 'TRAIN', car: 'CAR' };
+
+/** Ways without a stay of ten minutes between them are one trip. */
+function truthOf(seed: string, platform: string): Truth {
+  const plan = planDay({ day: '2024-03-12', seed });
+  const trips: Leg[][] = [];
+  let last = Number.NEGATIVE_INFINITY;
+  for (const step of plan.steps) {
+    if (step.kind !== 'leg') continue;
+    if (step.from - last >= 600) trips.push([]);
+    trips.at(-1)!.push(step);
+    last = step.to;
+  }
+  return {
+    platform,
+    regime: 'made up',
+    timeline: 'made up',
+    range: { start_ts: plan.from, end_ts: plan.to },
+    trips: trips.map((legs) => ({
+      start_ts: legs[0]!.from,
+      end_ts: legs.at(-1)!.to,
+      reference_distance_m: legs.reduce((sum, { distance }) => sum + distance, 0),
+      sections: legs.map(({ mode, from, to }) => ({ mode: modes[mode], start_ts: from, end_ts: to })),
+    })),
+  };
+}
+
+it('trips that are the truth score one, and no trips score nothing', () => {
+  const truth = truthOf('perfect', 'android');
+  const found = truth.trips.map((trip) => ({
+    start: trip.start_ts,
+    end: trip.end_ts,
+    distance: trip.reference_distance_m!,
+    sections: trip.sections.map((s) => ({ start: s.start_ts, end: s.end_ts, mode: modeClass(s.mode) })),
+  }));
+  const perfect = summarise([scoreCase(truth, found)]);
+  expect(perfect).toMatchObject({ f1: 1, f1_split: 1, start: [0, 0], end: [0, 0], travel: 1, false_s_per_hour: 0 });
+  expect(perfect.distance).toBe(0);
+  const nothing = summarise([scoreCase(truth, [])]);
+  expect(nothing).toMatchObject({ f1: 0, travel: 0, mode: 0, false_s_per_hour: 0, distance: null });
+});
+
+it('a trip cut at a long wait is two pieces, of which neither alone is the journey', () => {
+  const section = (mode: string, start_ts: number, end_ts: number) => ({ mode, start_ts, end_ts });
+  const sections = [section('WALKING', 0, 300), section('STOPPED', 300, 900), section('BUS', 900, 1800)];
+  const truth: Truth = {
+    platform: 'ios',
+    regime: '',
+    timeline: '',
+    range: { start_ts: -3600, end_ts: 3600 },
+    trips: [{ start_ts: 0, end_ts: 1800, reference_distance_m: null, sections }],
+  };
+  const piece = (start: number, end: number, mode: 'walk' | 'bus') => ({
+    start,
+    end,
+    distance: 1,
+    sections: [{ start, end, mode }],
+  });
+  const cut = summarise([scoreCase(truth, [piece(0, 300, 'walk'), piece(900, 1800, 'bus')])]);
+  expect(cut.f1).toBeCloseTo(2 / 3);
+  expect(cut).toMatchObject({ f1_split: 1, mode: 1 });
+});
+
+it('mobility evaluate finds the trips of made-up days, and says what is wrong with a folder or a model', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'mobility-evaluate-'));
+  try {
+    for (const [i, platform] of (['android', 'ios'] as const).entries()) {
+      const seed = `evaluate ${i}`;
+      const phone_to_server = simulateDay({ day: '2024-03-12', seed, platform });
+      const put = JSON.stringify({ platform, phone_to_server });
+      await writeFile(join(folder, `${platform}.put.json.gz`), gzipSync(put));
+      await writeFile(join(folder, `${platform}.truth.json`), JSON.stringify(truthOf(seed, platform)));
+    }
+    const result = await run(['evaluate', '--cases', folder, '--json']);
+    expect(result, result.stderr).toMatchObject({ code: 0 });
+    const { overall, groups } = JSON.parse(result.stdout);
+    expect(overall.cases).toBe(2);
+    expect(overall.f1).toBeGreaterThan(0.7);
+    expect(overall.coarse).toBeGreaterThan(0.6);
+    expect(Object.keys(groups.platform)).toEqual(['android', 'ios']);
+    expect((await run(['evaluate', '--cases', folder, '--only', 'ios'])).stdout).toMatch(/overall +1 /);
+    expect(await run(['evaluate', '--cases', folder, '--only', 'nokia'])).toMatchObject({ code: 2 });
+    expect(await run(['evaluate', '--cases', join(folder, 'none')])).toMatchObject({ code: 2 });
+    await writeFile(join(folder, 'model.json'), '{"id":"x"}');
+    const wrong = await run(['evaluate', '--cases', folder, '--model', join(folder, 'model.json')]);
+    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('train it again') });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});

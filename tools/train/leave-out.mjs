@@ -1,0 +1,80 @@
+// The leave-out table: node tools/train/leave-out.mjs CASES CELLS [--python PYTHON] [--folds dates,itinerary,os,regime] [--save FOLDER]
+// For each fold a model is trained without its cases and scored on them alone; the table pools the cases of all folds.
+// There are four folds of whole dates, since phones of one day carry one journey; the dates of each itinerary are dealt out by turns.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { readModel } from '../../dist/analysis/sequence/model.js';
+import { evaluate } from '../../dist/evaluate/evaluate.js';
+import { summarise } from '../../dist/evaluate/score.js';
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    python: { type: 'string', default: 'python3' },
+    folds: { type: 'string', default: 'dates,itinerary,os,regime' },
+    save: { type: 'string' },
+  },
+});
+const [cases, cells] = positionals;
+if (!cases || !cells) {
+  console.error('usage: node tools/train/leave-out.mjs CASES CELLS [--python PYTHON] [--folds LIST] [--save FOLDER]');
+  process.exit(2);
+}
+const here = dirname(fileURLToPath(import.meta.url));
+const all = JSON.parse(readFileSync(join(cells, 'cases.json'), 'utf8')).cases;
+const foldByDate = new Map();
+for (const timeline of [...new Set(all.map((one) => one.timeline))].sort()) {
+  const dates = [...new Set(all.filter((one) => one.timeline === timeline).map(({ date }) => date))].sort();
+  for (const [turn, date] of dates.entries()) if (!foldByDate.has(date)) foldByDate.set(date, (turn % 4) + 1);
+}
+const foldOf = {
+  dates: ({ date }) => String(foldByDate.get(date)),
+  itinerary: ({ timeline }) => timeline,
+  os: ({ platform }) => platform,
+  regime: ({ regime }) => regime,
+};
+const folder = values.save ?? mkdtempSync(join(tmpdir(), 'leave-out-'));
+mkdirSync(folder, { recursive: true });
+
+const columns = [
+  'f1',
+  'f1_split',
+  'start',
+  'end',
+  'travel',
+  'mode',
+  'coarse',
+  'macro_f1',
+  'false_s_per_hour',
+  'distance',
+];
+const digits = { start: 0, end: 0, false_s_per_hour: 0, distance: 1 };
+const shown = (name, value) =>
+  Array.isArray(value) ? value.map((x) => x?.toFixed(0) ?? '-').join('/') : (value?.toFixed(digits[name] ?? 3) ?? '-');
+console.log(`| left out | ${columns.join(' | ')} |\n|---|${columns.map(() => '---').join('|')}|`);
+for (const name of values.folds.split(',')) {
+  const scores = [];
+  for (const fold of [...new Set(all.map(foldOf[name]))].sort()) {
+    const out = all.filter((one) => foldOf[name](one) === fold).map((one) => one.name);
+    const file = join(folder, `${name}-${fold}.json`);
+    const flags = [
+      '--id',
+      `${name}-${fold}`,
+      '--data',
+      'leave-out',
+      '--licence',
+      'as the data',
+      '--without',
+      out.join(','),
+    ];
+    execFileSync(values.python, [join(here, 'train.py'), cells, file, ...flags]);
+    const model = readModel(readFileSync(file, 'utf8'));
+    scores.push(...[...evaluate(cases, { model, only: out })].map(({ score }) => score));
+  }
+  const summary = summarise(scores);
+  console.log(`| ${name} | ${columns.map((column) => shown(column, summary[column])).join(' | ')} |`);
+}
