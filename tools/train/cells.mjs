@@ -20,7 +20,7 @@ for (const name of caseNames(folder)) {
   const readings = kind === 'sparse' ? [] : motions;
   forEachCellOf({ locations, motions: readings }, (ts, features) => rows.push(Float64Array.of(ts, ...features)));
   const flat = new Float64Array(rows.length * (featureNames.length + 1));
-  rows.forEach((row, i) => flat.set(row, i * row.length));
+  for (const [i, row] of rows.entries()) flat.set(row, i * row.length);
   writeFileSync(join(out, `${name}.f64`), Buffer.from(flat.buffer));
   const { platform, regime, timeline, range, trips } = truth;
   const date = new Date(range.start_ts * 1000).toISOString().slice(0, 10);
