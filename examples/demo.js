@@ -2,7 +2,8 @@
 //
 //   npm run demo
 //
-// Everything is kept in ./demo-out: the store, its logs, and a GeoJSON file per person to open in a map. Run it again as you like.
+// Everything is kept in ./demo-out: the store, its logs, and a GeoJSON file per person to open in a map. Run it again
+// as you like.
 import { spawn } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

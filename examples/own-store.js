@@ -1,4 +1,5 @@
-// A store is an interface: whatever keeps its promises can take its place. Here one that counts what the pipeline asks of another.
+// A store is an interface: whatever keeps its promises can take its place. Here one that counts what the pipeline asks
+// of another.
 //
 //   node examples/own-store.js
 import { mkdtemp, rm } from 'node:fs/promises';

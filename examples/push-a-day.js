@@ -1,4 +1,5 @@
-// Pushes one simulated day to a server that runs with --auth dev, as a phone does, and pulls what the server has for the phone.
+// Pushes one simulated day to a server that runs with --auth dev, as a phone does, and pulls what the server has for
+// the phone.
 //
 //   node examples/push-a-day.js http://127.0.0.1:8080 ada@example.org
 import { simulateDay } from 'mobility';

@@ -19,13 +19,6 @@ export function distance(a: LatLon, b: LatLon): number {
   return 2 * earthRadius * Math.asin(Math.sqrt(Math.min(1, h)));
 }
 
-/** Length of the path through `points`, m. */
-export function pathLength(points: readonly LatLon[]): number {
-  let sum = 0;
-  for (let i = 1; i < points.length; i += 1) sum += distance(points[i - 1]!, points[i]!);
-  return sum;
-}
-
 /**
  * The location at `share` (0 to 1) of the way from `a` to `b`, linear in degrees, the short way round the antimeridian.
  */

@@ -56,8 +56,8 @@ export interface ImportOptions {
   now: () => number;
   log?: Log;
   /**
-   * Whom it is for; null: for everybody whom the sources name. Sources that name people give only what is theirs; what others hold is
-   * theirs.
+   * Whom it is for; null: for everybody whom the sources name. Sources that name people give only what is theirs; what
+   * others hold is theirs.
    */
   whom: Whom | null;
   /** Reads and counts, and stores nothing. */
@@ -84,8 +84,9 @@ const unusableLength = 1000;
 const noCounts = (): ImportCounts => ({ read: 0, stored: 0, known: 0, set_aside: 0, left_behind: 0 });
 
 /**
- * Imports sources one after the other. What is there already is known and stays as it is, so that an interrupted import is simply
- * repeated. A source that breaks off is a problem of its own: what it gave before is stored, and the others go on.
+ * Imports sources one after the other. What is there already is known and stays as it is, so that an interrupted import
+ * is simply repeated. A source that breaks off is a problem of its own: what it gave before is stored, and the others
+ * go on.
  */
 export async function importParts(parts: readonly Part[], options: ImportOptions): Promise<ImportReport> {
   const people = new People(options);

@@ -1,4 +1,5 @@
-// Entries of one user in order of time, from the timeseries, the usercache and the trips together, presented page by page.
+// Entries of one user in order of time, from the timeseries, the usercache and the trips together, presented page by
+// page.
 import { type DerivedKey, derivedKeysAsked } from '../composite/derived-keys.ts';
 import { type DerivedTime, derivedEntries } from '../composite/read-derived.ts';
 import { present } from '../converters/convert.ts';

@@ -1,8 +1,8 @@
 // The processes of a server with several workers: the primary starts and replaces them and takes their log lines.
 import cluster, { type Worker } from 'node:cluster';
+import type { Config } from '../config.ts';
 import { type WorkerLog, workerLog } from '../log/worker-log.ts';
 import { MobilityError } from '../model/errors.ts';
-import type { RunServerOptions } from './run-server.ts';
 
 const firstBackoff = 100; // ms before a dead worker is replaced; doubled each time
 const longestBackoff = 10_000; // ms
@@ -109,7 +109,7 @@ const isLines = (message: unknown): message is Lines =>
 
 /** A log whose lines the primary writes. */
 export function createWorkerLog(
-  { config, now }: Pick<RunServerOptions, 'config' | 'now'>,
+  { config, now }: { config: Pick<Config, 'logLevel'>; now: () => number },
   threadId: string,
 ): WorkerLog {
   return workerLog({ send: sendLines, threadId, level: config.logLevel, now });

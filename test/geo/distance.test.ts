@@ -1,7 +1,7 @@
 // Metres on the sphere.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { between, distance, earthRadius, pathLength } from '../../src/geo/distance.ts';
+import { between, distance, earthRadius } from '../../src/geo/distance.ts';
 
 const latLon = fc.record({
   latitude: fc.double({ min: -90, max: 90, noNaN: true }),
@@ -31,15 +31,6 @@ describe('distance', () => {
         expect(distance(a, a)).toBe(0);
       }),
     );
-  });
-});
-
-describe('pathLength', () => {
-  it('adds the steps up', () => {
-    const path = [0, 1, 0].map((latitude) => ({ latitude, longitude: 5 }));
-    expect(pathLength(path)).toBeCloseTo(2 * degree, 6);
-    expect(pathLength(path.slice(0, 1))).toBe(0);
-    expect(pathLength([])).toBe(0);
   });
 });
 

@@ -76,3 +76,8 @@ const codesByMessage = new Map([
   ['unable to open database file', 14],
   ['file is not a database', 26],
 ]);
+
+/** What prepares statements, each text once. */
+export interface StatementSource {
+  sql(text: string): Statement;
+}

@@ -1,15 +1,15 @@
 // Short numbers for users and keys, within one file.
 import { escapeText, unescapeText } from '../../model/json-text.ts';
-import type { StoreFile } from './file.ts';
+import type { StatementSource } from './driver.ts';
 
 /** The number of a user in this file; null when it has nothing of them. */
-export function userIn(file: StoreFile, userId: string): number | null {
+export function userIn(file: StatementSource, userId: string): number | null {
   const row = file.sql('SELECT id FROM user_ids WHERE uuid = ?').get<{ id: number }>(escapeText(userId));
   return row?.id ?? null;
 }
 
 /** The number of a user in this file, given now if need be. Inside `write` only. */
-export function userFor(file: StoreFile, userId: string): number {
+export function userFor(file: StatementSource, userId: string): number {
   const known = userIn(file, userId);
   if (known !== null) return known;
   const sql = 'INSERT INTO user_ids (uuid) VALUES (?) RETURNING id';
@@ -29,7 +29,7 @@ export interface KeyNumbers {
 
 const mostRemembered = 10_000;
 
-export function keyNumbers(file: StoreFile): KeyNumbers {
+export function keyNumbers(file: StatementSource): KeyNumbers {
   const ids = new Map<string, number>();
   const names = new Map<number, string>();
   const remember = (name: string, id: number): number => {
@@ -67,7 +67,7 @@ export function keyNumbers(file: StoreFile): KeyNumbers {
 }
 
 /** The next `count` numbers of a counter that never gives one twice; returns the first. Inside `write` only. */
-export function takeNumbers(file: StoreFile, counter: 'revision' | 'fence', count: number): number {
+export function takeNumbers(file: StatementSource, counter: 'revision' | 'fence', count: number): number {
   const sql = 'UPDATE counters SET value = value + ? WHERE name = ? RETURNING value';
   return file.sql(sql).get<{ value: number }>(count, counter)!.value - count + 1;
 }
