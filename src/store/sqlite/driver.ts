@@ -79,5 +79,7 @@ const codesByMessage = new Map([
 
 /** What prepares statements, each text once. */
 export interface StatementSource {
+  /** Of the file, for messages. */
+  readonly path: string;
   sql(text: string): Statement;
 }
