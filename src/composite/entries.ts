@@ -24,13 +24,16 @@ export interface Making {
   /** When the trip was last written, seconds since the epoch. */
   writtenTs: number;
   labels: Labels;
+  /** For an entry within another one, which tells when it was written. */
+  nested?: true;
 }
 
 type OfTrip = Element & { kind: 'trip' };
 
 // ---------------------------------------------------------------- what all of them have
 
-function metadataOf(key: string, { writtenTs }: Making, zone: string, origin?: string): Metadata {
+function metadataOf(key: string, { writtenTs, nested }: Making, zone: string, origin?: string): Metadata {
+  if (nested) return { key, write_ts: writtenTs };
   return {
     key,
     ...(origin !== undefined && { origin_key: origin }),
@@ -44,14 +47,15 @@ function metadataOf(key: string, { writtenTs }: Making, zone: string, origin?: s
 
 /** An entry within another one: the app takes it apart in the same way. */
 function nested({ id, metadata, data }: DerivedEntry): JsonObject {
-  return { _id: oid(id), metadata, data } as JsonObject;
+  return { _id: oid(id), metadata: metadata as JsonObject, data };
 }
 
 /** Tells the content of a trip's line: apps keep lines by the id of the trip. */
 function shapeOf({ sections }: Trip): string {
   const hash = createHash('sha256');
-  for (const { coordinates, times, sensed_mode } of sections)
-    hash.update(JSON.stringify([coordinates, times, sensed_mode]));
+  for (const { coordinates, times, sensed_mode } of sections) {
+    hash.update(`${sensed_mode} ${times.length} `).update(Float64Array.from([...coordinates.flat(), ...times]));
+  }
   return hash.digest('hex').slice(0, 24);
 }
 
@@ -131,6 +135,7 @@ function confirmedFields({ trip }: OfTrip, { userId, labels }: Making): JsonObje
 /** `analysis/composite_trip`: a trip with its sections, its line and the places around it, or untracked time. */
 export function compositeTrip(element: Element, making: Making): DerivedEntry {
   const { userId } = making;
+  const within: Making = { ...making, nested: true };
   const isTrip = element.kind === 'trip';
   const origin = isTrip ? 'analysis/confirmed_trip' : 'analysis/confirmed_untracked';
   return {
@@ -139,10 +144,10 @@ export function compositeTrip(element: Element, making: Making): DerivedEntry {
     data: {
       ...tripFields(element, making),
       ...(isTrip ? confirmedFields(element, making) : untrackedFields(element, making)),
-      sections: isTrip ? element.trip.sections.map((_, i) => nested(inferredSection(element, making, i))) : [],
+      sections: isTrip ? element.trip.sections.map((_, i) => nested(inferredSection(element, within, i))) : [],
       locations: isTrip ? thinned(element.trip.sections).map(lineLocation) : [],
-      start_confirmed_place: nested(confirmedPlace(element.before, making)),
-      end_confirmed_place: nested(confirmedPlace(element.after, making)),
+      start_confirmed_place: nested(confirmedPlace(element.before, within)),
+      end_confirmed_place: nested(confirmedPlace(element.after, within)),
     },
   };
 }
