@@ -18,6 +18,7 @@ import { Doorkeeper, type DoorParts } from './doorkeeper.ts';
 import { isLoopback } from './loopback.ts';
 import { type CallFigures, countingStore } from './metrics.ts';
 import { OpenCalls } from './open-calls.ts';
+import { openApi } from './openapi.ts';
 import { forbidden, Problem, problemOf } from './problem.ts';
 import { type JsonLimits, jsonLimits } from './read-json.ts';
 import { readRequest } from './read-request.ts';
@@ -89,6 +90,9 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
 
   app.use(logCalls(parts, budget));
   if (parts.config.auth === 'dev' && !parts.config.devAnywhere) app.use(refuseOtherHosts(parts.config.host));
+  const description = openApi(routes, openRoutes);
+  app.get('/openapi.json', (c) => jsonAnswer(c.get('call'), description, () => {}));
+  app.all('/openapi.json', refuseMethod('GET, HEAD'));
   if (parts.metrics !== undefined) {
     const { text } = parts.metrics;
     app.get('/metrics', async () => new Response(await text(), { headers: { 'Content-Type': metricsType } }));

@@ -57,7 +57,7 @@ const value = fc.oneof(
 const body = fc.dictionary(fc.oneof(fc.constantFrom(...names, ...dateNames), fc.string()), value, { maxKeys: 12 });
 
 describe('whatever a caller sends', () => {
-  it.each(routes.map(({ path }) => path.replace(':date', '2016-05-17')))(
+  it.each(routes.filter(({ dialect }) => dialect === undefined).map(({ path }) => path.replace(':date', '2016-05-17')))(
     '%s answers it or says what is wrong',
     async (path) => {
       await fc.assert(

@@ -56,11 +56,14 @@ async function fillUser(kit: Kit, name: string, distance: number): Promise<strin
   return uuid;
 }
 
+/** Routes of other apps take no name from the body at all: they have tests of their own. */
+const ofPhones = routes.filter(({ dialect }) => dialect === undefined);
+
 it('the table of bodies covers every route', () => {
-  expect(Object.keys(bodies).sort()).toEqual(routes.map(({ path }) => path).sort());
+  expect(Object.keys(bodies).sort()).toEqual(ofPhones.map(({ path }) => path).sort());
 });
 
-it.each(routes.map(({ path }) => path))(
+it.each(ofPhones.map(({ path }) => path))(
   '%s: whoever else is named, a caller gets and changes their own',
   async (path) => {
     const kit = await openKit();

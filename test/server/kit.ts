@@ -2,11 +2,16 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Ajv } from 'ajv';
 import type { Hono } from 'hono';
+import { expect } from 'vitest';
 import { createLineLog } from '../../src/log/line-log.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import type { UserRecord } from '../../src/model/user.ts';
 import { type AppParts, createApp, type ServerEnv } from '../../src/server/app.ts';
+import { problemSchema } from '../../src/server/openapi.ts';
+import { describe } from '../../src/server/route-descriptions.ts';
+import { openRoutes, routes } from '../../src/server/routes/index.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 
@@ -53,6 +58,35 @@ export const config: AppParts['config'] = {
   unknownKeys: 0,
 };
 
+const ajv = new Ajv({ strict: false, formats: { uuid: true } });
+const isProblem = ajv.compile(problemSchema);
+const checks = [
+  ...routes.map((route) => ({ route, method: 'POST' })),
+  ...openRoutes.map((route) => ({ route, method: 'GET' })),
+].map(({ route, method }) => ({
+  method,
+  path: new RegExp(`^(?:https?://[^/]*)?${route.path.replace(/:\w+/g, '[^/]+')}(?:\\?.*)?$`),
+  isGood: ajv.compile(describe(route).answers),
+}));
+
+/** Every answer of these tests is what /openapi.json says. A streamed one that breaks off is none. */
+function checkAnswer(path: string, method: string, { status, headers, text }: Answered): void {
+  if (headers.get('content-type') === 'application/problem+json') {
+    expect(isProblem(JSON.parse(text)), `${path}: ${text}`).toBe(true);
+  } else if (status === 200) {
+    const check = checks.find((one) => one.method === method && one.path.test(path));
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      return;
+    }
+    if (check !== undefined && !check.isGood(value)) {
+      throw new Error(`${path} answered ${text.slice(0, 500)}, which ${ajv.errorsText(check.isGood.errors)}`);
+    }
+  }
+}
+
 /** Opens an app; `parts` replace its own, `wrap` puts something around its store. */
 export async function openKit(
   parts: Partial<AppParts> & { wrap?: (store: Store) => Store; level?: 'debug' | 'info' } = {},
@@ -82,8 +116,11 @@ export async function openKit(
     errorOutput: (text) => kit.errors.push(text),
     ...others,
   });
-  const request = async (path: string, init: RequestInit = {}): Promise<Answered> =>
-    answered(await app.request(path, init));
+  const request = async (path: string, init: RequestInit = {}): Promise<Answered> => {
+    const answer = await answered(await app.request(path, init));
+    checkAnswer(path, init.method ?? 'GET', answer);
+    return answer;
+  };
   return {
     ...kit,
     app,
