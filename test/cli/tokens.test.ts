@@ -1,5 +1,5 @@
 // Tokens over their life, and studies, from the command line.
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/model/json.ts';
@@ -112,7 +112,7 @@ describe('studies', () => {
   });
 
   it('hand out tokens that open accounts of their part, which is a filter', async () => {
-    const { run, withStore } = await freshProgram();
+    const { run, folder, withStore } = await freshProgram();
     await run(['study', 'create', 'sunny', '--subgroup', 'west', '--subgroup', 'east', '--list']);
     const made = (await run(['study', 'tokens', 'sunny', '--subgroup', 'west', '--count', '3', '--json'])).json<
       Made[]
@@ -125,6 +125,10 @@ describe('studies', () => {
     }
     const count = async (...flags: string[]) =>
       (await run(['users', 'list', ...flags, '--json'])).json<object[]>().length;
+    const out = join(folder, 'out');
+    expect((await run(['export', '--study', 'sunny', '--subgroup', 'west', '--out', out])).code).toBe(0);
+    expect(await readdir(out)).toHaveLength(3);
+    expect((await run(['export', '--study', 'rainy', '--out', out])).code).toBe(2);
     expect([
       await count(),
       await count('--study', 'sunny'),

@@ -14,6 +14,7 @@ import { dayArgument, repeated } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { fileText, makeFolder, type TextWriter, writeFileWhole } from '../files.ts';
 import { counted, table } from '../output.ts';
+import { isMember } from '../whom.ts';
 
 interface Options {
   user?: string[];
@@ -29,6 +30,8 @@ interface Options {
   from?: string;
   to?: string;
   key?: string[];
+  study?: string;
+  subgroup?: string;
 }
 
 /** Exports people: tables in a format, an archive folder, or one stream on standard output. */
@@ -37,6 +40,8 @@ export function exportCommand(context: CommandContext): Command {
     .description('write trips, sections, places, points, days, labels and entries to files for other programs')
     .option('--user <name>', 'name or UUID of a user; may be repeated', repeated)
     .addOption(new Option('--all', 'every user').conflicts('user'))
+    .addOption(new Option('--study <name>', 'everybody who joined that study').conflicts(['user', 'all']))
+    .option('--subgroup <name>', 'with --study: only those of that part of it')
     .addOption(new Option('--out <folder>', 'write into a folder').conflicts(['entries', 'trips']))
     .addOption(new Option('--format <format>', 'tables in this format').choices(Object.keys(formats)))
     .addOption(
@@ -86,11 +91,20 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   if (out === undefined && !entries && !trips) {
     throw new MobilityError('MOBILITY_USAGE', 'expected --out FOLDER, --entries or --trips: they say where data go');
   }
-  if (names.length === 0 && !all) throw new MobilityError('MOBILITY_USAGE', 'expected --user NAME or --all');
+  if (names.length === 0 && !all && options.study === undefined) {
+    throw new MobilityError('MOBILITY_USAGE', 'expected --user NAME, --study NAME or --all');
+  }
+  if (options.subgroup !== undefined && options.study === undefined) {
+    throw new MobilityError('MOBILITY_USAGE', 'expected --study with --subgroup, which is a part of it');
+  }
   const days = daysOf(options);
   const store = await context.store();
   const users: UserRecord[] = [];
   for (const name of new Set(names)) users.push(await context.findUser(name));
+  if (options.study !== undefined) {
+    for await (const user of everyUser(store)) if (isMember(user, options)) users.push(user);
+    if (users.length === 0) throw new MobilityError('MOBILITY_USAGE', `nobody here joined ${options.study} so`);
+  }
   if (out !== undefined && format !== undefined)
     return exportFiles(context, options, { store, users, days, out, format });
   refuseTableFlags(options);
