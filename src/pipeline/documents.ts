@@ -31,7 +31,13 @@ export const documents: Stage = {
     }
     counts.written = put.length;
     counts.unchanged -= put.length;
-    const ended = { documents_due: false, complete_lost: false, last_run_ts: now(), last_error: null };
+    const ended = {
+      documents_due: false,
+      complete_lost: false,
+      last_run_ts: now(),
+      last_error: null,
+      receipts: state.receipts,
+    };
     const { results } = await store.documents.apply(userId, { put, remove: obsolete.map(({ key }) => key) }, lease(), {
       state: ended,
       release: true,

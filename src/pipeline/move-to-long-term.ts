@@ -1,5 +1,5 @@
 // Stage "move to long term": usercache -> timeseries where the converters accept an entry, or error timeseries.
-import { ConversionError, convert } from '../converters/convert.ts';
+import { ConversionError, convert, meaningOf } from '../converters/convert.ts';
 import { line } from '../log/messages.ts';
 import { dataTime, type Entry, type Identity, identityOf, identityText } from '../model/entry.ts';
 import { errorText } from '../model/errors.ts';
@@ -23,11 +23,11 @@ export interface MoveOutcome {
  */
 export function checkAll(waiting: readonly WaitingEntry[]): MoveOutcome {
   const outcome: MoveOutcome = { kept: [], moved: [], failed: [] };
-  for (const { entry, text, revision } of waiting) {
+  for (const { entry, text, revision, received_ts, kept } of waiting) {
     const ref = { ...identityOf(entry), revision };
     try {
-      const ts = dataTime(convert(entry).data);
-      outcome.kept.push({ entry, ts, ...(text !== undefined && { text }) });
+      const ts = dataTime((kept ? meaningOf(entry) : convert(entry)).data);
+      outcome.kept.push({ entry, ts, received_ts, ...(text !== undefined && { text }) });
       outcome.moved.push(ref);
     } catch (error) {
       const reason = error instanceof ConversionError ? error.reason : 'conversion_failed';
@@ -48,8 +48,10 @@ export const moveToLongTerm: Stage = {
     const { store, userId, now } = context;
     const counts = { moved: 0, inserted: 0, updated: 0, unchanged: 0, unknown_keys: 0, set_aside: 0 };
     let after: Identity | undefined;
+    const at = now();
+    if (!context.state.receipts) await holdBack(context, at);
     for (;;) {
-      const waiting = await store.usercache.read(userId, { ...(after && { after }), limit: batchSize });
+      const waiting = await store.usercache.read(userId, { ...(after && { after }), limit: batchSize, at });
       if (waiting.length === 0) return { counts };
       const { kept, moved, failed } = checkAll(waiting);
       const result = await store.timeseries.apply(
@@ -70,6 +72,24 @@ export const moveToLongTerm: Stage = {
     }
   },
 };
+
+/**
+ * Entries that were moved before receipts were noted, and whose time has not come, go back to the usercache until it has. Once for
+ * each user: what is moved since then was looked at before. First the usercache has them, then the timeseries lets them go.
+ */
+async function holdBack(context: RunContext, at: number): Promise<void> {
+  const { store, userId, lease, now, state } = context;
+  for (;;) {
+    const ahead = await store.timeseries.ahead(userId, { at, limit: batchSize });
+    if (ahead.length === 0) break;
+    const entries = ahead.map(({ entry }) => entry);
+    const received_ts = ahead.map((one) => one.received_ts);
+    await store.usercache.put(userId, { entries, unusable: [], received_ts, kept: true }, now());
+    const { marked } = await store.timeseries.apply(userId, { put: [], remove: entries.map(identityOf) }, lease());
+    noteMarks(context, marked);
+  }
+  state.receipts = true;
+}
 
 /** What was marked, in the state that the run knows. Incidents are shown in documents whose trips do not change. */
 function noteMarks(context: RunContext, { changed, documents }: Marked): void {

@@ -41,7 +41,7 @@ export async function runAll(store: Store, options: AllOptions): Promise<AllRepo
   const started = options.now();
   const report: AllReport = { users: 0, done: 0, nothing_new: 0, busy: 0, failed: 0, seconds: 0, reports: [] };
   const busy: UserReport[] = [];
-  const work = usersWithWork(store, report, options.startAt ?? '');
+  const work = usersWithWork(store, report, options.startAt ?? '', options.now);
   const lane = async (): Promise<void> => {
     for (let next = await work.next(); !next.done && !options.signal?.aborted; next = await work.next()) {
       const one = await runPipeline(store, next.value, options);
@@ -74,13 +74,18 @@ async function expectStore(store: Store): Promise<void> {
 }
 
 /** Users with something to do: from `startAt` to the last, then from the first to `startAt`. */
-async function* usersWithWork(store: Store, report: AllReport, startAt: string): AsyncGenerator<string> {
+async function* usersWithWork(
+  store: Store,
+  report: AllReport,
+  startAt: string,
+  now: () => number,
+): AsyncGenerator<string> {
   for (const part of [
     { after: startAt, before: '~' },
     { after: '', before: startAt },
   ]) {
     for await (const ids of usersBetween(store, part.after, part.before)) {
-      const withWork = await thoseWithWork(store, ids);
+      const withWork = await thoseWithWork(store, ids, now());
       for (const id of ids) {
         report.users += 1;
         if (withWork.has(id)) yield id;
@@ -91,8 +96,8 @@ async function* usersWithWork(store: Store, report: AllReport, startAt: string):
 }
 
 /** Asks for all at once: across a network, most of the time of a run that finds little to do is waiting for answers. */
-async function thoseWithWork(store: Store, ids: readonly string[]): Promise<Set<string>> {
-  const found = await store.pipeline.withWork(ids);
+async function thoseWithWork(store: Store, ids: readonly string[], now: number): Promise<Set<string>> {
+  const found = await store.pipeline.withWork(ids, now);
   const others = ids.filter((id) => !found.has(id));
   const outdated = await Promise.all(others.map((id) => analysedBefore(store, id)));
   for (const [i, id] of others.entries()) if (outdated[i]) found.add(id);

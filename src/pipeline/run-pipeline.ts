@@ -45,7 +45,7 @@ export async function runPipeline(store: Store, userId: string, options: Pipelin
   const started = options.now();
   const report: UserReport = { user_id: userId, status: 'nothing_new', stages: [], seconds: 0 };
   try {
-    if (options.reanalyseFrom === undefined && !(await hasWork(store, userId))) return report;
+    if (options.reanalyseFrom === undefined && !(await hasWork(store, userId, started))) return report;
     const owner = options.owner ?? randomUUID();
     const taken = await holdLease(store, userId, owner, options.leaseSeconds ?? defaultLeaseSeconds);
     if ('heldBy' in taken) {
@@ -121,8 +121,8 @@ async function runStages(
 }
 
 /** True when a run would have something to do: new entries, changed data time, documents due, or a newer analysis. */
-export async function hasWork(store: Store, userId: string): Promise<boolean> {
-  if ((await store.pipeline.withWork([userId])).has(userId)) return true;
+export async function hasWork(store: Store, userId: string, now: number): Promise<boolean> {
+  if ((await store.pipeline.withWork([userId], now)).has(userId)) return true;
   return analysedBefore(store, userId);
 }
 

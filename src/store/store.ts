@@ -138,6 +138,10 @@ export interface WaitingEntry {
   /** JSON text of `entry`, where the store has it. */
   text?: string;
   revision: string;
+  /** When the service received this identity first, seconds since the epoch. */
+  received_ts: number;
+  /** The timeseries had it before its time had come: no converter has to accept it again. */
+  kept?: true;
   /** What is known of earlier failures of an entry that was taken back from the errors; absent for all others. */
   failed?: { first_ts: number; tries: number };
 }
@@ -147,6 +151,10 @@ export interface PutBatch {
   /** As objects, or as the texts they came as: each kind of store takes either. */
   entries: readonly (Entry | EntryText)[];
   unusable: readonly UnusableEntry[];
+  /** When each of `entries` was received first, where another store noted it; default: now, or what is known of the identity. */
+  received_ts?: readonly (number | undefined)[];
+  /** They come from the timeseries: each waits until its time has come, unless its identity waits already. */
+  kept?: true;
 }
 
 export interface Usercache {
@@ -158,9 +166,9 @@ export interface Usercache {
   put(userId: string, batch: PutBatch, now: number): Promise<PutResult[]>;
   /**
    * Waiting entries by key and `write_ts`, ascending, after `after`. A page of large entries may be shorter than `limit`: only an
-   * empty one is the end.
+   * empty one is the end. `at`: without those that take no part yet at that time, see `isAhead` in `receipts.ts`.
    */
-  read(userId: string, page: { after?: Identity; limit: number }): Promise<WaitingEntry[]>;
+  read(userId: string, page: { after?: Identity; limit: number; at?: number }): Promise<WaitingEntry[]>;
   /**
    * Ends the stay of entries that were moved: each is removed unless it has been pushed again since it was read, and an error of
    * the same identity with it; each of `failed` that is still at its revision goes to the error timeseries, once. Atomic.
@@ -175,6 +183,8 @@ export interface Usercache {
   find(userId: string, query: EntryQuery): Promise<EntryPage>;
   /** Number of waiting entries, and the oldest and newest `write_ts`. */
   summary(userId: string): Promise<{ count: number; oldest_ts: number | null; newest_ts: number | null }>;
+  /** Number of waiting entries that take no part yet at time `at`, and the first time at which one of them will. */
+  ahead(userId: string, at: number): Promise<{ count: number; first_ts: number | null }>;
 }
 
 export interface WaitingRef extends Identity {
@@ -235,6 +245,8 @@ export interface ErrorRow {
   last_ts: number;
   /** How often it failed. */
   tries: number;
+  /** When the service received it first, seconds since the epoch. */
+  received_ts: number;
 }
 
 export interface ErrorTimeseries {
@@ -283,6 +295,8 @@ export interface EntryCursor {
 
 export interface EntryPage {
   entries: Entry[];
+  /** When the service received each of them first, seconds since the epoch. */
+  received_ts: number[];
   /** Where the next page begins; null at the end. */
   next: EntryCursor | null;
 }
@@ -294,6 +308,8 @@ export interface KeptEntry {
   ts: number | null;
   /** JSON text of `entry`, where it is at hand. */
   text?: string;
+  /** When the service received it first; default: what the timeseries knows, or now by the store's clock. */
+  received_ts?: number;
 }
 
 export interface TimeseriesChange {
@@ -325,6 +341,8 @@ export interface Timeseries {
   /** One page of entries. Every entry of a range is found by following `next`. */
   find(userId: string, query: EntryQuery): Promise<EntryPage>;
   get(userId: string, identity: Identity): Promise<Entry | null>;
+  /** Entries that take no part yet at time `at`: such as were moved by a program that did not note receipts. */
+  ahead(userId: string, page: { at: number; limit: number }): Promise<KeptEntry[]>;
   /** Count and first and last `dataTime` of each key, by key. */
   summary(userId: string): Promise<{ key: string; count: number; first_ts: number | null; last_ts: number | null }[]>;
   /** The entries with a valid zone next to `writeTs`: the last at or before, the first after; equal times by key, the smallest. */
@@ -397,6 +415,8 @@ export interface PipelineState {
   locations_from: 'background/filtered_location' | 'background/location' | null;
   /** Version of the analysis that made the trips, code and model; a number in states of before. */
   analysis_version: string | number | null;
+  /** True once what was moved before receipts were noted has been looked through. */
+  receipts: boolean;
   /** Last run that did something: when, and why it failed (null: it did not). */
   last_run_ts: number | null;
   last_error: string | null;
@@ -410,6 +430,7 @@ export const initialPipelineState: PipelineState = {
   complete_lost: false,
   locations_from: null,
   analysis_version: null,
+  receipts: false,
   last_run_ts: null,
   last_error: null,
 };
@@ -418,8 +439,8 @@ export interface PipelineStates {
   get(userId: string): Promise<PipelineState>;
   /** Merges fields into the state. Throws `MOBILITY_LEASE_LOST`. */
   merge(userId: string, fields: Partial<PipelineState>, lease: Lease): Promise<void>;
-  /** Those of `userIds` with waiting entries, changed data time, or documents due. */
-  withWork(userIds: readonly string[]): Promise<Set<string>>;
+  /** Those of `userIds` with waiting entries that take part at time `at`, changed data time, or documents due. */
+  withWork(userIds: readonly string[], at: number): Promise<Set<string>>;
 }
 
 /** The right to work on one user until it expires. `fence` grows with every lease on the user, so a late owner is known. */

@@ -90,7 +90,12 @@ it('a worker that dies is told of; its user and all others are done', async () =
   expect([code, report.users, report.busy, report.failed]).toEqual([3, 6, 0, 0]);
   expect(stderr).toContain('1 worker of this run ended without a report (SIGKILL)');
   const users = await store.users.list({ limit: 10 });
-  expect(await store.pipeline.withWork(users.map(({ uuid }) => uuid))).toEqual(new Set());
+  expect(
+    await store.pipeline.withWork(
+      users.map(({ uuid }) => uuid),
+      Infinity,
+    ),
+  ).toEqual(new Set());
 });
 
 it('several processes that are stopped report no more users than they came to', async () => {

@@ -11,7 +11,7 @@ const store = useStore();
 
 const battery = (phone: Phone, seconds: number, data = {}): Entry =>
   pushed(phone, 'background/battery', seconds, { battery_level_pct: 50, battery_status: 3, ...data });
-const waiting = (entry: Entry, revision = '1') => ({ entry, revision });
+const waiting = (entry: Entry, revision = '1') => ({ entry, revision, received_ts: 9 });
 
 describe('converting', () => {
   it('sets aside what fails, with reason and text, and goes on with the rest', () => {
@@ -20,8 +20,8 @@ describe('converting', () => {
     const unknown = pushed({ platform: 'script' as never, zone: null }, 'no/such', 3, { any: [1] });
     const { kept, moved, failed } = checkAll([waiting(good), waiting(bad, '2'), waiting(unknown, '3')]);
     expect(kept).toEqual([
-      { entry: good, ts: t0 + 1 },
-      { entry: unknown, ts: null },
+      { entry: good, ts: t0 + 1, received_ts: 9 },
+      { entry: unknown, ts: null, received_ts: 9 },
     ]);
     expect(moved).toEqual([
       { key: 'background/battery', write_ts: t0 + 1, revision: '1' },

@@ -165,7 +165,11 @@ describe('what goes wrong', () => {
             calls += 1;
             if (calls !== 2) throw new MobilityError('MOBILITY_STORE_UNAVAILABLE', 'gone');
             const entries = Array.from({ length: 2000 }, (_, i) => androidLocation(1e9 + i)) as never[];
-            return { entries, next: { time: 1e9 + 2000, key: 'background/location', write_ts: 1e9 + 2000 } };
+            return {
+              entries,
+              received_ts: entries.map(() => 0),
+              next: { time: 1e9 + 2000, key: 'background/location', write_ts: 1e9 + 2000 },
+            };
           },
         },
       }),

@@ -83,7 +83,7 @@ async function workAndKill(
   const kept = workers.map((_, i) => keep(i));
   try {
     const deadline = performance.now() + mostSeconds * 1000;
-    for (let left = [...uuids]; left.length > 0; left = [...(await store.pipeline.withWork(left))]) {
+    for (let left = [...uuids]; left.length > 0; left = [...(await store.pipeline.withWork(left, Infinity))]) {
       expect(performance.now(), `${left.length} users are not done after ${mostSeconds} s`).toBeLessThan(deadline);
       // On a busy machine a worker that has just begun should come to do something too.
       await pause(random.between(1, 3) * (1 + 0.5 * starting));

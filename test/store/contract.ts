@@ -9,6 +9,7 @@ import { lifecycleTests } from './contract/lifecycle.ts';
 import { orderTests } from './contract/order.ts';
 import { payloadTests } from './contract/payloads.ts';
 import { peopleTests } from './contract/people.ts';
+import { receiptTests } from './contract/receipts.ts';
 import { settleTests } from './contract/settle.ts';
 import { studyTests } from './contract/studies.ts';
 import { timeseriesTests } from './contract/timeseries.ts';
@@ -22,6 +23,7 @@ const parts: Record<string, (use: Use) => void> = {
   'reading by time': findTests,
   'order of keys': orderTests,
   'settling and errors': settleTests,
+  'first receipts': receiptTests,
   documents: documentTests,
   timeseries: timeseriesTests,
   trips: tripTests,

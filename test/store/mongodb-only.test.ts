@@ -68,7 +68,7 @@ async function workOut(store: Store): Promise<void> {
   await store.trips.summary(id);
   const lease = await leaseOn(store, id);
   await store.pipeline.merge(id, { documents_due: true }, await store.leases.renew(lease, 60));
-  await store.pipeline.withWork([id]);
+  await store.pipeline.withWork([id], 4e9);
   await store.leases.release(lease);
   await store.leases.get(id);
   await store.counts(id);

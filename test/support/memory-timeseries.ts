@@ -39,6 +39,7 @@ export function memoryTimeseries(pushed: readonly Entry[], pageSize = 5000): Str
         const { entry: _, ...last } = page.at(-1) ?? { entry: null };
         return {
           entries: page.map((row) => row.entry),
+          received_ts: page.map(() => 0),
           next: matching.length > page.length ? (last as EntryCursor) : null,
         };
       },

@@ -13,6 +13,8 @@ import { agoText, distanceText, minuteText } from '../wording.ts';
 /** Everything the store knows about where a user stands. Times are seconds since the epoch. */
 interface UserStatus extends UserRecord {
   waiting: { count: number; oldest_ts: number | null; newest_ts: number | null };
+  /** Of those that wait: they take no part until the time at which they claim to have been written. */
+  ahead: { count: number; first_ts: number | null };
   errors: { key: string | null; reason: string; count: number }[];
   timeseries: { key: string; count: number; first_ts: number | null; last_ts: number | null }[];
   pipeline: PipelineState;
@@ -40,7 +42,7 @@ export function statusCommand(context: CommandContext): Command {
     .action(
       context.run(async ({ user }: { user?: string }): Promise<Outcome> => {
         if (user === undefined) return showEverybody(context);
-        const status = await statusOf(await context.store(), await context.findUser(user));
+        const status = await statusOf(await context.store(), await context.findUser(user), context.now());
         await context.output.result(status, () => statusText(status, context));
         return {};
       }),
@@ -49,10 +51,11 @@ export function statusCommand(context: CommandContext): Command {
 
 // ---------------------------------------------------------------- one user
 
-async function statusOf(store: Store, user: UserRecord): Promise<UserStatus> {
+async function statusOf(store: Store, user: UserRecord, now: number): Promise<UserStatus> {
   const { uuid } = user;
-  const [waiting, errors, timeseries, pipeline, lease, trips, documents, tokens, profile] = await Promise.all([
+  const [waiting, ahead, errors, timeseries, pipeline, lease, trips, documents, tokens, profile] = await Promise.all([
     store.usercache.summary(uuid),
+    store.usercache.ahead(uuid, now),
     store.errors.summary(uuid),
     store.timeseries.summary(uuid),
     store.pipeline.get(uuid),
@@ -66,6 +69,7 @@ async function statusOf(store: Store, user: UserRecord): Promise<UserStatus> {
   return {
     ...user,
     waiting,
+    ahead,
     errors,
     timeseries,
     pipeline,
@@ -103,12 +107,13 @@ async function recentDays(store: Store, userId: string, lastTs: number | null): 
 function statusText(status: UserStatus, context: CommandContext): string {
   const when = (ts: number | null): string =>
     ts === null ? 'never' : `${minuteText(ts, context.zone)} (${agoText(ts, context.now())})`;
-  const { waiting, pipeline, lease, trips, documents } = status;
+  const { waiting, ahead, pipeline, lease, trips, documents } = status;
   const rows = [
     ['user', `${status.user_email}  ${status.uuid}`],
     ['updated', when(status.update_ts)],
     ['tokens', String(status.tokens)],
     ['waiting', waitingText(waiting, when)],
+    ...(ahead.count === 0 ? [] : [['ahead', aheadText(ahead, when)]]),
     ['errors', errorsText(status.errors)],
     ...(status.limit_met === null ? [] : [['limit met', `${status.limit_met.limit}, ${when(status.limit_met.ts)}`]]),
     ['last location', when(lastLocation(status))],
@@ -147,6 +152,14 @@ function waitingText(
   return `${counted(count, 'entry', 'entries')}, written ${when(oldest_ts)} to ${when(newest_ts)}`;
 }
 
+/** The phone's clock was ahead: what it wrote then counts from the time that it claims. */
+function aheadText({ count, first_ts }: UserStatus['ahead'], when: (ts: number | null) => string): string {
+  return (
+    `${counted(count, 'entry', 'entries')} of these claim to have been written more than a day after they were received: ` +
+    `a clock was ahead; they take no part until that time has come, the first ${when(first_ts)}`
+  );
+}
+
 function errorsText(errors: UserStatus['errors']): string {
   if (errors.length === 0) return 'none';
   const total = errors.reduce((sum, { count }) => sum + count, 0);
@@ -164,6 +177,8 @@ interface FleetStatus {
   store: string;
   users: number;
   waiting: number;
+  /** Of those that wait: they claim to have been written more than a day after they were received. */
+  ahead: number;
   errors: number;
   trips: number;
   /** Users with entries or changes that the pipeline has not seen. */
@@ -182,6 +197,7 @@ async function showEverybody(context: CommandContext): Promise<Outcome> {
     store: store.address,
     users: 0,
     waiting: 0,
+    ahead: 0,
     errors: 0,
     trips: 0,
     with_work: 0,
@@ -203,17 +219,19 @@ async function showEverybody(context: CommandContext): Promise<Outcome> {
 }
 
 async function addUser(fleet: FleetStatus, store: Store, { uuid, user_email }: UserRecord, now: number): Promise<void> {
-  const [counts, state, lease, work, profile] = await Promise.all([
+  const [counts, state, lease, work, ahead, profile] = await Promise.all([
     store.counts(uuid),
     store.pipeline.get(uuid),
     store.leases.get(uuid),
-    store.pipeline.withWork([uuid]),
+    store.pipeline.withWork([uuid], now),
+    store.usercache.ahead(uuid, now),
     store.profiles.get(uuid),
   ]);
   const met = limitMet(profile);
   if (met !== null && met.ts > now - 86_400) fleet.limits_met.push({ user_email, uuid, ...met });
   fleet.users += 1;
   fleet.waiting += counts.usercache;
+  fleet.ahead += ahead.count;
   fleet.errors += counts.errors;
   fleet.trips += counts.trips;
   fleet.with_work += work.size;
@@ -226,6 +244,7 @@ function fleetText(fleet: FleetStatus, context: CommandContext): string {
     ['store', fleet.store],
     ['users', `${fleet.users}, ${fleet.with_work} with something new for the pipeline`],
     ['waiting', counted(fleet.waiting, 'entry', 'entries')],
+    ...(fleet.ahead === 0 ? [] : [['ahead', `${counted(fleet.ahead, 'entry', 'entries')} of clocks that were ahead`]]),
     ['errors', String(fleet.errors)],
     ['trips', String(fleet.trips)],
     ...fleet.at_work.map(({ user_email, owner, expires_ts }) => [

@@ -9,7 +9,7 @@ import { keptEntry } from '../kept-entry.ts';
 import { isTouched, marksOf, touch, united } from '../marks.ts';
 import type { Lease, Marked, Timeseries, TimeseriesChange } from '../store.ts';
 import type { Connection } from './connection.ts';
-import { entryRow } from './entries.ts';
+import { entryRow, receivedOf } from './entries.ts';
 import {
   exactFilters,
   findByIdentity,
@@ -30,6 +30,8 @@ interface Step {
   entry: Entry | null;
   /** See `KeptEntry.ts`. */
   ts: number | null;
+  /** See `KeptEntry.ts`. */
+  received_ts: number | undefined;
   /** Of the content; tells whether it differs from what is stored. */
   hash: string | null;
   bytes: number;
@@ -40,7 +42,7 @@ interface Step {
 type Counts = Omit<Awaited<ReturnType<Timeseries['apply']>>, 'marked'>;
 
 /** What is read of a row that a step may change. */
-type OldRow = KnownRow & Pick<MovedRow, 'key' | 'write_ts' | 'hash' | 'ts'>;
+type OldRow = KnownRow & Pick<MovedRow, 'key' | 'write_ts' | 'hash' | 'ts' | 'received_ts'>;
 
 /** What steps come to: rows to write and to remove, and what they touch. */
 interface Outcome {
@@ -60,7 +62,7 @@ export function applyOn(connection: Connection): Timeseries['apply'] {
     for (const [i, steps] of groups.entries()) {
       const changed = i === 0 ? (change.alsoChanged ?? null) : null;
       const { counts, touched } = await connection.atomically(userId, (tx, tries) =>
-        applySteps(tx, steps, { changed, documents: false }, lease, tries === 1),
+        applySteps(tx, steps, { changed, documents: false }, lease, tries === 1, Date.now() / 1000),
       );
       marked.changed = united(marked.changed, touched.changed);
       marked.documents ||= touched.documents;
@@ -73,13 +75,20 @@ export function applyOn(connection: Connection): Timeseries['apply'] {
 /** What is removed goes first. */
 function stepsOf({ put, remove }: TimeseriesChange): Step[] {
   const steps = remove.map(
-    (gone): Step => ({ identity: rowIdentity(gone), entry: null, ts: null, hash: null, bytes: 100 }),
+    (gone): Step => ({
+      identity: rowIdentity(gone),
+      entry: null,
+      ts: null,
+      received_ts: undefined,
+      hash: null,
+      bytes: 100,
+    }),
   );
   for (const one of put) {
-    const { entry, ts } = keptEntry(one);
+    const { entry, ts, received_ts } = keptEntry(one);
     const text = jsonText([entry.metadata as JsonValue, entry.data]);
     const hash = createHash('sha256').update(text).digest('base64url');
-    steps.push({ identity: rowIdentityOf(entry), entry, ts, hash, bytes: text.length });
+    steps.push({ identity: rowIdentityOf(entry), entry, ts, received_ts, hash, bytes: text.length });
   }
   return steps;
 }
@@ -91,13 +100,21 @@ async function applySteps(
   touched: Marked,
   lease: Lease,
   hopeful: boolean,
+  now: number,
 ): Promise<Outcome> {
   await requireLease(tx, lease);
   const sought = hopeful ? steps.filter(({ entry }) => entry === null) : steps;
   const identities = sought.map(({ identity }) => identity);
-  const known = await findByIdentity(tx, 'timeseries', identities, [...knownFields, 'key', 'write_ts', 'hash', 'ts']);
+  const fields = [...knownFields, 'key', 'write_ts', 'hash', 'ts', 'received_ts'] as const;
+  const known = await findByIdentity(tx, 'timeseries', identities, fields);
   const outcome = outcomeOf(steps, known, touched);
-  const rows = [...outcome.put.values()].map((step) => (step.row ??= timeseriesRow(tx.userId, step)));
+  const rows = [...outcome.put].map(([text, step]): NewRow => {
+    step.row ??= timeseriesRow(tx.userId, step);
+    const made = step.row;
+    const old = known.get(text);
+    const received_ts = step.received_ts ?? (old === undefined ? now : receivedOf(old));
+    return { ...made, row: { ...made.row, received_ts } };
+  });
   await writeRows(tx, rows, ({ at }) => known.get(textOf(at as RowIdentity)));
   const gone = [...outcome.remove.values()];
   await removeRows(tx, 'timeseries', gone, exactFilters(gone));
@@ -117,6 +134,9 @@ function outcomeOf(steps: readonly Step[], known: ReadonlyMap<string, OldRow>, t
     const old = now.get(text);
     if (old?.hash === step.hash || (old === undefined && step.entry === null)) {
       if (step.entry !== null) counts.unchanged += 1;
+      const row = known.get(text);
+      const isNews = step.received_ts !== undefined && row !== undefined && step.received_ts !== receivedOf(row);
+      if (step.entry !== null && isNews && !outcome.put.has(text)) outcome.put.set(text, step);
       continue;
     }
     if (step.entry === null) {

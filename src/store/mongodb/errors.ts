@@ -6,7 +6,7 @@ import { escapeText, unescapeText } from '../../model/json-text.ts';
 import { errorIdOf, unusableIdOf, unusableKeyOf } from '../error-ids.ts';
 import type { ErrorRow, ErrorTimeseries, UnusableEntry } from '../store.ts';
 import type { Connection } from './connection.ts';
-import { entryRow } from './entries.ts';
+import { entryRow, receivedOf } from './entries.ts';
 import { findByIdentity, identityOfRow, rowIdentityOf, textOf } from './identities.ts';
 import {
   groupsOf,
@@ -57,7 +57,7 @@ function errorOf(row: FailedRow, entry: JsonValue): ErrorRow {
   const { id, key, write_ts, first_ts, last_ts, tries } = row;
   const identity = key === null || write_ts === null ? null : identityOfRow({ key, write_ts });
   const [reason, message] = [unescapeText(row.reason), unescapeText(row.message)];
-  return { id, entry, identity, reason, message, first_ts, last_ts, tries };
+  return { id, entry, identity, reason, message, first_ts, last_ts, tries, received_ts: receivedOf(row) };
 }
 
 async function summarise(from: UserRows): Promise<{ key: string | null; reason: string; count: number }[]> {
@@ -118,9 +118,9 @@ async function apply(
     await connection.atomically(userId, async (tx) => removeErrors(tx, await findErrors(tx, ids)));
   }
   const rows = [...new Map(put.map((error) => [error.id, error])).values()].map((error): NewRow => {
-    const { id, entry, identity, first_ts, last_ts, tries } = error;
+    const { id, entry, identity, first_ts, last_ts, tries, received_ts = first_ts } = error;
     const made = errorRow(userId, id, entry, error, identity ?? { key: unusableKeyOf(entry), write_ts: null });
-    return { ...made, row: { ...made.row, first_ts, last_ts, tries } };
+    return { ...made, row: { ...made.row, first_ts, last_ts, tries, received_ts } };
   });
   for (const group of groupsOf(rows)) {
     await connection.atomically(userId, async (tx) => {
@@ -135,7 +135,7 @@ function idOfRow({ at }: NewRow): string {
 }
 
 /** An error that is there already. */
-export type KnownError = KnownRow & PastFailures & { id: string };
+export type KnownError = KnownRow & PastFailures & { id: string; received_ts?: number };
 
 /** Errors by id. */
 export async function findErrors(from: UserRows, ids: readonly string[]): Promise<Map<string, KnownError>> {
@@ -145,7 +145,7 @@ export async function findErrors(from: UserRows, ids: readonly string[]): Promis
     return found;
   }
   for (const some of inPieces(ids, longestList)) {
-    const fields = ['id', 'first_ts', 'tries', ...knownFields] as const;
+    const fields = ['id', 'first_ts', 'tries', 'received_ts', ...knownFields] as const;
     for (const row of await from
       .rows('errors')
       .pick({ id: { $in: some } }, fields)
@@ -172,8 +172,10 @@ export async function writeErrors(
   if (rows.length === 0) return;
   const known = await findErrors(tx, rows.map(idOfRow));
   const counted = rows.map((one): NewRow => {
-    const { first_ts = now, tries = 0 } = known.get(idOfRow(one)) ?? one.row;
-    return { ...one, row: { ...one.row, first_ts, last_ts: now, tries: tries + times(one) } };
+    const before = known.get(idOfRow(one));
+    const { first_ts = now, tries = 0 } = before ?? one.row;
+    const received_ts = before === undefined ? (one.row.received_ts ?? now) : receivedOf(before);
+    return { ...one, row: { ...one.row, first_ts, last_ts: now, tries: tries + times(one), received_ts } };
   });
   await writeRows(tx, counted, (row) => known.get(idOfRow(row)));
 }
@@ -194,7 +196,7 @@ async function takeSomeBack(tx: Tx, errors: readonly { id: string; entry: Entry 
     seen.add(id);
     if (waiting.has(text) || back.has(text)) continue;
     const failed = { first_ts: error.first_ts, tries: error.tries };
-    back.set(text, entryRow('usercache', tx.userId, entry, { failed }));
+    back.set(text, entryRow('usercache', tx.userId, entry, { failed, received_ts: receivedOf(error) }));
   }
   await writeRows(tx, [...back.values()], () => undefined);
   await removeErrors(tx, there);

@@ -5,7 +5,7 @@ import { escapeText } from '../../model/json-text.ts';
 import { justAfter } from '../../model/time.ts';
 import type { EntryCursor, EntryPage, EntryQuery } from '../store.ts';
 import { compareEscaped } from '../text-order.ts';
-import { type EntryCollection, entriesOf } from './entries.ts';
+import { type EntryCollection, entriesOf, receivedOf } from './entries.ts';
 import { identityOfRow } from './identities.ts';
 import { newPage } from './rows.ts';
 import type { EntryRow, Statements, UserRows } from './user-rows.ts';
@@ -16,7 +16,7 @@ const mostMerged = 32;
 /** One page of entries. */
 export async function findEntries(from: UserRows, collection: EntryCollection, query: EntryQuery): Promise<EntryPage> {
   const all: Statements<EntryRow> = from.rows(collection);
-  if (query.limit <= 0) return { entries: [], next: null };
+  if (query.limit <= 0) return { entries: [], received_ts: [], next: null };
   const keys = await keysOf(all, query);
   const rows = keys.length > mostMerged ? sorted : merged;
   const page = newPage<EntryRow>(query.limit);
@@ -27,7 +27,7 @@ export async function findEntries(from: UserRows, collection: EntryCollection, q
     page.add(row);
   }
   const entries = await entriesOf(from, page.rows);
-  return { entries, next: more ? cursorAt(page.rows.at(-1)!, query) : null };
+  return { entries, received_ts: page.rows.map(receivedOf), next: more ? cursorAt(page.rows.at(-1)!, query) : null };
 }
 
 function cursorAt(row: EntryRow, query: EntryQuery): EntryCursor {

@@ -1,8 +1,10 @@
 // Where the pipeline stands with each user.
 import type { Document } from 'mongodb';
 import { escapeText, unescapeText } from '../../model/json-text.ts';
+import { isAhead } from '../receipts.ts';
 import { initialPipelineState, type PipelineState, type PipelineStates } from '../store.ts';
 import type { Connection } from './connection.ts';
+import { receivedOf } from './entries.ts';
 import { requireLease } from './leases.ts';
 import type { Tx, UserRows } from './user-rows.ts';
 
@@ -17,12 +19,12 @@ export function pipelineStatesOn(connection: Connection): PipelineStates {
         await requireLease(tx, lease);
         await mergeState(tx, fields);
       }),
-    async withWork(userIds) {
+    async withWork(userIds, at) {
       const found = new Set<string>();
       const waiting = [...new Set(userIds)];
       const ask = async (): Promise<void> => {
         for (let userId = waiting.pop(); userId !== undefined; userId = waiting.pop()) {
-          if (await connection.reading(userId, hasWork)) found.add(userId);
+          if (await connection.reading(userId, (from) => hasWork(from, at))) found.add(userId);
         }
       };
       await Promise.all(Array.from({ length: usersAtOnce }, ask));
@@ -32,9 +34,17 @@ export function pipelineStatesOn(connection: Connection): PipelineStates {
 }
 
 /** Asks for one row by index: with many entries waiting that costs less than any statement over many users. */
-async function hasWork(from: UserRows): Promise<boolean> {
-  const [entry] = await from.rows('usercache').pick({}, ['user_id'], { limit: 1 }).toArray();
-  if (entry !== undefined) return true;
+async function hasWork(from: UserRows, at: number): Promise<boolean> {
+  const usercache = from.rows('usercache');
+  const fields = ['write_ts', 'received_ts', 'revision'] as const;
+  // Nearly every waiting entry was written before now.
+  const [entry] = await usercache.pick({}, fields, { limit: 1 }).toArray();
+  const takesPart = (row: NonNullable<typeof entry>): boolean =>
+    !isAhead({ write_ts: row.write_ts, received_ts: receivedOf(row) }, at);
+  if (entry !== undefined) {
+    if (takesPart(entry)) return true;
+    for await (const row of usercache.pick({}, fields)) if (takesPart(row)) return true;
+  }
   const { changed, documents_due } = await readState(from);
   return changed !== null || documents_due;
 }

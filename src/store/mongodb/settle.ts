@@ -3,7 +3,7 @@ import { identityText } from '../../model/entry.ts';
 import { errorIdOf } from '../error-ids.ts';
 import type { FailedEntry, Usercache, WaitingRef } from '../store.ts';
 import type { Connection } from './connection.ts';
-import { entriesOf } from './entries.ts';
+import { entriesOf, receivedOf } from './entries.ts';
 import { failureRow, findErrors, removeErrors, writeErrors } from './errors.ts';
 import { exactFilters, findBySpan, identityOfRow, rowIdentity, textOf } from './identities.ts';
 import { inPieces, type KnownRow, knownFields, removeRows } from './rows.ts';
@@ -73,7 +73,7 @@ async function setAside(tx: Tx, waiting: readonly LeavingRow[], now: number): Pr
   const errors = rows.map((row, i) => {
     const why = failed.get(identityText(identityOfRow(row)))!;
     const error = failureRow(tx.userId, why, entries[i]!, why);
-    return { ...error, row: { ...error.row, ...row.failed } };
+    return { ...error, row: { ...error.row, ...row.failed, received_ts: receivedOf(row) } };
   });
   await writeErrors(tx, errors, () => 1, now);
 }

@@ -2,10 +2,11 @@
 import type { Document } from 'mongodb';
 import { unescapeText } from '../../model/json-text.ts';
 import { justAfter, type TimeRange } from '../../model/time.ts';
+import { isAhead } from '../receipts.ts';
 import type { Timeseries, ZoneSighting } from '../store.ts';
 import { applyOn } from './apply.ts';
 import type { Connection } from './connection.ts';
-import { entriesOf } from './entries.ts';
+import { entriesOf, receivedOf } from './entries.ts';
 import { findEntries } from './find-entries.ts';
 import { rowIdentity } from './identities.ts';
 import type { MovedRow, UserRows } from './user-rows.ts';
@@ -19,6 +20,20 @@ export function timeseriesOn(connection: Connection): Timeseries {
       connection.reading(userId, async (from) => {
         const row = await from.rows('timeseries').findOne({ ...rowIdentity(identity) });
         return row === null ? null : (await entriesOf(from, [row]))[0]!;
+      }),
+    ahead: (userId, { at, limit }) =>
+      connection.reading(userId, async (from) => {
+        const rows: MovedRow[] = [];
+        for (const key of await from.rows('timeseries').distinct('key')) {
+          for await (const row of from
+            .rows('timeseries')
+            .find({ key, write_ts: { $gt: at } }, { sort: { write_ts: 1 } })) {
+            if (rows.length >= limit) break;
+            if (isAhead({ ...row, received_ts: receivedOf(row) }, at)) rows.push(row);
+          }
+        }
+        const entries = await entriesOf(from, rows);
+        return rows.map((row, i) => ({ entry: entries[i]!, ts: row.ts ?? null, received_ts: receivedOf(row) }));
       }),
     summary: (userId) => connection.reading(userId, summarise),
     zonesAround: (userId, writeTs) =>

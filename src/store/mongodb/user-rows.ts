@@ -39,6 +39,8 @@ export interface EntryRow extends PayloadRow {
   write_ts: number;
   /** Data time; missing where there is none. */
   ts?: number;
+  /** When the service received it first; missing in rows of programs that did not note it, see `receivedOf`. */
+  received_ts?: number;
 }
 
 /** What is known of earlier failures of an entry that was taken back from the errors. */
@@ -49,6 +51,8 @@ export interface PastFailures {
 
 /** A waiting entry. */
 export interface WaitingRow extends EntryRow {
+  /** See `WaitingEntry.kept`. */
+  kept?: true;
   failed?: PastFailures;
 }
 
@@ -69,6 +73,7 @@ export interface FailedRow extends PayloadRow, PastFailures {
   reason: string;
   message: string;
   last_ts: number;
+  received_ts?: number;
 }
 
 /** What phones pull. */

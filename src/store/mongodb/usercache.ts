@@ -1,9 +1,10 @@
 // Entries on their way in.
 import type { Entry, Identity } from '../../model/entry.ts';
 import { errorIdOf } from '../error-ids.ts';
+import { isAhead } from '../receipts.ts';
 import type { PutBatch, PutResult, Usercache, WaitingEntry } from '../store.ts';
 import type { Connection } from './connection.ts';
-import { entriesOf, entryRow } from './entries.ts';
+import { entriesOf, entryRow, receivedOf } from './entries.ts';
 import { findErrors, unusableRow, writeErrors } from './errors.ts';
 import { findEntries } from './find-entries.ts';
 import { findByIdentity, identityOfRow, type RowIdentity, rowIdentity, rowIdentityOf, textOf } from './identities.ts';
@@ -15,7 +16,8 @@ import type { Tx, UserRows, WaitingRow } from './user-rows.ts';
 export function usercacheOn(connection: Connection): Usercache {
   return {
     put: (userId, batch, now) => put(connection, userId, batch, now),
-    read: (userId, { after, limit }) => connection.reading(userId, (from) => readWaiting(from, after, limit)),
+    read: (userId, { after, limit, at = Number.POSITIVE_INFINITY }) =>
+      connection.reading(userId, (from) => readWaiting(from, after, limit, at)),
     settle: settleOn(connection),
     find: (userId, query) => connection.reading(userId, (from) => findEntries(from, 'usercache', query)),
     summary: (userId) =>
@@ -25,6 +27,17 @@ export function usercacheOn(connection: Connection): Usercache {
         const [found] = await from.rows('usercache').aggregate<Summary>({}, stages).toArray();
         return found ?? { count: 0, oldest_ts: null, newest_ts: null };
       }),
+    ahead: (userId, at) =>
+      connection.reading(userId, async (from) => {
+        const found: { count: number; first_ts: number | null } = { count: 0, first_ts: null };
+        const later = from.rows('usercache').pick({ write_ts: { $gt: at } }, ['write_ts', 'received_ts', 'revision']);
+        for await (const row of later) {
+          if (!isAhead({ write_ts: row.write_ts, received_ts: receivedOf(row) }, at)) continue;
+          found.count += 1;
+          found.first_ts = Math.min(found.first_ts ?? row.write_ts, row.write_ts);
+        }
+        return found;
+      }),
   };
 }
 
@@ -33,8 +46,8 @@ type Summary = Awaited<ReturnType<Usercache['summary']>>;
 async function put(connection: Connection, userId: string, batch: PutBatch, now: number): Promise<PutResult[]> {
   const entries = batch.entries.map((entry) => ('text' in entry ? (JSON.parse(entry.text) as Entry) : entry));
   const texts = entries.map((entry) => textOf(rowIdentityOf(entry)));
-  const latest = new Map<string, Entry>();
-  for (const [i, entry] of entries.entries()) latest.set(texts[i]!, entry);
+  const latest = new Map<string, { entry: Entry; received_ts: number | undefined }>();
+  for (const [i, entry] of entries.entries()) latest.set(texts[i]!, { entry, received_ts: batch.received_ts?.[i] });
   const unusable = new Map<string, NewRow>();
   const times = new Map<string, number>();
   for (const one of batch.unusable) {
@@ -43,7 +56,10 @@ async function put(connection: Connection, userId: string, batch: PutBatch, now:
     times.set(row.at.id, (times.get(row.at.id) ?? 0) + 1);
   }
   const rows = [...unusable.values()];
-  for (const entry of latest.values()) rows.push(entryRow('usercache', userId, entry, {}));
+  for (const { entry, received_ts } of latest.values()) {
+    const plain = { ...(received_ts !== undefined && { received_ts }), ...(batch.kept && { kept: true }) };
+    rows.push(entryRow('usercache', userId, entry, plain));
+  }
 
   const known = new Set<string>();
   for (const group of groupsOf(rows)) {
@@ -73,42 +89,58 @@ async function putGroup(
   const entries = rows.filter((row) => row.in === 'usercache');
   const identities = entries.map(({ at }) => at as RowIdentity);
   const sought = hopeful ? [] : identities;
-  const waiting = await findByIdentity(tx, 'usercache', sought, [...knownFields, 'failed']);
+  const waiting = await findByIdentity(tx, 'usercache', sought, [...knownFields, 'failed', 'received_ts']);
   const others = identities.filter((identity) => !waiting.has(textOf(identity)));
   const elsewhere = await knownElsewhere(tx, others);
   const old = ({ at }: NewRow) => waiting.get(textOf(at as RowIdentity));
-  const rowsNow = entries.map((one): NewRow => {
-    const failed = old(one)?.failed;
-    return failed === undefined ? one : { ...one, row: { ...one.row, failed } };
+  // What waits already is newer than what comes back from the timeseries.
+  const written = entries.filter((one) => !one.row.kept || old(one) === undefined);
+  const rowsNow = written.map((one): NewRow => {
+    const before = old(one);
+    const received = before === undefined ? (elsewhere.get(textOf(one.at as RowIdentity)) ?? now) : receivedOf(before);
+    const failed = before?.failed === undefined ? {} : { failed: before.failed };
+    return { ...one, row: { received_ts: received, ...one.row, ...failed } };
   });
   await writeRows(tx, rowsNow, old);
-  return [...waiting.keys(), ...elsewhere];
+  return [...waiting.keys(), ...elsewhere.keys()];
 }
 
-/** Those of `identities` that are in the timeseries or were set aside. */
-async function knownElsewhere(tx: Tx, identities: readonly RowIdentity[]): Promise<string[]> {
-  if (identities.length === 0) return [];
-  const moved = await findByIdentity(tx, 'timeseries', identities, []);
+/** Those of `identities` that are in the timeseries or were set aside, and when they were received first. */
+async function knownElsewhere(tx: Tx, identities: readonly RowIdentity[]): Promise<Map<string, number>> {
+  if (identities.length === 0) return new Map();
+  const moved = await findByIdentity(tx, 'timeseries', identities, ['received_ts', 'revision']);
   const ids = new Map(identities.map((identity) => [errorIdOf(identityOfRow(identity)), textOf(identity)]));
   const failed = await findErrors(tx, [...ids.keys()]);
-  return [...moved.keys(), ...[...failed.keys()].map((id) => ids.get(id)!)];
+  const known = new Map([...failed].map(([id, row]) => [ids.get(id)!, receivedOf(row)]));
+  for (const [text, row] of moved) known.set(text, receivedOf(row));
+  return known;
 }
 
-async function readWaiting(from: UserRows, after: Identity | undefined, limit: number): Promise<WaitingEntry[]> {
+async function readWaiting(
+  from: UserRows,
+  after: Identity | undefined,
+  limit: number,
+  at: number,
+): Promise<WaitingEntry[]> {
   const page = newPage<WaitingRow>(limit);
   const usercache = from.rows('usercache');
-  const options = { sort: { key: 1, write_ts: 1 }, limit } as const;
+  const everything = at === Number.POSITIVE_INFINITY;
+  const options = { sort: { key: 1, write_ts: 1 }, ...(everything && { limit }) } as const;
+  const taking = async function* (rows: AsyncIterable<WaitingRow>): AsyncGenerator<WaitingRow> {
+    for await (const row of rows) if (everything || !isAhead({ ...row, received_ts: receivedOf(row) }, at)) yield row;
+  };
   if (after === undefined) {
-    await page.fill(usercache.find({}, options));
+    await page.fill(taking(usercache.find({}, options)));
   } else {
     // Two statements that each follow the index; one with a choice of both need not.
     const { key, write_ts } = rowIdentity(after);
-    await page.fill(usercache.find({ key, write_ts: { $gt: write_ts } }, options));
-    await page.fill(usercache.find({ key: { $gt: key } }, options));
+    await page.fill(taking(usercache.find({ key, write_ts: { $gt: write_ts } }, options)));
+    await page.fill(taking(usercache.find({ key: { $gt: key } }, options)));
   }
   const entries = await entriesOf(from, page.rows);
   return entries.map((entry, i) => {
-    const { revision, failed } = page.rows[i]!;
-    return { entry, revision: revision.toHexString(), ...(failed === undefined ? {} : { failed }) };
+    const { revision, failed, kept } = page.rows[i]!;
+    const known = { ...(failed !== undefined && { failed }), ...(kept && { kept }) };
+    return { entry, revision: revision.toHexString(), received_ts: receivedOf(page.rows[i]!), ...known };
   });
 }

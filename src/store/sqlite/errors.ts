@@ -17,6 +17,7 @@ interface Row {
   first_ts: number;
   last_ts: number;
   tries: number;
+  received_ts: number;
   length: number;
 }
 
@@ -56,7 +57,7 @@ export function errorTimeseries(shards: Shards): ErrorTimeseries {
 
 function listPage(file: StoreFile, userId: string, page: Parameters<ErrorTimeseries['list']>[1]): ErrorRow[] {
   const sql = `
-    SELECT row, id, key, write_ts, reason, message, first_ts, last_ts, tries, octet_length(entry) AS length FROM errors
+    SELECT row, id, key, write_ts, reason, message, first_ts, last_ts, tries, received_ts, octet_length(entry) AS length FROM errors
     WHERE user = ?1 AND id > ?2 AND (?3 IS NULL OR key = ?3) AND (?4 IS NULL OR reason = ?4)
     ORDER BY id LIMIT ?5`;
   const [key, reason] = [page.key, page.reason].map((text) => (text === undefined ? null : escapeText(text)));
@@ -83,26 +84,56 @@ function listPage(file: StoreFile, userId: string, page: Parameters<ErrorTimeser
 function takeBackRows(file: StoreFile, userId: string, back: readonly (EntryText & { id: string })[]): number {
   const user = userIn(file, userId);
   if (user === null) return 0;
-  const take = file.sql('DELETE FROM errors WHERE user = ? AND id = ? RETURNING first_ts, tries');
+  const take = file.sql('DELETE FROM errors WHERE user = ? AND id = ? RETURNING first_ts, tries, received_ts');
   const insert = file.sql(`
-    INSERT INTO waiting (user, key, write_ts, ts, revision, entry, failed_first_ts, failed_tries)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`);
+    INSERT INTO waiting (user, key, write_ts, ts, revision, entry, failed_first_ts, failed_tries, received_ts)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`);
   let revision = takeNumbers(file, 'revision', back.length);
   let count = 0;
   for (const { id, key, write_ts, ts, text } of back) {
-    const error = take.get<{ first_ts: number; tries: number }>(user, id);
+    const error = take.get<{ first_ts: number; tries: number; received_ts: number }>(user, id);
     if (error === undefined) continue;
-    const { first_ts, tries } = error;
-    count += insert.run(user, file.keys.intern(key), write_ts, ts, revision++, text, first_ts, tries).changes;
+    const { first_ts, tries, received_ts } = error;
+    count += insert.run(
+      user,
+      file.keys.intern(key),
+      write_ts,
+      ts,
+      revision++,
+      text,
+      first_ts,
+      tries,
+      received_ts,
+    ).changes;
   }
   return count;
 }
 
 /** The columns of an error, but for the user. Taken at once: what the caller does to the row later has no effect. */
-function valuesOf({ id, entry, identity, reason, message, first_ts, last_ts, tries }: ErrorRow): SqlValue[] {
+function valuesOf({
+  id,
+  entry,
+  identity,
+  reason,
+  message,
+  first_ts,
+  last_ts,
+  tries,
+  received_ts,
+}: ErrorRow): SqlValue[] {
   const key = identity === null ? unusableKeyOf(entry) : identity.key;
   const place = [key === null ? null : escapeText(key), identity?.write_ts ?? null];
-  return [id, ...place, escapeText(reason), escapeText(message), first_ts, last_ts, tries, jsonText(entry)];
+  return [
+    id,
+    ...place,
+    escapeText(reason),
+    escapeText(message),
+    first_ts,
+    last_ts,
+    tries,
+    received_ts ?? first_ts,
+    jsonText(entry),
+  ];
 }
 
 function applyRows(
@@ -115,7 +146,7 @@ function applyRows(
   const erase = file.sql('DELETE FROM errors WHERE user = ? AND id = ?');
   for (const id of remove) erase.run(user, id);
   const insert = file.sql(`
-    INSERT OR REPLACE INTO errors (user, id, key, write_ts, reason, message, first_ts, last_ts, tries, entry)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    INSERT OR REPLACE INTO errors (user, id, key, write_ts, reason, message, first_ts, last_ts, tries, received_ts, entry)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   for (const values of put) insert.run(user, ...values);
 }

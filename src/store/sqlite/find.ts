@@ -11,6 +11,7 @@ import { largeEntry, pageBytes, parseEntry, type SizedEntry, sizedEntry } from '
 export type EntryTable = 'waiting' | 'entries';
 
 interface Row extends SizedEntry {
+  received_ts: number;
   time: number;
   write_ts: number;
   id: number;
@@ -67,7 +68,7 @@ export function chosenKeys(
 /** One page of a query. Inside `read` only. */
 export function findPage(file: StoreFile, table: EntryTable, userId: string, query: EntryQuery): EntryPage {
   const user = userIn(file, userId);
-  if (user === null || query.limit < 1) return { entries: [], next: null };
+  if (user === null || query.limit < 1) return { entries: [], received_ts: [], next: null };
   const keys = chosenKeys(file, table, user, query.keys);
   const ahead = Math.max(1, Math.min(mostRows, Math.ceil((2 * query.limit) / keys.length), query.limit + 1));
   const inline = keys.length > mostKeysReadAhead ? 0 : largeEntry;
@@ -105,7 +106,7 @@ function reader(
 ): (source: Source) => void {
   const { time, from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY, descending } = query;
   const statement = file.sql(`
-    SELECT ${time} AS time, write_ts, id, ${sizedEntry(inline)} FROM ${table}
+    SELECT ${time} AS time, write_ts, received_ts, id, ${sizedEntry(inline)} FROM ${table}
     WHERE user = ? AND key = ?
       AND ${descending ? `${time} >= ? AND ${time} <= ?` : `${time} < ? AND ${time} >= ?`}
       AND (${time}, write_ts) ${descending ? '<' : '>'} (?, ?)
@@ -128,17 +129,19 @@ function merge(
   textOf: (id: number) => string,
 ): EntryPage {
   const entries: Entry[] = [];
+  const received_ts: number[] = [];
   const sign = descending ? -1 : 1;
   let last: EntryCursor | null = null;
   for (let bytes = 0; ; ) {
     const source = nextSource(sources, sign, refill);
-    if (source === null) return { entries, next: null };
+    if (source === null) return { entries, received_ts, next: null };
     const row = source.rows[source.next]!;
     bytes += row.length;
     const full = entries.length >= limit || (entries.length > 0 && bytes > pageBytes);
-    if (full) return { entries, next: last };
+    if (full) return { entries, received_ts, next: last };
     source.next++;
     entries.push(parseEntry(row.entry ?? textOf(row.id)));
+    received_ts.push(row.received_ts);
     last = { time: row.time, key: source.key, write_ts: row.write_ts };
   }
 }

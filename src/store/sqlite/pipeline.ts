@@ -1,6 +1,7 @@
 // Where the pipeline stands with each user, and the right to work on them.
 import type { JsonValue } from '../../model/json.ts';
 import { escapeText, jsonText, unescapeText } from '../../model/json-text.ts';
+import { believedAhead } from '../receipts.ts';
 import { leaseLost } from '../refusals.ts';
 import { initialPipelineState, type Lease, type Leases, type PipelineState, type PipelineStates } from '../store.ts';
 import type { StoreFile } from './file.ts';
@@ -35,13 +36,13 @@ export function pipelineStates(shards: Shards): PipelineStates {
       const file = shards.of(userId).timeseries;
       await file.write(() => mergeState(file, leasedUser(file, userId, lease), fields));
     },
-    withWork: async (userIds) => {
+    withWork: async (userIds, at) => {
       const found = new Set<string>();
       for (let start = 0; start < userIds.length; start += usersAtOnce) {
         const some = userIds.slice(start, start + usersAtOnce);
         for (const shard of shards.all) {
           const here = some.filter((userId) => shards.of(userId) === shard);
-          for (const userId of await withWorkIn(shard, here)) found.add(userId);
+          for (const userId of await withWorkIn(shard, here, at)) found.add(userId);
         }
         await new Promise((resolve) => setImmediate(resolve));
       }
@@ -50,15 +51,18 @@ export function pipelineStates(shards: Shards): PipelineStates {
   };
 }
 
-async function withWorkIn({ usercache, timeseries }: Shard, userIds: readonly string[]): Promise<string[]> {
-  const having = (file: StoreFile, sql: string) =>
-    file.read(() => {
-      const statement = file.sql(sql);
-      return userIds.filter((userId) => statement.get(userIn(file, userId)) !== undefined);
-    });
+async function withWorkIn({ usercache, timeseries }: Shard, userIds: readonly string[], at: number): Promise<string[]> {
+  const due = timeseries.sql('SELECT 1 FROM pipeline WHERE user = ? AND due = 1');
+  // Nearly every waiting entry was written before now: the index alone tells.
+  const written = usercache.sql('SELECT 1 FROM waiting WHERE user = ? AND write_ts <= ? LIMIT 1');
+  const believed = usercache.sql(
+    `SELECT 1 FROM waiting WHERE user = ? AND write_ts > ? AND write_ts <= received_ts + ${believedAhead} LIMIT 1`,
+  );
+  const waits = (user: number | null): boolean =>
+    written.get(user, at) !== undefined || believed.get(user, at) !== undefined;
   return [
-    ...(await having(usercache, 'SELECT 1 FROM waiting WHERE user = ? LIMIT 1')),
-    ...(await having(timeseries, 'SELECT 1 FROM pipeline WHERE user = ? AND due = 1')),
+    ...(await usercache.read(() => userIds.filter((userId) => waits(userIn(usercache, userId))))),
+    ...(await timeseries.read(() => userIds.filter((userId) => due.get(userIn(timeseries, userId)) !== undefined))),
   ];
 }
 

@@ -140,5 +140,20 @@ function addDocuments(connection: Connection, { role }: FileAbout): void {
   if (role === 'timeseries') connection.exec(documentsTable);
 }
 
+/**
+ * When the service received each entry first. What is there already counts as received now: the default of the new column says so of
+ * every row at once, without a write to any.
+ */
+function addReceipts(connection: Connection, { role }: FileAbout): void {
+  const received = `received_ts REAL NOT NULL DEFAULT ${Date.now() / 1000}`;
+  if (role === 'timeseries') connection.exec(`ALTER TABLE entries ADD COLUMN ${received}`);
+  if (role !== 'usercache') return;
+  connection.exec(`
+    ALTER TABLE waiting ADD COLUMN ${received};
+    ALTER TABLE waiting ADD COLUMN kept INTEGER;
+    ALTER TABLE errors ADD COLUMN ${received};
+  `);
+}
+
 /** Step `i` lifts a file of version `i` to `i + 1`; an empty file has version 0. Steps are only ever added. */
-export const migrations: readonly Migration[] = [createTables, addWrittenTime, addStudies, addDocuments];
+export const migrations: readonly Migration[] = [createTables, addWrittenTime, addStudies, addDocuments, addReceipts];

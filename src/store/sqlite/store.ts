@@ -70,7 +70,7 @@ export function storeOf(
     usercache: door.guard(usercache(all)),
     documents: door.guard(documents(all)),
     errors: door.guard(errorTimeseries(all)),
-    timeseries: door.guard(timeseries(all)),
+    timeseries: door.guard(timeseries(all, now)),
     trips: door.guard(trips(all, now)),
     pipeline: door.guard(pipelineStates(all)),
     leases: door.guard(leases(all, now)),

@@ -4,10 +4,11 @@ import { keyTable } from '../../model/keys.ts';
 import { isTimeZone, type TimeRange } from '../../model/time.ts';
 import { keptEntry } from '../kept-entry.ts';
 import { isTouched, marksOf, touch, united } from '../marks.ts';
-import type { Lease, Marked, Timeseries, TimeseriesChange, ZoneSighting } from '../store.ts';
+import { believedAhead } from '../receipts.ts';
+import type { KeptEntry, Lease, Marked, Timeseries, TimeseriesChange, ZoneSighting } from '../store.ts';
 import { compareTexts } from '../text-order.ts';
 import type { StoreFile } from './file.ts';
-import { chosenKeys, findPage } from './find.ts';
+import { chosenKeys, findPage, keysOf } from './find.ts';
 import { userIn } from './ids.ts';
 import { leasedUser, mergeState, readState } from './pipeline.ts';
 import { parseEntry, type Shards } from './rows.ts';
@@ -16,14 +17,16 @@ interface StoredRow extends EntryText {
   latitude: number | null;
   longitude: number | null;
   zone: string | null;
+  received_ts: number | undefined;
 }
 
-export function timeseries(shards: Shards): Timeseries {
+/** The timeseries of users. `now`: the clock of receipts that nobody noted. */
+export function timeseries(shards: Shards, now: () => number): Timeseries {
   return {
     apply: async (userId, change, lease) => {
       const file = shards.of(userId).timeseries;
       const rows = storedRows(change.put);
-      const work = () => applyRows(file, userId, rows, change, lease);
+      const work = () => applyRows(file, userId, rows, change, lease, now());
       return file.write(work, rows.length + change.remove.length);
     },
     find: async (userId, query) => {
@@ -37,6 +40,10 @@ export function timeseries(shards: Shards): Timeseries {
         const row = file.sql(sql).get<{ entry: string }>(userIn(file, userId), file.keys.find(key), write_ts);
         return row === undefined ? null : parseEntry(row.entry);
       });
+    },
+    ahead: async (userId, page) => {
+      const file = shards.of(userId).timeseries;
+      return file.read(() => aheadRows(file, userIn(file, userId), page));
     },
     summary: async (userId) => {
       const file = shards.of(userId).timeseries;
@@ -62,11 +69,20 @@ export function timeseries(shards: Shards): Timeseries {
 
 function storedRows(put: TimeseriesChange['put']): StoredRow[] {
   return put.map((one) => {
-    const { entry, ts, text: known } = keptEntry(one);
+    const { entry, ts, text: known, received_ts } = keptEntry(one);
     const { data, metadata } = entry;
     const { key, write_ts, text } = entryTextOf(entry, known);
     const zone = isTimeZone(metadata.time_zone) ? metadata.time_zone : null;
-    return { key, write_ts, ts, text, latitude: finite(data.latitude), longitude: finite(data.longitude), zone };
+    return {
+      key,
+      write_ts,
+      ts,
+      text,
+      latitude: finite(data.latitude),
+      longitude: finite(data.longitude),
+      zone,
+      received_ts,
+    };
   });
 }
 
@@ -80,12 +96,13 @@ function applyRows(
   rows: readonly StoredRow[],
   { remove, alsoChanged = null }: TimeseriesChange,
   lease: Lease,
+  now: number,
 ): Awaited<ReturnType<Timeseries['apply']>> {
   const user = leasedUser(file, userId, lease);
   const touched: Marked = { changed: alsoChanged, documents: false };
   const counts = { inserted: 0, updated: 0, unchanged: 0, removed: 0 };
   for (const identity of remove) counts.removed += removeRow(file, user, identity, touched);
-  const put = putter(file, user, touched);
+  const put = putter(file, user, touched, now);
   for (const row of rows) counts[put(row)]++;
   if (isTouched(touched)) mergeState(file, user, marksOf(readState(file, user), touched));
   return { ...counts, marked: touched };
@@ -103,24 +120,47 @@ function putter(
   file: StoreFile,
   user: number,
   touched: Marked,
+  now: number,
 ): (row: StoredRow) => 'inserted' | 'updated' | 'unchanged' {
   const insert = file.sql(`
-    INSERT INTO entries (user, key, write_ts, ts, latitude, longitude, zone, entry)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`);
-  const find = file.sql('SELECT id, ts, entry FROM entries WHERE user = ? AND key = ? AND write_ts = ?');
+    INSERT INTO entries (user, key, write_ts, ts, latitude, longitude, zone, received_ts, entry)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`);
+  const find = file.sql('SELECT id, ts, received_ts, entry FROM entries WHERE user = ? AND key = ? AND write_ts = ?');
   const update = file.sql('UPDATE entries SET ts = ?, latitude = ?, longitude = ?, zone = ?, entry = ? WHERE id = ?');
-  return ({ key: name, write_ts, ts, latitude, longitude, zone, text }) => {
+  const receive = file.sql('UPDATE entries SET received_ts = ? WHERE id = ?');
+  return ({ key: name, write_ts, ts, latitude, longitude, zone, received_ts, text }) => {
     const key = file.keys.intern(name);
-    if (insert.run(user, key, write_ts, ts, latitude, longitude, zone, text).changes === 1) {
+    if (insert.run(user, key, write_ts, ts, latitude, longitude, zone, received_ts ?? now, text).changes === 1) {
       touch(touched, name, ts);
       return 'inserted';
     }
-    const old = find.get<{ id: number; ts: number | null; entry: string }>(user, key, write_ts)!;
+    const old = find.get<{ id: number; ts: number | null; received_ts: number; entry: string }>(user, key, write_ts)!;
+    if (received_ts !== undefined && received_ts !== old.received_ts) receive.run(received_ts, old.id);
     if (old.entry === text) return 'unchanged';
     update.run(ts, latitude, longitude, zone, text, old.id);
     touch(touched, name, old.ts, ts);
     return 'updated';
   };
+}
+
+function aheadRows(file: StoreFile, user: number | null, { at, limit }: { at: number; limit: number }): KeptEntry[] {
+  if (user === null) return [];
+  const sql = file.sql(`
+    SELECT ts, received_ts, entry FROM entries
+    WHERE user = ? AND key = ? AND write_ts > ? AND write_ts > received_ts + ${believedAhead} ORDER BY write_ts LIMIT ?`);
+  const found: KeptEntry[] = [];
+  for (const key of keysOf(file, 'entries', user)) {
+    const rows = sql.all<{ ts: number | null; received_ts: number; entry: string }>(
+      user,
+      key,
+      at,
+      limit - found.length,
+    );
+    for (const { ts, received_ts, entry } of rows)
+      found.push({ entry: parseEntry(entry), ts, text: entry, received_ts });
+    if (found.length >= limit) break;
+  }
+  return found;
 }
 
 function summaryOf(

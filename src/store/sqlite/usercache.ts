@@ -3,6 +3,7 @@ import { type EntryText, entryTextOf, type Identity } from '../../model/entry.ts
 import type { JsonValue } from '../../model/json.ts';
 import { escapeText, jsonText } from '../../model/json-text.ts';
 import { errorIdOf, unusableIdOf, unusableKeyOf } from '../error-ids.ts';
+import { believedAhead } from '../receipts.ts';
 import type { FailedEntry, PutResult, UnusableEntry, Usercache, WaitingEntry, WaitingRef } from '../store.ts';
 import { compareTexts } from '../text-order.ts';
 import type { SqlValue } from './driver.ts';
@@ -14,7 +15,7 @@ import { largeEntry, pageBytes, parseEntry, type Shards, type SizedEntry, sizedE
 
 export function usercache(shards: Shards): Usercache {
   return {
-    put: async (userId, { entries, unusable }, now) => {
+    put: async (userId, { entries, unusable, received_ts = [], kept = false }, now) => {
       // Taken at once: what the caller does to an entry later has no effect.
       const rows = entries.map((entry) => ('text' in entry ? entry : entryTextOf(entry)));
       const rejected = unusable.map(unusableRow);
@@ -23,13 +24,18 @@ export function usercache(shards: Shards): Usercache {
       const work = (): PutResult[] => {
         const user = userFor(shard.usercache, userId);
         setAside(shard.usercache, user, rejected, now);
-        return putRows(shard, userId, user, rows);
+        const receipts = rows.map((_, i) => received_ts[i]);
+        return kept
+          ? keepWaiting(shard.usercache, user, rows, receipts, now)
+          : putRows(shard, userId, user, rows, receipts, now);
       };
       return shard.usercache.write(work, rows.length + rejected.length);
     },
-    read: async (userId, { after, limit }) => {
+    read: async (userId, { after, limit, at }) => {
       const file = shards.of(userId).usercache;
-      return file.read(() => readPage(file, userId, after ?? null, limit));
+      return file.read(() =>
+        readPage(file, userId, { after: after ?? null, limit, at: at ?? Number.POSITIVE_INFINITY }),
+      );
     },
     settle: async (userId, { moved, failed }, now) => {
       if (moved.length + failed.length === 0) return 0;
@@ -52,6 +58,15 @@ export function usercache(shards: Shards): Usercache {
         return { ...file.sql(sql).get<Awaited<ReturnType<Usercache['summary']>>>(userIn(file, userId))! };
       });
     },
+    ahead: async (userId, at) => {
+      const file = shards.of(userId).usercache;
+      return file.read(() => {
+        const sql = `
+          SELECT count(*) AS count, min(write_ts) AS first_ts FROM waiting
+          WHERE user = ? AND write_ts > ? AND write_ts > received_ts + ${believedAhead}`;
+        return { ...file.sql(sql).get<Awaited<ReturnType<Usercache['ahead']>>>(userIn(file, userId), at)! };
+      });
+    },
   };
 }
 
@@ -60,29 +75,37 @@ const insertSizes = [50, 10, 1] as const;
 
 function insertRows(file: StoreFile, values: readonly SqlValue[], rows: number): number {
   const places = rows === 1 ? onePlace : Array(rows).fill(onePlace).join(', ');
-  const sql = `INSERT INTO waiting (user, key, write_ts, ts, revision, entry) VALUES ${places} ON CONFLICT DO NOTHING`;
+  const sql = `INSERT INTO waiting (user, key, write_ts, ts, revision, received_ts, entry) VALUES ${places} ON CONFLICT DO NOTHING`;
   return file.sql(sql).run(...values).changes;
 }
 
-const onePlace = '(?, ?, ?, ?, ?, ?)';
+const onePlace = '(?, ?, ?, ?, ?, ?, ?)';
 
-/** A key of a batch: its number, and which times of it were met before, but do not wait. */
+/** A key of a batch: its number, and when times of it that do not wait were received first; null for one never met. */
 interface KnownKey {
   id: number;
-  isKnown: (writeTs: number) => boolean;
+  receivedAt: (writeTs: number) => number | null;
 }
 
-function putRows(shard: Shard, userId: string, user: number, rows: readonly EntryText[]): PutResult[] {
+function putRows(
+  shard: Shard,
+  userId: string,
+  user: number,
+  rows: readonly EntryText[],
+  receipts: readonly (number | undefined)[],
+  now: number,
+): PutResult[] {
   const file = shard.usercache;
   const update = file.sql(
-    'UPDATE waiting SET ts = ?, revision = ?, entry = ? WHERE user = ? AND key = ? AND write_ts = ? AND revision <> ?',
+    'UPDATE waiting SET ts = ?, revision = ?, entry = ?, kept = NULL WHERE user = ? AND key = ? AND write_ts = ? AND revision <> ?',
   );
+  const receive = file.sql('UPDATE waiting SET received_ts = ? WHERE user = ? AND key = ? AND write_ts = ?');
   const known = knownElsewhere(shard, userId, user);
   const met = new Map<string, KnownKey>();
   const keyOf = (name: string): KnownKey => {
     let key = met.get(name);
     if (key === undefined) {
-      key = { id: file.keys.intern(name), isKnown: known(name) };
+      key = { id: file.keys.intern(name), receivedAt: known(name) };
       met.set(name, key);
     }
     return key;
@@ -93,50 +116,87 @@ function putRows(shard: Shard, userId: string, user: number, rows: readonly Entr
   for (let start = 0; start < rows.length; start = results.length) {
     const count = insertSizes.find((size) => start + size <= rows.length)!;
     const values: SqlValue[] = [];
+    const before: (number | null)[] = [];
     for (let i = start; i < start + count; i++) {
       const { write_ts, ts, text } = rows[i]!;
-      values.push(user, keys[i]!.id, write_ts, ts, first + i, text);
+      const received = keys[i]!.receivedAt(write_ts);
+      before.push(received);
+      values.push(user, keys[i]!.id, write_ts, ts, first + i, receipts[i] ?? received ?? now, text);
     }
     const allNew = insertRows(file, values, count) === count;
     for (let i = start; i < start + count; i++) {
       const { write_ts, ts, text } = rows[i]!;
-      const { id, isKnown } = keys[i]!;
+      const { id } = keys[i]!;
       // What the INSERT left out waits already, under another revision.
       const waits = !allNew && update.run(ts, first + i, text, user, id, write_ts, first + i).changes === 1;
-      results.push(waits || isKnown(write_ts) ? 'updated' : 'inserted');
+      if (waits && receipts[i] !== undefined) receive.run(receipts[i]!, user, id, write_ts);
+      results.push(waits || before[i - start] !== null ? 'updated' : 'inserted');
     }
   }
   return results;
 }
 
+/** Lets entries that the timeseries had wait for their time. What waits already is newer and stays. */
+function keepWaiting(
+  file: StoreFile,
+  user: number,
+  rows: readonly EntryText[],
+  receipts: readonly (number | undefined)[],
+  now: number,
+): PutResult[] {
+  const insert = file.sql(`
+    INSERT INTO waiting (user, key, write_ts, ts, revision, received_ts, kept, entry) VALUES (?, ?, ?, ?, ?, ?, 1, ?)
+    ON CONFLICT DO NOTHING`);
+  const first = takeNumbers(file, 'revision', rows.length);
+  for (const [i, { key, write_ts, ts, text }] of rows.entries()) {
+    insert.run(user, file.keys.intern(key), write_ts, ts, first + i, receipts[i] ?? now, text);
+  }
+  return rows.map(() => 'updated');
+}
+
 /**
- * Tells, key by key, whether the timeseries or the error timeseries knows a `write_ts`. What is moved is in the timeseries before
+ * Tells, key by key, since when the timeseries or the error timeseries knows a `write_ts`. What is moved is in the timeseries before
  * it leaves the usercache: asked while this transaction holds the usercache, an entry that does not wait there is seen wherever it
  * went. Most entries are newer than all that is known of their key, so that one look for each key answers for them.
  */
-function knownElsewhere(shard: Shard, userId: string, user: number): (name: string) => (writeTs: number) => boolean {
+function knownElsewhere(
+  shard: Shard,
+  userId: string,
+  user: number,
+): (name: string) => (writeTs: number) => number | null {
   const { usercache, timeseries } = shard;
   const owner = userIn(timeseries, userId);
   const newest = timeseries.sql('SELECT max(write_ts) AS ts FROM entries WHERE user = ? AND key = ?');
-  const moved = timeseries.sql('SELECT 1 FROM entries WHERE user = ? AND key = ? AND write_ts = ?');
-  const failed = usercache.sql('SELECT 1 FROM errors WHERE user = ? AND key = ? AND write_ts = ?');
+  const moved = timeseries.sql('SELECT received_ts FROM entries WHERE user = ? AND key = ? AND write_ts = ?');
+  const failed = usercache.sql('SELECT received_ts FROM errors WHERE user = ? AND key = ? AND write_ts = ?');
   const anyFailed = usercache.sql('SELECT 1 FROM errors WHERE user = ? LIMIT 1').get(user) !== undefined;
   return (name) => {
     const key = owner === null ? null : timeseries.keys.find(name);
     const last = (key === null ? null : newest.get<{ ts: number | null }>(owner, key)!.ts) ?? Number.NEGATIVE_INFINITY;
     const escaped = escapeText(name);
-    return (writeTs) =>
-      (writeTs <= last && moved.get(owner, key, writeTs) !== undefined) ||
-      (anyFailed && failed.get(user, escaped, writeTs) !== undefined);
+    return (writeTs) => {
+      const found =
+        (writeTs <= last ? moved.get<Receipt>(owner, key, writeTs) : undefined) ??
+        (anyFailed ? failed.get<Receipt>(user, escaped, writeTs) : undefined);
+      return found?.received_ts ?? null;
+    };
   };
 }
 
-function readPage(file: StoreFile, userId: string, after: Identity | null, limit: number): WaitingEntry[] {
+interface Receipt {
+  received_ts: number;
+}
+
+function readPage(
+  file: StoreFile,
+  userId: string,
+  { after, limit, at }: { after: Identity | null; limit: number; at: number },
+): WaitingEntry[] {
   const user = userIn(file, userId);
   if (user === null) return [];
   const sql = `
-    SELECT id, revision, failed_first_ts, failed_tries, ${sizedEntry(largeEntry)} FROM waiting
-    WHERE user = ? AND key = ? AND write_ts > ? ORDER BY write_ts LIMIT ?`;
+    SELECT id, revision, received_ts, kept, failed_first_ts, failed_tries, ${sizedEntry(largeEntry)} FROM waiting
+    WHERE user = ? AND key = ? AND write_ts > ? AND (write_ts <= ? OR write_ts <= received_ts + ${believedAhead}) ORDER BY write_ts LIMIT ?`;
   const text = file.sql('SELECT entry FROM waiting WHERE id = ?');
   const page: WaitingEntry[] = [];
   let bytes = 0;
@@ -146,16 +206,35 @@ function readPage(file: StoreFile, userId: string, after: Identity | null, limit
     const beyond = order === 0 ? after!.write_ts : Number.NEGATIVE_INFINITY;
     const rows = file
       .sql(sql)
-      .all<Failures & SizedEntry & { id: number; revision: number }>(user, id, beyond, limit - page.length);
+      .all<Failures & Receipt & SizedEntry & { id: number; revision: number; kept: number | null }>(
+        user,
+        id,
+        beyond,
+        at,
+        limit - page.length,
+      );
     for (const row of rows) {
       bytes += row.length;
       if (page.length > 0 && bytes > pageBytes) return page;
       const entry = row.entry ?? text.get<{ entry: string }>(row.id)!.entry;
-      page.push({ entry: parseEntry(entry), text: entry, revision: String(row.revision), ...failedOf(row) });
+      page.push({
+        entry: parseEntry(entry),
+        text: entry,
+        revision: String(row.revision),
+        ...receiptOf(row),
+        ...failedOf(row),
+      });
     }
     if (page.length >= limit) break;
   }
   return page;
+}
+
+function receiptOf({
+  received_ts,
+  kept,
+}: Receipt & { kept: number | null }): Pick<WaitingEntry, 'received_ts' | 'kept'> {
+  return kept === null ? { received_ts } : { received_ts, kept: true };
 }
 
 function settleMoved(file: StoreFile, user: number, moved: readonly WaitingRef[]): number {
@@ -182,14 +261,14 @@ function failedOf({ failed_first_ts: first_ts, failed_tries: tries }: Failures):
   return first_ts === null || tries === null ? {} : { failed: { first_ts, tries } };
 }
 
-interface Failing extends Failures {
+interface Failing extends Failures, Receipt {
   id: number;
   entry: string;
 }
 
 function settleFailed(file: StoreFile, user: number, failed: readonly FailedEntry[], now: number): number {
   const find = file.sql(`
-    SELECT id, entry, failed_first_ts, failed_tries FROM waiting
+    SELECT id, entry, received_ts, failed_first_ts, failed_tries FROM waiting
     WHERE user = ? AND key = ? AND write_ts = ? AND revision = ?`);
   const leave = file.sql('DELETE FROM waiting WHERE id = ?');
   let left = 0;
@@ -199,7 +278,8 @@ function settleFailed(file: StoreFile, user: number, failed: readonly FailedEntr
     if (row === undefined) continue;
     leave.run(row.id);
     const id = errorIdOf({ key: name, write_ts });
-    const history = { first: row.failed_first_ts ?? now, tries: (row.failed_tries ?? 0) + 1 };
+    const { received_ts: received } = row;
+    const history = { first: row.failed_first_ts ?? now, tries: (row.failed_tries ?? 0) + 1, received };
     setAside(file, user, [{ id, key: name, write_ts, reason, message, text: row.entry }], now, history);
     left++;
   }
@@ -225,17 +305,17 @@ function setAside(
   user: number,
   rows: readonly Aside[],
   now: number,
-  history = { first: now, tries: 1 },
+  history = { first: now, tries: 1, received: now },
 ): void {
   const upsert = file.sql(`
-    INSERT INTO errors (user, id, key, write_ts, reason, message, first_ts, last_ts, tries, entry)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO errors (user, id, key, write_ts, reason, message, first_ts, last_ts, tries, received_ts, entry)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (user, id) DO UPDATE SET
       reason = excluded.reason, message = excluded.message, entry = excluded.entry,
       last_ts = excluded.last_ts, tries = tries + 1`);
   for (const { id, key, write_ts, reason, message, text } of rows) {
     const name = key === null ? null : escapeText(key);
     const words = [escapeText(reason), escapeText(message)] as const;
-    upsert.run(user, id, name, write_ts, ...words, history.first, now, history.tries, text);
+    upsert.run(user, id, name, write_ts, ...words, history.first, now, history.tries, history.received, text);
   }
 }

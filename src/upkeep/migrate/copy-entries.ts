@@ -7,7 +7,7 @@ import { jsonText } from '../../model/json-text.ts';
 import { everyError } from '../../store/pages.ts';
 import type { ErrorRow, WaitingEntry } from '../../store/store.ts';
 import { addTally, compare, emptyTally, type Pair, type Tally } from './pairs.ts';
-import { timeseriesKeys, timeseriesOf, waitingKeys, waitingOf } from './streams.ts';
+import { type Received, timeseriesKeys, timeseriesOf, waitingKeys, waitingOf } from './streams.ts';
 import { mending, toRemove, toWrite, type UserCopy } from './user-copy.ts';
 
 const contentOf = ({ metadata, data }: Entry): JsonValue => [metadata as JsonValue, data];
@@ -21,8 +21,8 @@ export async function copyWaiting(copy: UserCopy): Promise<Tally> {
       source: waitingOf(from, userId, key),
       target: waitingOf(to, userId, key),
       place: ({ entry }: WaitingEntry) => entry.metadata.write_ts,
-      content: ({ entry, failed }: WaitingEntry) =>
-        jsonText([contentOf(entry), failed ? [failed.first_ts, failed.tries] : null]),
+      content: ({ entry, received_ts, kept, failed }: WaitingEntry) =>
+        jsonText([contentOf(entry), received_ts, kept ?? false, failed ? [failed.first_ts, failed.tries] : null]),
     };
     addTally(
       sum,
@@ -37,7 +37,9 @@ export async function copyWaiting(copy: UserCopy): Promise<Tally> {
 
 async function mendWaiting({ userId, to }: UserCopy, pairs: readonly Pair<WaitingEntry>[]): Promise<void> {
   // What is known of earlier failures comes with taking an error back, and only where nothing waits yet.
-  const leaving = pairs.filter(({ source, target, same }) => !same && (!source || source.failed || target?.failed));
+  const leaving = pairs.filter(
+    ({ source, target, same }) => !same && (!source || source.failed || target?.failed || target?.kept),
+  );
   const moved = leaving.flatMap(({ target }) => {
     if (target === null) return [];
     const { key, write_ts } = target.entry.metadata;
@@ -45,8 +47,13 @@ async function mendWaiting({ userId, to }: UserCopy, pairs: readonly Pair<Waitin
   });
   if (moved.length > 0) await to.usercache.settle(userId, { moved, failed: [] }, 0);
   const wanted = toWrite(pairs);
-  const entries = wanted.filter(({ failed }) => failed === undefined).map(({ entry }) => entry);
-  if (entries.length > 0) await to.usercache.put(userId, { entries, unusable: [] }, 0);
+  for (const kept of [false, true]) {
+    const some = wanted.filter((row) => row.failed === undefined && (row.kept ?? false) === kept);
+    if (some.length === 0) continue;
+    const entries = some.map(({ entry }) => entry);
+    const received_ts = some.map((row) => row.received_ts);
+    await to.usercache.put(userId, { entries, unusable: [], received_ts, ...(kept && { kept }) }, 0);
+  }
   const back = wanted.filter(({ failed }) => failed !== undefined).map((row) => ({ ...row, error: asError(row) }));
   if (back.length === 0) return;
   await to.errors.apply(userId, { put: back.map(({ error }) => error), remove: [] });
@@ -57,7 +64,7 @@ async function mendWaiting({ userId, to }: UserCopy, pairs: readonly Pair<Waitin
 }
 
 /** The error that a waiting entry is taken back from. Should it stay behind, the comparison of errors removes it. */
-function asError({ entry, failed }: WaitingEntry): ErrorRow {
+function asError({ entry, failed, received_ts }: WaitingEntry): ErrorRow {
   const { key, write_ts } = entry.metadata;
   const { first_ts, tries } = failed!;
   return {
@@ -69,6 +76,7 @@ function asError({ entry, failed }: WaitingEntry): ErrorRow {
     first_ts,
     last_ts: first_ts,
     tries,
+    received_ts,
   };
 }
 
@@ -79,9 +87,9 @@ export async function copyErrors(copy: UserCopy): Promise<Tally> {
     source: everyError(from, userId),
     target: everyError(to, userId),
     place: ({ id }: ErrorRow) => id,
-    content: ({ entry, identity, reason, message, first_ts, last_ts, tries }: ErrorRow) => {
+    content: ({ entry, identity, reason, message, first_ts, last_ts, tries, received_ts }: ErrorRow) => {
       const place = identity && [identity.key, identity.write_ts];
-      return jsonText([entry, place, reason, message, first_ts, last_ts, tries]);
+      return jsonText([entry, place, reason, message, first_ts, last_ts, tries, received_ts]);
     },
   };
   const mend = mending<ErrorRow>(copy, (pairs) =>
@@ -98,12 +106,18 @@ export async function copyTimeseries(copy: UserCopy): Promise<Tally> {
     const sides = {
       source: timeseriesOf(from, userId, key),
       target: timeseriesOf(to, userId, key),
-      place: ({ metadata }: Entry) => metadata.write_ts,
-      content: (entry: Entry) => jsonText(contentOf(entry)),
+      place: ({ entry: { metadata } }: Received) => metadata.write_ts,
+      content: ({ entry, received_ts }: Received) => jsonText([contentOf(entry), received_ts]),
     };
-    const mend = mending<Entry>(copy, (pairs, lease) => {
-      const remove = toRemove(pairs).map(({ metadata: { key, write_ts } }) => ({ key, write_ts }));
-      const put = toWrite(pairs).map((entry) => ({ entry, ts: dataTime(meaningOf(entry).data) }));
+    const mend = mending<Received>(copy, (pairs, lease) => {
+      const remove = toRemove(pairs).map(
+        ({
+          entry: {
+            metadata: { key, write_ts },
+          },
+        }) => ({ key, write_ts }),
+      );
+      const put = toWrite(pairs).map((row) => ({ ...row, ts: dataTime(meaningOf(row.entry).data) }));
       return to.timeseries.apply(userId, { put, remove }, lease);
     });
     addTally(sum, await compare(sides, mend));

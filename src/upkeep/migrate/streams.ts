@@ -1,6 +1,6 @@
 // The entries of a user as streams in order, key by key, read page by page through the Store interface.
 import type { Entry } from '../../model/entry.ts';
-import { everyEntry } from '../../store/pages.ts';
+import { entryPages } from '../../store/pages.ts';
 import type { Store, WaitingEntry } from '../../store/store.ts';
 
 const pageSize = 500;
@@ -34,7 +34,15 @@ export async function timeseriesKeys(store: Store, userId: string): Promise<stri
   return (await store.timeseries.summary(userId)).map(({ key }) => key);
 }
 
+/** An entry of the timeseries, and when the service received it first. */
+export interface Received {
+  entry: Entry;
+  received_ts: number;
+}
+
 /** Entries of the timeseries of one key by `write_ts`. */
-export function timeseriesOf(store: Store, userId: string, key: string): AsyncGenerator<Entry> {
-  return everyEntry(store.timeseries, userId, { keys: [key], time: 'write_ts' });
+export async function* timeseriesOf(store: Store, userId: string, key: string): AsyncGenerator<Received> {
+  for await (const page of entryPages(store.timeseries, userId, { keys: [key], time: 'write_ts' })) {
+    for (const [i, entry] of page.entries.entries()) yield { entry, received_ts: page.received_ts[i]! };
+  }
 }

@@ -158,7 +158,11 @@ export function findTests(use: Use): void {
       const user = newUser();
       await fill(use.store, user, [fix(1), fix(2)]);
       expect(await finder(use.store).find(user, { time: 'ts', limit: 5 })).toMatchObject({ next: null });
-      expect(await finder(use.store).find(newUser(), { time: 'ts', limit: 5 })).toEqual({ entries: [], next: null });
+      expect(await finder(use.store).find(newUser(), { time: 'ts', limit: 5 })).toEqual({
+        entries: [],
+        received_ts: [],
+        next: null,
+      });
     });
 
     it('a cursor still leads on when the entry it names is gone or others came', async () => {

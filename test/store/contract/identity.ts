@@ -157,6 +157,7 @@ export function identityTests(use: Use): void {
         reason: 'no_identity',
         message: 'expected metadata',
         first_ts: 10,
+        received_ts: 10,
         last_ts: 20,
         tries: 2,
       });

@@ -25,10 +25,10 @@ const methods: {
   tokens: { add: true, byHash: true, list: true, remove: true, touch: true },
   studies: { put: true, byName: true, list: true, enrol: true },
   profiles: { get: true, merge: true },
-  usercache: { put: true, read: true, settle: true, find: true, summary: true },
+  usercache: { put: true, read: true, settle: true, find: true, summary: true, ahead: true },
   documents: { apply: true, get: true, list: true, keys: true },
   errors: { list: true, summary: true, takeBack: true, apply: true },
-  timeseries: { apply: true, find: true, get: true, summary: true, zonesAround: true, zonelessSpan: true },
+  timeseries: { apply: true, find: true, get: true, ahead: true, summary: true, zonesAround: true, zonelessSpan: true },
   trips: {
     chain: true,
     lastSettledBefore: true,
@@ -107,7 +107,7 @@ export function lifecycleTests(use: Use): void {
     expect(await store.users.byUuid(gone)).toBeNull();
     expect(await store.profiles.get(gone)).toBeNull();
     expect(await store.leases.get(gone)).toBeNull();
-    expect(await store.pipeline.withWork([gone])).toEqual(new Set());
+    expect(await store.pipeline.withWork([gone], 4e9)).toEqual(new Set());
     expect(await put(store, gone, [fix(5), fix(1)])).toEqual(['inserted', 'inserted']);
     expect((await store.users.register(email, { now: 2 })).created).toBe(true);
   });

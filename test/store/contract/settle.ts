@@ -108,6 +108,7 @@ export function settleTests(use: Use): void {
         first_ts: 50.5,
         last_ts: 50.5,
         tries: 1,
+        received_ts: 1_000,
       },
     ]);
     same(await waitingEntries(use.store, user), [fix(1)]);
@@ -281,7 +282,7 @@ export function settleTests(use: Use): void {
     await putFailed(use.store, user, [fix(1), fix(2), fix(3)], 10);
     await putFailed(use.store, other, [fix(1)], 10);
     const [first, second, third] = await errorsOf(use.store, user);
-    const times = { first_ts: 1.25, last_ts: 7.5, tries: 4 };
+    const times = { first_ts: 1.25, last_ts: 7.5, tries: 4, received_ts: 0.5 };
     const strange: ErrorRow[] = [
       { id: 'a', entry: null, identity: null, reason: 'not_an_object', message: 'found null', ...times },
       { id: 'b', entry: { metadata: { key: battery } }, identity: null, reason: '', message: '\\ \u0000 é', ...times },
@@ -320,6 +321,7 @@ export function settleTests(use: Use): void {
           first_ts: 2,
           last_ts: 3,
           tries: 5,
+          received_ts: 1,
         },
       ],
       remove: [],

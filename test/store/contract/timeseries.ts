@@ -241,9 +241,9 @@ export function timeseriesTests(use: Use): void {
     await apply(use.store, changed, { put: [fix(1)] });
     await mergeState(use.store, due, { documents_due: true });
     const all = [idle, unknown, waits, changed, due];
-    expect(await use.store.pipeline.withWork(all)).toEqual(new Set([waits, changed, due]));
-    expect(await use.store.pipeline.withWork([idle, due])).toEqual(new Set([due]));
-    expect(await use.store.pipeline.withWork([])).toEqual(new Set());
+    expect(await use.store.pipeline.withWork(all, 4e9)).toEqual(new Set([waits, changed, due]));
+    expect(await use.store.pipeline.withWork([idle, due], 4e9)).toEqual(new Set([due]));
+    expect(await use.store.pipeline.withWork([], 4e9)).toEqual(new Set());
     await mergeState(use.store, changed, clean);
     await mergeState(use.store, due, clean);
     const [row] = await use.store.usercache.read(waits, { limit: 1 });
@@ -252,13 +252,13 @@ export function timeseriesTests(use: Use): void {
       { moved: [{ key: battery, write_ts: 1, revision: row!.revision }], failed: [] },
       1,
     );
-    expect(await use.store.pipeline.withWork(all)).toEqual(new Set());
+    expect(await use.store.pipeline.withWork(all, 4e9)).toEqual(new Set());
   });
 
   it('an unusable entry alone is no work', async () => {
     const user = newUser();
     await use.store.usercache.put(user, { entries: [], unusable: [{ entry: 1, reason: 'r', message: 'm' }] }, 1);
-    expect(await use.store.pipeline.withWork([user])).toEqual(new Set());
+    expect(await use.store.pipeline.withWork([user], 4e9)).toEqual(new Set());
   });
 
   it('changes of many users at once stay apart', async () => {

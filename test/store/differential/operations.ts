@@ -324,7 +324,7 @@ const working: fc.Arbitrary<Operation>[] = [
   ),
   operation('pipeline.get', { u }, ({ userId }, { store }) => store.pipeline.get(userId)),
   operation('pipeline.withWork', { u }, async (_, { store, users }) => {
-    const found = await store.pipeline.withWork(users);
+    const found = await store.pipeline.withWork(users, 4e9);
     return users.map((one) => found.has(one));
   }),
   operation('trips.chain', { u, from: edge, to: edge, limit }, ({ userId, from, to, limit }, { store }) =>

@@ -29,7 +29,7 @@ async function storeOfVersion(version: number): Promise<string> {
   return folder;
 }
 
-/** Tables, indexes and version of both files, without the way they are written. */
+/** Tables, indexes and version of both files, without the way they are written and without the time of first receipts. */
 function shapeOf(folder: string): unknown {
   return roles.map((role) => {
     const connection = connect(join(folder, fileName(role, 0)));
@@ -37,7 +37,7 @@ function shapeOf(folder: string): unknown {
     const parts = connection.prepare(sql).all<{ name: string; sql: string }>();
     const version = connection.prepare('PRAGMA user_version').get<{ user_version: number }>()!.user_version;
     connection.close();
-    return { version, parts: parts.map((part) => part.sql.replace(/\s+/g, ' ')) };
+    return { version, parts: parts.map((part) => part.sql.replace(/\s+/g, ' ').replace(/ DEFAULT \d+(\.\d+)?/g, '')) };
   });
 }
 

@@ -24,6 +24,7 @@ const times2 = fc.record({
   first_ts: fc.nat({ max: 2 }),
   last_ts: fc.nat({ max: 2 }),
   tries: fc.integer({ min: 1, max: 3 }),
+  received_ts: fc.nat({ max: 2 }),
 });
 
 const error: fc.Arbitrary<ErrorRow> = fc

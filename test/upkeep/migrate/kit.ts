@@ -77,13 +77,13 @@ export async function contentOf(store: Store, userId: string): Promise<string> {
   const profile = await store.profiles.get(userId);
   line('profile', profile && Object.entries(profile).sort(([one], [other]) => (one < other ? -1 : 1)));
   for (const key of (await waitingKeys(store, userId)).sort()) {
-    for await (const { entry: waiting, failed } of waitingOf(store, userId, key))
-      line('waits', [waiting, failed ?? null]);
+    for await (const { entry: waiting, received_ts, failed } of waitingOf(store, userId, key))
+      line('waits', [waiting, received_ts, failed ?? null]);
   }
   for await (const { identity, ...error } of everyError(store, userId)) {
-    const { id, entry: aside, reason, message, first_ts, last_ts, tries } = error;
+    const { id, entry: aside, reason, message, first_ts, last_ts, tries, received_ts } = error;
     const place = identity && [identity.key, identity.write_ts];
-    line('error', [id, place, aside, reason, message, first_ts, last_ts, tries]);
+    line('error', [id, place, aside, reason, message, first_ts, last_ts, tries, received_ts]);
   }
   for (const key of (await store.documents.keys(userId)).sort()) {
     const { write_ts, data } = (await store.documents.get(userId, key))!;

@@ -1,0 +1,102 @@
+// A phone whose clock was ahead for a while: what it wrote then takes no part until the time has come that it claims.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { dataTime, type Entry } from '../../src/model/entry.ts';
+import { hasWork } from '../../src/pipeline/run-pipeline.ts';
+import type { Store } from '../../src/store/store.ts';
+import { chainOf, derived, pipeline, put } from '../support/diary.ts';
+import { t0 } from '../support/phone.ts';
+import { android, pushedRide } from '../support/pushes.ts';
+import { newUser, type TempStore, tempStore } from '../support/store.ts';
+
+let temp: TempStore;
+let store: Store;
+beforeAll(async () => {
+  temp = await tempStore();
+  store = temp.store;
+});
+afterAll(() => temp.dispose());
+
+const hour = 3600;
+const day = 24 * hour;
+/** There and back, `days` after 2023-11-14. */
+const commute = (days: number): Entry[] => [
+  ...pushedRide(android, days * day, 0),
+  ...pushedRide(android, days * day + 6 * hour, 6000, -10),
+];
+const at = (days: number): number => t0 + days * day;
+const keysOf = async (user: string): Promise<string[]> =>
+  (await store.documents.keys(user)).map((key) => key.replace('diary/trips-', ''));
+
+describe('a day that claims to be', () => {
+  it.each([30, 200, 400, 4000])('%d days ahead hides no real day, and makes nothing final', async (ahead) => {
+    const user = await newUser(store);
+    const real = ['2023-11-14', '2023-11-15', '2023-11-16'];
+    for (const d of [0, 1, 2]) await put(store, user, commute(d), at(d + 1));
+    await put(store, user, commute(2 + ahead), at(3));
+    await pipeline(store, user, { now: () => at(3) });
+    expect(await keysOf(user)).toEqual(real);
+    expect((await store.pipeline.get(user)).complete_until).toBeLessThan(at(3));
+    const waiting = await store.usercache.ahead(user, at(3));
+    expect(waiting).toEqual({ count: commute(2 + ahead).length, first_ts: expect.any(Number) });
+    expect(waiting.first_ts).toBeGreaterThan(at(2 + ahead) - 1);
+    expect(await hasWork(store, user, at(3))).toBe(false);
+    await put(store, user, commute(3), at(4));
+    await pipeline(store, user, { now: () => at(4) });
+    expect(await keysOf(user)).toEqual([...real, '2023-11-17']);
+    // The time has come: the next run notices by itself.
+    const then = at(2 + ahead + 1);
+    expect(await hasWork(store, user, then)).toBe(true);
+    await pipeline(store, user, { now: () => then });
+    expect(await store.usercache.ahead(user, then)).toEqual({ count: 0, first_ts: null });
+    expect((await chainOf(store, user)).filter((link) => link.trip).length).toBe(10);
+    expect((await keysOf(user)).length).toBe(1);
+  });
+
+  it('thirty days ahead gives the same diary whether it came first, last or between', async () => {
+    const pushes = [commute(0), commute(1), commute(31), commute(2)];
+    const diaries = [];
+    for (const order of [
+      [0, 1, 2, 3],
+      [2, 3, 1, 0],
+      [3, 2, 0, 1],
+    ]) {
+      const user = await newUser(store);
+      for (const i of order) {
+        await put(store, user, pushes[i]!, at(3));
+        await pipeline(store, user, { now: () => at(3) });
+      }
+      const { chain, documents } = await derived(store, user);
+      diaries.push(
+        JSON.stringify([chain.map(({ start_ts, end_ts, day }) => [start_ts, end_ts, day]), documents.length]),
+      );
+    }
+    expect(new Set(diaries).size).toBe(1);
+  });
+
+  it('less than a day ahead is believed', async () => {
+    const user = await newUser(store);
+    await put(store, user, commute(0), at(-0.4));
+    await pipeline(store, user, { now: () => at(-0.4) });
+    expect(await keysOf(user)).toEqual(['2023-11-14']);
+  });
+});
+
+it('a day ahead that a program without receipts had moved goes back to wait, and its documents with it', async () => {
+  const user = await newUser(store);
+  for (const d of [0, 1]) await put(store, user, commute(d), at(2));
+  await put(store, user, commute(40), at(41)); // in its time, to have the store as such a program left it
+  await pipeline(store, user, { now: () => at(41) });
+  expect(await keysOf(user)).toEqual(['2023-12-24']);
+  const taken = await store.leases.acquire(user, 'test', 600);
+  if (!('lease' in taken)) throw new Error('expected a free user');
+  const moved = commute(40).map((entry) => ({ entry, ts: dataTime(entry.data), received_ts: at(2) }));
+  await store.timeseries.apply(user, { put: moved, remove: [] }, taken.lease);
+  await store.pipeline.merge(user, { receipts: false, documents_due: true }, taken.lease);
+  await store.leases.release(taken.lease);
+  await pipeline(store, user, { now: () => at(2) });
+  expect(await keysOf(user)).toEqual(['2023-11-14', '2023-11-15']);
+  expect((await store.usercache.ahead(user, at(2))).count).toBe(moved.length);
+  expect((await store.pipeline.get(user)).receipts).toBe(true);
+  await pipeline(store, user, { now: () => at(41) });
+  expect(await keysOf(user)).toEqual(['2023-12-24']);
+});
