@@ -73,7 +73,7 @@ function programOn(address: string, folder: string): Program {
 
 /** Runs one command line. */
 export async function run(args: readonly string[], surroundings: Surroundings = {}): Promise<Said> {
-  const { env = {}, stdin = '', now = 1_710_000_000, tty = false, closedAfter } = surroundings;
+  const { env = {}, stdin = '', now = 1_720_000_000, tty = false, closedAfter } = surroundings;
   const stdout = collect(tty, closedAfter);
   const stderr = collect(tty);
   const code = await main(['node', 'mobility', ...args], {

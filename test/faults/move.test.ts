@@ -28,7 +28,7 @@ beforeEach(() => {
   converter.repaired = false;
 });
 
-const options = { log: silentLog, now: () => 1_710_000_000 };
+const options = { log: silentLog, now: () => 1_720_000_000 };
 const push = (userId: string, entries: readonly Entry[]) =>
   store.usercache.put(userId, { entries, unusable: [] }, options.now());
 

@@ -81,7 +81,7 @@ describe('poisoned entries of every kind in one batch', () => {
       const alone = await newStore();
       await alone.users.register('ada', { uuid, now: 1 });
       await alone.usercache.put(uuid, { entries: day!, unusable: [] }, 1);
-      await runPipeline(alone, uuid, { log: createLineLog(silent), now: () => 1 });
+      await runPipeline(alone, uuid, { log: createLineLog(silent), now: () => 4_000_000_000 });
       const { errors: _none, ...expected } = JSON.parse(await everythingOf(alone, uuid));
 
       await withStore(folder, (store) => store.users.register('ada', { uuid, now: 1 }));

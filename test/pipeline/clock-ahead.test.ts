@@ -1,20 +1,13 @@
 // A phone whose clock was ahead for a while: what it wrote then takes no part until the time has come that it claims.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { dataTime, type Entry } from '../../src/model/entry.ts';
 import { hasWork } from '../../src/pipeline/run-pipeline.ts';
-import type { Store } from '../../src/store/store.ts';
 import { chainOf, derived, pipeline, put } from '../support/diary.ts';
 import { t0 } from '../support/phone.ts';
 import { android, pushedRide } from '../support/pushes.ts';
-import { newUser, type TempStore, tempStore } from '../support/store.ts';
+import { newUser, useStore } from '../support/store.ts';
 
-let temp: TempStore;
-let store: Store;
-beforeAll(async () => {
-  temp = await tempStore();
-  store = temp.store;
-});
-afterAll(() => temp.dispose());
+const store = useStore();
 
 const hour = 3600;
 const day = 24 * hour;

@@ -13,7 +13,7 @@ import { timeseriesKeys, timeseriesOf, waitingKeys, waitingOf } from '../../../s
 import { pushesOf } from '../../faults/kit.ts';
 import { putDocument } from '../../support/store.ts';
 
-export const now = (): number => 1_710_000_000;
+export const now = (): number => 1_720_000_000;
 
 /** Migrates with what every test needs. Nobody is waited for. */
 export function move(from: Store, to: Store, options: Partial<MigrateOptions> = {}): Promise<MigrationReport> {
