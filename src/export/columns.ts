@@ -119,8 +119,6 @@ export const tables: Record<Kind, readonly Column[]> = {
     { name: 'label', type: 'text', meaning: 'what the participant named; empty for surveys' },
     ...times('start of what is labelled', 'end of what is labelled'),
     { name: 'written_at', type: 'instant', meaning: 'when the participant wrote it, UTC' },
-    { name: 'trip_id', type: 'text', meaning: 'trip to which it belongs; empty: none' },
-    { name: 'place_id', type: 'text', meaning: 'place to which it belongs; empty: none' },
     { name: 'data', type: 'json', meaning: 'the label as it came' },
   ],
   days: [

@@ -1,5 +1,7 @@
 // Rows of each table from the store of one person, a page at a time: no more than a page of trips is in memory at once.
 import { meaningOf } from '../converters/convert.ts';
+import { readLabels } from '../labels/labels-of.ts';
+import { saidTexts } from '../labels/said-text.ts';
 import { dataTime, type Entry } from '../model/entry.ts';
 import { modeGroup, plainMode } from '../model/plain-mode.ts';
 import { isTimeZone } from '../model/time.ts';
@@ -39,8 +41,11 @@ export async function* rowsOf(kind: Kind, source: Source): AsyncGenerator<Row> {
 }
 
 const makers: Record<Kind, (source: Source) => AsyncGenerator<Row>> = {
-  trips: (source) => each(source, ({ trip, day }) => [tripRow(trip, day)]),
-  sections: (source) => each(source, ({ trip }) => trip.sections.map((section, i) => sectionRow(trip, section, i))),
+  trips: (source) => labelled(source, ({ trip, day }, said) => [{ ...tripRow(trip, day), ...said }]),
+  sections: (source) =>
+    labelled(source, ({ trip }, { mode_confirmed }) =>
+      trip.sections.map((section, i) => ({ ...sectionRow(trip, section, i), mode_confirmed })),
+    ),
   points: (source) => each(source, ({ trip }) => trip.sections.flatMap((section) => pointRows(trip, section))),
   places: placeRows,
   days: dayRows,
@@ -54,6 +59,34 @@ type KeptTrip = TripRecord & { trip: Trip };
 
 async function* each(source: Source, rows: (record: KeptTrip) => Row[]): AsyncGenerator<Row> {
   for await (const record of tripsOf(source)) yield* rows(record);
+}
+
+/** Trips whose labels are read at once. */
+const labelsAtOnce = 50;
+
+/** Rows of trips with what the participant named. */
+async function* labelled(
+  source: Source,
+  rows: (record: KeptTrip, said: { mode_confirmed: string | null; purpose_confirmed: string | null }) => Row[],
+): AsyncGenerator<Row> {
+  let batch: KeptTrip[] = [];
+  for await (const record of tripsOf(source)) {
+    batch.push(record);
+    if (batch.length < labelsAtOnce) continue;
+    yield* await rowsOfBatch();
+    batch = [];
+  }
+  yield* await rowsOfBatch();
+
+  async function rowsOfBatch(): Promise<Row[]> {
+    const [first, last] = [batch[0], batch.at(-1)];
+    if (!first || !last) return [];
+    const labels = await readLabels(source.store, source.person.uuid, { from: first.start_ts, to: last.end_ts });
+    return batch.flatMap((record) => {
+      const { mode_confirm, purpose_confirm } = saidTexts(labels.ofTrip(record.start_ts));
+      return rows(record, { mode_confirmed: mode_confirm ?? null, purpose_confirmed: purpose_confirm ?? null });
+    });
+  }
 }
 
 /** Trips that begin on the days asked for. */

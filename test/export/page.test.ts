@@ -16,6 +16,9 @@ it('a week of a person is one small page with every trip and nothing to fetch', 
     await run(['simulate', '--users', '1', '--days', '7', '--from', '2024-03-25', '--seed', 'page']);
     await run(['pipeline', '--all']);
     const user = JSON.parse((await run(['users', 'list', '--json'])).stdout)[0].user_email;
+    const day = JSON.parse((await run(['diary', '--user', user, '--day', '2024-03-27', '--json'])).stdout);
+    const labelled = await run(['label', '--user', user, '--trip', day[0].id, '--mode', 'cargo <bike>']);
+    expect(labelled, labelled.stderr).toMatchObject({ code: 0 });
     const file = join(folder, 'week.html');
     const done = await run(['diary', '--user', user, '--day', '2024-03-27', '--week', '--html', file]);
     expect(done, done.stderr).toMatchObject({ code: 0 });
@@ -26,6 +29,10 @@ it('a week of a person is one small page with every trip and nothing to fetch', 
     expect(page.match(/<h2 id="d2024-03-(25|26|27|28|29|30|31)">/g)).toHaveLength(7);
     expect(page).not.toMatch(/<script|src=|href="(?!#)|url\((?!#)|@import|http-equiv="refresh"/);
     expect(page).toContain(`default-src 'none'`);
+    expect(page).toContain('cargo_&#60;bike&#62;');
+    const out = join(folder, 'csv');
+    await run(['export', '--user', user, '--format', 'csv', '--kind', 'trips', '--out', out]);
+    expect(await readFile(join(out, 'trips.csv'), 'utf8')).toContain(',cargo_<bike>,');
     expect(page.length / 7).toBeLessThan(9_000);
     expect(await run(['diary', '--user', user, '--day', '2024-03-27', '--week'])).toMatchObject({ code: 2 });
   } finally {

@@ -5,6 +5,7 @@ import { tripsOfDay } from '../../diary/build-trip-documents.ts';
 import { toFlatGeoJson } from '../../export/geojson.ts';
 import { diaryPage, type PageDay } from '../../export/page/day-page.ts';
 import { type Labels, noLabels, readLabels } from '../../labels/labels-of.ts';
+import { saidTexts } from '../../labels/said-text.ts';
 import { MobilityError } from '../../model/errors.ts';
 import { addDays, localDateTime, localDay, startOfDay } from '../../model/time.ts';
 import type { TripRecord } from '../../model/trip.ts';
@@ -119,7 +120,13 @@ async function writePage(
   const days: PageDay[] = [];
   for (let day = from; day <= to; day = addDays(day, 1))
     days.push({ day, records: records.filter((record) => record.day === day) });
-  const text = diaryPage({ name: user.user_email, days, completeUntil: complete_until });
+  const labels = await labelsOf(store, user.uuid, records);
+  const named = new Map<string, string>();
+  for (const { trip, start_ts } of records) {
+    const said = Object.values(saidTexts(labels.ofTrip(start_ts))).join(', ');
+    if (trip !== null && said !== '') named.set(trip.id, said);
+  }
+  const text = diaryPage({ name: user.user_email, days, completeUntil: complete_until, labels: named });
   if (file === '-') await context.output.write(text);
   else await writeFileWhole(file, (writer) => writer.write(text));
   const trips = counted(records.filter(({ trip }) => trip !== null).length, 'trip');
