@@ -3,7 +3,7 @@ import { withLabels } from '../diary/add-labels.ts';
 import { tripsOfDays } from '../diary/build-trip-documents.ts';
 import { dataTime, type Entry } from '../model/entry.ts';
 import { addDays, isTimeZone, localDay, maxTime, minTime } from '../model/time.ts';
-import { everyEntry, everyError } from '../store/pages.ts';
+import { entryPages, everyError } from '../store/pages.ts';
 import type { ErrorRow, Store } from '../store/store.ts';
 import { toFlatGeoJson } from './geojson.ts';
 
@@ -16,16 +16,24 @@ export interface Days {
 const pageSize = 2000;
 const daysAtOnce = 31;
 
-/** Entries by `write_ts`: first those of the timeseries, converted; then those that still wait, as pushed. */
+/** An entry as it was pushed, and when the service received it first, seconds since the epoch. */
+export type ExportedEntry = Entry & { received_ts: number };
+
+/** Entries by `write_ts`: first those of the timeseries, then those that still wait; all as pushed. */
 export async function* entryRows(
   store: Store,
   userId: string,
   days: Days,
   only?: readonly string[],
-): AsyncGenerator<Entry> {
+): AsyncGenerator<ExportedEntry> {
   for (const part of [store.timeseries, store.usercache]) {
     const query = { time: 'write_ts', limit: pageSize, ...(only && { keys: only }) } as const;
-    for await (const entry of everyEntry(part, userId, query)) if (within(dayOf(entry), days)) yield entry;
+    for await (const { entries, received_ts } of entryPages(part, userId, query)) {
+      for (const [i, { metadata, data }] of entries.entries()) {
+        const row = { metadata, data, received_ts: received_ts[i]! };
+        if (within(dayOf(row), days)) yield row;
+      }
+    }
   }
 }
 

@@ -270,7 +270,7 @@ class Recipient {
   async take(found: Found, report: PartReport): Promise<void> {
     if ('entry' in found || 'unusable' in found) {
       this.#count(report, { read: 1 });
-      const taken = 'entry' in found ? take(found.entry) : found.unusable;
+      const taken = 'entry' in found ? this.#take(found.entry, found.received_ts) : found.unusable;
       this.#batch.push(taken);
       const length = isEntry(taken) ? taken.text.length : unusableLength;
       this.#length += length;
@@ -286,6 +286,13 @@ class Recipient {
     } else if ('document' in found) {
       await this.#putDocument(found.document);
     }
+  }
+
+  /** An entry keeps the time of its first receipt, unless that has yet to come. */
+  #take(pushed: Pushed, receivedTs: number | undefined): Taken {
+    const taken = take(pushed);
+    if (receivedTs === undefined || !isEntry(taken) || !(receivedTs <= this.#options.now())) return taken;
+    return { ...taken, received_ts: receivedTs };
   }
 
   /** Stores what waits. */

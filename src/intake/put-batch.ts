@@ -6,7 +6,7 @@ import type { Entry, EntryText } from '../model/entry.ts';
 import { errorText } from '../model/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import { keys } from '../model/keys.ts';
-import type { PutResult, Store, UnusableEntry } from '../store/store.ts';
+import type { PutBatch, PutResult, Store, UnusableEntry } from '../store/store.ts';
 import { isEntry, type Taken, takeEntry } from './take-entry.ts';
 
 /**
@@ -65,7 +65,7 @@ export async function putTaken(
   const seen = newestTimes();
   for await (const { batch, isLast } of partsOf(taken)) {
     seen.add(batch.entries);
-    const storing = store.usercache.put(userId, batch, now());
+    const storing = store.usercache.put(userId, withReceipts(batch), now());
     // Asked for in the same turn as the last part, the note shares its commit: a small put waits for the disk only
     // once.
     const noting = isLast ? noteInProfile(userId, { last_put_ts: now(), ...seen.fields() }, store, log) : null;
@@ -96,6 +96,12 @@ function takeText(text: string): Taken {
 interface Batch {
   entries: EntryText[];
   unusable: UnusableEntry[];
+}
+
+/** With the times of first receipt, where any of the entries brings one. */
+function withReceipts(batch: Batch): PutBatch {
+  const isKnown = batch.entries.some(({ received_ts }) => received_ts !== undefined);
+  return isKnown ? { ...batch, received_ts: batch.entries.map(({ received_ts }) => received_ts) } : batch;
 }
 
 /** What one transaction takes at a time: at least one batch, which is empty when nothing was pushed. */

@@ -66,6 +66,8 @@ export interface EntryText extends Identity {
   ts: number | null;
   /** From this `JSON.parse` makes the entry, to the last bit. */
   text: string;
+  /** When a service received its identity first, seconds since the epoch; default: when it is put. */
+  received_ts?: number;
 }
 
 /** An entry as text. `text`: its JSON text, where that is at hand. */

@@ -30,9 +30,12 @@ describe('import of an e-mission database', () => {
       users: madeUp.people.map(({ user_email, uuid }) => ({ user_email, uuid, registered: true })),
     });
     await dumped.withStore(async (store) => {
-      for (const { uuid, user_email, platform } of madeUp.people) {
+      for (const { uuid, user_email, platform, pushed } of madeUp.people) {
         expect(await store.users.byUuid(uuid)).toMatchObject({ user_email });
         expect(await store.profiles.get(uuid)).toEqual({ curr_platform: platform, mpg_array: [32] });
+        // The made-up server received everything when the last entry was written: its object ids say so.
+        const { received_ts } = await store.usercache.find(uuid, { time: 'write_ts', limit: 1 });
+        expect(received_ts).toEqual([Math.floor(pushed.at(-1)!.metadata.write_ts)]);
       }
     });
   });

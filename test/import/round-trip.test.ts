@@ -29,9 +29,9 @@ async function roundTrip(from: Program, user: string): Promise<void> {
   const to = await freshProgram();
   const folder = join(to.folder, 'in');
   await from.run(['export', '--user', user, '--out', folder]);
-  const { code, stderr } = await to.run(['import', folder], { now: 1_715_000_000 });
+  const { code, stderr } = await to.run(['import', folder], { now: 1_725_000_000 });
   expect([code, stderr]).toEqual([first['errors.jsonl'] === '' ? 0 : 3, 'next: mobility pipeline --all\n']);
-  await to.run(['pipeline', '--all'], { now: 1_720_000_000 });
+  await to.run(['pipeline', '--all'], { now: 1_730_000_000 });
   expect(different(first, await exported(to, user))).toEqual([]);
 }
 

@@ -83,7 +83,7 @@ function entryOf({ text, value, where }: JsonLine, of: Owner): Found {
 
 function errorRowOf(value: JsonValue | undefined): ErrorRow | null {
   if (!isJsonObject(value)) return null;
-  const { id, entry, identity, reason, message, first_ts, last_ts, tries } = value;
+  const { id, entry, identity, reason, message, first_ts, last_ts, tries, received_ts = first_ts } = value;
   const isRow =
     typeof id === 'string' &&
     /^[0-9a-f]{24}$/.test(id) &&
@@ -93,8 +93,9 @@ function errorRowOf(value: JsonValue | undefined): ErrorRow | null {
     typeof message === 'string' &&
     typeof first_ts === 'number' &&
     typeof last_ts === 'number' &&
-    typeof tries === 'number';
-  return isRow ? (value as unknown as ErrorRow) : null;
+    typeof tries === 'number' &&
+    typeof received_ts === 'number';
+  return isRow ? ({ ...value, received_ts } as unknown as ErrorRow) : null;
 }
 
 function isIdentity(value: JsonValue | undefined): boolean {
