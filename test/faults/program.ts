@@ -35,6 +35,7 @@ async function findOrBuild(): Promise<string> {
   const args = [tsc, '-p', 'tsconfig.build.json', '--noCheck', '--sourceMap', 'false', '--outDir', join(draft, 'dist')];
   await promisify(execFile)(process.execPath, args, { cwd: project });
   await cp(join(project, 'bin'), join(draft, 'bin'), { recursive: true });
+  await cp(join(project, 'models'), join(draft, 'models'), { recursive: true });
   await cp(join(project, 'package.json'), join(draft, 'package.json'));
   // Another test file may have been faster: its build is as good.
   await rename(draft, folder).catch(() => rm(draft, { recursive: true, force: true }));
@@ -45,8 +46,9 @@ async function sourcesHash(): Promise<string> {
   const found = await readdir(join(project, 'src'), { recursive: true, withFileTypes: true });
   const sources = found.filter((file) => file.isFile()).map((file) => join(file.parentPath, file.name));
   const others = ['bin/mobility.js', 'package.json', 'tsconfig.json', 'tsconfig.build.json'];
+  const models = (await readdir(join(project, 'models'))).sort().map((name) => join('models', name));
   const hash = createHash('sha256');
-  for (const path of [...sources.sort(), ...others.map((name) => join(project, name))]) {
+  for (const path of [...sources.sort(), ...[...others, ...models].map((name) => join(project, name))]) {
     hash.update(`${path}\0`).update(await readFile(path));
   }
   return hash.digest('hex').slice(0, 16);
