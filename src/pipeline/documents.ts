@@ -4,7 +4,7 @@ import type { TripFeatureCollection } from '../diary/trip-features.ts';
 import { line } from '../log/messages.ts';
 import type { JsonValue } from '../model/json.ts';
 import { dayKey } from '../model/keys.ts';
-import type { Document } from '../store/store.ts';
+import type { Document, Store } from '../store/store.ts';
 import { type DocumentWindow, documentWindow } from './document-window.ts';
 import { findObsoleteKeys } from './obsolete-keys.ts';
 import type { RunContext, Stage, StageResult } from './stage.ts';
@@ -72,9 +72,9 @@ async function buildDays(
   const moved = { trips: store.trips, timeseries: store.timeseries };
   if (changedTrips === null) return tripsOfDays(moved, userId, window);
   const wanted = new Set(days.filter((day) => !present.includes(dayKey(day))));
-  for (const { day, chain_ts } of changedTrips) {
-    wanted.add(day);
-    const before = await store.trips.previous(userId, chain_ts);
+  for (const { day } of changedTrips) wanted.add(day);
+  for (const chainTs of await followers(store, userId, changedTrips)) {
+    const before = await store.trips.previous(userId, chainTs);
     if (before !== null) wanted.add(before.day);
   }
   const built = new Map<string, TripFeatureCollection[]>();
@@ -83,6 +83,24 @@ async function buildDays(
     for (const [one, trips] of await tripsOfDays(moved, userId, { from: day, to: day })) built.set(one, trips);
   }
   return built;
+}
+
+/** Those of the changed trips, by `chain_ts`, whose previous trip is not itself among them. */
+async function followers(
+  { trips }: Pick<Store, 'trips'>,
+  userId: string,
+  changed: readonly { chain_ts: number }[],
+): Promise<number[]> {
+  const times = [...new Set(changed.map(({ chain_ts }) => chain_ts))].sort((a, b) => a - b);
+  const [first, last] = [times[0], times.at(-1)];
+  if (first === undefined || last === undefined || first === last) return times;
+  const there = (await trips.spans(userId, { from: first, to: last })).map(({ chain_ts }) => chain_ts);
+  const known = new Set(times);
+  let next = 0;
+  return times.filter((chainTs) => {
+    while (next < there.length && there[next]! < chainTs) next += 1;
+    return next === 0 || !known.has(there[next - 1]!);
+  });
 }
 
 /** The document of a day; null when the one that is there says the same. */

@@ -153,7 +153,8 @@ async function zonelessAround(
   const { before, after: next } = await timeseries.zonesAround(userId, justBefore(first));
   const named = next !== null && next.write_ts <= last;
   if (!named && !entries.some(zoneNamed)) return null;
-  const { after } = await timeseries.zonesAround(userId, last);
+  // Without one among these times, the next is the same from either end of them.
+  const { after } = named ? await timeseries.zonesAround(userId, last) : { after: next };
   return timeseries.zonelessSpan(userId, {
     from: before?.write_ts ?? -Number.MAX_VALUE,
     to: after?.write_ts ?? Number.MAX_VALUE,

@@ -108,7 +108,13 @@ const changes: Record<string, Change> = {
   apply: {
     prepare: async () => {},
     act: (store, user, lease) => store.timeseries.apply(user, { put: entries, remove: [] }, lease),
-    answer: { inserted: 3, updated: 0, unchanged: 0, removed: 0 },
+    answer: {
+      inserted: 3,
+      updated: 0,
+      unchanged: 0,
+      removed: 0,
+      marked: { changed: { from: 1, to: 3 }, documents: false },
+    },
     done: async (store, user) => {
       same(await findAll(store.timeseries, user, { time: 'ts', limit: 2 }), entries);
       expect(await store.pipeline.get(user)).toMatchObject({ changed: { from: 1, to: 3 } });
