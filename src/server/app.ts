@@ -186,9 +186,9 @@ function answerCaller(route: Route, parts: AppParts, doors: DoorParts) {
     for (const note of notes) call.log.write('WARNING', note);
 
     // 3. Who is calling, for certain.
-    if (route.answerStranger !== undefined && door.caller === null && saysNothingOfCaller(body, tokenField)) {
-      checkBody?.(body);
-      return jsonAnswer(call, route.answerStranger(body), () => {});
+    const { answerStranger } = route;
+    if (answerStranger !== undefined && door.caller === null && isCallOfStranger(body, tokenField, checkBody)) {
+      return jsonAnswer(call, answerStranger(body), () => {});
     }
     const caller = await door.admit(tokenOf(body, tokenField, door.token));
 
@@ -208,9 +208,20 @@ function answerCaller(route: Route, parts: AppParts, doors: DoorParts) {
   };
 }
 
-/** True for a body without a token; one that is wrong is refused as everywhere. */
-const saysNothingOfCaller = (body: JsonObject, tokenField: string | null): boolean =>
-  tokenField === null || (body[tokenField] ?? null) === null;
+/** True for a body that is as the route expects, without a token; every other stranger is refused as everywhere. */
+function isCallOfStranger(
+  body: JsonObject,
+  tokenField: string | null,
+  checkBody: ReturnType<typeof bodyCheck> | null,
+): boolean {
+  if (tokenField !== null && (body[tokenField] ?? null) !== null) return false;
+  try {
+    checkBody?.(body);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 function refuseMethod(allow: string) {
   return function refuse(c: Context<ServerEnv>): never {
