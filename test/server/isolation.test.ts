@@ -23,6 +23,17 @@ const bodies: Record<string, JsonObject> = {
   '/profile/update': { update_doc: { note: 'of eve' } },
   '/result/metrics/timestamp': { ...range, freq: 'D', metric: 'distance' },
   '/result/metrics/local_date': { freq: 'DAILY', start_time: dates, end_time: dates, metric: 'distance' },
+  '/result/metrics/yyyy_mm_dd': {
+    start_time: day,
+    end_time: day,
+    metric_list: { distance: ['mode_confirm'], count: ['purpose_confirm'] },
+  },
+  '/customlabel/get': { keys: ['mode', 'purpose'] },
+  '/customlabel/insert': { inserted_label: { key: 'mode', label: 'sled' } },
+  '/customlabel/update': {
+    updated_label: { key: 'mode', old_label: 'bus', new_label: 'sled', is_new_label_must_added: true },
+  },
+  '/customlabel/delete': { deleted_label: { key: 'mode', label: 'bus' } },
   '/datastreams/find_entries/timestamp': { ...range, key_list: null },
   '/datastreams/find_entries/local_date': { from_local_date: dates, to_local_date: dates, key_list: null },
   '/pipeline/get_complete_ts': {},
@@ -51,6 +62,9 @@ async function fillUser(kit: Kit, name: string, distance: number): Promise<strin
   const entry = androidLocation(ts, { note: `of ${name}` });
   await kit.post('/usercache/put', { user: name, phone_to_server: [entry, `unusable of ${name}`] });
   await kit.post('/profile/update', { user: name, update_doc: { note: `of ${name}` } });
+  for (const label of ['bus', `of ${name}`]) {
+    await kit.post('/customlabel/insert', { user: name, inserted_label: { key: 'mode', label } });
+  }
   await putDocument(kit.store, uuid, { key: `diary/trips-${day}`, write_ts: ts, data: { note: `of ${name}` } });
   await storeTrips(kit.store, uuid, [madeTrip(ts - distance, [{ mode: 'CAR', distance }])]);
   return uuid;

@@ -95,7 +95,7 @@ describe('SIGTERM', () => {
     });
     const ended = new Promise((resolve) => socket.on('close', resolve));
     socket.write(
-      `POST /usercache/put HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 30)}`,
+      `POST /usercache/put HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 30)}`,
     );
     while (!server.output().stdout.includes('START')) await new Promise((resolve) => setTimeout(resolve, 10));
     const stopped = server.stop();
