@@ -178,7 +178,11 @@ describe('reading a folder of logs', () => {
 
 describe('following', () => {
   /** Collects what is followed until `count` lines are there. */
-  async function follow(options: ReadOptions, count: number, meanwhile: () => Promise<void>): Promise<string[]> {
+  async function follow(
+    options: ReadOptions,
+    count: number,
+    meanwhile: (found: readonly string[]) => Promise<void>,
+  ): Promise<string[]> {
     const stop = new AbortController();
     const found: string[] = [];
     const collecting = (async () => {
@@ -188,7 +192,7 @@ describe('following', () => {
       }
     })();
     await sleep(100);
-    await meanwhile();
+    await meanwhile(found);
     const limit = setTimeout(() => stop.abort(), 25_000);
     await collecting;
     clearTimeout(limit);
@@ -238,13 +242,15 @@ describe('following', () => {
   it('loses and doubles nothing while another process writes and rotates', async () => {
     const dir = newFolder();
     const written: string[] = [];
-    const found = await follow({ dir, since: 0 }, 1200, async () => {
+    const found = await follow({ dir, since: 0 }, 1200, async (seen) => {
       const files = openFileLog({ dir, name: 'server', level: 'debug', maxSizeMiB: 0.005, maxFiles: 100 });
       for (let round = 0; round < 6; round += 1) {
         const batch = Array.from({ length: 200 }, (_, n) => `line ${round * 200 + n}`);
         written.push(...batch);
-        files.log.writeAll('INFO', batch); // more than a file holds: the next round begins another
-        await sleep(300);
+        files.log.writeAll('INFO', batch.slice(0, 1));
+        while (!seen.includes(batch[0]!)) await sleep(10);
+        // The reader has the file open. The rest is more than a file holds: the next round begins another at once.
+        files.log.writeAll('INFO', batch.slice(1));
       }
       await files.close();
     });
