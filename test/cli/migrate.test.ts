@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { migrations } from '../../src/store/sqlite/schema.ts';
 import { freshProgram, type Program, run } from './kit.ts';
 
 async function withPeople(): Promise<Program & { target: string }> {
@@ -111,7 +112,8 @@ describe('store init', () => {
     for (let round = 0; round < 2; round++) {
       const { code, stdout, stderr } = await run(['store', 'init']);
       expect([code, stderr]).toEqual([0, '']);
-      expect(stdout).toBe(`sqlite:${address}: format 1, 1 shard\n  usercache-0.sqlite\n  timeseries-0.sqlite\n`);
+      const head = `sqlite:${address}: format ${migrations.length}, 1 shard`;
+      expect(stdout).toBe(`${head}\n  usercache-0.sqlite\n  timeseries-0.sqlite\n`);
     }
     expect((await run(['status'])).code).toBe(0);
   });

@@ -130,8 +130,10 @@ describe('users list', () => {
     const plain = (await run(['users', 'list', '--json'])).json<UserRecord[]>();
     expect(plain.map((user) => user.user_email).sort()).toEqual(['ada', 'sim-s-1@example.org']);
     const { stdout } = await run(['users', 'list', '--counts']);
-    expect(stdout).toMatch(/ada {2,}2024-03-09 16:00 {2,}0 {2,}0 {2,}0 {2}none/);
-    expect(stdout).toMatch(/sim-s-1@example.org {2}2024-03-09 16:00 {2,}\d{3} {2,}0 {2,}0 {2}in the future/);
+    expect(stdout).toMatch(/ada {2,}2024-07-03 09:46 {2,}0 {2,}0 {2,}0 {2}none/);
+    expect(stdout).toMatch(/sim-s-1@example.org {2}2024-07-03 09:46 {2,}\d{3} {2,}0 {2,}0 {2}112 days ago/);
+    const earlier = await run(['users', 'list', '--counts'], { now: 1_710_000_000 });
+    expect(earlier.stdout).toMatch(/sim-s-1@example.org {2}2024-07-03 09:46 {2,}\d{3} {2,}0 {2,}0 {2}in the future/);
   });
 
   it('finds those who have been silent for some days', async () => {
