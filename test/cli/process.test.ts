@@ -2,13 +2,15 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import type { AllReport } from '../../src/pipeline/run-all.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { buildProgram, run, start } from '../faults/program.ts';
 import { until } from '../support/until.ts';
 import { freshProgram, tempFolder } from './kit.ts';
+
+vi.setConfig({ testTimeout: 120_000 }); // each test runs whole processes over many users, on a machine that others share
 
 let program: string;
 beforeAll(async () => {
