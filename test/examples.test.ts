@@ -47,7 +47,7 @@ it('demo.js shows the diary of both phones, one of them as in the README, and wr
     expect(map.type).toBe('FeatureCollection');
     expect(map.features.length).toBeGreaterThan(8);
   }
-}, 240_000); // some twenty processes, on a machine that others share
+}, 240_000); // two runs of several processes each, on a machine that others share
 
 it('daily-distance.js sums up the demo', async () => {
   expect(await example('daily-distance.js')).toMatch(/^2024-03-12 \{ .*: \d+/);
