@@ -1,6 +1,8 @@
 // The built program as a process: pipes that close, Ctrl-C, several workers.
+
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import type { AllReport } from '../../src/pipeline/run-all.ts';
@@ -44,6 +46,7 @@ async function workerAt(store: Store): Promise<number> {
       const owner = (await store.leases.get(uuid))?.owner;
       if (owner !== undefined) return Number(/ (\d+) on/.exec(owner)?.[1]);
     }
+    await pause(5); // a look at a time: the program that is waited for needs the processor
   }
 }
 
