@@ -205,7 +205,7 @@ export interface Document {
 }
 
 export interface DocumentsChange {
-  /** Each replaces the document of its key in place, or is inserted. */
+  /** Each replaces the document of its key in place, or is inserted; of two with one key the last stays. */
   put: readonly Document[];
   /** Keys of documents that go; one that is not there is passed over. */
   remove: readonly string[];

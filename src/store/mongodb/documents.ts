@@ -1,7 +1,7 @@
 // What phones pull: one row per user and key, replaced in place.
 import type { JsonValue } from '../../model/json.ts';
 import { escapeText, unescapeText } from '../../model/json-text.ts';
-import type { Document, Documents } from '../store.ts';
+import type { Document, Documents, PutResult } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { releaseLease, requireLease } from './leases.ts';
 import { mergeState } from './pipeline-states.ts';
@@ -22,10 +22,17 @@ export function documentsOn(connection: Connection): Documents {
         const removed = gone.flatMap((key) => old.get(key) ?? []);
         await removeRows(tx, 'documents', removed, [{ key: { $in: gone } }]);
         for (const key of gone) old.delete(key);
-        await writeRows(tx, made, ({ row }) => old.get(row.key));
+        const latest = new Map(made.map((one) => [one.row.key as string, one]));
+        await writeRows(tx, [...latest.values()], ({ row }) => old.get(row.key));
         if (state !== undefined) await mergeState(tx, state);
         if (release) await releaseLease(tx, lease);
-        return { results: made.map(({ row }) => (old.has(row.key) ? 'updated' : 'inserted')), removed: removed.length };
+        const known = new Set(old.keys());
+        const results = made.map(({ row: { key } }): PutResult => {
+          const result = known.has(key) ? 'updated' : 'inserted';
+          known.add(key); // the next one of the change updates this one
+          return result;
+        });
+        return { results, removed: removed.length };
       });
     },
     get: (userId, key) =>

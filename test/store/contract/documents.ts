@@ -55,6 +55,15 @@ export function documentTests(use: Use): void {
     same(await waitingEntries(use.store, user), [pushed]);
   });
 
+  it('of two with one key in a change, the last one counts', async () => {
+    const user = newUser();
+    const put = [day('2016-05-17', 2, 'first'), day('2016-05-18', 3), day('2016-05-17', 1, 'last')];
+    const change = { put, remove: [] };
+    const { results } = await use.store.documents.apply(user, change, await leaseOn(use.store, user));
+    expect(results).toEqual(['inserted', 'inserted', 'updated']);
+    same(await use.store.documents.list(user), [put[2]!, put[1]!]);
+  });
+
   it('puts of one document at once insert it once', async () => {
     const user = newUser();
     const lease = await leaseOn(use.store, user);

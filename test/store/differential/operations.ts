@@ -1,11 +1,14 @@
 // Random operations on a store, each made the same way on every side from what that side has read: for the comparison of backends.
+import { deepStrictEqual } from 'node:assert/strict';
 import fc from 'fast-check';
-import type { Entry, Identity } from '../../../src/model/entry.ts';
+import { dataTime, type Entry, type Identity } from '../../../src/model/entry.ts';
 import type { TripRecord } from '../../../src/model/trip.ts';
 import type {
   EntryCursor,
+  EntryPage,
   EntryQuery,
   ErrorRow,
+  KeptEntry,
   Lease,
   PipelineState,
   Store,
@@ -100,18 +103,26 @@ const anyUnusable = fc.record({
   message: fc.constantFrom('m', 'é\u0000'),
 });
 
+/** When entries were received first, where another store noted it. */
+const received = fc.option(fc.constantFrom(50, 60), { nil: undefined, freq: 2 });
+
 const pushing: fc.Arbitrary<Operation>[] = [
   operation(
     'usercache.put',
-    { u, batch: entries(8), unusable: fc.array(anyUnusable, { maxLength: 2 }), now },
-    ({ userId, batch, unusable, now }, { store }) => store.usercache.put(userId, { entries: batch, unusable }, now),
+    { u, batch: entries(8), unusable: fc.array(anyUnusable, { maxLength: 2 }), now, received },
+    ({ userId, batch, unusable, now, received }, { store }) =>
+      store.usercache.put(userId, { entries: batch, unusable, received_ts: batch.map(() => received) }, now),
   ),
 ];
 
 const staging: fc.Arbitrary<Operation>[] = [
   operation('usercache.read', { u, after: fc.option(anyIdentity), limit }, async ({ userId, after, limit }, side) => {
     side.waiting = await side.store.usercache.read(userId, after === null ? { limit } : { after, limit });
-    return side.waiting.map(({ revision, ...rest }) => ({ ...rest, revision: place(side, revision) }));
+    return side.waiting.map(({ revision, text, ...rest }) => {
+      // A store need not have the text; one that has it has that of the entry.
+      if (text !== undefined) deepStrictEqual(JSON.parse(text), rest.entry);
+      return { ...rest, revision: place(side, revision) };
+    });
   }),
   operation(
     'usercache.settle what was read',
@@ -193,6 +204,12 @@ const anyQuery = fc.record(
 const anyCursor = fc.option(fc.record({ time: anyTime, key: anyKey, write_ts: anyTime }));
 const where = fc.constantFrom('usercache' as const, 'timeseries' as const);
 
+/** Receipts that the store took from its own clock are the same if both are; those of the sequences are long past. */
+const pageAnswer = (page: EntryPage) => ({
+  ...page,
+  received_ts: page.received_ts.map((ts) => (ts > 1_700_000_000 ? 'by the clock' : ts)),
+});
+
 const reading: fc.Arbitrary<Operation>[] = [
   operation(
     'find a page',
@@ -202,7 +219,7 @@ const reading: fc.Arbitrary<Operation>[] = [
       const asked: EntryQuery = after === undefined ? query : { ...query, after };
       const page = await side.store[where].find(userId, asked);
       side.cursor = page.next ?? undefined;
-      return page;
+      return pageAnswer(page);
     },
   ),
   operation('timeseries.get', { u, identity: anyIdentity }, ({ userId, identity }, { store }) =>
@@ -270,9 +287,14 @@ const edge = fc.constantFrom(-Infinity, -Infinity, 2, 4, Infinity, Infinity);
 const changing: fc.Arbitrary<Operation>[] = [
   operation(
     'timeseries.apply',
-    { u, n: which, put: entries(8), remove: fc.array(anyIdentity, { maxLength: 3 }), also: fc.boolean() },
-    ({ userId, n, put, remove, also }, side) => {
-      const change = { put, remove, alsoChanged: also ? { from: 0.5, to: 0.75 } : null };
+    { u, n: which, put: entries(8), remove: fc.array(anyIdentity, { maxLength: 3 }), also: fc.boolean(), received },
+    ({ userId, n, put, remove, also, received }, side) => {
+      const kept = put.map((entry) => ({ entry, ts: dataTime(entry.data), received_ts: received }) as KeptEntry);
+      const change = {
+        put: received === undefined ? put : kept,
+        remove,
+        alsoChanged: also ? { from: 0.5, to: 0.75 } : null,
+      };
       return side.store.timeseries.apply(userId, change, anyLease(side, userId, n));
     },
   ),
@@ -366,7 +388,7 @@ const chained: fc.Arbitrary<Operation>[] = [
     let after: EntryCursor | null | undefined;
     do {
       const page = await store[where].find(userId, after ? { ...query, after } : query);
-      pages.push(page);
+      pages.push(pageAnswer(page));
       after = page.next;
     } while (after !== null);
     return pages;
