@@ -24,7 +24,10 @@ export async function runInProcesses(context: CommandContext, count: number): Pr
   );
   const ends = await Promise.all(starts.map((startAt) => runProcess(context, startAt)));
   const reports = ends.filter((end) => typeof end !== 'string');
-  const lost = ends.filter((end) => typeof end === 'string');
+  // A run that is stopped ends workers that had not begun: they had nobody in work, and are not lost.
+  const lost = ends.filter(
+    (end) => typeof end === 'string' && !(context.signal.aborted && end === 'SIGTERM'),
+  ) as string[];
   if (reports.length === 0) throw new Error(`every pipeline worker ended without a report: ${lost.join(', ')}`);
   return { report: { ...mergeReports(reports), seconds: context.now() - started }, lost };
 }
