@@ -7,12 +7,12 @@ import { readModel } from '../../dist/analysis/sequence/model.js';
 import { evaluate } from '../../dist/evaluate/evaluate.js';
 import { summarise } from '../../dist/evaluate/score.js';
 
-/** The last table row of docs/quality.md that begins with "| at least |": what CI holds. */
 const [cases] = process.argv.slice(2);
 if (!cases) {
   console.error('usage: node tools/train/check-folds.mjs CASES; run `npm run build` before');
   process.exit(2);
 }
+// What CI holds is the row "| at least |" of docs/quality.md.
 const here = dirname(fileURLToPath(import.meta.url));
 const page = readFileSync(join(here, '../../docs/quality.md'), 'utf8');
 const cells = (row) =>

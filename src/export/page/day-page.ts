@@ -86,7 +86,7 @@ const longDay = (day: string): string => formatForPeople(startOfDay(day, 'UTC') 
 
 const barWidth = 640;
 
-/** The 24 hours of a local day. Modes differ by colour, and by height as in the legend of the map by dash. */
+/** The 24 hours of a local day. Its colours are those of the map; the table names every mode in words. */
 function dayBar(day: string, trips: readonly Trip[]): string {
   const x = (share: number): number => Math.round(share * barWidth * 10) / 10;
   const hours = [0, 3, 6, 9, 12, 15, 18, 21].map((hour) => {
