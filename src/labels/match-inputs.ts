@@ -17,20 +17,22 @@ const openReach = 86_400;
 
 /**
  * The span that an input belongs to; null when none: the trip whose draft it labelled turned out to be none. It is the
- * one in which the input begins, if it also ends there (with some slack) or covers most of it; else, of those that it
- * fits at all, the one with which it shares the most time. `spans` ascend.
+ * one in which the input begins, if it also ends there or covers most of it; else, of those that it fits at all, the
+ * one with which it shares the most time, the one it begins in where they share the same. `spans` ascend.
+ *
+ * Beginning within a trip and ending soon after it is not enough where trips follow each other: a trip of another
+ * analysis may begin some minutes before the same trip of ours, while the one before it still goes on.
  */
 export function spanOf<Of extends Span>({ start, end }: Pick<Input, 'start' | 'end'>, spans: readonly Of[]): Of | null {
   const from = start ?? end! - openReach;
   const to = end ?? start! + openReach;
   const near = spans.slice(firstEndingAfter(spans, from), firstEndingAfter(spans, to) + 2);
   const home = near.find((span) => begins(span, start, end));
-  if (home !== undefined && (end === null || end <= home.end + slack || covers(home, from, to) > 0.5)) return home;
-  let best: Of | null = null;
+  if (home !== undefined && (end === null || end <= home.end || covers(home, from, to) > 0.5)) return home;
+  let best: Of | null = home ?? null;
   for (const span of near) {
     const common = shared(span, from, to);
     const fits =
-      span === home ||
       covers(span, from, to) > 0.5 ||
       (common > 0.5 * (to - from) && common > 0) ||
       (from >= span.start - slack && from < span.start && common > 0);

@@ -30,6 +30,8 @@ describe('an input belongs to', () => {
     ['the trip that it covers, however late it ends', 10_100, 14_000, 10_000],
     ['the trip that begins less than 15 minutes after it', 9_300, 10_400, 10_000],
     ['the trip with which it shares the most when it begins at the end of another', 20_990, 22_500, 21_500],
+    ['the one that it covers, though it begins in the one before', 20_780, 22_600, 21_500],
+    ['the one that it shares the most with, though it ends soon after the one it begins in', 20_800, 21_750, 21_500],
     ['the first of two that were one for the app', 20_050, 22_500, 20_000],
     ['the one it lies in', 21_600, 21_700, 21_500],
     ['none when no trip came of its draft', 14_000, 15_000, null],
