@@ -1,5 +1,6 @@
-// Every label, survey and note of the recorded cases is found at the trip it belongs to: pushes a case's day and its labels over HTTP,
-// runs the pipeline, and compares what the composite trips say with what was expected. Needs a built program.
+// Every label, survey and note of the recorded cases is found at the trip it belongs to: pushes a case's day and its
+// labels over HTTP, runs the pipeline, and compares what the composite trips say with what was expected. Needs a built
+// program.
 import { execFile, spawn } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

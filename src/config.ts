@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { MobilityError } from './model/errors.ts';
 
+/** The settings of the program, checked and with defaults filled in. */
 export interface Config {
   /** Store address: `sqlite:FOLDER`, a plain folder, or `mongodb://…`. */
   store: string;

@@ -252,3 +252,24 @@ it('every file says in its first line what it holds, and exports no default', ()
   expect(texts.filter(({ text }) => !/^\/\/ \S/.test(text)).map(({ file }) => file)).toEqual([]);
   expect(texts.filter(({ text }) => /^export default/m.test(text)).map(({ file }) => file)).toEqual([]);
 });
+
+it('every exported name has a doc comment', () => {
+  const bare = files.flatMap((file) => {
+    const lines = readFileSync(join(src, file), 'utf8').split('\n');
+    return lines.flatMap((line, at) => {
+      const name = /^export (?:async )?(?:function\*?|const|class|interface|type) (\w+)/.exec(line)?.[1];
+      return name === undefined || lines[at - 1]?.trimEnd().endsWith('*/') ? [] : [`${file}: ${name}`];
+    });
+  });
+  expect(bare).toEqual([]);
+});
+
+it('no comment line is longer than 120 columns', () => {
+  const long = files.flatMap((file) => {
+    const lines = readFileSync(join(src, file), 'utf8').split('\n');
+    return lines.flatMap((line, at) =>
+      line.length > 120 && /^\s*(\/\/|\/?\*)/.test(line) ? [`${file}:${at + 1}`] : [],
+    );
+  });
+  expect(long, 'run `npm run format`').toEqual([]);
+});

@@ -12,12 +12,14 @@ import { segmenterWith, shippedSegmenter } from './sequence/segment.ts';
  */
 export const analysisVersion = shippedSegmenter.version;
 
+/** A user's stretch of observations and the state with which its analysis begins. */
 export interface AnalyseInput extends Stretch {
   userId: string;
   /** State after the link before; null: at the beginning. */
   carry: Carry | null;
 }
 
+/** The trips of a stretch and the state with which the next stretch begins. */
 export interface AnalyseOutput {
   records: TripRecord[];
   /** What the next stretch begins with: the last link's state, moved on to the open trip or to the last location. */
@@ -26,6 +28,7 @@ export interface AnalyseOutput {
   failed: { chainTs: number; error: unknown }[];
 }
 
+/** Replaces parts of the analysis: in tests, for evaluation, for another model. */
 export interface AnalyseOptions {
   segmenter?: Segmenter;
   /** Another model for the shipped segmenter. */

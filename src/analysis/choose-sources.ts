@@ -4,7 +4,10 @@ import { isJsonObject } from '../model/json.ts';
 import { someWithin } from './in-time.ts';
 import type { Location } from './observations.ts';
 
-/** s; a location of a source counts as long as this before and after it: in that time the sources behind it are left out. */
+/**
+ * s; a location of a source counts as long as this before and after it: in that time the sources behind it are left
+ * out.
+ */
 export const sourceReach = 300;
 
 /** Locations of each source, ascending by `ts`. Sources are named by `sourceOf`. */
@@ -22,12 +25,16 @@ export function sourceOf(entry: Entry): string {
   return `other/${isJsonObject(origin) && typeof origin.program === 'string' ? origin.program : ''}`;
 }
 
-/** Phones before other programs; among each the order of their names, so that the outcome hangs on nothing but the entries. */
+/**
+ * Phones before other programs; among each the order of their names, so that the outcome hangs on nothing but the
+ * entries.
+ */
 const inOrder = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /**
- * One line of locations: where sources overlap in time the first of them has it, and the others fill stretches in which it has none.
- * A location is left out if one of a source before its own lies within `sourceReach`. Nothing is there twice, whatever the sources.
+ * One line of locations: where sources overlap in time the first of them has it, and the others fill stretches in which
+ * it has none. A location is left out if one of a source before its own lies within `sourceReach`. Nothing is there
+ * twice, whatever the sources.
  */
 export function chooseLocations(found: BySource, reach = sourceReach): Location[] {
   const sources = [...found.keys()].sort(inOrder);

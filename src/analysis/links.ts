@@ -7,6 +7,7 @@ import { type BuiltTrip, buildTrip, startAtPlace } from './build-trip.ts';
 import { awaySince, locationOf, mergedPlace, newPlace, positionOf } from './places.ts';
 import type { SegmentedTrip } from './segmenter.ts';
 
+/** Thresholds by which raw trips become links of the chain. */
 export interface LinkOptions {
   /** m; trips of which the phone recorded less are dropped */
   shortestTrip: number;

@@ -3,6 +3,7 @@ import type { Entry } from '../model/entry.ts';
 import { maxTime } from '../model/time.ts';
 import type { Location, Motion, PhoneEvent, Sampling } from './observations.ts';
 
+/** Limits beyond which a location takes no part in the analysis. */
 export interface CleanLocationsOptions {
   /** m; locations less sure than this are left out */
   accuracyLimit: number;
@@ -12,6 +13,7 @@ export interface CleanLocationsOptions {
   staleLimit: number;
 }
 
+/** The limits in use, all set by hand. */
 export const cleanLocationsDefaults: CleanLocationsOptions = {
   accuracyLimit: 200,
   futureLimit: 86_400,
@@ -22,8 +24,8 @@ export const cleanLocationsDefaults: CleanLocationsOptions = {
 export type ZoneOf = (entry: Entry) => { zone: string; guessed: boolean };
 
 /**
- * Locations ascending by `ts`, one per `ts`: of several the surest, then the one written first. Unusable ones are left out.
- * The outcome does not depend on the order of `entries`.
+ * Locations ascending by `ts`, one per `ts`: of several the surest, then the one written first. Unusable ones are left
+ * out. The outcome does not depend on the order of `entries`.
  */
 export function cleanLocations(
   entries: readonly Entry[],

@@ -13,6 +13,7 @@ export interface UnseenOptions {
   speed: number;
 }
 
+/** The limits in use. Figures of the original service, which calls such a stretch untracked. */
 export const unseenDefaults: UnseenOptions = { distance: { time: 2500, distance: 1200 }, speed: 3 / 3.6 };
 
 /** `[longitude, latitude]` of a location. */

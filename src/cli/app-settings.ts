@@ -3,6 +3,7 @@ import { MobilityError } from '../model/errors.ts';
 
 /** Apps that a token can be made for. */
 export const otherApps = ['owntracks', 'overland', 'traccar'] as const;
+/** The name of a phone app for which `users token --app` prints settings. */
 export type OtherApp = (typeof otherApps)[number];
 
 /** How an app is set up for one user. */

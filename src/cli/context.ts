@@ -65,6 +65,7 @@ export interface CommandContext {
   close(): Promise<void>;
 }
 
+/** What a command gets from the process it runs in; tests give their own. */
 export interface ContextOptions {
   env: Record<string, string | undefined>;
   stdout: Sink;
@@ -135,6 +136,7 @@ export function createContext(options: ContextOptions): CommandContext & { setFl
   return context;
 }
 
+/** How a command opens the store. */
 export interface StoreOptions extends OpenOptions {
   /** Make the store when there is none. */
   make?: boolean;

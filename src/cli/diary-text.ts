@@ -8,11 +8,13 @@ import type { Position, Section, Trip, TripRecord } from '../model/trip.ts';
 import { counted, table } from './output.ts';
 import { clockText, distanceText, durationText } from './wording.ts';
 
+/** How words are emphasised in a terminal; elsewhere both return the text as it is. */
 export interface DiaryMarks {
   bold(text: string): string;
   dim(text: string): string;
 }
 
+/** What the text of a day is made from. */
 export interface DiaryDay {
   name: string;
   day: string;

@@ -55,8 +55,8 @@ const commandFactories: readonly ((context: CommandContext) => Command)[] = [
 ];
 
 /**
- * Runs one command line and resolves with its exit code: 0 ok, 1 failed, 2 wrong usage, 3 partly done, 130 interrupted. Never
- * rejects. `surroundings` are those of the process unless a test brings its own.
+ * Runs one command line and resolves with its exit code: 0 ok, 1 failed, 2 wrong usage, 3 partly done, 130 interrupted.
+ * Never rejects. `surroundings` are those of the process unless a test brings its own.
  */
 export async function main(
   argv: readonly string[],

@@ -44,6 +44,7 @@ export class OutputClosed extends Error {
   }
 }
 
+/** Where output goes and what decides about its form. */
 export interface OutputOptions {
   stdout: Sink;
   stderr: Sink;

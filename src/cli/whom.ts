@@ -5,6 +5,7 @@ import type { UserRecord } from '../model/user.ts';
 import { everyUser } from '../store/pages.ts';
 import type { CommandContext } from './context.ts';
 
+/** The options that choose users: exactly one of `user`, `all` and `study` is given. */
 export interface Whom {
   user?: string;
   all?: true;

@@ -234,7 +234,9 @@ export function inferredSection(element: OfTrip, making: Making, index: number):
   };
 }
 
-/** `analysis/cleaned_section`: a section with the phone's kind of motion, its speeds and the steps between its vertices. */
+/**
+ * `analysis/cleaned_section`: a section with the phone's kind of motion, its speeds and the steps between its vertices.
+ */
 export function cleanedSection(element: OfTrip, making: Making, index: number): DerivedEntry {
   const section = element.trip.sections[index]!;
   const { name, code } = motionMode(section.sensed_mode);

@@ -1,4 +1,5 @@
-// Adds to trips in the shape that phones read what the user said about them. Stored documents hold none of it: it is added when asked.
+// Adds to trips in the shape that phones read what the user said about them. Stored documents hold none of it: it is
+// added when asked.
 import { type Labels, readLabels } from '../labels/labels-of.ts';
 import type { LabelStore } from '../labels/read-inputs.ts';
 import { saidFields } from '../labels/said-fields.ts';

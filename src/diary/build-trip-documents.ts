@@ -37,8 +37,9 @@ export async function tripsOfDays(
 }
 
 /**
- * For each record the trip after it. Days do not bound a stretch of the chain: over the date line a trip of another day may lie
- * between two of one day. So only a trip that leaves the place where the one before ended is known to follow it.
+ * For each record the trip after it. Days do not bound a stretch of the chain: over the date line a trip of another day
+ * may lie between two of one day. So only a trip that leaves the place where the one before ended is known to follow
+ * it.
  */
 async function followingTrips(
   store: DiaryStore,
@@ -61,7 +62,10 @@ function afterTrip(record: TripRecord, next: TripRecord | null): AfterTrip {
   return { exit_ts: Math.max(record.end_ts, next.untracked?.start_ts ?? next.trip.start_ts), starting_trip: null };
 }
 
-/** Incidents from the first trip to the last, those still in the usercache included; of one identity the waiting one counts. */
+/**
+ * Incidents from the first trip to the last, those still in the usercache included; of one identity the waiting one
+ * counts.
+ */
 async function incidentsDuring(store: DiaryStore, userId: string, records: readonly TripRecord[]): Promise<Entry[]> {
   const trips = records.flatMap(({ trip }) => trip ?? []);
   if (trips.length === 0) return [];

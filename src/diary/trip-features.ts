@@ -14,6 +14,7 @@ export interface AfterTrip {
   starting_trip: string | null;
 }
 
+/** One section of a trip as the app of 2016/17 reads it: a collection with one line. */
 export interface SectionCollection {
   type: 'FeatureCollection';
   features: [Feature<LineString>];

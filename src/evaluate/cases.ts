@@ -46,7 +46,10 @@ export interface RecordedCase {
   events: PhoneEvent[];
 }
 
-/** Names of the cases in a folder: `<name>.put.json.gz` with `<name>.truth.json`. Throws `MOBILITY_USAGE` where there are none. */
+/**
+ * Names of the cases in a folder: `<name>.put.json.gz` with `<name>.truth.json`. Throws `MOBILITY_USAGE` where there
+ * are none.
+ */
 export function caseNames(folder: string): string[] {
   const files = new Set(listOf(folder));
   const names = [...files].filter((file) => file.endsWith('.truth.json')).map((file) => file.slice(0, -11));
@@ -79,7 +82,10 @@ export function readCase(folder: string, name: string): RecordedCase {
 
 const motionKeys = ['background/activity', keys.motionActivity];
 
-/** What the analysis reads of pushed entries; of two with one identity the later stands. Entries that do not convert are left out. */
+/**
+ * What the analysis reads of pushed entries; of two with one identity the later stands. Entries that do not convert are
+ * left out.
+ */
 function observationsOf(pushed: readonly Entry[]): Pick<RecordedCase, 'locations' | 'motions' | 'events'> {
   const byIdentity = new Map<string, Entry>();
   for (const entry of pushed) byIdentity.set(`${entry.metadata.key} ${entry.metadata.write_ts}`, entry);

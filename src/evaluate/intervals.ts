@@ -6,6 +6,7 @@ export interface Interval {
   end: number;
 }
 
+/** Length of an interval, s. */
 export const lengthOf = ({ start, end }: Interval): number => end - start;
 
 /** s that two have in common. */

@@ -79,7 +79,9 @@ const leastShared = 0.5;
 /** s; a wait this long parts the pieces of a journey in "F1 split". */
 const longWait = 300;
 
-/** Scores one case. Trips outside the window of the truth do not count, nor do true trips that the phone did not record. */
+/**
+ * Scores one case. Trips outside the window of the truth do not count, nor do true trips that the phone did not record.
+ */
 export function scoreCase(truth: Truth, found: readonly FoundTrip[]): CaseScore {
   const window = { start: truth.range.start_ts, end: truth.range.end_ts };
   const trueTrips = truth.trips.map((trip) => ({

@@ -37,7 +37,10 @@ export async function* entryRows(
   }
 }
 
-/** The local day of what an entry tells, in the zone of the phone; null where it tells neither time nor zone that is one. */
+/**
+ * The local day of what an entry tells, in the zone of the phone; null where it tells neither time nor zone that is
+ * one.
+ */
 function dayOf({ metadata, data }: Entry): string | null {
   const ts = dataTime(data) ?? metadata.write_ts;
   if (!(ts >= minTime && ts <= maxTime)) return null;

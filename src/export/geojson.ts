@@ -5,8 +5,9 @@ import type { Said } from '../labels/said.ts';
 import { saidTexts } from '../labels/said-text.ts';
 
 /**
- * Features of all trips, flat: places (shared ones once), stops and sections. A section that crosses the antimeridian is cut
- * there. Coordinates are kept to 7 decimals (about a centimetre), properties as in the trip documents, ids as plain texts.
+ * Features of all trips, flat: places (shared ones once), stops and sections. A section that crosses the antimeridian
+ * is cut there. Coordinates are kept to 7 decimals (about a centimetre), properties as in the trip documents, ids as
+ * plain texts.
  */
 export function toFlatGeoJson(trips: readonly TripFeatureCollection[]): FeatureCollection {
   const features: Feature[] = [];

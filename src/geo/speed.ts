@@ -1,6 +1,7 @@
 // Metres per second between fixes, and the order statistics that the thresholds are made of.
 import { distance, type LatLon } from './distance.ts';
 
+/** A position at a time. */
 export interface Fix extends LatLon {
   /** s since the epoch */
   ts: number;

@@ -21,6 +21,7 @@ export const unusableReasons = {
   data_not_an_object: 'The data is no JSON object.',
 } as const;
 
+/** Why an element of a batch is not an entry: the reason that stands in the error timeseries. */
 export type UnusableReason = keyof typeof unusableReasons;
 
 /** Characters (UTF-16 units) that a key may have. */

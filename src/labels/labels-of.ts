@@ -22,8 +22,8 @@ export const noLabels: Labels = { ofTrip: () => nothingSaid, ofStay: () => nothi
 const day = 86_400; // s
 
 /**
- * What was said about trips and stays that touch the range. Nothing of it is stored: no label depends on when it came, on a run of the
- * pipeline, or on what its trip was before it was built anew.
+ * What was said about trips and stays that touch the range. Nothing of it is stored: no label depends on when it came,
+ * on a run of the pipeline, or on what its trip was before it was built anew.
  */
 export async function readLabels(store: LabelStore, userId: string, range: TimeRange): Promise<Labels> {
   const inputs = await readInputs(store, userId, range);

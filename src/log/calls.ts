@@ -69,6 +69,7 @@ export const putSteps = [
   'entries stored',
   'END',
 ] as const;
+/** A step of a put that the call log times. */
 export type PutStep = (typeof putSteps)[number];
 
 /** Which steps of a put are in the log. */

@@ -18,6 +18,7 @@ const lookSeconds = 1; // between two looks whether the file is still in its pla
 const maxBacklog = 64 * 1024 * 1024; // bytes that wait for the disk before lines are dropped
 const mebibyte = 1024 * 1024;
 
+/** How a process writes log files. */
 export interface FileLogOptions {
   /** Folder of the log files; made when it is not there. */
   dir: string;

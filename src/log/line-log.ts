@@ -5,6 +5,7 @@ import type { Level, Log } from './log.ts';
 /** The least level kept, as the settings spell it. */
 export type LeastLevel = Lowercase<Level>;
 
+/** How log lines are formed and where they go. */
 export interface LineLogOptions {
   level: LeastLevel;
   threadId: string;

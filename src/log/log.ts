@@ -1,7 +1,9 @@
 // What the core needs of a log; `files.ts` writes it to files, tests collect it.
 
+/** The level of a log line, lowest first. */
 export type Level = 'DEBUG' | 'INFO' | 'WARNING' | 'ERROR';
 
+/** Takes log messages; the core writes through it and knows nothing of files. */
 export interface Log {
   /** True when lines of this level are kept: ask before building many. */
   enabled(level: Level): boolean;

@@ -22,6 +22,7 @@ export interface LogLine extends FileLine {
   source: string;
 }
 
+/** Which lines of which log files are read. */
 export interface ReadOptions {
   dir: string;
   /** Without: all. */

@@ -8,6 +8,7 @@ import { line } from './messages.ts';
 
 const maxWaiting = 16 * 1024 * 1024; // characters that wait for the primary before lines are dropped
 
+/** How a worker hands its log lines to the primary process. */
 export interface WorkerLogOptions {
   /** Carries lines, joined by line breaks, to the primary; resolves when the next ones may follow. */
   send: (lines: string) => Promise<void>;

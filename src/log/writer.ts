@@ -24,6 +24,7 @@ export interface Writer {
   end(): Promise<void>;
 }
 
+/** How one series of log files is written. */
 export interface WriterOptions {
   dir: string;
   /** Files are called `<source>-<day>.log`. */

@@ -25,7 +25,10 @@ export const dayMetrics: readonly string[] = Object.keys(values);
 /** What trips may be grouped by: labels of one word. */
 export const dayGroupings: readonly string[] = ['mode_confirm', 'purpose_confirm', 'replaced_mode'];
 
-/** One day of one metric: beside the fixed fields a sum for each label, `mode_confirm_bike`; trips without one are `UNLABELED`. */
+/**
+ * One day of one metric: beside the fixed fields a sum for each label, `mode_confirm_bike`; trips without one are
+ * `UNLABELED`.
+ */
 export interface DayFigures {
   date: string;
   /** People with a trip on that day. */
@@ -34,9 +37,9 @@ export interface DayFigures {
 }
 
 /**
- * For each metric asked for the days that have trips, ascending. `people` holds the trips of each person; a day on which fewer than
- * `least` of them travelled is left out, and so is a label that fewer than `least` of them have that day: figures over few people
- * tell about each of them.
+ * For each metric asked for the days that have trips, ascending. `people` holds the trips of each person; a day on
+ * which fewer than `least` of them travelled is left out, and so is a label that fewer than `least` of them have that
+ * day: figures over few people tell about each of them.
  */
 export function figuresByDay(
   people: readonly (readonly DayTrip[])[],

@@ -40,6 +40,7 @@ export interface Identity {
   write_ts: number;
 }
 
+/** The identity of an entry: within a user, key and `write_ts` name it. */
 export function identityOf(entry: Entry): Identity {
   return { key: entry.metadata.key, write_ts: entry.metadata.write_ts };
 }

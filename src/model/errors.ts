@@ -27,6 +27,7 @@ export const errorCodes = [
   'MOBILITY_USER_UNKNOWN',
 ] as const;
 
+/** The code of an error that people can act upon; `docs/errors.md` explains each. */
 export type ErrorCode = (typeof errorCodes)[number];
 
 /** An error that a caller may meet and handle. Programming mistakes are `TypeError`s instead. */

@@ -1,7 +1,9 @@
 // JSON as types: what a phone may put in a payload.
 
+/** Any value that JSON can hold. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
 
+/** A JSON object whose members are not known beforehand. */
 export interface JsonObject {
   [name: string]: JsonValue | undefined;
 }

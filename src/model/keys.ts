@@ -4,6 +4,7 @@
 /** What a change of such an entry touches: the trips, only the documents that show it, or nothing derived. */
 export type Affects = 'trips' | 'documents' | 'nothing';
 
+/** What the service knows of a key. */
 export interface KeyRow {
   key: string;
   /** Name of the payload type in `payloads.ts`. */
@@ -16,6 +17,7 @@ export interface KeyRow {
   affects: Affects;
 }
 
+/** The keys that the program itself names. */
 export const keys = {
   location: 'background/location',
   filteredLocation: 'background/filtered_location',

@@ -78,6 +78,7 @@ export interface Battery extends LocalTimes {
   ts: number;
 }
 
+/** Battery status on the wire, by name. */
 export const batteryStatuses = { UNKNOWN: 0, DISCHARGING: 1, CHARGING: 2, FULL: 3, NOT_CHARGING: 4 } as const;
 
 /** `statemachine/transition`: a step of the state machine that switches tracking on and off. */
@@ -136,6 +137,7 @@ export interface BluetoothBeacon extends LocalTimes {
   ts: number;
 }
 
+/** Bluetooth beacon event on the wire, by name. */
 export const beaconEvents = { REGION_ENTER: 0, REGION_EXIT: 1, RANGE_UPDATE: 2 } as const;
 
 /** `manual/incident`: the user marked a place on the way. */

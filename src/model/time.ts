@@ -24,6 +24,7 @@ export interface TimeRange {
 
 /** The first and last whole seconds that a calendar text can hold here: years 1 to 9999 in UTC. */
 export const minTime = -62_135_596_800;
+/** The end of the year 9999, s since the epoch: later times cannot be written as dates. */
 export const maxTime = 253_402_300_799;
 
 const secondsOfDay = 86_400;

@@ -1,6 +1,7 @@
 // A user of the registry, and the tokens that open their account.
 import { createHash } from 'node:crypto';
 
+/** A registered user. */
 export interface UserRecord {
   /** UUID, 36 characters, lower case. Never changes. */
   uuid: string;
@@ -18,6 +19,7 @@ export interface UserRecord {
  * apps.
  */
 export const tokenKinds = ['made', 'imported', 'study', 'owntracks', 'overland', 'traccar'] as const;
+/** What a token is for. */
 export type TokenKind = (typeof tokenKinds)[number];
 
 /** A token of the method `token`; only its hash is kept. */

@@ -23,8 +23,9 @@ const linksAtOnce = 500;
 const everything: TimeRange = { from: -Number.MAX_VALUE, to: Number.MAX_VALUE };
 
 /**
- * Analyses again from the last link that followed only from older data. Goes on until a new link is the same as a stored one and
- * lies behind all that changed: what follows cannot differ then. Each stretch is stored with its state in one transaction.
+ * Analyses again from the last link that followed only from older data. Goes on until a new link is the same as a
+ * stored one and lies behind all that changed: what follows cannot differ then. Each stretch is stored with its state
+ * in one transaction.
  */
 export const analyseTrips: Stage = {
   name: 'analyse trips',
@@ -133,7 +134,10 @@ class Analysis {
     return done;
   }
 
-  /** Up to when the diary is whole, after the last link's `carry`. What was complete and is no more leaves documents behind. */
+  /**
+   * Up to when the diary is whole, after the last link's `carry`. What was complete and is no more leaves documents
+   * behind.
+   */
   private completeState(carry: Carry | null): Partial<PipelineState> {
     const complete_until = carry?.raw_place?.enter_ts ?? null;
     const lost = complete_until === null && this.completeBefore !== null;
@@ -153,7 +157,9 @@ class Analysis {
     return index < 0 ? null : index;
   }
 
-  /** Counts what is different. What a stretch removed behind its last link, the next may bring again: it is judged then. */
+  /**
+   * Counts what is different. What a stretch removed behind its last link, the next may bring again: it is judged then.
+   */
   private compare(stored: readonly TripRecord[], links: readonly TripRecord[], done: boolean): void {
     const last = links.at(-1)?.chain_ts ?? Number.NEGATIVE_INFINITY;
     const gone = [...this.pending, ...stored];

@@ -1,4 +1,5 @@
-// Stage "documents": the trips of the last days -> one document a day, and no other. Ends the run: its write gives the lease back.
+// Stage "documents": the trips of the last days -> one document a day, and no other. Ends the run: its write gives the
+// lease back.
 import { tripsOfDays } from '../diary/build-trip-documents.ts';
 import type { TripFeatureCollection } from '../diary/trip-features.ts';
 import { line } from '../log/messages.ts';
@@ -10,9 +11,9 @@ import { findObsoleteKeys } from './obsolete-keys.ts';
 import type { RunContext, Stage, StageResult } from './stage.ts';
 
 /**
- * Writes the documents of the window and removes those that are obsolete, in one transaction with the state. Only days whose trips
- * changed are built again. A document that would come out the same is left alone, so that `write_ts` tells news. Documents alone go:
- * entries that phones pushed under the same key stay.
+ * Writes the documents of the window and removes those that are obsolete, in one transaction with the state. Only days
+ * whose trips changed are built again. A document that would come out the same is left alone, so that `write_ts` tells
+ * news. Documents alone go: entries that phones pushed under the same key stay.
  */
 export const documents: Stage = {
   name: 'documents',
@@ -59,8 +60,8 @@ export const documents: Stage = {
 };
 
 /**
- * The days to build: all of the window, unless the run knows which trips changed. Then those of these trips, those of the trips before
- * them, which tell when the next trip begins, and those that have no document yet.
+ * The days to build: all of the window, unless the run knows which trips changed. Then those of these trips, those of
+ * the trips before them, which tell when the next trip begins, and those that have no document yet.
  */
 async function buildDays(
   { store, userId, changedTrips }: RunContext,
@@ -68,7 +69,8 @@ async function buildDays(
   days: readonly string[],
   present: readonly string[],
 ): Promise<Map<string, TripFeatureCollection[]>> {
-  // Without what waits: an incident pushed during this run may fail its conversion, or be replaced, and leave no trace of that.
+  // Without what waits: an incident pushed during this run may fail its conversion, or be replaced, and leave no trace
+  // of that.
   const moved = { trips: store.trips, timeseries: store.timeseries };
   if (changedTrips === null) return tripsOfDays(moved, userId, window);
   const wanted = new Set(days.filter((day) => !present.includes(dayKey(day))));

@@ -2,6 +2,7 @@
 import { isMobilityError } from '../model/errors.ts';
 import type { Lease, Store } from '../store/store.ts';
 
+/** A lease that renews itself until it is ended. */
 export interface HeldLease {
   /** The lease as it stands now. */
   current(): Lease;

@@ -11,6 +11,7 @@ import type { RunContext, Stage } from './stage.ts';
 /** Entries moved at a time: bounds memory, and what a crash makes the next run repeat. */
 const batchSize = 1000;
 
+/** What a page of waiting entries comes to: kept, moved away, or set aside with a reason. */
 export interface MoveOutcome {
   kept: KeptEntry[];
   moved: WaitingRef[];
@@ -18,8 +19,8 @@ export interface MoveOutcome {
 }
 
 /**
- * Checks waiting entries by their converters. What a converter accepts is kept as it came, found by the time that the converter reads;
- * an entry that fails is set aside with reason and text, and never stops the others.
+ * Checks waiting entries by their converters. What a converter accepts is kept as it came, found by the time that the
+ * converter reads; an entry that fails is set aside with reason and text, and never stops the others.
  */
 export function checkAll(waiting: readonly WaitingEntry[]): MoveOutcome {
   const outcome: MoveOutcome = { kept: [], moved: [], failed: [] };
@@ -38,9 +39,9 @@ export function checkAll(waiting: readonly WaitingEntry[]): MoveOutcome {
 }
 
 /**
- * Moves what waits, in one pass over the identities: what is pushed meanwhile behind the pass waits for the next run. First the
- * timeseries has an entry, then the usercache lets it go, unless it was pushed again since: a crash in between repeats a move
- * that changes nothing.
+ * Moves what waits, in one pass over the identities: what is pushed meanwhile behind the pass waits for the next run.
+ * First the timeseries has an entry, then the usercache lets it go, unless it was pushed again since: a crash in
+ * between repeats a move that changes nothing.
  */
 export const moveToLongTerm: Stage = {
   name: 'move to long term',
@@ -74,8 +75,9 @@ export const moveToLongTerm: Stage = {
 };
 
 /**
- * Entries that were moved before receipts were noted, and whose time has not come, go back to the usercache until it has. Once for
- * each user: what is moved since then was looked at before. First the usercache has them, then the timeseries lets them go.
+ * Entries that were moved before receipts were noted, and whose time has not come, go back to the usercache until it
+ * has. Once for each user: what is moved since then was looked at before. First the usercache has them, then the
+ * timeseries lets them go.
  */
 async function holdBack(context: RunContext, at: number): Promise<void> {
   const { store, userId, lease, now, state } = context;
@@ -117,8 +119,9 @@ function logFailures({ log, userId }: RunContext, failed: readonly FailedEntry[]
 }
 
 /**
- * An entry that names its zone also decides the zone of entries near it that name none. Returns the data time of those whose zone
- * may change with this batch, so that they are analysed again: the diary must not hang on which of them came first.
+ * An entry that names its zone also decides the zone of entries near it that name none. Returns the data time of those
+ * whose zone may change with this batch, so that they are analysed again: the diary must not hang on which of them came
+ * first.
  */
 async function zoneChange(
   context: RunContext,

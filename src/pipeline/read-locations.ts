@@ -1,4 +1,5 @@
-// Reads the locations that trips are made of, stretch by stretch: those of the phone, and of other sources where it has none.
+// Reads the locations that trips are made of, stretch by stretch: those of the phone, and of other sources where it has
+// none.
 import { type BySource, chooseLocations, isOfPhone, sourceOf, sourceReach } from '../analysis/choose-sources.ts';
 import type { Location } from '../analysis/observations.ts';
 import { cleanLocations, type ZoneOf } from '../analysis/observe.ts';
@@ -27,8 +28,9 @@ export interface ReadLocations {
 }
 
 /**
- * Locations from `from` on, until there are `size` from `countFrom` on, up to about twice as many, or all there are. What is unusable
- * takes no memory, and one time is never cut in two. What a location is chosen by lies within `sourceReach` of it and is read too.
+ * Locations from `from` on, until there are `size` from `countFrom` on, up to about twice as many, or all there are.
+ * What is unusable takes no memory, and one time is never cut in two. What a location is chosen by lies within
+ * `sourceReach` of it and is read too.
  */
 export async function readLocations(
   reader: LocationReader,

@@ -20,6 +20,7 @@ const pageSize = 5000;
 /** The 2015 key of motion readings stands beside today's. */
 const motionKeys = ['background/activity', keys.motionActivity];
 
+/** The observations of a stretch of time, each list ascending by `ts`. */
 export interface Stretch {
   locations: Location[];
   motions: Motion[];
@@ -34,8 +35,8 @@ export interface StretchStore {
 }
 
 /**
- * Data from `carry` on, with `size` usable locations, up to twice as many, or all there are; before them what the analysis looks
- * back at.
+ * Data from `carry` on, with `size` usable locations, up to twice as many, or all there are; before them what the
+ * analysis looks back at.
  */
 export async function readStretch(
   store: StretchStore,
@@ -80,8 +81,9 @@ async function readInPages<T extends { ts: number }>(
 }
 
 /**
- * Zones of entries: their own; else, of a phone's, that of the user's entry nearest in `write_ts`, the earlier of two equally near; else
- * that of the coordinate. Other apps and imports name none, and may tell of another time and place than the phone does.
+ * Zones of entries: their own; else, of a phone's, that of the user's entry nearest in `write_ts`, the earlier of two
+ * equally near; else that of the coordinate. Other apps and imports name none, and may tell of another time and place
+ * than the phone does.
  */
 async function zonesOf(store: StretchStore, userId: string, entries: readonly Entry[]): Promise<ZoneOf> {
   const guesses = new Map<number, string | null>();

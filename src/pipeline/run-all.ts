@@ -1,9 +1,11 @@
-// Every user through the pipeline: alone, or with other workers on this or other hosts, who are known only by their leases.
+// Every user through the pipeline: alone, or with other workers on this or other hosts, who are known only by their
+// leases.
 import { isMobilityError } from '../model/errors.ts';
 import { everyUser } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
 import { analysedBefore, type PipelineOptions, runPipeline, type UserReport } from './run-pipeline.ts';
 
+/** How a run over all users is done. */
 export interface AllOptions extends PipelineOptions {
   /** Users in work at once in this process; more than one pays where the store is across a network. */
   lanes?: number;
@@ -17,6 +19,7 @@ export interface AllOptions extends PipelineOptions {
   wait?: (seconds: number) => Promise<void>;
 }
 
+/** How many users there were, and how their runs ended. */
 export interface AllReport {
   users: number;
   done: number;
@@ -33,9 +36,9 @@ const pageSize = 100;
 const pause = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
 /**
- * Runs the pipeline for every user who has work. A user in another's hands is passed over and looked at again at the end: one
- * whose lease has run out by then belonged to a worker that died, and is done here. Throws when the store cannot be reached any
- * more; whoever was done before stays done.
+ * Runs the pipeline for every user who has work. A user in another's hands is passed over and looked at again at the
+ * end: one whose lease has run out by then belonged to a worker that died, and is done here. Throws when the store
+ * cannot be reached any more; whoever was done before stays done.
  */
 export async function runAll(store: Store, options: AllOptions): Promise<AllReport> {
   const started = options.now();
@@ -118,8 +121,8 @@ async function* usersBetween(store: Store, after: string, upTo: string): AsyncGe
 }
 
 /**
- * Waits until the other's lease, as it stands now, has ended or been renewed; a renewed one shows that its owner lives and does the
- * work. The store's clock says when it has ended: a moment more than by this one is waited for it.
+ * Waits until the other's lease, as it stands now, has ended or been renewed; a renewed one shows that its owner lives
+ * and does the work. The store's clock says when it has ended: a moment more than by this one is waited for it.
  */
 async function secondTry(store: Store, first: UserReport, options: AllOptions): Promise<UserReport> {
   const wait = options.wait ?? pause;

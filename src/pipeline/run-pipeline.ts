@@ -9,6 +9,7 @@ import { holdLease } from './lease.ts';
 import { type RunContext, runStage, type Stage, type StageReport } from './stage.ts';
 import { stages } from './stages.ts';
 
+/** What a run of the pipeline gets from outside. */
 export interface PipelineOptions {
   log: Log;
   /** Seconds since the epoch. */
@@ -91,7 +92,10 @@ async function contextOf(
   return { ...context, ...(stretchSize && { stretchSize }) };
 }
 
-/** Message and place of an error. The message of a `SyntaxError` is left out: it quotes the text, which is people's data. */
+/**
+ * Message and place of an error. The message of a `SyntaxError` is left out: it quotes the text, which is people's
+ * data.
+ */
 function failureText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const places = (error.stack ?? '').split('\n').filter((text) => text.startsWith('    at '));
@@ -99,7 +103,10 @@ function failureText(error: unknown): string {
   return [`${error.name}: ${message}`, ...places.map((place) => place.trim())].join(' ');
 }
 
-/** The stages in order; a failing one ends the run, and what it did not store is done by the next. The last ends the run itself. */
+/**
+ * The stages in order; a failing one ends the run, and what it did not store is done by the next. The last ends the run
+ * itself.
+ */
 async function runStages(
   list: readonly Stage[],
   context: RunContext,

@@ -31,6 +31,7 @@ export interface Stage {
   run(context: RunContext): Promise<StageResult>;
 }
 
+/** What a stage did. */
 export interface StageResult {
   counts: Counts;
   /** Trips that came, went or changed. */
@@ -39,6 +40,7 @@ export interface StageResult {
   problems?: string[];
 }
 
+/** A trip that a run added, removed or changed. */
 export interface TripChange {
   what: 'added' | 'removed' | 'changed';
   day: string;
@@ -46,6 +48,7 @@ export interface TripChange {
   end_ts: number;
 }
 
+/** What a stage did and how long it took. */
 export interface StageReport extends StageResult {
   stage: string;
   seconds: number;

@@ -4,4 +4,5 @@ import { documents } from './documents.ts';
 import { moveToLongTerm } from './move-to-long-term.ts';
 import type { Stage } from './stage.ts';
 
+/** The stages of a run, in order. */
 export const stages: readonly Stage[] = [moveToLongTerm, analyseTrips, documents];

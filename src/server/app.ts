@@ -71,7 +71,10 @@ export function callerLimits(config: AppParts['config']): CallerLimits {
 /** JSON of a call that pushes nothing. */
 const smallJsonLimits: JsonLimits = { elements: 0, values: 50_000 };
 
-/** One caller holds half of what may wait, strangers together the other half at most; a single body of any size always fits. */
+/**
+ * One caller holds half of what may wait, strangers together the other half at most; a single body of any size always
+ * fits.
+ */
 function bodyLimits({ waitingLimitMiB }: AppParts['config']): BodyLimits {
   const total = waitingLimitMiB * mebibyte;
   return { total, perCaller: total / 2, strangers: total / 2 };
@@ -134,8 +137,8 @@ function logCalls(parts: AppParts, budget: BodyBudget): MiddlewareHandler<Server
 }
 
 /**
- * With `dev` a name is all a caller needs, so a page of a browser on this machine must not be able to call: a name of another site that
- * leads to this address (DNS rebinding) is not this server's.
+ * With `dev` a name is all a caller needs, so a page of a browser on this machine must not be able to call: a name of
+ * another site that leads to this address (DNS rebinding) is not this server's.
  */
 function refuseOtherHosts(own: string): MiddlewareHandler<ServerEnv> {
   return async function checkHost(c, next) {
@@ -245,7 +248,10 @@ function tellProblem(error: unknown, call: Call, parts: AppParts, counts: Caller
   return call.refuse(problem, call.id);
 }
 
-/** On standard error: the exception with its stack, or one line for what is known, such as a full disk that fails every call. */
+/**
+ * On standard error: the exception with its stack, or one line for what is known, such as a full disk that fails every
+ * call.
+ */
 function reportFailure(problem: Problem, call: Call, parts: AppParts): void {
   call.failure = problem.options.code ?? 'EXCEPTION';
   const output = parts.errorOutput ?? ((text) => process.stderr.write(`${text}\n`));
@@ -259,7 +265,9 @@ function stackOf(error: unknown): string {
   return error.cause === undefined ? own : `${own}\ncaused by ${stackOf(error.cause)}`;
 }
 
-/** The path as it was sent, percent-encoded, doubled slashes as one: `c.req.path` is decoded, and may hold line breaks. */
+/**
+ * The path as it was sent, percent-encoded, doubled slashes as one: `c.req.path` is decoded, and may hold line breaks.
+ */
 function pathOf(url: string): string {
   const start = url.indexOf('/', url.indexOf('://') + 3);
   const path = start === -1 ? '/' : url.slice(start);

@@ -30,6 +30,7 @@ export interface Call {
   streaming: Promise<void> | null;
 }
 
+/** Where the lines about calls go. */
 export interface CallLogOptions {
   log: Log;
   console: (line: string) => void;

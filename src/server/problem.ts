@@ -17,6 +17,7 @@ const titles: Readonly<Record<number, string>> = {
   503: 'Service Unavailable',
 };
 
+/** What a problem answer says besides its status and detail. */
 export interface ProblemOptions {
   /** The code of the error behind it, if it has one. */
   code?: ErrorCode;

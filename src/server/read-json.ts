@@ -12,6 +12,7 @@ import { JsonSyntaxError, repairJson } from './repair-json.ts';
  */
 export const maxDepth = 500;
 
+/** A body as read from its text. */
 export interface ReadJson<Element = never> {
   value: JsonValue;
   /** What the list holds, where one was asked for and the body has it; `value` has an empty one in its place. */

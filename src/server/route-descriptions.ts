@@ -104,7 +104,10 @@ const descriptions: Readonly<Record<string, RouteDescription>> = {
   },
 };
 
-/** The description of a route: its own, else that of the phone contract; an object that nobody described has any members. */
+/**
+ * The description of a route: its own, else that of the phone contract; an object that nobody described has any
+ * members.
+ */
 export function describe(route: { path: string; summary?: string; answers?: AnswerSchema }): RouteDescription {
   const known = descriptions[route.path];
   return {

@@ -15,6 +15,7 @@ import { checkAddress, type Serving, serve } from './serve.ts';
 import { figuresOfAll, shareCounts, shareFigures } from './share-figures.ts';
 import { createWorkerLog, leavePrimary, startWorkers, workerNumber } from './workers.ts';
 
+/** What a server is made from. */
 export interface RunServerOptions {
   config: Config;
   /**

@@ -1,4 +1,5 @@
-// What the routes expect of a body, as JSON Schema, and the check of it. Entries are not checked here: see intake/take-entry.ts.
+// What the routes expect of a body, as JSON Schema, and the check of it. Entries are not checked here: see
+// intake/take-entry.ts.
 import { Ajv, type ErrorObject } from 'ajv';
 import { localFrequencies, utcFrequencies } from '../metrics/periods.ts';
 import type { JsonObject } from '../model/json.ts';

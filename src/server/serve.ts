@@ -14,6 +14,7 @@ const connectionsCheck = 5_000; // ms between looks for requests that are late
 const progressCheck = 5_000; // ms between looks for answers that nobody reads
 const idleCheck = 25; // ms between looks for connections that have become idle while closing
 
+/** How an app is bound to a port. */
 export interface ServeOptions {
   app: Hono<ServerEnv>;
   host: string;
@@ -27,6 +28,7 @@ export interface ServeOptions {
   stallSeconds?: number;
 }
 
+/** A server that listens. */
 export interface Serving {
   host: string;
   /** The port it listens on. */

@@ -9,6 +9,7 @@ const longestBackoff = 10_000; // ms
 const healthyLife = 60_000; // ms after which a worker's death counts as the first again
 const killGrace = 5_000; // ms beyond the drain time before a worker is killed
 
+/** How many workers there are and what the primary does for them. */
 export interface WorkersOptions {
   count: number;
   /** s that workers have to finish running calls. */
@@ -19,6 +20,7 @@ export interface WorkersOptions {
   onDeath: (text: string) => void;
 }
 
+/** The running workers of a server. */
 export interface Workers {
   /** The port they share. */
   port: number;

@@ -5,6 +5,7 @@ import { senseAndroid } from './android-phone.ts';
 import { senseIos } from './ios-phone.ts';
 import { type DayOptions, planDay } from './plan-day.ts';
 
+/** What day is simulated, as which phone records it. */
 export interface SimulateOptions extends DayOptions {
   platform: 'android' | 'ios';
 }

@@ -1,4 +1,5 @@
-// The Store interface and what each of its methods promises. Only keys, ranges and plain values cross it: no query language.
+// The Store interface and what each of its methods promises. Only keys, ranges and plain values cross it: no query
+// language.
 import type { Entry, EntryText, Identity } from '../model/entry.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
 import type { JoinCount, JoinRefusal, StudyRecord, StudySettings } from '../model/study.ts';
@@ -7,12 +8,15 @@ import type { TripRecord } from '../model/trip.ts';
 import type { TokenRecord, UserRecord } from '../model/user.ts';
 
 /**
- * Everything the service keeps. Users are named by UUID; no method but those of `users`, `tokens` and `studies` reads across users.
+ * Everything the service keeps. Users are named by UUID; no method but those of `users`, `tokens` and `studies` reads
+ * across users.
  *
- * Every promise resolves after its effect is durable. After `close` every method rejects with `MOBILITY_STORE_CLOSED`; a full
- * disk rejects with `MOBILITY_STORE_FULL`, an engine out of reach with `MOBILITY_STORE_UNAVAILABLE`, and nothing is half done.
+ * Every promise resolves after its effect is durable. After `close` every method rejects with `MOBILITY_STORE_CLOSED`;
+ * a full disk rejects with `MOBILITY_STORE_FULL`, an engine out of reach with `MOBILITY_STORE_UNAVAILABLE`, and nothing
+ * is half done.
  *
- * Wherever rows come by a key, a name or an id, their order is that of `compareTexts` (`text-order.ts`), in every store.
+ * Wherever rows come by a key, a name or an id, their order is that of `compareTexts` (`text-order.ts`), in every
+ * store.
  */
 export interface Store {
   /** The address it was opened with, without credentials. */
@@ -51,15 +55,17 @@ export const collections = [
   'pipeline',
   'leases',
 ] as const;
+/** The name of a part of the store that holds entries. */
 export type Collection = (typeof collections)[number];
 
 // ---------------------------------------------------------------- people
 
+/** Who is registered. */
 export interface UserRegistry {
   /**
-   * Registers a name. A name that is there keeps its UUID and gets a new `update_ts`. Throws `MOBILITY_USER_EXISTS` when
-   * `uuid` is given and either the name has another UUID or the UUID another name. Two registrations at once make one user.
-   * `study` and `subgroup` are kept with a user who is new; a user who is there keeps theirs.
+   * Registers a name. A name that is there keeps its UUID and gets a new `update_ts`. Throws `MOBILITY_USER_EXISTS`
+   * when `uuid` is given and either the name has another UUID or the UUID another name. Two registrations at once make
+   * one user. `study` and `subgroup` are kept with a user who is new; a user who is there keeps theirs.
    */
   register(
     email: string,
@@ -71,6 +77,7 @@ export interface UserRegistry {
   list(page: { after?: string; limit: number }): Promise<UserRecord[]>;
 }
 
+/** Tokens, kept by their hash. */
 export interface Tokens {
   add(token: TokenRecord): Promise<void>;
   byHash(hash: string): Promise<TokenRecord | null>;
@@ -100,6 +107,7 @@ export type Enrolled =
   | { known: UserRecord }
   | { refused: JoinRefusal | 'name_taken' | 'token_taken' };
 
+/** Studies that people join by themselves. */
 export interface Studies {
   /** Makes the study, or replaces its settings. The count of who joined stays unless `joined` is given. */
   put(settings: StudySettings, joined?: JoinCount): Promise<void>;
@@ -107,9 +115,9 @@ export interface Studies {
   /** By name. */
   list(): Promise<StudyRecord[]>;
   /**
-   * Makes the account and its token and counts it, if `admit` lets them in: all or nothing, but that an interruption may count
-   * somebody who did not get in. A token that opens an account already changes nothing; two calls with one token at once make
-   * one account.
+   * Makes the account and its token and counts it, if `admit` lets them in: all or nothing, but that an interruption
+   * may count somebody who did not get in. A token that opens an account already changes nothing; two calls with one
+   * token at once make one account.
    */
   enrol(enrolment: Enrolment): Promise<Enrolled>;
 }
@@ -117,12 +125,16 @@ export interface Studies {
 /** What the app reports about itself, one object per user, without the user's id in it. */
 export interface Profiles {
   get(userId: string): Promise<JsonObject | null>;
-  /** Sets the top-level fields of `fields`, and those of `defaults` that are not there yet. Atomic. Returns the whole profile. */
+  /**
+   * Sets the top-level fields of `fields`, and those of `defaults` that are not there yet. Atomic. Returns the whole
+   * profile.
+   */
   merge(userId: string, fields: JsonObject, defaults?: JsonObject): Promise<JsonObject>;
 }
 
 // ---------------------------------------------------------------- staging
 
+/** What became of an entry of a put. */
 export type PutResult = 'inserted' | 'updated';
 
 /** Something pushed that cannot be an entry, exactly as it came. */
@@ -151,28 +163,34 @@ export interface PutBatch {
   /** As objects, or as the texts they came as: each kind of store takes either. */
   entries: readonly (Entry | EntryText)[];
   unusable: readonly UnusableEntry[];
-  /** When each of `entries` was received first, where another store noted it; default: now, or what is known of the identity. */
+  /**
+   * When each of `entries` was received first, where another store noted it; default: now, or what is known of the
+   * identity.
+   */
   received_ts?: readonly (number | undefined)[];
   /** They come from the timeseries: each waits until its time has come, unless its identity waits already. */
   kept?: true;
 }
 
+/** The staging store: entries that phones pushed and that wait for the pipeline. */
 export interface Usercache {
   /**
-   * Stores a batch in one transaction: `entries` by identity (a later one replaces an earlier one), `unusable` into the error
-   * timeseries, once per content (coming again counts as another try). Results are in the order of `entries`; `updated` when the
-   * identity was known to the usercache, the timeseries or the error timeseries, or stood earlier in the batch. All or nothing.
+   * Stores a batch in one transaction: `entries` by identity (a later one replaces an earlier one), `unusable` into the
+   * error timeseries, once per content (coming again counts as another try). Results are in the order of `entries`;
+   * `updated` when the identity was known to the usercache, the timeseries or the error timeseries, or stood earlier in
+   * the batch. All or nothing.
    */
   put(userId: string, batch: PutBatch, now: number): Promise<PutResult[]>;
   /**
-   * Waiting entries by key and `write_ts`, ascending, after `after`. A page of large entries may be shorter than `limit`: only an
-   * empty one is the end. `at`: without those that take no part yet at that time, see `isAhead` in `receipts.ts`.
+   * Waiting entries by key and `write_ts`, ascending, after `after`. A page of large entries may be shorter than
+   * `limit`: only an empty one is the end. `at`: without those that take no part yet at that time, see `isAhead` in
+   * `receipts.ts`.
    */
   read(userId: string, page: { after?: Identity; limit: number; at?: number }): Promise<WaitingEntry[]>;
   /**
-   * Ends the stay of entries that were moved: each is removed unless it has been pushed again since it was read, and an error of
-   * the same identity with it; each of `failed` that is still at its revision goes to the error timeseries, once. Atomic.
-   * Returns how many left. Call it after the timeseries has them.
+   * Ends the stay of entries that were moved: each is removed unless it has been pushed again since it was read, and an
+   * error of the same identity with it; each of `failed` that is still at its revision goes to the error timeseries,
+   * once. Atomic. Returns how many left. Call it after the timeseries has them.
    */
   settle(
     userId: string,
@@ -187,10 +205,12 @@ export interface Usercache {
   ahead(userId: string, at: number): Promise<{ count: number; first_ts: number | null }>;
 }
 
+/** A waiting entry in the very content that was read. */
 export interface WaitingRef extends Identity {
   revision: string;
 }
 
+/** A waiting entry that goes to the error timeseries. */
 export interface FailedEntry extends WaitingRef {
   reason: string;
   message: string;
@@ -204,6 +224,7 @@ export interface Document {
   data: JsonValue;
 }
 
+/** A change of a user's documents, done in one transaction. */
 export interface DocumentsChange {
   /** Each replaces the document of its key in place, or is inserted; of two with one key the last stays. */
   put: readonly Document[];
@@ -214,8 +235,8 @@ export interface DocumentsChange {
 /** Documents derive from trips: they are kept and written with them, under the same lease. */
 export interface Documents {
   /**
-   * Applies a change, merges `state` into the pipeline state and, with `release`, gives the lease back, all in one transaction.
-   * `results` are in the order of `put`. Throws `MOBILITY_LEASE_LOST`.
+   * Applies a change, merges `state` into the pipeline state and, with `release`, gives the lease back, all in one
+   * transaction. `results` are in the order of `put`. Throws `MOBILITY_LEASE_LOST`.
    */
   apply(
     userId: string,
@@ -249,20 +270,24 @@ export interface ErrorRow {
   received_ts: number;
 }
 
+/** Entries that were set aside, with the reason. */
 export interface ErrorTimeseries {
-  /** Errors by id, ascending, after `after`. A page of large entries may be shorter than `limit`: only an empty one is the end. */
+  /**
+   * Errors by id, ascending, after `after`. A page of large entries may be shorter than `limit`: only an empty one is
+   * the end.
+   */
   list(userId: string, page: { key?: string; reason?: string; after?: string; limit: number }): Promise<ErrorRow[]>;
   /** Counts by key (null, which comes first: unusable without a key) and reason. */
   summary(userId: string): Promise<{ key: string | null; reason: string; count: number }[]>;
   /**
-   * Moves errors back to the usercache as `entry`, atomically: an identity that waits there already keeps the newer content and
-   * the error goes. An error that is no longer there is passed over. Returns how many went back. One that fails again keeps its
-   * `first_ts` and goes on counting its `tries`.
+   * Moves errors back to the usercache as `entry`, atomically: an identity that waits there already keeps the newer
+   * content and the error goes. An error that is no longer there is passed over. Returns how many went back. One that
+   * fails again keeps its `first_ts` and goes on counting its `tries`.
    */
   takeBack(userId: string, errors: readonly { id: string; entry: Entry }[]): Promise<number>;
   /**
-   * Makes errors be exactly as told, for copies from store to store: `put` replaces what has its id, history and all; what `remove`
-   * names goes. Many rows may take several transactions; it may be repeated.
+   * Makes errors be exactly as told, for copies from store to store: `put` replaces what has its id, history and all;
+   * what `remove` names goes. Many rows may take several transactions; it may be repeated.
    */
   apply(userId: string, change: { put: readonly ErrorRow[]; remove: readonly string[] }): Promise<void>;
 }
@@ -273,7 +298,10 @@ export interface ErrorTimeseries {
 export interface EntryQuery {
   /** Without keys: all. An empty list: none. */
   keys?: readonly string[];
-  /** `write_ts`: when it was written; `ts`: `KeptEntry.ts`, or `dataTime` of a waiting payload; entries without it are left out. */
+  /**
+   * `write_ts`: when it was written; `ts`: `KeptEntry.ts`, or `dataTime` of a waiting payload; entries without it are
+   * left out.
+   */
   time: 'write_ts' | 'ts';
   /** Half-open; a missing bound is open. */
   from?: number;
@@ -284,8 +312,8 @@ export interface EntryQuery {
 }
 
 /**
- * Position in the order of a query: time, then key, then `write_ts`. What follows it is given, whether or not an entry stands there;
- * it may be of any query or of none.
+ * Position in the order of a query: time, then key, then `write_ts`. What follows it is given, whether or not an entry
+ * stands there; it may be of any query or of none.
  */
 export interface EntryCursor {
   time: number;
@@ -293,6 +321,7 @@ export interface EntryCursor {
   write_ts: number;
 }
 
+/** A page of entries. */
 export interface EntryPage {
   entries: Entry[];
   /** When the service received each of them first, seconds since the epoch. */
@@ -312,8 +341,12 @@ export interface KeptEntry {
   received_ts?: number;
 }
 
+/** A change of a user's timeseries, done in one transaction. */
 export interface TimeseriesChange {
-  /** Entries as they came; each replaces what has its identity. One given alone is found by the `dataTime` of its own payload. */
+  /**
+   * Entries as they came; each replaces what has its identity. One given alone is found by the `dataTime` of its own
+   * payload.
+   */
   put: readonly (KeptEntry | Entry)[];
   /** Identities that failed: what an earlier content left in the timeseries goes. */
   remove: readonly Identity[];
@@ -321,17 +354,21 @@ export interface TimeseriesChange {
   alsoChanged?: TimeRange | null;
 }
 
-/** What a change marks in the pipeline state: data time that affects trips, both ends included, and whether documents may differ. */
+/**
+ * What a change marks in the pipeline state: data time that affects trips, both ends included, and whether documents
+ * may differ.
+ */
 export interface Marked {
   changed: TimeRange | null;
   documents: boolean;
 }
 
+/** The long-term store of entries. */
 export interface Timeseries {
   /**
-   * Applies a change and marks in the pipeline state, in the same transaction, the data time it touches: `ts` of every entry that
-   * is new, gone or different (old and new time) and that affects trips (`affectsOf`), and whether one affects documents. Identical
-   * content changes nothing. `marked` tells what was marked. Throws `MOBILITY_LEASE_LOST`.
+   * Applies a change and marks in the pipeline state, in the same transaction, the data time it touches: `ts` of every
+   * entry that is new, gone or different (old and new time) and that affects trips (`affectsOf`), and whether one
+   * affects documents. Identical content changes nothing. `marked` tells what was marked. Throws `MOBILITY_LEASE_LOST`.
    */
   apply(
     userId: string,
@@ -345,12 +382,19 @@ export interface Timeseries {
   ahead(userId: string, page: { at: number; limit: number }): Promise<KeptEntry[]>;
   /** Count and first and last `dataTime` of each key, by key. */
   summary(userId: string): Promise<{ key: string; count: number; first_ts: number | null; last_ts: number | null }[]>;
-  /** The entries with a valid zone next to `writeTs`: the last at or before, the first after; equal times by key, the smallest. */
+  /**
+   * The entries with a valid zone next to `writeTs`: the last at or before, the first after; equal times by key, the
+   * smallest.
+   */
   zonesAround(userId: string, writeTs: number): Promise<{ before: ZoneSighting | null; after: ZoneSighting | null }>;
-  /** Span of `dataTime` (end included) of entries without a valid zone that affect trips, `write_ts` in `written`; null if none. */
+  /**
+   * Span of `dataTime` (end included) of entries without a valid zone that affect trips, `write_ts` in `written`; null
+   * if none.
+   */
   zonelessSpan(userId: string, written: TimeRange): Promise<TimeRange | null>;
 }
 
+/** The time zone that a phone had when it wrote an entry. */
 export interface ZoneSighting {
   write_ts: number;
   zone: string;
@@ -362,12 +406,13 @@ export interface TripSpan {
   start_ts: number;
   end_ts: number;
   /**
-   * By the store's clock. A trip that a `replace` leaves as it was keeps its time; null for one that was written by a program that
-   * did not note it.
+   * By the store's clock. A trip that a `replace` leaves as it was keeps its time; null for one that was written by a
+   * program that did not note it.
    */
   written_ts: number | null;
 }
 
+/** The trips of users: one chain of links for each user. */
 export interface Trips {
   /** Links of the chain by `chain_ts` in `[from, to)`, ascending. */
   chain(userId: string, range: { from?: number; to?: number; limit: number }): Promise<TripRecord[]>;
@@ -383,12 +428,14 @@ export interface Trips {
   previous(userId: string, chainTs: number): Promise<TripRecord | null>;
   /** Start of the first and end of the last trip, and their number. */
   summary(userId: string): Promise<{ count: number; start_ts: number | null; end_ts: number | null }>;
-  /** The times of the trips (not the dropped ones) with `chain_ts` in `[from, to)`, ascending, without what is large. */
+  /**
+   * The times of the trips (not the dropped ones) with `chain_ts` in `[from, to)`, ascending, without what is large.
+   */
   spans(userId: string, range: { from: number; to: number }): Promise<TripSpan[]>;
   /**
-   * Makes `records` the links with `chain_ts` in `[from, to)` and merges `state` into the pipeline state, in one transaction.
-   * Fields that `state` does not name are afterwards as they were.
-   * Links that are the same keep their rows. Throws `MOBILITY_LEASE_LOST`.
+   * Makes `records` the links with `chain_ts` in `[from, to)` and merges `state` into the pipeline state, in one
+   * transaction. Fields that `state` does not name are afterwards as they were. Links that are the same keep their
+   * rows. Throws `MOBILITY_LEASE_LOST`.
    */
   replace(
     userId: string,
@@ -435,6 +482,7 @@ export const initialPipelineState: PipelineState = {
   last_error: null,
 };
 
+/** How far the pipeline is with each user. */
 export interface PipelineStates {
   get(userId: string): Promise<PipelineState>;
   /** Merges fields into the state. Throws `MOBILITY_LEASE_LOST`. */
@@ -443,7 +491,9 @@ export interface PipelineStates {
   withWork(userIds: readonly string[], at: number): Promise<Set<string>>;
 }
 
-/** The right to work on one user until it expires. `fence` grows with every lease on the user, so a late owner is known. */
+/**
+ * The right to work on one user until it expires. `fence` grows with every lease on the user, so a late owner is known.
+ */
 export interface Lease {
   user_id: string;
   owner: string;
@@ -451,6 +501,7 @@ export interface Lease {
   expires_ts: number;
 }
 
+/** Leases: one process at a time works on a user. */
 export interface Leases {
   /** Takes the user unless another's unexpired lease is there. Atomic, by the store's clock. */
   acquire(userId: string, owner: string, seconds: number): Promise<{ lease: Lease } | { heldBy: Lease }>;

@@ -6,12 +6,14 @@ import { holdLease } from '../pipeline/lease.ts';
 import { findObsoleteKeys, type ObsoleteKey } from '../pipeline/obsolete-keys.ts';
 import type { Store } from '../store/store.ts';
 
+/** What `purge-keys` did for a user. */
 export interface PurgeReport {
   user_id: string;
   /** Removed, or in a dry run: would be. */
   obsolete: ObsoleteKey[];
 }
 
+/** How obsolete keys are purged. */
 export interface PurgeOptions {
   /** Look only. */
   dryRun?: boolean;

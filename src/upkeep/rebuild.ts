@@ -4,6 +4,7 @@ import { type PipelineOptions, runPipeline, type UserReport } from '../pipeline/
 import type { TripChange } from '../pipeline/stage.ts';
 import type { Store } from '../store/store.ts';
 
+/** What a rebuild did for a user, with the trips that changed. */
 export interface RebuildReport extends UserReport {
   changes: TripChange[];
 }

@@ -12,6 +12,7 @@ import { runStage } from '../pipeline/stage.ts';
 import { errorPages } from '../store/pages.ts';
 import type { ErrorRow, Store } from '../store/store.ts';
 
+/** Which errors are tried again. */
 export interface RecoverOptions extends PipelineOptions {
   /** Only errors with this key, or this reason. */
   key?: string;
@@ -20,6 +21,7 @@ export interface RecoverOptions extends PipelineOptions {
   dryRun?: boolean;
 }
 
+/** What a recovery did for a user. */
 export interface RecoverReport {
   user_id: string;
   /** Errors that were looked at. */

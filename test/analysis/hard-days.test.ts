@@ -11,7 +11,10 @@ import { memoryTimeseries } from '../support/memory-timeseries.ts';
 import { since, t0 } from '../support/phone.ts';
 import { android, type MotionWord, pushedFix, pushedMotions } from '../support/pushes.ts';
 
-/** A part of a day: so many seconds at a speed, m/s eastwards, and what the phone calls it; `silent`: it does not know where it is. */
+/**
+ * A part of a day: so many seconds at a speed, m/s eastwards, and what the phone calls it; `silent`: it does not know
+ * where it is.
+ */
 interface Part {
   seconds: number;
   speed: number;
@@ -27,7 +30,10 @@ const asleep = (seconds: number): Part => ({ seconds, speed: 0, word: null, sile
 /** Home after a trip: the phone sees ten minutes of rest, then sleeps. */
 const home = [rest(600), asleep(4 * 3600)];
 
-/** What an Android phone pushes of a day: a location every `every` s with a few metres of error, and a reading every half minute. */
+/**
+ * What an Android phone pushes of a day: a location every `every` s with a few metres of error, and a reading every
+ * half minute.
+ */
 function pushedDay(parts: readonly Part[], { every = 30, readings = true, seed = 1 } = {}): Entry[] {
   const { next } = seededRandom(seed);
   const error = (): number => (next() + next() + next() - 1.5) * 8;

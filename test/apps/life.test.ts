@@ -1,4 +1,5 @@
-// A participant's life with the app of today, through sockets: register, travel, drafts, processed trips, labels that stay.
+// A participant's life with the app of today, through sockets: register, travel, drafts, processed trips, labels that
+// stay.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Serving, serve } from '../../src/server/serve.ts';
 import { simulateDay } from '../../src/simulate/simulate-day.ts';

@@ -1,4 +1,5 @@
-// The description of the server: made from the routes, valid, and the same in docs. `npx vitest run test/server/openapi.test.ts -u` renews it.
+// The description of the server: made from the routes, valid, and the same in docs. `npx vitest run
+// test/server/openapi.test.ts -u` renews it.
 import { readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { expect, it } from 'vitest';

@@ -1,5 +1,5 @@
-// Pipeline workers in separate processes on one MongoDB, killed again and again: everybody done, nobody in two hands at once, and
-// the diary of an undisturbed run on the embedded store.
+// Pipeline workers in separate processes on one MongoDB, killed again and again: everybody done, nobody in two hands at
+// once, and the diary of an undisturbed run on the embedded store.
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { silentLog } from '../../src/log/log.ts';
@@ -59,7 +59,10 @@ function undisturbed(): Promise<Map<string, string>> {
   return alone;
 }
 
-/** Keeps workers running, and kills one of them every few seconds, until nobody has anything new. Returns how they ended. */
+/**
+ * Keeps workers running, and kills one of them every few seconds, until nobody has anything new. Returns how they
+ * ended.
+ */
 async function workAndKill(
   address: string,
   store: Store,
@@ -98,7 +101,9 @@ async function workAndKill(
   return ended;
 }
 
-/** One time that somebody had a user, by the clock of the server; `released_ms` is null when it was never given back. */
+/**
+ * One time that somebody had a user, by the clock of the server; `released_ms` is null when it was never given back.
+ */
 interface Term {
   owner: string;
   fence: number;
@@ -117,7 +122,9 @@ async function termsOf(address: string): Promise<Map<string, Term[]>> {
   );
 }
 
-/** Fails where somebody took a user before the one before had given them back or lost them. Returns how many were lost. */
+/**
+ * Fails where somebody took a user before the one before had given them back or lost them. Returns how many were lost.
+ */
 function expectOneAtATime(terms: readonly Term[]): number {
   let lost = 0;
   for (const [i, { fence, taken_ms }] of terms.slice(1).entries()) {

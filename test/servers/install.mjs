@@ -1,4 +1,5 @@
-// Installs the test server of the MongoDB backend into .servers: `npm run test:servers`. Does nothing when it is there already.
+// Installs the test server of the MongoDB backend into .servers: `npm run test:servers`. Does nothing when it is there
+// already.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,5 +1,5 @@
-// Runs a command with a MongoDB test server of its own, whose address it finds in MONGODB_ADDRESS (a database may be put in place of
-// the one named there): `node test/servers/with-server.mjs COMMAND ARGS...`. Ends as the command does.
+// Runs a command with a MongoDB test server of its own, whose address it finds in MONGODB_ADDRESS (a database may be
+// put in place of the one named there): `node test/servers/with-server.mjs COMMAND ARGS...`. Ends as the command does.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';

@@ -1,4 +1,5 @@
-// The contract of the Store interface: every backend's test file calls testStore, and every promise of store.ts is tested here.
+// The contract of the Store interface: every backend's test file calls testStore, and every promise of store.ts is
+// tested here.
 import { afterAll, beforeAll, describe } from 'vitest';
 import { documentTests } from './contract/documents.ts';
 import { findTests } from './contract/find.ts';
@@ -34,8 +35,8 @@ const parts: Record<string, (use: Use) => void> = {
 };
 
 /**
- * Runs the contract on a backend. `open` gives a new, empty store; most tests share one and keep apart by fresh users, so that a
- * backend that opens slowly is tested at all.
+ * Runs the contract on a backend. `open` gives a new, empty store; most tests share one and keep apart by fresh users,
+ * so that a backend that opens slowly is tested at all.
  */
 export function testStore(name: string, open: () => Promise<Opened>): void {
   describe(name, () => {

@@ -94,8 +94,8 @@ function statementsOf(command: Document): Statement[] {
 }
 
 /**
- * True when all fields of the filter are in one index. With one more MongoDB still follows the index, as the user is in front; the
- * test server does not.
+ * True when all fields of the filter are in one index. With one more MongoDB still follows the index, as the user is in
+ * front; the test server does not.
  */
 function isCovered(collection: string, filter: Document): boolean {
   const fields = Object.keys(filter);

@@ -1,5 +1,6 @@
-// Features of every cell of recorded cases, computed by the program itself: node tools/train/cells.mjs CASES OUT [sparse]
-// OUT gets <case>.f64 (cell time, then the features, row after row) and cases.json. `sparse` leaves the motion readings out.
+// Features of every cell of recorded cases, computed by the program itself: node tools/train/cells.mjs CASES OUT
+// [sparse] OUT gets <case>.f64 (cell time, then the features, row after row) and cases.json. `sparse` leaves the motion
+// readings out.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { forEachCellOf } from '../../dist/analysis/sequence/case-cells.js';

@@ -1,6 +1,7 @@
-// The leave-out table: node tools/train/leave-out.mjs CASES CELLS [--python PYTHON] [--folds dates,itinerary,os,regime] [--save FOLDER]
-// For each fold a model is trained without its cases and scored on them alone; the table pools the cases of all folds.
-// There are four folds of whole dates, since phones of one day carry one journey; the dates of each itinerary are dealt out by turns.
+// The leave-out table: node tools/train/leave-out.mjs CASES CELLS [--python PYTHON] [--folds dates,itinerary,os,regime]
+// [--save FOLDER] For each fold a model is trained without its cases and scored on them alone; the table pools the
+// cases of all folds. There are four folds of whole dates, since phones of one day carry one journey; the dates of each
+// itinerary are dealt out by turns.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

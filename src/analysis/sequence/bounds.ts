@@ -29,6 +29,7 @@ export interface BoundsOptions {
   trimEnd: number;
 }
 
+/** The values in use; `docs/quality.md` tells how they were found. */
 export const boundsDefaults: BoundsOptions = {
   reach: 240,
   lead: 30,
@@ -45,6 +46,7 @@ export const boundsDefaults: BoundsOptions = {
 /** What set a boundary; kept with the trip. */
 export type BoundaryRule = 'location' | 'movement' | 'geofence' | 'walking readings' | 'trip before' | 'trip after';
 
+/** What the start and end of a journey are found from. */
 export interface BoundsInput {
   sampling: Sampling;
   cells: Cells;
@@ -61,6 +63,7 @@ export interface BoundsInput {
   notAfter: number;
 }
 
+/** When a journey starts and ends, in seconds since the epoch, and the rule behind each. */
 export interface Bounds {
   start_ts: number;
   end_ts: number;

@@ -33,6 +33,7 @@ export interface SegmentTripsOptions {
   longestTrip: number;
 }
 
+/** The values in use, most of them the original service's. */
 export const segmentTripsDefaults: SegmentTripsOptions = {
   timeThreshold: 300,
   pointThreshold: 9,
@@ -46,6 +47,7 @@ export const segmentTripsDefaults: SegmentTripsOptions = {
   longestTrip: 100_000,
 };
 
+/** The observations in which candidates for trips are looked for. */
 export interface SegmentTripsInput {
   /** Ascending by `ts`, from the location at `resume.resume_ts` on (from the user's first if there is no `resume`). */
   locations: readonly Location[];

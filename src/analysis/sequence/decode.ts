@@ -12,6 +12,7 @@ export interface DecodeOptions {
   change: readonly (readonly number[])[];
 }
 
+/** The values in use, set by hand on the training days. */
 export const decodeDefaults: DecodeOptions = {
   evidence: 0.4,
   floor: 1e-4,
@@ -81,8 +82,8 @@ function isSilenceOf(asked: Float64Array, features: Float64Array): boolean {
 }
 
 /**
- * The likeliest states of the cells `from` to before `to`, which follow each other without a hole; before them the user rests. Of
- * equally likely courses the one that stays.
+ * The likeliest states of the cells `from` to before `to`, which follow each other without a hole; before them the user
+ * rests. Of equally likely courses the one that stays.
  */
 export function viterbi(
   probability: Float64Array,

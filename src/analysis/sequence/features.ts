@@ -80,6 +80,7 @@ export interface FeatureOptions {
   reading: number;
 }
 
+/** The values in use. A model is fitted for them: another value needs another model. */
 export const featureDefaults: FeatureOptions = {
   reach: 1200,
   longestSilence: 3600,

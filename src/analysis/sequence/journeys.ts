@@ -52,6 +52,7 @@ export interface JourneyOptions {
   lateNotice: number;
 }
 
+/** The values in use, set by hand on the training days. */
 export const journeyDefaults: JourneyOptions = {
   longestWait: 2400,
   directness: 0.65,
@@ -112,6 +113,7 @@ interface Piece {
   moved: { start: number; end: number } | null;
 }
 
+/** Candidates for trips and the observations by which they are joined to journeys. */
 export interface JourneyInput {
   candidates: readonly RawTrip[];
   locations: readonly Location[];

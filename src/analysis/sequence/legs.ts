@@ -11,6 +11,7 @@ export interface LegOptions {
   pause: number;
 }
 
+/** The values in use, in seconds, set by hand. */
 export const legDefaults: LegOptions = { sameMotor: 180, same: 90, pause: 90 };
 
 /** A part of a journey in one state. */

@@ -1,4 +1,5 @@
-// Boosted trees: the parameters as a data file holds them, checked, and the probability of each state that they give a cell.
+// Boosted trees: the parameters as a data file holds them, checked, and the probability of each state that they give a
+// cell.
 import { featureNames } from './features.ts';
 
 /** How the user moves in a cell, in the order of the model's classes. */
@@ -16,7 +17,10 @@ export interface TreeFile {
   v: number[];
 }
 
-/** A model's data file. Tree `k` adds to the score of class `k % 4`; a node goes left where the feature is at most the threshold. */
+/**
+ * A model's data file. Tree `k` adds to the score of class `k % 4`; a node goes left where the feature is at most the
+ * threshold.
+ */
 export interface ModelFile {
   /** Name of the model; part of the version of an analysis. */
   id: string;

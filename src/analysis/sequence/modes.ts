@@ -14,6 +14,7 @@ export interface ModeOptions {
   airPeak: number;
 }
 
+/** The values in use, in m/s: the speeds beyond which nothing but an aeroplane or a fast train moves. */
 export const modeDefaults: ModeOptions = { airAverage: 150 / 3.6, airAverageWithPeak: 100 / 3.6, airPeak: 150 / 3.6 };
 
 /** A mode with its probability, and that of every other one that is possible; they sum to 1. */

@@ -22,6 +22,7 @@ export interface PathOptions {
   riding: readonly [least: number, most: number];
 }
 
+/** The values in use, set by hand on the training days. */
 export const pathDefaults: PathOptions = {
   late: 60,
   freshStay: 6 * 3600,

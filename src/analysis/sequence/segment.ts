@@ -20,8 +20,8 @@ import { type Decoded, failedTrip, tripOf } from './trip.ts';
 const codeVersion = 2;
 
 /**
- * s before and after an outing for which states are asked; what these look at lies within `lookAround`. iPhones tell how the user
- * walks long before they tell where they are.
+ * s before and after an outing for which states are asked; what these look at lies within `lookAround`. iPhones tell
+ * how the user walks long before they tell where they are.
  */
 const margin = { before: { time: 600, distance: 1200 }, after: 600 };
 

@@ -39,6 +39,7 @@ export interface TrackOptions {
   bridge: number;
 }
 
+/** The values in use, set by hand on the training days. */
 export const trackDefaults: TrackOptions = {
   repeatWithin: 60,
   unknownAccuracy: 30,

@@ -38,6 +38,7 @@ export interface VehicleOptions {
   fastWeight: number;
 }
 
+/** The weights in use, in log-odds, set by hand on the training days. */
 export const vehicleDefaults: VehicleOptions = {
   start: -2,
   waits: [

@@ -22,6 +22,7 @@ export interface Format {
 
 const everything: Kind[] = ['trips', 'sections', 'places', 'points', 'labels', 'days', 'entries'];
 
+/** Every format of an export. A new one is a line here and a file beside this one. */
 export const formats: Record<FormatName, Format> = {
   csv: { ending: 'csv', mediaType: 'text/csv', kinds: everything, open: async () => csvWriter },
   parquet: {

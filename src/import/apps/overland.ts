@@ -6,6 +6,7 @@ import { jsonElements } from '../read/json-elements.ts';
 import type { SourceFile } from '../source.ts';
 import { mappedFound } from './owntracks.ts';
 
+/** The import format `overland`. */
 export const overland: FileFormat = {
   name: 'overland',
   title: 'Overland, batches and GeoJSON',

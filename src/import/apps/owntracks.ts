@@ -10,6 +10,7 @@ import type { SourceFile } from '../source.ts';
 /** `2024-03-12T07:57:27Z<tab>*    <tab>{…}`, and the like for other kinds of message. */
 const recLine = /^\d{4}-\d\d-\d\dT[\d:.]+Z\t[^\t]*\t(\{.*)$/;
 
+/** The import format `owntracks`. */
 export const ownTracks: FileFormat = {
   name: 'owntracks',
   title: 'OwnTracks, .rec files and JSON',

@@ -18,6 +18,7 @@ export const collectionNames = [
   'Stage_timeseries',
   'Stage_usercache',
 ] as const;
+/** A collection of the e-mission database that is read. */
 export type CollectionName = (typeof collectionNames)[number];
 
 /** True for a name that tells a database of e-mission. */

@@ -8,6 +8,7 @@ import type { SourceFile } from '../source.ts';
 import { zoned } from '../tracks/point.ts';
 import { surest } from './segments.ts';
 
+/** The import format `google-records`. */
 export const googleRecords: FileFormat = {
   name: 'google-records',
   title: 'Records.json of Google Takeout',

@@ -8,6 +8,7 @@ import type { SourceFile } from '../source.ts';
 import { zoned } from '../tracks/point.ts';
 import { motionOf } from './activities.ts';
 
+/** The import format `google-timeline`. */
 export const googleTimeline: FileFormat = {
   name: 'google-timeline',
   title: 'Google Timeline, exported on an Android phone or an iPhone',

@@ -11,6 +11,7 @@ const unknownAltitude = -777; // feet
 
 const origin = { program: 'geolife' };
 
+/** The import format `geolife`. */
 export const geolife: FileFormat = {
   name: 'geolife',
   title: 'GeoLife trajectories (.plt) and labels.txt of one person',

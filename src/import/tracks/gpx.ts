@@ -5,6 +5,7 @@ import { rootName, xmlEvents } from '../read/xml.ts';
 import type { SourceFile } from '../source.ts';
 import { pointFound } from './point.ts';
 
+/** The import format `gpx`. */
 export const gpx: FileFormat = {
   name: 'gpx',
   title: 'GPX tracks',

@@ -4,6 +4,7 @@ import { rootName, xmlEvents } from '../read/xml.ts';
 import type { SourceFile } from '../source.ts';
 import { pointFound } from './point.ts';
 
+/** The import format `kml`. */
 export const kml: FileFormat = {
   name: 'kml',
   title: 'KML tracks',

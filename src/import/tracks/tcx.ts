@@ -4,6 +4,7 @@ import { rootName, xmlEvents } from '../read/xml.ts';
 import type { SourceFile } from '../source.ts';
 import { pointFound } from './point.ts';
 
+/** The import format `tcx`. */
 export const tcx: FileFormat = {
   name: 'tcx',
   title: 'TCX activities',

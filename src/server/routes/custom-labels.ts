@@ -1,4 +1,5 @@
-// The user's own words for modes and purposes, kept in the profile: what the apps of 2024/25 offer beside the study's choices.
+// The user's own words for modes and purposes, kept in the profile: what the apps of 2024/25 offer beside the study's
+// choices.
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { badRequest } from '../problem.ts';
 import type { Route, RouteCall } from './route.ts';

@@ -14,6 +14,7 @@ import type { Route, RouteCall } from './route.ts';
 /** Entries of one answer, whatever the caller asks for. */
 export const maxFoundEntries = 250_000;
 
+/** The routes under `/datastreams`. */
 export const datastreamRoutes: readonly Route[] = [
   {
     path: '/datastreams/find_entries/timestamp',

@@ -1,6 +1,7 @@
 // Routes for everybody: what this is, whether the process lives, and whether it can do its work.
 import type { OpenRoute } from './route.ts';
 
+/** The routes that need no caller: the root and health. */
 export const healthRoutes: readonly OpenRoute[] = [
   {
     path: '/',

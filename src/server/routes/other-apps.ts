@@ -13,6 +13,7 @@ import type { Route, RouteCall } from './route.ts';
 const wrongMode =
   '. If this is Overland: give it the address /overland and leave its OwnTracks mode, which sends no token that can be read';
 
+/** The routes of OwnTracks, Overland and Traccar Client. */
 export const otherAppRoutes: readonly Route[] = [
   {
     path: '/pub',

@@ -1,6 +1,7 @@
 // How far the pipeline has got with the caller: decides what the phone shows as draft and what as processed.
 import type { Route } from './route.ts';
 
+/** The routes under `/pipeline`. */
 export const pipelineRoutes: readonly Route[] = [
   {
     path: '/pipeline/get_complete_ts',

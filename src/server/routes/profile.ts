@@ -35,6 +35,7 @@ const maxProfileLength = 1024 * 1024;
 /** Miles per gallon of a car that nobody has described, as the original has it. */
 const defaultMpg = 32;
 
+/** The routes under `/profile` and `/customlabel`. */
 export const profileRoutes: readonly Route[] = [
   { path: '/profile/create', handler: 'profile.create', caller: 'registering', answer: create },
   { path: '/profile/get', handler: 'profile.get', caller: 'registered', answer: get },

@@ -20,6 +20,7 @@ import { badRequest } from '../problem.ts';
 import { schemas } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
 
+/** The routes under `/result`. */
 export const resultRoutes: readonly Route[] = [
   {
     path: '/result/metrics/timestamp',
@@ -58,7 +59,10 @@ async function byLocalDate({ caller, body, store }: RouteCall): Promise<object> 
   return answer(body, localPeriods(sections, body.freq as LocalFrequency));
 }
 
-/** By day and by what the user said. Who asks for everybody's figures gets none: figures over few people tell about each of them. */
+/**
+ * By day and by what the user said. Who asks for everybody's figures gets none: figures over few people tell about each
+ * of them.
+ */
 async function byDay({ caller, body, store }: RouteCall): Promise<object> {
   const { start_time: from, end_time: to } = body as { start_time: string; end_time: string };
   if (!isDay(from) || !isDay(to)) throw badRequest('expected "start_time" and "end_time" as days, YYYY-MM-DD');

@@ -8,7 +8,10 @@ import type { Problem } from '../problem.ts';
 import type { Readiness } from '../readiness.ts';
 import type { AnswerSchema, BodySchema } from '../schemas.ts';
 
-/** What a route is given: an identified caller and the body they sent. A route touches the data of `caller` and of nobody else. */
+/**
+ * What a route is given: an identified caller and the body they sent. A route touches the data of `caller` and of
+ * nobody else.
+ */
 export interface RouteCall {
   caller: UserRecord;
   /** The body; an empty object where none was sent. */
@@ -27,12 +30,16 @@ export interface RouteCall {
   now: () => number;
 }
 
-/** A JSON value, or the text of one in pieces, for answers that need not fit into memory. Phones of the family want an object. */
+/**
+ * A JSON value, or the text of one in pieces, for answers that need not fit into memory. Phones of the family want an
+ * object.
+ */
 export type Answer = object | AsyncIterable<string>;
 
 /**
- * How an app of another family calls. Without one a route is called as the phones of this family do: the token in `Authorization`
- * (Bearer, or the password of Basic) or in the field `user` of the body; failures are answered with problem details.
+ * How an app of another family calls. Without one a route is called as the phones of this family do: the token in
+ * `Authorization` (Bearer, or the password of Basic) or in the field `user` of the body; failures are answered with
+ * problem details.
  */
 export interface Dialect {
   /** Name of the top-level field of the body that holds the token; null: none does. Default `user`. */
@@ -40,12 +47,14 @@ export interface Dialect {
   /** Name of a parameter of the query that holds the token, where the header has none. */
   tokenParameter?: string;
   /**
-   * True: what a known caller sends and is no JSON object comes to the route as text, to be set aside. Such an app would send it for ever.
+   * True: what a known caller sends and is no JSON object comes to the route as text, to be set aside. Such an app
+   * would send it for ever.
    */
   takesAnything?: true;
   /**
-   * Answers a failure so that the app keeps what it sent: some delete on any 4xx. Told what a phone of this family would get: 400, 403,
-   * 413, 415, 429 (with `Retry-After` among its headers), 500 or 503. Called for every failure from the moment the route is known.
+   * Answers a failure so that the app keeps what it sent: some delete on any 4xx. Told what a phone of this family
+   * would get: 400, 403, 413, 415, 429 (with `Retry-After` among its headers), 500 or 503. Called for every failure
+   * from the moment the route is known.
    */
   refuse(problem: Problem, requestId: string): Response;
 }
@@ -53,9 +62,10 @@ export interface Dialect {
 /**
  * A route for callers: a POST with a JSON object.
  *
- * To add one: write it in a file of this folder, put it into the list of `index.ts`, give it `summary`, `answers` and, if its body holds
- * more than the token, `body`. From these come the check of each body, `/openapi.json` and the tables of docs/api.md; the tests hold
- * every answer against `answers`. An app of another family needs a `dialect`. A route that takes more than a MiB says `large`.
+ * To add one: write it in a file of this folder, put it into the list of `index.ts`, give it `summary`, `answers` and,
+ * if its body holds more than the token, `body`. From these come the check of each body, `/openapi.json` and the tables
+ * of docs/api.md; the tests hold every answer against `answers`. An app of another family needs a `dialect`. A route
+ * that takes more than a MiB says `large`.
  */
 export interface Route {
   path: string;
@@ -69,7 +79,10 @@ export interface Route {
   body?: BodySchema;
   /** Name of a member of the body that is a list of entries, which may be long: `answer` finds it in `call.list`. */
   list?: string;
-  /** True: the body may be as long as the server takes any (`MOBILITY_BODY_LIMIT`). Else a MiB. Routes with a `list` are large. */
+  /**
+   * True: the body may be as long as the server takes any (`MOBILITY_BODY_LIMIT`). Else a MiB. Routes with a `list` are
+   * large.
+   */
   large?: boolean;
   /** JSON Schema of a good answer. */
   answers?: AnswerSchema;

@@ -5,6 +5,7 @@ import { isDay } from '../../model/time.ts';
 import { badRequest } from '../problem.ts';
 import type { Route } from './route.ts';
 
+/** The routes under `/timeline`. */
 export const timelineRoutes: readonly Route[] = [
   {
     path: '/timeline/getTrips/:date',

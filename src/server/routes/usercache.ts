@@ -11,6 +11,7 @@ import type { Document } from '../../store/store.ts';
 import { schemas } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
 
+/** The routes under `/usercache`. */
 export const usercacheRoutes: readonly Route[] = [
   {
     path: '/usercache/put',

@@ -1,4 +1,5 @@
-// The connection to a MongoDB deployment: what it must be able to do, retries within a time limit, transactions, closing.
+// The connection to a MongoDB deployment: what it must be able to do, retries within a time limit, transactions,
+// closing.
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Binary,
@@ -25,6 +26,7 @@ import {
 import { openSessions } from './sessions.ts';
 import { rowsOf, type Tx, txOf, type UserRows } from './user-rows.ts';
 
+/** How a store on MongoDB is opened. */
 export interface MongoStoreOptions {
   /** s that passing failures (lost connections, fail-over, conflicts) are tried again. Default 20. */
   retrySeconds?: number;
@@ -52,7 +54,9 @@ export interface Connection {
   reading<T>(userId: string, work: (rows: UserRows) => Promise<T>): Promise<T>;
   /** The same in one transaction. `tries`: how often `work` runs, from 1 on. */
   atomically<T>(userId: string, work: (tx: Tx, tries: number) => Promise<T>): Promise<T>;
-  /** `methods` such that each refuses after `close`, is waited for by it, and rejects with the errors of the contract. */
+  /**
+   * `methods` such that each refuses after `close`, is waited for by it, and rejects with the errors of the contract.
+   */
   guard<T extends object>(methods: T): T;
   close(): Promise<void>;
 }
@@ -60,7 +64,10 @@ export interface Connection {
 const defaultRetrySeconds = 20;
 const leastWireVersion = 17; // MongoDB 6.0
 
-/** Connects and asks the server what it is. Throws `MOBILITY_STORE_ADDRESS`, `MOBILITY_STORE_UNAVAILABLE`, `MOBILITY_UNSUPPORTED`. */
+/**
+ * Connects and asks the server what it is. Throws `MOBILITY_STORE_ADDRESS`, `MOBILITY_STORE_UNAVAILABLE`,
+ * `MOBILITY_UNSUPPORTED`.
+ */
 export async function connect(address: string, options: MongoStoreOptions = {}): Promise<Connection> {
   const shown = withoutCredentials(address);
   const retryMs = (options.retrySeconds ?? defaultRetrySeconds) * 1000;

@@ -22,7 +22,10 @@ export function entryRow(
   return newRow(collection, userId, at, { ...(ts === null ? {} : { ts }), ...plain }, { metadata, data });
 }
 
-/** When the service received an entry first. A row of a program that did not note it counts as received when it was written. */
+/**
+ * When the service received an entry first. A row of a program that did not note it counts as received when it was
+ * written.
+ */
 export function receivedOf({ received_ts, revision }: Pick<EntryRow, 'received_ts' | 'revision'>): number {
   return received_ts ?? revision.getTimestamp().getTime() / 1000;
 }

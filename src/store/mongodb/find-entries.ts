@@ -1,5 +1,5 @@
-// Pages of entries by time. Rows of each key come from the server in order; they are merged here, so that indexes need no order
-// over all keys.
+// Pages of entries by time. Rows of each key come from the server in order; they are merged here, so that indexes need
+// no order over all keys.
 import type { Document, FindCursor } from 'mongodb';
 import { escapeText } from '../../model/json-text.ts';
 import { justAfter } from '../../model/time.ts';
@@ -109,7 +109,10 @@ async function* rowsOfKey(all: Statements<EntryRow>, query: EntryQuery, key: str
   yield* read({ [time]: boundsOf(query, after.time, order > 0 || (order === 0 && isBeyondItself(query))) });
 }
 
-/** By `write_ts`: whether the entry of the cursor's key and time comes after the cursor, whose `write_ts` may be another. */
+/**
+ * By `write_ts`: whether the entry of the cursor's key and time comes after the cursor, whose `write_ts` may be
+ * another.
+ */
 function isBeyondItself({ time, after, descending }: EntryQuery): boolean {
   if (time !== 'write_ts' || after === undefined) return false;
   return descending ? after.time < after.write_ts : after.time > after.write_ts;

@@ -49,7 +49,10 @@ function timesByKey(identities: readonly RowIdentity[]): Map<string, Set<number>
   return byKey;
 }
 
-/** Filters that together find `identities` and nothing else, one at least for each key: for operations that share a statement. */
+/**
+ * Filters that together find `identities` and nothing else, one at least for each key: for operations that share a
+ * statement.
+ */
 export function exactFilters(identities: readonly RowIdentity[]): Document[] {
   return [...timesByKey(identities)].flatMap(([key, times]) =>
     inPieces([...times], longestList).map((some) => ({ key, write_ts: { $in: some } })),
@@ -80,8 +83,8 @@ export function identityFilters(identities: readonly RowIdentity[]): Document[] 
 }
 
 /**
- * Filters that find all rows from the first to the last of `identities`, in the order of key and `write_ts`: those that a pass over
- * rows in that order has read, and few others. Two at most.
+ * Filters that find all rows from the first to the last of `identities`, in the order of key and `write_ts`: those that
+ * a pass over rows in that order has read, and few others. Two at most.
  */
 export function spanFilters(identities: readonly RowIdentity[]): Document[] {
   if (identities.length === 0) return [];
@@ -94,8 +97,8 @@ export function spanFilters(identities: readonly RowIdentity[]): Document[] {
 }
 
 /**
- * Like `findByIdentity`, for identities that were read one after the other: in few statements, where there are not many more rows
- * between them than were read.
+ * Like `findByIdentity`, for identities that were read one after the other: in few statements, where there are not many
+ * more rows between them than were read.
  */
 export async function findBySpan<Name extends EntryCollection, Field extends keyof RowTypes[Name] & string>(
   from: UserRows,

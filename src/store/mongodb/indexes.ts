@@ -51,6 +51,7 @@ const unsharded = new Set(['users', 'tokens', 'studies']);
 /** Collections sharded on a cluster, by `{ user_id: 1 }`: what belongs to a user stands together. */
 export const shardedCollections: readonly string[] = Object.keys(indexes).filter((name) => !unsharded.has(name));
 
+/** The key by which collections of a sharded cluster are distributed. */
 export const shardKey = { user_id: 1 } as const;
 
 interface Format {

@@ -17,8 +17,8 @@ const historyLength = 20;
 const endOfLease = (seconds: number): Document => ({ $add: [serverNow, Math.round(seconds * 1000)] });
 
 /**
- * Takes the lease when it is free, expired or the owner's own; else leaves all as it is. `mark` tells whether it was taken. The
- * fence follows the clock, so that it grows even after the user was erased. Ended leases go to `history`.
+ * Takes the lease when it is free, expired or the owner's own; else leaves all as it is. `mark` tells whether it was
+ * taken. The fence follows the clock, so that it grows even after the user was erased. Ended leases go to `history`.
  */
 function takeIt({ sessionIds }: Connection, owner: string, seconds: number, mark: ObjectId): Document[] {
   const free = {
@@ -76,8 +76,9 @@ export async function takeFromOthers(
 }
 
 /**
- * Ends the transactions of the process that has the lease. One that died in a transaction would otherwise lock what it was writing,
- * the lease too, until the server gives the transaction up; one that lives does its own again, and finds the lease lost.
+ * Ends the transactions of the process that has the lease. One that died in a transaction would otherwise lock what it
+ * was writing, the lease too, until the server gives the transaction up; one that lives does its own again, and finds
+ * the lease lost.
  */
 async function endTransactionsOf(connection: Connection, userId: string, filter: Document): Promise<void> {
   const [row] = await connection.reading(userId, (from) => from.rows('leases').pick(filter, ['sessions']).toArray());
@@ -139,8 +140,8 @@ function ownFilter({ owner, fence }: Lease): Document {
 }
 
 /**
- * Makes sure that the lease on the user is still the caller's. It is written to, so that a takeover at the same moment makes one of
- * the two fail.
+ * Makes sure that the lease on the user is still the caller's. It is written to, so that a takeover at the same moment
+ * makes one of the two fail.
  */
 export async function requireLease(tx: Tx, lease: Lease): Promise<void> {
   const held =

@@ -66,8 +66,9 @@ export function newPage<Row extends PayloadRow>(limit: number): Page<Row> {
 }
 
 /**
- * Makes a row out of its identity, plain fields and payloads, which are JSON values. A payload `name` stands in the field `name`, as
- * text in `name_json`, or in parts, of which `name_parts` is the number. Every write has a revision of its own; parts are found by it.
+ * Makes a row out of its identity, plain fields and payloads, which are JSON values. A payload `name` stands in the
+ * field `name`, as text in `name_json`, or in parts, of which `name_parts` is the number. Every write has a revision of
+ * its own; parts are found by it.
  */
 export function newRow(
   collection: PayloadCollection,
@@ -98,7 +99,9 @@ function setPayload(row: Document, name: string, stored: Stored): void {
   else row[`${name}_parts`] = stored.parts.length;
 }
 
-/** The payload `name` of each row, in their order. Rejects with `PartsMissingError` when a row was replaced meanwhile. */
+/**
+ * The payload `name` of each row, in their order. Rejects with `PartsMissingError` when a row was replaced meanwhile.
+ */
 export async function payloadsOf<Payload>(
   from: UserRows,
   rows: readonly PayloadRow[],
@@ -123,7 +126,9 @@ async function textOfParts(from: UserRows, row: Document, name: string): Promise
   return parts.map(({ text }) => text).join('');
 }
 
-/** Writes rows of one collection, with their parts. `old`: the row that each replaces, or undefined where there is none. */
+/**
+ * Writes rows of one collection, with their parts. `old`: the row that each replaces, or undefined where there is none.
+ */
 export async function writeRows(
   tx: Tx,
   rows: readonly NewRow[],

@@ -2,6 +2,7 @@
 // that died can end the transaction that it left open.
 import type { Binary, ClientSession, MongoClient } from 'mongodb';
 
+/** A fixed number of server sessions, shared by all transactions of a process. */
 export interface SessionPool {
   /** As the server knows them. */
   readonly ids: readonly Binary[];

@@ -74,8 +74,8 @@ async function put(connection: Connection, userId: string, batch: PutBatch, now:
 }
 
 /**
- * Writes rows of usercache and errors; returns the identities that were known anywhere. `hopeful`: entries are taken for such that
- * do not wait yet; if one does, the transaction fails as a whole.
+ * Writes rows of usercache and errors; returns the identities that were known anywhere. `hopeful`: entries are taken
+ * for such that do not wait yet; if one does, the transaction fails as a whole.
  */
 async function putGroup(
   tx: Tx,

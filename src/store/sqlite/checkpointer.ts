@@ -8,6 +8,7 @@ const interval = 0.1;
 /** s; how long an ending process waits for the thread to come out of the engine. */
 const patience = 5;
 
+/** The thread that checkpoints the files of a store. */
 export interface Checkpointer {
   /** Ends the thread; resolves when it holds no file any more. */
   stop(): Promise<void>;

@@ -17,6 +17,7 @@ function documentOf({ key, write_ts, data }: Row): Document {
   return { key: unescapeText(key), write_ts, data: JSON.parse(data) };
 }
 
+/** The documents of users, in the timeseries file beside the trips that they derive from. */
 export function documents(shards: Shards): Documents {
   return {
     apply: async (userId, { put, remove }, lease, { state, release = false } = {}) => {

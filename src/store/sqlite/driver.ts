@@ -1,6 +1,7 @@
 // The one file that knows the SQLite binding. What it offers, `node:sqlite` offers too and can take its place.
 import { backup, DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 
+/** A value that is bound to a statement or read from a row. */
 export type SqlValue = string | number | null;
 
 /**

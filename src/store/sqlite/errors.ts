@@ -21,6 +21,7 @@ interface Row {
   length: number;
 }
 
+/** The error timeseries, in the usercache file. */
 export function errorTimeseries(shards: Shards): ErrorTimeseries {
   return {
     list: async (userId, page) => {

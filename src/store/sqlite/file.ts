@@ -10,6 +10,7 @@ const groupRows = 5_000; // a group of writes ends when it has this many rows: t
 const cachePages = 4_000; // 16 MB a connection
 const checkpointPages = 16_000; // 64 MB of WAL; a safety net where no checkpointer runs
 
+/** An open database file of the store, with its transactions. */
 export interface StoreFile {
   readonly path: string;
   readonly keys: KeyNumbers;

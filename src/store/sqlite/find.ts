@@ -1,5 +1,6 @@
-// Entries by one of their two times: a merge of one index range per key, so that a page costs what it holds. The one exception is
-// the data time of waiting entries: an index for it would slow every put, so those of a key are sorted for each page.
+// Entries by one of their two times: a merge of one index range per key, so that a page costs what it holds. The one
+// exception is the data time of waiting entries: an index for it would slow every put, so those of a key are sorted for
+// each page.
 import type { Entry } from '../../model/entry.ts';
 import type { EntryCursor, EntryPage, EntryQuery } from '../store.ts';
 import { compareTexts } from '../text-order.ts';

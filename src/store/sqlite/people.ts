@@ -39,6 +39,7 @@ export function insertUser(file: StoreFile, { uuid, user_email, update_ts, study
   insert.run(escapeText(uuid), escapeText(user_email), update_ts, study ?? null, subgroup ?? null);
 }
 
+/** The registry of users, in the first shard. */
 export function users({ first: { usercache: file } }: Shards): UserRegistry {
   const by = (column: 'user_email' | 'uuid', text: string): UserRecord | null => userBy(file, column, text);
   return {
@@ -104,6 +105,7 @@ export function insertToken(
     .run(escapeText(hash), escapeText(user_id), created_ts, expires_ts, kind ?? null, used_ts ?? null);
 }
 
+/** Tokens by their hash, in the first shard. */
 export function tokens({ first: { usercache: file } }: Shards): Tokens {
   return {
     add: async (token) => {
@@ -133,6 +135,7 @@ function readProfile(file: StoreFile, user: number | null): JsonObject | null {
   return row === undefined ? null : (JSON.parse(row.profile) as JsonObject);
 }
 
+/** The profiles of users. */
 export function profiles(shards: Shards): Profiles {
   return {
     get: async (userId) => {

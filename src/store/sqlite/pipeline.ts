@@ -9,6 +9,7 @@ import type { Shard } from './folder.ts';
 import { takeNumbers, userFor, userIn } from './ids.ts';
 import type { Shards } from './rows.ts';
 
+/** The pipeline state of a user; the initial one where there is none. */
 export function readState(file: StoreFile, user: number | null): PipelineState {
   const row = file.sql('SELECT state FROM pipeline WHERE user = ?').get<{ state: string }>(user);
   return row === undefined ? { ...initialPipelineState } : { ...initialPipelineState, ...JSON.parse(row.state) };
@@ -26,6 +27,7 @@ export function mergeState(file: StoreFile, user: number, fields: Partial<Pipeli
 
 const usersAtOnce = 500; // between two turns of the event loop
 
+/** The pipeline states of users. */
 export function pipelineStates(shards: Shards): PipelineStates {
   return {
     get: async (userId) => {
@@ -80,8 +82,8 @@ function leaseIn(file: StoreFile, userId: string, user: number | null): Lease | 
 }
 
 /**
- * The number of a user on whom the lease is still good. A lease that ran out is good until another takes the user. Throws
- * `MOBILITY_LEASE_LOST`. Inside `write` only.
+ * The number of a user on whom the lease is still good. A lease that ran out is good until another takes the user.
+ * Throws `MOBILITY_LEASE_LOST`. Inside `write` only.
  */
 export function leasedUser(file: StoreFile, userId: string, lease: Lease): number {
   const user = userIn(file, userId);

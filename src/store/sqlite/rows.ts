@@ -11,6 +11,7 @@ export interface Shards {
   of(userId: string): Shard;
 }
 
+/** Distributes users over shards by a hash of their UUID. */
 export function shardsOf(all: readonly Shard[]): Shards {
   const first = all[0]!;
   if (all.length === 1) return { all, first, of: () => first };
@@ -21,6 +22,7 @@ export function shardsOf(all: readonly Shard[]): Shards {
   return { all, first, of };
 }
 
+/** The entry of a stored text. */
 export function parseEntry(text: string): Entry {
   return JSON.parse(text) as Entry;
 }

@@ -133,16 +133,16 @@ function addStudies(connection: Connection, { role }: FileAbout): void {
 }
 
 /**
- * Documents lie beside the trips they derive from, so that one transaction covers both. Those of older stores follow when both files
- * are open, see `moveDocuments`; then the table that they leave goes.
+ * Documents lie beside the trips they derive from, so that one transaction covers both. Those of older stores follow
+ * when both files are open, see `moveDocuments`; then the table that they leave goes.
  */
 function addDocuments(connection: Connection, { role }: FileAbout): void {
   if (role === 'timeseries') connection.exec(documentsTable);
 }
 
 /**
- * When the service received each entry first. What is there already counts as received now: the default of the new column says so of
- * every row at once, without a write to any.
+ * When the service received each entry first. What is there already counts as received now: the default of the new
+ * column says so of every row at once, without a write to any.
  */
 function addReceipts(connection: Connection, { role }: FileAbout): void {
   const received = `received_ts REAL NOT NULL DEFAULT ${Date.now() / 1000}`;

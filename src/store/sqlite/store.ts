@@ -14,6 +14,7 @@ import { timeseries } from './timeseries.ts';
 import { trips } from './trips.ts';
 import { usercache } from './usercache.ts';
 
+/** How an embedded store is opened. */
 export interface SqliteStoreOptions {
   /** Where the store is; made when it is not there. */
   folder: string;
@@ -26,8 +27,9 @@ export interface SqliteStoreOptions {
 }
 
 /**
- * Opens the store in a folder, making it when there is none. Several processes may do so at once. Throws `MOBILITY_STORE_ADDRESS`
- * when the folder cannot be one, `_VERSION` when a newer program wrote it, `_READONLY`, `_DAMAGED`, `_FULL` and `_BUSY`.
+ * Opens the store in a folder, making it when there is none. Several processes may do so at once. Throws
+ * `MOBILITY_STORE_ADDRESS` when the folder cannot be one, `_VERSION` when a newer program wrote it, `_READONLY`,
+ * `_DAMAGED`, `_FULL` and `_BUSY`.
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { folder, shards, checkpointer = false, now = () => Date.now() / 1000 } = options;

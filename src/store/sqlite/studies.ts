@@ -23,6 +23,7 @@ function studyBy(file: StoreFile, name: string): StudyRecord | null {
   return row === undefined ? null : studyOf(row);
 }
 
+/** Studies and how many people joined them, in the first shard. */
 export function studies({ first: { usercache: file } }: Shards): Studies {
   const count = (name: string, joined: object): unknown =>
     file.sql('UPDATE studies SET joined = ? WHERE name = ?').run(JSON.stringify(joined), name);

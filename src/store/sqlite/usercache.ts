@@ -13,6 +13,7 @@ import type { Shard } from './folder.ts';
 import { takeNumbers, userFor, userIn } from './ids.ts';
 import { largeEntry, pageBytes, parseEntry, type Shards, type SizedEntry, sizedEntry } from './rows.ts';
 
+/** The usercache: entries that wait for the pipeline. */
 export function usercache(shards: Shards): Usercache {
   return {
     put: async (userId, { entries, unusable, received_ts = [], kept = false }, now) => {
@@ -70,7 +71,10 @@ export function usercache(shards: Shards): Usercache {
   };
 }
 
-/** Rows of one INSERT, the most that still fit first: one by one they take twice as long, beyond fifty nothing is gained. */
+/**
+ * Rows of one INSERT, the most that still fit first: one by one they take twice as long, beyond fifty nothing is
+ * gained.
+ */
 const insertSizes = [50, 10, 1] as const;
 
 function insertRows(file: StoreFile, values: readonly SqlValue[], rows: number): number {
@@ -155,9 +159,10 @@ function keepWaiting(
 }
 
 /**
- * Tells, key by key, since when the timeseries or the error timeseries knows a `write_ts`. What is moved is in the timeseries before
- * it leaves the usercache: asked while this transaction holds the usercache, an entry that does not wait there is seen wherever it
- * went. Most entries are newer than all that is known of their key, so that one look for each key answers for them.
+ * Tells, key by key, since when the timeseries or the error timeseries knows a `write_ts`. What is moved is in the
+ * timeseries before it leaves the usercache: asked while this transaction holds the usercache, an entry that does not
+ * wait there is seen wherever it went. Most entries are newer than all that is known of their key, so that one look for
+ * each key answers for them.
  */
 function knownElsewhere(
   shard: Shard,

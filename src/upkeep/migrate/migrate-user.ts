@@ -19,6 +19,7 @@ import type { Copied, UserCopy } from './user-copy.ts';
 /** Collections that are copied. */
 export const copiedCollections = collections.filter((name): name is Copied => name !== 'leases');
 
+/** What copying a user's data gets from outside. */
 export interface MigrateOptions {
   /** Seconds since the epoch. */
   now: () => number;

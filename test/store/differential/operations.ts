@@ -1,4 +1,5 @@
-// Random operations on a store, each made the same way on every side from what that side has read: for the comparison of backends.
+// Random operations on a store, each made the same way on every side from what that side has read: for the comparison
+// of backends.
 import { deepStrictEqual } from 'node:assert/strict';
 import fc from 'fast-check';
 import { dataTime, type Entry, type Identity } from '../../../src/model/entry.ts';

@@ -1,4 +1,5 @@
-// Stores as earlier programs wrote them: each version of the file format that was ever released is kept here, and still opens.
+// Stores as earlier programs wrote them: each version of the file format that was ever released is kept here, and still
+// opens.
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -29,7 +30,9 @@ async function storeOfVersion(version: number): Promise<string> {
   return folder;
 }
 
-/** Tables, indexes and version of both files, without the way they are written and without the time of first receipts. */
+/**
+ * Tables, indexes and version of both files, without the way they are written and without the time of first receipts.
+ */
 function shapeOf(folder: string): unknown {
   return roles.map((role) => {
     const connection = connect(join(folder, fileName(role, 0)));

@@ -1,4 +1,5 @@
-// Any two states of one user, with few identities so that they meet in every way, and the claim that a move makes one the other.
+// Any two states of one user, with few identities so that they meet in every way, and the claim that a move makes one
+// the other.
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { Entry, Identity } from '../../../src/model/entry.ts';

@@ -1,4 +1,5 @@
-// What the tests of moving between stores share: users with something in every collection, and everything of a store as text.
+// What the tests of moving between stores share: users with something in every collection, and everything of a store as
+// text.
 import { silentLog } from '../../../src/log/log.ts';
 import type { Entry } from '../../../src/model/entry.ts';
 import type { JsonObject, JsonValue } from '../../../src/model/json.ts';
@@ -32,7 +33,10 @@ const strange: JsonObject = {
   deep: [[[[]]]],
 };
 
-/** Registers somebody whose days, or the beginning of each, the pipeline has done, with rows of every kind. Returns the UUID. */
+/**
+ * Registers somebody whose days, or the beginning of each, the pipeline has done, with rows of every kind. Returns the
+ * UUID.
+ */
 export async function fillUser(store: Store, email: string, days = 1, entriesADay = 10_000): Promise<string> {
   const { user } = await store.users.register(email, { now: 1_600_000_000.25 });
   const id = user.uuid;
