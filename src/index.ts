@@ -19,6 +19,8 @@ export {
 export { type ErrorCode, errorCodes, isMobilityError, MobilityError } from './model/errors.ts';
 export type { JsonObject, JsonValue } from './model/json.ts';
 export { dayKey, type KeyRow, keys, keyTable } from './model/keys.ts';
+export type * as payloads from './model/payloads.ts';
+export type * as payloads from './model/payloads.ts';
 export {
   addDays,
   dayRange,
@@ -36,7 +38,7 @@ export type { TokenRecord, UserRecord } from './model/user.ts';
 export { type AllOptions, type AllReport, runAll } from './pipeline/run-all.ts';
 export { type PipelineOptions, runPipeline, type UserReport } from './pipeline/run-pipeline.ts';
 export type { StageReport, TripChange } from './pipeline/stage.ts';
-export { type DayOptions, type DayPlan, type Leg, planDay, type Stay } from './simulate/plan-day.ts';
+export { type DayOptions, type DayPlan, type PlannedLeg, type PlannedStay, planDay } from './simulate/plan-day.ts';
 export { type SimulateOptions, simulateDay, simulateDays } from './simulate/simulate-day.ts';
 export { type OpenOptions, openStore } from './store/open.ts';
 export { everyEntry, everyError, everyLink, everyUser } from './store/pages.ts';

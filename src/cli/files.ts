@@ -25,7 +25,7 @@ export async function fileText(path: string): Promise<string> {
 }
 
 /** Where data goes piece by piece. */
-export interface Writer {
+export interface ByteSink {
   /** Waits until there is room for more. */
   write(piece: string | Uint8Array): Promise<void>;
 }
@@ -40,7 +40,7 @@ export interface TextWriter {
  * so that an interrupted command leaves no half of a file. Throws `MOBILITY_USAGE` when the file is there already or
  * the folder cannot be written.
  */
-export async function writeFileWhole(path: string, fill: (writer: Writer) => Promise<void>): Promise<void> {
+export async function writeFileWhole(path: string, fill: (writer: ByteSink) => Promise<void>): Promise<void> {
   await refuseExisting(path);
   const draft = `${path}.part`;
   try {

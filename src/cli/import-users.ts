@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts';
 import { checkedToken } from './tokens.ts';
 
 /** What came of an import. */
-export interface ImportReport {
+export interface UsersReport {
   added: number;
   /** Registered before, with the same UUID. */
   present: number;
@@ -32,8 +32,8 @@ export async function importUsers(
   store: Store,
   csv: AsyncIterable<Uint8Array | string>,
   now: number,
-): Promise<ImportReport> {
-  const report: ImportReport = { added: 0, present: 0, failed: [] };
+): Promise<UsersReport> {
+  const report: UsersReport = { added: 0, present: 0, failed: [] };
   let batch: Row[] = [];
   const flush = async (): Promise<void> => {
     const rows = batch;
@@ -106,7 +106,7 @@ function columnsOf(header: readonly string[]): Columns {
   );
 }
 
-async function registerRow(store: Store, row: Row, now: number, report: ImportReport): Promise<void> {
+async function registerRow(store: Store, row: Row, now: number, report: UsersReport): Promise<void> {
   try {
     const email = checkedName(row.email);
     if (row.uuid !== '' && !isUuid(row.uuid)) throw uuidError(row.uuid);

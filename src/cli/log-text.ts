@@ -1,11 +1,11 @@
 // How calls and lines of the logs are shown, as text and as JSON.
-import { type Call, callOutcome, callTime, isPut, missingStep, putSteps, stepsOf } from '../log/calls.ts';
+import { callOutcome, callTime, isPut, type LoggedCall, missingStep, putSteps, stepsOf } from '../log/calls.ts';
 import { createStamp } from '../log/format.ts';
 import type { PutCounts } from '../log/messages.ts';
 import type { LogLine } from '../log/read.ts';
 
 /** When, by whom and how loud something was said. */
-export type Said = Pick<LogLine, 'time' | 'source' | 'thread' | 'level'>;
+export type LineHead = Pick<LogLine, 'time' | 'source' | 'thread' | 'level'>;
 
 /** Makes the writers of one zone's texts. */
 export function createLogText(zone: string) {
@@ -14,7 +14,7 @@ export function createLogText(zone: string) {
     /** Titles of `call`, aligned with it. */
     callTitles: (): string => row('STARTED', 'THREAD', 'STATUS', 'SECONDS', 'CALL', 'USER', 'RESULT'),
     /** One call in one line. */
-    call: (call: Call): string =>
+    call: (call: LoggedCall): string =>
       row(
         stamp(callTime(call)),
         call.thread,
@@ -25,9 +25,9 @@ export function createLogText(zone: string) {
         resultText(call),
       ),
     /** A put step by step. */
-    put: (call: Call): string => putText(call, stamp(callTime(call))),
+    put: (call: LoggedCall): string => putText(call, stamp(callTime(call))),
     /** One line of one user's story, or of what went wrong. */
-    line: ({ time, source, thread, level }: Said, who: string | null, text: string): string =>
+    line: ({ time, source, thread, level }: LineHead, who: string | null, text: string): string =>
       [stamp(time), level.padEnd(7), source.padEnd(10), thread.padEnd(9), ...(who === null ? [] : [who]), text].join(
         '  ',
       ),
@@ -43,7 +43,7 @@ function row(...cells: string[]): string {
 }
 
 /** What came of a call, in a few words. */
-export function resultText(call: Call): string {
+export function resultText(call: LoggedCall): string {
   const outcome = callOutcome(call);
   const stored = countsText(call.stored ?? call.entries);
   if (outcome === 'ok') return stored;
@@ -62,7 +62,7 @@ function countsText(counts: PutCounts): string {
   return parts.map((name) => `${counts[name]} ${name}`).join(', ');
 }
 
-function putText(call: Call, time: string): string {
+function putText(call: LoggedCall, time: string): string {
   const seconds = call.seconds === null ? '-' : `${call.seconds.toFixed(3)} s`;
   const head = [time, call.thread, `${call.method} ${call.path}`, String(call.status ?? '-'), seconds].join('  ');
   const found = stepsOf(call);
@@ -79,17 +79,17 @@ function putText(call: Call, time: string): string {
   return [head, ...steps, ...call.notes.map((note) => `  note     ${note}`)].join('\n');
 }
 
-function failureText(call: Call): string {
+function failureText(call: LoggedCall): string {
   if (call.start_ts === null) return 'it began before the lines that were read';
   return call.end_ts === null && call.status === null ? 'the put failed here, or it still runs' : 'the put failed here';
 }
 
-function writtenText({ first_write_ts, last_write_ts }: Call): string {
+function writtenText({ first_write_ts, last_write_ts }: LoggedCall): string {
   return first_write_ts === null ? '' : ` (write_ts ${first_write_ts} to ${last_write_ts})`;
 }
 
 /** A call as `--json` shows it; a put with its steps. */
-export function callJson(call: Call): object {
+export function callJson(call: LoggedCall): object {
   const common = { ...call, outcome: callOutcome(call) };
   if (!isPut(call)) return common;
   const found = stepsOf(call);

@@ -19,7 +19,7 @@ export function durationText(seconds: number): string {
 }
 
 /** s of work: `0.42 s`, `12 s`. */
-export function secondsText(seconds: number): string {
+export function workTimeText(seconds: number): string {
   return `${seconds < 9.995 ? seconds.toFixed(2) : seconds.toFixed(0)} s`;
 }
 

@@ -9,7 +9,7 @@ import { idOf } from '../model/ids.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
 import { formatTime, localDateTime } from '../model/time.ts';
 import type { Section, Stop, Trip } from '../model/trip.ts';
-import type { Element, Stay } from '../timeline/elements.ts';
+import type { Element, PlaceStay } from '../timeline/elements.ts';
 import { inferredMode, motionMode } from './modes.ts';
 import { thinned, type Vertex, verticesOf } from './thin-locations.ts';
 
@@ -66,7 +66,7 @@ const ids = {
     idOf(userId, 'composite_trip', start_ts, end_ts, shape),
   confirmed: (userId: string, trip: Trip) => idOf(userId, 'confirmed_trip', trip.id),
   untracked: (userId: string, kind: string, { start_ts, end_ts }: Element) => idOf(userId, kind, start_ts, end_ts),
-  place: (userId: string, { place }: Stay) => idOf(userId, 'confirmed_place', place.id),
+  place: (userId: string, { place }: PlaceStay) => idOf(userId, 'confirmed_place', place.id),
   inferred: (userId: string, section: Section) => idOf(userId, 'inferred_section', section.id),
 };
 
@@ -301,7 +301,7 @@ export function recreatedLocations({ trip }: OfTrip, making: Making): DerivedEnt
 
 // ---------------------------------------------------------------- places
 
-function placeFields({ place, zone, enter_ts, exit_ts, starting_trip }: Stay): JsonObject {
+function placeFields({ place, zone, enter_ts, exit_ts, starting_trip }: PlaceStay): JsonObject {
   return {
     location: point(place.location),
     source: place.source,
@@ -315,7 +315,7 @@ function placeFields({ place, zone, enter_ts, exit_ts, starting_trip }: Stay): J
 }
 
 /** `analysis/confirmed_place`: a stay with what was said about it. Its trips are confirmed ones. */
-export function confirmedPlace(stay: Stay, making: Making): DerivedEntry {
+export function confirmedPlace(stay: PlaceStay, making: Making): DerivedEntry {
   const { userId, labels } = making;
   const confirmed = (id: string | null, name: string): JsonObject =>
     id === null ? {} : { [name]: oid(idOf(userId, 'confirmed_trip', id)) };
@@ -333,7 +333,7 @@ export function confirmedPlace(stay: Stay, making: Making): DerivedEntry {
 }
 
 /** `analysis/cleaned_place`. */
-export function cleanedPlace(stay: Stay, making: Making): DerivedEntry {
+export function cleanedPlace(stay: PlaceStay, making: Making): DerivedEntry {
   return {
     id: stay.place.id,
     metadata: metadataOf('analysis/cleaned_place', making, stay.zone),

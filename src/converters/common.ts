@@ -112,30 +112,30 @@ export function timeOf(value: JsonValue | undefined, field: string): number {
 }
 
 /** Bounds of a number, both included; a missing one is open. */
-export interface Bounds {
+export interface NumberBounds {
   min?: number;
   max?: number;
 }
 
 /** A number that must be there. */
-export function numberOf(value: JsonValue | undefined, field: string, bounds: Bounds = {}): number {
+export function numberOf(value: JsonValue | undefined, field: string, bounds: NumberBounds = {}): number {
   if (typeof value === 'number' && Number.isFinite(value) && isWithin(value, bounds)) return value;
   const expected = `a number${boundsText(bounds)}`;
   typed(value, 'number', field, expected);
   throw new ConversionError('out_of_range', `${field}: expected ${expected}, found one outside`);
 }
 
-function isWithin(value: number, { min = -Infinity, max = Infinity }: Bounds): boolean {
+function isWithin(value: number, { min = -Infinity, max = Infinity }: NumberBounds): boolean {
   return value >= min && value <= max;
 }
 
-function boundsText({ min, max }: Bounds): string {
+function boundsText({ min, max }: NumberBounds): string {
   if (min === undefined) return max === undefined ? '' : ` of at most ${max}`;
   return max === undefined ? ` of at least ${min}` : ` from ${min} to ${max}`;
 }
 
 /** Checks a number that may be missing or null, then unknown. */
-export function checkNumber(value: JsonValue | undefined, field: string, bounds?: Bounds): void {
+export function checkNumber(value: JsonValue | undefined, field: string, bounds?: NumberBounds): void {
   if (value !== undefined && value !== null) numberOf(value, field, bounds);
 }
 

@@ -5,7 +5,7 @@ import type { Document, ErrorRow, UnusableEntry } from '../store/store.ts';
 import type { SourceFile, SourceFolder } from './source.ts';
 
 /** A person as a source names them. */
-export interface Person {
+export interface SourcePerson {
   uuid: string;
   /** Name to log in with; without one they are registered under their UUID. */
   user_email?: string;
@@ -14,7 +14,7 @@ export interface Person {
 }
 
 /** Whose something is; null: that of the person the import was called for. */
-export type Owner = Person | null;
+export type Owner = SourcePerson | null;
 
 /** One thing that a reader found. Everything counts as read but registrations, profiles and documents. */
 export type Found =
@@ -25,7 +25,7 @@ export type Found =
   /** An entry that another service set aside, with its history. */
   | { of: Owner; error: ErrorRow }
   /** Somebody who is to be registered even where they have no entries. */
-  | { of: Person; person: true }
+  | { of: SourcePerson; person: true }
   /** What the person's app told about itself: a user who has a profile keeps theirs. */
   | { of: Owner; profile: JsonObject }
   | { of: Owner; document: Document }
@@ -35,7 +35,7 @@ export type Found =
   | { unread: string };
 
 /** What a reader is given. */
-export interface ReadOptions {
+export interface SourceReadOptions {
   /** Told of bytes of the disk as they are read. */
   onBytes(count: number): void;
 }
@@ -51,7 +51,7 @@ export interface Part {
   /** Bytes on disk, for progress; null where nobody knows. */
   size: number | null;
   names: Naming;
-  read(options: ReadOptions): AsyncIterable<Found>;
+  read(options: SourceReadOptions): AsyncIterable<Found>;
 }
 
 /** A format of single files. */
@@ -64,7 +64,7 @@ export interface FileFormat {
   names?: Naming | ((file: SourceFile) => Naming);
   /** True for a file that begins as this format does. Its name counts only where the content cannot tell. */
   recognises(file: SourceFile): boolean;
-  read(file: SourceFile, options: ReadOptions): AsyncIterable<Found>;
+  read(file: SourceFile, options: SourceReadOptions): AsyncIterable<Found>;
 }
 
 /** A format of folders that are one whole. */
@@ -76,5 +76,5 @@ export interface FolderFormat {
   recognises(folder: SourceFolder): boolean;
   /** Files of the folder that are read. */
   files(folder: SourceFolder): readonly string[];
-  read(folder: SourceFolder, options: ReadOptions): AsyncIterable<Found>;
+  read(folder: SourceFolder, options: SourceReadOptions): AsyncIterable<Found>;
 }

@@ -8,7 +8,7 @@ import { emissionDump, emissionJson } from './emission/dump.ts';
 import { isDatabaseAddress, openLive } from './emission/live.ts';
 import { bsonFile, entryLines, entryList } from './entries/entry-files.ts';
 import { exportFolder } from './entries/export-folder.ts';
-import type { FileFormat, FolderFormat, Found, Part, ReadOptions } from './format.ts';
+import type { FileFormat, FolderFormat, Found, Part, SourceReadOptions } from './format.ts';
 import { openSource, type SourceFile, type SourceFolder } from './source.ts';
 import { SourceBroken } from './source-broken.ts';
 import { googleRecords } from './timeline/records.ts';
@@ -128,7 +128,7 @@ function filePart(file: SourceFile, format: FileFormat): Part {
 }
 
 /** Opened anew: what was looked at to recognise thousands of files is not kept until the last of them is read. */
-async function* readAgain(path: string, format: FileFormat, options: ReadOptions): AsyncGenerator<Found> {
+async function* readAgain(path: string, format: FileFormat, options: SourceReadOptions): AsyncGenerator<Found> {
   const file = await openSource(path);
   if (!('size' in file)) throw new SourceBroken('expected a file, found a folder');
   yield* format.read(file, options);

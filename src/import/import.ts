@@ -8,7 +8,7 @@ import type { JsonObject, JsonValue } from '../model/json.ts';
 import { justAfter } from '../model/time.ts';
 import { isUserName, type UserRecord } from '../model/user.ts';
 import type { Document, ErrorRow, Store } from '../store/store.ts';
-import type { Found, Owner, Part, Person } from './format.ts';
+import type { Found, Owner, Part, SourcePerson } from './format.ts';
 import { SourceBroken } from './source-broken.ts';
 
 /** What came of things read: `read` is the sum of the four behind it. */
@@ -42,7 +42,7 @@ export interface ImportReport extends ImportCounts {
 }
 
 /** The person an import is for. */
-export interface Whom {
+export interface ImportedFor {
   /** Name or UUID. */
   name: string;
   /** Who that is in the store; null where nobody is, yet. */
@@ -59,7 +59,7 @@ export interface ImportOptions {
    * Whom it is for; null: for everybody whom the sources name. Sources that name people give only what is theirs; what
    * others hold is theirs.
    */
-  whom: Whom | null;
+  whom: ImportedFor | null;
   /** Reads and counts, and stores nothing. */
   dryRun?: boolean;
   signal?: AbortSignal;
@@ -152,7 +152,7 @@ async function importPart(part: Part, report: PartReport, people: People, option
   tell();
 }
 
-const otherPerson = ({ name }: Whom): string =>
+const otherPerson = ({ name }: ImportedFor): string =>
   `expected entries of one person, to be those of ${name}, found a second UUID: leave out --user, and everybody gets their own`;
 
 /** The users of one import, each with what waits to be stored. */
@@ -218,7 +218,7 @@ class People {
 
 /** Registers somebody whom a source names. Who is there under that UUID stays as they are, whatever their name. */
 async function register(
-  { uuid, user_email: name = uuid, update_ts }: Person,
+  { uuid, user_email: name = uuid, update_ts }: SourcePerson,
   { store, now, dryRun }: ImportOptions,
 ): Promise<{ user: Pick<UserRecord, 'uuid' | 'user_email'>; registered: boolean }> {
   const user_email = isUserName(name) ? name : uuid; // nobody could log in with it

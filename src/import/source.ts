@@ -49,7 +49,7 @@ export async function openSource(path: string): Promise<SourceFile | SourceFolde
 }
 
 /** A file in a folder. */
-export async function openFile(folder: string, name: string): Promise<SourceFile> {
+export async function openSourceFile(folder: string, name: string): Promise<SourceFile> {
   const source = await openSource(join(folder, name));
   if ('size' in source) return source;
   throw new MobilityError('MOBILITY_USAGE', `expected a file at ${source.path}, found a folder`);

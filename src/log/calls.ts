@@ -7,7 +7,7 @@ const maxNotes = 5; // warnings held of one call
 const graceSeconds = 60; // after a restart, for the END of calls that went on meanwhile
 
 /** One call, as far as its lines tell. Times are seconds since the epoch. */
-export interface Call {
+export interface LoggedCall {
   source: string;
   thread: string;
   /** Time of its first line. */
@@ -43,20 +43,20 @@ export interface Call {
 export type CallOutcome = 'ok' | 'failed' | 'unfinished';
 
 /** How the call ended. A put also fails by the first missing of its steps. */
-export function callOutcome(call: Call): CallOutcome {
+export function callOutcome(call: LoggedCall): CallOutcome {
   if (call.end_ts === null) return call.status !== null && call.status >= 400 ? 'failed' : 'unfinished';
   if (call.status !== null && call.status >= 400) return 'failed';
   return isPut(call) && call.start_ts !== null && missingStep(call) !== null ? 'failed' : 'ok';
 }
 
 /** When the call began, as well as its lines tell. */
-export function callTime({ start_ts, end_ts, seconds, seen_ts }: Call): number {
+export function callTime({ start_ts, end_ts, seconds, seen_ts }: LoggedCall): number {
   if (start_ts !== null) return start_ts;
   return end_ts !== null && seconds !== null ? end_ts - seconds : seen_ts;
 }
 
 /** True for calls that push entries. */
-export function isPut({ handler, path }: Call): boolean {
+export function isPut({ handler, path }: LoggedCall): boolean {
   return handler === null ? path.startsWith('/usercache/put') : handler.startsWith('userCache.put');
 }
 
@@ -73,7 +73,7 @@ export const putSteps = [
 export type PutStep = (typeof putSteps)[number];
 
 /** Which steps of a put are in the log. */
-export function stepsOf(call: Call): Record<PutStep, boolean> {
+export function stepsOf(call: LoggedCall): Record<PutStep, boolean> {
   const { inserted, updated, rejected } = call.stored ?? call.entries;
   return {
     START: call.start_ts !== null,
@@ -86,7 +86,7 @@ export function stepsOf(call: Call): Record<PutStep, boolean> {
 }
 
 /** The step at which a put failed; null when it has them all. */
-export function missingStep(call: Call): PutStep | null {
+export function missingStep(call: LoggedCall): PutStep | null {
   const found = stepsOf(call);
   return putSteps.find((step) => !found[step]) ?? null;
 }
@@ -94,26 +94,26 @@ export function missingStep(call: Call): PutStep | null {
 /** Gathers lines into calls. Holds a bounded number of calls, whatever is in the logs. */
 export interface CallTracker {
   /** Takes the next line; returns the calls that are complete by it, or will never be. */
-  add(line: LogLine): Call[];
+  add(line: LogLine): LoggedCall[];
   /** The call whose line this was; undefined for lines of no call. Until the next `add`. */
-  current(): Call | undefined;
+  current(): LoggedCall | undefined;
   /** Calls without END so far. */
-  open(): Call[];
+  open(): LoggedCall[];
 }
 
 /** Makes a tracker for the lines of one read, in their order. */
 export function createCallTracker(): CallTracker {
-  const calls = new Map<string, Call>();
+  const calls = new Map<string, LoggedCall>();
   const restarts: { source: string; time: number }[] = [];
-  let current: Call | undefined;
+  let current: LoggedCall | undefined;
 
-  const take = (id: string): Call[] => {
+  const take = (id: string): LoggedCall[] => {
     const call = calls.get(id);
     calls.delete(id);
     return call !== undefined && call.method !== '' ? [call] : [];
   };
-  const endStale = (now: number): Call[] => {
-    const over: Call[] = [];
+  const endStale = (now: number): LoggedCall[] => {
+    const over: LoggedCall[] = [];
     while (restarts.length > 0 && now > restarts[0]!.time + graceSeconds) {
       const { source, time } = restarts.shift()!;
       for (const [id, call] of calls) {
@@ -122,7 +122,7 @@ export function createCallTracker(): CallTracker {
     }
     return over;
   };
-  const oldest = (): Call[] => (calls.size > maxOpen ? take(calls.keys().next().value!) : []);
+  const oldest = (): LoggedCall[] => (calls.size > maxOpen ? take(calls.keys().next().value!) : []);
 
   return {
     add: (line) => {
@@ -153,7 +153,7 @@ export function createCallTracker(): CallTracker {
   };
 }
 
-function newCall({ source, thread, time }: LogLine): Call {
+function newCall({ source, thread, time }: LogLine): LoggedCall {
   return {
     ...{
       source,
@@ -171,11 +171,11 @@ function newCall({ source, thread, time }: LogLine): Call {
   };
 }
 
-function note(call: Call, text: string): void {
+function note(call: LoggedCall, text: string): void {
   if (call.notes.length < maxNotes) call.notes.push(text);
 }
 
-function apply(call: Call, message: Message, time: number): void {
+function apply(call: LoggedCall, message: Message, time: number): void {
   switch (message.kind) {
     case 'startCall':
       call.start_ts = time;
@@ -208,7 +208,7 @@ function apply(call: Call, message: Message, time: number): void {
   }
 }
 
-function count(call: Call, result: keyof PutCounts, writeTs: number | null): void {
+function count(call: LoggedCall, result: keyof PutCounts, writeTs: number | null): void {
   call.entries[result] += 1;
   if (writeTs === null) return;
   call.first_write_ts = Math.min(call.first_write_ts ?? writeTs, writeTs);

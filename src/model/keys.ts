@@ -1,5 +1,5 @@
-// The table of keys: which payload belongs to a key, and whether phones push it, the server writes it, or it is made
-// when asked.
+// The table of keys: whether phones push a key, the server writes it, or it is made when asked. `payloads.ts` has what
+// stands in pushed entries.
 
 /** What a change of such an entry touches: the trips, only the documents that show it, or nothing derived. */
 export type Affects = 'trips' | 'documents' | 'nothing';
@@ -7,8 +7,6 @@ export type Affects = 'trips' | 'documents' | 'nothing';
 /** What the service knows of a key. */
 export interface KeyRow {
   key: string;
-  /** Name of the payload type in `payloads.ts`. */
-  payload: string;
   /**
    * `pushed` by phones, a `document` that the server writes and phones pull, or `derived`: made from the trips when
    * asked.
@@ -31,56 +29,55 @@ export const keys = {
   commonTrips: 'common-trips',
 } as const;
 
-const pushed = (key: string, payload: string, affects: Affects = 'nothing'): KeyRow => ({
+const pushed = (key: string, affects: Affects = 'nothing'): KeyRow => ({
   key,
-  payload,
   kind: 'pushed',
   affects,
 });
 
-const derived = (key: string, payload: string): KeyRow => ({ key, payload, kind: 'derived', affects: 'nothing' });
+const derived = (key: string): KeyRow => ({ key, kind: 'derived', affects: 'nothing' });
 
 /** Every key, sorted. `diary/trips-<YYYY-MM-DD>` stands for one key a day. */
 export const keyTable: readonly KeyRow[] = [
-  derived('analysis/cleaned_place', 'DerivedPlace'),
-  derived('analysis/cleaned_section', 'DerivedSection'),
-  derived('analysis/cleaned_stop', 'DerivedStop'),
-  derived('analysis/cleaned_trip', 'DerivedTrip'),
-  derived('analysis/cleaned_untracked', 'DerivedTrip'),
-  derived('analysis/composite_trip', 'CompositeTrip'),
-  derived('analysis/confirmed_place', 'DerivedPlace'),
-  derived('analysis/confirmed_trip', 'DerivedTrip'),
-  derived('analysis/confirmed_untracked', 'DerivedTrip'),
-  derived('analysis/inferred_section', 'DerivedSection'),
-  derived('analysis/recreated_location', 'DerivedLocation'),
-  pushed('background/activity', 'MotionActivity', 'trips'),
-  pushed('background/battery', 'Battery'),
-  pushed('background/bluetooth_ble', 'BluetoothBeacon'),
-  pushed('background/filtered_location', 'Location', 'trips'),
-  pushed('background/location', 'Location', 'trips'),
-  pushed('background/motion_activity', 'MotionActivity', 'trips'),
-  { key: 'common-trips', payload: 'CommonTrips', kind: 'document', affects: 'nothing' },
-  pushed('config/app_ui_config', 'Config'),
-  pushed('config/consent', 'Config'),
-  pushed('config/sensor_config', 'Config'),
-  pushed('config/sync_config', 'Config'),
-  { key: 'diary/trips-<YYYY-MM-DD>', payload: 'TripDocument', kind: 'document', affects: 'nothing' },
-  pushed('manual/demographic_survey', 'Survey'),
-  pushed('manual/destination_confirm', 'UserInput'),
-  pushed('manual/incident', 'Incident', 'documents'),
-  pushed('manual/mode_confirm', 'UserInput'),
-  pushed('manual/place_addition_input', 'UserInput'),
-  pushed('manual/place_user_input', 'UserInput'),
-  pushed('manual/purpose_confirm', 'UserInput'),
-  pushed('manual/replaced_mode', 'UserInput'),
-  pushed('manual/survey', 'Survey'),
-  pushed('manual/trip_addition_input', 'UserInput'),
-  pushed('manual/trip_user_input', 'UserInput'),
-  derived('segmentation/raw_trip', 'DerivedTrip'),
-  pushed('statemachine/transition', 'Transition', 'trips'),
-  pushed('stats/client_error', 'StatsEvent'),
-  pushed('stats/client_nav_event', 'StatsEvent'),
-  pushed('stats/client_time', 'StatsEvent'),
+  derived('analysis/cleaned_place'),
+  derived('analysis/cleaned_section'),
+  derived('analysis/cleaned_stop'),
+  derived('analysis/cleaned_trip'),
+  derived('analysis/cleaned_untracked'),
+  derived('analysis/composite_trip'),
+  derived('analysis/confirmed_place'),
+  derived('analysis/confirmed_trip'),
+  derived('analysis/confirmed_untracked'),
+  derived('analysis/inferred_section'),
+  derived('analysis/recreated_location'),
+  pushed('background/activity', 'trips'),
+  pushed('background/battery'),
+  pushed('background/bluetooth_ble'),
+  pushed('background/filtered_location', 'trips'),
+  pushed('background/location', 'trips'),
+  pushed('background/motion_activity', 'trips'),
+  { key: 'common-trips', kind: 'document', affects: 'nothing' },
+  pushed('config/app_ui_config'),
+  pushed('config/consent'),
+  pushed('config/sensor_config'),
+  pushed('config/sync_config'),
+  { key: 'diary/trips-<YYYY-MM-DD>', kind: 'document', affects: 'nothing' },
+  pushed('manual/demographic_survey'),
+  pushed('manual/destination_confirm'),
+  pushed('manual/incident', 'documents'),
+  pushed('manual/mode_confirm'),
+  pushed('manual/place_addition_input'),
+  pushed('manual/place_user_input'),
+  pushed('manual/purpose_confirm'),
+  pushed('manual/replaced_mode'),
+  pushed('manual/survey'),
+  pushed('manual/trip_addition_input'),
+  pushed('manual/trip_user_input'),
+  derived('segmentation/raw_trip'),
+  pushed('statemachine/transition', 'trips'),
+  pushed('stats/client_error'),
+  pushed('stats/client_nav_event'),
+  pushed('stats/client_time'),
 ];
 
 const rows = new Map(keyTable.map((row) => [row.key, row]));

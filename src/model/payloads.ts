@@ -5,14 +5,14 @@ import type { LocalDateTime } from './time.ts';
  * Local fields of `ts`, in the zone that the entry itself names. An entry that names none has none: whoever reads it
  * decides on the zone.
  */
-export interface LocalTimes {
+export interface LocalTimeFields {
   local_dt?: LocalDateTime;
   /** ISO 8601 with numeric offset. */
   fmt_time?: string;
 }
 
 /** `background/location`: each fix of the phone; `background/filtered_location`: those the phone judged usable. */
-export interface Location extends LocalTimes {
+export interface LocationPayload extends LocalTimeFields {
   /** Degrees WGS84, -90 to 90. */
   latitude: number;
   /** Degrees WGS84, -180 to 180. */
@@ -40,7 +40,7 @@ export interface Location extends LocalTimes {
 }
 
 /** `background/motion_activity`: how the phone believes it moves. iOS keeps its six flags beside these. */
-export interface MotionActivity extends LocalTimes {
+export interface MotionActivityPayload extends LocalTimeFields {
   /** A code of `motionTypes`. */
   type: number;
   /** Percent, 0 to 100; iOS: 50, 75 or 100, null when it used another word, absent when it said nothing. */
@@ -69,7 +69,7 @@ export const motionTypes = {
 /**
  * `background/battery`. Android keeps its own fields, `android_temperature` (0.1 degrees C) and others, beside these.
  */
-export interface Battery extends LocalTimes {
+export interface BatteryPayload extends LocalTimeFields {
   /** Percent, 0 to 100; negative when the phone did not know it. */
   battery_level_pct: number;
   /** A code of `batteryStatuses`. */
@@ -82,7 +82,7 @@ export interface Battery extends LocalTimes {
 export const batteryStatuses = { UNKNOWN: 0, DISCHARGING: 1, CHARGING: 2, FULL: 3, NOT_CHARGING: 4 } as const;
 
 /** `statemachine/transition`: a step of the state machine that switches tracking on and off. */
-export interface Transition extends LocalTimes {
+export interface TransitionPayload extends LocalTimeFields {
   /** State in which the transition arrived, a code of `states`. */
   curr_state: number;
   /** A code of `transitions`; null: the phone named none. */
@@ -120,7 +120,7 @@ export const transitions = {
 } as const;
 
 /** `background/bluetooth_ble`: a beacon came into reach, left it, or was measured. */
-export interface BluetoothBeacon extends LocalTimes {
+export interface BluetoothBeaconPayload extends LocalTimeFields {
   /** A code of `beaconEvents`. */
   eventType: number;
   /** Identity of the beacon: UUID, and two numbers. */
@@ -141,7 +141,7 @@ export interface BluetoothBeacon extends LocalTimes {
 export const beaconEvents = { REGION_ENTER: 0, REGION_EXIT: 1, RANGE_UPDATE: 2 } as const;
 
 /** `manual/incident`: the user marked a place on the way. */
-export interface Incident extends LocalTimes {
+export interface IncidentPayload extends LocalTimeFields {
   /** GeoJSON, `[longitude, latitude]`, degrees. */
   loc: { type: 'Point'; coordinates: [longitude: number, latitude: number] };
   /** When the user was there (not when they marked it), seconds since the epoch. */
@@ -151,7 +151,7 @@ export interface Incident extends LocalTimes {
 }
 
 /** `stats/client_*`: what the app reports about itself, as pushed. */
-export interface StatsEvent {
+export interface StatsPayload {
   name?: string | null;
   /** Seconds for times, -1 for events without a value; newer apps send any JSON. */
   reading?: unknown;
@@ -162,7 +162,7 @@ export interface StatsEvent {
 }
 
 /** `manual/mode_confirm` and others: the user's own word on a trip or a place, named by its time. */
-export interface UserInput {
+export interface UserInputPayload {
   /**
    * Of the trip or place as the app showed it, seconds since the epoch; of surveys and notes one of the two may be
    * missing.
@@ -185,7 +185,7 @@ export interface UserInput {
 }
 
 /** `manual/demographic_survey`, `manual/survey`: answers that belong to no trip. */
-export interface Survey extends LocalTimes {
+export interface SurveyPayload extends LocalTimeFields {
   /** Seconds since the epoch. */
   ts: number;
   label?: string | null;
@@ -198,11 +198,11 @@ export interface Survey extends LocalTimes {
 /**
  * `config/*`: settings and consent of the app, as pushed. Its times are ms where the phone has them so (`filter_time`).
  */
-export interface Config {
+export interface ConfigPayload {
   [name: string]: unknown;
 }
 
 /** `common-trips`: trips that recur, by the original service; obsolete, phones never push it. */
-export interface CommonTrips {
+export interface CommonTripsPayload {
   [name: string]: unknown;
 }

@@ -15,7 +15,7 @@ import type { RunContext, Stage, StageResult } from './stage.ts';
  * whose trips changed are built again. A document that would come out the same is left alone, so that `write_ts` tells
  * news. Documents alone go: entries that phones pushed under the same key stay.
  */
-export const documents: Stage = {
+export const writeDocuments: Stage = {
   name: 'documents',
   async run(context): Promise<StageResult> {
     const { store, userId, log, now, state, lease } = context;

@@ -21,7 +21,7 @@ const pageSize = 5000;
 const motionKeys = ['background/activity', keys.motionActivity];
 
 /** The observations of a stretch of time, each list ascending by `ts`. */
-export interface Stretch {
+export interface ReadStretch {
   locations: Location[];
   motions: Motion[];
   events: PhoneEvent[];
@@ -44,7 +44,7 @@ export async function readStretch(
   locationKey: string,
   carry: Carry | null,
   size: number,
-): Promise<Stretch> {
+): Promise<ReadStretch> {
   const from = carry?.resume_ts ?? -Number.MAX_VALUE;
   const reader = {
     ...{ timeseries: store.timeseries, userId, key: locationKey },

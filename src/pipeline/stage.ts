@@ -1,6 +1,6 @@
 // What a stage of a user's run is, and the runner that times, logs and reports it.
 import type { Log } from '../log/log.ts';
-import { line } from '../log/messages.ts';
+import { type Counts, line } from '../log/messages.ts';
 import type { Lease, PipelineState, Store } from '../store/store.ts';
 
 /** What every stage of one user's run works with. */
@@ -21,9 +21,6 @@ export interface RunContext {
   /** Locations analysed at a time, at least 2: bounds memory; the outcome does not depend on it. */
   stretchSize?: number;
 }
-
-/** Figures of a stage by name, such as `moved: 12`. */
-export type Counts = Record<string, number>;
 
 /** One stage: it reads what it needs, computes through pure functions, and writes results and state together. */
 export interface Stage {

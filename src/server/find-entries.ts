@@ -29,10 +29,10 @@ export interface Selection {
 }
 
 /** An entry, or the news that there were more than `max`. `id`: of an entry that is made when asked. */
-export type Found = { entry: Entry & { id?: string } } | { truncated: boolean };
+export type FoundEntry = { entry: Entry & { id?: string } } | { truncated: boolean };
 
 /** Yields the selected entries, and last whether some were left out. Memory is bounded by the page. */
-export async function* findEntries(store: Store, userId: string, selection: Selection): AsyncGenerator<Found> {
+export async function* findEntries(store: Store, userId: string, selection: Selection): AsyncGenerator<FoundEntry> {
   const { max, keep } = selection;
   // Which entries stay hangs on how many there are: count first, unless the first ones are asked for.
   const count = keep === 'first' ? 0 : await countAll(merged(store, userId, selection));

@@ -6,7 +6,7 @@ import { formatForPeople } from '../model/time.ts';
 import { type Notebook, openNotebook } from './notebook.ts';
 import { type DayPlan, stepAt, whereAt } from './plan-day.ts';
 import { type Random, seededRandom } from './random.ts';
-import { type Fix, receiver, rounded } from './receiver.ts';
+import { type Reading, receiver, rounded } from './receiver.ts';
 import type { TravelMode } from './ride.ts';
 import { span } from './town.ts';
 
@@ -26,11 +26,11 @@ export function senseAndroid(plan: DayPlan, seed: string | number): Entry[] {
 class AndroidPhone {
   readonly #plan: DayPlan;
   readonly #random: Random;
-  readonly #receive: (ts: number) => Fix;
+  readonly #receive: (ts: number) => Reading;
   readonly #notes: Notebook;
-  #centre: Fix;
+  #centre: Reading;
   /** Fixes of the trip going on; null while waiting for one. */
-  #trip: Fix[] | null = null;
+  #trip: Reading[] | null = null;
   /** What this phone's platform calls walking: older ones know ON_FOOT only. */
   readonly #afoot: number;
   #battery = 96;
@@ -95,7 +95,7 @@ class AndroidPhone {
     return noticed + this.#random.between(1, 4);
   }
 
-  #track(ts: number, trip: Fix[]): number {
+  #track(ts: number, trip: Reading[]): number {
     const fix = this.#receive(rounded(ts, 3));
     const written = ts + this.#random.between(0.05, 1.5);
     this.#location(keys.location, fix, written);
@@ -113,7 +113,7 @@ class AndroidPhone {
     return ts + interval + Math.max(-0.2, 0.7 + this.#random.normal(0.5)) + (this.#random.chance(0.02) ? interval : 0);
   }
 
-  #location(key: string, fix: Fix, written: number): void {
+  #location(key: string, fix: Reading, written: number): void {
     const [longitude, latitude] = fix.position;
     this.#notes.write('sensor-data', key, written, {
       latitude,
@@ -129,7 +129,7 @@ class AndroidPhone {
     });
   }
 
-  #motion(fix: Fix, written: number): void {
+  #motion(fix: Reading, written: number): void {
     const { type, confidence } = recognised(fix, this.#afoot, this.#random);
     this.#notes.write('sensor-data', keys.motionActivity, written, {
       ts: rounded(written - 0.02, 3),
@@ -178,7 +178,7 @@ class AndroidPhone {
 }
 
 /** The phone's own test: the last ten fixes and all of the last five minutes lie around the newest. */
-function arrived(trip: readonly Fix[], ts: number): boolean {
+function arrived(trip: readonly Reading[], ts: number): boolean {
   const newest = trip.at(-1);
   if (newest === undefined || trip.length < 10 || ts - trip[0]!.ts < quiet) return false;
   const recent = trip.filter((fix, i) => i >= trip.length - 10 || fix.ts > ts - quiet);
@@ -189,7 +189,7 @@ const typeOf: Record<Exclude<TravelMode, 'walk'>, number> = { bike: 1, bus: 0, t
 const [onFoot, still, unknown, tilting, walking] = [2, 3, 4, 5, 7];
 
 /** The most probable activity as the platform recognises it: mostly right, unsure at halts. */
-function recognised({ mode, speed }: Fix, afoot: number, random: Random): { type: number; confidence: number } {
+function recognised({ mode, speed }: Reading, afoot: number, random: Random): { type: number; confidence: number } {
   if (random.chance(0.05)) return { type: tilting, confidence: 100 };
   if (random.chance(0.04)) return { type: unknown, confidence: Math.round(random.between(30, 45)) };
   if (mode === null || (speed === null && random.chance(0.7))) return { type: still, confidence: 100 };

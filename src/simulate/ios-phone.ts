@@ -4,9 +4,9 @@ import type { JsonObject } from '../model/json.ts';
 import { keys } from '../model/keys.ts';
 import { formatTime } from '../model/time.ts';
 import { type Notebook, openNotebook } from './notebook.ts';
-import { type DayPlan, type Leg, type Stay, stepAt, whereAt } from './plan-day.ts';
+import { type DayPlan, type PlannedLeg, type PlannedStay, stepAt, whereAt } from './plan-day.ts';
 import { type Random, seededRandom } from './random.ts';
-import { type Fix, receiver, rounded } from './receiver.ts';
+import { type Reading, receiver, rounded } from './receiver.ts';
 import type { TravelMode } from './ride.ts';
 import { span } from './town.ts';
 
@@ -28,11 +28,11 @@ export function senseIos(plan: DayPlan, seed: string | number): Entry[] {
 class Iphone {
   readonly #plan: DayPlan;
   readonly #random: Random;
-  readonly #receive: (ts: number) => Fix;
+  readonly #receive: (ts: number) => Reading;
   readonly #notes: Notebook;
-  #centre: Fix;
+  #centre: Reading;
   /** The newest fix of the trip going on; null while waiting for one. */
-  #last: Fix | null = null;
+  #last: Reading | null = null;
   /** How long after the last fix this trip's end will be noticed. */
   #patience = quiet;
   #battery = 0.97;
@@ -97,7 +97,7 @@ class Iphone {
     return noticed + 3.5;
   }
 
-  #track(ts: number, last: Fix): number {
+  #track(ts: number, last: Reading): number {
     if (span(whereAt(this.#plan, ts), last.point) >= filterDistance) {
       const fix = this.#receive(ts + this.#random.between(0, 0.9));
       this.#location(keys.location, fix);
@@ -109,7 +109,7 @@ class Iphone {
     return ts + 1;
   }
 
-  #endTrip(ts: number, last: Fix): void {
+  #endTrip(ts: number, last: Reading): void {
     let at = ts;
     for (const transition of ['VISIT_STARTED', 'TRIP_END_DETECTED', 'END_TRIP_TRACKING', 'TRIP_ENDED']) {
       this.#transition('ONGOING_TRIP', transition, at);
@@ -121,7 +121,7 @@ class Iphone {
     this.#centre = last;
   }
 
-  #location(key: string, fix: Fix): void {
+  #location(key: string, fix: Reading): void {
     const [longitude, latitude] = fix.position;
     this.#notes.write('sensor-data', key, fix.ts + this.#random.between(0.02, 0.9), {
       latitude,
@@ -202,7 +202,7 @@ const flagOf: Record<TravelMode, string> = {
 };
 
 /** The flags of one activity: mostly the right one, stationary at halts, now and then none. */
-function activityOf(step: Stay | Leg, speed: number, ts: number, random: Random): JsonObject {
+function activityOf(step: PlannedStay | PlannedLeg, speed: number, ts: number, random: Random): JsonObject {
   const data: JsonObject = { ts: rounded(ts, 5) };
   for (const flag of ['stationary', 'walking', 'running', 'cycling', 'automotive', 'unknown']) data[flag] = false;
   const halts = step.kind === 'stay' || (speed === 0 && random.chance(0.7));

@@ -18,7 +18,7 @@ export interface DayOptions {
 }
 
 /** Time at one spot. Times are seconds since the epoch, half-open. */
-export interface Stay {
+export interface PlannedStay {
   kind: 'stay';
   name: string;
   from: number;
@@ -27,7 +27,7 @@ export interface Stay {
 }
 
 /** One way in one mode. */
-export interface Leg {
+export interface PlannedLeg {
   kind: 'leg';
   mode: TravelMode;
   from: number;
@@ -46,7 +46,7 @@ export interface DayPlan {
   origin: Position;
   from: number;
   to: number;
-  steps: readonly (Stay | Leg)[];
+  steps: readonly (PlannedStay | PlannedLeg)[];
 }
 
 /** The day of the person `seed`: a commute on working days, a walk and a visit on others. */
@@ -63,7 +63,7 @@ export function planDay(options: DayOptions): DayPlan {
 }
 
 /** The step of the day that `ts` falls in. */
-export function stepAt(plan: DayPlan, ts: number): Stay | Leg {
+export function stepAt(plan: DayPlan, ts: number): PlannedStay | PlannedLeg {
   let [low, high] = [0, plan.steps.length - 1];
   while (low < high) {
     const middle = (low + high + 1) >> 1;
@@ -162,7 +162,7 @@ function dayOff(day: DayBuilder, person: Person): void {
 class DayBuilder {
   readonly random: Random;
   readonly #from: number;
-  readonly #steps: (Stay | Leg)[] = [];
+  readonly #steps: (PlannedStay | PlannedLeg)[] = [];
   #now: number;
   #at: Point;
 
@@ -196,7 +196,7 @@ class DayBuilder {
     this.#at = to;
   }
 
-  finish(to: number): readonly (Stay | Leg)[] {
+  finish(to: number): readonly (PlannedStay | PlannedLeg)[] {
     this.stayFor('home', to - this.#now);
     return this.#steps;
   }

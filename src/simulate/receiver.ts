@@ -3,10 +3,10 @@ import type { Position } from '../model/trip.ts';
 import { type DayPlan, whereAt } from './plan-day.ts';
 import type { Random } from './random.ts';
 import type { TravelMode } from './ride.ts';
-import { type Point, positionOf } from './town.ts';
+import { type Point, positionAround } from './town.ts';
 
 /** One reading of the receiver. */
-export interface Fix {
+export interface Reading {
   /** seconds since the epoch */
   ts: number;
   /** As received, in the plane; for the phone's own decisions. */
@@ -26,7 +26,7 @@ export interface Fix {
 const rememberedFor = 45; // s; errors of fixes close in time are alike
 
 /** Reads the receiver at `ts`; successive calls must not go back in time. */
-export function receiver(plan: DayPlan, random: Random): (ts: number) => Fix {
+export function receiver(plan: DayPlan, random: Random): (ts: number) => Reading {
   const height = random.between(20, 400);
   let error: Point = { x: 0, y: 0 };
   let last = Number.NEGATIVE_INFINITY;
@@ -38,7 +38,7 @@ export function receiver(plan: DayPlan, random: Random): (ts: number) => Fix {
     error = { x: error.x * kept + random.normal(fresh), y: error.y * kept + random.normal(fresh) };
     last = ts;
     const point = { x: truth.x + error.x, y: truth.y + error.y };
-    const [longitude, latitude] = positionOf(point, plan.origin);
+    const [longitude, latitude] = positionAround(point, plan.origin);
     const moving = truth.speed > 0.7;
     return {
       ts,

@@ -26,7 +26,7 @@ export const towns: readonly Town[] = [
 const metresPerDegree = 111_195; // of latitude, on a sphere of 6,371 km
 
 /** Coordinates of a point around `origin`; exact to metres within some 20 km. */
-export function positionOf(point: Point, origin: Position): Position {
+export function positionAround(point: Point, origin: Position): Position {
   const [longitude, latitude] = origin;
   const shrink = Math.cos((latitude * Math.PI) / 180);
   return [longitude + point.x / (metresPerDegree * shrink), latitude + point.y / metresPerDegree];

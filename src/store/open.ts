@@ -1,4 +1,5 @@
 // Store address -> backend. The only file that names both.
+import { withoutCredentials } from '../model/address.ts';
 import { MobilityError } from '../model/errors.ts';
 import type { Store } from './store.ts';
 
@@ -41,11 +42,6 @@ function folderOf(address: string): string {
   if (usable) return folder;
   throw new MobilityError(
     'MOBILITY_STORE_ADDRESS',
-    `expected sqlite:FOLDER, a plain folder, or mongodb://HOST/DATABASE as the address of a store, found ${described(address)}`,
+    `expected sqlite:FOLDER, a plain folder, or mongodb://HOST/DATABASE as the address of a store, found ${JSON.stringify(withoutCredentials(address))}`,
   );
-}
-
-/** The address without what may be a password. */
-function described(address: string): string {
-  return JSON.stringify(address.replace(/\/\/[^@]*@/, '//…@'));
 }

@@ -6,7 +6,7 @@ import { everyLink } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
 
 /** A stay at a place, with both its ends. */
-export interface Stay {
+export interface PlaceStay {
   place: Place;
   /** Zone of its end and, unless the place says otherwise, of its start. */
   zone: string;
@@ -26,8 +26,8 @@ export type Element = (
   chain_ts: number;
   start_ts: number;
   end_ts: number;
-  before: Stay;
-  after: Stay;
+  before: PlaceStay;
+  after: PlaceStay;
   /** True when `before` is not the `after` of the element before this one: it is the first of all. */
   first: boolean;
 };
@@ -71,14 +71,14 @@ export function elementsOf(previous: TripLink | null, record: TripLink, next: Tr
 const isSamePlace = (previous: TripLink, next: TripLink): boolean =>
   next.trip.start_place.id === previous.trip.end_place.id;
 
-function stayBefore(previous: TripLink | null, record: TripLink): Stay {
+function stayBefore(previous: TripLink | null, record: TripLink): PlaceStay {
   if (previous !== null && isSamePlace(previous, record)) return stayAfter(previous, record);
   const { start_place: place, start_ts, start_zone, id } = record.trip;
   return { place, zone: start_zone, enter_ts: place.enter_ts, exit_ts: start_ts, starting_trip: id };
 }
 
 /** The stay at the end of a trip: until the next one begins there, or until the user left unseen. */
-export function stayAfter(record: TripLink, next: TripLink | null): Stay {
+export function stayAfter(record: TripLink, next: TripLink | null): PlaceStay {
   const { end_place: place, end_zone: zone, end_ts: enter_ts } = record.trip;
   if (next === null) return { place, zone, enter_ts, exit_ts: null, starting_trip: null };
   if (isSamePlace(record, next)) {

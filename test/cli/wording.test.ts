@@ -1,6 +1,6 @@
 // How distances, durations and times read.
 import { expect, it } from 'vitest';
-import { agoText, distanceText, durationText, minuteText, secondsText } from '../../src/cli/wording.ts';
+import { agoText, distanceText, durationText, minuteText, workTimeText } from '../../src/cli/wording.ts';
 
 it('distances', () => {
   expect([0, 4, 994, 996, 4249, 99_900, 128_400].map(distanceText)).toEqual([
@@ -28,7 +28,7 @@ it('durations', () => {
 });
 
 it('seconds of work', () => {
-  expect([0.004, 1.234, 9.999, 61].map(secondsText)).toEqual(['0.00 s', '1.23 s', '10 s', '61 s']);
+  expect([0.004, 1.234, 9.999, 61].map(workTimeText)).toEqual(['0.00 s', '1.23 s', '10 s', '61 s']);
 });
 
 it('times', () => {

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import type { Truth } from '../../src/evaluate/cases.ts';
 import { modeClass, scoreCase, summarise } from '../../src/evaluate/score.ts';
-import { type Leg, planDay } from '../../src/simulate/plan-day.ts';
+import { type PlannedLeg, planDay } from '../../src/simulate/plan-day.ts';
 import { simulateDay } from '../../src/simulate/simulate-day.ts';
 import { run } from '../cli/kit.ts';
 
@@ -15,7 +15,7 @@ const modes = { walk: 'WALKING', bike: 'BICYCLING', bus: 'BUS', train: 'TRAIN', 
 /** Ways without a stay of ten minutes between them are one trip. */
 function truthOf(seed: string, platform: string): Truth {
   const plan = planDay({ day: '2024-03-12', seed });
-  const trips: Leg[][] = [];
+  const trips: PlannedLeg[][] = [];
   let last = Number.NEGATIVE_INFINITY;
   for (const step of plan.steps) {
     if (step.kind !== 'leg') continue;

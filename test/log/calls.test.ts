@@ -2,10 +2,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  type Call,
   callOutcome,
   callTime,
   createCallTracker,
+  type LoggedCall,
   missingStep,
   putSteps,
   stepsOf,
@@ -38,7 +38,7 @@ function putLines(thread: string, from = noon): LogLine[] {
   ].map((message, i) => said(thread, message, { time: from + i / 16, level }));
 }
 
-function track(lines: LogLine[]): { done: Call[]; open: Call[] } {
+function track(lines: LogLine[]): { done: LoggedCall[]; open: LoggedCall[] } {
   const tracker = createCallTracker();
   const done = lines.flatMap((one) => tracker.add(one));
   return { done, open: tracker.open() };

@@ -6,7 +6,7 @@ import { keys, keyTable } from '../../src/model/keys.ts';
 import { isTimeZone, localDay } from '../../src/model/time.ts';
 import { planDay } from '../../src/simulate/plan-day.ts';
 import { simulateDay, simulateDays } from '../../src/simulate/simulate-day.ts';
-import { positionOf, span } from '../../src/simulate/town.ts';
+import { positionAround, span } from '../../src/simulate/town.ts';
 
 const tuesday = '2024-03-12';
 const sunday = '2024-03-17';
@@ -78,7 +78,7 @@ describe.each(platforms)('a simulated %s day', (platform) => {
       const near = plan.steps.some((step) => {
         const points = step.kind === 'stay' ? [step.at] : step.track;
         return points.some((point) => {
-          const [longitude, latitude] = positionOf(point, plan.origin);
+          const [longitude, latitude] = positionAround(point, plan.origin);
           return metres(fix, { ...fix, data: { longitude, latitude } }) < 60;
         });
       });
@@ -143,7 +143,7 @@ it('a home of one own is where the day begins and ends', () => {
   const plan = planDay({ day: tuesday, seed: 1, home, zone: 'Europe/Helsinki' });
   const [first, last] = [plan.steps[0]!, plan.steps.at(-1)!];
   if (first.kind !== 'stay' || last.kind !== 'stay') throw new Error('expected stays');
-  expect(positionOf(first.at, plan.origin)).toEqual(home);
+  expect(positionAround(first.at, plan.origin)).toEqual(home);
   expect(span(first.at, last.at)).toBe(0);
   expect(plan.steps[0]!.from).toBe(plan.from);
   expect(plan.steps.at(-1)!.to).toBe(plan.to);

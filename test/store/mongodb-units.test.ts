@@ -5,8 +5,8 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import fc from 'fast-check';
 import { BSON } from 'mongodb';
 import { describe, expect, it } from 'vitest';
+import { databaseIn, withoutCredentials } from '../../src/model/address.ts';
 import type { JsonObject, JsonValue } from '../../src/model/json.ts';
-import { databaseOf, withoutCredentials } from '../../src/store/mongodb/address.ts';
 import { identityFilters, spanFilters } from '../../src/store/mongodb/identities.ts';
 import { indexes, shardedCollections } from '../../src/store/mongodb/indexes.ts';
 import { inlineLimit, nestingLimit, partLength, toStored } from '../../src/store/mongodb/payload.ts';
@@ -18,13 +18,13 @@ import { compareTexts } from '../../src/store/text-order.ts';
 describe('an address', () => {
   it.each([
     ['mongodb://host/study', 'study'],
-    ['mongodb://host', 'mobility'],
-    ['mongodb://host/', 'mobility'],
-    ['mongodb://host/?replicaSet=rs0', 'mobility'],
+    ['mongodb://host', null],
+    ['mongodb://host/', null],
+    ['mongodb://host/?replicaSet=rs0', null],
     ['mongodb://a:1,b:2/my%2Dstudy?replicaSet=rs0', 'my-study'],
     ['mongodb+srv://user:p%40ss@cluster.example.org/study?w=0', 'study'],
   ])('%s names its database', (address, database) => {
-    expect(databaseOf(address)).toBe(database);
+    expect(databaseIn(address)).toBe(database);
   });
 
   it.each([
@@ -32,6 +32,8 @@ describe('an address', () => {
     ['mongodb://me:secret@a:1,b:2/study?replicaSet=rs0', 'mongodb://a:1,b:2/study?replicaSet=rs0'],
     ['mongodb://me:sec/ret?@x@host/study', 'mongodb://host/study'],
     ['mongodb+srv://me@host', 'mongodb+srv://host'],
+    ['/srv/my@study', '/srv/my@study'],
+    ['mysql://me:sec/ret@host/x?token=secret', 'mysql://host/x'],
     ['mongodb://host/study?tlsCertificateKeyFilePassword=secret&tls=true', 'mongodb://host/study?tls=true'],
     ['mongodb://host/?authMechanismProperties=AWS_SESSION_TOKEN:secret', 'mongodb://host/'],
   ])('%s is shown without credentials', (address, shown) => {

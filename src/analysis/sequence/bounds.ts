@@ -2,7 +2,7 @@
 import type { Sampling } from '../observations.ts';
 import type { Cells } from './decode.ts';
 import { cellSeconds } from './features.ts';
-import { states } from './model.ts';
+import { cellStates } from './model.ts';
 import type { Run } from './runs.ts';
 import { movements } from './runs.ts';
 
@@ -112,7 +112,7 @@ function walkedSince({ ts, state, walking }: Cells, from: number, earliest: numb
   for (let i = ts.length - 1; i >= 0; i -= 1) {
     if (ts[i]! >= from) continue;
     if (ts[i]! < earliest || since - ts[i]! > options.walkingHole + cellSeconds) break;
-    if (state[i] !== states.still && walking[i]! > options.walking) since = ts[i]! - cellSeconds / 2;
+    if (state[i] !== cellStates.still && walking[i]! > options.walking) since = ts[i]! - cellSeconds / 2;
   }
   return Math.max(since, Math.min(from, earliest));
 }

@@ -1,6 +1,6 @@
 // Step "decode": probabilities of the states in every cell -> the likeliest course of states (Viterbi).
 import { type CellInput, cellSeconds, featureDefaults, featureNames, forEachCell } from './features.ts';
-import { type Model, probabilities, states } from './model.ts';
+import { cellStates, type Model, probabilities } from './model.ts';
 
 /** Weights of the decoder, all set by hand (flat around these values, see docs/quality.md). */
 export interface DecodeOptions {
@@ -111,7 +111,7 @@ export function viterbi(
     }
     [score, next] = [next, score];
   }
-  let s: number = states.still;
+  let s: number = cellStates.still;
   for (let k = 1; k < 4; k += 1) if (score[k]! > score[s]!) s = k;
   for (let i = to - 1; i >= from; i -= 1) {
     state[i] = s;

@@ -6,7 +6,7 @@ import { firstAtOrAfter, someWithin, within } from '../in-time.ts';
 import { isRestart, type Location, type Motion, type PhoneEvent } from '../observations.ts';
 import type { RawTrip } from './candidates.ts';
 import { readingKind } from './features.ts';
-import { states } from './model.ts';
+import { cellStates } from './model.ts';
 import { movements, movingBetween, type Run, secondsIn } from './runs.ts';
 import { positionAt, type Track } from './track.ts';
 
@@ -234,15 +234,15 @@ function judge(
   const directness = Math.max(direct(a.start), direct(all.moved.start));
   if (directness < options.directness) return 'turned back';
   const going = movingBetween(runs, b.start, b.end);
-  const first = going.findIndex((run) => run.state !== states.walk);
-  const walkOn = secondsIn(first < 0 ? going : going.slice(0, first), states.walk);
-  if (going[first]?.state !== states.motor || walkOn > options.walkToVehicle) return 'no vehicle next';
+  const first = going.findIndex((run) => run.state !== cellStates.walk);
+  const walkOn = secondsIn(first < 0 ? going : going.slice(0, first), cellStates.walk);
+  if (going[first]?.state !== cellStates.motor || walkOn > options.walkToVehicle) return 'no vehicle next';
   // From the end of the stop's rest on: the phone may have noticed late that the user went on.
   if (at(b.end).length - at(a.end).length < options.leastAfter) return 'too short';
   const came = movingBetween(runs, all.moved.start, a.end);
-  const last = came.findLastIndex((run) => run.state !== states.walk);
-  const walkOff = secondsIn(came.slice(last + 1), states.walk);
-  if (last >= 0 && came[last]!.state === states.cycle) return 'ride to a vehicle';
+  const last = came.findLastIndex((run) => run.state !== cellStates.walk);
+  const walkOff = secondsIn(came.slice(last + 1), cellStates.walk);
+  if (last >= 0 && came[last]!.state === cellStates.cycle) return 'ride to a vehicle';
   if (at(a.end).length - at(all.moved.start).length < options.leastBefore) return 'too short';
   if (last < 0) return walkOff >= options.walkBefore ? 'walk to a vehicle' : 'no walk';
   const [alighted, boarded] = [came[last]!.end, going[first]!.start];
@@ -262,11 +262,11 @@ function closest(track: Track, a: number, b: number): number {
 /** s that the user stood before the ride that ends with run `last`, since the ride before it or the start. */
 function stoodBefore(came: readonly Run[], last: number, options: JourneyOptions): number {
   let ride = last;
-  while (came[ride - 1]?.state === states.motor && came[ride]!.start - came[ride - 1]!.end < options.sameRide)
+  while (came[ride - 1]?.state === cellStates.motor && came[ride]!.start - came[ride - 1]!.end < options.sameRide)
     ride -= 1;
-  const previous = came.slice(0, ride).findLastIndex((run) => run.state !== states.walk);
+  const previous = came.slice(0, ride).findLastIndex((run) => run.state !== cellStates.walk);
   const since = previous < 0 ? came[0]!.start : came[previous]!.end;
-  return came[ride]!.start - since - secondsIn(came.slice(previous + 1, ride), states.walk);
+  return came[ride]!.start - since - secondsIn(came.slice(previous + 1, ride), cellStates.walk);
 }
 
 /**

@@ -1,5 +1,5 @@
 // Step "legs": the states of a journey -> its legs, each in one state, with the waits between them.
-import { states } from './model.ts';
+import { cellStates } from './model.ts';
 import { movingBetween, type Run } from './runs.ts';
 
 /** s, all set by hand */
@@ -26,7 +26,7 @@ export function legsOf(runs: readonly Run[], from: number, to: number, options =
   const legs: Leg[] = [];
   for (const run of movingBetween(runs, from, to)) {
     const before = legs.at(-1);
-    const near = run.state === states.motor ? options.sameMotor : options.same;
+    const near = run.state === cellStates.motor ? options.sameMotor : options.same;
     if (before && before.state === run.state && run.start - before.end < near) before.end = run.end;
     else legs.push({ ...run });
   }

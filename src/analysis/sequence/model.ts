@@ -6,7 +6,7 @@ import { featureNames } from './features.ts';
 export const stateNames = ['still', 'walk', 'cycle', 'motor'] as const;
 
 /** Index of a state in `stateNames`. */
-export const states = { still: 0, walk: 1, cycle: 2, motor: 3 } as const;
+export const cellStates = { still: 0, walk: 1, cycle: 2, motor: 3 } as const;
 
 /** One tree: nodes with feature, threshold and children; a child below 0 is leaf `-child - 1`. */
 export interface TreeFile {

@@ -1,7 +1,7 @@
 // Step "modes": the mode of a leg as clients read it, how sure it is, and what else it may have been.
 import type { Cells } from './decode.ts';
 import type { Leg } from './legs.ts';
-import { stateNames, states } from './model.ts';
+import { cellStates, stateNames } from './model.ts';
 import type { VehicleOdds } from './vehicles.ts';
 
 /** Thresholds of the original service. */
@@ -49,8 +49,8 @@ export function modeOf(
 
 /** Modes of a state. */
 function namesOf(state: number): string[] {
-  if (state === states.walk) return ['WALKING'];
-  return state === states.cycle ? ['BICYCLING'] : ['CAR', 'BUS', 'TRAIN'];
+  if (state === cellStates.walk) return ['WALKING'];
+  return state === cellStates.cycle ? ['BICYCLING'] : ['CAR', 'BUS', 'TRAIN'];
 }
 
 /** Mean probabilities of walking, cycling and riding in the leg's cells, without rest; they sum to 1. */
@@ -62,6 +62,6 @@ export function movingShares({ state, start, end }: Leg, { ts, probability }: Ce
   }
   const moving = sums[1]! + sums[2]! + sums[3]!;
   if (moving === 0)
-    return [state === states.walk ? 1 : 0, state === states.cycle ? 1 : 0, state === states.motor ? 1 : 0];
+    return [state === cellStates.walk ? 1 : 0, state === cellStates.cycle ? 1 : 0, state === cellStates.motor ? 1 : 0];
   return [sums[1]! / moving, sums[2]! / moving, sums[3]! / moving];
 }

@@ -4,7 +4,7 @@ import { median } from '../../geo/speed.ts';
 import { pointBetween } from '../resample.ts';
 import type { PathPoint, Stay } from '../segmenter.ts';
 import type { Leg } from './legs.ts';
-import { states } from './model.ts';
+import { cellStates } from './model.ts';
 import { firstAfter, positionAt, type Track } from './track.ts';
 
 /** All set by hand on the developers' days. */
@@ -81,8 +81,8 @@ function leadOf(
 }
 
 function speedAtBeginning(track: Track, { state }: Leg, from: number, options: PathOptions): number {
-  if (state === states.walk) return options.walking;
-  const [least, most] = state === states.cycle ? options.cycling : options.riding;
+  if (state === cellStates.walk) return options.walking;
+  const [least, most] = state === cellStates.cycle ? options.cycling : options.riding;
   const speeds: number[] = [];
   for (let i = firstAfter(track, from); i < track.ts.length && track.ts[i]! <= from + options.beginning; i += 1)
     if (i > 0) speeds.push((track.metres[i]! - track.metres[i - 1]!) / (track.ts[i]! - track.ts[i - 1]!));

@@ -1,7 +1,7 @@
 // Runs of cells in one state: what the decoder says of a stretch of time, and questions about it.
 import type { Cells } from './decode.ts';
 import { cellSeconds } from './features.ts';
-import { states } from './model.ts';
+import { cellStates } from './model.ts';
 import { firstAfter, positionAt, type Track } from './track.ts';
 
 /** Cells in one state that follow each other without a hole. */
@@ -20,9 +20,9 @@ const slowestWalk = 0.1;
 /** The runs of an outing: those of its cells, but who walks on the spot stands. */
 export function runsOf(cells: Cells, track: Track): Run[] {
   const runs = statesIn(cells).map((run) => {
-    if (run.state !== states.walk || firstAfter(track, run.start) === firstAfter(track, run.end)) return run;
+    if (run.state !== cellStates.walk || firstAfter(track, run.start) === firstAfter(track, run.end)) return run;
     const metres = positionAt(track, run.end).metres - positionAt(track, run.start).metres;
-    return metres < slowestWalk * (run.end - run.start) ? { ...run, state: states.still } : run;
+    return metres < slowestWalk * (run.end - run.start) ? { ...run, state: cellStates.still } : run;
   });
   return runs;
 }
@@ -41,7 +41,7 @@ function statesIn({ ts, state }: Cells): Run[] {
 export function movements(runs: readonly Run[]): { start: number; end: number }[] {
   const found: { start: number; end: number }[] = [];
   for (const { state, start, end } of runs) {
-    if (state === states.still) continue;
+    if (state === cellStates.still) continue;
     const before = found.at(-1);
     if (before && before.end === start) before.end = end;
     else found.push({ start, end });
@@ -52,7 +52,7 @@ export function movements(runs: readonly Run[]): { start: number; end: number }[
 /** The parts of moving runs between two times, ascending. */
 export function movingBetween(runs: readonly Run[], from: number, to: number): Run[] {
   return runs
-    .filter((run) => run.state !== states.still && run.end > from && run.start < to)
+    .filter((run) => run.state !== cellStates.still && run.end > from && run.start < to)
     .map(({ state, start, end }) => ({ state, start: Math.max(start, from), end: Math.min(end, to) }));
 }
 

@@ -12,7 +12,7 @@ import type { RawTrip } from './candidates.ts';
 import type { Cells } from './decode.ts';
 import type { Journey } from './journeys.ts';
 import { type Leg, legsOf } from './legs.ts';
-import { states } from './model.ts';
+import { cellStates } from './model.ts';
 import { modeOf, movingShares } from './modes.ts';
 import type { Outing } from './outings.ts';
 import { pathOf, sliceOf } from './path.ts';
@@ -129,7 +129,7 @@ const leastStay = 180;
 /** When the user left the place before, if they came from there to the first location at the trip's usual speed. */
 function leftAt({ track, runs }: Decoded, first: Location, last: Location, stay: Stay | null): number {
   if (!stay || stay.enter_ts >= first.ts) return first.ts;
-  const firstLeg = runs.find((run) => run.state !== states.still && run.end > first.ts && run.start < last.ts);
+  const firstLeg = runs.find((run) => run.state !== cellStates.still && run.end > first.ts && run.start < last.ts);
   const speed = (firstLeg && typicalSpeed(track, first.ts, firstLeg.end)) ?? typicalSpeed(track, first.ts, last.ts);
   if (speed === null || speed === undefined) return first.ts;
   const earliest = stay.enter_ts + Math.min((first.ts - stay.enter_ts) / 2, leastStay);
@@ -169,7 +169,7 @@ function sectionsOf(
 
 /** One leg from start to end, for a journey in which no state moves: the likeliest way to move. */
 function onlyLeg(cells: Cells, start: number, end: number): Leg {
-  const shares = movingShares({ state: states.walk, start, end }, cells);
+  const shares = movingShares({ state: cellStates.walk, start, end }, cells);
   return { state: 1 + shares.indexOf(Math.max(...shares)), start, end };
 }
 
@@ -187,7 +187,7 @@ function closeTravelled(legs: readonly Leg[], track: Track): Leg[] {
     const seconds = track.ts[to]! - track.ts[from]! - (after.start - before.end);
     const metres = track.metres[to]! - track.metres[from]!;
     if (metres < travelled.metres || metres < seconds * travelled.speed) continue;
-    if (after.state === states.motor && before.state !== states.motor) after.start = before.end;
+    if (after.state === cellStates.motor && before.state !== cellStates.motor) after.start = before.end;
     else before.end = after.start;
   }
   return closed;

@@ -1,7 +1,7 @@
 // Step "vehicles": car, bus or rail from what lies around a ride and the shape of its way, by weights that can be read.
 
 import type { Leg } from './legs.ts';
-import { states } from './model.ts';
+import { cellStates } from './model.ts';
 import { type Run, secondsIn } from './runs.ts';
 import { firstAfter, positionAt, type Track } from './track.ts';
 
@@ -95,7 +95,7 @@ export function vehiclesOf(
   options = vehicleDefaults,
 ): (VehicleOdds | null)[] {
   const figures = legs.map((leg, i) =>
-    leg.state === states.motor ? rideFigures(track, runs, legs, i, start, options) : null,
+    leg.state === cellStates.motor ? rideFigures(track, runs, legs, i, start, options) : null,
   );
   const shared = figures.map((ride) => ride && publicOdds(ride, options));
   return figures.map((ride, i) => {
@@ -137,17 +137,17 @@ function rideFigures(
   options: VehicleOptions,
 ): RideFigures {
   const ride = legs[i]!;
-  const previous = legs.slice(0, i).findLast((leg) => leg.state !== states.walk);
+  const previous = legs.slice(0, i).findLast((leg) => leg.state !== cellStates.walk);
   const since = previous ? previous.end : tripStart;
-  const walkBefore = secondsIn(between(runs, since, ride.start), states.walk);
+  const walkBefore = secondsIn(between(runs, since, ride.start), cellStates.walk);
   const after = legs[i + 1];
   const earlier = legs
     .slice(0, i)
-    .some((leg) => leg.state === states.motor && leg.end - leg.start >= options.earlierRide);
+    .some((leg) => leg.state === cellStates.motor && leg.end - leg.start >= options.earlierRide);
   return {
     wait: Math.max(0, ride.start - since - walkBefore),
     walkBefore,
-    walkAfter: after?.state === states.walk ? after.end - after.start : 0,
+    walkAfter: after?.state === cellStates.walk ? after.end - after.start : 0,
     earlier,
     turn: turnPerKm(track, ride),
     fastest: fastestSpeed(track, ride),

@@ -1,10 +1,10 @@
 // `mobility backup`: a copy of the embedded store, taken while server and pipeline go on.
 import { Command } from 'commander';
+import { withoutCredentials } from '../../model/address.ts';
 import { MobilityError } from '../../model/errors.ts';
 import { backupSqliteStore } from '../../store/sqlite/backup.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { secondsText } from '../wording.ts';
-import { withoutCredentials } from './config.ts';
+import { workTimeText } from '../wording.ts';
 
 const mebibyte = 1024 * 1024;
 
@@ -42,7 +42,7 @@ async function backup(context: CommandContext, target: string): Promise<Outcome>
   const seconds = context.now() - started;
   await context.output.result(
     { folder: target, ...report, seconds },
-    `${target}: ${report.files.length} files, ${(report.bytes / mebibyte).toFixed(1)} MiB, in ${secondsText(seconds)}`,
+    `${target}: ${report.files.length} files, ${(report.bytes / mebibyte).toFixed(1)} MiB, in ${workTimeText(seconds)}`,
   );
   return {};
 }

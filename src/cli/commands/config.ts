@@ -1,6 +1,7 @@
 // `mobility config`: the settings in force and where each comes from.
 import { Command } from 'commander';
 import { type Config, settings } from '../../config.ts';
+import { withoutCredentials } from '../../model/address.ts';
 import type { CommandContext } from '../context.ts';
 import { table } from '../output.ts';
 
@@ -39,12 +40,4 @@ function settingsInForce(context: CommandContext): SettingInForce[] {
 function settingsText(inForce: readonly SettingInForce[]): string {
   const rows = inForce.map(({ variable, value, source }) => [variable, String(value), source]);
   return table([['VARIABLE', 'VALUE', 'FROM'], ...rows]);
-}
-
-/** An address without user, password and those parameters that hold secrets. */
-export function withoutCredentials(address: string): string {
-  if (!address.includes('://')) return address;
-  return address
-    .replace(/^([a-z][a-z0-9+]*:\/\/)[^/?#]*@/i, '$1…@')
-    .replace(/([?&][^=&]*(?:password|token|secret|properties)[^=&]*=)[^&]*/gi, '$1…');
 }

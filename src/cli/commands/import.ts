@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import type { Part } from '../../import/format.ts';
-import type { ImportCounts, ImportReport, PartReport, Whom } from '../../import/import.ts';
+import type { ImportCounts, ImportedFor, ImportReport, PartReport } from '../../import/import.ts';
 import { isMobilityError, MobilityError } from '../../model/errors.ts';
 import type { Store } from '../../store/store.ts';
 import { type CommandContext, type Outcome, openStoreAt } from '../context.ts';
@@ -120,7 +120,7 @@ async function importAll(
 }
 
 /** Who is meant: a registered user, or somebody whom each source names. */
-async function whomMeant(store: Store, name: string, parts: readonly Part[]): Promise<Whom> {
+async function whomMeant(store: Store, name: string, parts: readonly Part[]): Promise<ImportedFor> {
   const user = (await store.users.byEmail(name)) ?? (await store.users.byUuid(name.toLowerCase()));
   if (user !== null || parts.every(({ names }) => names === 'people')) return { name, user };
   throw new MobilityError(

@@ -1,6 +1,6 @@
 // `mobility logs`: calls, puts step by step, one user's story, and what went wrong, read back from the log files.
 import { Command } from 'commander';
-import { type Call, callOutcome, callTime, createCallTracker, isPut } from '../../log/calls.ts';
+import { callOutcome, callTime, createCallTracker, isPut, type LoggedCall } from '../../log/calls.ts';
 import { parseMessage } from '../../log/messages.ts';
 import type { LogKind } from '../../log/names.ts';
 import { type LogLine, type ReadStats, readLogs } from '../../log/read.ts';
@@ -93,13 +93,13 @@ function conclude(context: CommandContext, stats: ReadStats, flags: LogFlags, fo
 async function readCalls(
   context: CommandContext,
   flags: LogFlags,
-  show: (call: Call) => Promise<void>,
-  wanted: (call: Call) => boolean = () => true,
+  show: (call: LoggedCall) => Promise<void>,
+  wanted: (call: LoggedCall) => boolean = () => true,
 ): Promise<Outcome> {
   const user = flags.user === undefined ? null : await userMeant(context, flags.user);
   const tracker = createCallTracker();
   const found = { ok: 0, failed: 0, unfinished: 0 };
-  const showAll = async (calls: readonly Call[]): Promise<void> => {
+  const showAll = async (calls: readonly LoggedCall[]): Promise<void> => {
     for (const call of calls) {
       if (!wanted(call) || !isAskedFor(call, flags, user)) continue;
       found[callOutcome(call)] += 1;
@@ -117,7 +117,7 @@ async function readCalls(
   return conclude(context, stats, flags, text);
 }
 
-function isAskedFor(call: Call, { path, since, until, slow, failed }: LogFlags, user: UserMeant | null): boolean {
+function isAskedFor(call: LoggedCall, { path, since, until, slow, failed }: LogFlags, user: UserMeant | null): boolean {
   const time = callTime(call);
   return (
     (user === null || isOf(call, user)) &&
@@ -130,7 +130,7 @@ function isAskedFor(call: Call, { path, since, until, slow, failed }: LogFlags, 
 }
 
 /** True for the user's calls; learns their UUID from them if only the name is known. */
-function isOf(call: Call, user: UserMeant): boolean {
+function isOf(call: LoggedCall, user: UserMeant): boolean {
   if (user.uuid === null && call.user_email === user.email && call.user_id !== null) user.uuid = call.user_id;
   return user.uuid === null ? call.user_email !== null && call.user_email === user.email : call.user_id === user.uuid;
 }
@@ -147,7 +147,7 @@ async function showCalls(context: CommandContext, flags: LogFlags): Promise<Outc
 async function showPuts(context: CommandContext, flags: LogFlags): Promise<Outcome> {
   const { output } = context;
   const text = createLogText(context.zone);
-  const show = (call: Call): Promise<void> =>
+  const show = (call: LoggedCall): Promise<void> =>
     output.line(output.json ? JSON.stringify(callJson(call)) : `${text.put(call)}\n`);
   return readCalls(context, flags, show, isPut);
 }
@@ -161,7 +161,7 @@ async function showStory(context: CommandContext, name: string, flags: LogFlags)
   const user = await userMeant(context, name);
   const tracker = createCallTracker();
   let found = 0;
-  const showCall = async (call: Call): Promise<void> => {
+  const showCall = async (call: LoggedCall): Promise<void> => {
     if (!isAskedFor(call, flags, user)) return;
     found += 1;
     const time = call.end_ts ?? callTime(call);
@@ -200,7 +200,7 @@ async function showErrors(context: CommandContext, flags: LogFlags): Promise<Out
   const tracker = createCallTracker();
   const found = { lines: 0, calls: 0 };
   const names = rememberNames();
-  const showCall = async (call: Call): Promise<void> => {
+  const showCall = async (call: LoggedCall): Promise<void> => {
     if (callOutcome(call) !== 'unfinished' || !isAskedFor(call, flags, null)) return;
     found.calls += 1;
     const said = { ...call, time: callTime(call), level: 'WARNING' } as const;
@@ -240,7 +240,7 @@ function userOf({ message }: LogLine): string | null {
 function rememberNames() {
   const names = new Map<string, string>();
   return {
-    learn: ({ user_id, user_email }: Call): void => {
+    learn: ({ user_id, user_email }: LoggedCall): void => {
       if (user_id !== null && user_email !== null && names.size < 10_000) names.set(user_id, user_email);
     },
     of: (uuid: string): string | undefined => names.get(uuid),

@@ -3,14 +3,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
+import { withoutCredentials } from '../../model/address.ts';
 import { isMobilityError, MobilityError } from '../../model/errors.ts';
 import type { Store } from '../../store/store.ts';
 import { type MigrationReport, migrate } from '../../upkeep/migrate/migrate.ts';
 import { copiedCollections, type UserMigration } from '../../upkeep/migrate/migrate-user.ts';
 import { type CommandContext, type Outcome, openStoreAt, type StoreOptions } from '../context.ts';
 import { counted, type Progress, table } from '../output.ts';
-import { secondsText } from '../wording.ts';
-import { withoutCredentials } from './config.ts';
+import { workTimeText } from '../wording.ts';
 
 interface Options {
   from?: string;
@@ -95,7 +95,7 @@ async function copy(context: CommandContext, from: Store, to: Store, options: Op
     signal,
     onWait: (email, message, seconds) =>
       context.output.note(
-        `${email}: ${message}: waiting until that ends, ${secondsText(seconds)} at most unless renewed`,
+        `${email}: ${message}: waiting until that ends, ${workTimeText(seconds)} at most unless renewed`,
       ),
     ...shownBy(progress),
   }).finally(() => progress.done());
@@ -134,5 +134,5 @@ function summaryText(report: MigrationReport, dryRun: boolean): string {
   if (others > 0) parts.push(`${counted(others, 'other user')} at the target`);
   if (!dryRun && missing > 0) parts.push(`${missing} of the source not at the target`);
   const verdict = equal ? 'both sides are equal' : 'both sides are not equal';
-  return `${counted(users, 'user')}: ${parts.join(', ')}; ${verdict}, ${secondsText(seconds)}`;
+  return `${counted(users, 'user')}: ${parts.join(', ')}; ${verdict}, ${workTimeText(seconds)}`;
 }

@@ -11,7 +11,7 @@ import { counted } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
 import { runInProcesses, type SharedRun } from '../pipeline-workers.ts';
 import { userReportText } from '../reports.ts';
-import { secondsText } from '../wording.ts';
+import { workTimeText } from '../wording.ts';
 
 interface Options {
   user?: string;
@@ -97,7 +97,7 @@ async function showAll(context: CommandContext, store: Store, report: AllReport)
 
 /** `3 users: 2 done, 1 with nothing new, in 1.30 s`; plain words when there was nothing to do at all. */
 export function summaryText({ users, done, nothing_new, busy, failed, seconds }: AllReport): string {
-  const took = `in ${secondsText(seconds)}`;
+  const took = `in ${workTimeText(seconds)}`;
   if (users === 0) return 'nobody is registered: see `mobility users add`';
   if (done + busy + failed === 0) return `${counted(users, 'user')}: nothing new, nothing written, ${took}`;
   const parts = [`${done} done`, `${nothing_new} with nothing new`];

@@ -7,7 +7,7 @@ import { dayArgument } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
-import { clockText, secondsText } from '../wording.ts';
+import { clockText, workTimeText } from '../wording.ts';
 
 const farthestEast = 50_400; // s that the first zone is ahead of UTC
 
@@ -39,7 +39,7 @@ async function run(context: CommandContext, { user, from }: { user: string; from
 
 function rebuildText(name: string, { changes, seconds }: RebuildReport): string {
   const count = (what: string): number => changes.filter((change) => change.what === what).length;
-  const head = `${name}: ${counted(count('added'), 'trip')} added, ${count('removed')} removed, ${count('changed')} changed, in ${secondsText(seconds)}`;
+  const head = `${name}: ${counted(count('added'), 'trip')} added, ${count('removed')} removed, ${count('changed')} changed, in ${workTimeText(seconds)}`;
   const rows = changes.map(({ what, day, start_ts, end_ts }) => [
     `  ${what}`,
     day,

@@ -1,7 +1,7 @@
 // Overland: batches as it sends them, and GeoJSON of the same features. The mapper is that of the endpoint.
 import { fromOverland } from '../../formats/overland.ts';
 import type { JsonValue } from '../../model/json.ts';
-import type { FileFormat, Found, ReadOptions } from '../format.ts';
+import type { FileFormat, Found, SourceReadOptions } from '../format.ts';
 import { jsonElements } from '../read/json-elements.ts';
 import type { SourceFile } from '../source.ts';
 import { mappedFound } from './owntracks.ts';
@@ -25,7 +25,7 @@ export const overland: FileFormat = {
 /** Features mapped together, as many as the app sends at most: it repeats the battery in each of them. */
 const batchSize = 1000;
 
-async function* readOverland(file: SourceFile, { onBytes }: ReadOptions): AsyncGenerator<Found> {
+async function* readOverland(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
   let batch: JsonValue[] = [];
   for await (const { of, listed, text, reason, offset } of jsonElements(file.bytes(onBytes))) {
     if (!listed || (of !== 'locations' && of !== 'features')) continue; // such as where the phone is now, which comes again

@@ -2,9 +2,9 @@
 import type { Mapped } from '../../formats/other-entry.ts';
 import { fromOwnTracks } from '../../formats/owntracks.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
-import type { FileFormat, Found, ReadOptions } from '../format.ts';
+import type { FileFormat, Found, SourceReadOptions } from '../format.ts';
 import { jsonElements } from '../read/json-elements.ts';
-import { linesOf } from '../read/lines.ts';
+import { fileLines } from '../read/lines.ts';
 import type { SourceFile } from '../source.ts';
 
 /** `2024-03-12T07:57:27Z<tab>*    <tab>{…}`, and the like for other kinds of message. */
@@ -22,9 +22,9 @@ function isRec(head: Buffer): boolean {
   return recLine.test(head.toString('utf8').split('\n', 1)[0]!.trimEnd());
 }
 
-async function* readOwnTracks(file: SourceFile, { onBytes }: ReadOptions): AsyncGenerator<Found> {
+async function* readOwnTracks(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
   if (isRec(file.head) || isLines(file.head)) {
-    for await (const { text, number } of linesOf(file.bytes(onBytes))) {
+    for await (const { text, number } of fileLines(file.bytes(onBytes))) {
       const json = recLine.exec(text)?.[1] ?? text;
       if (json.trimStart().startsWith('{')) yield* messageFound(json, `line ${number}`);
       else if (text.trim() !== '' && !/^\d{4}-\d\d-\d\dT/.test(text))

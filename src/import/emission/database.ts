@@ -1,7 +1,7 @@
 // The collections of an e-mission server -> things found: people, profiles, what was set aside, the long term and what
 // waits.
 import type { JsonObject } from '../../model/json.ts';
-import type { Found, Person } from '../format.ts';
+import type { Found, SourcePerson } from '../format.ts';
 import { idTime, plainDocument, plainValue, uuidOf } from './values.ts';
 
 /** A document as MongoDB's own packages read it. */
@@ -34,7 +34,7 @@ export function isCollectionName(name: string): name is CollectionName {
 export async function* readDatabase(
   open: (collection: CollectionName) => AsyncIterable<EmissionDocument | Unreadable> | null,
 ): AsyncGenerator<Found> {
-  const people = new Map<string, Person>();
+  const people = new Map<string, SourcePerson>();
   for (const collection of collectionNames) {
     for await (const document of open(collection) ?? []) {
       if (typeof document === 'string') {
@@ -55,7 +55,7 @@ export async function* readDatabase(
   }
 }
 
-function personOf({ uuid: value, user_email: name, update_ts }: EmissionDocument): Person | null {
+function personOf({ uuid: value, user_email: name, update_ts }: EmissionDocument): SourcePerson | null {
   const uuid = uuidOf(value);
   if (uuid === null) return null;
   const updated = plainValue(update_ts);
@@ -69,7 +69,7 @@ function personOf({ uuid: value, user_email: name, update_ts }: EmissionDocument
 /** Fields of a profile that only its own service can know. */
 const ownFields = ['_id', 'user_id', 'pipeline_range'];
 
-function* profileOf(document: EmissionDocument, people: ReadonlyMap<string, Person>): Generator<Found> {
+function* profileOf(document: EmissionDocument, people: ReadonlyMap<string, SourcePerson>): Generator<Found> {
   const uuid = uuidOf(document.user_id);
   if (uuid === null) return;
   const fields = Object.entries(plainDocument(document)).filter(([name]) => !ownFields.includes(name));
@@ -80,7 +80,7 @@ function* profileOf(document: EmissionDocument, people: ReadonlyMap<string, Pers
 export function entryOf(
   document: EmissionDocument,
   collection: string,
-  people: ReadonlyMap<string, Person> = new Map(),
+  people: ReadonlyMap<string, SourcePerson> = new Map(),
 ): Found {
   const metadata = document.metadata as EmissionDocument | undefined;
   if (isDerived(metadata)) return { left: String(metadata?.key) };

@@ -1,10 +1,10 @@
 // Folders that `mongodump` or `mongoexport` left of an e-mission database: `.bson` or `.json`, packed or not.
 import { join } from 'node:path';
 import { BSON } from 'mongodb';
-import type { FolderFormat, Found, ReadOptions } from '../format.ts';
+import type { FolderFormat, Found, SourceReadOptions } from '../format.ts';
 import { jsonElements } from '../read/json-elements.ts';
-import { linesOf } from '../read/lines.ts';
-import { openFile, type SourceFile, type SourceFolder } from '../source.ts';
+import { fileLines } from '../read/lines.ts';
+import { openSourceFile, type SourceFile, type SourceFolder } from '../source.ts';
 import { SourceBroken } from '../source-broken.ts';
 import {
   type CollectionName,
@@ -46,7 +46,7 @@ function collectionFiles({ names }: SourceFolder, ending: 'bson' | 'json'): Map<
 async function* readFolder(
   folder: SourceFolder,
   ending: 'bson' | 'json',
-  { onBytes }: ReadOptions,
+  { onBytes }: SourceReadOptions,
 ): AsyncGenerator<Found> {
   const files = collectionFiles(folder, ending);
   const broken: string[] = [];
@@ -67,7 +67,7 @@ async function* documentsOf(
   broken: string[],
 ): AsyncGenerator<EmissionDocument | Unreadable> {
   try {
-    const file = await openFile(folder.path, name);
+    const file = await openSourceFile(folder.path, name);
     yield* ending === 'bson' ? bsonDocuments(file, onBytes) : jsonDocuments(file, onBytes);
   } catch (error) {
     if (!(error instanceof SourceBroken)) throw error;
@@ -126,7 +126,7 @@ export async function* jsonDocuments(
     }
     return;
   }
-  for await (const { text, number } of linesOf(file.bytes(onBytes))) {
+  for await (const { text, number } of fileLines(file.bytes(onBytes))) {
     if (text.trim() !== '') yield parsedDocument(text, `line ${number}`);
   }
 }

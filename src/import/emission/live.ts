@@ -1,5 +1,6 @@
 // The database of a running e-mission server.
 import { MongoClient } from 'mongodb';
+import { databaseIn, withoutCredentials } from '../../model/address.ts';
 import { errorText, MobilityError } from '../../model/errors.ts';
 import type { Found, Part } from '../format.ts';
 import { SourceBroken } from '../source-broken.ts';
@@ -21,7 +22,7 @@ export const isDatabaseAddress = (source: string): boolean => /^mongodb(\+srv)?:
 export async function openLive(address: string): Promise<Part> {
   const name = withoutCredentials(address);
   const count = await withDatabase(address, async (client) => {
-    const database = client.db(databaseOf(address));
+    const database = client.db(databaseIn(address) ?? usualName);
     const found = (await database.listCollections({}, { nameOnly: true }).toArray()).map((one) => one.name);
     if (!found.some((one) => (collectionNames as readonly string[]).includes(one))) {
       throw new MobilityError(
@@ -45,7 +46,7 @@ export async function openLive(address: string): Promise<Part> {
 async function* readLive(address: string, onDocument: () => void): AsyncGenerator<Found> {
   const client = new MongoClient(address, { serverSelectionTimeoutMS: connectMs, appName: 'mobility import' });
   try {
-    const database = client.db(databaseOf(address));
+    const database = client.db(databaseIn(address) ?? usualName);
     const open = (collection: CollectionName): AsyncIterable<EmissionDocument> =>
       counted(
         // In the order in which the server wrote them, as a dump has them.
@@ -87,11 +88,3 @@ async function withDatabase<T>(address: string, work: (client: MongoClient) => P
     await client?.close();
   }
 }
-
-/** The database that an address names, else the usual one. */
-function databaseOf(address: string): string {
-  const [, path = ''] = /^[^/]*\/\/[^/]*\/([^?]*)/.exec(address) ?? [];
-  return path === '' ? usualName : decodeURIComponent(path);
-}
-
-const withoutCredentials = (address: string): string => address.replace(/\/\/[^/@]*@/, '//').replace(/\?.*$/, '');

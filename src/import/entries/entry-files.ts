@@ -5,9 +5,9 @@ import { isJsonObject } from '../../model/json.ts';
 import { entryOf, isDerived, withoutIds } from '../emission/database.ts';
 import { bsonDocuments } from '../emission/dump.ts';
 import { uuidOf } from '../emission/values.ts';
-import type { FileFormat, Found, Naming, ReadOptions } from '../format.ts';
+import type { FileFormat, Found, Naming, SourceReadOptions } from '../format.ts';
 import { jsonElements } from '../read/json-elements.ts';
-import { linesOf } from '../read/lines.ts';
+import { fileLines } from '../read/lines.ts';
 import type { SourceFile } from '../source.ts';
 
 /** One entry on each line, as `mobility export --entries` and `mongoexport` write them. */
@@ -49,20 +49,20 @@ function namingOf({ head }: SourceFile): Naming {
   return /"user_id"\s*:/.test(head.toString('utf8')) ? 'uuids' : 'nobody';
 }
 
-async function* readLines(file: SourceFile, { onBytes }: ReadOptions): AsyncGenerator<Found> {
-  for await (const { text, number } of linesOf(file.bytes(onBytes))) {
+async function* readLines(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
+  for await (const { text, number } of fileLines(file.bytes(onBytes))) {
     if (text.trim() !== '') yield found(text, `line ${number}`);
   }
 }
 
-async function* readList(file: SourceFile, { onBytes }: ReadOptions): AsyncGenerator<Found> {
+async function* readList(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
   for await (const { text, reason, listed, offset } of jsonElements(file.bytes(onBytes))) {
     if (!listed) continue; // what stands beside the list, such as the name of a user
     yield text === null ? { unread: `the entry at byte ${offset} is ${reason}` } : found(text, `byte ${offset}`);
   }
 }
 
-async function* readBson(file: SourceFile, { onBytes }: ReadOptions): AsyncGenerator<Found> {
+async function* readBson(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
   const collection = file.name.replace(/\.bson$/, '');
   for await (const document of bsonDocuments(file, onBytes)) {
     yield typeof document === 'string' ? { unread: document } : entryOf(document, collection);

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { isUuid } from '../../model/ids.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import type { ErrorRow } from '../../store/store.ts';
-import type { FolderFormat, Found, Owner, ReadOptions } from '../format.ts';
-import { linesOf } from '../read/lines.ts';
-import { openFile, type SourceFolder } from '../source.ts';
+import type { FolderFormat, Found, Owner, SourceReadOptions } from '../format.ts';
+import { fileLines } from '../read/lines.ts';
+import { openSourceFile, type SourceFolder } from '../source.ts';
 import { SourceBroken } from '../source-broken.ts';
 
 /** What `export` wrote. Trips are not read: the pipeline makes the same ones. */
@@ -18,7 +18,7 @@ export const exportFolder: FolderFormat = {
   read: readExport,
 };
 
-async function* readExport(folder: SourceFolder, options: ReadOptions): AsyncGenerator<Found> {
+async function* readExport(folder: SourceFolder, options: SourceReadOptions): AsyncGenerator<Found> {
   const { of, profile } = await readUser(folder);
   yield { of, person: true };
   if (profile !== null) yield { of, profile };
@@ -35,7 +35,7 @@ async function* readExport(folder: SourceFolder, options: ReadOptions): AsyncGen
 }
 
 async function readUser(folder: SourceFolder): Promise<{ of: Exclude<Owner, null>; profile: JsonObject | null }> {
-  const { path, size, head } = await openFile(folder.path, 'user.json');
+  const { path, size, head } = await openSourceFile(folder.path, 'user.json');
   let user: unknown;
   try {
     user = JSON.parse(head.toString('utf8'));
@@ -60,10 +60,14 @@ interface JsonLine {
 }
 
 /** Lines of a file of the folder; of one that is not there, none. */
-async function* jsonLines(folder: SourceFolder, name: string, { onBytes }: ReadOptions): AsyncGenerator<JsonLine> {
+async function* jsonLines(
+  folder: SourceFolder,
+  name: string,
+  { onBytes }: SourceReadOptions,
+): AsyncGenerator<JsonLine> {
   if (!folder.names.includes(name)) return;
-  const file = await openFile(folder.path, name);
-  for await (const { text, number } of linesOf(file.bytes(onBytes))) {
+  const file = await openSourceFile(folder.path, name);
+  for await (const { text, number } of fileLines(file.bytes(onBytes))) {
     if (text === '') continue;
     let value: JsonValue | undefined;
     try {

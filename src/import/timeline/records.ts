@@ -2,7 +2,7 @@
 // be doing.
 import { locationEntry, motionEntry, numberFrom, secondsFrom } from '../../formats/other-entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
-import type { FileFormat, Found, ReadOptions } from '../format.ts';
+import type { FileFormat, Found, SourceReadOptions } from '../format.ts';
 import { jsonElements } from '../read/json-elements.ts';
 import type { SourceFile } from '../source.ts';
 import { zoned } from '../tracks/point.ts';
@@ -19,7 +19,7 @@ export const googleRecords: FileFormat = {
 
 const origin = { program: 'google-location-history' };
 
-async function* readRecords(file: SourceFile, { onBytes }: ReadOptions): AsyncGenerator<Found> {
+async function* readRecords(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
   for await (const { of, listed, text, reason, offset } of jsonElements(file.bytes(onBytes))) {
     if (!listed || of !== 'locations') continue;
     const record = text === null ? null : parsed(text);

@@ -2,7 +2,7 @@
 import { locationEntry, motionEntry, numberFrom, type OtherFix, secondsFrom } from '../../formats/other-entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { motionTypes } from '../../model/payloads.ts';
-import type { FileFormat, Found, ReadOptions } from '../format.ts';
+import type { FileFormat, Found, SourceReadOptions } from '../format.ts';
 import { jsonElements } from '../read/json-elements.ts';
 import type { SourceFile } from '../source.ts';
 import { zoned } from '../tracks/point.ts';
@@ -26,7 +26,7 @@ export const googleTimeline: FileFormat = {
 
 const origin = { program: 'google-timeline' };
 
-async function* readTimeline(file: SourceFile, { onBytes }: ReadOptions): AsyncGenerator<Found> {
+async function* readTimeline(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
   for await (const { of, listed, text, reason, offset } of jsonElements(file.bytes(onBytes))) {
     const where = `byte ${offset}`;
     if (!listed || !(of === null || of === 'semanticSegments' || of === 'rawSignals')) continue; // such as what Google makes of it all

@@ -1,7 +1,7 @@
 // GeoLife: trajectories (`.plt`), and `labels.txt`, in which participants say how they travelled.
 import { otherEntry } from '../../formats/other-entry.ts';
-import type { FileFormat, Found, ReadOptions } from '../format.ts';
-import { linesOf } from '../read/lines.ts';
+import type { FileFormat, Found, SourceReadOptions } from '../format.ts';
+import { fileLines } from '../read/lines.ts';
 import type { SourceFile } from '../source.ts';
 import { pointFound, timeIn } from './point.ts';
 
@@ -24,8 +24,8 @@ const isLabels = (head: Buffer): boolean =>
   /^\ufeff?Start Time\tEnd Time\tTransportation Mode\s/i.test(head.toString('utf8'));
 
 /** Latitude, longitude, 0, altitude in feet, days since 1899, day, time of day in GMT. */
-async function* readTrajectory(file: SourceFile, { onBytes }: ReadOptions): AsyncGenerator<Found> {
-  for await (const { text, number } of linesOf(file.bytes(onBytes))) {
+async function* readTrajectory(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
+  for await (const { text, number } of fileLines(file.bytes(onBytes))) {
     if (number <= headerLines || text.trim() === '') continue;
     const [latitude, longitude, , feet, , day, time] = text.split(',');
     const altitude = Number(feet) === unknownAltitude ? undefined : String(Number(feet) * metresPerFoot);
@@ -34,8 +34,8 @@ async function* readTrajectory(file: SourceFile, { onBytes }: ReadOptions): Asyn
 }
 
 /** The participant's own word on how they travelled, from one time to another. */
-async function* readLabels(file: SourceFile, { onBytes }: ReadOptions): AsyncGenerator<Found> {
-  for await (const { text, number } of linesOf(file.bytes(onBytes))) {
+async function* readLabels(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
+  for await (const { text, number } of fileLines(file.bytes(onBytes))) {
     if (number === 1 || text.trim() === '') continue;
     const [start, end, label = ''] = text.split('\t').map((one) => one.trim());
     const start_ts = timeIn(start?.replaceAll('/', '-').replace(' ', 'T'));

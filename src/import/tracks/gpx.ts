@@ -1,6 +1,6 @@
 // GPX 1.0 and 1.1: the points of recorded tracks. Routes and waypoints are plans, not records.
 import type { Origin } from '../../model/entry.ts';
-import type { FileFormat, Found, ReadOptions } from '../format.ts';
+import type { FileFormat, Found, SourceReadOptions } from '../format.ts';
 import { rootName, xmlEvents } from '../read/xml.ts';
 import type { SourceFile } from '../source.ts';
 import { pointFound } from './point.ts';
@@ -13,7 +13,7 @@ export const gpx: FileFormat = {
   read: readGpx,
 };
 
-async function* readGpx(file: SourceFile, { onBytes }: ReadOptions): AsyncGenerator<Found> {
+async function* readGpx(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
   let origin: Origin = { program: 'gpx' };
   let point: Record<string, string> | null = null;
   let line = 0;

@@ -1,5 +1,5 @@
 // KML: tracks with a time for each point (`gx:Track`), and placemarks with a time or a span of time.
-import type { FileFormat, Found, ReadOptions } from '../format.ts';
+import type { FileFormat, Found, SourceReadOptions } from '../format.ts';
 import { rootName, xmlEvents } from '../read/xml.ts';
 import type { SourceFile } from '../source.ts';
 import { pointFound } from './point.ts';
@@ -25,7 +25,7 @@ interface Placemark {
   line: number;
 }
 
-async function* readKml(file: SourceFile, { onBytes }: ReadOptions): AsyncGenerator<Found> {
+async function* readKml(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
   let track: { times: string[]; next: number } | null = null;
   let placemark: Placemark | null = null;
   for await (const event of xmlEvents(file.bytes(onBytes))) {

@@ -1,5 +1,5 @@
 // TCX (Training Center XML): the trackpoints of activities.
-import type { FileFormat, Found, ReadOptions } from '../format.ts';
+import type { FileFormat, Found, SourceReadOptions } from '../format.ts';
 import { rootName, xmlEvents } from '../read/xml.ts';
 import type { SourceFile } from '../source.ts';
 import { pointFound } from './point.ts';
@@ -12,7 +12,7 @@ export const tcx: FileFormat = {
   read: readTcx,
 };
 
-async function* readTcx(file: SourceFile, { onBytes }: ReadOptions): AsyncGenerator<Found> {
+async function* readTcx(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
   let point: Record<string, string> | null = null;
   let line = 0;
   for await (const event of xmlEvents(file.bytes(onBytes))) {

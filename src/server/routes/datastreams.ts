@@ -5,7 +5,7 @@ import { oid, uuidValue } from '../../model/extended-json.ts';
 import { entryId } from '../../model/ids.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { isTimeZone, justAfter, localDay, maxTime, minTime, startOfDay } from '../../model/time.ts';
-import { type Found, findEntries, type Selection } from '../find-entries.ts';
+import { type FoundEntry, findEntries, type Selection } from '../find-entries.ts';
 import { daysBetween } from '../local-dates.ts';
 import { badRequest } from '../problem.ts';
 import { schemas } from '../schemas.ts';
@@ -132,7 +132,7 @@ function answer({ caller, body, store }: RouteCall, time: TimeSelection): AsyncI
 const pieceLength = 64 * 1024; // characters sent in one go
 
 /** `{"phone_data": […], "truncated": …}`, in pieces. */
-async function* phoneData(userId: string, found: AsyncIterable<Found>): AsyncGenerator<string> {
+async function* phoneData(userId: string, found: AsyncIterable<FoundEntry>): AsyncGenerator<string> {
   const user = uuidValue(userId);
   let piece = '{"phone_data":[';
   let separator = '';

@@ -10,9 +10,10 @@ import {
   ReadConcern,
   type WriteConcernSettings,
 } from 'mongodb';
+import { databaseIn, withoutCredentials } from '../../model/address.ts';
 import { MobilityError } from '../../model/errors.ts';
 import { doorOf } from '../door.ts';
-import { databaseFlaw, databaseOf, withoutCredentials } from './address.ts';
+import { databaseFlaw, defaultDatabase } from './address.ts';
 import {
   initiation,
   isDuplicateKey,
@@ -24,7 +25,7 @@ import {
   toStoreError,
 } from './failures.ts';
 import { openSessions } from './sessions.ts';
-import { rowsOf, type Tx, txOf, type UserRows } from './user-rows.ts';
+import { type Tx, txOf, type UserRows, userRows } from './user-rows.ts';
 
 /** How a store on MongoDB is opened. */
 export interface MongoStoreOptions {
@@ -72,7 +73,7 @@ export async function connect(address: string, options: MongoStoreOptions = {}):
   const shown = withoutCredentials(address);
   const retryMs = (options.retrySeconds ?? defaultRetrySeconds) * 1000;
   const client = newClient(address, shown, retryMs, options);
-  const database = databaseOf(address);
+  const database = databaseIn(address) ?? defaultDatabase;
   try {
     const hello = await client.db('admin').command({ hello: 1 });
     if (hello.maxWireVersion < leastWireVersion) {
@@ -111,7 +112,7 @@ function newClient(address: string, shown: string, retryMs: number, options: Mon
       monitorCommands: options.onCommand !== undefined,
     });
     client.on('commandStarted', ({ command }) => options.onCommand?.(command));
-    const flaw = databaseFlaw(databaseOf(address));
+    const flaw = databaseFlaw(databaseIn(address) ?? defaultDatabase);
     if (flaw !== null) throw new Error(flaw);
     return client;
   } catch (error) {
@@ -140,7 +141,7 @@ function connectionOf(client: MongoClient, nature: Nature): Connection {
     db,
     sessionIds: sessions.ids,
     once: (work) => withRetries(retryMs, work),
-    reading: (userId, work) => withRetries(retryMs, () => work(rowsOf(db, userId))),
+    reading: (userId, work) => withRetries(retryMs, () => work(userRows(db, userId))),
     atomically: (userId, work) =>
       withRetries(retryMs, (deadline, tries) =>
         sessions.use((session) =>

@@ -183,7 +183,7 @@ export interface Tx extends UserRows {
 }
 
 /** The rows of a user outside of any transaction. */
-export function rowsOf(db: Db, userId: string): UserRows {
+export function userRows(db: Db, userId: string): UserRows {
   return { userId, rows: (collection) => statementsOn(db.collection(collection), userId, {}) };
 }
 

@@ -178,7 +178,7 @@ export async function makeEmpty(path: string): Promise<void> {
 
 /** Brings a file to the present version and switches it to write-ahead logging. */
 async function prepareFile(connection: Connection, path: string, about: FileAbout): Promise<void> {
-  await whenFree(() => migrate(connection, path, migrations, about));
+  await whenFree(() => upgradeFolder(connection, path, migrations, about));
   // After the tables: they are in the file itself then, and a lost WAL cannot make it look empty.
   const mode = await whenFree(() => connection.prepare('PRAGMA journal_mode = WAL').get<{ journal_mode: string }>());
   if (mode?.journal_mode !== 'wal') throw unsuitable(path, String(mode?.journal_mode));
@@ -189,7 +189,12 @@ async function prepareFile(connection: Connection, path: string, about: FileAbou
  * Runs the steps that a file has not seen yet, all in one transaction. Throws `MOBILITY_STORE_VERSION` for a newer
  * file.
  */
-export function migrate(connection: Connection, path: string, steps: readonly Migration[], about: FileAbout): void {
+export function upgradeFolder(
+  connection: Connection,
+  path: string,
+  steps: readonly Migration[],
+  about: FileAbout,
+): void {
   if (checkedVersion(connection, path, steps.length) === steps.length) return;
   connection.exec('BEGIN IMMEDIATE');
   try {

@@ -5,7 +5,7 @@ import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, truncate, writeF
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { connect } from '../../../src/store/sqlite/driver.ts';
-import { fileName, migrate, openFolder } from '../../../src/store/sqlite/folder.ts';
+import { fileName, openFolder, upgradeFolder } from '../../../src/store/sqlite/folder.ts';
 import { type FileAbout, type Migration, migrations } from '../../../src/store/sqlite/schema.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts';
 import { fix, newUser, put, rejects, same, waitingEntries } from '../contract/kit.ts';
@@ -267,7 +267,7 @@ describe('migrations', () => {
   function lift(path: string, some: readonly Migration[]): void {
     const connection = connect(path);
     try {
-      migrate(connection, path, some, about);
+      upgradeFolder(connection, path, some, about);
     } finally {
       connection.close();
     }
