@@ -20,7 +20,6 @@ export { type ErrorCode, errorCodes, isMobilityError, MobilityError } from './mo
 export type { JsonObject, JsonValue } from './model/json.ts';
 export { dayKey, type KeyRow, keys, keyTable } from './model/keys.ts';
 export type * as payloads from './model/payloads.ts';
-export type * as payloads from './model/payloads.ts';
 export {
   addDays,
   dayRange,
