@@ -24,7 +24,7 @@ export interface Config {
   devAnywhere: boolean;
   /** Address at which phones reach the server; empty: not known. */
   publicUrl: string;
-  /** MiB of a request body, as sent and after inflating. */
+  /** largest request body in MiB, compressed and decompressed. */
   bodyLimitMiB: number;
   /** MiB of request bodies that one server process holds at once before it answers 503. */
   waitingLimitMiB: number;
@@ -98,21 +98,21 @@ export const settings: readonly Setting[] = [
     name: 'logLevel',
     variable: 'MOBILITY_LOG_LEVEL',
     default: 'debug',
-    meaning: 'least level kept: debug, info, warning or error',
+    meaning: 'lowest level that is logged: debug, info, warning or error',
     parse: oneOf('debug', 'info', 'warning', 'error'),
   },
   {
     name: 'logMaxSizeMiB',
     variable: 'MOBILITY_LOG_MAX_SIZE',
     default: '100',
-    meaning: 'MiB of a log file before the next one begins',
+    meaning: 'MiB at which a log file is rotated',
     parse: integer(1, 10_000),
   },
   {
     name: 'logMaxFiles',
     variable: 'MOBILITY_LOG_MAX_FILES',
     default: '30',
-    meaning: 'rotated log files kept, of each kind',
+    meaning: 'number of rotated log files to keep, of each kind',
     parse: integer(1, 10_000),
   },
   {
@@ -126,7 +126,7 @@ export const settings: readonly Setting[] = [
     name: 'port',
     variable: 'MOBILITY_PORT',
     default: '8080',
-    meaning: 'port the server listens on; 0: any free one',
+    meaning: 'port the server listens on; 0: any free port',
     parse: integer(0, 65_535),
   },
   { name: 'workers', variable: 'MOBILITY_WORKERS', default: '2', meaning: 'server processes', parse: integer(1, 256) },
@@ -134,7 +134,7 @@ export const settings: readonly Setting[] = [
     name: 'auth',
     variable: 'MOBILITY_AUTH',
     default: 'token',
-    meaning: 'who is calling: token, or dev (plain names, for development)',
+    meaning: 'how callers identify themselves: token, or dev (plain names, for development)',
     parse: oneOf('dev', 'token'),
   },
   {
@@ -148,7 +148,7 @@ export const settings: readonly Setting[] = [
     name: 'devAnywhere',
     variable: 'MOBILITY_DEV_ANYWHERE',
     default: 'false',
-    meaning: 'with dev: listen on other addresses than loopback',
+    meaning: 'with dev: allow addresses other than loopback',
     parse: flag,
   },
   {
@@ -162,63 +162,63 @@ export const settings: readonly Setting[] = [
     name: 'bodyLimitMiB',
     variable: 'MOBILITY_BODY_LIMIT',
     default: '64',
-    meaning: 'MiB of a request body, as sent and after inflating',
+    meaning: 'largest request body in MiB, compressed and decompressed',
     parse: integer(1, 1024),
   },
   {
     name: 'waitingLimitMiB',
     variable: 'MOBILITY_WAITING_LIMIT',
     default: '128',
-    meaning: 'MiB of bodies one server process holds at once before it answers 503',
+    meaning: 'MiB of request bodies that one server process holds at once; beyond it answers 503',
     parse: integer(1, 65_536),
   },
   {
     name: 'callsPerMinute',
     variable: 'MOBILITY_CALLS_PER_MINUTE',
     default: '3000',
-    meaning: 'calls of one caller a minute; 0: no limit',
+    meaning: 'calls per caller and minute; 0: no limit',
     parse: integer(0, 1_000_000),
   },
   {
     name: 'callsPerDay',
     variable: 'MOBILITY_CALLS_PER_DAY',
     default: '100000',
-    meaning: 'calls of one caller a day; 0: no limit',
+    meaning: 'calls per caller and day; 0: no limit',
     parse: integer(0, 100_000_000),
   },
   {
     name: 'mibPerMinute',
     variable: 'MOBILITY_MIB_PER_MINUTE',
     default: '512',
-    meaning: 'MiB that one caller sends a minute; 0: no limit',
+    meaning: 'MiB received per caller and minute; 0: no limit',
     parse: integer(0, 1_000_000),
   },
   {
     name: 'mibPerDay',
     variable: 'MOBILITY_MIB_PER_DAY',
     default: '8192',
-    meaning: 'MiB that one caller sends a day; 0: no limit',
+    meaning: 'MiB received per caller and day; 0: no limit',
     parse: integer(0, 10_000_000),
   },
   {
     name: 'waitingEntries',
     variable: 'MOBILITY_WAITING_ENTRIES',
     default: '2000000',
-    meaning: 'entries of one user that may wait for the pipeline; 0: no limit',
+    meaning: 'entries per user that may wait for the pipeline; 0: no limit',
     parse: integer(0, 1_000_000_000),
   },
   {
     name: 'unknownKeys',
     variable: 'MOBILITY_UNKNOWN_KEYS',
     default: '1000',
-    meaning: 'different keys unknown to the service that one user may use; 0: no limit',
+    meaning: 'different unknown keys that one user may push; 0: no limit',
     parse: integer(0, 1_000_000),
   },
   {
     name: 'maxConnections',
     variable: 'MOBILITY_MAX_CONNECTIONS',
     default: '5000',
-    meaning: 'connections that one server process has open at once',
+    meaning: 'open connections per server process',
     parse: integer(1, 1_000_000),
   },
   {
@@ -232,14 +232,14 @@ export const settings: readonly Setting[] = [
     name: 'leaseSeconds',
     variable: 'MOBILITY_LEASE_SECONDS',
     default: '60',
-    meaning: 's a killed pipeline run keeps its user',
+    meaning: 'seconds until the lease of a pipeline run that was killed expires',
     parse: integer(1, 86_400),
   },
   {
     name: 'drainSeconds',
     variable: 'MOBILITY_DRAIN_SECONDS',
     default: '30',
-    meaning: 's a stopping server waits for running calls',
+    meaning: 'seconds that a stopping server waits for running calls',
     parse: integer(1, 3600),
   },
 ];

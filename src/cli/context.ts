@@ -165,8 +165,8 @@ async function expectStore(folder: string): Promise<void> {
   if (label !== null) return;
   throw new MobilityError(
     'MOBILITY_STORE_ADDRESS',
-    `no store in the folder ${folder}: give another one with --store or MOBILITY_STORE, ` +
-      'or make it with `mobility users add` or `mobility serve`',
+    `no store in the folder ${folder}: name another one with --store or MOBILITY_STORE, ` +
+      'or create it with `mobility users add` or `mobility serve`',
   );
 }
 

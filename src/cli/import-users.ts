@@ -73,7 +73,7 @@ async function* rowsOf(csv: AsyncIterable<Uint8Array | string>): AsyncGenerator<
     }
   } catch (error) {
     if (isMobilityError(error) || sourceError !== undefined) throw sourceError ?? error;
-    throw new MobilityError('MOBILITY_USAGE', `the file is no CSV: ${errorText(error)}`, { cause: error });
+    throw new MobilityError('MOBILITY_USAGE', `the file is not CSV: ${errorText(error)}`, { cause: error });
   }
   await feeding;
   if (sourceError !== undefined) throw sourceError;
@@ -114,7 +114,7 @@ async function registerRow(store: Store, row: Row, now: number, report: UsersRep
     const known = row.token === '' ? null : await store.tokens.byHash(tokenHash(row.token));
     const there = known && (await store.users.byUuid(known.user_id));
     if (there && there.user_email !== email)
-      throw new MobilityError('MOBILITY_USAGE', 'the token opens another account');
+      throw new MobilityError('MOBILITY_USAGE', 'the token belongs to another account');
     const { user, created } = await store.users.register(email, row.uuid === '' ? { now } : { uuid: row.uuid, now });
     if (row.token !== '' && known === null) {
       const made = { hash: tokenHash(row.token), user_id: user.uuid, created_ts: now, expires_ts: null };

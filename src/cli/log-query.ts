@@ -22,15 +22,19 @@ export function withLogFlags(command: Command, context: CommandContext, { calls 
   if (calls) {
     command
       .option('--user <name>', 'calls of one user, by name or UUID')
-      .option('--path <path>', 'calls whose path begins so, such as /usercache/put')
-      .option('--slow <seconds>', 'calls that took at least so long', secondsArgument)
+      .option('--path <path>', 'calls whose path begins with this, such as /usercache/put')
+      .option('--slow <seconds>', 'calls that took at least this long', secondsArgument)
       .option('--failed', 'calls that failed or have no end');
   }
   return command
-    .option('--since <time>', 'from then on: 2h, 3d, 2026-11-21, 2026-11-21T09:30', timeArgument(context, 'from'))
-    .option('--until <time>', 'up to then; a day is included', timeArgument(context, 'to'))
-    .option('-f, --follow', 'go on with what is being written, until Ctrl-C')
-    .option('--dir <folder>', 'folder of the log files, if not that of the settings');
+    .option(
+      '--since <time>',
+      'from this time on: 2h (ago), 3d, 2026-11-21, 2026-11-21T09:30',
+      timeArgument(context, 'from'),
+    )
+    .option('--until <time>', 'up to this time; a day is included as a whole', timeArgument(context, 'to'))
+    .option('-f, --follow', 'keep showing new lines until Ctrl-C')
+    .option('--dir <folder>', 'folder of the log files; default: the one in the settings');
 }
 
 function secondsArgument(text: string): number {
@@ -79,7 +83,7 @@ export async function userMeant(context: CommandContext, nameOrUuid: string): Pr
     return { uuid, email: user_email };
   } catch (error) {
     if (!isMobilityError(error) || !storeTroubles.has(error.code)) throw error;
-    context.output.note(`The store cannot be asked (${error.code}): the name is taken as the server logged it.`);
+    context.output.note(`The store cannot be read (${error.code}): searching for the name as the server logged it.`);
     return { uuid: null, email: nameOrUuid };
   }
 }

@@ -9,7 +9,7 @@ import { workTimeText } from './wording.ts';
 const headlines: Record<UserReport['status'], string> = {
   done: 'done',
   nothing_new: 'nothing new, nothing written',
-  busy: 'left to another run',
+  busy: 'held by another run',
   failed: 'failed',
 };
 

@@ -23,8 +23,8 @@ export function withWhom(command: Command): Command {
   return command
     .addOption(new Option('--user <name>', 'one user, by name or UUID').conflicts('all'))
     .option('--all', 'every user')
-    .option('--study <name>', 'everybody who joined that study')
-    .option('--subgroup <name>', 'of a study, only those of that part of it');
+    .option('--study <name>', 'every user who joined this study')
+    .option('--subgroup <name>', 'with --study: only users of this subgroup');
 }
 
 /** The users meant. Throws `MOBILITY_USAGE` when none of the flags is given. */

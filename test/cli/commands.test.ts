@@ -71,7 +71,7 @@ describe('pipeline', () => {
   it('says that nobody is registered', async () => {
     const { run } = await freshProgram();
     await run(['users', 'import', '-'], { stdin: 'user_email\n' });
-    expect((await run(['pipeline', '--all'])).stdout).toMatch(/nobody is registered/);
+    expect((await run(['pipeline', '--all'])).stdout).toMatch(/no user is registered/);
   });
 });
 
@@ -116,7 +116,7 @@ describe('diary', () => {
     const empty = async (name: string) => (await run(['diary', '--user', name, '--day', day])).stderr;
     expect(await empty('eve')).toMatch(/has no trips yet/);
     await run(['simulate', '--users', '1', '--from', day, '--seed', 't']);
-    expect(await empty(ada)).toMatch(/\d+ entries wait: run `mobility pipeline --user sim-t-1@example.org`/);
+    expect(await empty(ada)).toMatch(/\d+ entries waiting: run `mobility pipeline --user sim-t-1@example.org`/);
     const other = await shared.run(['diary', '--user', ada, '--day', '2024-03-20']);
     expect([other.stdout, other.stderr]).toEqual([
       expect.stringContaining('no trips'),
@@ -159,7 +159,7 @@ describe('status', () => {
   it('sums up everybody', async () => {
     const all = (await shared.run(['status', '--json'])).json();
     expect(all).toMatchObject({ users: 2, waiting: 0, errors: 0, with_work: 0, failed: [], at_work: [] });
-    expect((await shared.run(['status'])).stdout).toMatch(/^store {4}sqlite:.*\nusers {4}2, 0 with something new/);
+    expect((await shared.run(['status'])).stdout).toMatch(/^store {4}sqlite:.*\nusers {4}2, 0 with new data/);
   });
 });
 
@@ -182,7 +182,7 @@ describe('recover-errors', () => {
     const dry = await run(['recover-errors', '--dry-run']);
     expect([dry.code, dry.stdout]).toEqual([
       0,
-      expect.stringMatching(/^ada: 1 error tried, 0 would be recovered; there are:\n {2}1 {2}background\/location/),
+      expect.stringMatching(/^ada: 1 error retried, 0 would be recovered; there are:\n {2}1 {2}background\/location/),
     ]);
     const wet = await run(['recover-errors', '--user', 'ada', '--json']);
     expect([wet.code, wet.json()]).toEqual([

@@ -208,7 +208,7 @@ describe('mobility logs', () => {
     writeDay();
     writeFileSync(join(folder, 'data', 'store.json'), '{"version": 9999, "shards": 1}');
     const result = await mobility(['logs', '--user', 'ben', '--json']);
-    expect(result.err).toContain('The store cannot be asked');
+    expect(result.err).toContain('The store cannot be read');
     expect(records(result).map(({ thread }) => thread)).toEqual(['w1-3']);
   });
 

@@ -21,7 +21,7 @@ describe('migrate', () => {
     const { code, stdout, stderr } = await run(['migrate', '--from', address, '--to', `sqlite:${target}`]);
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^COLLECTION +ROWS +COPIED +REMOVED\nusers +2 +2 +0\n/);
-    expect(stdout).toMatch(/\n2 users: 2 copied, 0 the same before; both sides are equal, \d\.\d\d s\n$/);
+    expect(stdout).toMatch(/\n2 users: 2 copied, 0 already equal; both sides are equal, \d\.\d\d s\n$/);
     const diary = ['diary', '--user', first, '--day', '2024-03-12'];
     const [here, there] = [await run(diary), await run([...diary, '--store', target])];
     expect(there).toMatchObject({ code: 0, stdout: here.stdout });
@@ -48,7 +48,7 @@ describe('migrate', () => {
     expect(await readdir(folder)).toEqual(before);
     const { stdout } = await run(['migrate', '--to', target, '--dry-run']);
     expect(stdout).toMatch(/^COLLECTION +ROWS +TO COPY +TO REMOVE\n/);
-    expect(stdout).toContain('2 users: 2 to copy, 0 the same before; both sides are not equal');
+    expect(stdout).toContain('2 users: 2 to copy, 0 already equal; both sides are not equal');
   });
 
   it('ends with 3 and names who is not the same on both sides', async () => {
@@ -60,7 +60,7 @@ describe('migrate', () => {
     expect(stdout).toMatch(
       /^sim-demo-1@example\.org: differs: the target has something else .*--overwrite.*\nCOLLECTION/,
     );
-    expect(stdout).toContain('2 users: 0 copied, 1 the same before, 1 not; both sides are not equal');
+    expect(stdout).toContain('2 users: 0 copied, 1 already equal, 1 not copied; both sides are not equal');
     expect((await run(['migrate', '--to', target, '--overwrite'])).code).toBe(0);
   });
 
@@ -90,7 +90,7 @@ describe('migrate', () => {
   });
 
   it.each([
-    [[], 'which store is to be copied'],
+    [[], 'expected --from ADDRESS or --to ADDRESS'],
     [['--to', 'ftp://example.org'], 'as the address of a store'],
     [['--from', 'nowhere', '--to', 'elsewhere'], 'no store in the folder nowhere'],
     [['--from', './same', '--to', 'sqlite:same/../same'], 'expected two stores'],
@@ -123,7 +123,7 @@ describe('store init', () => {
     const made = await run(['store', 'init', '--shards', '3', '--json']);
     expect([made.code, made.json()]).toMatchObject([0, { engine: 'sqlite', shards: 3 }]);
     const { code, stderr } = await run(['store', 'init', '--shards', '2']);
-    expect([code, stderr]).toEqual([3, expect.stringContaining('made with 3 shards and keeps them')]);
+    expect([code, stderr]).toEqual([3, expect.stringContaining('created with 3 shards and keeps them')]);
   });
 
   it('of more shards than there can be is refused', async () => {

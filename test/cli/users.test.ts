@@ -17,7 +17,7 @@ describe('users add', () => {
     expect(first).toMatchObject({ user_email: 'ada', created: true });
     expect(isUuid(first.uuid)).toBe(true);
     const again = await run(['users', 'add', 'ada']);
-    expect([again.code, again.stdout, again.stderr]).toEqual([0, `${first.uuid}  ada\n`, 'was registered already\n']);
+    expect([again.code, again.stdout, again.stderr]).toEqual([0, `${first.uuid}  ada\n`, 'was already registered\n']);
   });
 
   it('gives the UUID asked for, in any case, and refuses one that is taken', async () => {
@@ -60,7 +60,7 @@ describe('users import', () => {
     const { said, again } = await imported(`user_email,uuid\nada,\nben,${uuid}\n`);
     expect(said.code).toBe(0);
     const second = await again();
-    expect([second.code, second.stdout]).toEqual([0, '0 users added, 2 there already, 0 lines failed\n']);
+    expect([second.code, second.stdout]).toEqual([0, '0 users added, 2 already registered, 0 lines failed\n']);
   });
 
   it('reports bad lines by number, registers the others, and ends with 3', async () => {

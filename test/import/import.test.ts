@@ -111,7 +111,7 @@ describe('whose it is', () => {
     const path = join(folder, 'a.jsonl');
     expect(await run(['import', path])).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/does not say whose it is/),
+      stderr: expect.stringMatching(/does not name its user/),
     });
     await run(['users', 'add', 'ada']);
     expect(await run(['import', path, '--user', 'eve'])).toMatchObject({
@@ -173,7 +173,7 @@ it('folders are looked through once, whatever links are in them, and unknown fil
   await writeFile(join(folder, 'in', 'notes.txt'), 'my notes');
   const { code, stderr, json } = await run(['import', join(folder, 'in'), '--user', 'ada', '--json']);
   expect([code, json()]).toMatchObject([0, { read: 1, stored: 1 }]);
-  expect(stderr).toMatch(/notes.txt: in no known format, passed over/);
+  expect(stderr).toMatch(/notes.txt: unknown format, skipped/);
 });
 
 it('--help and an unknown --format name every format of the table', async () => {

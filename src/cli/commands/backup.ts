@@ -11,8 +11,8 @@ const mebibyte = 1024 * 1024;
 /** Copies an embedded store. */
 export function backupCommand(context: CommandContext): Command {
   return new Command('backup')
-    .description('copy the embedded store while server and pipeline go on')
-    .argument('<folder>', 'new or empty folder for the copy, itself a store')
+    .description('copy the embedded store while server and pipeline keep running')
+    .argument('<folder>', 'new or empty folder for the copy; the copy is itself a store')
     .addHelpText(
       'after',
       `
@@ -21,7 +21,7 @@ Examples:
   mobility status --store /var/backups/mobility/2026-11-21
 
 To restore, stop server and pipeline, and put the copy where the store was.
-A store in MongoDB is backed up with the tools of MongoDB.`,
+Back up a store in MongoDB with the tools of MongoDB.`,
     )
     .action(context.run((folder: string) => backup(context, folder)));
 }
@@ -31,7 +31,7 @@ async function backup(context: CommandContext, target: string): Promise<Outcome>
   if (/^mongodb(\+srv)?:/.test(store)) {
     throw new MobilityError(
       'MOBILITY_UNSUPPORTED',
-      `expected an embedded store, found ${withoutCredentials(store)}: back MongoDB up with its own tools, such as ` +
+      `expected an embedded store, found ${withoutCredentials(store)}: back up MongoDB with its own tools, such as ` +
         '`mongodump --uri ADDRESS --oplog --gzip --archive=FILE` (of a replica set; the address without a database), or copy the ' +
         'store into a folder with `mobility migrate --to sqlite:FOLDER`; see docs/storage-mongodb.md',
     );

@@ -30,16 +30,18 @@ interface Options {
 /** Shows a day: times, places, modes, distances. */
 export function diaryCommand(context: CommandContext): Command {
   return new Command('diary')
-    .description('show one day of a user: times, places, modes, distances')
+    .description('show one day of a user: times, places, modes and distances')
     .requiredOption('--user <name>', 'name or UUID of the user')
     .requiredOption('--day <day>', 'local day, YYYY-MM-DD', dayArgument)
     .option('--ids', 'show the id of each trip, for `mobility label`')
     .option('--geojson <file>', 'write the day as GeoJSON (RFC 7946) for a map; - for standard output')
     .addOption(
-      new Option('--html <file>', 'write a page with bar, map and table; - for standard output').conflicts('geojson'),
+      new Option('--html <file>', 'write an HTML page with bar, map and table; - for standard output').conflicts(
+        'geojson',
+      ),
     )
-    .addOption(new Option('--week', 'with --html: the week of the day, Monday to Sunday').conflicts('month'))
-    .option('--month', 'with --html: the month of the day')
+    .addOption(new Option('--week', 'with --html: the whole week, Monday to Sunday').conflicts('month'))
+    .option('--month', 'with --html: the whole month')
     .addHelpText(
       'after',
       `
@@ -138,7 +140,7 @@ async function writePage(
 async function hint(store: Store, { uuid, user_email }: UserRecord): Promise<string> {
   const waiting = await store.usercache.summary(uuid);
   if (waiting.count > 0) {
-    return `${counted(waiting.count, 'entry', 'entries')} wait: run \`mobility pipeline --user ${user_email}\``;
+    return `${counted(waiting.count, 'entry', 'entries')} waiting: run \`mobility pipeline --user ${user_email}\``;
   }
   const { count, start_ts, end_ts } = await store.trips.summary(uuid);
   if (start_ts === null || end_ts === null) return `${user_email} has no trips yet; has the phone pushed?`;

@@ -38,7 +38,7 @@ export function eraseCommand(context: CommandContext): Command {
   return new Command('erase')
     .description('remove everything of a user and verify that nothing is left')
     .requiredOption('--user <name>', 'name or UUID of the user')
-    .option('--yes', 'do not ask')
+    .option('--yes', 'do not ask for confirmation')
     .addHelpText(
       'after',
       `
@@ -47,7 +47,7 @@ Examples:
   mobility erase --user ada@example.org
   mobility erase --user ada@example.org --yes --json > receipt.json
 
-In log files the user's name and UUID are replaced by "erased". The receipt says what no command reaches.`,
+In log files, the user's name and UUID are replaced by "erased". The receipt lists the places that the command cannot reach.`,
     )
     .action(context.run((options: { user: string; yes?: true }) => run(context, options)));
 }
@@ -92,10 +92,10 @@ const total = (counts: Record<Collection, number>): number =>
 
 async function confirm({ stdin, output, writeErr }: CommandContext, name: string, rows: number): Promise<void> {
   if (stdin.isTTY !== true) {
-    throw new MobilityError('MOBILITY_USAGE', 'erasing asks for a typed confirmation: use a terminal, or add --yes');
+    throw new MobilityError('MOBILITY_USAGE', 'erase needs a typed confirmation: use a terminal, or add --yes');
   }
-  output.note(`This removes ${name} and ${counted(rows, 'row')} for ever.`);
-  writeErr(`Type ${name} to go on: `);
+  output.note(`This removes ${name} and ${counted(rows, 'row')} permanently.`);
+  writeErr(`Type ${name} to continue: `);
   const lines = createInterface({ input: stdin });
   const typed = await new Promise<string>((resolve) => {
     lines.once('line', resolve).once('close', () => resolve(''));

@@ -29,7 +29,7 @@ Examples:
   mobility evaluate --cases recorded
   mobility evaluate --cases recorded --only 2019-09 --model without-september.json --json
 
-docs/quality.md says what the columns mean. Figures of a model over days that it was trained on say nothing.`,
+docs/quality.md explains the columns. A model must not be judged by days that it was trained on.`,
     )
     .action(context.run((options: Options) => run(context, options)));
 }

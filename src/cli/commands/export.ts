@@ -40,22 +40,31 @@ export function exportCommand(context: CommandContext): Command {
     .description('write trips, sections, places, points, days, labels and entries to files for other programs')
     .option('--user <name>', 'name or UUID of a user; may be repeated', repeated)
     .addOption(new Option('--all', 'every user').conflicts('user'))
-    .addOption(new Option('--study <name>', 'everybody who joined that study').conflicts(['user', 'all']))
-    .option('--subgroup <name>', 'with --study: only those of that part of it')
-    .addOption(new Option('--out <folder>', 'write into a folder').conflicts(['entries', 'trips']))
-    .addOption(new Option('--format <format>', 'tables in this format').choices(Object.keys(formats)))
+    .addOption(new Option('--study <name>', 'every user who joined this study').conflicts(['user', 'all']))
+    .option('--subgroup <name>', 'with --study: only users of this subgroup')
+    .addOption(new Option('--out <folder>', 'folder to write into').conflicts(['entries', 'trips']))
+    .addOption(new Option('--format <format>', 'write tables in this format').choices(Object.keys(formats)))
     .addOption(
-      new Option('--kind <kind>', `with --format: this table only (${kinds.join(', ')}); may be repeated`).argParser(
+      new Option('--kind <kind>', `with --format: only this table (${kinds.join(', ')}); may be repeated`).argParser(
         kindArgument,
       ),
     )
-    .addOption(new Option('--names <names>', 'with --format csv or parquet: names of this library').choices(nameSets))
-    .option('--pseudonyms <file>', 'with --format: names and UUIDs become pseudonyms, keyed by the text in this file')
-    .option('--coarse <metres>', 'with --format: blur stays to cells of this size, such as 100m', metresArgument)
-    .addOption(new Option('--entries', 'entries only, as JSON lines, to standard output').conflicts('trips'))
-    .option('--trips', 'trips only, as GeoJSON, to standard output')
-    .option('--from <day>', 'from this local day on, YYYY-MM-DD', dayArgument)
-    .option('--to <day>', 'up to this local day, that day included', dayArgument)
+    .addOption(
+      new Option('--names <names>', 'with --format csv or parquet: column names of this library').choices(nameSets),
+    )
+    .option(
+      '--pseudonyms <file>',
+      'with --format: replace names and UUIDs by pseudonyms, keyed by the secret in this file',
+    )
+    .option(
+      '--coarse <metres>',
+      'with --format: move stays to the middle of a grid cell of this size, such as 100m',
+      metresArgument,
+    )
+    .addOption(new Option('--entries', 'write only entries, as JSON lines, to standard output').conflicts('trips'))
+    .option('--trips', 'write only trips, as GeoJSON, to standard output')
+    .option('--from <day>', 'first local day, YYYY-MM-DD', dayArgument)
+    .option('--to <day>', 'last local day, YYYY-MM-DD', dayArgument)
     .option('--key <key>', 'only entries of this key; may be repeated', repeated)
     .addHelpText(
       'after',
@@ -68,9 +77,9 @@ Examples:
   mobility export --user ada@example.org --entries --key manual/incident | jq .data
   mobility export --user ada@example.org --trips --from 2024-03-01 --to 2024-03-31 > march.geojson
 
-With --format the folder gets a file for each kind and datapackage.json, which says what every column means.
+With --format the folder gets one file per kind, and datapackage.json, which describes every column.
 Without it the folder is an archive that \`mobility import\` reads: entries.jsonl (as pushed), errors.jsonl (set aside,
-with reasons), documents.jsonl, trips.geojson and user.json; of several people, a folder each.`,
+with reasons), documents.jsonl, trips.geojson and user.json. With several users, each gets a folder.`,
     )
     .action(context.run((options: Options) => run(context, options)));
 }
@@ -89,13 +98,13 @@ function metresArgument(text: string): number {
 async function run(context: CommandContext, options: Options): Promise<Outcome> {
   const { user: names = [], all, out, entries, trips, format, key } = options;
   if (out === undefined && !entries && !trips) {
-    throw new MobilityError('MOBILITY_USAGE', 'expected --out FOLDER, --entries or --trips: they say where data go');
+    throw new MobilityError('MOBILITY_USAGE', 'expected --out FOLDER, --entries or --trips, found none of them');
   }
   if (names.length === 0 && !all && options.study === undefined) {
     throw new MobilityError('MOBILITY_USAGE', 'expected --user NAME, --study NAME or --all');
   }
   if (options.subgroup !== undefined && options.study === undefined) {
-    throw new MobilityError('MOBILITY_USAGE', 'expected --study with --subgroup, which is a part of it');
+    throw new MobilityError('MOBILITY_USAGE', 'expected --study with --subgroup, found --subgroup alone');
   }
   const days = daysOf(options);
   const store = await context.store();
@@ -103,7 +112,8 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   for (const name of new Set(names)) users.push(await context.findUser(name));
   if (options.study !== undefined) {
     for await (const user of everyUser(store)) if (isMember(user, options)) users.push(user);
-    if (users.length === 0) throw new MobilityError('MOBILITY_USAGE', `nobody here joined ${options.study} so`);
+    if (users.length === 0)
+      throw new MobilityError('MOBILITY_USAGE', `no user has joined ${options.study} in this way`);
   }
   if (out !== undefined && format !== undefined)
     return exportFiles(context, options, { store, users, days, out, format });
@@ -131,7 +141,10 @@ const tableFlags = ['kind', 'names', 'pseudonyms', 'coarse', 'format'] as const;
 function refuseTableFlags(options: Options): void {
   const given = tableFlags.find((flag) => options[flag] !== undefined);
   if (given === undefined) return;
-  throw new MobilityError('MOBILITY_USAGE', `expected --format and --out with --${given}: it is about tables`);
+  throw new MobilityError(
+    'MOBILITY_USAGE',
+    `expected --format and --out with --${given}, which applies to tables only`,
+  );
 }
 
 interface FileExport {

@@ -23,10 +23,13 @@ const formats =
 /** Imports data. */
 export function importCommand(context: CommandContext): Command {
   return new Command('import')
-    .description('bring in what export wrote, an e-mission database, or what other apps recorded')
+    .description('import exports, an e-mission database, or recordings of other apps')
     .argument('<source...>', 'files, folders, or the address of an e-mission database')
-    .option('--user <name>', 'whose it is, where the source does not say; of an e-mission database: only this person')
-    .addOption(new Option('--format <name>', `take every file as of this format: ${formats}`))
+    .option(
+      '--user <name>',
+      'owner of the data, if the source does not name one; for an e-mission database: import only this user',
+    )
+    .addOption(new Option('--format <name>', `read every file in this format: ${formats}`))
     .option('--dry-run', 'read and count, store nothing')
     .addHelpText(
       'after',
@@ -37,9 +40,9 @@ Examples:
   mobility import dump/Stage_database --user ada@example.org
   mobility import Timeline.json tracks/ --user ada@example.org
 
-The format is recognised by the content. What is in the store already is known and stays, so that an interrupted
-import is simply repeated. Afterwards: mobility pipeline --all. All formats: docs/import.md.
-Exit code 3: something was set aside, or a source broke off; the rest is stored.`,
+The format is recognised by the content. Entries that the store already has stay as they are, so an interrupted
+import can simply be repeated. Then run mobility pipeline --all. All formats: docs/import.md.
+Exit code 3: entries were set aside, or a source could not be read to its end; the rest is stored.`,
     )
     .action(context.run((sources: string[], options: Options) => run(context, sources, options)));
 }
@@ -57,7 +60,7 @@ async function run(context: CommandContext, sources: readonly string[], options:
   if (nameless !== undefined && options.user === undefined) {
     throw new MobilityError(
       'MOBILITY_USAGE',
-      `${nameless.name} (${nameless.format}) does not say whose it is: name a user with --user NAME`,
+      `${nameless.name} (${nameless.format}) does not name its user: add --user NAME`,
     );
   }
   if (options.dryRun)
@@ -104,7 +107,7 @@ async function importAll(
     signal,
     onProgress: shownBy(progress, parts),
   }).finally(() => progress.done());
-  for (const path of passedOver) context.output.note(`${path}: in no known format, passed over`);
+  for (const path of passedOver) context.output.note(`${path}: unknown format, skipped`);
   for (const { source, problems } of report.parts)
     for (const problem of problems) context.output.note(`${source}: ${problem}`);
   const dry_run = options.dryRun === true;
@@ -112,7 +115,7 @@ async function importAll(
     reportText(report, dry_run),
   );
   if (report.interrupted) {
-    context.output.note('interrupted: the same command goes on');
+    context.output.note('interrupted: run the same command again to continue');
     return {};
   }
   if (!dry_run && report.stored > 0) context.output.note('next: mobility pipeline --all');
@@ -172,7 +175,7 @@ function outcomeOf(report: ImportReport, parts: readonly Part[], options: Option
   if (options.user !== undefined && namePeople && report.users.length === 0 && !report.parts.some(hasTrouble)) {
     throw new MobilityError(
       'MOBILITY_USER_UNKNOWN',
-      `nobody named ${JSON.stringify(options.user)} is in what was read`,
+      `nobody named ${JSON.stringify(options.user)} is in the data that was read`,
     );
   }
   if (!report.parts.some(hasTrouble)) return {};

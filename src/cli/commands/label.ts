@@ -22,12 +22,12 @@ interface Options {
 /** Labels a trip. */
 export function labelCommand(context: CommandContext): Command {
   return new Command('label')
-    .description('say how a user travelled on a trip, and what for')
+    .description('label a trip with mode and purpose, on behalf of its user')
     .requiredOption('--user <name>', 'name or UUID of the user')
     .requiredOption('--trip <id>', 'id of the trip, as `diary` shows it')
-    .option('--mode <mode>', 'how they travelled, such as bus or e_bike')
-    .option('--purpose <purpose>', 'what for, such as work or shopping')
-    .option('--replaced <mode>', 'how they would have travelled otherwise')
+    .option('--mode <mode>', 'travel mode, such as bus or e_bike')
+    .option('--purpose <purpose>', 'purpose of the trip, such as work or shopping')
+    .option('--replaced <mode>', 'mode they would have used otherwise')
     .addHelpText(
       'after',
       `
@@ -35,7 +35,7 @@ Examples:
   mobility diary --user ada@example.org --day 2024-03-12 --ids
   mobility label --user ada@example.org --trip 65f0a1c2d3e4f5a6b7c8d9e0 --mode bus --purpose work
 
-Words are kept in lower case with underscores, as the app writes them. The last word on a trip counts, wherever it was said.`,
+Labels are stored in lower case with underscores, as the app writes them. The newest label of a trip wins, from app or command.`,
     )
     .action(context.run((options: Options) => label(context, options)));
 }
@@ -93,10 +93,7 @@ async function label(context: CommandContext, options: Options): Promise<Outcome
 function wordOf(given: string, name: string): string {
   const word = given.trim().toLowerCase().replaceAll(/\s+/g, '_');
   if (word === '' || word.length > 100) {
-    throw new MobilityError(
-      'MOBILITY_USAGE',
-      `expected --${name} as a word of 1 to 100 characters, found ${word.length}`,
-    );
+    throw new MobilityError('MOBILITY_USAGE', `expected 1 to 100 characters for --${name}, found ${word.length}`);
   }
   return word;
 }

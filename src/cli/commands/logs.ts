@@ -14,20 +14,20 @@ const lateEnd = 600; // s beyond `--until` in which the END of a call is looked 
 /** Reads the server's and the pipeline's log files back; without a subcommand it shows calls. */
 export function logsCommand(context: CommandContext): Command {
   const calls = withLogFlags(new Command('calls'), context, { calls: true })
-    .description('show calls: when, who, how long, what came of them (the default)')
+    .description('show calls with time, user, duration and result (the default)')
     .action(context.run((flags: LogFlags) => showCalls(context, flags)));
   const put = withLogFlags(new Command('put'), context, { calls: true })
-    .description('show each put step by step, and where it failed')
+    .description('show each put step by step, with the step that failed')
     .action(context.run((flags: LogFlags) => showPuts(context, flags)));
   const user = withLogFlags(new Command('user'), context, { calls: false })
-    .description("tell one user's story across server and pipeline")
+    .description('show the events of one user in server and pipeline logs')
     .argument('<name>', 'name or UUID')
     .action(context.run((name: string, flags: LogFlags) => showStory(context, name, flags)));
   const errors = withLogFlags(new Command('errors'), context, { calls: false })
     .description('show warnings, errors, and calls without an end')
     .action(context.run((flags: LogFlags) => showErrors(context, flags)));
   return new Command('logs')
-    .description('show what the log files of server and pipeline tell')
+    .description('read the log files of server and pipeline')
     .usage('[calls|put|user|errors] [options]')
     .addHelpText('after', examples)
     .addCommand(calls, { isDefault: true })

@@ -23,12 +23,12 @@ interface Options {
 /** Copies one store to another. */
 export function migrateCommand(context: CommandContext): Command {
   return new Command('migrate')
-    .description('copy everything from one store to another and check that both are equal')
-    .option('--from <address>', 'the store to copy; default: that of --store or MOBILITY_STORE')
-    .option('--to <address>', 'where to; made when it is not there; default: that of --store or MOBILITY_STORE')
+    .description('copy a whole store to another one and verify that both are equal')
+    .option('--from <address>', 'store to copy; default: --store or MOBILITY_STORE')
+    .option('--to <address>', 'target store, created if it does not exist; default: --store or MOBILITY_STORE')
     .option('--dry-run', 'compare and count, copy nothing')
-    .option('--overwrite', 'make users like the source who have something else at the target, which is lost')
-    .option('--merge', 'let the target keep users whom the source does not have')
+    .option('--overwrite', 'replace users whose data at the target differs from the source; their data there is lost')
+    .option('--merge', 'allow users at the target that the source does not have, and keep them')
     .addHelpText(
       'after',
       `
@@ -37,8 +37,8 @@ Examples:
   MOBILITY_STORE='mongodb://user:password@db.example.org/mobility' mobility migrate --to sqlite:./copy
   mobility migrate --from sqlite:./data --to sqlite:./copy --dry-run --json
 
-Interrupted, the same command goes on. The source stays as it is. Stop servers and pipelines of both stores before.
-Exit code 3: not everybody is the same on both sides; the list says who and why.`,
+After an interruption, run the same command again. The source is not changed. First stop the servers and pipelines of both stores.
+Exit code 3: some users differ between source and target; the list names them with the reason.`,
     )
     .action(context.run((options: Options) => run(context, options)));
 }
@@ -69,7 +69,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
 
 function addressesOf(context: CommandContext, options: Options): { from: string; to: string } {
   if (options.from === undefined && options.to === undefined) {
-    throw new MobilityError('MOBILITY_USAGE', 'expected --from ADDRESS or --to ADDRESS: which store is to be copied?');
+    throw new MobilityError('MOBILITY_USAGE', 'expected --from ADDRESS or --to ADDRESS, found neither');
   }
   const { store } = context.config();
   const { from = store, to = store } = options;
@@ -84,7 +84,9 @@ function placeOf(address: string): string {
 async function copy(context: CommandContext, from: Store, to: Store, options: Options): Promise<Outcome> {
   const signal = context.interruptible();
   const progress = context.output.progress('looking for users');
-  signal.addEventListener('abort', () => context.output.note('interrupted: the same command goes on'), { once: true });
+  signal.addEventListener('abort', () => context.output.note('interrupted: run the same command again to continue'), {
+    once: true,
+  });
   const report = await migrate(from, to, {
     now: context.now,
     owner: `migration ${process.pid} on ${hostname()}`,
@@ -95,7 +97,7 @@ async function copy(context: CommandContext, from: Store, to: Store, options: Op
     signal,
     onWait: (email, message, seconds) =>
       context.output.note(
-        `${email}: ${message}: waiting until that ends, ${workTimeText(seconds)} at most unless renewed`,
+        `${email}: ${message}: waiting for the lease to end, at most ${workTimeText(seconds)} unless it is renewed`,
       ),
     ...shownBy(progress),
   }).finally(() => progress.done());
@@ -129,10 +131,10 @@ function reportText(report: MigrationReport, dryRun: boolean): string {
 
 function summaryText(report: MigrationReport, dryRun: boolean): string {
   const { users, copied, same, missing, others, reports, equal, seconds } = report;
-  const parts = [`${copied} ${dryRun ? 'to copy' : 'copied'}`, `${same} the same before`];
-  if (reports.length > 0) parts.push(`${reports.length} ${dryRun ? 'that cannot be copied so' : 'not'}`);
+  const parts = [`${copied} ${dryRun ? 'to copy' : 'copied'}`, `${same} already equal`];
+  if (reports.length > 0) parts.push(`${reports.length} ${dryRun ? 'that cannot be copied' : 'not copied'}`);
   if (others > 0) parts.push(`${counted(others, 'other user')} at the target`);
-  if (!dryRun && missing > 0) parts.push(`${missing} of the source not at the target`);
+  if (!dryRun && missing > 0) parts.push(`${missing} of the source missing at the target`);
   const verdict = equal ? 'both sides are equal' : 'both sides are not equal';
   return `${counted(users, 'user')}: ${parts.join(', ')}; ${verdict}, ${workTimeText(seconds)}`;
 }

@@ -23,9 +23,9 @@ interface Options {
 /** Runs the pipeline for one user or for every user. */
 export function pipelineCommand(context: CommandContext): Command {
   return new Command('pipeline')
-    .description('turn what phones pushed into trips and day documents')
+    .description('process pushed entries into trips and day documents')
     .addOption(new Option('--user <name>', 'one user, by name or UUID').conflicts('all'))
-    .option('--all', 'every user with something new; what other runs work on is left to them')
+    .option('--all', 'every user with new data, except those that another run is processing')
     .option('--workers <n>', 'with --all: processes that share the users', wholeNumber(1, 64), 1)
     .addOption(new Option('--start-at <uuid>', 'with --all: where in the register to begin').hideHelp())
     .addHelpText(
@@ -62,8 +62,10 @@ async function runOne(context: CommandContext, user: UserRecord): Promise<Outcom
 async function runEvery(context: CommandContext, { workers, startAt }: Options): Promise<Outcome> {
   const store = await context.store();
   const signal = context.interruptible();
-  const progress = context.output.progress('looking for users with something new');
-  signal.addEventListener('abort', () => context.output.note('finishing the users in work; once more ends at once'));
+  const progress = context.output.progress('looking for users with new data');
+  signal.addEventListener('abort', () =>
+    context.output.note('finishing the users in work; press Ctrl-C again to stop at once'),
+  );
   const onUser = (_: UserReport, done: number): void => progress.update(`${counted(done, 'user')} done`);
   const alone = async (): Promise<SharedRun> => {
     const options = { ...(await pipelineOptions(context)), signal, onUser, ...(startAt && { startAt }) };
@@ -72,7 +74,7 @@ async function runEvery(context: CommandContext, { workers, startAt }: Options):
   const run = workers > 1 ? runInProcesses(context, workers) : alone();
   const { report, lost } = await run.finally(() => progress.done());
   await showAll(context, store, report);
-  if (signal.aborted) context.output.note('stopped: the counts are those of the users that the run came to');
+  if (signal.aborted) context.output.note('stopped: the counts cover the users that the run reached');
   if (lost.length > 0) context.output.note(lostText(lost));
   if (report.failed === 0) return lost.length === 0 ? {} : { exitCode: 3 };
   if (report.failed < report.users) return { exitCode: 3 };
@@ -81,8 +83,8 @@ async function runEvery(context: CommandContext, { workers, startAt }: Options):
 
 function lostText(lost: readonly string[]): string {
   return (
-    `${counted(lost.length, 'worker')} of this run ended without a report (${lost.join(', ')}): the user in work there is free ` +
-    'again when the lease ends, and the next run does what is left'
+    `${counted(lost.length, 'worker')} of this run ended without a report (${lost.join(', ')}): the user it was processing is free ` +
+    'again when the lease expires, and the next run completes the work'
   );
 }
 
@@ -98,10 +100,10 @@ async function showAll(context: CommandContext, store: Store, report: AllReport)
 /** `3 users: 2 done, 1 with nothing new, in 1.30 s`; plain words when there was nothing to do at all. */
 export function summaryText({ users, done, nothing_new, busy, failed, seconds }: AllReport): string {
   const took = `in ${workTimeText(seconds)}`;
-  if (users === 0) return 'nobody is registered: see `mobility users add`';
+  if (users === 0) return 'no user is registered: see `mobility users add`';
   if (done + busy + failed === 0) return `${counted(users, 'user')}: nothing new, nothing written, ${took}`;
   const parts = [`${done} done`, `${nothing_new} with nothing new`];
-  if (busy > 0) parts.push(`${busy} left to other runs`);
+  if (busy > 0) parts.push(`${busy} held by other runs`);
   if (failed > 0) parts.push(`${failed} failed`);
   return `${counted(users, 'user')}: ${parts.join(', ')}, ${took}`;
 }

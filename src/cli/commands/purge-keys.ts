@@ -13,7 +13,7 @@ interface Options extends Whom {
 export function purgeKeysCommand(context: CommandContext): Command {
   return withWhom(new Command('purge-keys'))
     .description('remove documents with obsolete keys')
-    .option('--dry-run', 'show which and why, remove nothing')
+    .option('--dry-run', 'show which documents and why, remove nothing')
     .addHelpText(
       'after',
       '\nExamples:\n  mobility purge-keys --all --dry-run\n  mobility purge-keys --user ada@example.org',

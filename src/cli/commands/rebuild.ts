@@ -14,9 +14,9 @@ const farthestEast = 50_400; // s that the first zone is ahead of UTC
 /** Analyses a user's entries again. */
 export function rebuildCommand(context: CommandContext): Command {
   return new Command('rebuild')
-    .description('find the trips of a user anew and tell what changed')
+    .description('derive the trips of a user again and report what changed')
     .requiredOption('--user <name>', 'name or UUID of the user')
-    .option('--from <day>', 'only from this local day on, YYYY-MM-DD; default: everything', dayArgument)
+    .option('--from <day>', 'first local day to derive again, YYYY-MM-DD; default: all days', dayArgument)
     .addHelpText('after', '\nExamples:\n  mobility rebuild --user ada@example.org --from 2024-03-01')
     .action(context.run((options: { user: string; from?: string }) => run(context, options)));
 }

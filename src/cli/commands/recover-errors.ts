@@ -23,11 +23,11 @@ interface UserRecovery extends RecoverReport {
 /** Moves errors back through the converters, for one user or all. */
 export function recoverErrorsCommand(context: CommandContext): Command {
   return new Command('recover-errors')
-    .description('try again the entries that could not be converted')
+    .description('retry the entries that could not be converted')
     .option('--user <name>', 'one user, by name or UUID; default: every user')
     .option('--key <key>', 'only errors of this key, such as manual/survey')
-    .option('--reason <reason>', 'only errors with this reason, as shown under what remains')
-    .option('--dry-run', 'show what would come back, change nothing')
+    .option('--reason <reason>', 'only errors with this reason, worded as in the list of remaining errors')
+    .option('--dry-run', 'show what would be recovered, change nothing')
     .addHelpText(
       'after',
       `
@@ -35,8 +35,8 @@ Examples:
   mobility recover-errors --dry-run
   mobility recover-errors --user ada@example.org --key manual/survey
 
-The next pipeline run puts what came back into the diary.
-Exit code 3: some errors remain, or some users could not be worked on.`,
+The next pipeline run adds the recovered entries to the diary.
+Exit code 3: some errors remain, or some users could not be processed.`,
     )
     .action(context.run((options: Options) => recover(context, options)));
 }
@@ -82,7 +82,7 @@ function reportsText(reports: readonly UserRecovery[], dryRun: boolean): string 
 function reportText({ user_email, tried, recovered, remaining, failure }: UserRecovery, dryRun: boolean): string {
   if (failure !== undefined) return `${user_email}: ${failure}`;
   const verb = dryRun ? 'would be recovered' : 'recovered';
-  const head = `${user_email}: ${counted(tried, 'error')} tried, ${recovered} ${verb}`;
+  const head = `${user_email}: ${counted(tried, 'error')} retried, ${recovered} ${verb}`;
   if (remaining.length === 0) return head;
   const rows = remaining.map(({ key, reason, count }) => [`  ${count}`, key ?? '(no key)', reason]);
   return `${head}; ${dryRun ? 'there are' : 'these remain'}:\n${table(rows, [0])}`;

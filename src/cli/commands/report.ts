@@ -23,15 +23,15 @@ interface Options {
 /** Reports months of the whole study. */
 export function reportCommand(context: CommandContext): Command {
   return new Command('report')
-    .description('trips, kilometres and minutes over all people, where enough stand behind a figure')
+    .description('report trips, kilometres and minutes of all users, without figures that reveal a person')
     .requiredOption('--from <month>', 'first month, YYYY-MM', monthArgument)
     .option('--to <month>', 'last month; default: the first one', monthArgument)
     .addOption(
-      new Option('--by <what>', 'what the lines of the table are')
+      new Option('--by <what>', 'what to group the figures by')
         .choices(['mode', 'hour', 'weekday', 'zone', 'cell'])
         .default('mode'),
     )
-    .option('--least <people>', 'no figure over fewer people', wholeNumber(3, 10_000), 5)
+    .option('--least <people>', 'fewest people that a figure may stand for', wholeNumber(3, 10_000), 5)
     .option('--csv <file>', 'write CSV; - for standard output')
     .addHelpText(
       'after',
@@ -88,7 +88,7 @@ function monthText(month: MonthReport): string {
     `${minutes} min`,
   ]);
   const head = `${month.month} by ${month.by}`;
-  if (rows.length === 0) return `${head}: too few people to tell anything`;
+  if (rows.length === 0) return `${head}: too few people to report any figure`;
   const note = month.withheld === 0 ? '' : `\n${counted(month.withheld, 'cell')} with too few people`;
   return `${head}\n${table(rows, [1, 2, 3, 4])}${note}`;
 }

@@ -5,15 +5,15 @@ import type { CommandContext, SettingFlags } from '../context.ts';
 /** Serves until SIGTERM or Ctrl-C, then finishes what runs. */
 export function serveCommand(context: CommandContext): Command {
   return new Command('serve')
-    .description('serve phones until SIGTERM or Ctrl-C')
+    .description('run the server that phones talk to, until SIGTERM or Ctrl-C')
     .option('--host <address>', 'address to listen on (MOBILITY_HOST; default 127.0.0.1)')
-    .option('--port <n>', 'port to listen on, 0: any free one (MOBILITY_PORT; default 8080)')
+    .option('--port <n>', 'port to listen on; 0: any free port (MOBILITY_PORT; default 8080)')
     .option('--workers <n>', 'server processes (MOBILITY_WORKERS; default 2)')
     .addOption(
-      new Option('--auth <method>', 'who is calling: token, or dev (MOBILITY_AUTH; default token)').choices([
-        'token',
-        'dev',
-      ]),
+      new Option(
+        '--auth <method>',
+        'how callers identify themselves: token, or dev (MOBILITY_AUTH; default token)',
+      ).choices(['token', 'dev']),
     )
     .option('--open-registration', 'with dev: /profile/create registers any name (MOBILITY_OPEN_REGISTRATION)')
     .addHelpText(
@@ -24,7 +24,7 @@ Examples:
   mobility serve --auth dev --port 8080 --store sqlite:./data
 
 START and END lines of calls go to standard output, everything else to the log
-files. Calls that run when it is told to stop are finished.`,
+files. A server that is told to stop finishes the running calls first.`,
     )
     .action(
       context.run(async (flags: SettingFlags) => {

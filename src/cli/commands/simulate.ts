@@ -24,12 +24,18 @@ type Push = (name: string, entries: readonly Entry[]) => Promise<number>;
 /** Simulates phones. */
 export function simulateCommand(context: CommandContext): Command {
   return new Command('simulate')
-    .description('make up people and what their phones push on some days')
-    .option('--users <n>', 'how many people', wholeNumber(1, 100_000), 2)
-    .option('--days <n>', 'how many days of each', wholeNumber(1, 3660), 1)
-    .option('--from <day>', 'first local day, YYYY-MM-DD; default: so that the last one is yesterday', dayArgument)
-    .option('--seed <text>', 'other people for another seed; the same for the same', 'demo')
-    .addOption(new Option('--platform <name>', 'phones').choices(['android', 'ios', 'both']).default('both'))
+    .description('simulate people and push the data of their phones')
+    .option('--users <n>', 'number of people', wholeNumber(1, 100_000), 2)
+    .option('--days <n>', 'number of days for each', wholeNumber(1, 3660), 1)
+    .option(
+      '--from <day>',
+      'first local day, YYYY-MM-DD; default: chosen so that the last day is yesterday',
+      dayArgument,
+    )
+    .option('--seed <text>', 'text that decides who is simulated: the same seed gives the same people and days', 'demo')
+    .addOption(
+      new Option('--platform <name>', 'platform of the phones').choices(['android', 'ios', 'both']).default('both'),
+    )
     .option('--server <url>', 'push through a server with --auth dev instead of into the store', serverUrl)
     .addHelpText(
       'after',
@@ -38,7 +44,7 @@ Examples:
   mobility simulate --users 10 --days 7
   mobility simulate --users 3 --from 2024-03-11 --server http://127.0.0.1:8080
 
-People are named sim-<seed>-1@example.org and so on. A server must know them or have open registration.`,
+People are named sim-<seed>-1@example.org and so on. With --server, they must be registered there, or registration must be open.`,
     )
     .action(context.run((options: Options) => simulate(context, options)));
 }

@@ -36,7 +36,7 @@ interface RecentDay {
 /** Shows the state of one user, or of the whole store. */
 export function statusCommand(context: CommandContext): Command {
   return new Command('status')
-    .description('show where a user, or everybody, stands')
+    .description('show the state of one user or of the whole store')
     .option('--user <name>', 'name or UUID of the user')
     .addHelpText('after', '\nExamples:\n  mobility status\n  mobility status --user ada@example.org --json')
     .action(
@@ -155,8 +155,8 @@ function waitingText(
 /** The phone's clock was ahead: what it wrote then counts from the time that it claims. */
 function aheadText({ count, first_ts }: UserStatus['ahead'], when: (ts: number | null) => string): string {
   return (
-    `${counted(count, 'entry', 'entries')} of these claim to have been written more than a day after they were received: ` +
-    `a clock was ahead; they take no part until that time has come, the first ${when(first_ts)}`
+    `${counted(count, 'entry', 'entries')} of these claim a write time more than a day after they were received: ` +
+    `a clock was ahead; they are processed when that time has come, the first ${when(first_ts)}`
   );
 }
 
@@ -242,9 +242,11 @@ async function addUser(fleet: FleetStatus, store: Store, { uuid, user_email }: U
 function fleetText(fleet: FleetStatus, context: CommandContext): string {
   const rows = [
     ['store', fleet.store],
-    ['users', `${fleet.users}, ${fleet.with_work} with something new for the pipeline`],
+    ['users', `${fleet.users}, ${fleet.with_work} with new data for the pipeline`],
     ['waiting', counted(fleet.waiting, 'entry', 'entries')],
-    ...(fleet.ahead === 0 ? [] : [['ahead', `${counted(fleet.ahead, 'entry', 'entries')} of clocks that were ahead`]]),
+    ...(fleet.ahead === 0
+      ? []
+      : [['ahead', `${counted(fleet.ahead, 'entry', 'entries')} written by clocks that were ahead`]]),
     ['errors', String(fleet.errors)],
     ['trips', String(fleet.trips)],
     ...fleet.at_work.map(({ user_email, owner, expires_ts }) => [

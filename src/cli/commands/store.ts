@@ -8,17 +8,17 @@ import { counted, table } from '../output.ts';
 /** Commands that concern the store itself. */
 export function storeCommand(context: CommandContext): Command {
   return new Command('store')
-    .description('make the store ready')
+    .description('prepare the store')
     .addCommand(initCommand(context))
     .addHelpText('after', '\nExample:\n  mobility store init');
 }
 
 function initCommand(context: CommandContext): Command {
   return new Command('init')
-    .description('make the store, or what it lacks, and show what there is')
+    .description('create the store or its missing parts, and show its layout')
     .option(
       '--shards <n>',
-      'embedded store: pairs of files to share the users among, when it is new',
+      'embedded store, when it is created: number of file pairs (shards) to spread the users over',
       wholeNumber(1, 256),
     )
     .addHelpText(
@@ -28,8 +28,8 @@ Examples:
   mobility store init
   mobility store init --store 'mongodb://db.example.org/mobility?replicaSet=rs0'
 
-In MongoDB it makes collections and indexes, and shards them on a cluster. Nothing that is there changes: repeat it freely.
-Exit code 3: the store works, and something could not be done, such as sharding without the right to.`,
+In MongoDB it creates collections and indexes, and shards them on a cluster. It changes nothing that exists, so it can be repeated.
+Exit code 3: the store works, but a part could not be done, such as sharding without the privilege for it.`,
     )
     .action(context.run((options: { shards?: number }) => init(context, options)));
 }
@@ -46,7 +46,9 @@ async function init(context: CommandContext, { shards }: { shards?: number }): P
     return [`${store.address}: format ${label.version}, ${counted(label.shards, 'shard')}`, ...files].join('\n  ');
   });
   if (shards === undefined || shards === label.shards) return {};
-  context.output.note(`the store was made with ${counted(label.shards, 'shard')} and keeps them; see mobility migrate`);
+  context.output.note(
+    `the store was created with ${counted(label.shards, 'shard')} and keeps them; to change that, see mobility migrate`,
+  );
   return { exitCode: 3 };
 }
 

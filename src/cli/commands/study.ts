@@ -25,7 +25,7 @@ import { minuteText } from '../wording.ts';
 /** Makes, shows, opens and closes studies, and writes what their phones need. */
 export function studyCommand(context: CommandContext): Command {
   return new Command('study')
-    .description("studies that people join with today's e-mission app")
+    .description("manage studies that people join with today's e-mission app")
     .addHelpText(
       'after',
       `
@@ -65,12 +65,12 @@ interface Create {
 
 function createCommand(context: CommandContext): Command {
   return new Command('create')
-    .description('make a study, open from now on; one that is there gets these settings')
-    .argument('<name>', 'its name: lower case letters, digits, hyphens')
-    .option('--subgroup <name>', 'a part of it that people join (repeatable); default: one for all', repeated)
-    .option('--list', 'only people whose token was made here join, see `mobility study tokens`')
-    .option('--hour-limit <n>', 'new people an hour', wholeNumber(1, 1_000_000), 200)
-    .option('--total-limit <n>', 'new people in all', wholeNumber(1, 10_000_000), 10_000)
+    .description('create an open study, or replace the settings of an existing one')
+    .argument('<name>', 'name of the study: lower case letters, digits, hyphens')
+    .option('--subgroup <name>', 'a subgroup that people join (repeatable); default: one for everybody', repeated)
+    .option('--list', 'only people with a token made here can join, see `mobility study tokens`')
+    .option('--hour-limit <n>', 'most new people per hour', wholeNumber(1, 1_000_000), 200)
+    .option('--total-limit <n>', 'most people in total', wholeNumber(1, 10_000_000), 10_000)
     .addHelpText('after', '\nExample:\n  mobility study create sunny --subgroup west --subgroup east --total-limit 500')
     .action(
       context.run(async (name: string, options: Create) => {
@@ -91,7 +91,9 @@ function createCommand(context: CommandContext): Command {
         };
         await studies.put(settings);
         await context.output.result({ ...settings, created: before === null }, name);
-        context.output.note(before === null ? 'created; next: mobility study config' : 'was there: settings replaced');
+        context.output.note(
+          before === null ? 'created; next: mobility study config' : 'the study existed: settings replaced',
+        );
         return {};
       }),
     );
@@ -134,7 +136,7 @@ function listCommand(context: CommandContext): Command {
 
 function showCommand(context: CommandContext): Command {
   return new Command('show')
-    .description('show a study, and how many people of each part of it are here')
+    .description('show a study and the number of people in each subgroup')
     .argument('<name>', 'its name')
     .addHelpText('after', '\nExample:\n  mobility study show sunny')
     .action(
@@ -161,7 +163,7 @@ function showCommand(context: CommandContext): Command {
 
 function openCommand(context: CommandContext, word: 'open' | 'close', open: boolean): Command {
   return new Command(word)
-    .description(open ? 'let new people join again' : 'let nobody new join; those who are in are served as before')
+    .description(open ? 'let new people join again' : 'stop new people from joining; members are served as before')
     .argument('<name>', 'name of the study')
     .addHelpText('after', `\nExample:\n  mobility study ${word} sunny`)
     .action(
@@ -183,11 +185,14 @@ interface Configure {
 
 function configCommand(context: CommandContext): Command {
   return new Command('config')
-    .description('make, check and write the configuration that the app reads of a study')
+    .description('create, check and write the configuration that the app reads for a study')
     .argument('<name>', 'name of the study')
-    .option('--file <file>', 'JSON with what it should say: texts, surveys, labels; the rest stays as it is')
+    .option(
+      '--file <file>',
+      'JSON with texts, surveys and labels for the configuration; fields that it leaves out keep their values',
+    )
     .option('--server <url>', 'address at which phones reach the server; default: MOBILITY_PUBLIC_URL')
-    .option('--out <folder>', 'write it there as <name>.nrel-op.json; default: to standard output')
+    .option('--out <folder>', 'folder for the file <name>.nrel-op.json; default: standard output')
     .addHelpText(
       'after',
       '\nExample:\n  mobility study config sunny --file texts.json --server https://mobility.example.org --out .',
@@ -241,20 +246,17 @@ interface Link {
 
 function linkCommand(context: CommandContext): Command {
   return new Command('link')
-    .description('print the link with which people join, as a QR code too')
+    .description('print the link with which people join, or its QR code')
     .argument('<name>', 'name of the study')
-    .option('--subgroup <name>', 'the part of it that they join; needed where there are several')
+    .option('--subgroup <name>', 'the subgroup that people join; required if the study has several')
     .addOption(
-      new Option(
-        '--scheme <name>',
-        'emission: the e-mission app; nrelopenpath: OpenPATH; https: for an app of your own',
-      )
+      new Option('--scheme <name>', 'emission: the e-mission app; nrelopenpath: OpenPATH; https: your own app')
         .choices(['emission', 'nrelopenpath', 'https'])
         .default('emission'),
     )
     .option('--server <url>', 'with --scheme https: address of the link; default: MOBILITY_PUBLIC_URL')
-    .option('--tester', 'for testers, whose token says so')
-    .option('--qr', 'print the QR code too')
+    .option('--tester', 'make a link for testers; their tokens are marked as such')
+    .option('--qr', 'also print the QR code')
     .option('--qr-file <file>', 'write the QR code as SVG')
     .addHelpText('after', '\nExample:\n  mobility study link sunny --subgroup west --qr-file west.svg')
     .action(
@@ -273,8 +275,8 @@ function linkCommand(context: CommandContext): Command {
         const link = `${base}?${query.toString()}`;
         if (options.qrFile !== undefined) await writeFile(options.qrFile, qrSvg(link));
         await context.output.result({ study: name, subgroup, link }, options.qr ? `${link}\n${qrText(link)}` : link);
-        if (study.joining === 'list') context.output.note('this study is by list: the link alone lets nobody in');
-        if (!study.open) context.output.note('this study is closed: nobody new joins');
+        if (study.joining === 'list') context.output.note('this study is by list: nobody can join with the link alone');
+        if (!study.open) context.output.note('this study is closed: nobody can join');
         return {};
       }),
     );
@@ -301,10 +303,10 @@ interface MakeTokens {
 
 function tokensCommand(context: CommandContext): Command {
   return new Command('tokens')
-    .description('make tokens to hand out, each with an account: for studies by list')
+    .description('create accounts with tokens to hand out, for studies by list')
     .argument('<name>', 'name of the study')
-    .option('--count <n>', 'how many', wholeNumber(1, 100_000), 1)
-    .option('--subgroup <name>', 'the part of it that they join; needed where there are several')
+    .option('--count <n>', 'number of tokens', wholeNumber(1, 100_000), 1)
+    .option('--subgroup <name>', 'the subgroup that people join; required if the study has several')
     .addHelpText('after', '\nExample:\n  mobility study tokens sunny --subgroup west --count 50 > west.csv')
     .action(
       context.run(async (name: string, options: MakeTokens) => {

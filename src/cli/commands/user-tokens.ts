@@ -32,24 +32,24 @@ interface Options {
 /** Makes or takes in a token. */
 export function tokenCommand(context: CommandContext): Command {
   return new Command('token')
-    .description('make a token for a user and print it, this once')
+    .description('create a token for a user and print it once')
     .argument('<name>', 'name or UUID of the user')
     .option(
       '--expires <days>',
-      `days until the token is refused; default: ${usualDays}, never for --app and --import`,
+      `days until the token expires; default: ${usualDays}, never for --app and --import`,
       wholeNumber(1, 36_500),
     )
-    .addOption(new Option('--never', 'the token is good until it is revoked').conflicts('expires'))
-    .option('--replace', "refuse all the user's other tokens")
-    .option('--overlap <days>', 'with --replace: the others stay good for so long', wholeNumber(1, 365))
-    .option('--import <token>', 'take in a token that was made elsewhere; - reads it from standard input')
+    .addOption(new Option('--never', 'the token does not expire').conflicts('expires'))
+    .option('--replace', 'revoke all other tokens of the user')
+    .option('--overlap <days>', 'with --replace: keep the other tokens valid for this many days', wholeNumber(1, 365))
+    .option('--import <token>', 'register a token that was made elsewhere; - reads it from standard input')
     .addOption(
-      new Option('--app <name>', 'a token for another app, with how to set it up')
+      new Option('--app <name>', 'make a token for another app, and show how to set the app up')
         .choices([...otherApps])
         .conflicts('import'),
     )
     .option('--server <url>', 'address at which phones reach the server; default: MOBILITY_PUBLIC_URL')
-    .option('--qr', 'print it as a QR code too; with --app the link')
+    .option('--qr', 'also print a QR code: of the token, or with --app of the link')
     .addHelpText(
       'after',
       `
@@ -64,10 +64,7 @@ Examples:
         const user = await context.findUser(name);
         const address = options.app && phoneAddress(options.server, context.config().publicUrl);
         if (options.overlap !== undefined && !options.replace) {
-          throw new MobilityError(
-            'MOBILITY_USAGE',
-            'expected --replace with --overlap, which says how long the others stay good',
-          );
+          throw new MobilityError('MOBILITY_USAGE', 'expected --replace with --overlap, found --overlap alone');
         }
         const { tokens } = await context.store();
         const token = options.import === undefined ? newToken() : await givenToken(options.import, context);
@@ -81,7 +78,7 @@ Examples:
         if (known !== null && known.user_id !== user.uuid) {
           throw new MobilityError(
             'MOBILITY_USAGE',
-            'expected a token of nobody else, found one that opens another account',
+            'expected a token of this user, found one that belongs to another account',
           );
         }
         const others = options.replace ? (await tokens.list(user.uuid)).filter((other) => other.hash !== hash) : [];
@@ -143,7 +140,7 @@ async function givenToken(given: string, { stdin }: CommandContext): Promise<str
 /** Lists the tokens of a user. */
 export function tokensCommand(context: CommandContext): Command {
   return new Command('tokens')
-    .description("list a user's tokens: what each is for, and when it was used last")
+    .description("list a user's tokens with kind, expiry and last use")
     .argument('<name>', 'name or UUID of the user')
     .addHelpText('after', '\nExample:\n  mobility users tokens ada')
     .action(
@@ -175,9 +172,9 @@ function tokensText(tokens: readonly TokenRecord[], { now, zone }: CommandContex
 /** Refuses one token from now on. */
 export function revokeCommand(context: CommandContext): Command {
   return new Command('revoke')
-    .description('refuse one token from now on')
+    .description('revoke one token')
     .argument('<name>', 'name or UUID of the user')
-    .argument('<id>', 'its id, from `mobility users tokens`')
+    .argument('<id>', 'id of the token, from `mobility users tokens`')
     .addHelpText('after', '\nExample:\n  mobility users revoke ada 1f6c02ab')
     .action(
       context.run(async (name: string, id: string) => {
@@ -189,7 +186,7 @@ export function revokeCommand(context: CommandContext): Command {
         if (found.length !== 1) {
           throw new MobilityError(
             'MOBILITY_USAGE',
-            `expected the id of one token of ${user.user_email}, found ${found.length} that begin so: see \`mobility users tokens ${name}\``,
+            `expected the id of one token of ${user.user_email}, found ${found.length} that begin with ${id}: see \`mobility users tokens ${name}\``,
           );
         }
         await tokens.remove(user.uuid, found[0]!.hash);

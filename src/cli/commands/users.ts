@@ -19,7 +19,7 @@ const day = 86_400; // s
 /** Adds, imports, lists and removes users, and makes tokens. */
 export function usersCommand(context: CommandContext): Command {
   return new Command('users')
-    .description('register people, list them, make their tokens')
+    .description('register and list users, and manage their tokens')
     .addHelpText('after', '\nExamples:\n  mobility users add ada@example.org\n  mobility users import people.csv')
     .addCommand(addCommand(context))
     .addCommand(importCommand(context))
@@ -32,9 +32,9 @@ export function usersCommand(context: CommandContext): Command {
 
 function addCommand(context: CommandContext): Command {
   return new Command('add')
-    .description('register one user; one who is there keeps their UUID')
+    .description('register one user; a registered user keeps their UUID')
     .argument('<name>', 'name the user logs in with (user_email)')
-    .option('--uuid <uuid>', 'UUID the user must have; default: a new random one')
+    .option('--uuid <uuid>', 'UUID of the user; default: a new random one')
     .addHelpText('after', '\nExamples:\n  mobility users add ada@example.org\n  mobility users add ada --uuid 6a0d…')
     .action(
       context.run(async (name: string, options: { uuid?: string }) => {
@@ -46,7 +46,7 @@ function addCommand(context: CommandContext): Command {
           uuid === undefined ? { now: context.now() } : { uuid, now: context.now() },
         );
         await context.output.result({ ...user, created }, `${user.uuid}  ${shownName(user.user_email)}`);
-        context.output.note(created ? 'registered' : 'was registered already');
+        context.output.note(created ? 'registered' : 'was already registered');
         return {};
       }),
     );
@@ -64,8 +64,8 @@ Examples:
   cut -d, -f1 list.csv | mobility users import -
 
 The file has the header user_email,uuid,token; uuid and token may be left out or
-empty. It may be imported again: people who are there keep their UUID and tokens.
-Exit code 3: some lines failed, the others are registered.`,
+empty. The file can be imported again: registered people keep their UUID and tokens.
+Exit code 3: some lines failed; the others are registered.`,
     )
     .action(
       context.run(async (file: string): Promise<Outcome> => {
@@ -73,7 +73,7 @@ Exit code 3: some lines failed, the others are registered.`,
         const { added, present, failed } = await importUsers(await context.store({ make: true }), csv, context.now());
         for (const { line, user_email, message } of failed)
           context.output.note(`line ${line} (${user_email}): ${message}`);
-        const text = `${counted(added, 'user')} added, ${present} there already, ${counted(failed.length, 'line')} failed`;
+        const text = `${counted(added, 'user')} added, ${present} already registered, ${counted(failed.length, 'line')} failed`;
         await context.output.result({ added, present, failed }, text);
         if (failed.length === 0) return {};
         if (added + present > 0) return { exitCode: 3 };
@@ -94,10 +94,10 @@ type ListedUser = UserRecord & { waiting?: number; errors?: number; trips?: numb
 function listCommand(context: CommandContext): Command {
   return new Command('list')
     .description('list the registered users, by UUID')
-    .option('--counts', 'with waiting entries, errors, trips and newest entry of each (slower)')
-    .option('--silent <days>', 'only those without an entry in the last so many days', wholeNumber(0, 100_000))
-    .option('--study <name>', 'only those who joined that study')
-    .option('--subgroup <name>', 'only those of that part of a study')
+    .option('--counts', 'add waiting entries, errors, trips and newest entry of each user (slower)')
+    .option('--silent <days>', 'only users without an entry in the last <days> days', wholeNumber(0, 100_000))
+    .option('--study <name>', 'only users who joined this study')
+    .option('--subgroup <name>', 'only users of this subgroup')
     .addHelpText('after', '\nExamples:\n  mobility users list --counts\n  mobility users list --silent 7 --json')
     .action(
       context.run(async (options: ListOptions) => {
@@ -147,9 +147,12 @@ const dataOf: readonly Collection[] = ['usercache', 'errors', 'timeseries', 'tri
 
 function removeCommand(context: CommandContext): Command {
   return new Command('remove')
-    .description('take a user without data off the register')
+    .description('remove a registered user who has no data')
     .argument('<name>', 'name or UUID of the user')
-    .addHelpText('after', '\nExample:\n  mobility users remove ada\n\nA user with data is removed by `mobility erase`.')
+    .addHelpText(
+      'after',
+      '\nExample:\n  mobility users remove ada\n\nTo remove a user with data, use `mobility erase`.',
+    )
     .action(
       context.run(async (name: string) => {
         const user = await context.findUser(name);
@@ -159,7 +162,7 @@ function removeCommand(context: CommandContext): Command {
         if (rows > 0) {
           throw new MobilityError(
             'MOBILITY_USAGE',
-            `${user.user_email} has ${counted(rows, 'row')} of data; to remove them too use \`mobility erase --user ${name}\``,
+            `${user.user_email} has ${counted(rows, 'row')} of data; to remove user and data, run \`mobility erase --user ${name}\``,
           );
         }
         const removed = await store.erase(user.uuid);
