@@ -219,12 +219,12 @@ it('modules of Node are named with node:', () => {
   );
 });
 
-it('no two files import each other at run time, not even through others', () => {
+it('no two files import each other, not even through others or for types alone', () => {
   const next = new Map(
     files.map((file) => [
       file,
       importsOf(file)
-        .filter((one) => !one.isPackage && !one.typeOnly)
+        .filter((one) => !one.isPackage)
         .map((one) => one.to),
     ]),
   );
@@ -272,4 +272,18 @@ it('no comment line is longer than 120 columns', () => {
     );
   });
   expect(long, 'run `npm run format`').toEqual([]);
+});
+
+/** The two backends have the same roles under the same names. */
+const mirrored = /^store\/(sqlite|mongodb)\//;
+
+it('no name is exported by two files, except where the backends mirror each other', () => {
+  const homesOf = new Map<string, string[]>();
+  for (const file of files) {
+    const text = readFileSync(join(src, file), 'utf8');
+    const names = [...text.matchAll(/^export (?:async )?(?:function\*?|const|class|interface|type) (\w+)/gm)];
+    for (const name of new Set(names.map(([, one]) => one!))) homesOf.set(name, [...(homesOf.get(name) ?? []), file]);
+  }
+  const twice = [...homesOf].filter(([, own]) => own.length > 1 && !own.every((file) => mirrored.test(file)));
+  expect(twice.map(([name, own]) => `${name}: ${own.join(', ')}`)).toEqual([]);
 });

@@ -80,7 +80,7 @@ export function readCase(folder: string, name: string): RecordedCase {
   }
 }
 
-const motionKeys = ['background/activity', keys.motionActivity];
+const motionKeys = [keys.activity, keys.motionActivity];
 
 /**
  * What the analysis reads of pushed entries; of two with one identity the later stands. Entries that do not convert are

@@ -8,8 +8,8 @@ import type { Days } from './export-rows.ts';
 import type { Writer } from './formats/format.ts';
 import { type FormatName, formats } from './formats/formats.ts';
 import { type NameSet, renamed } from './names.ts';
-import { underPseudonym } from './privacy.ts';
-import { type Person, rowsOf } from './rows.ts';
+import { type Person, underPseudonym } from './privacy.ts';
+import { rowsOf } from './rows.ts';
 
 /** What to export, and how. */
 export interface TableExport {

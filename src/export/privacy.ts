@@ -2,7 +2,15 @@
 import { createHmac } from 'node:crypto';
 import { distance } from '../geo/distance.ts';
 import type { Place, Position, Trip } from '../model/trip.ts';
-import type { Person } from './rows.ts';
+
+/** A person as an export names them. */
+export interface Person {
+  uuid: string;
+  /** What stands in `user_id` and `user_name`. */
+  id: string;
+  name: string;
+  subgroup: string | null;
+}
 
 /** A pseudonym of 16 hex digits, the same for the same key and UUID; nobody finds the UUID without the key. */
 export function pseudonymOf(key: string, uuid: string): string {

@@ -1,5 +1,6 @@
 // Rows of each table from the store of one person, a page at a time: no more than a page of trips is in memory at once.
 import { meaningOf } from '../converters/convert.ts';
+import { inputKeyNames } from '../labels/input-keys.ts';
 import { readLabels } from '../labels/labels-of.ts';
 import { saidTexts } from '../labels/said-text.ts';
 import { dataTime, type Entry } from '../model/entry.ts';
@@ -12,16 +13,7 @@ import type { Kind, Row } from './columns.ts';
 import { type Days, entryRows } from './export-rows.ts';
 import { round } from './geometry.ts';
 import { localText } from './instants.ts';
-import { coarseTrip } from './privacy.ts';
-
-/** A person as an export names them. */
-export interface Person {
-  uuid: string;
-  /** What stands in `user_id` and `user_name`. */
-  id: string;
-  name: string;
-  subgroup: string | null;
-}
+import { coarseTrip, type Person } from './privacy.ts';
 
 /** What rows are made from. */
 export interface Source {
@@ -254,18 +246,8 @@ async function* entryTableRows({ store, person, days, keys }: Source): AsyncGene
   }
 }
 
-const labelKeys = [
-  'manual/mode_confirm',
-  'manual/place_addition_input',
-  'manual/place_user_input',
-  'manual/purpose_confirm',
-  'manual/replaced_mode',
-  'manual/trip_addition_input',
-  'manual/trip_user_input',
-];
-
 async function* labelRows({ store, person, days }: Source): AsyncGenerator<Row> {
-  for await (const entry of entryRows(store, person.uuid, days, labelKeys)) yield labelRow(meaningOf(entry));
+  for await (const entry of entryRows(store, person.uuid, days, inputKeyNames)) yield labelRow(meaningOf(entry));
 }
 
 function labelRow({ metadata, data }: Entry): Row {

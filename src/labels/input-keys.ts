@@ -34,6 +34,9 @@ export const inputKeys: readonly InputKey[] = [
   row('place_addition_input', 'place', 'note'),
 ];
 
+/** The names of these keys. */
+export const inputKeyNames: readonly string[] = inputKeys.map(({ key }) => key);
+
 const byKey = new Map(inputKeys.map((one) => [one.key, one]));
 
 /** Something a person said about a stretch of time. */

@@ -4,7 +4,7 @@ import { type Entry, identityOf, identityText } from '../model/entry.ts';
 import { justAfter, type TimeRange } from '../model/time.ts';
 import { everyEntry } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
-import { type Input, inputKeys, inputOf } from './input-keys.ts';
+import { type Input, inputKeyNames, inputOf } from './input-keys.ts';
 
 /** The part of the store that labels are matched from. Without `usercache` only what was moved counts. */
 export type LabelStore = Pick<Store, 'trips' | 'timeseries'> & Partial<Pick<Store, 'usercache'>>;
@@ -12,11 +12,9 @@ export type LabelStore = Pick<Store, 'trips' | 'timeseries'> & Partial<Pick<Stor
 /** s; an input that begins so long before what it is about is not found. */
 export const longestInput = 7 * 86_400;
 
-const keys = inputKeys.map(({ key }) => key);
-
 /** Inputs whose time may touch the range, both ends included. Of one identity the waiting one counts: it is newer. */
 export async function readInputs(store: LabelStore, userId: string, { from, to }: TimeRange): Promise<Input[]> {
-  const query = { keys, time: 'ts', from: from - longestInput, to: justAfter(to) } as const;
+  const query = { keys: inputKeyNames, time: 'ts', from: from - longestInput, to: justAfter(to) } as const;
   const found = new Map<string, Entry>();
   for await (const entry of everyEntry(store.timeseries, userId, query)) {
     found.set(identityText(identityOf(entry)), entry);

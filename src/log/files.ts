@@ -11,7 +11,7 @@ import { createLineLog, type LeastLevel, type Lines, linesOf } from './line-log.
 import type { Log } from './log.ts';
 import { line } from './messages.ts';
 import { type LogKind, liveName } from './names.ts';
-import { openWriter, type Writer } from './writer.ts';
+import { type LogFileWriter, openWriter } from './writer.ts';
 
 const retrySeconds = 1; // between attempts to write again after a failure
 const lookSeconds = 1; // between two looks whether the file is still in its place
@@ -62,16 +62,16 @@ export function openFileLog(options: FileLogOptions): FileLog {
   const maxSize = Math.max(1024, options.maxSizeMiB * mebibyte);
   const stamp = createStamp(zone);
   const drops = countDrops(warn);
-  const retired = new Map<Writer, Promise<void>>();
+  const retired = new Map<LogFileWriter, Promise<void>>();
   let claim: Claim | null = null;
-  let writer: Writer | null = null;
+  let writer: LogFileWriter | null = null;
   let closing: Promise<void> | null = null;
   let failedAt = Number.NEGATIVE_INFINITY;
   let looked = { at: 0, lines: 0 }; // when the file was last found in place, and what was handed to it since
 
   const today = (): string => localDay(now(), hostZone());
   const sourceOf = (): string => claim?.source ?? name;
-  const open = (): Writer => {
+  const open = (): LogFileWriter => {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     if (name === 'server') claim ??= claimSource(dir, now());
     checkWritable(join(dir, liveName(sourceOf(), today())));
@@ -89,7 +89,7 @@ export function openFileLog(options: FileLogOptions): FileLog {
     });
     return opened;
   };
-  const reopen = (): Writer | null => {
+  const reopen = (): LogFileWriter | null => {
     if (Math.abs(now() - failedAt) < retrySeconds) return null;
     try {
       return open();

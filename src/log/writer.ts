@@ -9,7 +9,7 @@ import { tornMark } from './format.ts';
 const closeSeconds = 30; // that `end` waits for a disk that does not answer
 
 /** An open stream of lines. */
-export interface Writer {
+export interface LogFileWriter {
   /** Hands over `lines` lines; `reports`: how many dropped lines they tell of. */
   write(text: string, lines: number, reports: number): void;
   /** Bytes handed over that have not reached a file yet. */
@@ -54,7 +54,7 @@ export const inodeOf = ({ dev, ino }: { dev: number; ino: number }): string => `
  * Opens a stream. The transport changes the file with the day; it appends, so that processes may share a file. Its own
  * compression is not used: it reads a file that may still be written, and never one that an earlier process left.
  */
-export function openWriter({ dir, source, onClosed, onFailure, onReported }: WriterOptions): Writer {
+export function openWriter({ dir, source, onClosed, onFailure, onReported }: WriterOptions): LogFileWriter {
   const open = new Map<number, OpenFile>();
   let handed: { end: number; lines: number; reports: number }[] = [];
   let total = 0;

@@ -17,8 +17,7 @@ import { readLocations } from './read-locations.ts';
 /** Entries read at a time. */
 const pageSize = 5000;
 
-/** The 2015 key of motion readings stands beside today's. */
-const motionKeys = ['background/activity', keys.motionActivity];
+const motionKeys = [keys.activity, keys.motionActivity];
 
 /** The observations of a stretch of time, each list ascending by `ts`. */
 export interface ReadStretch {

@@ -5,6 +5,7 @@ import { readLabels } from '../../labels/labels-of.ts';
 import { saidTexts } from '../../labels/said-text.ts';
 import type { Entry } from '../../model/entry.ts';
 import { MobilityError } from '../../model/errors.ts';
+import { keys } from '../../model/keys.ts';
 import { formatForPeople } from '../../model/time.ts';
 import type { Trip } from '../../model/trip.ts';
 import { everyLink } from '../../store/pages.ts';
@@ -40,15 +41,11 @@ Labels are stored in lower case with underscores, as the app writes them. The ne
     .action(context.run((options: Options) => label(context, options)));
 }
 
-const keys = {
-  mode: 'manual/mode_confirm',
-  purpose: 'manual/purpose_confirm',
-  replaced: 'manual/replaced_mode',
-} as const;
+const wordKeys = { mode: keys.modeConfirm, purpose: keys.purposeConfirm, replaced: keys.replacedMode } as const;
 
 async function label(context: CommandContext, options: Options): Promise<Outcome> {
-  const words = Object.entries(keys).flatMap(([name, key]) => {
-    const word = options[name as keyof typeof keys];
+  const words = Object.entries(wordKeys).flatMap(([name, key]) => {
+    const word = options[name as keyof typeof wordKeys];
     return word === undefined ? [] : [{ key, word: wordOf(word, name) }];
   });
   if (words.length === 0)

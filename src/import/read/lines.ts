@@ -2,7 +2,7 @@
 import { StringDecoder } from 'node:string_decoder';
 
 /** A line of a file, without its end. */
-export interface FileLine {
+export interface TextLine {
   /** The first line is 1. */
   number: number;
   text: string;
@@ -15,7 +15,7 @@ export interface FileLine {
 export const maxLineLength = 16 * 1024 * 1024;
 
 /** Lines of a UTF-8 text, whatever ends them; empty ones too. Bad bytes become U+FFFD. */
-export async function* fileLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<FileLine> {
+export async function* fileLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<TextLine> {
   const decoder = new StringDecoder('utf8');
   let number = 1;
   let rest = '';

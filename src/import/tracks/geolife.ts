@@ -1,5 +1,6 @@
 // GeoLife: trajectories (`.plt`), and `labels.txt`, in which participants say how they travelled.
 import { otherEntry } from '../../formats/other-entry.ts';
+import { keys } from '../../model/keys.ts';
 import type { FileFormat, Found, SourceReadOptions } from '../format.ts';
 import { fileLines } from '../read/lines.ts';
 import type { SourceFile } from '../source.ts';
@@ -44,7 +45,7 @@ async function* readLabels(file: SourceFile, { onBytes }: SourceReadOptions): As
       yield { unread: `expected start, end and mode at line ${number}, found something else` };
       continue;
     }
-    const entry = otherEntry('manual/mode_confirm', end_ts, { start_ts, end_ts, label }, origin);
+    const entry = otherEntry(keys.modeConfirm, end_ts, { start_ts, end_ts, label }, origin);
     yield { of: null, entry: { ...entry, metadata: { ...entry.metadata, type: 'message' } } };
   }
 }

@@ -4,10 +4,7 @@ import { dataTime, type Entry, type Metadata } from '../../model/entry.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { rowIdentityOf } from './identities.ts';
 import { type NewRow, newRow, payloadsOf } from './rows.ts';
-import type { EntryRow, UserRows } from './user-rows.ts';
-
-/** The collections that hold entries. */
-export type EntryCollection = 'usercache' | 'timeseries';
+import type { EntryCollection, EntryRow, UserRows } from './user-rows.ts';
 
 /** The row of an entry. `ts` is the time by which it is found; left out where it has none. */
 export function entryRow(

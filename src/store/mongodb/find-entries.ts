@@ -5,16 +5,16 @@ import { escapeText } from '../../model/json-text.ts';
 import { justAfter } from '../../model/time.ts';
 import type { EntryCursor, EntryPage, EntryQuery } from '../store.ts';
 import { compareEscaped } from '../text-order.ts';
-import { type EntryCollection, entriesOf, receivedOf } from './entries.ts';
+import { entriesOf, receivedOf } from './entries.ts';
 import { identityOfRow } from './identities.ts';
 import { newPage } from './rows.ts';
-import type { EntryRow, Statements, UserRows } from './user-rows.ts';
+import type { EntryCollection, EntryRow, Statements, UserRows } from './user-rows.ts';
 
 /** With more keys than this the server sorts: each key costs a statement. */
 const mostMerged = 32;
 
 /** One page of entries. */
-export async function findEntries(from: UserRows, collection: EntryCollection, query: EntryQuery): Promise<EntryPage> {
+export async function findRows(from: UserRows, collection: EntryCollection, query: EntryQuery): Promise<EntryPage> {
   const all: Statements<EntryRow> = from.rows(collection);
   if (query.limit <= 0) return { entries: [], received_ts: [], next: null };
   const keys = await keysOf(all, query);

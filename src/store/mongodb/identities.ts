@@ -4,9 +4,8 @@ import type { Entry, Identity } from '../../model/entry.ts';
 import { escapeText, unescapeText } from '../../model/json-text.ts';
 import { justAfter } from '../../model/time.ts';
 import { compareEscaped } from '../text-order.ts';
-import type { EntryCollection } from './entries.ts';
 import { inPieces } from './rows.ts';
-import type { RowTypes, UserRows } from './user-rows.ts';
+import type { EntryCollection, RowTypes, UserRows } from './user-rows.ts';
 
 /** An identity as it stands in a row. */
 export interface RowIdentity {

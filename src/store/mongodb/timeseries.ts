@@ -7,7 +7,7 @@ import type { Timeseries, ZoneSighting } from '../store.ts';
 import { applyOn } from './apply.ts';
 import type { Connection } from './connection.ts';
 import { entriesOf, receivedOf } from './entries.ts';
-import { findEntries } from './find-entries.ts';
+import { findRows } from './find-entries.ts';
 import { rowIdentity } from './identities.ts';
 import type { MovedRow, UserRows } from './user-rows.ts';
 
@@ -15,7 +15,7 @@ import type { MovedRow, UserRows } from './user-rows.ts';
 export function timeseriesOn(connection: Connection): Timeseries {
   return {
     apply: applyOn(connection),
-    find: (userId, query) => connection.reading(userId, (from) => findEntries(from, 'timeseries', query)),
+    find: (userId, query) => connection.reading(userId, (from) => findRows(from, 'timeseries', query)),
     get: (userId, identity) =>
       connection.reading(userId, async (from) => {
         const row = await from.rows('timeseries').findOne({ ...rowIdentity(identity) });

@@ -148,6 +148,9 @@ export interface RowTypes {
 /** Every collection of which each row belongs to one user. */
 export type UserCollection = keyof RowTypes;
 
+/** The collections that hold entries. */
+export type EntryCollection = 'usercache' | 'timeseries';
+
 /** Statements on the rows of one user in one collection. Filters need not name the user. */
 export interface Statements<Row extends { user_id: string }> {
   find(filter: Document, options?: FindOptions): FindCursor<Row>;

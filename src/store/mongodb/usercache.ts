@@ -6,7 +6,7 @@ import type { PutBatch, PutResult, Usercache, WaitingEntry } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { entriesOf, entryRow, receivedOf } from './entries.ts';
 import { findErrors, unusableRow, writeErrors } from './errors.ts';
-import { findEntries } from './find-entries.ts';
+import { findRows } from './find-entries.ts';
 import { findByIdentity, identityOfRow, type RowIdentity, rowIdentity, rowIdentityOf, textOf } from './identities.ts';
 import { groupsOf, knownFields, type NewRow, newPage, writeRows } from './rows.ts';
 import { settleOn } from './settle.ts';
@@ -19,7 +19,7 @@ export function usercacheOn(connection: Connection): Usercache {
     read: (userId, { after, limit, at = Number.POSITIVE_INFINITY }) =>
       connection.reading(userId, (from) => readWaiting(from, after, limit, at)),
     settle: settleOn(connection),
-    find: (userId, query) => connection.reading(userId, (from) => findEntries(from, 'usercache', query)),
+    find: (userId, query) => connection.reading(userId, (from) => findRows(from, 'usercache', query)),
     summary: (userId) =>
       connection.reading(userId, async (from) => {
         const ends = { oldest_ts: { $min: '$write_ts' }, newest_ts: { $max: '$write_ts' } };

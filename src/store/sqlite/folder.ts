@@ -133,7 +133,8 @@ async function openShards(folder: string, wanted: number, made: Label | null): P
     for (let shard = 0; shard < shards; shard++) {
       const usercache = shard === 0 ? first : await open('usercache', shard, shards);
       all.push({ usercache, timeseries: await open('timeseries', shard, shards) });
-      await moveDocuments(all.at(-1)!);
+      const last = all.at(-1)!;
+      await moveDocuments(last.usercache, last.timeseries);
     }
     if (made?.version !== version) await writeLabel(folder, { version, shards }, made === null);
     return all;

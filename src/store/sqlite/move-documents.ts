@@ -1,5 +1,5 @@
 // Brings the documents of a store of an earlier format over to the file where they lie now.
-import type { Shard } from './folder.ts';
+import type { StoreFile } from './file.ts';
 import { userFor } from './ids.ts';
 
 interface Row {
@@ -14,7 +14,7 @@ interface Row {
  * that they leave. Nobody writes to that table any more: whatever moment this is interrupted at, the next opening
  * repeats it.
  */
-export async function moveDocuments({ usercache, timeseries }: Shard): Promise<void> {
+export async function moveDocuments(usercache: StoreFile, timeseries: StoreFile): Promise<void> {
   const there = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'documents'";
   const isLeft = (): boolean => usercache.connection.prepare(there).get() !== undefined;
   if (!(await usercache.read(isLeft))) return;
