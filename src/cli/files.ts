@@ -70,7 +70,7 @@ export async function makeFolder(path: string): Promise<void> {
     const there = await stat(path).catch(() => null);
     if (there?.isDirectory()) return;
     const reason = there === null ? reasonOf(error) : 'it is a file';
-    throw new MobilityError('MOBILITY_USAGE', `cannot make the folder ${path}: ${reason}`, { cause: error });
+    throw new MobilityError('MOBILITY_USAGE', `cannot create the folder ${path}: ${reason}`, { cause: error });
   }
 }
 
@@ -79,8 +79,7 @@ async function refuseExisting(path: string): Promise<void> {
     () => true,
     () => false,
   );
-  if (there)
-    throw new MobilityError('MOBILITY_USAGE', `${path} is there already: name another file, or remove it first`);
+  if (there) throw new MobilityError('MOBILITY_USAGE', `${path} already exists: name another file, or remove it first`);
 }
 
 const reasons: Record<string, string> = {

@@ -153,7 +153,7 @@ async function importPart(part: Part, report: PartReport, people: People, option
 }
 
 const otherPerson = ({ name }: ImportedFor): string =>
-  `expected entries of one person, to be those of ${name}, found a second UUID: leave out --user, and everybody gets their own`;
+  `expected entries of one person, to be those of ${name}, found a second UUID: leave out --user to import each person as a user of their own`;
 
 /** The users of one import, each with what waits to be stored. */
 class People {
@@ -185,7 +185,7 @@ class People {
       const { user, registered } = await register(of, this.#options);
       return this.#recipient(user, registered);
     }
-    if (whom?.user == null) throw new TypeError('what names nobody is imported for a registered user');
+    if (whom?.user == null) throw new TypeError('data that name no user are imported for a registered user only');
     return this.#recipient(whom.user, false);
   }
 

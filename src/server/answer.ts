@@ -46,7 +46,7 @@ function streamOf(pieces: AsyncIterator<string>, first: IteratorResult<string>) 
           controller.enqueue(encoder.encode(piece.value));
         }
       } catch (error) {
-        controller.error(new Error('the answer broke off'));
+        controller.error(new Error('the answer ended early'));
         fail(error);
       }
     },

@@ -110,7 +110,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     app.all(route.path, refuseMethod('POST'));
   }
   app.all('*', () => {
-    throw new Problem(404, 'nothing answers at this path; see docs/api.md for those that exist');
+    throw new Problem(404, 'no endpoint at this path; docs/api.md lists the endpoints');
   });
   app.onError((error, c) => tellProblem(error, c.get('call'), parts, counts));
   return app;

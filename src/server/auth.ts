@@ -100,7 +100,7 @@ async function joinStudy(
 
 const refusals: Readonly<Record<JoinRefusal, string>> = {
   no_study: 'this token is of no study of this server',
-  closed: 'this study takes in nobody new any more',
+  closed: 'this study no longer accepts new people',
   list_only: 'this study takes in only people whose token its operator made; ask for yours',
   no_subgroup: 'this token is of no part of the study',
   hour_full: 'too many people joined this study within the hour; try again later',

@@ -115,7 +115,7 @@ async function inflate(sent: Buffer, rules: BodyRules): Promise<Buffer> {
     return await collect(gunzip, limit, rules, 'expected a whole gzip body', async (parts, size) => {
       if (size > allowed) {
         throw tooLarge(
-          `expected gzip that inflates to at most ${maxInflation} times its size; send the body as it is`,
+          `expected gzip that decompresses to at most ${maxInflation} times its size; send the body as it is`,
           {
             limit_bytes: limit,
             limit_inflation: maxInflation,
@@ -138,7 +138,7 @@ function senderUnknown(): Problem {
 }
 
 function overLimit(limit: number): Problem {
-  return tooLarge(`expected a body of at most ${limit} bytes, as sent and as inflated; send it in smaller parts`, {
+  return tooLarge(`expected a body of at most ${limit} bytes, compressed and decompressed; send it in smaller parts`, {
     limit_bytes: limit,
   });
 }

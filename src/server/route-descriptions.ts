@@ -45,7 +45,7 @@ const found = object({
 
 const descriptions: Readonly<Record<string, RouteDescription>> = {
   '/usercache/put': {
-    summary: 'Stores a batch of entries; 200 means that every one is on disk',
+    summary: 'Stores a batch of entries; 200 means that every entry is on disk',
     answers: object(counts, ['inserted', 'updated', 'rejected']),
   },
   '/usercache/putone': {
@@ -53,7 +53,7 @@ const descriptions: Readonly<Record<string, RouteDescription>> = {
     answers: object({ putone: { const: true }, ...counts }),
   },
   '/usercache/get': {
-    summary: 'The documents that phones keep: the diary of the last days',
+    summary: 'Returns the documents for the phone: the diary of the last days, and configuration',
     answers: object({
       server_to_phone: list(
         object({
@@ -63,43 +63,52 @@ const descriptions: Readonly<Record<string, RouteDescription>> = {
       ),
     }),
   },
-  '/timeline/getTrips/:date': { summary: 'The diary of one local day', answers: object({ timeline: list(trip) }) },
+  '/timeline/getTrips/:date': {
+    summary: 'Returns the diary of one local day',
+    answers: object({ timeline: list(trip) }),
+  },
   '/profile/create': {
-    summary: 'Makes the account where that is allowed, and tells its UUID',
+    summary: 'Returns the UUID of the account; creates the account if that is allowed',
     answers: object({ uuid: { type: 'string', format: 'uuid' } }),
   },
   '/profile/get': {
-    summary: 'What the app reported about itself, and what the server noted',
+    summary: 'Returns the profile: what the app reported, and what the server recorded',
     answers: object({ _id: oid, user_id: uuid, update_ts: object({ $date: { type: 'integer' } }) }),
   },
   '/profile/update': {
     summary: 'Sets fields of the profile',
     answers: object({ update: { const: true }, ignored: list({ type: 'string' }) }, ['update']),
   },
-  '/result/metrics/timestamp': { summary: 'Own figures by period of UTC', answers: metrics },
-  '/result/metrics/local_date': { summary: 'Own figures by period of the local calendar', answers: metrics },
-  '/result/metrics/yyyy_mm_dd': { summary: 'Figures by day, own and of enough people', answers: { type: 'object' } },
-  '/customlabel/get': { summary: 'Own labels of a kind', answers: { type: 'object' } },
-  '/customlabel/insert': { summary: 'Adds an own label', answers: { type: 'object' } },
-  '/customlabel/update': { summary: 'Changes an own label', answers: { type: 'object' } },
-  '/customlabel/delete': { summary: 'Removes an own label', answers: { type: 'object' } },
-  '/datastreams/find_entries/timestamp': { summary: 'Own entries by key and time', answers: found },
-  '/datastreams/find_entries/local_date': { summary: 'Own entries by key and local date', answers: found },
+  '/result/metrics/timestamp': { summary: 'Returns figures of the caller by UTC period', answers: metrics },
+  '/result/metrics/local_date': {
+    summary: 'Returns figures of the caller by period of the local calendar',
+    answers: metrics,
+  },
+  '/result/metrics/yyyy_mm_dd': { summary: 'Returns figures by day', answers: { type: 'object' } },
+  '/customlabel/get': { summary: 'Returns custom labels by kind', answers: { type: 'object' } },
+  '/customlabel/insert': { summary: 'Adds a custom label', answers: { type: 'object' } },
+  '/customlabel/update': { summary: 'Replaces a custom label by another', answers: { type: 'object' } },
+  '/customlabel/delete': { summary: 'Removes a custom label', answers: { type: 'object' } },
+  '/datastreams/find_entries/timestamp': { summary: 'Returns entries of the caller by key and time', answers: found },
+  '/datastreams/find_entries/local_date': {
+    summary: 'Returns entries of the caller by key and local date',
+    answers: found,
+  },
   '/pipeline/get_complete_ts': {
-    summary: 'Up to when the diary is final',
+    summary: 'Returns the time up to which the diary is final',
     answers: object({ complete_ts: timeOrNull }),
   },
   '/pipeline/get_range_ts': {
-    summary: 'Start of the first and end of the last trip',
+    summary: 'Returns the start of the first trip and the end of the last trip',
     answers: object({ start_ts: timeOrNull, end_ts: timeOrNull }),
   },
   '/': {
-    summary: 'What this is',
+    summary: 'Names the service',
     answers: object({ service: { const: 'mobility' }, documentation: { type: 'string' } }),
   },
-  '/healthz': { summary: 'The process answers', answers: object({ status: { const: 'ok' } }) },
+  '/healthz': { summary: 'Answers 200 if the process runs', answers: object({ status: { const: 'ok' } }) },
   '/readyz': {
-    summary: 'A small write and a small read of the store work',
+    summary: 'Answers 200 if the store can be written and read',
     answers: object({ status: { const: 'ready' } }),
   },
 };

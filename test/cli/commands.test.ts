@@ -106,7 +106,7 @@ describe('diary', () => {
     const file = join(folder, 'mine.geojson');
     await writeFile(file, 'mine');
     const { code, stderr } = await run(['diary', '--user', ada, '--day', day, '--geojson', file]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('is there already')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('already exists')]);
     expect(await readFile(file, 'utf8')).toBe('mine');
   });
 

@@ -88,7 +88,7 @@ describe('an import that does not come to its end', () => {
       '--json',
     ]);
     expect([code, json()]).toMatchObject([3, { read: 50, stored: 50 }]);
-    expect(stderr).toMatch(/cut.json: the file ends at byte \d+, before its JSON does: what came before is read/);
+    expect(stderr).toMatch(/cut.json: the file ends at byte \d+, before its JSON does: everything before it was read/);
   });
 });
 

@@ -28,5 +28,5 @@ it('the table of calls in docs/api.md is made from it', () => {
     ...openRoutes.map((route) => `| \`GET ${route.path}\` | ${describe(route).summary} |`),
   ];
   const page = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8');
-  expect(page).toContain(['| Call | What it is for |', '|---|---|', ...rows, ''].join('\n'));
+  expect(page).toContain(['| Call | Purpose |', '|---|---|', ...rows, ''].join('\n'));
 });

@@ -50,7 +50,7 @@ describe('a token that the app made', () => {
     expect((await create('nrelop_sunny_west_short')).status).toBe(403);
     await study({ open: false });
     const closed = await create(token);
-    expect([closed.status, closed.json.detail]).toEqual([403, 'this study takes in nobody new any more']);
+    expect([closed.status, closed.json.detail]).toEqual([403, 'this study no longer accepts new people']);
     await study({ joining: 'list' });
     expect((await create(token)).status).toBe(403);
     let people = 0;

@@ -37,6 +37,6 @@ function namesIn(data: JsonObject): readonly [type: string, confidence: string] 
   const found = Object.keys(data).slice(0, 8).map(shortText).join(', ');
   throw new ConversionError(
     'missing_field',
-    `data.type: expected it or one of its names in old entries, found the fields ${found || 'none'}`,
+    `data.type: expected this field or one of its names in old entries, found the fields ${found || 'none'}`,
   );
 }

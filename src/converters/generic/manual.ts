@@ -59,7 +59,10 @@ function checkPoint(loc: JsonValue | undefined): void {
     throw new ConversionError('missing_field', 'data.loc: expected a GeoJSON point, found nothing');
   const coordinates = isJsonObject(loc) && loc.type === 'Point' ? loc.coordinates : null;
   if (!Array.isArray(coordinates) || coordinates.length < 2) {
-    throw new ConversionError('wrong_type', `data.loc: expected a GeoJSON point, found ${kindOf(loc)} that is none`);
+    throw new ConversionError(
+      'wrong_type',
+      `data.loc: expected a GeoJSON point, found ${kindOf(loc)} that is not a point`,
+    );
   }
   pointOf(coordinates[0], coordinates[1], 'data.loc.coordinates[0]', 'data.loc.coordinates[1]');
   for (const [i, more] of coordinates.slice(2).entries()) numberOf(more, `data.loc.coordinates[${i + 2}]`);

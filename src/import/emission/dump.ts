@@ -99,7 +99,7 @@ export async function* bsonDocuments(
     position += start;
   }
   if (rest.length > 0) {
-    throw new SourceBroken(`the file ends within a document, at byte ${position}: what came before is read`);
+    throw new SourceBroken(`the file ends within a document, at byte ${position}: everything before it was read`);
   }
 }
 
@@ -112,7 +112,9 @@ function documentOf(bytes: Buffer, at: number): EmissionDocument | Unreadable {
 }
 
 function noBson(at: number): SourceBroken {
-  return new SourceBroken(`expected a BSON document at byte ${at}, found something else: what came before is read`);
+  return new SourceBroken(
+    `expected a BSON document at byte ${at}, found something else: everything before it was read`,
+  );
 }
 
 /** The documents of a file of `mongoexport`: one on each line, or one list of them. */

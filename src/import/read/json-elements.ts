@@ -101,7 +101,7 @@ export async function* jsonElements(chunks: AsyncIterable<Uint8Array>): AsyncGen
   }
   if (state === 'end') return;
   if (state === 'start') throw new SourceBroken('expected a JSON list or object, found nothing');
-  throw new SourceBroken(`the file ends at byte ${position}, before its JSON does: what came before is read`);
+  throw new SourceBroken(`the file ends at byte ${position}, before its JSON does: everything before it was read`);
 }
 
 /** A byte of the mark with which some programs begin UTF-8. */
@@ -116,7 +116,7 @@ function nameOf(text: string | null, offset: number): string {
 }
 
 function noJson(at: number, expected: string): SourceBroken {
-  return new SourceBroken(`expected ${expected} at byte ${at}, found something else: what came before is read`);
+  return new SourceBroken(`expected ${expected} at byte ${at}, found something else: everything before it was read`);
 }
 
 /** One value, collected over as many chunks as it lies in. */

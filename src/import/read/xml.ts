@@ -73,7 +73,7 @@ function attempt(work: () => unknown): unknown {
 }
 
 function broken(parser: sax.SAXParser, found: string): SourceBroken {
-  return new SourceBroken(`expected XML on line ${parser.line + 1}, found ${found}: what came before is read`);
+  return new SourceBroken(`expected XML on line ${parser.line + 1}, found ${found}: everything before it was read`);
 }
 
 function encodingOf(first: Uint8Array): string {

@@ -9,12 +9,12 @@ export const healthRoutes: readonly OpenRoute[] = [
   },
   {
     path: '/healthz',
-    summary: 'The process answers. Asks neither the store nor anything else.',
+    summary: 'Answers 200 if the process runs. It does not use the store.',
     answer: async () => ({ status: 'ok' }),
   },
   {
     path: '/readyz',
-    summary: 'A small write and a small read of the store work: phones can push.',
+    summary: 'Answers 200 if a small write and a small read of the store work, so that phones can push.',
     answer: async ({ readiness }) => {
       await readiness.check();
       return { status: 'ready' };

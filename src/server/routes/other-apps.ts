@@ -18,7 +18,7 @@ export const otherAppRoutes: readonly Route[] = [
   {
     path: '/pub',
     handler: 'pub',
-    summary: 'OwnTracks in its HTTP mode: one message a call, the token is the password',
+    summary: 'Stores one message of OwnTracks in HTTP mode; the token is the password',
     caller: 'registered',
     large: true,
     answers: { type: 'array', maxItems: 0 },
@@ -38,7 +38,7 @@ export const otherAppRoutes: readonly Route[] = [
   {
     path: '/overland',
     handler: 'overland',
-    summary: 'Overland: a batch of GeoJSON features, the token as Bearer',
+    summary: 'Stores a batch of GeoJSON features from Overland; the token is sent as Bearer',
     caller: 'registered',
     large: true,
     answers: { type: 'object', required: ['result'], properties: { result: { const: 'ok' } } },
@@ -53,7 +53,7 @@ export const otherAppRoutes: readonly Route[] = [
   {
     path: '/traccar',
     handler: 'traccar',
-    summary: 'Traccar Client from version 9: a location a call, the token is the device identifier',
+    summary: 'Stores one location of Traccar Client 9 or later; the token is the device identifier',
     caller: 'registered',
     large: true,
     answers: { type: 'object', required: ['result'], properties: { result: { const: 'ok' } } },

@@ -119,7 +119,7 @@ export const initiation = "mongosh --eval 'rs.initiate()'";
 function outOfReach(error: unknown, address: string): MobilityError {
   const hint = selectionHint(realError(error));
   const message =
-    `expected an answer of ${address}, found: ${errorText(error)}${hint}; nothing was acknowledged, ` +
+    `expected an answer from ${address}, found: ${errorText(error)}${hint}; nothing was acknowledged, ` +
     'it may be tried again';
   return new MobilityError('MOBILITY_STORE_UNAVAILABLE', message, { cause: error });
 }

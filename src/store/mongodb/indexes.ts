@@ -106,7 +106,7 @@ async function refuseForeignRows(connection: Connection): Promise<void> {
     if ((await readFormat(connection)) !== null) return; // another process made the layout meanwhile
     throw new MobilityError(
       'MOBILITY_STORE_VERSION',
-      `expected an empty database or one that this program made at ${connection.address}, found rows in ${name} and no ` +
+      `expected an empty database or one that this program created at ${connection.address}, found rows in ${name} and no ` +
         'version in meta: name another database in the address',
     );
   }

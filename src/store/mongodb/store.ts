@@ -54,7 +54,7 @@ export async function openMongoStore(address: string, options: MongoStoreOptions
 function noStore(address: string): MobilityError {
   return new MobilityError(
     'MOBILITY_STORE_ADDRESS',
-    `expected a store at ${address}, found none in that database: correct the address, or make it with \`mobility store init\``,
+    `expected a store at ${address}, found none in that database: correct the address, or create it with \`mobility store init\``,
   );
 }
 

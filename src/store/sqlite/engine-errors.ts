@@ -41,7 +41,7 @@ export function storeError(error: unknown, path: string): unknown {
   if (busy.includes(code)) {
     return make(
       'MOBILITY_STORE_BUSY',
-      'expected other writers to finish in time; try again, and look for one that hangs',
+      'expected other writers to finish in time; try again, and look for a process that hangs',
     );
   }
   if (code === full || refusedWrites.includes(extended)) {
