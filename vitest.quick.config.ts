@@ -16,6 +16,7 @@ const left = [
   'test/server/{run-server,sockets,fuzz}.test.ts',
   'test/simulate/**',
   'test/import/emission.test.ts',
+  'test/readers/**',
   'test/examples.test.ts',
 ];
 

@@ -23,7 +23,10 @@ export interface Treatment {
   names: string | null;
 }
 
-const fieldTypes: Record<ColumnType, { type: string; format?: string }> = {
+/** Formats whose files are tables to programs that read the manifest, and what a geometry is in them. */
+const geometryIn: Partial<Record<string, string>> = { csv: 'string', jsonl: 'geojson', parquet: 'any' };
+
+const fieldTypes: Record<Exclude<ColumnType, 'geometry'>, { type: string; format?: string }> = {
   text: { type: 'string' },
   integer: { type: 'integer' },
   number: { type: 'number' },
@@ -31,7 +34,6 @@ const fieldTypes: Record<ColumnType, { type: string; format?: string }> = {
   instant: { type: 'datetime', format: 'any' },
   local: { type: 'datetime', format: 'any' },
   day: { type: 'date' },
-  geometry: { type: 'string' },
   json: { type: 'object' },
 };
 
@@ -43,22 +45,31 @@ export function dataPackage(tables: readonly WrittenTable[], treatment: Treatmen
     title: 'Trips and data of participants',
     created,
     treatment,
-    resources: tables.map(({ kind, path, format, columns, rows, bytes, sha256 }) => ({
-      name: kind,
-      path,
-      format: format.ending,
-      mediatype: format.mediaType,
-      ...(format.ending === 'csv' && { encoding: 'utf-8', dialect: { delimiter: ',', header: true } }),
-      bytes,
-      hash: `sha256:${sha256}`,
-      rows,
-      ...(format.ending === 'csv' && { schema: { fields: columns.map(field), missingValues: [''] } }),
-      ...(format.ending !== 'csv' && { columns: columns.map(field) }),
-    })),
+    resources: tables.map(resource),
   };
   return `${JSON.stringify(value, null, 2)}\n`;
 }
 
-function field({ name, type, unit, meaning }: Column): object {
-  return { name, ...fieldTypes[type], description: meaning, ...(unit && { unit }) };
+function resource({ kind, path, format: { ending, mediaType }, columns, rows, bytes, sha256 }: WrittenTable): object {
+  const geometry = geometryIn[ending];
+  const fields = columns.map((column) => field(column, geometry ?? 'any'));
+  return {
+    name: kind,
+    path,
+    format: ending,
+    mediatype: mediaType,
+    ...(ending === 'csv' && { encoding: 'utf-8', dialect: { delimiter: ',', header: true } }),
+    // `frictionless` 5 cannot count the bytes of a Parquet file, and calls the file wrong when they are named.
+    ...(ending !== 'parquet' && { bytes }),
+    hash: `sha256:${sha256}`,
+    // `rows` and `schema` are about tables; other files have the same under names of their own.
+    ...(geometry === undefined
+      ? { count: rows, columns: fields }
+      : { rows, schema: { fields, ...(ending === 'csv' && { missingValues: [''] }) } }),
+  };
+}
+
+function field({ name, type, unit, meaning }: Column, geometry: string): object {
+  const fieldType = type === 'geometry' ? { type: geometry } : fieldTypes[type];
+  return { name, ...fieldType, description: meaning, ...(unit && { unit }) };
 }

@@ -56,9 +56,8 @@ export async function exportTables(options: TableExport): Promise<WrittenTable[]
       let rows = 0;
       await table.begin();
       for await (const batch of batches(options, kind)) {
-        const kept = batch.map(shown).filter((row) => row !== null);
-        rows += kept.length;
-        await table.rows(kept);
+        rows += batch.length;
+        await table.rows(batch.map(shown));
       }
       await table.end();
       written.push({ kind, path, format, columns, rows, bytes: counted.bytes(), sha256: counted.sha256() });

@@ -80,22 +80,15 @@ export const kindsNamed = (set: NameSet): Kind[] => Object.keys(sets[set]) as Ki
 export interface Renamed {
   file: string;
   columns: Column[];
-  row: (row: Row) => Row | null;
+  row: (row: Row) => Row;
 }
 
-/**
- * The columns of a kind under the names of `set`. Stays without a known start or end are left out: their readers need
- * both.
- */
+/** The columns of a kind under the names of `set`. */
 export function renamed(kind: Kind, columns: readonly Column[], set: NameSet): Renamed {
   const { file, columns: pairs } = sets[set][kind]!;
-  const needed = pairs.filter(([ours]) => ours.endsWith('ed_at')).map(([ours]) => ours);
   return {
     file,
     columns: pairs.map(([ours, theirs]) => ({ ...columns.find(({ name }) => name === ours)!, name: theirs })),
-    row: (row) => {
-      if (needed.some((name) => row[name] === null || row[name] === undefined)) return null;
-      return Object.fromEntries(pairs.map(([ours, theirs]) => [theirs, row[ours]]));
-    },
+    row: (row) => Object.fromEntries(pairs.map(([ours, theirs]) => [theirs, row[ours]])),
   };
 }

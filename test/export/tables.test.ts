@@ -3,6 +3,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { check } from '@placemarkio/check-geojson';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { tables } from '../../src/export/columns.ts';
@@ -36,7 +37,7 @@ beforeAll(async () => {
   expect((await run(['pipeline', '--all'], { env })).code).toBe(0);
   const done = await run(['export', '--all', '--format', 'csv', '--out', out('csv')], { env });
   expect(done, done.stderr).toMatchObject({ code: 0 });
-});
+}, 120_000); // two people's days from phone to table, on a machine that others share
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 it('sections name their trip, points their section, trips their places', async () => {
@@ -73,6 +74,21 @@ it.each(['parquet', 'geojson', 'gpx', 'jsonl'])('%s holds the same points', asyn
   );
   expect(result, result.stderr).toMatchObject({ code: 0 });
   expect(JSON.parse(result.stdout).files[0].rows).toBe((await csv('csv/points.csv')).length);
+});
+
+it('check-geojson finds nothing wrong in any GeoJSON that the program writes', async () => {
+  const result = await run(['export', '--all', '--format', 'geojson', '--out', out('maps')], { env });
+  expect(result, result.stderr).toMatchObject({ code: 0 });
+  const kinds = ['trips', 'sections', 'places', 'points'];
+  const texts = await Promise.all(kinds.map((kind) => readFile(out(`maps/${kind}.geojson`), 'utf8')));
+  const [{ user_id, day }] = (await csv('csv/trips.csv')) as [Record<string, string>];
+  texts.push((await run(['export', '--user', user_id!, '--trips'], { env })).stdout);
+  texts.push((await run(['diary', '--user', user_id!, '--day', day!, '--geojson', '-'], { env })).stdout);
+  for (const text of texts) {
+    const checked = check(text) as { features: object[] }; // throws with the place of what is wrong
+    expect(checked.features.length).toBeGreaterThan(2);
+  }
+  expect(() => check(texts[0]!.replace('LineString', 'Line'))).toThrow();
 });
 
 it('pseudonyms hide names and UUIDs and are the same for the same key', async () => {
