@@ -66,6 +66,7 @@ async function* readAll(options: ReadOptions, stats: ReadStats): AsyncGenerator<
     }
     while (follow && options.signal?.aborted !== true) {
       for await (const lines of mergeByTime(await readNews(files, options, stats))) yield inRange(lines);
+      stats.looks += 1;
       await sleep(pollSeconds * 1000, undefined, { signal: options.signal }).catch(() => {});
     }
     for (const file of files.plain.values()) file.splitter.end();

@@ -13,11 +13,13 @@ export interface ReadStats {
   torn: number;
   /** Files that could not be read, or not to their end. */
   unreadable: { file: string; reason: string }[];
+  /** How often a reader that follows has looked for news. */
+  looks: number;
 }
 
 /** Nothing read yet. */
 export function newStats(): ReadStats {
-  return { files: 0, lines: 0, foreign: 0, torn: 0, unreadable: [] };
+  return { files: 0, lines: 0, foreign: 0, torn: 0, unreadable: [], looks: 0 };
 }
 
 /** Splits one file. */

@@ -330,12 +330,14 @@ describe('mobility logs --follow', () => {
     const file = join(dir, 'server-2026-03-14.log');
     writeFileSync(file, call(noon, 'w1-1'));
     const result = await mobility(['logs', '--follow', '--json'], async (said) => {
-      await sleep(400);
-      appendFileSync(file, call(noon + 1, 'w1-2'));
-      for (let waited = 0; said.out === '' && waited < 5000; waited += 50) await sleep(50);
+      // The command says nowhere that it has begun: calls come until it shows one.
+      for (let next = 2; said.out === ''; next += 1) {
+        appendFileSync(file, call(noon + next, `w1-${next}`));
+        await sleep(20);
+      }
       process.emit('SIGINT', 'SIGINT');
     });
     expect(result.code).toBe(0);
-    expect(records(result).map(({ thread }) => thread)).toEqual(['w1-2']);
+    expect(records(result).map(({ thread }) => thread)).not.toContain('w1-1');
   });
 });

@@ -10,7 +10,6 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { openFileLog } from '../../src/log/files.ts';
@@ -46,7 +45,7 @@ describe('reading a folder of logs', () => {
     const { lines, reader } = await readAll({ dir });
     expect(messages(lines)).toEqual(['a', 'b', 'c', 'p1', 'q1', 'd', 'e', 'its clock was set back', 'p2']);
     expect(lines[4]).toMatchObject({ source: 'pipeline-2', thread: 'w1', level: 'INFO', time: noon + 2 });
-    expect(reader.stats).toEqual({ files: 7, lines: 9, foreign: 0, torn: 0, unreadable: [] });
+    expect(reader.stats).toEqual({ files: 7, lines: 9, foreign: 0, torn: 0, unreadable: [], looks: 0 });
   });
 
   it('gives back what was written through rotation and compression, each line once', async () => {
@@ -173,7 +172,7 @@ describe('reading a folder of logs', () => {
       before = lines.length;
     }
     expect((await readAll({ dir })).lines).toHaveLength(4000);
-  });
+  }, 120_000);
 });
 
 describe('following', () => {
@@ -181,21 +180,30 @@ describe('following', () => {
   async function follow(
     options: ReadOptions,
     count: number,
-    meanwhile: (found: readonly string[]) => Promise<void>,
+    meanwhile: (found: readonly string[], looked: () => Promise<void>) => Promise<void>,
   ): Promise<string[]> {
     const stop = new AbortController();
     const found: string[] = [];
+    const reader = readLogs({ ...options, follow: true, signal: stop.signal });
     const collecting = (async () => {
-      for await (const batch of readLogs({ ...options, follow: true, signal: stop.signal }).lines) {
+      for await (const batch of reader.lines) {
         found.push(...messages(batch));
         if (found.length >= count) stop.abort();
       }
     })();
-    await sleep(100);
-    await meanwhile(found);
-    const limit = setTimeout(() => stop.abort(), 25_000);
-    await collecting;
-    clearTimeout(limit);
+    /** Resolves when the reader has looked once from beginning to end: a look that runs already is not enough. */
+    const looked = async (): Promise<void> => {
+      const before = reader.stats.looks;
+      await until(() => reader.stats.looks >= before + 2);
+    };
+    try {
+      await looked();
+      await meanwhile(found, looked);
+      await until(() => found.length >= count);
+    } finally {
+      stop.abort();
+      await collecting;
+    }
     return found;
   }
 
@@ -203,9 +211,9 @@ describe('following', () => {
     const dir = newFolder();
     const file = join(dir, 'server-2026-03-14.log');
     writeFileSync(file, texts([noon, 'old']));
-    const found = await follow({ dir }, 2, async () => {
+    const found = await follow({ dir }, 2, async (_, looked) => {
       appendFileSync(file, text(noon + 1, 'one').slice(0, 20));
-      await sleep(300);
+      await looked();
       appendFileSync(file, `${text(noon + 1, 'one').slice(20)}${text(noon + 2, 'two')}`);
     });
     expect(found).toEqual(['one', 'two']);
@@ -224,16 +232,16 @@ describe('following', () => {
     const dir = newFolder();
     const live = join(dir, 'server-2026-03-14.log');
     writeFileSync(live, texts([noon, 'a']));
-    const found = await follow({ dir, since: 0 }, 5, async () => {
+    const found = await follow({ dir, since: 0 }, 5, async (_, looked) => {
       appendFileSync(live, text(noon + 1, 'b'));
       renameSync(live, join(dir, 'server-2026-03-14.part1.log'));
       writeFileSync(live, texts([noon + 3, 'd']));
       appendFileSync(join(dir, 'server-2026-03-14.part1.log'), text(noon + 2, 'c'));
-      await sleep(400);
+      await looked();
       const part = join(dir, 'server-2026-03-14.part1.log');
       writeFileSync(`${part}.gz`, gzipSync(readFileSync(part)));
       rmSync(part);
-      await sleep(400);
+      await looked();
       writeFileSync(join(dir, 'pipeline-2026-03-14.log'), texts([noon + 4, 'e']));
     });
     expect(found).toEqual(['a', 'b', 'c', 'd', 'e']);
@@ -248,7 +256,7 @@ describe('following', () => {
         const batch = Array.from({ length: 200 }, (_, n) => `line ${round * 200 + n}`);
         written.push(...batch);
         files.log.writeAll('INFO', batch.slice(0, 1));
-        while (!seen.includes(batch[0]!)) await sleep(10);
+        await until(() => seen.includes(batch[0]!));
         // The reader has the file open. The rest is more than a file holds: the next round begins another at once.
         files.log.writeAll('INFO', batch.slice(1));
       }
@@ -272,7 +280,10 @@ describe('following', () => {
     const dir = newFolder();
     symlinkSync('nowhere', join(dir, 'server-2026-03-14.log'));
     const stop = new AbortController();
-    setTimeout(() => stop.abort(), 50);
-    for await (const _ of readLogs({ dir, follow: true, signal: stop.signal }).lines) expect.unreachable();
+    const { lines, stats } = readLogs({ dir, follow: true, signal: stop.signal });
+    const ended = lines.next();
+    await until(() => stats.looks > 0);
+    stop.abort();
+    expect(await ended).toEqual({ done: true, value: undefined });
   });
 });

@@ -52,8 +52,14 @@ export function textOf(folder: string, name: string): string {
   return (name.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8');
 }
 
-/** Messages of all files, sorted by name of the file. */
+/** Messages of all files, sorted by name of the file. Files may be renamed and compressed meanwhile: then it reads again. */
 export function messagesOf(folder: string): string[] {
-  const lines = logFiles(folder).flatMap((name) => textOf(folder, name).split('\n'));
-  return lines.filter((line) => line !== '').map((line) => line.split(':').slice(6).join(':'));
+  for (;;) {
+    try {
+      const lines = logFiles(folder).flatMap((name) => textOf(folder, name).split('\n'));
+      return lines.filter((line) => line !== '').map((line) => line.split(':').slice(6).join(':'));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+  }
 }
