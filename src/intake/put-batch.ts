@@ -1,19 +1,20 @@
 // The one way in: what was pushed, by a phone or by anybody else, becomes entries of a user, is counted and told in the
 // log.
-import { type Log, silentLog } from '../log/log.ts';
+import { type Level, type Log, silentLog } from '../log/log.ts';
 import { line, type PutCounts } from '../log/messages.ts';
 import type { Entry, EntryText } from '../model/entry.ts';
 import { errorText } from '../model/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import { keys } from '../model/keys.ts';
 import type { PutBatch, PutResult, Store, UnusableEntry } from '../store/store.ts';
+import { startSlices } from '../turns.ts';
 import { isEntry, type Taken, takeEntry } from './take-entry.ts';
 
 /**
- * Entries stored in one transaction. Phones send 10,000 at most; a larger batch is stored in parts, so that it holds up
- * nobody.
+ * Entries stored in one transaction: as many as a phone sends at most. A larger batch is stored in parts, so that it
+ * holds up nobody.
  */
-export const maxTransactionEntries = 20_000;
+export const maxTransactionEntries = 10_000;
 
 /** Something to put: an entry or anything else as a JSON value, or the JSON text of one. */
 export type Pushed = Entry | JsonValue;
@@ -71,7 +72,7 @@ export async function putTaken(
     const noting = isLast ? noteInProfile(userId, { last_put_ts: now(), ...seen.fields() }, store, log) : null;
     const results = await storing;
     await noting;
-    logEntries(log, userId, batch, results);
+    await logEntries(log, userId, batch, results);
     for (const result of results) counts[result] += 1;
     counts.rejected += batch.unusable.length;
   }
@@ -127,19 +128,34 @@ async function* onesOf(taken: AsyncIterable<Taken>): AsyncGenerator<[Taken]> {
   for await (const one of taken) yield [one];
 }
 
-function logEntries(log: Log, userId: string, { entries, unusable }: Batch, results: readonly PutResult[]): void {
-  if (log.enabled('DEBUG')) {
-    log.writeAll(
-      'DEBUG',
-      entries.map(({ key, write_ts }, i) => line.entryStored(userId, key, write_ts, results[i]!)),
-    );
-  }
-  if (unusable.length > 0 && log.enabled('WARNING')) {
-    log.writeAll(
-      'WARNING',
-      unusable.map(({ entry, reason }) => line.entryRejected(userId, ...named(entry), reason)),
-    );
-  }
+const linesAtOnce = 500;
+
+async function logEntries(
+  log: Log,
+  userId: string,
+  { entries, unusable }: Batch,
+  results: readonly PutResult[],
+): Promise<void> {
+  const slices = startSlices();
+  const writeAll = async (level: Level, count: number, lineOf: (i: number) => string): Promise<void> => {
+    if (!log.enabled(level)) return;
+    for (let start = 0; start < count; start += linesAtOnce) {
+      const length = Math.min(linesAtOnce, count - start);
+      log.writeAll(
+        level,
+        Array.from({ length }, (_, i) => lineOf(start + i)),
+      );
+      if (slices.isOver()) await slices.next();
+    }
+  };
+  await writeAll('DEBUG', entries.length, (i) => {
+    const { key, write_ts } = entries[i]!;
+    return line.entryStored(userId, key, write_ts, results[i]!);
+  });
+  await writeAll('WARNING', unusable.length, (i) => {
+    const { entry, reason } = unusable[i]!;
+    return line.entryRejected(userId, ...named(entry), reason);
+  });
 }
 
 /** Key and `write_ts` of something unusable, as far as it names them. */

@@ -20,7 +20,8 @@ import { type CallFigures, countingStore } from './metrics.ts';
 import { OpenCalls } from './open-calls.ts';
 import { openApi } from './openapi.ts';
 import { forbidden, Problem, problemOf } from './problem.ts';
-import { type JsonLimits, jsonLimits } from './read-json.ts';
+import { strangersLimit } from './read-body.ts';
+import { type JsonLimits, largeLimits, listLimits } from './read-json.ts';
 import { readRequest } from './read-request.ts';
 import { Readiness } from './readiness.ts';
 import { openRoutes, routes } from './routes/index.ts';
@@ -47,6 +48,8 @@ export interface AppParts {
   counts?: CallerCounts;
   /** Figures of calls, and the text of `GET /metrics`, which does not answer without them. */
   metrics?: { figures: CallFigures; text: () => Promise<string> };
+  /** ms that a body waits for room before it is refused. Default 15,000. */
+  bodyPatience?: number;
   /** Thread id of `log`, with which request ids begin. Default `w1`. */
   thread?: string;
 }
@@ -75,16 +78,17 @@ const smallJsonLimits: JsonLimits = { elements: 0, values: 50_000 };
  * One caller holds half of what may wait, strangers together the other half at most; a single body of any size always
  * fits.
  */
-function bodyLimits({ waitingLimitMiB }: AppParts['config']): BodyLimits {
+function bodyLimits({ config: { waitingLimitMiB }, bodyPatience = 15_000 }: AppParts): BodyLimits {
   const total = waitingLimitMiB * mebibyte;
-  return { total, perCaller: total / 2, strangers: total / 2 };
+  const small = { size: strangersLimit, room: total / 8 };
+  return { total, perCaller: total / 2, strangers: total / 2, patience: bodyPatience, small, turns: 2 };
 }
 
 /** Makes the app; it listens nowhere yet. `serve` does that, tests call `app.request`. */
 export function createApp(parts: AppParts): Hono<ServerEnv> {
   // A doubled slash is one: today's apps put `/usercache/put` after an address that ends in a slash.
   const app = new Hono<ServerEnv>({ getPath: (request) => oneSlash(getPath(request)) });
-  const budget = new BodyBudget(bodyLimits(parts.config));
+  const budget = new BodyBudget(bodyLimits(parts));
   const method = createAuthMethod(parts.config, parts.store, parts.now);
   const counts = parts.counts ?? new CallerCounts(callerLimits(parts.config), parts.now);
   const doors = { method, users: parts.store.users, now: parts.now, open: new OpenCalls(), counts };
@@ -157,7 +161,7 @@ function answerCaller(route: Route, parts: AppParts, doors: DoorParts) {
   const most = Math.min(parts.config.bodyLimitMiB * mebibyte, constants.MAX_STRING_LENGTH);
   const isLarge = route.large === true || route.list !== undefined;
   const limit = isLarge ? most : Math.min(most, mebibyte);
-  const json = isLarge ? jsonLimits : smallJsonLimits;
+  const json = route.list !== undefined ? listLimits : isLarge ? largeLimits : smallJsonLimits;
   const checkBody = route.body === undefined ? null : bodyCheck(route.body);
   const { tokenField = 'user', tokenParameter, takesAnything = false, refuse } = route.dialect ?? {};
   return async function answer(c: Context<ServerEnv>): Promise<Response> {

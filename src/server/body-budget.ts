@@ -1,5 +1,5 @@
 // How many bytes of bodies a process holds at once: in all, of one caller, and of those of whom nobody knows yet who
-// sends them.
+// sends them. And how many large ones are worked on at once.
 import { type Problem, tooManyCalls, unavailable } from './problem.ts';
 
 /** Bytes that may be held at once. */
@@ -10,6 +10,12 @@ export interface BodyLimits {
   perCaller: number;
   /** Of all whose caller is not known yet. */
   strangers: number;
+  /** ms that a body waits for room before it is refused. Default 0. */
+  patience?: number;
+  /** What bodies of at most `size` bytes may take together beyond `total`, so that large ones leave them room. */
+  small?: { size: number; room: number };
+  /** Large bodies that are worked on at once. Default 1. */
+  turns?: number;
 }
 
 /** The part of a `BodyBudget` that one call holds. */
@@ -19,8 +25,17 @@ export interface BodyShare {
    * are too many.
    */
   check(bytes: number): void;
-  /** Takes bytes; throws as `check` does. */
+  /** Resolves when so many more bytes fit, beside those reserved; rejects as `check` throws where they do not in time. */
+  fit(bytes: number): Promise<void>;
+  /** Takes the room of bytes that are to come, as soon as there is room for all of them; rejects as `fit`. */
+  reserve(bytes: number): Promise<void>;
+  /** Takes bytes that came, first of those reserved; throws as `check` does. */
   grow(bytes: number): void;
+  /**
+   * Resolves when it is the turn of this body among the large ones, which callers have one after the other. It has its
+   * turn until it is released.
+   */
+  turn(): Promise<void>;
   /** From now on these bytes are those of a known caller. */
   belongsTo(userId: string): void;
   /** Rejects with a 503 `Problem` when the slow body of a stranger has to make room for others; else never settles. */
@@ -29,10 +44,14 @@ export interface BodyShare {
   release(): void;
 }
 
-const pace = 10_000; // ms over which the pace of a stranger's body is taken
+const pace = 10_000; // ms over which the pace of a body is taken
+const leastPace = 64 * 1024; // bytes in that time: what comes more slowly makes room for those who wait
+const lookAgain = 1_000; // ms after which one who waits looks again, though nothing was released
 
 interface Held {
   bytes: number;
+  /** Of these, bytes that have not come yet. */
+  ahead: number;
   /** UUID of the caller; null: not known yet. */
   userId: string | null;
   /** Bytes that came in this window of `pace`, and in the one before. */
@@ -53,6 +72,9 @@ export class BodyBudget {
   readonly #limits: BodyLimits;
   readonly #all = new Set<Held>();
   readonly #now: () => number;
+  readonly #waiting = new Set<() => void>();
+  readonly #working: Held[] = [];
+  readonly #queue: { held: Held; begin: () => void }[] = [];
   #total = 0;
   #strangers = 0;
 
@@ -70,14 +92,27 @@ export class BodyBudget {
       evict = reject;
     });
     evicted.catch(() => {}); // nobody may be listening any more
-    const held: Held = { bytes: 0, userId: null, fresh: 0, before: 0, since: now, born: now, evict };
+    const held: Held = { bytes: 0, ahead: 0, userId: null, fresh: 0, before: 0, since: now, born: now, evict };
     return {
       evicted,
       check: (bytes) => this.#check(held, bytes),
-      grow: (bytes) => {
-        this.#check(held, bytes);
-        this.#take(held, bytes);
+      fit: async (bytes) => {
+        if (bytes > held.ahead) await this.#fit(held, bytes - held.ahead);
       },
+      reserve: async (bytes) => {
+        await this.#fit(held, bytes);
+        this.#take(held, bytes);
+        held.ahead += bytes;
+      },
+      grow: (bytes) => {
+        const more = Math.max(0, bytes - held.ahead);
+        if (more > 0) this.#check(held, more);
+        held.ahead -= bytes - more;
+        this.#take(held, more);
+        this.#turn(held);
+        held.fresh += bytes;
+      },
+      turn: () => this.#begin(held),
       belongsTo: (userId) => {
         if (held.userId === null) this.#strangers -= held.bytes;
         held.userId = userId;
@@ -88,8 +123,66 @@ export class BodyBudget {
         this.#total -= held.bytes;
         if (held.userId === null) this.#strangers -= held.bytes;
         held.bytes = 0;
+        held.ahead = 0;
+        for (const wake of this.#waiting) wake();
+        this.#end(held);
       },
     };
+  }
+
+  /** Waits for others to end while there is no room. */
+  async #fit(held: Held, bytes: number): Promise<void> {
+    const until = this.#now() + (this.#limits.patience ?? 0);
+    for (;;) {
+      try {
+        return this.#check(held, bytes);
+      } catch (error) {
+        if (this.#now() >= until) throw error;
+      }
+      await new Promise<void>((resolve) => {
+        const wake = (): void => {
+          clearTimeout(timer);
+          this.#waiting.delete(wake);
+          resolve();
+        };
+        const timer = setTimeout(wake, lookAgain);
+        this.#waiting.add(wake);
+      });
+      this.#endSlow();
+    }
+  }
+
+  /** Ends bodies of known callers that hardly come, for those who wait. */
+  #endSlow(): void {
+    const now = this.#now();
+    for (const one of this.#all) {
+      if (one.ahead === 0 || now - one.born < 2 * pace || this.#pace(one) >= leastPace) continue;
+      this.#drop(one);
+    }
+  }
+
+  async #begin(held: Held): Promise<void> {
+    if (this.#working.includes(held)) return;
+    if (this.#working.length >= (this.#limits.turns ?? 1)) {
+      await new Promise<void>((begin) => {
+        this.#queue.push({ held, begin });
+      });
+    } else {
+      this.#working.push(held);
+    }
+  }
+
+  /** The next turn is that of the first whose caller has none now, so that nobody's many bodies keep others out. */
+  #end(held: Held): void {
+    const at = this.#working.indexOf(held);
+    if (at === -1) return;
+    this.#working.splice(at, 1);
+    const isAtWork = (userId: string | null): boolean => this.#working.some((one) => one.userId === userId);
+    const next = this.#queue.findIndex((one) => !isAtWork(one.held.userId) && one.held.userId !== held.userId);
+    const [one] = this.#queue.splice(Math.max(0, next), 1);
+    if (one === undefined) return;
+    this.#working.push(one.held);
+    one.begin();
   }
 
   #take(held: Held, bytes: number): void {
@@ -97,12 +190,10 @@ export class BodyBudget {
     held.bytes += bytes;
     this.#total += bytes;
     if (held.userId === null) this.#strangers += bytes;
-    this.#turn(held);
-    held.fresh += bytes;
   }
 
   #check(held: Held, bytes: number): void {
-    const { total, perCaller, strangers } = this.#limits;
+    const { total, perCaller, strangers, small } = this.#limits;
     if (held.userId === null) {
       this.#makeRoom(held, bytes);
       if (this.#strangers > held.bytes && this.#strangers + bytes > strangers) throw tooMuchWaits();
@@ -115,7 +206,8 @@ export class BodyBudget {
         });
       }
     }
-    if (this.#total > held.bytes && this.#total + bytes > total) throw tooMuchWaits();
+    const room = small !== undefined && held.bytes + bytes <= small.size ? total + small.room : total;
+    if (this.#total > held.bytes && this.#total + bytes > room) throw tooMuchWaits();
   }
 
   #of(userId: string): number {
@@ -139,12 +231,18 @@ export class BodyBudget {
     others.sort((a, b) => this.#pace(a) - this.#pace(b));
     for (const one of others) {
       if (this.#strangers + bytes <= this.#limits.strangers) return;
-      this.#all.delete(one);
-      this.#strangers -= one.bytes;
-      this.#total -= one.bytes;
-      one.bytes = 0;
-      one.evict(unavailable('this body came so slowly that others needed its room; nothing was stored, send it again'));
+      this.#drop(one);
     }
+  }
+
+  #drop(held: Held): void {
+    this.#all.delete(held);
+    this.#total -= held.bytes;
+    if (held.userId === null) this.#strangers -= held.bytes;
+    held.bytes = 0;
+    held.ahead = 0;
+    held.evict(unavailable('this body came so slowly that others needed its room; nothing was stored, send it again'));
+    for (const wake of this.#waiting) wake();
   }
 
   #turn(held: Held): void {

@@ -50,10 +50,16 @@ export async function readBody(body: IncomingBody, rules: BodyRules): Promise<Bu
   }
   const declared = Number(body.contentLength ?? 0);
   if (declared > limit) throw overLimit(limit);
-  share.check(declared || 0);
+  if (!rules.isKnown()) await share.fit(Math.min(declared || 0, strangersLimit));
   const cut = 'the connection broke off before the end of the body';
-  if (encoding.endsWith('gzip')) return inflate(await collect(body.chunks, limit, rules, cut), rules);
-  const bytes = await collect(body.chunks, limit, rules, cut, admitByStart(rules));
+  const reserve = reserveOnce(declared || 0, rules);
+  await reserve([], 0);
+  if (encoding.endsWith('gzip')) return inflate(await collect(body.chunks, limit, rules, cut, reserve), rules);
+  const admit = admitByStart(rules);
+  const bytes = await collect(body.chunks, limit, rules, cut, async (parts, size) => {
+    await admit(parts, size);
+    await reserve(parts, size);
+  });
   if (bytes.length > strangersLimit && !rules.isKnown()) {
     const { tokenField } = rules;
     const token = tokenField === null ? null : (tokenAtStart(bytes, tokenField) ?? tokenAtEnd(bytes, tokenField));
@@ -61,6 +67,19 @@ export async function readBody(body: IncomingBody, rules: BodyRules): Promise<Bu
     await rules.admit(token);
   }
   return bytes;
+}
+
+/**
+ * Waits for the room of a whole body as soon as its sender is known: what has it can come to its end, and what has not
+ * holds little meanwhile.
+ */
+function reserveOnce(declared: number, { share, isKnown }: BodyRules): Look {
+  let reserved = false;
+  return async (_, size) => {
+    if (reserved || !isKnown()) return;
+    reserved = true;
+    if (declared > size) await share.reserve(declared - size);
+  };
 }
 
 /** Looks for the sender once, as soon as enough of the body is there. */
@@ -88,17 +107,23 @@ async function collect(
   const parts: Uint8Array[] = [];
   let size = 0;
   const iterator = chunks[Symbol.asyncIterator]();
-  for (;;) {
-    const next = await Promise.race([iterator.next(), share.evicted]).catch((error: unknown) => {
-      if (error instanceof Problem) throw error;
-      throw badRequest(`${broken} (${errorText(error).slice(0, 80)})`);
-    });
-    if (next.done === true) break;
-    size += next.value.byteLength;
-    if (size > limit) throw overLimit(limit);
-    share.grow(next.value.byteLength);
-    parts.push(next.value);
-    await look?.(parts, size);
+  try {
+    for (;;) {
+      const next = await Promise.race([iterator.next(), share.evicted]).catch((error: unknown) => {
+        if (error instanceof Problem) throw error;
+        throw badRequest(`${broken} (${errorText(error).slice(0, 80)})`);
+      });
+      if (next.done === true) break;
+      size += next.value.byteLength;
+      if (size > limit) throw overLimit(limit);
+      await share.fit(next.value.byteLength);
+      share.grow(next.value.byteLength);
+      parts.push(next.value);
+      await look?.(parts, size);
+    }
+  } finally {
+    // Lets go of the stream: what still comes of a refused body flows away, and the answer arrives.
+    void iterator.return?.().catch(() => {});
   }
   return parts.length === 1 ? Buffer.from(parts[0]!.buffer, parts[0]!.byteOffset, size) : Buffer.concat(parts, size);
 }

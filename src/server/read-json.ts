@@ -3,6 +3,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
+import { atOnce, inSlices } from '../turns.ts';
 import { badRequest, type Problem, tooLarge } from './problem.ts';
 import { JsonSyntaxError, repairJson } from './repair-json.ts';
 
@@ -42,15 +43,21 @@ export interface JsonLimits {
   values: number;
 }
 
-/** Limits that leave memory and time of a process bounded, whatever a body of 64 MiB holds. */
-export const jsonLimits: JsonLimits = { elements: 200_000, values: 500_000 };
+/**
+ * Limits that leave memory and time of a process bounded, whatever a body of 64 MiB holds: what is parsed in one go
+ * holds up everybody. A list in a body is read element by element, so that each of them may have so many values.
+ */
+export const listLimits: JsonLimits = { elements: 200_000, values: 50_000 };
+
+/** Of a large body without such a list. */
+export const largeLimits: JsonLimits = { elements: 0, values: 250_000 };
 
 /** Characters of one body that are read a second time to mend them, and places that are mended. */
 const maxMended = 8 * 1024 * 1024;
-const maxRepairs = 100_000;
+const maxRepairs = 20_000; // at a time
 
-/** Characters of a list that are read before others get their turn. */
-const turnLength = 1024 * 1024;
+/** Characters up to which a body is read a second time to say where it is wrong. */
+const shortBody = 256 * 1024;
 
 /**
  * Reads a JSON text. What is merely damaged is read all the same, so that one bad byte never keeps a phone from
@@ -60,27 +67,18 @@ const turnLength = 1024 * 1024;
 export function readJson<Element = never>(
   bytes: Buffer,
   list?: ListReader<Element>,
-  limits: JsonLimits = jsonLimits,
+  limits: JsonLimits = listLimits,
 ): ReadJson<Element> {
-  const steps = new Reading(limits, list).read(bytes);
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-  }
+  return atOnce(new Reading(limits, list).read(bytes));
 }
 
 /** As `readJson`, and lets other calls go on in between. */
 export async function readJsonInTurns<Element = never>(
   bytes: Buffer,
   list?: ListReader<Element>,
-  limits: JsonLimits = jsonLimits,
+  limits: JsonLimits = listLimits,
 ): Promise<ReadJson<Element>> {
-  const steps = new Reading(limits, list).read(bytes);
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-    await new Promise<void>((resolve) => setImmediate(resolve));
-  }
+  return inSlices(new Reading(limits, list).read(bytes));
 }
 
 /** The reading of one body. Its generators yield where others may have their turn. */
@@ -140,58 +138,57 @@ class Reading<Element> {
   }
 
   /**
-   * The body, where its list can be cut into elements without reading it first: as phones write it, without blanks,
-   * each element an object that begins with the same name. Null for any other body, be it JSON or not.
+   * The body, where it is an object with the list as a member: element by element, so that it costs no more than its
+   * longest element at a time. Null for any other body, be it JSON or not.
    */
   *#readListed(text: string, list: ListReader<Element>): Generator<void, Listed<Element> | null> {
-    const { name } = list;
-    const open = text.indexOf(`"${name}":[{"`) + name.length + 4;
-    const close = text.lastIndexOf(']');
-    if (open < name.length + 4 || close < open) return null;
+    const open = yield* openingOf(text, list.name);
+    if (open === -1) return null;
+    const elements: Element[] = [];
+    let at = open;
     try {
-      const around = `${text.slice(0, open)}"${marker}"${text.slice(close)}`;
-      this.#checkValues(around);
-      if (mayNestDeeper(around, maxDepth)) return null;
-      const body = JSON.parse(around) as JsonObject;
-      const found = body[name];
-      // Where the marker comes out is where the elements belong; it could be another list, or one that a later one
-      // replaces.
-      if (!Array.isArray(found) || found[0] !== marker) return null;
-      return { value: { ...body, [name]: [] }, list: yield* this.#readElements(text, open, close, list) };
+      for (;;) {
+        const { end, values, depth } = endOfElement(text, at);
+        if (values > this.#limits.values) throw this.#tooManyValues();
+        const isLast = text.charCodeAt(end) === closingBracket;
+        const piece = withoutBlanks(text, at, end);
+        if (isLast && piece === '' && elements.length === 0) break;
+        elements.push(this.#readElement(piece, depth, list));
+        this.#checkElements(elements.length);
+        if (isLast) {
+          at = end;
+          break;
+        }
+        at = end + 1;
+        yield;
+      }
     } catch (error) {
-      if (error instanceof SyntaxError || error instanceof JsonSyntaxError || error instanceof NotMended) return null;
+      if (!(error instanceof JsonSyntaxError || error instanceof NotMended)) throw error;
+      if (text.length <= shortBody) return null;
+      throw malformed(text, at + (error instanceof JsonSyntaxError ? error.offset : 0));
+    }
+    const value = this.#readAround(text, open, text.indexOf(']', at), list.name);
+    return value === null ? null : { value, list: elements };
+  }
+
+  /** The body with its list empty; null where it is no JSON, or where these elements are not those of the list. */
+  #readAround(text: string, open: number, close: number, name: string): JsonObject | null {
+    const around = `${text.slice(0, open)}"${marker}"${text.slice(close)}`;
+    this.#checkValues(around);
+    if (mayNestDeeper(around, maxDepth)) return null;
+    try {
+      const body = JSON.parse(around) as JsonObject;
+      // Where the marker comes out is where the elements belong: a later member of the same name replaces them.
+      const found = body[name];
+      return Array.isArray(found) && found[0] === marker ? { ...body, [name]: [] } : null;
+    } catch (error) {
+      if (error instanceof SyntaxError) return null;
       throw error;
     }
   }
 
-  /**
-   * Cuts at each comma before an element that begins as the first one does. A cut may be a wrong one, in a list within
-   * an element; but if all pieces are JSON, be it after mending, they are the elements: it can be read in one way only.
-   * Throws if one is not.
-   */
-  *#readElements(text: string, open: number, close: number, list: ListReader<Element>): Generator<void, Element[]> {
-    const firstName = text.slice(open, text.indexOf('"', open + 2) + 1);
-    const between = `},${firstName}`;
-    const elements: Element[] = [];
-    let turn = open + turnLength;
-    for (let start = open; start < close; ) {
-      const cut = text.indexOf(between, start);
-      const end = cut === -1 || cut >= close ? close : cut + 1;
-      const piece = text.slice(start, end);
-      this.#checkValues(piece);
-      elements.push(this.#readElement(piece, list));
-      this.#checkElements(elements.length);
-      start = end + 1;
-      if (start > turn) {
-        turn = start + turnLength;
-        yield;
-      }
-    }
-    return elements;
-  }
-
-  #readElement(piece: string, list: ListReader<Element>): Element {
-    if (!mayNestDeeper(piece, elementDepth)) {
+  #readElement(piece: string, depth: number, list: ListReader<Element>): Element {
+    if (depth <= elementDepth) {
       try {
         return list.read(JSON.parse(piece) as JsonValue, piece);
       } catch (error) {
@@ -203,9 +200,13 @@ class Reading<Element> {
   }
 
   #checkValues(text: string): void {
+    if (holdsMoreValues(text, this.#limits.values)) throw this.#tooManyValues();
+  }
+
+  #tooManyValues(): Problem {
     const { values } = this.#limits;
-    if (!holdsMoreValues(text, values)) return;
-    throw tooLarge(`expected a body of at most ${values} values; send it in smaller parts`, { limit_values: values });
+    const what = this.#list === undefined ? 'a body' : 'a body, and each entry in it,';
+    return tooLarge(`expected ${what} of at most ${values} values; send it in smaller parts`, { limit_values: values });
   }
 
   #checkElements(count: number): void {
@@ -276,12 +277,84 @@ function holdsMoreValues(text: string, limit: number): boolean {
 
 /** Where the string that opens here closes; the end of the text where it does not. */
 function endOfString(text: string, open: number): number {
-  for (let i = open + 1; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (code === 0x5c) i += 1;
-    else if (code === 0x22) return i;
+  for (let i = text.indexOf('"', open + 1); i !== -1; i = text.indexOf('"', i + 1)) {
+    let before = i - 1;
+    while (text.charCodeAt(before) === 0x5c) before -= 1;
+    if ((i - before) % 2 === 1) return i; // an even number of backslashes
   }
   return text.length;
+}
+
+const quote = 0x22;
+const closingBracket = 0x5d;
+const scanLength = 64 * 1024; // characters looked at between two steps
+
+/**
+ * Behind the bracket that opens the list which is the first member of that name in an object; -1 where there is none.
+ * Knows a name only as it is written in full.
+ */
+function* openingOf(text: string, name: string): Generator<void, number> {
+  const start = new RegExp(`"${name}"[ \\t\\n\\r]*:[ \\t\\n\\r]*\\[`, 'y');
+  let depth = 0;
+  let pause = scanLength;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === quote) {
+      if (depth === 1) {
+        start.lastIndex = i;
+        if (start.test(text)) return start.lastIndex;
+      }
+      i = endOfString(text, i);
+    } else {
+      depth += steps[code] ?? 0;
+    }
+    if (i > pause) {
+      pause = i + scanLength;
+      yield;
+    }
+  }
+  return -1;
+}
+
+/**
+ * Where an element of a list ends: at its comma, or at the bracket that closes the list. Throws `JsonSyntaxError`, its
+ * offset from `start`, where the text ends before or something else is closed.
+ */
+function endOfElement(text: string, start: number): { end: number; values: number; depth: number } {
+  let values = 0;
+  let deepest = 0;
+  let depth = 0;
+  for (let i = start; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === quote) {
+      i = endOfString(text, i);
+      continue;
+    }
+    const step = steps[code] ?? 0;
+    if (step > 0) {
+      depth += 1;
+      if (depth <= elementDepth) values += 1; // what lies deeper becomes text
+      if (depth > deepest) deepest = depth;
+    } else if (step < 0) {
+      if (depth === 0 && code === closingBracket) return { end: i, values, depth: deepest };
+      if (depth === 0) throw new JsonSyntaxError(i - start);
+      depth -= 1;
+    } else if (code === 0x2c) {
+      if (depth === 0) return { end: i, values, depth: deepest };
+      if (depth <= elementDepth) values += 1;
+    }
+  }
+  throw new JsonSyntaxError(text.length - start);
+}
+
+const isBlank = (code: number): boolean => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
+
+function withoutBlanks(text: string, start: number, end: number): string {
+  let from = start;
+  let to = end;
+  while (from < to && isBlank(text.charCodeAt(from))) from += 1;
+  while (to > from && isBlank(text.charCodeAt(to - 1))) to -= 1;
+  return text.slice(from, to);
 }
 
 function malformed(text: string, offset: number): Problem {

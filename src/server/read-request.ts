@@ -30,6 +30,9 @@ export interface RequestBody {
   unread: string | null;
 }
 
+/** Bytes from which on a body waits for its turn before it is parsed. */
+const largeBody = 256 * 1024;
+
 /** Characters that are kept of a body that is no JSON object. */
 const unreadLimit = 64 * 1024;
 
@@ -57,6 +60,7 @@ export async function readRequest(
     rules,
   );
   if (bytes.length === 0) return nothing;
+  if (bytes.length > largeBody) await rules.share.turn();
   try {
     return await readObject(bytes, rules);
   } catch (error) {

@@ -100,4 +100,52 @@ describe('the budget of all bodies', () => {
     await expect(readBody(body([Buffer.alloc(60), Buffer.alloc(60)]), 1000, only)).resolves.toHaveLength(120);
     expect(await statusOf(readBody(body([Buffer.alloc(1)]), 1000, budget.share()))).toBe(503);
   });
+
+  it('a body that does not fit waits for its room, and a small one has room beside large ones', async () => {
+    const small = { size: 10, room: 10 };
+    const budget = new BodyBudget({ total: 100, perCaller: 100, strangers: 1000, patience: 60_000, small });
+    const first = budget.share();
+    await readBody(body([Buffer.alloc(90)], { length: 90 }), 1000, first);
+    const waiting = readBody(body([Buffer.alloc(50)], { length: 50 }), 1000, budget.share());
+    await expect(readBody(body([Buffer.alloc(10)], { length: 10 }), 1000, budget.share())).resolves.toHaveLength(10);
+    await expect(readBody(body([Buffer.alloc(10)], { length: 10 }), 1000, budget.share())).resolves.toHaveLength(10);
+    first.release();
+    await expect(waiting).resolves.toHaveLength(50);
+  });
+
+  it('what has the room of its whole body comes to its end, and makes room when it hardly comes', async () => {
+    let now = 0;
+    const budget = new BodyBudget({ total: 100, perCaller: 100, strangers: 100, patience: 60_000 }, () => now);
+    const slow = budget.share();
+    slow.belongsTo('eve');
+    await slow.reserve(80);
+    const other = budget.share();
+    other.belongsTo('ada');
+    const reserving = other.reserve(50);
+    for (let i = 0; i < 80; i++) slow.grow(1);
+    slow.release();
+    await reserving;
+    const third = budget.share();
+    third.belongsTo('bob');
+    const late = third.reserve(70);
+    now = 30_000;
+    await expect(other.evicted).rejects.toMatchObject({ status: 503 });
+    await late;
+  });
+
+  it('large bodies have their turn one after the other, and nobody has all of them', async () => {
+    const budget = new BodyBudget({ total: 100, perCaller: 100, strangers: 100, turns: 1 });
+    const order: string[] = [];
+    const shares = ['eve', 'eve', 'eve', 'ada'].map((userId) => {
+      const share = budget.share();
+      share.belongsTo(userId);
+      const turn = share.turn().then(() => order.push(userId));
+      return { share, turn };
+    });
+    for (const i of [0, 3, 1, 2]) {
+      await shares[i]!.turn;
+      shares[i]!.share.release();
+    }
+    expect(order).toEqual(['eve', 'ada', 'eve', 'eve']);
+  });
 });

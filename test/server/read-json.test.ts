@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isJsonObject, type JsonValue } from '../../src/model/json.ts';
 import { Problem } from '../../src/server/problem.ts';
-import { maxDepth, type ReadJson, readJson } from '../../src/server/read-json.ts';
+import { listLimits, maxDepth, type ReadJson, readJson } from '../../src/server/read-json.ts';
 
 const bytes = (text: string) => Buffer.from(text, 'utf8');
 const refusal = (text: string): string => {
@@ -76,8 +76,8 @@ describe('JSON of a request', () => {
     expect(readJson(bytes(text))).toEqual({ value: JSON.parse(text), list: [], notes: [] });
   });
 
-  it('a million brackets without an end are refused', () => {
-    expect(refusal('['.repeat(1_000_000))).toContain('the end of the body');
+  it('as many brackets without an end as a body may hold values are refused', () => {
+    expect(refusal('['.repeat(listLimits.values))).toContain('the end of the body');
   });
 
   it('malformed JSON is refused with the position where it goes wrong', () => {
@@ -222,20 +222,32 @@ describe('a list read element by element', () => {
     }
   });
 
+  it('does so without the blanks around it, whatever the elements begin with', () => {
+    const read = (text: string) => readJson(bytes(text), own).list;
+    expect(read('{"list": [ {"a": 1} ,\n7, "]", {"b":[{"a":1},{"a":2}]}\t] }')).toEqual([
+      '{"a": 1}',
+      '7',
+      '"]"',
+      '{"b":[{"a":1},{"a":2}]}',
+    ]);
+    expect(read('{"more":{"list":[{"a":1}]},"list":[{"a":2}]}')).toEqual(['{"a":2}']);
+    expect(read('{"list":[{}],"more":{"list":[{"a":1}]}}')).toEqual(['{}']);
+  });
+
   it('does so without the text where it is not certain', () => {
     const deep = (levels: number) => `{"a":${'['.repeat(levels)}${' '.repeat(2_000)}${']'.repeat(levels)}}`;
     for (const text of [
       '{"list":[{"a":1}],"\\u006cist":[{"a":2}]}',
-      '{"list":[{"a":1},7]}',
       '{"list":[{"a":NaN}]}',
-      '{"list":[{"a":1},\n{"a":2}]}',
-      '{"list":[{"a":1},{"b":2}]}',
-      '{"list":[{"a":[{"a":1},{"a":2}]}]}',
-      '{"more":{"list":[{"a":1}]},"list":[{"a":2}]}',
-      '{"list":[{}],"more":{"list":[{"a":1}]}}',
       `{"list":[${deep(maxDepth - 2)}]}`,
     ]) {
       expect(new Set(readJson(bytes(text), own).list)).toEqual(new Set([null]));
     }
+  });
+
+  it('says where a large body goes wrong without reading it twice', () => {
+    const before = `{"list":[${'{"a":"x"},'.repeat(30_000)}`;
+    expect(outcome(bytes(`${before}{"a" 1}]}`), list)).toContain(`character ${before.length + 6} `);
+    expect(outcome(bytes(`${before}{"a":1`), list)).toContain('the end of the body');
   });
 });

@@ -1,4 +1,5 @@
 // One database file: its connection, its cached statements, and its two doors, read and write.
+import { atOnce, inSlices, nextTurn } from '../../turns.ts';
 import { type Connection, connect, type Statement } from './driver.ts';
 import { endsTransaction, isBusy, storeError } from './engine-errors.ts';
 import { type KeyNumbers, keyNumbers } from './ids.ts';
@@ -7,6 +8,9 @@ import { type KeyNumbers, keyNumbers } from './ids.ts';
 export const busyLimit = 10;
 
 const groupRows = 5_000; // a group of writes ends when it has this many rows: the event loop must get its turn
+const longRows = 500; // from here on a write that goes in steps lets others have their turn between them
+const longHold = 20; // ms of a transaction after which whoever waits for the file in another process comes first
+const makeWay = 5; // ms; they try again within 3
 const cachePages = 4_000; // 16 MB a connection
 const checkpointPages = 16_000; // 64 MB of WAL; a safety net where no checkpointer runs
 
@@ -25,61 +29,119 @@ export interface StoreFile {
    * behind in memory. `rows`: about how many rows it writes.
    */
   write<T>(work: () => T, rows?: number): Promise<T>;
+  /**
+   * As `write`, for work that may be long: where it yields, everything else of the process may have its turn, reads of
+   * this file too. They see what was committed before.
+   */
+  writeInSteps<T>(work: () => Generator<void, T>, rows: number): Promise<T>;
   close(): void;
 }
 
 interface Job {
-  work: () => unknown;
+  work: () => Generator<void, unknown>;
   rows: number;
+  /** Whether others may have their turn where it yields. */
+  isLong: boolean;
   resolve: (value: never) => void;
   reject: (error: unknown) => void;
 }
 
-/** Opens a file that `folder.ts` made and checked. */
-export function openFile(path: string): StoreFile {
+/** A connection and its prepared statements. */
+interface Line {
+  connection: Connection;
+  sql(text: string): Statement;
+  close(): void;
+}
+
+function lineTo(path: string): Line {
   const connection = connect(path);
   const statements = new Map<string, Statement>();
-  const jobs: Job[] = [];
-  let draining = false;
-  const sql = (text: string): Statement => {
-    let statement = statements.get(text);
-    if (statement === undefined) {
-      statement = connection.prepare(text);
-      statements.set(text, statement);
-    }
-    return statement;
-  };
-
-  const drain = async (): Promise<void> => {
-    while (jobs.length > 0) {
-      await commit(file, takeGroup(jobs));
-      if (jobs.length > 0) await new Promise((resolve) => setImmediate(resolve));
-    }
-    draining = false;
-  };
-
-  const file: StoreFile = {
-    path,
+  return {
     connection,
-    sql,
-    get keys() {
-      return keys;
+    sql: (text) => {
+      let statement = statements.get(text);
+      if (statement === undefined) {
+        statement = connection.prepare(text);
+        statements.set(text, statement);
+      }
+      return statement;
     },
-    read: (work) => whenFree(() => inSnapshot(file, work)).catch((error) => Promise.reject(storeError(error, path))),
-    write: (work, rows = 1) =>
-      new Promise((resolve, reject) => {
-        jobs.push({ work, rows, resolve, reject });
-        if (draining) return;
-        draining = true;
-        setImmediate(() => void drain());
-      }),
     close: () => {
       statements.clear();
       connection.close();
     },
   };
+}
+
+/** Opens a file that `folder.ts` made and checked. */
+export function openFile(path: string): StoreFile {
+  const main = lineTo(path);
+  let line = main; // the one in use
+  let side: Line | null = null; // for reads while a long write holds the other
+  const jobs: Job[] = [];
+  let draining = false;
+  let isHeld = false;
+
+  const drain = async (): Promise<void> => {
+    while (jobs.length > 0) {
+      const began = performance.now();
+      await commit(file, takeGroup(jobs), (held) => {
+        isHeld = held;
+      });
+      // Who waits for the file elsewhere can only try now and then: without a pause it might never be free then.
+      const wasLong = performance.now() - began > longHold;
+      if (jobs.length > 0 && wasLong) await new Promise((resolve) => setTimeout(resolve, makeWay));
+      else if (jobs.length > 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    draining = false;
+  };
+  const add = (work: Job['work'], rows: number, isLong: boolean) =>
+    new Promise<never>((resolve, reject) => {
+      jobs.push({ work, rows, isLong, resolve, reject });
+      if (draining) return;
+      draining = true;
+      setImmediate(() => void drain());
+    });
+  const onTheSide = <T>(work: () => T): T => {
+    if (side === null) {
+      side = lineTo(path);
+      setUp(side.connection);
+    }
+    line = side;
+    try {
+      return inSnapshot(file, work);
+    } finally {
+      line = main;
+    }
+  };
+
+  const file: StoreFile = {
+    path,
+    get connection() {
+      return line.connection;
+    },
+    sql: (text) => line.sql(text),
+    get keys() {
+      return keys;
+    },
+    read: (work) =>
+      whenFree(() => (isHeld ? onTheSide(work) : inSnapshot(file, work))).catch((error) =>
+        Promise.reject(storeError(error, path)),
+      ),
+    write: (work, rows = 1) => add(() => inOneStep(work), rows, false),
+    writeInSteps: (work, rows) => add(work, rows, rows >= longRows),
+    close: () => {
+      side?.close();
+      main.close();
+    },
+  };
   const keys = keyNumbers(file);
   return file;
+}
+
+function* inOneStep<T>(work: () => T): Generator<void, T> {
+  yield;
+  return work();
 }
 
 /** What every connection needs. The engine forgets `synchronous` when a file is opened again: it is set each time. */
@@ -124,14 +186,15 @@ function takeGroup(jobs: Job[]): Job[] {
 
 /**
  * Commits a group; where the group cannot be, each of its jobs alone: what is too much for the disk together may fit
- * alone.
+ * alone. `hold`: told when a transaction begins that others may have their turn in, and when it is over.
  */
-async function commit(file: StoreFile, group: readonly Job[]): Promise<void> {
+async function commit(file: StoreFile, group: readonly Job[], hold: (held: boolean) => void): Promise<void> {
   try {
-    const settle = await whenFree(() => commitTogether(file, group));
+    const isLong = group.some((job) => job.isLong);
+    const settle = isLong ? await commitInSlices(file, group, hold) : await whenFree(() => commitTogether(file, group));
     for (const tell of settle) tell();
   } catch (error) {
-    if (group.length > 1 && !isBusy(error)) for (const job of group) await commit(file, [job]);
+    if (group.length > 1 && !isBusy(error)) for (const job of group) await commit(file, [job], hold);
     else for (const job of group) job.reject(storeError(error, file.path));
   }
 }
@@ -142,20 +205,48 @@ async function commit(file: StoreFile, group: readonly Job[]): Promise<void> {
 function commitTogether(file: StoreFile, group: readonly Job[]): (() => void)[] {
   file.sql('BEGIN IMMEDIATE').run();
   try {
-    const settle = group.map((job) => runInSavepoint(file, job));
+    const settle = group.map((job) => atOnce(runInSavepoint(file, job)));
     file.sql('COMMIT').run();
     return settle;
   } catch (error) {
-    file.keys.forget();
-    if (file.connection.inTransaction) file.sql('ROLLBACK').run();
+    undo(file);
     throw error;
   }
 }
 
-function runInSavepoint(file: StoreFile, job: Job): () => void {
+/** As `commitTogether`, and others have their turn in between. */
+async function commitInSlices(
+  file: StoreFile,
+  group: readonly Job[],
+  hold: (held: boolean) => void,
+): Promise<(() => void)[]> {
+  await whenFree(() => {
+    file.sql('BEGIN IMMEDIATE').run();
+    hold(true);
+  });
+  try {
+    const settle: (() => void)[] = [];
+    for (const job of group) settle.push(await inSlices(runInSavepoint(file, job), { urgent: true }));
+    await nextTurn({ urgent: true }); // the commit takes a slice of its own
+    file.sql('COMMIT').run();
+    return settle;
+  } catch (error) {
+    undo(file);
+    throw error;
+  } finally {
+    hold(false);
+  }
+}
+
+function undo(file: StoreFile): void {
+  file.keys.forget();
+  if (file.connection.inTransaction) file.sql('ROLLBACK').run();
+}
+
+function* runInSavepoint(file: StoreFile, job: Job): Generator<void, () => void> {
   file.sql('SAVEPOINT job').run();
   try {
-    const value = job.work();
+    const value = yield* job.work();
     file.sql('RELEASE job').run();
     return () => job.resolve(value as never);
   } catch (error) {

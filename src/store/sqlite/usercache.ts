@@ -2,6 +2,7 @@
 import { type EntryText, entryTextOf, type Identity } from '../../model/entry.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { escapeText, jsonText } from '../../model/json-text.ts';
+import { atOnce, mapInSlices } from '../../turns.ts';
 import { errorIdOf, unusableIdOf, unusableKeyOf } from '../error-ids.ts';
 import { believedAhead } from '../receipts.ts';
 import type { FailedEntry, PutResult, UnusableEntry, Usercache, WaitingEntry, WaitingRef } from '../store.ts';
@@ -19,18 +20,18 @@ export function usercache(shards: Shards): Usercache {
     put: async (userId, { entries, unusable, received_ts = [], kept = false }, now) => {
       // Taken at once: what the caller does to an entry later has no effect.
       const rows = entries.map((entry) => ('text' in entry ? entry : entryTextOf(entry)));
-      const rejected = unusable.map(unusableRow);
+      const rejected = await mapInSlices(unusable, unusableRow);
       if (rows.length + rejected.length === 0) return [];
       const shard = shards.of(userId);
-      const work = (): PutResult[] => {
+      const work = function* (): Generator<void, PutResult[]> {
         const user = userFor(shard.usercache, userId);
-        setAside(shard.usercache, user, rejected, now);
+        yield* setAside(shard.usercache, user, rejected, now);
         const receipts = rows.map((_, i) => received_ts[i]);
-        return kept
+        return yield* kept
           ? keepWaiting(shard.usercache, user, rows, receipts, now)
           : putRows(shard, userId, user, rows, receipts, now);
       };
-      return shard.usercache.write(work, rows.length + rejected.length);
+      return shard.usercache.writeInSteps(work, rows.length + rejected.length);
     },
     read: async (userId, { after, limit, at }) => {
       const file = shards.of(userId).usercache;
@@ -91,14 +92,14 @@ interface KnownKey {
   receivedAt: (writeTs: number) => number | null;
 }
 
-function putRows(
+function* putRows(
   shard: Shard,
   userId: string,
   user: number,
   rows: readonly EntryText[],
   receipts: readonly (number | undefined)[],
   now: number,
-): PutResult[] {
+): Generator<void, PutResult[]> {
   const file = shard.usercache;
   const update = file.sql(
     'UPDATE waiting SET ts = ?, revision = ?, entry = ?, kept = NULL WHERE user = ? AND key = ? AND write_ts = ? AND revision <> ?',
@@ -136,24 +137,26 @@ function putRows(
       if (waits && receipts[i] !== undefined) receive.run(receipts[i]!, user, id, write_ts);
       results.push(waits || before[i - start] !== null ? 'updated' : 'inserted');
     }
+    yield;
   }
   return results;
 }
 
 /** Lets entries that the timeseries had wait for their time. What waits already is newer and stays. */
-function keepWaiting(
+function* keepWaiting(
   file: StoreFile,
   user: number,
   rows: readonly EntryText[],
   receipts: readonly (number | undefined)[],
   now: number,
-): PutResult[] {
+): Generator<void, PutResult[]> {
   const insert = file.sql(`
     INSERT INTO waiting (user, key, write_ts, ts, revision, received_ts, kept, entry) VALUES (?, ?, ?, ?, ?, ?, 1, ?)
     ON CONFLICT DO NOTHING`);
   const first = takeNumbers(file, 'revision', rows.length);
   for (const [i, { key, write_ts, ts, text }] of rows.entries()) {
     insert.run(user, file.keys.intern(key), write_ts, ts, first + i, receipts[i] ?? now, text);
+    yield;
   }
   return rows.map(() => 'updated');
 }
@@ -285,7 +288,7 @@ function settleFailed(file: StoreFile, user: number, failed: readonly FailedEntr
     const id = errorIdOf({ key: name, write_ts });
     const { received_ts: received } = row;
     const history = { first: row.failed_first_ts ?? now, tries: (row.failed_tries ?? 0) + 1, received };
-    setAside(file, user, [{ id, key: name, write_ts, reason, message, text: row.entry }], now, history);
+    atOnce(setAside(file, user, [{ id, key: name, write_ts, reason, message, text: row.entry }], now, history));
     left++;
   }
   return left;
@@ -305,13 +308,13 @@ function unusableRow({ entry, reason, message }: UnusableEntry): Aside {
   return { id, key: unusableKeyOf(entry), write_ts: null, reason, message, text: jsonText(entry as JsonValue) };
 }
 
-function setAside(
+function* setAside(
   file: StoreFile,
   user: number,
   rows: readonly Aside[],
   now: number,
   history = { first: now, tries: 1, received: now },
-): void {
+): Generator<void, void> {
   const upsert = file.sql(`
     INSERT INTO errors (user, id, key, write_ts, reason, message, first_ts, last_ts, tries, received_ts, entry)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -322,5 +325,6 @@ function setAside(
     const name = key === null ? null : escapeText(key);
     const words = [escapeText(reason), escapeText(message)] as const;
     upsert.run(user, id, name, write_ts, ...words, history.first, now, history.tries, history.received, text);
+    yield;
   }
 }

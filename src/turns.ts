@@ -1,0 +1,76 @@
+// Turns of the event loop: long work goes on in slices, and of all that is under way one slice is done in a turn, so
+// that a short call never waits for more than one.
+
+/** ms of work after which others get their turn. */
+export const sliceLength = 2;
+
+type Waiting = () => void;
+const first: Waiting[] = [];
+const others: Waiting[] = [];
+let isDue = false;
+
+/**
+ * Resolves when it is the caller's turn: after everything that has arrived meanwhile, and never in the same turn as
+ * another. `urgent`: others wait for what the caller holds, such as a lock; it goes before those that are not.
+ */
+export function nextTurn({ urgent = false }: { urgent?: boolean } = {}): Promise<void> {
+  return new Promise((resolve) => {
+    (urgent ? first : others).push(resolve);
+    if (!isDue) setImmediate(goOn);
+    isDue = true;
+  });
+}
+
+function goOn(): void {
+  const next = first.shift() ?? others.shift();
+  isDue = first.length + others.length > 0;
+  if (isDue) setImmediate(goOn);
+  next?.();
+}
+
+/** Tells long work when its slice is over: `if (slices.isOver()) await slices.next()`. */
+export interface Slices {
+  isOver(): boolean;
+  next(): Promise<void>;
+}
+
+/** Begins the first slice now. */
+export function startSlices(options: { urgent?: boolean } = {}): Slices {
+  let end = performance.now() + sliceLength;
+  return {
+    isOver: () => performance.now() >= end,
+    next: async () => {
+      await nextTurn(options);
+      end = performance.now() + sliceLength;
+    },
+  };
+}
+
+/** Runs a generator to its end; wherever it yields, others may get their turn. */
+export async function inSlices<T>(steps: Generator<void, T>, options: { urgent?: boolean } = {}): Promise<T> {
+  const slices = startSlices(options);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    if (slices.isOver()) await slices.next();
+  }
+}
+
+/** Runs a generator to its end in one go, for work that is short. */
+export function atOnce<T>(steps: Generator<void, T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** As `list.map(change)`, in slices. */
+export async function mapInSlices<T, R>(list: readonly T[], change: (one: T, index: number) => R): Promise<R[]> {
+  const slices = startSlices();
+  const changed: R[] = [];
+  for (const [i, one] of list.entries()) {
+    changed.push(change(one, i));
+    if (slices.isOver()) await slices.next();
+  }
+  return changed;
+}
