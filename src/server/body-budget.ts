@@ -25,7 +25,9 @@ export interface BodyShare {
    * are too many.
    */
   check(bytes: number): void;
-  /** Resolves when so many more bytes fit, beside those reserved; rejects as `check` throws where they do not in time. */
+  /**
+   * Resolves when so many more bytes fit, beside those reserved; rejects as `check` throws where they do not in time.
+   */
   fit(bytes: number): Promise<void>;
   /** Takes the room of bytes that are to come, as soon as there is room for all of them; rejects as `fit`. */
   reserve(bytes: number): Promise<void>;
