@@ -13,6 +13,16 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** The JSON object that a text holds; null where it holds something else or is no JSON. */
+export function parseJsonObject(text: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
 /** The kind of a value in a few words for an error message; never the value itself, which may be where somebody was. */
 export function kindOf(value: unknown): string {
   if (value === undefined) return 'nothing';

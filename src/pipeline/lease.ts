@@ -1,5 +1,6 @@
 // Working under a lease: taken before, renewed while, given back after.
-import { isMobilityError } from '../model/errors.ts';
+import { randomUUID } from 'node:crypto';
+import { isMobilityError, MobilityError } from '../model/errors.ts';
 import type { Lease, Store } from '../store/store.ts';
 
 /** A lease that renews itself until it is ended. */
@@ -53,4 +54,33 @@ export async function holdLease(
       },
     },
   };
+}
+
+/** Who works and for how long a lease lasts without renewal. */
+export interface LeaseOptions {
+  /** Who works, for others to see; default: a random name. */
+  owner?: string;
+  /** Seconds; default 60. */
+  leaseSeconds?: number;
+}
+
+/** Does `work` under the lease on a user. Throws `MOBILITY_LEASE_HELD` when somebody else has it. */
+export async function withLease<T>(
+  store: Store,
+  userId: string,
+  { owner = randomUUID(), leaseSeconds = 60 }: LeaseOptions,
+  work: (held: HeldLease) => Promise<T>,
+): Promise<T> {
+  const taken = await holdLease(store, userId, owner, leaseSeconds);
+  if ('heldBy' in taken) {
+    throw new MobilityError(
+      'MOBILITY_LEASE_HELD',
+      `${taken.heldBy.owner} works on user ${userId}; try again when it is done`,
+    );
+  }
+  try {
+    return await work(taken.held);
+  } finally {
+    await taken.held.end();
+  }
 }

@@ -1,8 +1,6 @@
 // Removes obsolete document keys outside a pipeline run, by the rule that the pipeline uses.
-import { randomUUID } from 'node:crypto';
-import { MobilityError } from '../model/errors.ts';
 import { documentWindow } from '../pipeline/document-window.ts';
-import { holdLease } from '../pipeline/lease.ts';
+import { type LeaseOptions, withLease } from '../pipeline/lease.ts';
 import { findObsoleteKeys, type ObsoleteKey } from '../pipeline/obsolete-keys.ts';
 import type { Store } from '../store/store.ts';
 
@@ -14,13 +12,9 @@ export interface PurgeReport {
 }
 
 /** How obsolete keys are purged. */
-export interface PurgeOptions {
+export interface PurgeOptions extends LeaseOptions {
   /** Look only. */
   dryRun?: boolean;
-  /** Who works, for others to see; default: a random name. */
-  owner?: string;
-  /** s; how long a killed purge keeps the user. Default 60. */
-  leaseSeconds?: number;
 }
 
 /**
@@ -30,21 +24,12 @@ export interface PurgeOptions {
 export async function purgeKeys(store: Store, userId: string, options: PurgeOptions = {}): Promise<PurgeReport> {
   const found = await obsoleteOf(store, userId);
   if (options.dryRun || found.length === 0) return { user_id: userId, obsolete: found };
-  const taken = await holdLease(store, userId, options.owner ?? randomUUID(), options.leaseSeconds ?? 60);
-  if ('heldBy' in taken) {
-    throw new MobilityError(
-      'MOBILITY_LEASE_HELD',
-      `${taken.heldBy.owner} works on user ${userId}; try again when it is done`,
-    );
-  }
-  try {
+  return withLease(store, userId, options, async (held) => {
     const obsolete = await obsoleteOf(store, userId);
     const remove = obsolete.map(({ key }) => key);
-    await store.documents.apply(userId, { put: [], remove }, taken.held.current());
+    await store.documents.apply(userId, { put: [], remove }, held.current());
     return { user_id: userId, obsolete };
-  } finally {
-    await taken.held.end();
-  }
+  });
 }
 
 async function obsoleteOf(store: Store, userId: string): Promise<ObsoleteKey[]> {

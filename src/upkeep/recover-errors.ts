@@ -1,11 +1,9 @@
 // Recovery: error timeseries -> usercache -> through the move again, until none remain or a round changes nothing.
-import { randomUUID } from 'node:crypto';
 import { convert } from '../converters/convert.ts';
 import { isEntry, takeEntry } from '../intake/take-entry.ts';
 import type { Entry } from '../model/entry.ts';
-import { MobilityError } from '../model/errors.ts';
 import type { JsonValue } from '../model/json.ts';
-import { holdLease } from '../pipeline/lease.ts';
+import { withLease } from '../pipeline/lease.ts';
 import { moveToLongTerm } from '../pipeline/move-to-long-term.ts';
 import type { PipelineOptions } from '../pipeline/run-pipeline.ts';
 import { runStage } from '../pipeline/stage.ts';
@@ -47,14 +45,7 @@ export async function recoverErrors(store: Store, userId: string, options: Recov
     report.remaining = await store.errors.summary(userId);
     return report;
   }
-  const taken = await holdLease(store, userId, options.owner ?? randomUUID(), options.leaseSeconds ?? 60);
-  if ('heldBy' in taken) {
-    throw new MobilityError(
-      'MOBILITY_LEASE_HELD',
-      `${taken.heldBy.owner} works on user ${userId}; try again when it is done`,
-    );
-  }
-  try {
+  return withLease(store, userId, options, async (held) => {
     for (;;) {
       report.rounds += 1;
       const recovered = await takeRound(store, userId, options, report);
@@ -62,7 +53,7 @@ export async function recoverErrors(store: Store, userId: string, options: Recov
       const context = {
         store,
         userId,
-        lease: taken.held.current,
+        lease: held.current,
         log: options.log,
         now: options.now,
         state: await store.pipeline.get(userId),
@@ -73,9 +64,7 @@ export async function recoverErrors(store: Store, userId: string, options: Recov
     }
     report.remaining = await store.errors.summary(userId);
     return report;
-  } finally {
-    await taken.held.end();
-  }
+  });
 }
 
 /** One pass over the errors; returns how many went back to the usercache (in a dry run: could). */

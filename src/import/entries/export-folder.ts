@@ -1,7 +1,7 @@
 // The folder that `mobility export --out` wrote of one user: everything as it was, first receipts and errors included.
 import { join } from 'node:path';
 import { isUuid } from '../../model/ids.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseJsonObject } from '../../model/json.ts';
 import type { ErrorRow } from '../../store/store.ts';
 import type { FolderFormat, Found, Owner, SourceReadOptions } from '../format.ts';
 import { fileLines } from '../read/lines.ts';
@@ -36,13 +36,7 @@ async function* readExport(folder: SourceFolder, options: SourceReadOptions): As
 
 async function readUser(folder: SourceFolder): Promise<{ of: Exclude<Owner, null>; profile: JsonObject | null }> {
   const { path, size, head } = await openSourceFile(folder.path, 'user.json');
-  let user: unknown;
-  try {
-    user = JSON.parse(head.toString('utf8'));
-  } catch {
-    user = null; // said below
-  }
-  const { uuid, user_email, update_ts, profile } = isJsonObject(user) ? user : {};
+  const { uuid, user_email, update_ts, profile } = parseJsonObject(head.toString('utf8')) ?? {};
   if (typeof uuid !== 'string' || !isUuid(uuid) || typeof user_email !== 'string') {
     const found = size > head.length ? `${size} bytes` : 'something else';
     throw new SourceBroken(`expected a user with uuid and user_email in ${path}, found ${found}`);

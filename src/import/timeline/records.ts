@@ -1,7 +1,7 @@
 // Google Takeout's `Records.json`, the location history until 2024: every fix of every phone, with what it believed to
 // be doing.
 import { locationEntry, motionEntry, numberFrom, secondsFrom } from '../../formats/other-entry.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseJsonObject } from '../../model/json.ts';
 import type { FileFormat, Found, SourceReadOptions } from '../format.ts';
 import { jsonElements } from '../read/json-elements.ts';
 import type { SourceFile } from '../source.ts';
@@ -22,19 +22,10 @@ const origin = { program: 'google-location-history' };
 async function* readRecords(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
   for await (const { of, listed, text, reason, offset } of jsonElements(file.bytes(onBytes))) {
     if (!listed || of !== 'locations') continue;
-    const record = text === null ? null : parsed(text);
+    const record = text === null ? null : parseJsonObject(text);
     if (record === null)
       yield { unread: `expected a JSON object at byte ${offset}, found ${reason ?? 'something else'}` };
     else yield* recordFound(record, `byte ${offset}`);
-  }
-}
-
-function parsed(text: string): JsonObject | null {
-  try {
-    const value = JSON.parse(text) as JsonValue;
-    return isJsonObject(value) ? value : null;
-  } catch {
-    return null;
   }
 }
 

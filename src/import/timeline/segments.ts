@@ -1,6 +1,6 @@
 // Google Timeline as phones export it since 2024: segments (visits, movements, paths) and, from Android, raw signals.
 import { locationEntry, motionEntry, numberFrom, type OtherFix, secondsFrom } from '../../formats/other-entry.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseJsonObject } from '../../model/json.ts';
 import { motionTypes } from '../../model/payloads.ts';
 import type { FileFormat, Found, SourceReadOptions } from '../format.ts';
 import { jsonElements } from '../read/json-elements.ts';
@@ -30,19 +30,10 @@ async function* readTimeline(file: SourceFile, { onBytes }: SourceReadOptions): 
   for await (const { of, listed, text, reason, offset } of jsonElements(file.bytes(onBytes))) {
     const where = `byte ${offset}`;
     if (!listed || !(of === null || of === 'semanticSegments' || of === 'rawSignals')) continue; // such as what Google makes of it all
-    const value = text === null ? null : parsed(text);
+    const value = text === null ? null : parseJsonObject(text);
     if (value === null) yield { unread: `expected a JSON object at ${where}, found ${reason ?? 'something else'}` };
     else if (of === 'rawSignals') yield* signalFound(value, where);
     else yield* segmentFound(value, where);
-  }
-}
-
-function parsed(text: string): JsonObject | null {
-  try {
-    const value = JSON.parse(text) as JsonValue;
-    return isJsonObject(value) ? value : null;
-  } catch {
-    return null;
   }
 }
 
