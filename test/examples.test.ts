@@ -98,5 +98,6 @@ it.each(['compose-replica-set.yaml', 'compose-sharded.yaml'])(
 );
 
 it('no example is left out', async () => {
-  expect([...tested].sort()).toEqual((await readdir(sources)).sort());
+  const here = (await readdir(sources)).filter((name) => name !== 'notebooks'); // those run in test/readers
+  expect([...tested].sort()).toEqual(here.sort());
 });

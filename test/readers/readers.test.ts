@@ -2,6 +2,7 @@
 // Needs `npm run test:readers`; without it the tests are left out, and MOBILITY_REQUIRE_READERS=1 forbids that.
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -64,6 +65,13 @@ interface Seen {
   };
 }
 
+/** Runs a script in the environment of the readers, without a screen; returns what it prints. */
+async function python(args: readonly string[]): Promise<string> {
+  const program = file(process.platform === 'win32' ? '../../.readers/Scripts/python' : '../../.readers/bin/python');
+  const { stdout } = await promisify(execFile)(program, args, { env: { ...process.env, MPLBACKEND: 'agg' } });
+  return stdout;
+}
+
 const startTime = 240_000; // ms; a cold start of seven libraries on a machine that others share
 
 describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
@@ -95,11 +103,7 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
       files: { kind: string; rows: number }[];
     }>();
     wrote = Object.fromEntries(csv.files.map(({ kind, rows }) => [kind, rows]));
-    const python = file(process.platform === 'win32' ? '../../.readers/Scripts/python' : '../../.readers/bin/python');
-    const { stdout } = await promisify(execFile)(python, [file('read_exports.py'), program.folder], {
-      env: { ...process.env, MPLBACKEND: 'agg' },
-    });
-    seen = JSON.parse(stdout);
+    seen = JSON.parse(await python([file('read_exports.py'), program.folder]));
   }, startTime);
 
   const of = <R extends keyof Seen>(reader: R): Seen[R] => {
@@ -193,5 +197,62 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
       expect(tables).toBeGreaterThan(0);
     }
     expect(finds_a_change).toBe(true);
+  });
+
+  describe('examples/notebooks', () => {
+    const exports: Record<string, readonly string[]> = {
+      'modal_split.py': ['parquet'],
+      'map.py': ['parquet', 'trackintel'],
+      'week.py': ['parquet'],
+    };
+
+    /** Runs a notebook as its header says; returns its table, and that it drew. */
+    async function notebook(name: string): Promise<string> {
+      const picture = `${program.folder}/${name}.svg`;
+      const folders = exports[name]!.map((one) => `${program.folder}/${one}`);
+      const told = await python([file(`../../examples/notebooks/${name}`), ...folders, picture]);
+      const svg = await readFile(picture, 'utf8');
+      expect(svg.match(/<path/g)!.length).toBeGreaterThan(10);
+      return told;
+    }
+
+    it(
+      'modal_split.py draws the kilometres of the export, with what the participant named',
+      async () => {
+        const told = await notebook('modal_split.py');
+        const km = Object.values(of('pandas').modes).reduce((sum, metres) => sum + metres, 0) / 1000;
+        const rows = [...told.matchAll(/^(\w+) +(\S+) +(\S+) +(\S+)$/gm)];
+        expect(rows.reduce((sum, row) => sum + Number(row[3]), 0)).toBeCloseTo(km, 0);
+        expect(told).toMatch(/^bus +1/m);
+      },
+      startTime,
+    );
+
+    it(
+      'map.py draws the ways of one person and where they stay',
+      async () => {
+        const [, sections, stays, locations] = /(\d+) sections, (\d+) stays at (\d+) locations/
+          .exec(await notebook('map.py'))!
+          .map(Number) as [number, number, number, number];
+        expect(sections).toBeGreaterThan(wrote.sections! / 3);
+        expect(stays).toBeGreaterThan(locations);
+      },
+      startTime,
+    );
+
+    it(
+      'week.py counts every trip once, on the local clock',
+      async () => {
+        const rows = (await notebook('week.py')).split('\n').slice(1, -1);
+        expect(rows.reduce((sum, row) => sum + Number(row.trim().split(/ +/)[2]), 0)).toBe(wrote.trips);
+        expect(new Set(rows.map((row) => row.trim()[0]))).toEqual(new Set(['6', '7'])); // Saturday and Sunday
+      },
+      startTime,
+    );
+
+    it('none is left out', async () => {
+      const here = await readdir(file('../../examples/notebooks'));
+      expect(here.sort()).toEqual(['README.md', ...Object.keys(exports)].sort());
+    });
   });
 });
