@@ -361,7 +361,8 @@ type Quick = (at: number) => { value: JsonValue; text: string; end: number } | n
 
 /**
  * A way to short elements that all begin with the same name, as phones write them, without blanks: it looks for the
- * beginning of the next one. Where the text up to there is JSON it is the whole element, since an object ends only once.
+ * beginning of the next one. Where the text up to there is JSON it is the whole element, since an object ends only
+ * once.
  */
 function quickElements(text: string, open: number): Quick {
   const begin = /\{"[^"\\]*"/y;
