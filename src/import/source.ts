@@ -111,7 +111,7 @@ async function* unpacked(path: string, isGzip: boolean, onBytes: (count: number)
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     const reason = code.startsWith('Z_') ? 'it is damaged or breaks off' : (reasons[code] ?? errorText(error));
-    throw new SourceBroken(`cannot be read to its end: ${reason}; what came before is read`, { cause: error });
+    throw new SourceBroken(`cannot be read to its end: ${reason}: everything before it was read`, { cause: error });
   } finally {
     file.destroy();
   }

@@ -58,7 +58,9 @@ async function* readLive(address: string, onDocument: () => void): AsyncGenerato
     yield* readDatabase(open);
   } catch (error) {
     if (error instanceof MobilityError) throw error;
-    throw new SourceBroken(`the database breaks off: ${errorText(error)}; what came before is read`, { cause: error });
+    throw new SourceBroken(`the database breaks off: ${errorText(error)}: everything before it was read`, {
+      cause: error,
+    });
   } finally {
     await client.close();
   }
