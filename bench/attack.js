@@ -93,7 +93,8 @@ async function attackUntilStopped({ port }) {
   const stop = { now: false };
   const agent = new Agent({ keepAlive: true, maxSockets: 32 });
   const heard = new WeakSet();
-  // A server that refuses a body closes while it is still being sent, and a socket may learn of that when no call holds it.
+  // A server that refuses a body closes while it is still being sent, and a socket may learn of that when no call holds
+  // it.
   const forgive = (socket) => {
     if (heard.has(socket)) return;
     heard.add(socket);

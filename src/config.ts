@@ -42,6 +42,10 @@ export interface Config {
   unknownKeys: number;
   /** Connections that one server process has open at once. */
   maxConnections: number;
+  /** %; apps show a suggested label that is more probable than this. */
+  suggestFrom: number;
+  /** %; a trip with a set of labels this probable is not asked about; 100: every trip is. */
+  suggestSure: number;
   /** Answers `GET /metrics`. */
   metrics: boolean;
   /** s; how long a killed pipeline run keeps its user. */
@@ -220,6 +224,20 @@ export const settings: readonly Setting[] = [
     default: '5000',
     meaning: 'open connections per server process',
     parse: integer(1, 1_000_000),
+  },
+  {
+    name: 'suggestFrom',
+    variable: 'MOBILITY_SUGGEST_FROM',
+    default: '55',
+    meaning: '% from which the app shows a label that the server suggests',
+    parse: integer(0, 100),
+  },
+  {
+    name: 'suggestSure',
+    variable: 'MOBILITY_SUGGEST_SURE',
+    default: '95',
+    meaning: '% from which the app does not ask about a trip; 100: it asks about every trip',
+    parse: integer(1, 100),
   },
   {
     name: 'metrics',

@@ -23,6 +23,8 @@ export interface DerivedKey {
   from: 'trip' | 'untracked time' | 'trip or untracked time' | 'stay' | 'section' | 'stop' | 'vertex of a line';
   /** True when what the user said shows in it. */
   labels?: true;
+  /** True when labels are suggested in it. */
+  suggests?: true;
   /** Its entries, in order of time, of one element of the timeline. */
   make(element: Element, making: Making): DerivedEntry[];
 }
@@ -71,6 +73,7 @@ export const derivedKeys: readonly DerivedKey[] = [
     key: 'analysis/composite_trip',
     from: 'trip or untracked time',
     labels: true,
+    suggests: true,
     make: (element, making) => [compositeTrip(element, making)],
   },
   { key: 'analysis/confirmed_place', from: 'stay', labels: true, make: ofStays(confirmedPlace) },
@@ -78,6 +81,7 @@ export const derivedKeys: readonly DerivedKey[] = [
     key: 'analysis/confirmed_trip',
     from: 'trip',
     labels: true,
+    suggests: true,
     make: ofTrips((element, making) => [confirmedTrip(element, making)]),
   },
   untracked('analysis/confirmed_untracked', true),

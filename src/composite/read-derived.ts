@@ -2,6 +2,8 @@
 
 import { type Labels, noLabels, readLabels } from '../labels/labels-of.ts';
 import type { LabelStore } from '../labels/read-inputs.ts';
+import type { SuggestionSettings } from '../labels/suggest.ts';
+import { suggestionsReader } from '../labels/suggestions-of.ts';
 import type { JsonValue } from '../model/json.ts';
 import type { TimeRange } from '../model/time.ts';
 import { type Element, elementsAt, timeline } from '../timeline/elements.ts';
@@ -20,20 +22,28 @@ export type DerivedStore = LabelStore;
 const batchSize = 50;
 const day = 86_400; // s
 
-/** The entries of `keys` whose `time` lies in the range, both ends included, ascending by it. */
+/**
+ * The entries of `keys` whose `time` lies in the range, both ends included, ascending by it. Labels are suggested where
+ * there are `settings` for that.
+ */
 export async function* derivedEntries(
   store: DerivedStore,
   userId: string,
   keys: readonly DerivedKey[],
   { time, ...range }: TimeRange & { time: DerivedTime },
+  settings: SuggestionSettings | null = null,
 ): AsyncGenerator<DerivedEntry, undefined> {
   if (keys.length === 0) return;
+  const suggestionsFor =
+    settings !== null && keys.some(({ suggests }) => suggests) ? suggestionsReader(store, userId, settings) : null;
   const withLabels = keys.some(({ labels }) => labels);
   const source = time === 'write_ts' ? byWriting(store, userId, range) : byTime(store, userId, range);
   for await (const batch of batches(source)) {
     const labels = withLabels ? await labelsAround(store, userId, batch) : noLabels;
+    const trips = batch.flatMap(({ element }) => (element.kind === 'trip' ? [element.trip] : []));
+    const suggestions = (await suggestionsFor?.(trips, labels)) ?? null;
     for (const { element, writtenTs } of batch) {
-      const made = keys.flatMap((key) => key.make(element, { userId, writtenTs, labels }));
+      const made = keys.flatMap((key) => key.make(element, { userId, writtenTs, labels, suggestions }));
       const found = made.map((entry) => ({ entry, at: timeOf(entry, time) }));
       yield* found
         .filter(

@@ -3,13 +3,20 @@
 import { type Labels, readLabels } from '../labels/labels-of.ts';
 import type { LabelStore } from '../labels/read-inputs.ts';
 import { saidFields } from '../labels/said-fields.ts';
+import type { SuggestionSettings } from '../labels/suggest.ts';
+import { suggestionFields } from '../labels/suggestion-fields.ts';
+import { suggestionsReader, type TimedWay } from '../labels/suggestions-of.ts';
 import type { TripFeatureCollection } from './trip-features.ts';
 
-/** The trips with `user_input` and `additions` in the properties of each and of its places. */
+/**
+ * The trips with `user_input` and `additions` in the properties of each and of its places; with `settings` also with
+ * the labels that are suggested.
+ */
 export async function withLabels(
   store: LabelStore,
   userId: string,
   trips: readonly TripFeatureCollection[],
+  settings: SuggestionSettings | null = null,
 ): Promise<TripFeatureCollection[]> {
   if (trips.length === 0) return [];
   const times = trips.flatMap(placesOf).flatMap(({ enter_ts, exit_ts }) => [enter_ts, exit_ts]);
@@ -20,7 +27,27 @@ export async function withLabels(
   const from = known.reduce((a, b) => Math.min(a, b));
   const to = isOpen ? Number.POSITIVE_INFINITY : known.reduce((a, b) => Math.max(a, b));
   const labels = await readLabels(store, userId, { from, to });
-  return trips.map((trip) => labelled(trip, labels, userId));
+  const told = trips.map((trip) => labelled(trip, labels, userId));
+  if (settings === null) return told;
+  const ways = trips.map(wayIn);
+  const suggestions = await suggestionsReader(store, userId, settings)(ways, labels);
+  return told.map((trip, i) => {
+    const fields = suggestionFields(suggestions.of(ways[i]!, labels.ofTrip(ways[i]!.start_ts)), settings);
+    return { ...trip, properties: { ...trip.properties, ...fields } };
+  });
+}
+
+function wayIn({ properties, features }: TripFeatureCollection): TimedWay {
+  const { start_ts, end_ts, start_local_dt, start_loc, end_loc } = properties;
+  return {
+    ...{ start_ts, end_ts, start_zone: start_local_dt.timezone },
+    ...{ start_loc: start_loc.coordinates, end_loc: end_loc.coordinates },
+    sections: features.flatMap((feature) =>
+      feature.type === 'FeatureCollection'
+        ? feature.features.map((line) => line.properties as { sensed_mode: string; distance: number })
+        : [],
+    ),
+  };
 }
 
 interface PlaceTimes {

@@ -31,7 +31,11 @@ export async function readLabels(store: LabelStore, userId: string, range: TimeR
 }
 
 /** The trips among which the inputs have to choose: all that they touch, and the next ones before and after. */
-async function spansAround({ trips }: LabelStore, userId: string, inputs: readonly Input[]): Promise<TripSpan[]> {
+export async function spansAround(
+  { trips }: LabelStore,
+  userId: string,
+  inputs: readonly Input[],
+): Promise<TripSpan[]> {
   let from = Number.POSITIVE_INFINITY;
   let to = Number.NEGATIVE_INFINITY;
   for (const { start, end } of inputs) {

@@ -1,10 +1,10 @@
 // The inputs of a user about a stretch of time, those still waiting in the usercache included.
-import { convert, present } from '../converters/convert.ts';
+import { convert, meaningOf, present } from '../converters/convert.ts';
 import { type Entry, identityOf, identityText } from '../model/entry.ts';
 import { justAfter, type TimeRange } from '../model/time.ts';
 import { everyEntry } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
-import { type Input, inputKeyNames, inputOf } from './input-keys.ts';
+import { type Input, inputKeyNames, inputKeys, inputOf } from './input-keys.ts';
 
 /** The part of the store that labels are matched from. Without `usercache` only what was moved counts. */
 export type LabelStore = Pick<Store, 'trips' | 'timeseries'> & Partial<Pick<Store, 'usercache'>>;
@@ -12,19 +12,50 @@ export type LabelStore = Pick<Store, 'trips' | 'timeseries'> & Partial<Pick<Stor
 /** s; an input that begins so long before what it is about is not found. */
 export const longestInput = 7 * 86_400;
 
+const labelKeys = inputKeys.flatMap(({ key, kind }) => (kind === 'label' ? [key] : []));
+
 /** Inputs whose time may touch the range, both ends included. Of one identity the waiting one counts: it is newer. */
-export async function readInputs(store: LabelStore, userId: string, { from, to }: TimeRange): Promise<Input[]> {
-  const query = { keys: inputKeyNames, time: 'ts', from: from - longestInput, to: justAfter(to) } as const;
+export async function readInputs(store: LabelStore, userId: string, range: TimeRange): Promise<Input[]> {
+  return (await newest(store, userId, range, inputKeyNames)).flatMap((entry) => inputsIn(present(entry), range));
+}
+
+/** Of these only labels of one word, at most `most`, the last ones, without local times: what habits are told from. */
+export async function readLastLabels(
+  store: LabelStore,
+  userId: string,
+  range: TimeRange,
+  most: number,
+): Promise<Input[]> {
+  const entries = await newest(store, userId, range, labelKeys, most);
+  const inputs = entries.flatMap((entry) => inputsIn(meaningOf(entry), range));
+  if (entries.length < most) return inputs;
+  // Of the first trip some labels may be missing now.
+  const first = inputs.reduce((least, input) => Math.min(least, startOf(input)), Number.POSITIVE_INFINITY);
+  return inputs.filter((input) => startOf(input) > first);
+}
+
+const startOf = ({ start, end }: Input): number => start ?? end!;
+
+async function newest(
+  store: LabelStore,
+  userId: string,
+  { from, to }: TimeRange,
+  keys: readonly string[],
+  most = Number.POSITIVE_INFINITY,
+): Promise<Entry[]> {
+  const bounded = Number.isFinite(most) ? { descending: true, limit: most } : {};
+  const query = { keys, time: 'ts', from: from - longestInput, to: justAfter(to), ...bounded } as const;
   const found = new Map<string, Entry>();
-  for await (const entry of everyEntry(store.timeseries, userId, query)) {
-    found.set(identityText(identityOf(entry)), entry);
-  }
-  if (store.usercache !== undefined) {
-    for await (const entry of everyEntry(store.usercache, userId, query)) {
-      if (converts(entry)) found.set(identityText(identityOf(entry)), entry);
+  for (const part of [store.timeseries, store.usercache]) {
+    if (part === undefined) continue;
+    let count = 0;
+    for await (const entry of everyEntry(part, userId, query)) {
+      if (part === store.timeseries || converts(entry)) found.set(identityText(identityOf(entry)), entry);
+      count += 1;
+      if (count >= most) break;
     }
   }
-  return [...found.values()].flatMap((entry) => inputOf(present(entry)) ?? []).filter((input) => touches(input, from));
+  return [...found.values()];
 }
 
 /** What waits was not looked at yet: what its converter refuses will be set aside. */
@@ -40,6 +71,7 @@ function converts(entry: Entry): boolean {
 /** s; see the slack of the matching. */
 const slack = 900;
 
-function touches({ end }: Input, from: number): boolean {
-  return end === null || end >= from - slack;
+function inputsIn(entry: Entry, { from }: TimeRange): Input[] {
+  const input = inputOf(entry);
+  return input !== null && (input.end === null || input.end >= from - slack) ? [input] : [];
 }

@@ -25,12 +25,13 @@ import { type JsonLimits, largeLimits, listLimits } from './read-json.ts';
 import { readRequest } from './read-request.ts';
 import { Readiness } from './readiness.ts';
 import { openRoutes, routes } from './routes/index.ts';
-import type { Route } from './routes/route.ts';
+import type { Route, RouteConfig } from './routes/route.ts';
 import { bodyCheck } from './schemas.ts';
 
 /** The settings that an app looks at. */
 type AppSettings =
   | ('auth' | 'openRegistration' | 'devAnywhere' | 'host' | 'bodyLimitMiB' | 'waitingLimitMiB')
+  | keyof RouteConfig
   | ('callsPerMinute' | 'callsPerDay' | 'mibPerMinute' | 'mibPerDay' | 'waitingEntries' | 'unknownKeys');
 
 /** What an app is made of. */
@@ -208,7 +209,7 @@ function answerCaller(route: Route, parts: AppParts, doors: DoorParts) {
     const { now } = parts;
     const store = parts.metrics === undefined ? parts.store : countingStore(parts.store, parts.metrics.figures);
     const sent = { caller, body, unread, list: taken, params, query };
-    const result = await route.answer({ ...sent, store, log: call.log, now });
+    const result = await route.answer({ ...sent, store, config: parts.config, log: call.log, now });
     call.share.release();
     if (Symbol.asyncIterator in result) call.leave.push(doors.open.enter(caller.uuid, 'streams'));
     return jsonAnswer(call, result, (error) => reportFailure(problemOf(error), call, parts));

@@ -3,6 +3,7 @@
 import { type DerivedKey, derivedKeysAsked } from '../composite/derived-keys.ts';
 import { type DerivedTime, derivedEntries } from '../composite/read-derived.ts';
 import { present } from '../converters/convert.ts';
+import type { SuggestionSettings } from '../labels/suggest.ts';
 import type { Entry } from '../model/entry.ts';
 import { dataTime } from '../model/entry.ts';
 import { everyEntry } from '../store/pages.ts';
@@ -20,6 +21,8 @@ export interface Selection {
   to?: number;
   /** The time by which entries that are made of the trips are found and ordered, both ends included. */
   derived: { time: DerivedTime; from: number; to: number };
+  /** How labels are suggested in them. */
+  suggestions: SuggestionSettings;
   /** What else must hold. */
   matches: (entry: Entry) => boolean;
   /** At most so many entries. */
@@ -71,7 +74,7 @@ async function* merged(store: Store, userId: string, selection: Selection): Asyn
     return typeof own === 'number' ? own : timeOf(entry, time);
   };
   const pushed = recorded(store, userId, { ...selection, ...(keys && { keys }) });
-  const derivedOnes = derivedEntries(store, userId, made, derived);
+  const derivedOnes = derivedEntries(store, userId, made, derived, selection.suggestions);
   let one = await pushed.next();
   let other = await derivedOnes.next();
   while (!one.done || !other.done) {

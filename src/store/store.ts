@@ -4,7 +4,7 @@ import type { Entry, EntryText, Identity } from '../model/entry.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
 import type { JoinCount, JoinRefusal, StudyRecord, StudySettings } from '../model/study.ts';
 import type { TimeRange } from '../model/time.ts';
-import type { TripRecord } from '../model/trip.ts';
+import type { Position, TripRecord } from '../model/trip.ts';
 import type { TokenRecord, UserRecord } from '../model/user.ts';
 
 /**
@@ -413,6 +413,18 @@ export interface TripSpan {
 }
 
 /** The trips of users: one chain of links for each user. */
+/** The least of a trip that tells where it led and by what: no line. */
+export interface TripOutline {
+  chain_ts: number;
+  start_ts: number;
+  start_zone: string;
+  start_loc: Position;
+  end_loc: Position;
+  /** Of each section. */
+  sections: { sensed_mode: string; distance: number }[];
+}
+
+/** The chain of trips of each user. */
 export interface Trips {
   /** Links of the chain by `chain_ts` in `[from, to)`, ascending. */
   chain(userId: string, range: { from?: number; to?: number; limit: number }): Promise<TripRecord[]>;
@@ -432,6 +444,10 @@ export interface Trips {
    * The times of the trips (not the dropped ones) with `chain_ts` in `[from, to)`, ascending, without what is large.
    */
   spans(userId: string, range: { from: number; to: number }): Promise<TripSpan[]>;
+  /**
+   * The outlines of the trips (not of dropped links) with these `chain_ts`, ascending; those that are gone are missing.
+   */
+  outlines(userId: string, chainTs: readonly number[]): Promise<TripOutline[]>;
   /**
    * Makes `records` the links with `chain_ts` in `[from, to)` and merges `state` into the pipeline state, in one
    * transaction. Fields that `state` does not name are afterwards as they were. Links that are the same keep their

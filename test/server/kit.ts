@@ -56,6 +56,8 @@ export const config: AppParts['config'] = {
   mibPerDay: 0,
   waitingEntries: 0,
   unknownKeys: 0,
+  suggestFrom: 55,
+  suggestSure: 95,
 };
 
 const ajv = new Ajv({ strict: false, formats: { uuid: true } });

@@ -1,5 +1,7 @@
 // What a route is: where it answers, who may call it, what it takes and answers, and the function that answers.
+import type { Config } from '../../config.ts';
 import type { Taken } from '../../intake/take-entry.ts';
+import type { SuggestionSettings } from '../../labels/suggest.ts';
 import type { Log } from '../../log/log.ts';
 import type { JsonObject } from '../../model/json.ts';
 import type { UserRecord } from '../../model/user.ts';
@@ -25,10 +27,21 @@ export interface RouteCall {
   /** The query of the address. A name that stands there twice has its first value. */
   query: Readonly<Record<string, string>>;
   store: Store;
+  /** The settings that answers depend on. */
+  config: RouteConfig;
   log: Log;
   /** Seconds since the epoch. */
   now: () => number;
 }
+
+/** The settings that answers depend on. */
+export type RouteConfig = Pick<Config, 'suggestFrom' | 'suggestSure'>;
+
+/** How labels are suggested: percents of the settings as probabilities. */
+export const suggestionSettings = ({ suggestFrom, suggestSure }: RouteConfig): SuggestionSettings => ({
+  shownFrom: suggestFrom / 100,
+  sureFrom: suggestSure / 100,
+});
 
 /**
  * A JSON value, or the text of one in pieces, for answers that need not fit into memory. Phones of the family want an

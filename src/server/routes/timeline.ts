@@ -3,7 +3,7 @@ import { withLabels } from '../../diary/add-labels.ts';
 import { tripsOfDay } from '../../diary/build-trip-documents.ts';
 import { isDay } from '../../model/time.ts';
 import { badRequest } from '../problem.ts';
-import type { Route } from './route.ts';
+import { type Route, suggestionSettings } from './route.ts';
 
 /** The routes under `/timeline`. */
 export const timelineRoutes: readonly Route[] = [
@@ -11,10 +11,11 @@ export const timelineRoutes: readonly Route[] = [
     path: '/timeline/getTrips/:date',
     handler: 'timeline.getTrips/:date',
     caller: 'registered',
-    answer: async ({ caller, params, store }) => {
+    answer: async ({ caller, params, store, config }) => {
       const { date } = params;
       if (!isDay(date)) throw badRequest('expected a day of the calendar as YYYY-MM-DD at the end of the path');
-      return { timeline: await withLabels(store, caller.uuid, await tripsOfDay(store, caller.uuid, date)) };
+      const trips = await tripsOfDay(store, caller.uuid, date);
+      return { timeline: await withLabels(store, caller.uuid, trips, suggestionSettings(config)) };
     },
   },
 ];

@@ -6,7 +6,7 @@ import { jsonText } from '../../model/json-text.ts';
 import { addDays } from '../../model/time.ts';
 import type { TripRecord } from '../../model/trip.ts';
 import { checkRange } from '../refusals.ts';
-import type { Lease, PipelineState, Trips } from '../store.ts';
+import type { Lease, PipelineState, TripOutline, Trips } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { requireLease } from './leases.ts';
 import { mergeState } from './pipeline-states.ts';
@@ -67,6 +67,12 @@ export function tripsOn(connection: Connection): Trips {
           written_ts,
         }));
       }),
+    outlines: (userId, chainTs) =>
+      connection.reading(userId, async (from) => {
+        const filter = { kind: 'trip', chain_ts: { $in: [...chainTs] } };
+        const options = { sort: { chain_ts: 1 }, projection: outlineFields } as const;
+        return (await recordsOf(from, await from.rows('trips').find(filter, options).toArray())).map(outlineOf);
+      }),
     replace: async (userId, range, records, state, lease) => {
       checkRange(range, records);
       const now = Date.now() / 1000;
@@ -74,6 +80,20 @@ export function tripsOn(connection: Connection): Trips {
       return connection.atomically(userId, (tx) => replace(tx, range, made, state, lease));
     },
   };
+}
+
+/** What outlines are made of: of a record that is kept as text, the text. */
+const outlineFields: Document = Object.fromEntries(
+  ['revision', 'record_json', 'record_parts', 'record.chain_ts', 'record.start_ts']
+    .concat(['start_zone', 'start_loc', 'end_loc'].map((name) => `record.trip.${name}`))
+    .concat(['sensed_mode', 'distance'].map((name) => `record.trip.sections.${name}`))
+    .map((name) => [name, 1]),
+);
+
+function outlineOf({ chain_ts, start_ts, trip }: TripRecord): TripOutline {
+  const { start_zone, start_loc, end_loc } = trip!;
+  const sections = trip!.sections.map(({ sensed_mode, distance }) => ({ sensed_mode, distance }));
+  return { chain_ts, start_ts, start_zone, start_loc, end_loc, sections };
 }
 
 async function recordsOf(from: UserRows, rows: readonly TripRow[]): Promise<TripRecord[]> {

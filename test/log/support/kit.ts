@@ -52,7 +52,10 @@ export function textOf(folder: string, name: string): string {
   return (name.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8');
 }
 
-/** Messages of all files, sorted by name of the file. Files may be renamed and compressed meanwhile: then it reads again. */
+/**
+ * Messages of all files, sorted by name of the file. Files may be renamed and compressed meanwhile: then it reads
+ * again.
+ */
 export function messagesOf(folder: string): string[] {
   for (;;) {
     try {

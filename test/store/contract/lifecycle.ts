@@ -38,6 +38,7 @@ const methods: {
     previous: true,
     summary: true,
     spans: true,
+    outlines: true,
     replace: true,
   },
   pipeline: { get: true, merge: true, withWork: true },

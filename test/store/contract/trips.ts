@@ -81,6 +81,35 @@ export function tripTests(use: Use): void {
     expect(await use.store.trips.spans(newUser(), everything)).toEqual([]);
   });
 
+  it('outlines tell ends and modes of the trips that are asked for, without their lines', async () => {
+    const user = newUser();
+    const trip = {
+      start_zone: 'Europe/Berlin',
+      start_loc: [9.0512345678901, -48.5],
+      end_loc: [9.25, 0.1 + 0.2],
+      sections: [
+        { sensed_mode: 'PredictedModeTypes.BUS', distance: 1000.125, coordinates: [[9, 48]] },
+        { sensed_mode: 'MotionTypes.ON_FOOT', distance: 0, coordinates: [] },
+      ],
+    } as unknown as TripRecord['trip'];
+    const dropped = link(30, { kind: 'dropped', trip: null });
+    await replace(user, everything, [link(10.5, { trip }), link(20, { trip }), dropped, link(40, { trip })]);
+    const outline = (chain_ts: number) => ({
+      chain_ts,
+      start_ts: chain_ts + 0.25,
+      start_zone: 'Europe/Berlin',
+      start_loc: [9.0512345678901, -48.5],
+      end_loc: [9.25, 0.1 + 0.2],
+      sections: [
+        { sensed_mode: 'PredictedModeTypes.BUS', distance: 1000.125 },
+        { sensed_mode: 'MotionTypes.ON_FOOT', distance: 0 },
+      ],
+    });
+    expect(await use.store.trips.outlines(user, [40, 10.5, 30, 25, 40])).toEqual([outline(10.5), outline(40)]);
+    expect(await use.store.trips.outlines(user, [])).toEqual([]);
+    expect(await use.store.trips.outlines(newUser(), [10.5])).toEqual([]);
+  });
+
   it('links outside the range stay: its start is part of it and its end is not', async () => {
     const user = newUser();
     await replace(user, everything, [link(10), link(20), link(30)]);
