@@ -43,7 +43,7 @@ describe('suggested labels', () => {
         sure.came += came;
       }
     };
-    for (let i = 0; i < 110; i += 1) {
+    for (let i = 0; i < 150; i += 1) {
       const ways = inventedLife(`calibration ${i}`);
       for (const [at, way] of ways.entries()) {
         if (at % 3 === 0) judge(way, ways.slice(0, at));
