@@ -4,17 +4,18 @@ import type { Document, Documents, PutResult } from '../store.ts';
 import { compareTexts } from '../text-order.ts';
 import type { StoreFile } from './file.ts';
 import { userIn } from './ids.ts';
+import { type PackedText, packText, unpackText } from './packed-text.ts';
 import { leasedUser, mergeState, releaseLease } from './pipeline.ts';
 import type { Shards } from './rows.ts';
 
 interface Row {
   key: string;
   write_ts: number;
-  data: string;
+  data: PackedText;
 }
 
 function documentOf({ key, write_ts, data }: Row): Document {
-  return { key: unescapeText(key), write_ts, data: JSON.parse(data) };
+  return { key: unescapeText(key), write_ts, data: JSON.parse(unpackText(data)) };
 }
 
 /** The documents of users, in the timeseries file beside the trips that they derive from. */
@@ -23,7 +24,7 @@ export function documents(shards: Shards): Documents {
     apply: async (userId, { put, remove }, lease, { state, release = false } = {}) => {
       // Taken at once: what the caller does to a document later has no effect.
       const rows = put.map(
-        ({ key, write_ts, data }): Row => ({ key: escapeText(key), write_ts, data: jsonText(data) }),
+        ({ key, write_ts, data }): Row => ({ key: escapeText(key), write_ts, data: packText(jsonText(data)) }),
       );
       const gone = remove.map(escapeText);
       const file = shards.of(userId).timeseries;

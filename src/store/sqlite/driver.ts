@@ -2,7 +2,7 @@
 import { backup, DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 
 /** A value that is bound to a statement or read from a row. */
-export type SqlValue = string | number | null;
+export type SqlValue = string | number | null | Uint8Array;
 
 /**
  * A prepared statement. A text must hold no NUL: the binding cuts it there without a word (see `model/json-text.ts`).

@@ -3,6 +3,7 @@ import { escapeText } from '../../model/json-text.ts';
 import { erasingLease, erasingOrder } from '../erasing.ts';
 import { type Collection, collections } from '../store.ts';
 import type { StoreFile } from './file.ts';
+import { fold } from './fold.ts';
 import { userIn } from './ids.ts';
 import { setLease } from './pipeline.ts';
 import type { Shards } from './rows.ts';
@@ -20,13 +21,14 @@ const places: Record<Collection, Place> = {
   errors: { table: 'errors', file: 'usercache', by: 'user' },
   profiles: { table: 'profiles', file: 'usercache', by: 'user' },
   documents: { table: 'documents', file: 'timeseries', by: 'user' },
-  timeseries: { table: 'entries', file: 'timeseries', by: 'user' },
+  timeseries: { table: 'chunks', file: 'timeseries', by: 'user' },
   trips: { table: 'trips', file: 'timeseries', by: 'user' },
   pipeline: { table: 'pipeline', file: 'timeseries', by: 'user' },
   leases: { table: 'leases', file: 'timeseries', by: 'user' },
   users: { table: 'users', file: 'registry', by: 'uuid' },
 };
 
+const chunksAtOnce = 200;
 const rowsAtOnce = 5_000; // in one transaction: others must get their turn
 
 function fileOf(shards: Shards, userId: string, { file }: Place): StoreFile {
@@ -40,10 +42,12 @@ function ownerIn(file: StoreFile, userId: string, { by }: Place): number | strin
 /** Rows of one user in each collection. */
 export async function countRows(shards: Shards, userId: string): Promise<Record<Collection, number>> {
   const counts = {} as Record<Collection, number>;
+  await fold(shards.of(userId).timeseries, userId);
   for (const collection of collections) {
     const place = places[collection];
     const file = fileOf(shards, userId, place);
-    const sql = `SELECT count(*) AS count FROM ${place.table} WHERE ${place.by} = ?`;
+    const sum = place.table === 'chunks' ? 'coalesce(sum(count), 0)' : 'count(*)';
+    const sql = `SELECT ${sum} AS count FROM ${place.table} WHERE ${place.by} = ?`;
     const row = await file.read(() => file.sql(sql).get<{ count: number }>(ownerIn(file, userId, place)));
     counts[collection] = row!.count;
   }
@@ -77,8 +81,26 @@ function takeFromOthers(file: StoreFile, userId: string, now: number): boolean {
   return hadLease;
 }
 
+/** Removes chunks, some at a time; returns how many entries were in them. */
+async function removeChunks(file: StoreFile, userId: string): Promise<number> {
+  await fold(file, userId);
+  const some = `SELECT id FROM chunks WHERE user = ? LIMIT ${chunksAtOnce}`;
+  for (let total = 0; ; ) {
+    const removed = await file.write(() => {
+      const user = userIn(file, userId);
+      const sum = file.sql(`SELECT coalesce(sum(count), 0) AS count FROM chunks WHERE id IN (${some})`);
+      const { count } = sum.get<{ count: number }>(user)!;
+      file.sql(`DELETE FROM chunks WHERE id IN (${some})`).run(user);
+      return count;
+    }, rowsAtOnce);
+    if (removed === 0) return total;
+    total += removed;
+  }
+}
+
 async function removeRows(shards: Shards, userId: string, place: Place): Promise<number> {
   const file = fileOf(shards, userId, place);
+  if (place.table === 'chunks') return removeChunks(file, userId);
   const chunked = `DELETE FROM ${place.table} WHERE rowid IN (SELECT rowid FROM ${place.table} WHERE user = ? LIMIT ${rowsAtOnce})`;
   const sql = place.by === 'user' ? chunked : `DELETE FROM ${place.table} WHERE ${place.by} = ?`;
   for (let total = 0; ; ) {

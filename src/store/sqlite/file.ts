@@ -169,7 +169,8 @@ export async function whenFree<T>(attempt: () => T, limit = busyLimit): Promise<
   }
 }
 
-function inSnapshot<T>(file: StoreFile, work: () => T): T {
+/** Runs `work` in one snapshot of the file, now. Not while the connection is in a transaction. */
+export function inSnapshot<T>(file: StoreFile, work: () => T): T {
   file.sql('BEGIN').run();
   try {
     return work();

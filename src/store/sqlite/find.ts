@@ -5,18 +5,22 @@ import type { Entry } from '../../model/entry.ts';
 import type { EntryCursor, EntryPage, EntryQuery } from '../store.ts';
 import { compareTexts } from '../text-order.ts';
 import type { StoreFile } from './file.ts';
+import { type ChunkPlace, comparePoints, type OrderPoint, placesBehind, readPlace } from './find-chunks.ts';
 import { userIn } from './ids.ts';
 import { largeEntry, pageBytes, parseEntry, type SizedEntry, sizedEntry } from './rows.ts';
 
-/** The tables that hold entries by user, key and write_ts. */
-export type EntryTable = 'waiting' | 'entries';
+/** The tables that hold entries by user and key. */
+export type EntryTable = 'waiting' | 'chunks';
 
-interface Row extends SizedEntry {
+/** A row of `waiting`. */
+interface WaitingRow extends SizedEntry {
   received_ts: number;
   time: number;
   write_ts: number;
   id: number;
 }
+
+type Row = WaitingRow | ChunkPlace;
 
 /** The rows of one key that are still to come. */
 interface Source {
@@ -27,12 +31,7 @@ interface Source {
   /** False when the file has no more rows than those in `rows`. */
   more: boolean;
   /** Rows come strictly beyond this point of time and write_ts. */
-  bound: Bound;
-}
-
-interface Bound {
-  time: number;
-  write_ts: number;
+  bound: OrderPoint;
 }
 
 const mostRows = 256; // read ahead of one key
@@ -72,20 +71,21 @@ export function findPage(file: StoreFile, table: EntryTable, userId: string, que
   if (user === null || query.limit < 1) return { entries: [], received_ts: [], next: null };
   const keys = chosenKeys(file, table, user, query.keys);
   const ahead = Math.max(1, Math.min(mostRows, Math.ceil((2 * query.limit) / keys.length), query.limit + 1));
-  const inline = keys.length > mostKeysReadAhead ? 0 : largeEntry;
-  const refill = reader(file, table, user, query, { ahead, inline });
+  const refill =
+    table === 'chunks' ? chunkReader(file, user, query, ahead) : waitingReader(file, user, query, ahead, keys.length);
   const sources = keys.map(({ key, id }): Source => {
     return { key, id, rows: [], next: 0, more: true, bound: firstBound(query, key) };
   });
-  return merge(sources, query, refill, (id) => entryText(file, table, id));
+  return merge(sources, query, refill, (row) => ('place' in row ? readPlace(file, row) : readWaiting(file, row)));
 }
 
-function entryText(file: StoreFile, table: EntryTable, id: number): string {
-  return file.sql(`SELECT entry FROM ${table} WHERE id = ?`).get<{ entry: string }>(id)!.entry;
+function readWaiting(file: StoreFile, { entry, id, received_ts }: WaitingRow): { text: string; received_ts: number } {
+  const text = entry ?? file.sql('SELECT entry FROM waiting WHERE id = ?').get<{ entry: string }>(id)!.entry;
+  return { text, received_ts };
 }
 
 /** Where the rows of a key begin: at the range, or after the cursor, whose key may stand before or after this one. */
-function firstBound({ from, to, after, descending }: EntryQuery, key: string): Bound {
+function firstBound({ from, to, after, descending }: EntryQuery, key: string): OrderPoint {
   const edge = descending
     ? { time: to ?? Number.POSITIVE_INFINITY, write_ts: Number.NEGATIVE_INFINITY }
     : { time: from ?? Number.NEGATIVE_INFINITY, write_ts: Number.NEGATIVE_INFINITY };
@@ -94,28 +94,15 @@ function firstBound({ from, to, after, descending }: EntryQuery, key: string): B
   const write_ts = order === 0 ? after.write_ts : order < 0 ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
   const start = { time: after.time, write_ts };
   const sign = descending ? -1 : 1;
-  return sign * compareBounds(start, edge) > 0 ? start : edge;
+  return sign * comparePoints(start, edge) > 0 ? start : edge;
 }
 
 /** A function that reads the next rows of a source. */
-function reader(
-  file: StoreFile,
-  table: EntryTable,
-  user: number,
-  query: EntryQuery,
-  { ahead, inline }: { ahead: number; inline: number },
-): (source: Source) => void {
-  const { time, from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY, descending } = query;
-  const statement = file.sql(`
-    SELECT ${time} AS time, write_ts, received_ts, id, ${sizedEntry(inline)} FROM ${table}
-    WHERE user = ? AND key = ?
-      AND ${descending ? `${time} >= ? AND ${time} <= ?` : `${time} < ? AND ${time} >= ?`}
-      AND (${time}, write_ts) ${descending ? '<' : '>'} (?, ?)
-    ORDER BY ${time} ${descending ? 'DESC, write_ts DESC' : ', write_ts'} LIMIT ${ahead}`);
-  const end = descending ? from : to;
+type Refill = (source: Source) => void;
+
+function refillWith(read: (id: number, bound: OrderPoint) => Row[], ahead: number): Refill {
   return (source) => {
-    const { bound } = source;
-    source.rows = statement.all<Row>(user, source.id, end, bound.time, bound.time, bound.write_ts);
+    source.rows = read(source.id, source.bound);
     source.next = 0;
     source.more = source.rows.length === ahead;
     const last = source.rows.at(-1);
@@ -123,11 +110,31 @@ function reader(
   };
 }
 
+function chunkReader(file: StoreFile, user: number, query: EntryQuery, ahead: number): Refill {
+  return refillWith((key, bound) => placesBehind(file, user, key, query, bound, ahead), ahead);
+}
+
+function waitingReader(file: StoreFile, user: number, query: EntryQuery, ahead: number, keys: number): Refill {
+  const { time, from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY, descending } = query;
+  const inline = keys > mostKeysReadAhead ? 0 : largeEntry;
+  const statement = file.sql(`
+    SELECT ${time} AS time, write_ts, received_ts, id, ${sizedEntry(inline)} FROM waiting
+    WHERE user = ? AND key = ?
+      AND ${descending ? `${time} >= ? AND ${time} <= ?` : `${time} < ? AND ${time} >= ?`}
+      AND (${time}, write_ts) ${descending ? '<' : '>'} (?, ?)
+    ORDER BY ${time} ${descending ? 'DESC, write_ts DESC' : ', write_ts'} LIMIT ${ahead}`);
+  const end = descending ? from : to;
+  return refillWith(
+    (key, bound) => statement.all<WaitingRow>(user, key, end, bound.time, bound.time, bound.write_ts),
+    ahead,
+  );
+}
+
 function merge(
   sources: Source[],
   { limit, descending }: EntryQuery,
-  refill: (source: Source) => void,
-  textOf: (id: number) => string,
+  refill: Refill,
+  read: (row: Row) => { text: string; received_ts: number },
 ): EntryPage {
   const entries: Entry[] = [];
   const received_ts: number[] = [];
@@ -137,18 +144,19 @@ function merge(
     const source = nextSource(sources, sign, refill);
     if (source === null) return { entries, received_ts, next: null };
     const row = source.rows[source.next]!;
-    bytes += row.length;
-    const full = entries.length >= limit || (entries.length > 0 && bytes > pageBytes);
-    if (full) return { entries, received_ts, next: last };
+    if (entries.length >= limit) return { entries, received_ts, next: last };
+    const found = read(row);
+    bytes += found.text.length;
+    if (entries.length > 0 && bytes > pageBytes) return { entries, received_ts, next: last };
     source.next++;
-    entries.push(parseEntry(row.entry ?? textOf(row.id)));
-    received_ts.push(row.received_ts);
+    entries.push(parseEntry(found.text));
+    received_ts.push(found.received_ts);
     last = { time: row.time, key: source.key, write_ts: row.write_ts };
   }
 }
 
 /** The source whose row is next; sources that have no more rows are dropped from the list. */
-function nextSource(sources: Source[], sign: number, refill: (source: Source) => void): Source | null {
+function nextSource(sources: Source[], sign: number, refill: Refill): Source | null {
   let best: Source | null = null;
   for (let i = 0; i < sources.length; i++) {
     const source = sources[i]!;
@@ -166,9 +174,4 @@ function nextSource(sources: Source[], sign: number, refill: (source: Source) =>
 
 function compareSources(a: Source, b: Source): number {
   return a.rows[a.next]!.time - b.rows[b.next]!.time || compareTexts(a.key, b.key);
-}
-
-function compareBounds(a: Bound, b: Bound): number {
-  if (a.time !== b.time) return a.time < b.time ? -1 : 1;
-  return a.write_ts === b.write_ts ? 0 : a.write_ts < b.write_ts ? -1 : 1;
 }

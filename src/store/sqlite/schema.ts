@@ -155,5 +155,41 @@ function addReceipts(connection: Connection, { role }: FileAbout): void {
   `);
 }
 
+/**
+ * Entries lie in chunks, see `chunk-form.ts`. Rows of older stores stay where they are until their user is met, or the
+ * store is opened and small, see `fold.ts`; a new store has none.
+ */
+function addChunks(connection: Connection, { role }: FileAbout): void {
+  if (role !== 'timeseries') return;
+  connection.exec(`
+    CREATE TABLE chunks (
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      user INTEGER NOT NULL,
+      key INTEGER NOT NULL,
+      first REAL NOT NULL,
+      last REAL NOT NULL,
+      count INTEGER NOT NULL,
+      size INTEGER NOT NULL,
+      first_ts REAL,
+      last_ts REAL,
+      zones INTEGER NOT NULL,
+      times BLOB NOT NULL,
+      entries BLOB NOT NULL
+    );
+    CREATE UNIQUE INDEX chunks_written ON chunks (user, key, first);
+    CREATE INDEX chunks_ts ON chunks (user, key, first_ts, id, last_ts, count);
+    CREATE INDEX chunks_zoned ON chunks (user, key, first) WHERE zones > 0;
+    CREATE INDEX chunks_zoneless ON chunks (user, key, first) WHERE zones < 2;
+  `);
+  if (connection.prepare('SELECT 1 FROM entries LIMIT 1').get() === undefined) connection.exec('DROP TABLE entries');
+}
+
 /** Step `i` lifts a file of version `i` to `i + 1`; an empty file has version 0. Steps are only ever added. */
-export const migrations: readonly Migration[] = [createTables, addWrittenTime, addStudies, addDocuments, addReceipts];
+export const migrations: readonly Migration[] = [
+  createTables,
+  addWrittenTime,
+  addStudies,
+  addDocuments,
+  addReceipts,
+  addChunks,
+];

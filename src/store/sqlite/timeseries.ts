@@ -1,164 +1,167 @@
-// The timeseries: entries for the long term.
-import { type EntryText, entryTextOf, type Identity } from '../../model/entry.ts';
+// The timeseries: entries for the long term, in chunks.
+import { type EntryText, entryTextOf } from '../../model/entry.ts';
 import { keyTable } from '../../model/keys.ts';
-import { isTimeZone, type TimeRange } from '../../model/time.ts';
+import { isTimeZone, justAfter, justBefore, type TimeRange } from '../../model/time.ts';
 import { keptEntry } from '../kept-entry.ts';
 import { isTouched, marksOf, touch, united } from '../marks.ts';
-import { believedAhead } from '../receipts.ts';
+import { isAhead } from '../receipts.ts';
 import type { KeptEntry, Lease, Marked, Timeseries, TimeseriesChange, ZoneSighting } from '../store.ts';
-import { compareTexts } from '../text-order.ts';
+import type { ChunkRow } from './chunk-form.ts';
+import {
+  type Chunk,
+  type ChunkHead,
+  chunkStart,
+  type Edit,
+  editChunks,
+  findIdentity,
+  headColumns,
+  openChunk,
+  zonesNamed,
+} from './chunks.ts';
 import type { StoreFile } from './file.ts';
-import { chosenKeys, findPage, keysOf } from './find.ts';
+import { chosenKeys, findPage } from './find.ts';
+import { fold } from './fold.ts';
 import { userIn } from './ids.ts';
 import { leasedUser, mergeState, readState } from './pipeline.ts';
 import { parseEntry, type Shards } from './rows.ts';
 
 interface StoredRow extends EntryText {
-  latitude: number | null;
-  longitude: number | null;
   zone: string | null;
-  received_ts: number | undefined;
+  received_ts?: number;
 }
 
 /** The timeseries of users. `now`: the clock of receipts that nobody noted. */
 export function timeseries(shards: Shards, now: () => number): Timeseries {
+  /** The user's file, once all of their entries are in chunks. */
+  const fileOf = async (userId: string): Promise<StoreFile> => {
+    const file = shards.of(userId).timeseries;
+    await fold(file, userId);
+    return file;
+  };
+  /** Reads in the user's file; `user` is null when it has nothing of them. */
+  const reading = async <T>(userId: string, work: (file: StoreFile, user: number | null) => T): Promise<T> => {
+    const file = await fileOf(userId);
+    return file.read(() => work(file, userIn(file, userId)));
+  };
   return {
     apply: async (userId, change, lease) => {
-      const file = shards.of(userId).timeseries;
       const rows = storedRows(change.put);
-      const work = () => applyRows(file, userId, rows, change, lease, now());
-      return file.write(work, rows.length + change.remove.length);
+      const gone = change.remove.map(({ key, write_ts }) => ({ key, write_ts }));
+      const file = await fileOf(userId);
+      const work = () => applyRows(file, userId, { ...change, remove: gone }, rows, lease, now());
+      return file.write(work, rows.length + gone.length);
     },
-    find: async (userId, query) => {
-      const file = shards.of(userId).timeseries;
-      return file.read(() => findPage(file, 'entries', userId, query));
-    },
-    get: async (userId, { key, write_ts }) => {
-      const file = shards.of(userId).timeseries;
-      return file.read(() => {
-        const sql = 'SELECT entry FROM entries WHERE user = ? AND key = ? AND write_ts = ?';
-        const row = file.sql(sql).get<{ entry: string }>(userIn(file, userId), file.keys.find(key), write_ts);
-        return row === undefined ? null : parseEntry(row.entry);
-      });
-    },
-    ahead: async (userId, page) => {
-      const file = shards.of(userId).timeseries;
-      return file.read(() => aheadRows(file, userIn(file, userId), page));
-    },
-    summary: async (userId) => {
-      const file = shards.of(userId).timeseries;
-      return file.read(() => {
-        const user = userIn(file, userId);
-        return user === null ? [] : chosenKeys(file, 'entries', user).map((key) => summaryOf(file, user, key));
-      });
-    },
-    zonesAround: async (userId, writeTs) => {
-      const file = shards.of(userId).timeseries;
-      return file.read(() => {
-        const user = userIn(file, userId);
+    find: (userId, query) => reading(userId, (file) => findPage(file, 'chunks', userId, query)),
+    get: (userId, { key, write_ts }) =>
+      reading(userId, (file, user) => {
+        const found = findIdentity(file, user, file.keys.find(key), write_ts);
+        return found === null ? null : parseEntry(found.chunk.texts[found.place]!);
+      }),
+    ahead: (userId, page) => reading(userId, (file, user) => aheadRows(file, user, page)),
+    summary: (userId) =>
+      reading(userId, (file, user) =>
+        user === null ? [] : chosenKeys(file, 'chunks', user).map((key) => summaryOf(file, user, key)),
+      ),
+    zonesAround: (userId, writeTs) =>
+      reading(userId, (file, user) => {
         if (user === null) return { before: null, after: null };
         return { before: sighting(file, user, '<=', writeTs), after: sighting(file, user, '>', writeTs) };
-      });
-    },
-    zonelessSpan: async (userId, written) => {
-      const file = shards.of(userId).timeseries;
-      return file.read(() => zonelessSpan(file, userIn(file, userId), written));
-    },
+      }),
+    zonelessSpan: (userId, written) => reading(userId, (file, user) => zonelessSpan(file, user, written)),
   };
 }
 
 function storedRows(put: TimeseriesChange['put']): StoredRow[] {
   return put.map((one) => {
     const { entry, ts, text: known, received_ts } = keptEntry(one);
-    const { data, metadata } = entry;
     const { key, write_ts, text } = entryTextOf(entry, known);
-    const zone = isTimeZone(metadata.time_zone) ? metadata.time_zone : null;
-    return {
-      key,
-      write_ts,
-      ts,
-      text,
-      latitude: finite(data.latitude),
-      longitude: finite(data.longitude),
-      zone,
-      received_ts,
-    };
+    const zone = isTimeZone(entry.metadata.time_zone) ? entry.metadata.time_zone : null;
+    return { key, write_ts, ts, text, zone, ...(received_ts !== undefined && { received_ts }) };
   });
-}
-
-function finite(value: unknown): number | null {
-  return typeof value === 'number' && Number.isFinite(value) ? value : null;
 }
 
 function applyRows(
   file: StoreFile,
   userId: string,
-  rows: readonly StoredRow[],
   { remove, alsoChanged = null }: TimeseriesChange,
+  rows: readonly StoredRow[],
   lease: Lease,
   now: number,
 ): Awaited<ReturnType<Timeseries['apply']>> {
   const user = leasedUser(file, userId, lease);
   const touched: Marked = { changed: alsoChanged, documents: false };
   const counts = { inserted: 0, updated: 0, unchanged: 0, removed: 0 };
-  for (const identity of remove) counts.removed += removeRow(file, user, identity, touched);
-  const put = putter(file, user, touched, now);
-  for (const row of rows) counts[put(row)]++;
+  for (const [name, edits] of editsByKey(rows, remove, touched, counts, now)) {
+    editChunks(file, user, file.keys.intern(name), edits);
+  }
   if (isTouched(touched)) mergeState(file, user, marksOf(readState(file, user), touched));
   return { ...counts, marked: touched };
 }
 
-function removeRow(file: StoreFile, user: number, { key, write_ts }: Identity, touched: Marked): number {
-  const sql = 'DELETE FROM entries WHERE user = ? AND key = ? AND write_ts = ? RETURNING ts';
-  const row = file.sql(sql).get<{ ts: number | null }>(user, file.keys.find(key), write_ts);
-  if (row === undefined) return 0;
-  touch(touched, key, row.ts);
-  return 1;
+/** A change as edits by key and `write_ts`. They note in `counts` and `touched` what they do. */
+function editsByKey(
+  rows: readonly StoredRow[],
+  remove: TimeseriesChange['remove'],
+  touched: Marked,
+  counts: { inserted: number; updated: number; unchanged: number; removed: number },
+  now: number,
+): Map<string, Map<number, Edit>> {
+  const byKey = new Map<string, Map<number, Edit>>();
+  const add = (key: string, writeTs: number, edit: Edit): void => {
+    const edits = byKey.get(key) ?? new Map<number, Edit>();
+    byKey.set(key, edits);
+    const earlier = edits.get(writeTs);
+    edits.set(writeTs, earlier === undefined ? edit : (row) => edit(earlier(row)));
+  };
+  for (const { key, write_ts } of remove) {
+    add(key, write_ts, (row) => {
+      if (row === undefined) return undefined;
+      counts.removed++;
+      touch(touched, key, row.ts);
+      return undefined;
+    });
+  }
+  for (const row of rows) {
+    add(row.key, row.write_ts, (before) => {
+      const { after, result } = putOver(before, row, now);
+      if (result === 'inserted') touch(touched, row.key, row.ts);
+      if (result === 'updated') touch(touched, row.key, before!.ts, row.ts);
+      counts[result]++;
+      return after;
+    });
+  }
+  return byKey;
 }
 
-function putter(
-  file: StoreFile,
-  user: number,
-  touched: Marked,
+/** What an entry makes of the one of its identity. A receipt that nobody noted is now; one that is known stays. */
+function putOver(
+  before: ChunkRow | undefined,
+  { write_ts, ts, zone, text, received_ts }: StoredRow,
   now: number,
-): (row: StoredRow) => 'inserted' | 'updated' | 'unchanged' {
-  const insert = file.sql(`
-    INSERT INTO entries (user, key, write_ts, ts, latitude, longitude, zone, received_ts, entry)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`);
-  const find = file.sql('SELECT id, ts, received_ts, entry FROM entries WHERE user = ? AND key = ? AND write_ts = ?');
-  const update = file.sql('UPDATE entries SET ts = ?, latitude = ?, longitude = ?, zone = ?, entry = ? WHERE id = ?');
-  const receive = file.sql('UPDATE entries SET received_ts = ? WHERE id = ?');
-  return ({ key: name, write_ts, ts, latitude, longitude, zone, received_ts, text }) => {
-    const key = file.keys.intern(name);
-    if (insert.run(user, key, write_ts, ts, latitude, longitude, zone, received_ts ?? now, text).changes === 1) {
-      touch(touched, name, ts);
-      return 'inserted';
-    }
-    const old = find.get<{ id: number; ts: number | null; received_ts: number; entry: string }>(user, key, write_ts)!;
-    if (received_ts !== undefined && received_ts !== old.received_ts) receive.run(received_ts, old.id);
-    if (old.entry === text) return 'unchanged';
-    update.run(ts, latitude, longitude, zone, text, old.id);
-    touch(touched, name, old.ts, ts);
-    return 'updated';
-  };
+): { after: ChunkRow; result: 'inserted' | 'updated' | 'unchanged' } {
+  if (before === undefined) {
+    return { after: { write_ts, ts, zone, text, received_ts: received_ts ?? now }, result: 'inserted' };
+  }
+  const received = received_ts ?? before.received_ts;
+  if (before.text !== text) {
+    return { after: { write_ts, ts, zone, text, received_ts: received }, result: 'updated' };
+  }
+  const after = received === before.received_ts ? before : { ...before, received_ts: received };
+  return { after, result: 'unchanged' };
 }
 
 function aheadRows(file: StoreFile, user: number | null, { at, limit }: { at: number; limit: number }): KeptEntry[] {
   if (user === null) return [];
-  const sql = file.sql(`
-    SELECT ts, received_ts, entry FROM entries
-    WHERE user = ? AND key = ? AND write_ts > ? AND write_ts > received_ts + ${believedAhead} ORDER BY write_ts LIMIT ?`);
+  const sql = file.sql(`SELECT ${headColumns} FROM chunks WHERE user = ? AND key = ? AND first >= ? ORDER BY first`);
   const found: KeptEntry[] = [];
-  for (const key of keysOf(file, 'entries', user)) {
-    const rows = sql.all<{ ts: number | null; received_ts: number; entry: string }>(
-      user,
-      key,
-      at,
-      limit - found.length,
-    );
-    for (const { ts, received_ts, entry } of rows)
-      found.push({ entry: parseEntry(entry), ts, text: entry, received_ts });
-    if (found.length >= limit) break;
+  for (const { id } of chosenKeys(file, 'chunks', user)) {
+    for (const head of sql.all<ChunkHead>(user, id, chunkStart(file, user, id, at))) {
+      for (const { text, ts, write_ts, received_ts } of openChunk(file, head).rows()) {
+        if (!isAhead({ write_ts, received_ts }, at)) continue;
+        if (found.length >= limit) return found;
+        found.push({ entry: parseEntry(text), ts, text, received_ts });
+      }
+    }
   }
   return found;
 }
@@ -168,43 +171,96 @@ function summaryOf(
   user: number,
   { key: name, id: key }: { key: string; id: number },
 ): Awaited<ReturnType<Timeseries['summary']>>[number] {
-  const count = file.sql('SELECT count(*) AS count FROM entries WHERE user = ? AND key = ?');
-  const end = (order: 'ASC' | 'DESC'): number | null => {
-    const sql = `SELECT ts FROM entries WHERE user = ? AND key = ? AND ts IS NOT NULL ORDER BY ts ${order} LIMIT 1`;
-    return file.sql(sql).get<{ ts: number }>(user, key)?.ts ?? null;
-  };
+  const sql =
+    'SELECT sum(count) AS count, min(first_ts) AS first_ts, max(last_ts) AS last_ts FROM chunks WHERE user = ? AND key = ?';
   return {
     key: name,
-    count: count.get<{ count: number }>(user, key)!.count,
-    first_ts: end('ASC'),
-    last_ts: end('DESC'),
+    ...file.sql(sql).get<{ count: number; first_ts: number | null; last_ts: number | null }>(user, key)!,
   };
 }
 
 /** The nearest entry with a zone on one side of `writeTs`; of several at the same time that with the smallest key. */
 function sighting(file: StoreFile, user: number, side: '<=' | '>', writeTs: number): ZoneSighting | null {
-  const nearest = file.sql(`
-    SELECT write_ts FROM entries WHERE user = ? AND zone IS NOT NULL AND write_ts ${side} ?
-    ORDER BY write_ts ${side === '>' ? 'ASC' : 'DESC'} LIMIT 1`);
-  const at = nearest.get<{ write_ts: number }>(user, writeTs)?.write_ts;
-  if (at === undefined) return null;
-  const sql = 'SELECT key, zone FROM entries WHERE user = ? AND zone IS NOT NULL AND write_ts = ?';
-  const rows = file.sql(sql).all<{ key: number; zone: string }>(user, at);
-  const named = rows.map(({ key, zone }) => ({ name: file.keys.nameOf(key), zone }));
-  named.sort((a, b) => compareTexts(a.name, b.name));
-  return { write_ts: at, zone: named[0]!.zone };
+  let nearest: ZoneSighting | null = null;
+  for (const { id } of chosenKeys(file, 'chunks', user)) {
+    const found = side === '<=' ? zoneBefore(file, user, id, writeTs) : zoneAfter(file, user, id, writeTs);
+    if (found === null) continue;
+    // Keys come by name: of two equally near the first stays.
+    const nearer =
+      nearest === null || (side === '<=' ? found.write_ts > nearest.write_ts : found.write_ts < nearest.write_ts);
+    if (nearer) nearest = found;
+  }
+  return nearest;
+}
+
+function zoneBefore(file: StoreFile, user: number, key: number, writeTs: number): ZoneSighting | null {
+  const sql = file.sql(`
+    SELECT ${headColumns} FROM chunks WHERE user = ? AND key = ? AND zones > ${zonesNamed.none} AND first <= ?
+    ORDER BY first DESC LIMIT 1`);
+  for (let until = writeTs; ; ) {
+    const head = sql.get<ChunkHead>(user, key, until);
+    if (head === undefined) return null;
+    const chunk = openChunk(file, head);
+    for (let place = chunk.placeAfter(writeTs) - 1; place >= 0; place--) {
+      const zone = chunk.zoneAt(place);
+      if (zone !== null) return { write_ts: chunk.times.write_ts[place]!, zone };
+    }
+    until = justBefore(head.first);
+  }
+}
+
+function zoneAfter(file: StoreFile, user: number, key: number, writeTs: number): ZoneSighting | null {
+  const sql = file.sql(`
+    SELECT ${headColumns} FROM chunks WHERE user = ? AND key = ? AND zones > ${zonesNamed.none} AND first >= ?
+    ORDER BY first LIMIT 1`);
+  for (let from = chunkStart(file, user, key, writeTs); ; ) {
+    const head = sql.get<ChunkHead>(user, key, from);
+    if (head === undefined) return null;
+    const chunk = openChunk(file, head);
+    for (let place = chunk.placeAfter(writeTs); place < head.count; place++) {
+      const zone = chunk.zoneAt(place);
+      if (zone !== null) return { write_ts: chunk.times.write_ts[place]!, zone };
+    }
+    from = justAfter(head.first);
+  }
 }
 
 const keysOfTrips = keyTable.filter((row) => row.affects === 'trips').map((row) => row.key);
 
 function zonelessSpan(file: StoreFile, user: number | null, { from, to }: TimeRange): TimeRange | null {
-  const span = file.sql(`
-    SELECT min(ts) AS first, max(ts) AS last FROM entries
-    WHERE user = ? AND key = ? AND write_ts >= ? AND write_ts < ? AND zone IS NULL`);
+  if (user === null) return null;
+  const sql = file.sql(`
+    SELECT ${headColumns}, zones, first_ts, last_ts FROM chunks
+    WHERE user = ? AND key = ? AND zones < ${zonesNamed.all} AND first >= ? AND first < ? ORDER BY first`);
   let found: TimeRange | null = null;
-  for (const key of keysOfTrips) {
-    const row = span.get<{ first: number | null; last: number | null }>(user, file.keys.find(key), from, to);
-    if (row?.first != null && row.last !== null) found = united(found, { from: row.first, to: row.last });
+  for (const name of keysOfTrips) {
+    const key = file.keys.find(name);
+    if (key === null) continue;
+    for (const head of sql.all<ZonelessHead>(user, key, chunkStart(file, user, key, from), to)) {
+      const whole = head.zones === zonesNamed.none && head.first >= from && head.last < to;
+      const span = whole ? spanOf(head) : zonelessIn(openChunk(file, head), { from, to });
+      found = united(found, span);
+    }
+  }
+  return found;
+}
+
+interface ZonelessHead extends ChunkHead {
+  zones: number;
+  first_ts: number | null;
+  last_ts: number | null;
+}
+
+function spanOf({ first_ts, last_ts }: ZonelessHead): TimeRange | null {
+  return first_ts === null || last_ts === null ? null : { from: first_ts, to: last_ts };
+}
+
+function zonelessIn(chunk: Chunk, { from, to }: TimeRange): TimeRange | null {
+  const { write_ts, ts } = chunk.times;
+  let found: TimeRange | null = null;
+  for (let place = chunk.placeAt(from); place < write_ts.length && write_ts[place]! < to; place++) {
+    if (chunk.zoneAt(place) !== null || Number.isNaN(ts[place]!)) continue;
+    found = united(found, { from: ts[place]!, to: ts[place]! });
   }
   return found;
 }

@@ -6,15 +6,16 @@ import { checkRange } from '../refusals.ts';
 import type { TripOutline, TripSpan, Trips } from '../store.ts';
 import type { StoreFile } from './file.ts';
 import { userIn } from './ids.ts';
+import { type PackedText, packText, unpackText } from './packed-text.ts';
 import { leasedUser, mergeState } from './pipeline.ts';
 import type { Shards } from './rows.ts';
 
 interface Row {
-  record: string;
+  record: PackedText;
 }
 
 function recordOf(row: Row | undefined): TripRecord | null {
-  return row === undefined ? null : (JSON.parse(row.record) as TripRecord);
+  return row === undefined ? null : (JSON.parse(unpackText(row.record)) as TripRecord);
 }
 
 const beginning = Number.NEGATIVE_INFINITY;
@@ -144,7 +145,7 @@ function replaceRows(
 ): Awaited<ReturnType<Trips['replace']>> {
   const sql = 'SELECT chain_ts, record FROM trips WHERE user = ? AND chain_ts >= ? AND chain_ts < ?';
   const stored = file.sql(sql).all<Row & { chain_ts: number }>(user, from, to);
-  const old = new Map(stored.map((row) => [row.chain_ts, row.record]));
+  const old = new Map(stored.map((row) => [row.chain_ts, unpackText(row.record)]));
   const counts = { added: 0, removed: 0, changed: 0, unchanged: 0 };
   for (const { record, text } of rows) {
     const before = old.get(record.chain_ts);
@@ -164,5 +165,5 @@ function putLink(file: StoreFile, user: number, record: TripRecord, text: string
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (user, chain_ts) DO UPDATE SET kind = excluded.kind, start_ts = excluded.start_ts, end_ts = excluded.end_ts,
       day = excluded.day, settled_ts = excluded.settled_ts, written_ts = excluded.written_ts, record = excluded.record`;
-  file.sql(sql).run(user, chain_ts, kind, start_ts, end_ts, day, settled_ts ?? null, now, text);
+  file.sql(sql).run(user, chain_ts, kind, start_ts, end_ts, day, settled_ts ?? null, now, packText(text));
 }

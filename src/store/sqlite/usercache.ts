@@ -7,9 +7,11 @@ import { errorIdOf, unusableIdOf, unusableKeyOf } from '../error-ids.ts';
 import { believedAhead } from '../receipts.ts';
 import type { FailedEntry, PutResult, UnusableEntry, Usercache, WaitingEntry, WaitingRef } from '../store.ts';
 import { compareTexts } from '../text-order.ts';
+import { findIdentity, newestWritten } from './chunks.ts';
 import type { SqlValue } from './driver.ts';
-import type { StoreFile } from './file.ts';
+import { inSnapshot, type StoreFile } from './file.ts';
 import { chosenKeys, findPage } from './find.ts';
+import { fold } from './fold.ts';
 import type { Shard } from './folder.ts';
 import { takeNumbers, userFor, userIn } from './ids.ts';
 import { largeEntry, pageBytes, parseEntry, type Shards, type SizedEntry, sizedEntry } from './rows.ts';
@@ -23,6 +25,7 @@ export function usercache(shards: Shards): Usercache {
       const rejected = await mapInSlices(unusable, unusableRow);
       if (rows.length + rejected.length === 0) return [];
       const shard = shards.of(userId);
+      await fold(shard.timeseries, userId);
       const work = function* (): Generator<void, PutResult[]> {
         const user = userFor(shard.usercache, userId);
         yield* setAside(shard.usercache, user, rejected, now);
@@ -174,21 +177,24 @@ function knownElsewhere(
 ): (name: string) => (writeTs: number) => number | null {
   const { usercache, timeseries } = shard;
   const owner = userIn(timeseries, userId);
-  const newest = timeseries.sql('SELECT max(write_ts) AS ts FROM entries WHERE user = ? AND key = ?');
-  const moved = timeseries.sql('SELECT received_ts FROM entries WHERE user = ? AND key = ? AND write_ts = ?');
   const failed = usercache.sql('SELECT received_ts FROM errors WHERE user = ? AND key = ? AND write_ts = ?');
   const anyFailed = usercache.sql('SELECT 1 FROM errors WHERE user = ? LIMIT 1').get(user) !== undefined;
   return (name) => {
     const key = owner === null ? null : timeseries.keys.find(name);
-    const last = (key === null ? null : newest.get<{ ts: number | null }>(owner, key)!.ts) ?? Number.NEGATIVE_INFINITY;
+    const last = owner === null || key === null ? Number.NEGATIVE_INFINITY : newestWritten(timeseries, owner, key);
     const escaped = escapeText(name);
     return (writeTs) => {
       const found =
-        (writeTs <= last ? moved.get<Receipt>(owner, key, writeTs) : undefined) ??
-        (anyFailed ? failed.get<Receipt>(user, escaped, writeTs) : undefined);
-      return found?.received_ts ?? null;
+        (writeTs <= last ? receiptIn(timeseries, owner, key, writeTs) : null) ??
+        (anyFailed ? failed.get<Receipt>(user, escaped, writeTs)?.received_ts : undefined);
+      return found ?? null;
     };
   };
+}
+
+function receiptIn(file: StoreFile, user: number | null, key: number | null, writeTs: number): number | null {
+  const found = inSnapshot(file, () => findIdentity(file, user, key, writeTs));
+  return found === null ? null : found.chunk.times.received_ts[found.place]!;
 }
 
 interface Receipt {

@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import { connect } from '../../../src/store/sqlite/driver.ts';
 import { fileName } from '../../../src/store/sqlite/folder.ts';
 import { initialPipelineState } from '../../../src/store/store.ts';
-import { fix, newUser, put, same, waitingEntries } from '../contract/kit.ts';
+import { apply, findAll, fix, location, newUser, put, same, waitingEntries } from '../contract/kit.ts';
 import { usePlaces } from '../support/folders.ts';
 
 const places = usePlaces();
@@ -84,4 +84,38 @@ it('a store of version 1 has, once opened, the same tables as a new one', async 
   await put(store, newUser(), [fix(1)]);
   await store.close();
   expect(shapeOf(old)).toEqual(shapeOf(fresh));
+});
+
+it('a large store of an earlier version stays in use while its rows become chunks, user by user', async () => {
+  const folder = await storeOfVersion(1);
+  const ben = newUser();
+  const count = 10_500;
+  const connection = connect(join(folder, fileName('timeseries', 0)));
+  connection.exec(`
+    INSERT INTO user_ids VALUES (2, '${ben}');
+    WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ${count - 1})
+    INSERT INTO entries (user, key, write_ts, ts, zone, entry)
+    SELECT 2, 1, 1000 + i, 1000 + i, NULL,
+      '{"metadata":{"key":"${location}","write_ts":' || (1000 + i) || '},"data":{"ts":' || (1000 + i) || '}}' FROM n`);
+  connection.close();
+  const left = (): number[] => {
+    const reader = connect(join(folder, fileName('timeseries', 0)));
+    const there = reader.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'entries'").get() !== undefined;
+    const rows = there ? reader.prepare('SELECT DISTINCT user FROM entries ORDER BY user').all<{ user: number }>() : [];
+    reader.close();
+    return rows.map(({ user }) => user);
+  };
+  const first = await places.open(folder);
+  const second = await places.open(folder);
+  expect(left()).toEqual([1, 2]);
+  expect(await first.counts(ada)).toMatchObject({ timeseries: 2 });
+  expect(left()).toEqual([2]);
+  // Both stores meet the user at once.
+  const found = findAll(second.timeseries, ben, { time: 'ts', limit: 1_000 });
+  const known = put(first, ben, [fix(1_000), fix(999)]);
+  expect((await found).map(({ data }) => data.ts)).toEqual(Array.from({ length: count }, (_, i) => 1_000 + i));
+  expect(await known).toEqual(['updated', 'inserted']);
+  expect(left()).toEqual([]);
+  expect(await apply(first, ben, { put: [fix(1_000), fix(999)] })).toMatchObject({ inserted: 1, updated: 1 });
+  expect((await second.counts(ben)).timeseries).toBe(count + 1);
 });

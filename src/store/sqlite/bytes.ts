@@ -1,0 +1,92 @@
+// Numbers and texts as bytes, one after the other: written here, read here.
+
+/** Bytes that grow as they are written. */
+export class ByteWriter {
+  private buffer = Buffer.allocUnsafe(4096);
+  private length = 0;
+
+  private room(bytes: number): number {
+    if (this.length + bytes > this.buffer.length) {
+      const larger = Buffer.allocUnsafe(2 * this.buffer.length + bytes);
+      this.buffer.copy(larger, 0, 0, this.length);
+      this.buffer = larger;
+    }
+    const at = this.length;
+    this.length += bytes;
+    return at;
+  }
+
+  byte(value: number): void {
+    this.buffer[this.room(1)] = value;
+  }
+
+  double(value: number): void {
+    this.buffer.writeDoubleLE(value, this.room(8));
+  }
+
+  /** A whole number from 0 to 2^53 in one to eight bytes, the lowest seven bits first. */
+  varint(value: number): void {
+    let rest = value;
+    while (rest >= 0x80) {
+      this.byte((rest % 0x80) | 0x80);
+      rest = Math.floor(rest / 0x80);
+    }
+    this.byte(rest);
+  }
+
+  /** A whole number of either sign, at most 2^52 from zero. */
+  signed(value: number): void {
+    this.varint(value < 0 ? -2 * value - 1 : 2 * value);
+  }
+
+  text(value: string): void {
+    const bytes = Buffer.from(value);
+    this.varint(bytes.length);
+    bytes.copy(this.buffer, this.room(bytes.length));
+  }
+
+  /** What was written. */
+  bytes(): Uint8Array {
+    return this.buffer.subarray(0, this.length);
+  }
+}
+
+/** Reads what a `ByteWriter` wrote, in the same order. Throws a `RangeError` beyond the end. */
+export class ByteReader {
+  private readonly buffer: Buffer;
+  private at = 0;
+
+  constructor(buffer: Buffer) {
+    this.buffer = buffer;
+  }
+
+  byte(): number {
+    return this.buffer.readUInt8(this.at++);
+  }
+
+  double(): number {
+    this.at += 8;
+    return this.buffer.readDoubleLE(this.at - 8);
+  }
+
+  varint(): number {
+    let value = 0;
+    for (let unit = 1; ; unit *= 0x80) {
+      const byte = this.byte();
+      value += (byte & 0x7f) * unit;
+      if (byte < 0x80) return value;
+    }
+  }
+
+  signed(): number {
+    const value = this.varint();
+    return value % 2 === 1 ? -(value + 1) / 2 : value / 2;
+  }
+
+  text(): string {
+    const length = this.varint();
+    this.at += length;
+    if (this.at > this.buffer.length) throw new RangeError('the text ends beyond the bytes');
+    return this.buffer.toString('utf8', this.at - length, this.at);
+  }
+}

@@ -1,0 +1,200 @@
+// Chunks of entries: their form on disk, and what they hold whatever comes in whatever order.
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { dataTime, type Entry } from '../../../src/model/entry.ts';
+import { type ChunkRow, decodeTexts, decodeTimes, encodeChunk } from '../../../src/store/sqlite/chunk-form.ts';
+import { connect } from '../../../src/store/sqlite/driver.ts';
+import { apply, battery, entry, findAll, fix, location, newUser, put, rejects, same } from '../contract/kit.ts';
+import { usePlaces } from '../support/folders.ts';
+
+const places = usePlaces();
+
+// ---------------------------------------------------------------- the form
+
+const time = fc.oneof(
+  fc.integer({ min: 1_400_000_000_000, max: 1_800_000_000_000 }).map((ms) => ms / 1e3),
+  fc.integer({ min: 1_400_000_000_000_000, max: 1_800_000_000_000_000 }).map((us) => us / 1e6),
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0), // whatever a phone claims
+  fc.constantFrom(0, -1, 0.1, Number.MAX_VALUE, -Number.MAX_VALUE, Number.MIN_VALUE, 2 ** 53),
+);
+
+const row: fc.Arbitrary<ChunkRow> = fc.record({
+  write_ts: time,
+  ts: fc.option(time),
+  received_ts: time,
+  zone: fc.constantFrom(null, 'Europe/Berlin', 'Asia/Kathmandu'),
+  text: fc.json({ depthSize: 'small' }),
+});
+
+it('a chunk gives back what went in, to the last bit', () => {
+  fc.assert(
+    fc.property(fc.array(row, { minLength: 1, maxLength: 60 }), (rows) => {
+      const { times, entries } = encodeChunk(rows);
+      const found = decodeTimes(times, rows.length);
+      const texts = decodeTexts(entries, rows.length);
+      const back = rows.map((_, i) => ({
+        write_ts: found.write_ts[i],
+        ts: Number.isNaN(found.ts[i]) ? null : found.ts[i],
+        received_ts: found.received_ts[i],
+        zone: found.zones[found.zone[i]!],
+        text: texts[i],
+      }));
+      // -0 and 0 are the same time; the text tells them apart.
+      const plain = rows.map((one) => ({
+        ...one,
+        write_ts: one.write_ts + 0,
+        ts: one.ts === null ? null : one.ts + 0,
+      }));
+      expect(
+        back.map((one) => ({ ...one, write_ts: one.write_ts! + 0, ts: one.ts === null ? null : one.ts! + 0 })),
+      ).toEqual(plain);
+    }),
+  );
+});
+
+it('a chunk of which one byte is different is refused', () => {
+  const rows = [1, 2, 3].map((ts) => ({
+    write_ts: ts,
+    ts,
+    received_ts: ts,
+    zone: null,
+    text: JSON.stringify(fix(ts)),
+  }));
+  const { times, entries } = encodeChunk(rows);
+  for (const [blob, decode] of [[times, decodeTimes] as const, [entries, decodeTexts] as const]) {
+    for (let at = 0; at < blob.length; at++) {
+      const changed = Uint8Array.from(blob);
+      changed[at]! ^= 1;
+      expect(() => decode(changed, rows.length), `byte ${at}`).toThrow();
+    }
+  }
+});
+
+// ---------------------------------------------------------------- many entries, in any order
+
+/**
+ * Locations written `step` s apart from `from` on; data times lie `shift` s before, those of every `stray`th entry far
+ * away.
+ */
+const stretch = fc.record({
+  from: fc.integer({ min: 0, max: 40 }).map((tenths) => tenths * 25_000),
+  count: fc.integer({ min: 1, max: 900 }),
+  step: fc.constantFrom(1, 30, 700, 86_400),
+  shift: fc.constantFrom(0, 5, 4_000),
+  stray: fc.constantFrom(0, 0, 97),
+  key: fc.constantFrom(location, location, battery),
+  how: fc.constantFrom('put', 'put', 'put', 'other content', 'backwards', 'remove'),
+});
+type Stretch = typeof stretch extends fc.Arbitrary<infer T> ? T : never;
+
+function entriesOf({ from, count, step, shift, stray, key, how }: Stretch): Entry[] {
+  const entries = Array.from({ length: count }, (_, i) => {
+    const write_ts = from + i * step;
+    const ts = write_ts - shift - (stray > 0 && i % stray === 0 ? 9e6 : 0);
+    const zone = i % 3 === 0 ? {} : { time_zone: 'Europe/Berlin' };
+    return entry(key, write_ts, { ts, ...(how === 'other content' && { note: i }) }, zone);
+  });
+  return how === 'backwards' ? entries.reverse() : entries;
+}
+
+const identity = ({ metadata }: Entry): string => `${metadata.key} ${metadata.write_ts}`;
+
+function sorted(entries: Iterable<Entry>, timeOf: (one: Entry) => number): Entry[] {
+  return [...entries].sort(
+    (a, b) =>
+      timeOf(a) - timeOf(b) ||
+      (a.metadata.key < b.metadata.key ? -1 : a.metadata.key > b.metadata.key ? 1 : 0) ||
+      a.metadata.write_ts - b.metadata.write_ts,
+  );
+}
+
+it('whatever comes in whatever order, chunks hold each identity once and give it by both times', async () => {
+  const store = await places.open(join(await places.folder(), 'store'), { now: () => 5 });
+  await fc.assert(
+    fc.asyncProperty(fc.array(stretch, { minLength: 1, maxLength: 5 }), fc.nat(), async (stretches, seed) => {
+      const user = newUser();
+      const model = new Map<string, Entry>();
+      for (const one of stretches) {
+        const entries = entriesOf(one);
+        const known = entries.filter((each) => model.has(identity(each))).length;
+        if (one.how === 'remove') {
+          const remove = entries.map(({ metadata: { key, write_ts } }) => ({ key, write_ts }));
+          expect(await apply(store, user, { remove })).toMatchObject({ removed: known });
+          for (const each of entries) model.delete(identity(each));
+        } else {
+          expect(await apply(store, user, { put: entries })).toMatchObject({ inserted: entries.length - known });
+          for (const each of entries) model.set(identity(each), each);
+        }
+      }
+      const byTime = sorted(model.values(), (one) => dataTime(one.data)!);
+      const limit = 1 + (seed % 2_000);
+      same(await findAll(store.timeseries, user, { time: 'ts', limit }), byTime);
+      const backwards = await findAll(store.timeseries, user, { time: 'ts', limit, descending: true });
+      same(backwards, [...byTime].reverse());
+      const byWritten = sorted(model.values(), (one) => one.metadata.write_ts);
+      same(await findAll(store.timeseries, user, { time: 'write_ts', limit }), byWritten);
+      const [from, to] = [400_000 - (seed % 300_000), 400_000 + (seed % 500_000)];
+      const within = byTime.filter(({ data }) => (data.ts as number) >= from && (data.ts as number) < to);
+      for (const descending of [false, true]) {
+        const found = await findAll(store.timeseries, user, { time: 'ts', from, to, limit: 150, descending });
+        same(found, descending ? [...within].reverse() : within);
+      }
+      const counts = new Map<string, number>();
+      for (const { metadata } of model.values()) counts.set(metadata.key, (counts.get(metadata.key) ?? 0) + 1);
+      const summary = await store.timeseries.summary(user);
+      expect(summary.map(({ key, count }) => [key, count])).toEqual([...counts].sort());
+      for (const one of byTime.slice(0, 3)) {
+        same(await store.timeseries.get(user, { key: one.metadata.key, write_ts: one.metadata.write_ts }), one);
+      }
+      const zoned = byWritten.filter(({ metadata }) => metadata.time_zone !== undefined);
+      const { before, after } = await store.timeseries.zonesAround(user, from);
+      const last = zoned.filter(({ metadata }) => metadata.write_ts <= from).at(-1);
+      expect(before?.write_ts).toBe(last?.metadata.write_ts);
+      expect(after?.write_ts).toBe(zoned.find(({ metadata }) => metadata.write_ts > from)?.metadata.write_ts);
+      const zoneless = byWritten.filter(({ metadata: { time_zone, write_ts, key } }) => {
+        return time_zone === undefined && key === location && write_ts >= from && write_ts < to;
+      });
+      const times = zoneless.map(({ data }) => data.ts as number);
+      const span = times.length === 0 ? null : { from: Math.min(...times), to: Math.max(...times) };
+      expect(await store.timeseries.zonelessSpan(user, { from, to })).toEqual(span);
+    }),
+    { numRuns: 25 },
+  );
+});
+
+it('a put sees what is in chunks, and one entry pushed again changes one chunk', async () => {
+  const folder = join(await places.folder(), 'store');
+  const store = await places.open(folder);
+  const user = newUser();
+  const many = Array.from({ length: 2_000 }, (_, i) => fix(1_463_400_000 + i));
+  await apply(store, user, { put: many });
+  const chunks = (): number[] => {
+    const connection = connect(join(folder, 'timeseries-0.sqlite'));
+    const ids = connection.prepare('SELECT id FROM chunks ORDER BY first').all<{ id: number }>();
+    connection.close();
+    return ids.map(({ id }) => id);
+  };
+  const before = chunks();
+  expect(before.length).toBeGreaterThan(3);
+  expect(before.length).toBeLessThan(10);
+  expect(await put(store, user, [many[700]!, fix(1_463_400_000.5)])).toEqual(['updated', 'inserted']);
+  await apply(store, user, { put: [fix(1_463_400_700, { a: 1 })] });
+  const after = chunks();
+  expect(after.filter((id) => !before.includes(id))).toHaveLength(1);
+  expect(after).toHaveLength(before.length);
+});
+
+it('a damaged chunk is told by file and number, and is not given out', async () => {
+  const folder = join(await places.folder(), 'store');
+  const store = await places.open(folder);
+  const user = newUser();
+  await apply(store, user, { put: [fix(1), fix(2)] });
+  const connection = connect(join(folder, 'timeseries-0.sqlite'));
+  connection.exec(`UPDATE chunks SET entries = x'0100000000'`);
+  connection.close();
+  await rejects(store.timeseries.find(user, { time: 'ts', limit: 10 }), 'MOBILITY_STORE_DAMAGED');
+  await expect(store.timeseries.get(user, { key: location, write_ts: 1 })).rejects.toThrow(
+    /timeseries-0.sqlite, chunk 1:/,
+  );
+});
