@@ -9,6 +9,7 @@ import { dataTime } from '../model/entry.ts';
 import { everyEntry } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
 import { compareTexts } from '../store/text-order.ts';
+import { startSlices } from '../turns.ts';
 
 /** Which entries, in what order, and how many. */
 export interface Selection {
@@ -75,12 +76,14 @@ async function* merged(store: Store, userId: string, selection: Selection): Asyn
   };
   const pushed = recorded(store, userId, { ...selection, ...(keys && { keys }) });
   const derivedOnes = derivedEntries(store, userId, made, derived, selection.suggestions);
+  const slices = startSlices();
   let one = await pushed.next();
   let other = await derivedOnes.next();
   while (!one.done || !other.done) {
     const first = other.done || (!one.done && placeOf(one.value) <= placeOf(other.value));
     const entry: Entry = first ? one.value! : other.value!;
     if (selection.matches(entry)) yield entry;
+    if (slices.isOver()) await slices.next();
     if (first) one = await pushed.next();
     else other = await derivedOnes.next();
   }

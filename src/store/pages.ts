@@ -3,6 +3,7 @@ import type { Entry } from '../model/entry.ts';
 import { justAfter } from '../model/time.ts';
 import type { TripRecord } from '../model/trip.ts';
 import type { UserRecord } from '../model/user.ts';
+import { startSlices } from '../turns.ts';
 import type { EntryPage, EntryQuery, ErrorRow, Store } from './store.ts';
 
 /** Rows asked for at a time, unless the caller says otherwise. A link holds the whole line of its trip. */
@@ -36,10 +37,13 @@ export async function* entryPages(
   { limit = pageSizes.entries, ...selection }: EntrySelection,
 ): AsyncGenerator<EntryPage, undefined> {
   const query: EntryQuery = { ...selection, limit };
+  const slices = startSlices();
   let page = await part.find(userId, query);
   for (;;) {
     yield page;
     if (page.next === null) return;
+    // An embedded store answers at once: without a pause a long history would hold up everything else.
+    if (slices.isOver()) await slices.next();
     page = await part.find(userId, { ...query, after: page.next });
   }
 }

@@ -3,6 +3,7 @@
 import type { Document, FindCursor } from 'mongodb';
 import { escapeText } from '../../model/json-text.ts';
 import { justAfter } from '../../model/time.ts';
+import { heapOf } from '../heap.ts';
 import type { EntryCursor, EntryPage, EntryQuery } from '../store.ts';
 import { compareEscaped } from '../text-order.ts';
 import { entriesOf, receivedOf } from './entries.ts';
@@ -45,7 +46,7 @@ type Rows = AsyncGenerator<EntryRow>;
 /** The rows of all keys, sorted by the server. */
 async function* sorted(all: Statements<EntryRow>, query: EntryQuery, keys: readonly string[]): Rows {
   const { time, after, limit } = query;
-  const filter: Document = { key: { $in: keys }, [time]: boundsOf(query) };
+  const filter: Document = { ...(query.keys && { key: { $in: keys } }), [time]: boundsOf(query) };
   if (after !== undefined) {
     const key = escapeText(after.key);
     const beyond = query.descending ? '$lt' : '$gt';
@@ -65,15 +66,16 @@ async function* sorted(all: Statements<EntryRow>, query: EntryQuery, keys: reado
 async function* merged(all: Statements<EntryRow>, query: EntryQuery, keys: readonly string[]): Rows {
   const sources = keys.map((key) => rowsOfKey(all, query, key, keys.length));
   try {
-    const heads = await Promise.all(sources.map((source) => source.next()));
-    for (;;) {
-      let first = -1;
-      for (const [i, { done, value }] of heads.entries()) {
-        if (!done && (first < 0 || comesBefore(value, heads[first]!.value, query))) first = i;
-      }
-      if (first < 0) return;
-      yield heads[first]!.value;
-      heads[first] = await sources[first]!.next();
+    const heads = await Promise.all(sources.map(async (source) => ({ source, row: await nextOf(source) })));
+    const heap = heapOf(
+      heads.filter(({ row }) => row !== null),
+      (a, b) => compareRows(a.row!, b.row!, query),
+    );
+    for (let head = heap.first(); head !== undefined; head = heap.first()) {
+      yield head.row!;
+      head.row = await nextOf(head.source);
+      if (head.row === null) heap.removeFirst();
+      else heap.firstChanged();
     }
   } finally {
     await Promise.all(sources.map((source) => source.return(undefined)));
@@ -85,9 +87,14 @@ function timeOf(row: EntryRow, { time }: EntryQuery): number {
   return row[time] ?? Number.NaN;
 }
 
-function comesBefore(a: EntryRow, b: EntryRow, query: EntryQuery): boolean {
+function compareRows(a: EntryRow, b: EntryRow, query: EntryQuery): number {
   const order = timeOf(a, query) - timeOf(b, query) || compareEscaped(a.key, b.key) || a.write_ts - b.write_ts;
-  return query.descending ? order > 0 : order < 0;
+  return query.descending ? -order : order;
+}
+
+async function nextOf(rows: Rows): Promise<EntryRow | null> {
+  const { done, value } = await rows.next();
+  return done ? null : value;
 }
 
 /** The rows of one key after the cursor of the query, in order. */

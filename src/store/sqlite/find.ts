@@ -2,6 +2,8 @@
 // exception is the data time of waiting entries: an index for it would slow every put, so those of a key are sorted for
 // each page.
 import type { Entry } from '../../model/entry.ts';
+import { justAfter } from '../../model/time.ts';
+import { heapOf } from '../heap.ts';
 import type { EntryCursor, EntryPage, EntryQuery } from '../store.ts';
 import { compareTexts } from '../text-order.ts';
 import type { StoreFile } from './file.ts';
@@ -24,28 +26,36 @@ type Row = WaitingRow | ChunkPlace;
 
 /** The rows of one key that are still to come. */
 interface Source {
-  key: string;
   id: number;
+  /** No row comes before this time; known before any row is read. */
+  near: number | null;
   rows: Row[];
   next: number;
   /** False when the file has no more rows than those in `rows`. */
   more: boolean;
-  /** Rows come strictly beyond this point of time and write_ts. */
-  bound: OrderPoint;
+  /** Rows come strictly beyond this point of time and write_ts; null: nothing was read yet. */
+  bound: OrderPoint | null;
 }
 
 const mostRows = 256; // read ahead of one key
 const mostKeysReadAhead = 64; // with more keys than that, rows ahead come without their entries
 
-/** Numbers of the keys of a user in a table: one step in the index for each, whatever their rows. */
-export function keysOf(file: StoreFile, table: EntryTable, user: number): number[] {
-  const step = file.sql(`SELECT min(key) AS key FROM ${table} WHERE user = ? AND key > ?`);
-  const found: number[] = [];
-  for (let last = -1; ; last = found.at(-1)!) {
-    const key = step.get<{ key: number | null }>(user, last)?.key ?? null;
-    if (key === null) return found;
-    found.push(key);
-  }
+const manyKeys = 2_000; // with more than that it is asked first where each begins
+
+/**
+ * Numbers of the keys of a user in a table, `most` of them at most (-1: all): one step in the index for each, whatever
+ * their rows.
+ */
+export function keysOf(file: StoreFile, table: EntryTable, user: number, most = -1): number[] {
+  const next = `SELECT min(key) FROM ${table} WHERE user = ?1 AND key >`;
+  const sql = `
+    WITH RECURSIVE found(key) AS (
+      ${next} -1 UNION ALL SELECT (${next} found.key) FROM found WHERE found.key IS NOT NULL LIMIT ?2
+    ) SELECT key FROM found WHERE key IS NOT NULL`;
+  return file
+    .sql(sql)
+    .all<{ key: number }>(user, most)
+    .map(({ key }) => key);
 }
 
 /** Names and numbers of the keys that a query asks for and the file knows, by name. */
@@ -69,14 +79,35 @@ export function chosenKeys(
 export function findPage(file: StoreFile, table: EntryTable, userId: string, query: EntryQuery): EntryPage {
   const user = userIn(file, userId);
   if (user === null || query.limit < 1) return { entries: [], received_ts: [], next: null };
-  const keys = chosenKeys(file, table, user, query.keys);
-  const ahead = Math.max(1, Math.min(mostRows, Math.ceil((2 * query.limit) / keys.length), query.limit + 1));
+  const sources = sourcesOf(file, table, user, query);
+  const ahead = Math.max(1, Math.min(mostRows, Math.ceil((2 * query.limit) / sources.length), query.limit + 1));
   const refill =
-    table === 'chunks' ? chunkReader(file, user, query, ahead) : waitingReader(file, user, query, ahead, keys.length);
-  const sources = keys.map(({ key, id }): Source => {
-    return { key, id, rows: [], next: 0, more: true, bound: firstBound(query, key) };
-  });
-  return merge(sources, query, refill, (row) => ('place' in row ? readPlace(file, row) : readWaiting(file, row)));
+    table === 'chunks'
+      ? chunkReader(file, user, query, ahead)
+      : waitingReader(file, user, query, ahead, sources.length);
+  return merge(file, sources, query, refill, (row) => ('place' in row ? readPlace(file, row) : readWaiting(file, row)));
+}
+
+/** The keys to read. Of very many those that have something to give, with where that begins. */
+function sourcesOf(file: StoreFile, table: EntryTable, user: number, query: EntryQuery): Source[] {
+  const asked = query.keys && new Set(query.keys.flatMap((key) => file.keys.find(key) ?? []));
+  const ids = [...(asked ?? keysOf(file, table, user, manyKeys + 1))];
+  const sourceOf = (id: number, near: number | null): Source => {
+    return { id, near, rows: [], next: 0, more: true, bound: null };
+  };
+  if (ids.length <= manyKeys) return ids.map((id) => sourceOf(id, null));
+  const { time, after, descending } = query;
+  let { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = query;
+  if (after !== undefined && !descending) from = Math.max(from, after.time);
+  if (after !== undefined && descending) to = Math.min(to, justAfter(after.time));
+  const [low, high] = table === 'waiting' ? [time, time] : time === 'ts' ? ['first_ts', 'last_ts'] : ['first', 'last'];
+  return file
+    .sql(`
+      SELECT key, ${descending ? `max(${high})` : `min(${low})`} AS near FROM ${table}
+      WHERE user = ? AND ${high} >= ? AND ${low} < ? GROUP BY key`)
+    .all<{ key: number; near: number }>(user, from, to)
+    .filter(({ key }) => asked === undefined || asked.has(key))
+    .map(({ key, near }) => sourceOf(key, near));
 }
 
 function readWaiting(file: StoreFile, { entry, id, received_ts }: WaitingRow): { text: string; received_ts: number } {
@@ -100,8 +131,14 @@ function firstBound({ from, to, after, descending }: EntryQuery, key: string): O
 /** A function that reads the next rows of a source. */
 type Refill = (source: Source) => void;
 
-function refillWith(read: (id: number, bound: OrderPoint) => Row[], ahead: number): Refill {
+function refillWith(
+  file: StoreFile,
+  query: EntryQuery,
+  read: (id: number, bound: OrderPoint) => Row[],
+  ahead: number,
+): Refill {
   return (source) => {
+    source.bound ??= firstBound(query, file.keys.nameOf(source.id));
     source.rows = read(source.id, source.bound);
     source.next = 0;
     source.more = source.rows.length === ahead;
@@ -111,7 +148,7 @@ function refillWith(read: (id: number, bound: OrderPoint) => Row[], ahead: numbe
 }
 
 function chunkReader(file: StoreFile, user: number, query: EntryQuery, ahead: number): Refill {
-  return refillWith((key, bound) => placesBehind(file, user, key, query, bound, ahead), ahead);
+  return refillWith(file, query, (key, bound) => placesBehind(file, user, key, query, bound, ahead), ahead);
 }
 
 function waitingReader(file: StoreFile, user: number, query: EntryQuery, ahead: number, keys: number): Refill {
@@ -125,12 +162,15 @@ function waitingReader(file: StoreFile, user: number, query: EntryQuery, ahead: 
     ORDER BY ${time} ${descending ? 'DESC, write_ts DESC' : ', write_ts'} LIMIT ${ahead}`);
   const end = descending ? from : to;
   return refillWith(
+    file,
+    query,
     (key, bound) => statement.all<WaitingRow>(user, key, end, bound.time, bound.time, bound.write_ts),
     ahead,
   );
 }
 
 function merge(
+  file: StoreFile,
   sources: Source[],
   { limit, descending }: EntryQuery,
   refill: Refill,
@@ -139,10 +179,26 @@ function merge(
   const entries: Entry[] = [];
   const received_ts: number[] = [];
   const sign = descending ? -1 : 1;
+  const nameOf = ({ id }: Source): string => file.keys.nameOf(id);
+  // What is not read yet comes before what stands at the same time: it has to be read to tell.
+  const compare = (a: Source, b: Source): number =>
+    sign * (timeOf(a) - timeOf(b)) ||
+    Number(a.rows.length > 0) - Number(b.rows.length > 0) ||
+    (a.rows.length > 0 ? sign * compareTexts(nameOf(a), nameOf(b)) : 0);
+  for (const source of sources) if (source.near === null) refill(source);
+  const heap = heapOf(
+    sources.filter(({ near, rows }) => near !== null || rows.length > 0),
+    compare,
+  );
   let last: EntryCursor | null = null;
-  for (let bytes = 0; ; ) {
-    const source = nextSource(sources, sign, refill);
-    if (source === null) return { entries, received_ts, next: null };
+  let bytes = 0;
+  for (let source = heap.first(); source !== undefined; source = heap.first()) {
+    if (source.next === source.rows.length) {
+      if (source.more) refill(source);
+      if (source.rows.length === 0) heap.removeFirst();
+      else heap.firstChanged();
+      continue;
+    }
     const row = source.rows[source.next]!;
     if (entries.length >= limit) return { entries, received_ts, next: last };
     const found = read(row);
@@ -151,27 +207,15 @@ function merge(
     source.next++;
     entries.push(parseEntry(found.text));
     received_ts.push(found.received_ts);
-    last = { time: row.time, key: source.key, write_ts: row.write_ts };
+    last = { time: row.time, key: nameOf(source), write_ts: row.write_ts };
+    if (source.next === source.rows.length && source.more) refill(source);
+    if (source.next === source.rows.length) heap.removeFirst();
+    else heap.firstChanged();
   }
+  return { entries, received_ts, next: null };
 }
 
-/** The source whose row is next; sources that have no more rows are dropped from the list. */
-function nextSource(sources: Source[], sign: number, refill: Refill): Source | null {
-  let best: Source | null = null;
-  for (let i = 0; i < sources.length; i++) {
-    const source = sources[i]!;
-    if (source.next >= source.rows.length) {
-      if (source.more) refill(source);
-      if (source.rows.length === source.next) {
-        sources.splice(i--, 1);
-        continue;
-      }
-    }
-    if (best === null || sign * compareSources(source, best) < 0) best = source;
-  }
-  return best;
-}
-
-function compareSources(a: Source, b: Source): number {
-  return a.rows[a.next]!.time - b.rows[b.next]!.time || compareTexts(a.key, b.key);
+/** The time of the next row, or that before which none comes. */
+function timeOf({ rows, next, near }: Source): number {
+  return rows[next]?.time ?? near!;
 }

@@ -32,7 +32,10 @@ const places: Record<string, Place> = {
 };
 
 /** What a query must give, worked out the slow way. Keys here are ASCII: their order is that of their characters. */
-function expected(entries: Entry[], { keys, time, from = -Infinity, to = Infinity, descending }: EntryQuery): Entry[] {
+export function expectedOf(
+  entries: Entry[],
+  { keys, time, from = -Infinity, to = Infinity, descending }: EntryQuery,
+): Entry[] {
   const timeOf = (one: Entry): number | null => (time === 'ts' ? dataTime(one.data) : one.metadata.write_ts);
   const rows = entries.flatMap((one) => {
     const at = timeOf(one);
@@ -123,7 +126,7 @@ export function findTests(use: Use): void {
           for (const keys of [undefined, ['a/key'], ['c/key', 'b/key']]) {
             for (const limit of [1, 2, 7, 1_000]) {
               const query: EntryQuery = { time, descending, limit, ...(keys === undefined ? {} : { keys }) };
-              same(await findAll(finder(use.store), user, query), expected(manyEqual, query));
+              same(await findAll(finder(use.store), user, query), expectedOf(manyEqual, query));
             }
           }
         }
@@ -148,10 +151,23 @@ export function findTests(use: Use): void {
           if (from !== undefined) query.from = from;
           if (to !== undefined) query.to = to;
           if (keys !== undefined) query.keys = keys;
-          same(await findAll(finder(use.store), user, query), expected(manyEqual, query));
+          same(await findAll(finder(use.store), user, query), expectedOf(manyEqual, query));
         }),
         { numRuns: 60 },
       );
+    });
+
+    it('dozens of keys come in the same order as a few', async () => {
+      const user = newUser();
+      const all = Array.from({ length: 60 }, (_, i) => entry(`k/${(i * 37) % 60}`, i % 9, { ts: i % 5 }));
+      await fill(use.store, user, all);
+      const keys = all.slice(0, 50).map((one) => one.metadata.key);
+      const queries: EntryQuery[] = [
+        { time: 'write_ts', limit: 25 },
+        { time: 'ts', limit: 25, descending: true },
+        { time: 'ts', limit: 25, from: 1, to: 4, keys },
+      ];
+      for (const query of queries) same(await findAll(finder(use.store), user, query), expectedOf(all, query));
     });
 
     it('a page that ends with the range is the last, and an empty one has no next', async () => {
