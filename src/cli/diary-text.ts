@@ -1,5 +1,6 @@
 // One day of one user as people read it in a terminal.
 import { lettersOf } from '../diary/place-letters.ts';
+import { type ModeStyle, styleOf } from '../export/page/mode-styles.ts';
 import { type Labels, noLabels } from '../labels/labels-of.ts';
 import type { Said } from '../labels/said.ts';
 import { saidTexts } from '../labels/said-text.ts';
@@ -8,10 +9,11 @@ import type { Position, Section, Trip, TripRecord } from '../model/trip.ts';
 import { counted, table } from './output.ts';
 import { clockText, distanceText, durationText } from './wording.ts';
 
-/** How words are emphasised in a terminal; elsewhere both return the text as it is. */
+/** How words are emphasised and coloured in a terminal; elsewhere each returns the text as it is. */
 export interface DiaryMarks {
   bold(text: string): string;
   dim(text: string): string;
+  tint(text: string, colour: number): string;
 }
 
 /** What the text of a day is made from. */
@@ -29,14 +31,14 @@ export interface DiaryDay {
 }
 
 /** The day from its first place to its last: times, places, and a line per section and stop. At most 80 columns. */
-export function diaryText(shown: DiaryDay, { bold, dim }: DiaryMarks): string {
+export function diaryText(shown: DiaryDay, { bold, dim, tint }: DiaryMarks): string {
   const { name, day, records, completeUntil, labels = noLabels, ids = false } = shown;
   const trips = records.flatMap((record) => (record.trip ? [record.trip] : []));
   const first = trips[0];
   if (first === undefined) return `${bold(name)}  ${day}: no trips`;
   const title = `${bold(name)}  ${formatForPeople(first.start_ts, first.start_zone, 'dddd D MMMM YYYY')}  ${dim(zonesOf(trips))}`;
   const letters = lettersOf(trips.flatMap((trip) => [trip.start_loc, trip.end_loc]));
-  const lines = [title, '', dayBar(trips), ''];
+  const lines = [title, '', dayBar(trips, tint), ''];
   for (const [i, record] of records.entries()) {
     if (record.trip === null) continue;
     const before = records[i - 1]?.trip ?? null;
@@ -50,7 +52,7 @@ export function diaryText(shown: DiaryDay, { bold, dim }: DiaryMarks): string {
       placeLine(record.trip.end_loc, record.trip, 'end', letters, nextOf(records, i)),
     );
   }
-  return [...lines, '', totalsText(trips), dim(finalText(trips.at(-1)!, completeUntil))].join('\n');
+  return [...lines, '', totalsText(trips, tint), dim(finalText(trips.at(-1)!, completeUntil))].join('\n');
 }
 
 function zonesOf(trips: readonly Trip[]): string {
@@ -130,38 +132,54 @@ function unseenLine({ start_ts, end_ts }: { start_ts: number; end_ts: number }, 
 
 // ---------------------------------------------------------------- the day as a whole
 
-const cells = 72; // of 20 minutes
+const cells = 72;
+const minutesOfCell = 20;
 
-/** The 24 hours as one line, thick where the user was on the way. */
-function dayBar(trips: readonly Trip[]): string {
-  const bar = new Array<string>(cells).fill('─');
+/** The 24 hours as one line; a cell on the way has the character and colour of the mode that takes most of it. */
+function dayBar(trips: readonly Trip[], tint: DiaryMarks['tint']): string {
+  const bar = Array.from({ length: cells }, () => ({ isOnTheWay: false, minutes: new Map<ModeStyle, number>() }));
   for (const trip of trips) {
-    const from = cellOf(trip.start_ts, trip.start_zone);
-    const to =
-      trip.end_ts - trip.start_ts > 43_200 || cellOf(trip.end_ts, trip.end_zone) < from
-        ? cells - 1
-        : cellOf(trip.end_ts, trip.end_zone);
-    for (let i = from; i <= to; i++) bar[i] = '█';
+    for (const [cell] of cellsOf(trip, trip)) bar[cell]!.isOnTheWay = true;
+    for (const section of trip.sections) {
+      const style = styleOf(section.sensed_mode);
+      for (const [cell, length] of cellsOf(section, trip)) {
+        const { minutes } = bar[cell]!;
+        minutes.set(style, (minutes.get(style) ?? 0) + length);
+      }
+    }
   }
+  const line = bar.map(({ isOnTheWay, minutes }) => {
+    const [longest] = [...minutes].sort(([, a], [, b]) => b - a);
+    if (longest === undefined) return isOnTheWay ? '┄' : '─'; // a wait, or a stay
+    return tint(longest[0].character, longest[0].terminal);
+  });
   const hours = Array.from({ length: 8 }, (_, i) => String(i * 3).padEnd(9)).join('');
-  return `  ${hours}24\n  ${bar.join('')}`;
+  return `  ${hours}24\n  ${line.join('')}`;
 }
 
-function cellOf(ts: number, zone: string): number {
-  const [hour, minute] = clockText(ts, zone).split(':').map(Number) as [number, number];
-  return Math.floor((hour * 60 + minute) / 20);
+/** The cells of the day that a part of a trip touches, on the clock where the trip began, and its minutes in each. */
+function* cellsOf(part: { start_ts: number; end_ts: number }, trip: Trip): Generator<[cell: number, minutes: number]> {
+  const [hour, minute] = clockText(trip.start_ts, trip.start_zone).split(':').map(Number) as [number, number];
+  const from = hour * 60 + minute + (part.start_ts - trip.start_ts) / 60;
+  const to = Math.max(from + 0.1, from + (part.end_ts - part.start_ts) / 60);
+  for (let cell = Math.floor(from / minutesOfCell); cell < cells && cell * minutesOfCell < to; cell++)
+    yield [cell, Math.min(to, (cell + 1) * minutesOfCell) - Math.max(from, cell * minutesOfCell)];
 }
 
-function totalsText(trips: readonly Trip[]): string {
-  const byMode = new Map<string, number>();
+/** Lengths by mode are the legend of the bar too. */
+function totalsText(trips: readonly Trip[], tint: DiaryMarks['tint']): string {
+  const byMode = new Map<string, { metres: number; style: ModeStyle }>();
   for (const section of trips.flatMap((trip) => trip.sections)) {
     const mode = modeText(section.sensed_mode);
-    byMode.set(mode, (byMode.get(mode) ?? 0) + section.distance);
+    const known = byMode.get(mode) ?? { metres: 0, style: styleOf(section.sensed_mode) };
+    byMode.set(mode, { ...known, metres: known.metres + section.distance });
   }
   const sum = (pick: (trip: Trip) => number): number => trips.reduce((total, trip) => total + pick(trip), 0);
   const head = `  ${counted(trips.length, 'trip')}, ${distanceText(sum((trip) => trip.distance))}, ${durationText(sum((trip) => trip.duration))} on the way`;
-  const modes = [...byMode].sort((a, b) => b[1] - a[1]).map(([mode, metres]) => `${mode} ${distanceText(metres)}`);
-  return `${head}\n  ${modes.join(', ')}`;
+  const modes = [...byMode]
+    .sort(([, a], [, b]) => b.metres - a.metres)
+    .map(([mode, { metres, style }]) => `${tint(style.character, style.terminal)} ${mode} ${distanceText(metres)}`);
+  return `${head}\n  ${modes.join('  ')}`;
 }
 
 function finalText(last: Trip, completeUntil: number | null): string {

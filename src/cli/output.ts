@@ -34,6 +34,8 @@ export interface Output {
   /** Marks of a terminal; the text itself where there is none, or with NO_COLOR. */
   bold(text: string): string;
   dim(text: string): string;
+  /** Text in one of the 256 colours of a terminal. */
+  tint(text: string, colour: number): string;
 }
 
 /** Thrown by `Output.write` after the reader has gone (`mobility … | head`). Ends a command quietly. */
@@ -82,6 +84,7 @@ export function createOutput({ stdout, stderr, env, json }: OutputOptions): Outp
     // A terminal without a width, as some programs pretend to be, would keep the spinner busy for ever.
     progress: (text) => (stderr.isTTY === true && stderr.columns ? spin(text, stderr, !noColor) : silent(note)),
     bold: (text) => (marked ? `\u001b[1m${text}\u001b[22m` : text),
+    tint: (text, colour) => (marked ? `\u001b[38;5;${colour}m${text}\u001b[39m` : text),
     dim: (text) => (marked ? `\u001b[2m${text}\u001b[22m` : text),
   };
 }

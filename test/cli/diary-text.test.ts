@@ -3,7 +3,8 @@ import { expect, it } from 'vitest';
 import { diaryText, modeText } from '../../src/cli/diary-text.ts';
 import type { Position, Section, Trip, TripRecord } from '../../src/model/trip.ts';
 
-const marks = { bold: (text: string) => text, dim: (text: string) => text };
+const same = (text: string): string => text;
+const marks = { bold: same, dim: same, tint: same };
 const home: Position = [-7.9, 38.57];
 const work: Position = [-7.95, 38.6];
 const noon = 1_710_244_800; // 2024-03-12T12:00Z
@@ -57,7 +58,7 @@ it('a place that one comes back to keeps its letter, and a stay its length', () 
   expect(shown).toContain('  12:00  ● A  38.5700, -7.9000\n');
   expect(shown).toContain('  12:10  ● B  38.6000, -7.9500  1 h 00 min here\n');
   expect(shown).toContain('  13:20  ● A  38.5700, -7.8995\n');
-  expect(shown).toContain('  2 trips, 2.0 km, 20 min on the way\n  walking 2.0 km\n');
+  expect(shown).toContain('  2 trips, 2.0 km, 20 min on the way\n  • walking 2.0 km\n');
 });
 
 it('waits of a minute and more are told, shorter ones not', () => {
@@ -86,7 +87,7 @@ it('waits of a minute and more are told, shorter ones not', () => {
   ]);
   expect(shown.match(/waiting/g)).toHaveLength(1);
   expect(shown).toMatch(/│ +waiting +3 min\n/);
-  expect(shown).toContain('  in vehicle 4.0 km, walking 700 m\n');
+  expect(shown).toContain('  ■ in vehicle 4.0 km  • walking 700 m\n');
 });
 
 it('time in which one moved unseen stands between two places', () => {
@@ -103,7 +104,24 @@ it('a trip over midnight fills the day to its end, and a day in two zones names 
   const late = noon + 41_400; // 23:30
   const shown = text([record(late, late + 7200, [home, work], { end_zone: 'Europe/Stockholm' })]);
   expect(shown).toContain('UTC, Europe/Stockholm');
-  expect(shown).toMatch(/\n {2}─{70}██\n/);
+  expect(shown).toMatch(/\n {2}─{70}••\n/);
+});
+
+it('each part of the bar has the character and colour of its mode; a wait is no mode', () => {
+  const from = noon - 14_400; // 08:00
+  const modes = ['WALKING', 'BICYCLING', 'CAR', 'BUS', 'TRAIN', 'SUBWAY', 'AIR_OR_HSR'];
+  const sections = modes.map((mode, i) =>
+    section(from + i * 2400, from + i * 2400 + 1200, `PredictedModeTypes.${mode}`, 1000 - i),
+  );
+  const records = [record(from, sections.at(-1)!.end_ts, [home, work], { sections })];
+  const shown = text(records);
+  expect(shown).toMatch(/\n {2}─{24}•┄▒┄█┄▓┄═┄═┄┃─{35}\n/);
+  expect(shown).toContain('\n  • walking 1.0 km  ▒ bicycling 1.0 km  █ car 1.0 km  ▓ bus 1.0 km  ═ train 1.0 km');
+  const tinted = diaryText(
+    { name: 'ada', day: '2024-03-12', records, completeUntil: null },
+    { ...marks, tint: (piece, colour) => `<${colour}${piece}>` },
+  );
+  expect(tinted).toContain('<29•>┄<69▒>┄<202█>┄<163▓>┄<92═>┄<92═>┄<246┃>');
 });
 
 it('a day of which nothing is final yet says so', () => {

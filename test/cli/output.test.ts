@@ -80,6 +80,9 @@ it('marks appear on a terminal only, and never with NO_COLOR', () => {
   expect(output({ tty: true, env: { NO_COLOR: '1' } }).out.bold('x')).toBe('x');
   expect(output({ tty: true, env: { NO_COLOR: '' } }).out.dim('x')).toBe('\u001b[2mx\u001b[22m');
   expect(output().out.bold('x')).toBe('x');
+  expect(output({ tty: true }).out.tint('x', 29)).toBe('\u001b[38;5;29mx\u001b[39m');
+  expect(output({ tty: true, env: { NO_COLOR: '1' } }).out.tint('x', 29)).toBe('x');
+  expect(output().out.tint('x', 29)).toBe('x');
 });
 
 it('columns are those of the terminal up to 100, else 80', () => {

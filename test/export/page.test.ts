@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { diaryPage } from '../../src/export/page/day-page.ts';
+import { type ModeStyle, modeStyles } from '../../src/export/page/mode-styles.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
 import { run as runProgram } from '../cli/kit.ts';
 
@@ -60,4 +61,88 @@ it('a name or label cannot act as HTML', () => {
   });
   expect(page).not.toContain('<script');
   expect(page.match(/&#60;script/g)!.length).toBeGreaterThan(2);
+});
+
+/** Linear light of a colour such as `#00a07a`. */
+const light = (colour: string): number[] =>
+  [1, 3, 5]
+    .map((at) => Number.parseInt(colour.slice(at, at + 2), 16) / 255)
+    .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+
+const times = (matrix: number[][], [r, g, b]: number[]): number[] =>
+  matrix.map(([x, y, z]) => Math.min(1, Math.max(0, x! * r! + y! * g! + z! * b!)));
+
+/** How people see who have all cones, no red, no green or no blue ones: Machado, Oliveira and Fernandes (2009). */
+const eyes = {
+  all: [
+    [1, 0, 0],
+    [0, 1, 0],
+    [0, 0, 1],
+  ],
+  'no red': [
+    [0.152286, 1.052583, -0.204868],
+    [0.114503, 0.786281, 0.099216],
+    [-0.003882, -0.048116, 1.051998],
+  ],
+  'no green': [
+    [0.367322, 0.860646, -0.227968],
+    [0.280085, 0.672501, 0.047413],
+    [-0.01182, 0.04294, 0.968881],
+  ],
+  'no blue': [
+    [1.255528, -0.076749, -0.178779],
+    [-0.078411, 0.930809, 0.147602],
+    [0.004733, 0.691367, 0.3039],
+  ],
+};
+
+function lab(colour: number[]): number[] {
+  const xyz = [
+    [0.4339, 0.3763, 0.1899],
+    [0.2126, 0.7152, 0.0722],
+    [0.0177, 0.1095, 0.8729],
+  ];
+  const [x, y, z] = times(xyz, colour).map((t) => (t > 0.008856 ? Math.cbrt(t) : 7.787 * t + 16 / 116));
+  return [116 * y! - 16, 500 * (x! - y!), 200 * (y! - z!)];
+}
+
+const luminance = (colour: string): number =>
+  light(colour).reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i]!, 0);
+
+function contrast(a: string, b: string): number {
+  const [dark, bright] = [luminance(a), luminance(b)].sort((x, y) => x - y);
+  return (bright! + 0.05) / (dark! + 0.05);
+}
+
+/** A colour of a terminal with 256 of them. */
+function ofTerminal(colour: number): string {
+  const level = (n: number): number => (n === 0 ? 0 : 55 + 40 * n);
+  const n = colour - 16;
+  const parts =
+    colour >= 232
+      ? Array(3).fill(8 + 10 * (colour - 232))
+      : [n / 36, (n / 6) % 6, n % 6].map((x) => level(Math.floor(x)));
+  return `#${parts.map((part: number) => part.toString(16).padStart(2, '0')).join('')}`;
+}
+
+it.each([
+  { where: 'light pages', colourOf: (s: ModeStyle) => s.light, papers: ['#ffffff'], least: 20 },
+  { where: 'dark pages', colourOf: (s: ModeStyle) => s.dark, papers: ['#141414'], least: 20 },
+  // A terminal may be black or white, which leaves less room.
+  { where: 'terminals', colourOf: (s: ModeStyle) => ofTerminal(s.terminal), papers: ['#000000', '#ffffff'], least: 15 },
+])('colours of modes on $where stand out, and colour-blind people tell them apart', ({ colourOf, papers, least }) => {
+  for (const style of modeStyles)
+    for (const paper of papers) expect([style.name, contrast(colourOf(style), paper) >= 3]).toEqual([style.name, true]);
+  for (const [eye, matrix] of Object.entries(eyes))
+    for (const [i, a] of modeStyles.entries())
+      for (const b of modeStyles.slice(0, i)) {
+        const [left, right] = [a, b].map((style) => lab(times(matrix, light(colourOf(style))))) as [number[], number[]];
+        const apart = Math.hypot(...left.map((x, k) => x - right[k]!));
+        expect([eye, a.name, b.name, apart > least]).toEqual([eye, a.name, b.name, true]);
+      }
+});
+
+it('no two modes share a dash, a pattern or a character', () => {
+  for (const look of ['dash', 'pattern', 'character'] as const)
+    expect(new Set(modeStyles.map((style) => style[look])).size).toBe(modeStyles.length);
 });

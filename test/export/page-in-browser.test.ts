@@ -1,0 +1,157 @@
+// Pages in a real browser: nothing is fetched, axe-core finds nothing, keyboard and screen reader reach everything.
+// Without Chromium the tests are left out; MOBILITY_REQUIRE_BROWSER=1 forbids that.
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freshProgram } from '../cli/kit.ts';
+import { type BrowserPage, browserPath, openBrowser } from '../support/browser.ts';
+
+const found = browserPath();
+const startTime = 240_000; // ms; a browser on a machine that others share
+
+interface Finding {
+  id: string;
+  nodes: { html: string }[];
+}
+
+describe.skipIf(found === null)('pages in Chromium (tools/browser.mjs)', () => {
+  let page: BrowserPage;
+  const files: Record<string, string> = {};
+
+  beforeAll(async () => {
+    const program = await freshProgram();
+    const run = async (...args: string[]) => {
+      const said = await program.run(args);
+      expect(said, said.stderr).toMatchObject({ code: 0 });
+      return said;
+    };
+    await run('simulate', '--users', '1', '--days', '3', '--from', '2024-03-25', '--seed', 'browser');
+    await run('pipeline', '--all');
+    const [{ user_email: user }] = (await run('users', 'list', '--json')).json<[{ user_email: string }]>();
+    files.week = `${program.folder}/week.html`;
+    await run('diary', '--user', user, '--day', '2024-03-27', '--week', '--html', files.week);
+    const [trip] = (await run('diary', '--user', user, '--day', '2024-03-26', '--json')).json<[{ id: string }]>();
+    await run('label', '--user', user, '--trip', trip.id, '--mode', 'tandem', '--purpose', 'work');
+    files.day = `${program.folder}/day.html`;
+    await run('diary', '--user', user, '--day', '2024-03-26', '--html', files.day);
+    page = await openBrowser(found!);
+  }, startTime);
+  afterAll(() => page?.close());
+
+  const open = (name: string): Promise<void> => page.open(pathToFileURL(files[name]!).href);
+
+  async function findings(): Promise<string[]> {
+    const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+    await page.value(`${axe};0`);
+    const violations = await page.value<Finding[]>('axe.run(document).then(({ violations }) => violations)');
+    return violations.map(({ id, nodes }) => `${id}: ${nodes[0]!.html}`);
+  }
+
+  it(
+    'ask for nothing, and nothing in them is refused',
+    async () => {
+      for (const name of Object.keys(files)) {
+        const before = page.requests.length;
+        await open(name);
+        expect(page.requests.slice(before)).toEqual([pathToFileURL(files[name]!).href]);
+      }
+      expect(page.complaints).toEqual([]);
+    },
+    startTime,
+  );
+
+  it.each(['light', 'dark'])(
+    'axe-core finds nothing in %s colours, on a wide and on a narrow screen',
+    async (scheme) => {
+      await page.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme }] });
+      for (const name of Object.keys(files)) {
+        await open(name);
+        const paper = await page.value<string>('getComputedStyle(document.body).backgroundColor');
+        expect(paper).toBe(scheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(20, 20, 20)');
+        for (const width of [1000, 320]) {
+          const metrics = { width, height: 700, deviceScaleFactor: 1, mobile: false };
+          await page.send('Emulation.setDeviceMetricsOverride', metrics);
+          expect([name, width, await findings()]).toEqual([name, width, []]);
+          const beyond = 'document.documentElement.scrollWidth > innerWidth';
+          expect([name, width, await page.value(beyond)]).toEqual([name, width, false]);
+        }
+      }
+      await page.send('Emulation.clearDeviceMetricsOverride');
+    },
+    startTime,
+  );
+
+  it(
+    'bars tell modes apart by pattern, and maps by dash',
+    async () => {
+      await open('week');
+      const modes = await page.value<Record<string, [string, boolean, string]>>(`Object.fromEntries(
+        [...document.querySelectorAll('.bar .on')].map((bar) => {
+          const { fill } = getComputedStyle(bar);
+          const mode = bar.classList[1];
+          const id = /#([\\w-]+)/.exec(fill)?.[1];
+          const way = document.querySelector('.map .' + mode);
+          return [mode, [fill, id === undefined || document.getElementById(id) !== null, way && getComputedStyle(way).strokeDasharray]];
+        }))`);
+      const shown = Object.values(modes);
+      expect(shown.length).toBeGreaterThan(1);
+      expect(shown.every(([, isThere]) => isThere)).toBe(true);
+      expect(new Set(shown.map(([fill]) => fill)).size).toBe(shown.length);
+      expect(new Set(shown.map(([, , dash]) => dash)).size).toBe(shown.length);
+    },
+    startTime,
+  );
+
+  it(
+    'the keyboard reaches the days, shows where it is, and goes there',
+    async () => {
+      await open('week');
+      await page.press('Tab');
+      await page.press('Tab');
+      const at = await page.value<string[]>(
+        '[document.activeElement.hash, getComputedStyle(document.activeElement).outlineStyle]',
+      );
+      expect(at).toEqual(['#d2024-03-26', 'solid']);
+      await page.press('Enter');
+      expect(await page.value('location.hash')).toBe('#d2024-03-26');
+    },
+    startTime,
+  );
+
+  it(
+    'a screen reader hears the hours on the way, the places of the map, and every trip as a row',
+    async () => {
+      await open('day');
+      const { nodes } = await page.send<{ nodes: { role?: { value: string }; name?: { value: string } }[] }>(
+        'Accessibility.getFullAXTree',
+      );
+      const named = (role: string): string[] =>
+        nodes.filter((node) => node.role?.value === role).map((node) => node.name?.value ?? '');
+      const [bar, map] = named('image');
+      expect(bar).toMatch(/^On the way: \d\d:\d\d to \d\d:\d\d, .*walking/);
+      expect(map).toMatch(/^Map of the ways between \d+ places\. The table/);
+      expect(named('heading')).toHaveLength(2);
+      expect(named('row').length).toBeGreaterThan(3);
+      expect(named('columnheader').slice(0, 4)).toEqual(['Left', 'Arrived', 'Way', 'Modes']);
+      expect(named('cell')).toContain('tandem, work');
+    },
+    startTime,
+  );
+
+  it(
+    'prints on white paper without links, whatever the colours of the screen',
+    async () => {
+      await page.send('Emulation.setEmulatedMedia', {
+        media: 'print',
+        features: [{ name: 'prefers-color-scheme', value: 'dark' }],
+      });
+      await open('week');
+      expect(await page.value(`getComputedStyle(document.querySelector('nav')).display`)).toBe('none');
+      expect(await page.value(`getComputedStyle(document.body).backgroundColor`)).toBe('rgb(255, 255, 255)');
+      const { data } = await page.send<{ data: string }>('Page.printToPDF', { printBackground: false });
+      expect(Buffer.from(data, 'base64').subarray(0, 5).toString()).toBe('%PDF-');
+    },
+    startTime,
+  );
+});
