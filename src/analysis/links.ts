@@ -133,5 +133,5 @@ function untrackedFrom(
 ): Untracked {
   const arrived = carry!.raw_place!.enter_ts;
   const start_ts = carry!.away_since ?? arrived;
-  return { start_ts, end_ts: found.unseen ? found.first.ts : arrived, start_loc: place.location, end_loc };
+  return { start_ts, end_ts: found.unseen?.end_ts ?? arrived, start_loc: place.location, end_loc };
 }

@@ -54,3 +54,8 @@ export function restartedBetween(events: readonly PhoneEvent[], from: number, to
  * visit.
  */
 export const isRestart = ({ transition }: PhoneEvent): boolean => restarts.has(transition);
+
+const exits = new Set<number | null>([transitions.EXITED_GEOFENCE, transitions.VISIT_ENDED]);
+
+/** True for an event by which the phone says that it noticed the user leaving. */
+export const isExit = ({ transition }: PhoneEvent): boolean => exits.has(transition);

@@ -2,19 +2,40 @@
 import { distance } from '../geo/distance.ts';
 import { idOf } from '../model/ids.ts';
 import type { Carry, Place, Position, Untracked } from '../model/trip.ts';
-import { type Location, type PhoneEvent, restartedBetween, type Sampling } from './observations.ts';
+import { someWithin } from './in-time.ts';
+import {
+  isExit,
+  isRestart,
+  type Location,
+  type Motion,
+  type PhoneEvent,
+  restartedBetween,
+  type Sampling,
+} from './observations.ts';
 import type { Stay } from './segmenter.ts';
 
-/** Thresholds of the original service. */
+/** Thresholds of the original service, but `late`, `notice` and `awake` (by hand: what phones were seen to do). */
 export interface UnseenOptions {
   /** m; nearer than this the user was not away unseen; by sampling */
   distance: Record<Sampling, number>;
   /** m/s; farther away, an average up to this means time that was not tracked (3 km/h) */
   speed: number;
+  /** m; so far from the stay a phone may be when it notices that the user has left it */
+  late: number;
+  /** s around the first location in which the phone says that it has just noticed */
+  notice: number;
+  /** s before that in which an iPhone that is on tells of motion, be it of none */
+  awake: number;
 }
 
-/** The limits in use. Figures of the original service, which calls such a stretch untracked. */
-export const unseenDefaults: UnseenOptions = { distance: { time: 2500, distance: 1200 }, speed: 3 / 3.6 };
+/** The limits in use. Figures of the original service, which calls such a stretch untracked, but the last three. */
+export const unseenDefaults: UnseenOptions = {
+  distance: { time: 2500, distance: 1200 },
+  speed: 3 / 3.6,
+  late: 5000,
+  notice: 120,
+  awake: 1200,
+};
 
 /** `[longitude, latitude]` of a location. */
 export const positionOf = (l: { latitude: number; longitude: number }): Position => [l.longitude, l.latitude];
@@ -22,19 +43,36 @@ export const positionOf = (l: { latitude: number; longitude: number }): Position
 /** The location of `[longitude, latitude]`. */
 export const locationOf = ([longitude, latitude]: Position) => ({ latitude, longitude });
 
+/** What the phone told around the first location of a trip, and whether the user moves there. */
+interface Seen {
+  events: readonly PhoneEvent[];
+  motions: readonly Motion[];
+  underWay: boolean;
+}
+
 /**
  * The way from a stay to the first location of a trip, if nobody saw it: too slow and far, or the phone was restarted.
+ * A phone that says at the first location that the user has just left, or told of motion until then, was on: it only
+ * noticed late, if the user is still under way.
  */
 export function unseenFrom(
   stay: Stay,
   first: Location,
-  events: readonly PhoneEvent[],
+  { events, motions, underWay }: Seen,
   options = unseenDefaults,
 ): Untracked | null {
   const metres = distance(stay.location, first);
   const seconds = first.ts - stay.enter_ts;
-  const seen = metres < options.distance[first.sampling] || metres > seconds * options.speed;
-  if (seen && !restartedBetween(events, stay.enter_ts, first.ts)) return null;
+  const [from, to] = [first.ts - options.notice, first.ts + options.notice];
+  const isOn =
+    someWithin(events, from, to, isExit) ||
+    (first.sampling === 'distance' && someWithin(motions, from - options.awake, from));
+  const late = underWay && metres < options.late && isOn;
+  const seen = late || metres < options.distance[first.sampling] || metres > seconds * options.speed;
+  const restarted = late
+    ? someWithin(events, stay.enter_ts, first.ts, isRestart)
+    : restartedBetween(events, stay.enter_ts, first.ts);
+  if (seen && !restarted) return null;
   return {
     start_ts: stay.enter_ts,
     end_ts: first.ts,

@@ -1,20 +1,18 @@
 // Step "bounds": when a journey really began and ended. The first location comes late, the last one stays long.
-import type { Sampling } from '../observations.ts';
+import type { Motion, Sampling } from '../observations.ts';
 import type { Cells } from './decode.ts';
-import { cellSeconds } from './features.ts';
+import { cellSeconds, readingKind } from './features.ts';
 import { cellStates } from './model.ts';
-import type { Run } from './runs.ts';
-import { movements } from './runs.ts';
+import { geofenceDelay, movements, type Run } from './runs.ts';
 
-/** All set by hand on the developers' days; the delay of Android's geofence is a property of the phones there. */
+/** All set by hand on the developers' days. */
 export interface BoundsOptions {
   /** s; the states move a start or an end at most this far */
   reach: number;
   /** s; a movement that ended this little before the start still leads into it */
   lead: number;
-  /** s; Android, silent for longer than this before the first location, left this much earlier */
+  /** s; Android, silent for longer than this before the first location, noticed late that the user left */
   silence: number;
-  geofenceDelay: number;
   /** s; a phone that was awake for so long before the user moved did not notice it late (physical) */
   awake: number;
   /**
@@ -24,6 +22,16 @@ export interface BoundsOptions {
   walking: number;
   walkingHole: number;
   walkingReach: number;
+  /**
+   * Where nothing tells the way to the first location, an iPhone's readings alone tell since when the user moved: the
+   * longest hole between them, and before a ride (who walked to a vehicle and waits in it is under way), and the
+   * longest stillness in a hole, s
+   */
+  movingHole: number;
+  holeBeforeRide: number;
+  stillInHole: number;
+  /** s; shorter movement is none: people get up from their chairs */
+  leastMovement: number;
   /** s taken off at the start and the end: what is wrongly called travel weighs more than what is missed */
   trimStart: number;
   trimEnd: number;
@@ -34,17 +42,27 @@ export const boundsDefaults: BoundsOptions = {
   reach: 240,
   lead: 30,
   silence: 300,
-  geofenceDelay: 165,
   awake: 45,
   walking: 0.3,
   walkingHole: 90,
   walkingReach: 1200,
+  movingHole: 90,
+  holeBeforeRide: 420,
+  stillInHole: 20,
+  leastMovement: 30,
   trimStart: 20,
   trimEnd: 10,
 };
 
 /** What set a boundary; kept with the trip. */
-export type BoundaryRule = 'location' | 'movement' | 'geofence' | 'walking readings' | 'trip before' | 'trip after';
+export type BoundaryRule =
+  | 'location'
+  | 'movement'
+  | 'geofence'
+  | 'walking readings'
+  | 'readings'
+  | 'trip before'
+  | 'trip after';
 
 /** What the start and end of a journey are found from. */
 export interface BoundsInput {
@@ -58,6 +76,11 @@ export interface BoundsInput {
   leftTs: number;
   /** The last location before the first; negative infinity: none. */
   silentSince: number;
+  /** When the phone said that the user had left the place; null: it did not. */
+  exitedTs: number | null;
+  /** Motion readings, and true if they alone tell when the user left. */
+  motions: readonly Motion[];
+  noWay: boolean;
   /** End of the trip before, and start of the trip after. */
   notBefore: number;
   notAfter: number;
@@ -69,16 +92,18 @@ export interface Bounds {
   end_ts: number;
   start: BoundaryRule;
   end: BoundaryRule;
+  /** How the user moved at the beginning, where readings alone tell that. */
+  lead: Run[];
 }
 
 /** Start and end of a journey. */
 export function boundsOf(input: BoundsInput, options = boundsDefaults): Bounds {
   const moving = movements(input.runs);
-  const [start_ts, start] = startOf(input, moving, options);
+  const [start_ts, start, lead] = startOf(input, moving, options);
   const [end_ts, end] = endOf(input, moving, options);
   // Of a very short journey the trim leaves nothing: then its locations bound it.
-  if (end_ts > start_ts) return { start_ts, end_ts, start, end };
-  return { start_ts: input.firstTs, end_ts: input.lastTs, start: 'location', end: 'location' };
+  if (end_ts > start_ts) return { start_ts, end_ts, start, end, lead };
+  return { start_ts: input.firstTs, end_ts: input.lastTs, start: 'location', end: 'location', lead: [] };
 }
 
 type Boundary = [ts: number, rule: BoundaryRule];
@@ -87,7 +112,7 @@ function startOf(
   input: BoundsInput,
   moving: readonly { start: number; end: number }[],
   options: BoundsOptions,
-): Boundary {
+): [...Boundary, Run[]] {
   const { leftTs, firstTs, lastTs } = input;
   const run =
     moving.findLast(({ start, end }) => start <= leftTs && end + options.lead >= leftTs) ??
@@ -95,15 +120,18 @@ function startOf(
   let found: Boundary = [leftTs, 'location'];
   if (run) found = [clamp(run.start, leftTs - options.reach, leftTs + options.reach), 'movement'];
   const awakeBefore = run !== undefined && run.start > firstTs + options.awake;
-  if (input.sampling === 'time' && firstTs - input.silentSince > options.silence && !awakeBefore) {
-    found = [Math.min(leftTs, firstTs - options.geofenceDelay), 'geofence'];
+  if (input.exitedTs !== null && firstTs - input.silentSince > options.silence && !awakeBefore) {
+    found = [Math.min(leftTs, input.exitedTs - geofenceDelay), 'geofence'];
   }
+  let lead: Run[] = [];
   if (input.sampling === 'distance') {
+    if (input.noWay) lead = movementsBefore(input.motions, found[0], leftTs - options.walkingReach, options);
+    if (lead.length > 0) found = [lead[0]!.start, 'readings'];
     const ts = walkedSince(input.cells, found[0], leftTs - options.walkingReach, options);
     if (ts < found[0]) found = [ts, 'walking readings'];
   }
   const ts = Math.min(found[0] + options.trimStart, Math.max(found[0], firstTs));
-  return ts > input.notBefore ? [ts, found[1]] : [input.notBefore, 'trip before'];
+  return ts > input.notBefore ? [ts, found[1], lead] : [input.notBefore, 'trip before', lead];
 }
 
 /** The earliest cell back to which the user moves and the phone says that they walk. */
@@ -116,6 +144,39 @@ function walkedSince({ ts, state, walking }: Cells, from: number, earliest: numb
   }
   return Math.max(since, Math.min(from, earliest));
 }
+
+/** What an iPhone's readings say of movement that leads up to `to`, in order of time; one holds until the next. */
+function movementsBefore(motions: readonly Motion[], to: number, earliest: number, options: BoundsOptions): Run[] {
+  const found: Run[] = [];
+  let hole = 0;
+  let still = 0; // s of the hole
+  let longest = options.movingHole;
+  for (let i = motions.length - 1; i >= 0; i -= 1) {
+    const [start, end] = [motions[i]!.ts, Math.min(motions[i + 1]?.ts ?? to, to)];
+    const state = stateOf[readingKind(motions[i]!.type)]!;
+    if (state === cellStates.motor && end >= to) longest = options.holeBeforeRide;
+    if (end <= start) continue;
+    if (start < earliest) break;
+    if (state !== null && state !== cellStates.still && end - start >= options.leastMovement) {
+      const ride = found[0]?.state === cellStates.motor ? found[0] : null;
+      if (ride) ride.start = end; // the user sat in it
+      found.unshift({ state, start, end });
+      [hole, still] = [0, 0];
+      longest = state === cellStates.motor ? options.holeBeforeRide : options.movingHole;
+      continue;
+    }
+    hole += end - start;
+    if (state === cellStates.still) still += end - start;
+    if (hole > longest || still > options.stillInHole) break;
+  }
+  // The last movement goes on to where the states have it.
+  const last = found.at(-1);
+  if (last) last.end = to;
+  return found;
+}
+
+/** States by kind of reading: still, walk, bike, motor, none. */
+const stateOf = [cellStates.still, cellStates.walk, cellStates.cycle, cellStates.motor, null] as const;
 
 function endOf(
   input: BoundsInput,

@@ -319,7 +319,10 @@ const readingKinds: readonly (readonly number[])[] = [
 ];
 const kinds = 5;
 
-/** Kind of a motion reading: index of still, walk, bike, car, none. */
+/** What `readingKind` gives. */
+export const readingKindOf = { still: 0, walk: 1, bike: 2, motor: 3, none: 4 } as const;
+
+/** Kind of a motion reading: one of `readingKindOf`. */
 export function readingKind(type: number): number {
   const kind = readingKinds.findIndex((codes) => codes.includes(type));
   return kind < 0 ? kinds - 1 : kind;

@@ -1,4 +1,6 @@
 // Runs of cells in one state: what the decoder says of a stretch of time, and questions about it.
+import { transitions } from '../../model/payloads.ts';
+import type { PhoneEvent } from '../observations.ts';
 import type { Cells } from './decode.ts';
 import { cellSeconds } from './features.ts';
 import { cellStates } from './model.ts';
@@ -17,14 +19,62 @@ const half = cellSeconds / 2;
 /** m/s; slower feet stand: the states follow what walks look like, not how far they lead (physical) */
 const slowestWalk = 0.1;
 
-/** The runs of an outing: those of its cells, but who walks on the spot stands. */
-export function runsOf(cells: Cells, track: Track): Run[] {
-  const runs = statesIn(cells).map((run) => {
-    if (run.state !== cellStates.walk || firstAfter(track, run.start) === firstAfter(track, run.end)) return run;
-    const metres = positionAt(track, run.end).metres - positionAt(track, run.start).metres;
-    return metres < slowestWalk * (run.end - run.start) ? { ...run, state: cellStates.still } : run;
-  });
+/** s; the geofence of an Android phone tells so much late that the user left (by hand, a property of the phones) */
+export const geofenceDelay = 165;
+
+/** A phone's sleep: from its word that the user rests to its geofence's that they left. */
+interface Sleep {
+  start: number;
+  end: number;
+}
+
+/** Sleeps of an Android phone, in order of time. */
+export function sleepsIn(events: readonly PhoneEvent[]): Sleep[] {
+  const sleeps: Sleep[] = [];
+  let since: number | null = null;
+  for (const { ts, transition } of events) {
+    if (transition === transitions.STOPPED_MOVING) since ??= ts;
+    else if (transition === transitions.EXITED_GEOFENCE && since !== null) sleeps.push({ start: since, end: ts });
+    if (transition !== transitions.STOPPED_MOVING) since = null;
+  }
+  return sleeps;
+}
+
+/** The runs of an outing: those of its cells, but who walks on the spot stands, and so does who stays in the geofence. */
+export function runsOf(cells: Cells, track: Track, sleeps: readonly Sleep[]): Run[] {
+  let runs = walkedRuns(cells, track);
+  for (const sleep of sleeps) runs = withSleep(runs, sleep, track);
   return runs;
+}
+
+/** The runs, at rest in a sleep up to when the user left, and then as after it. */
+function withSleep(runs: readonly Run[], sleep: Sleep, track: Track): Run[] {
+  const { start, end } = sleep;
+  const next = runs.find((run) => run.state !== cellStates.still && run.start < end + cellSeconds && run.end > end);
+  if (!next) return [...runs];
+  const left = leftAt(sleep, track);
+  return runs.flatMap((run) => {
+    if (run.end <= start || run.start >= end) return [run];
+    const parts: Run[] = [{ ...run, end: start }];
+    parts.push({ state: cellStates.still, start: Math.max(run.start, start), end: Math.min(run.end, left) });
+    parts.push({ state: next.state, start: Math.max(run.start, left), end: Math.min(run.end, end) });
+    parts.push({ ...run, start: Math.max(run.start, end) });
+    return parts.filter((part) => part.end > part.start);
+  });
+}
+
+/** m/s; no way through a sleep is faster on average (physical, but for flights) */
+const fastestWay = 25;
+
+/** When the user left in a sleep: by the geofence's delay, or earlier if they got too far for that. */
+function leftAt({ start, end }: Sleep, track: Track): number {
+  const first = Math.min(firstAfter(track, end), track.ts.length - 1);
+  const metres = track.metres[first]! - positionAt(track, start).metres;
+  return Math.max(start, Math.min(end - geofenceDelay, track.ts[first]! - metres / fastestWay));
+}
+
+function walkedRuns(cells: Cells, track: Track): Run[] {
+  return statesIn(cells).map((run) => (staysInPlace(run, track) ? { ...run, state: cellStates.still } : run));
 }
 
 function statesIn({ ts, state }: Cells): Run[] {
@@ -51,9 +101,28 @@ export function movements(runs: readonly Run[]): { start: number; end: number }[
 
 /** The parts of moving runs between two times, ascending. */
 export function movingBetween(runs: readonly Run[], from: number, to: number): Run[] {
+  return between(runs, from, to).filter((run) => run.state !== cellStates.still);
+}
+
+/** s; who stands for longer at the first location had arrived there (physical) */
+const standing = 45;
+
+/** True when the user moves at a time, or soon after it. */
+export function isUnderWay(runs: readonly Run[], ts: number): boolean {
+  return movingBetween(runs, ts, ts + standing).length > 0;
+}
+
+/** The parts of runs between two times, ascending. */
+export function between(runs: readonly Run[], from: number, to: number): Run[] {
   return runs
-    .filter((run) => run.state !== cellStates.still && run.end > from && run.start < to)
-    .map(({ state, start, end }) => ({ state, start: Math.max(start, from), end: Math.min(end, to) }));
+    .filter((run) => run.end > from && run.start < to)
+    .map((run) => ({ ...run, start: Math.max(run.start, from), end: Math.min(run.end, to) }));
+}
+
+/** True for a walk on the spot, as far as there are locations in it. */
+function staysInPlace({ state, start, end }: Run, track: Track): boolean {
+  if (state !== cellStates.walk || firstAfter(track, start) === firstAfter(track, end)) return false;
+  return positionAt(track, end).metres - positionAt(track, start).metres < slowestWalk * (end - start);
 }
 
 /** s of the runs in one state */

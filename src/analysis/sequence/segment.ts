@@ -11,13 +11,13 @@ import { decodeCells } from './decode.ts';
 import { journeyDefaults, journeysOf } from './journeys.ts';
 import type { Model } from './model.ts';
 import { type Outing, outingsOf } from './outings.ts';
-import { runsOf } from './runs.ts';
+import { isUnderWay, runsOf, sleepsIn } from './runs.ts';
 import { shippedModels } from './shipped-models.ts';
 import { trackOf } from './track.ts';
 import { type Decoded, failedTrip, tripOf } from './trip.ts';
 
 /** Raised whenever the same entries and model would give other trips than before. */
-const codeVersion = 2;
+const codeVersion = 3;
 
 /**
  * s before and after an outing for which states are asked; what these look at lies within `lookAround`. iPhones tell
@@ -79,7 +79,8 @@ function tripsOf(outing: Outing, stretch: Stretch, stay: Stay | null, models: Mo
     const decoded = decode(outing, stretch, models);
     const trips: SegmentedTrip[] = [];
     const first = stretch.locations[outing.candidates[0]!.startIndex]!;
-    const from = stay && !unseenFrom(stay, first, stretch.events) ? stay.location : null;
+    const underWay = isUnderWay(decoded.runs, first.ts);
+    const from = stay && !unseenFrom(stay, first, { ...stretch, underWay }) ? stay.location : null;
     const journeys = journeysOf({ ...decoded, candidates: outing.candidates, from });
     let here = stay;
     for (const [i, journey] of journeys.entries()) {
@@ -101,10 +102,20 @@ function decode(outing: Outing, { locations, motions, events }: Stretch, models:
   const near = within(locations, from - lookAround, to + lookAround).filter((l) => l.sampling === sampling);
   const readings = within(motions, from - lookAround, to + lookAround);
   const track = trackOf(near);
+  const sleeps = sampling === 'time' ? sleepsIn(within(events, from - lookAround, to + lookAround)) : [];
   const model = readings.length > 0 ? models.full : models.sparse;
   const cells = decodeCells(
     { track, motions: readings, sampling, from: from - margin.before[sampling], to: to + margin.after },
     model,
   );
-  return { outing, locations, motions: readings, events, track, cells, runs: runsOf(cells, track), model: model.id };
+  return {
+    outing,
+    locations,
+    motions: readings,
+    events,
+    track,
+    cells,
+    runs: runsOf(cells, track, sleeps),
+    model: model.id,
+  };
 }

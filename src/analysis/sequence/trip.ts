@@ -3,6 +3,7 @@ import { distance } from '../../geo/distance.ts';
 import { median } from '../../geo/speed.ts';
 import { transitions } from '../../model/payloads.ts';
 import type { TripEvidence } from '../../model/trip.ts';
+import { within } from '../in-time.ts';
 import { lookAround } from '../look-around.ts';
 import { isRestart, type Location, type Motion, type PhoneEvent, restartedBetween } from '../observations.ts';
 import { unseenFrom } from '../places.ts';
@@ -10,13 +11,14 @@ import type { SegmentedSection, SegmentedTrip, Stay, Stretch } from '../segmente
 import { type Bounds, boundsOf } from './bounds.ts';
 import type { RawTrip } from './candidates.ts';
 import type { Cells } from './decode.ts';
+import { readingKind, readingKindOf } from './features.ts';
 import type { Journey } from './journeys.ts';
 import { type Leg, legsOf } from './legs.ts';
 import { cellStates } from './model.ts';
 import { modeOf, movingShares } from './modes.ts';
 import type { Outing } from './outings.ts';
 import { pathOf, sliceOf } from './path.ts';
-import type { Run } from './runs.ts';
+import { between, isUnderWay, type Run } from './runs.ts';
 import { firstAfter, positionAt, type Track } from './track.ts';
 import { fastestSpeed, vehiclesOf } from './vehicles.ts';
 
@@ -43,11 +45,12 @@ export function tripOf(
   stay: Stay | null,
   { notAfter, isLast }: { notAfter: number; isLast: boolean },
 ): SegmentedTrip {
-  const { outing, locations, events, track, cells, runs } = decoded;
+  const { outing, locations, track, cells, runs } = decoded;
   const first = locations[journey.startIndex]!;
   const last = locations[journey.endIndex]!;
-  const unseen = stay && unseenFrom(stay, first, events);
+  const unseen = stay && unseenFrom(stay, first, { ...decoded, underWay: isUnderWay(runs, first.ts) });
   const seenStay = unseen ? null : stay;
+  const exitedTs = exitedAt(decoded, first);
   const bounds = boundsOf({
     sampling: outing.sampling,
     cells,
@@ -56,14 +59,19 @@ export function tripOf(
     lastTs: last.ts,
     leftTs: leftAt(decoded, first, last, seenStay),
     silentSince: silentSince(decoded, first),
-    notBefore: unseen?.end_ts ?? seenStay?.enter_ts ?? Number.NEGATIVE_INFINITY,
+    exitedTs,
+    motions: within(decoded.motions, first.ts - lookAround, first.ts),
+    noWay: stay === null,
+    // Who moved unseen begins where they turn up, unless the phone says when they left.
+    notBefore:
+      unseen && exitedTs === null ? first.ts : Math.max(stay?.enter_ts ?? -Infinity, trackedSince(decoded, first)),
     notAfter: Math.min(notAfter, saidToEnd(decoded, last, journey.last)),
   });
   return {
     ...frame(outing, first, last, journey.last, isLast),
     end_ts: bounds.end_ts,
     end: placeAt(track, bounds.end_ts),
-    unseen,
+    unseen: unseen && { ...unseen, end_ts: Math.min(first.ts, bounds.start_ts) },
     recorded: recordedWay(track, first.ts, bounds.end_ts, seenStay),
     sections:
       journey.phantom || !(bounds.end_ts > bounds.start_ts) ? [] : sectionsOf(decoded, bounds, first.ts, seenStay),
@@ -105,6 +113,24 @@ function recordedWay(track: Track, firstTs: number, end: number, stay: Stay | nu
 function silentSince({ track, events }: Decoded, first: Location): number {
   const before = track.ts.findLast((ts) => ts < first.ts) ?? Number.NEGATIVE_INFINITY;
   return restartedBetween(events, Math.max(before, first.ts - lookAround), first.ts) ? first.ts : before;
+}
+
+/** s around the first location in which a phone's geofence is the one that woke it */
+const exitWindow = { before: 120, after: 60 };
+
+/** When an Android phone that slept said that the user had left the place; null: it did not sleep. */
+function exitedAt({ outing, events }: Decoded, { ts }: Location): number | null {
+  if (outing.sampling !== 'time') return null;
+  const near = within(events, ts - exitWindow.before, ts + exitWindow.after);
+  return near.find((event) => event.transition === transitions.EXITED_GEOFENCE)?.ts ?? null;
+}
+
+/** When the user had switched tracking on, or the phone: before that nothing was to be noticed. */
+function trackedSince({ events }: Decoded, { ts }: Location): number {
+  const on = within(events, ts - lookAround, ts + exitWindow.after).findLast(
+    (event) => event.transition === transitions.START_TRACKING || isRestart(event),
+  );
+  return on ? Math.min(on.ts, ts) : Number.NEGATIVE_INFINITY;
 }
 
 /** When the phone said that it had stopped, of a trip that ended by its word, or was restarted; infinite otherwise. */
@@ -150,16 +176,18 @@ function placeAt(track: Track, ts: number): { latitude: number; longitude: numbe
 }
 
 function sectionsOf(
-  { track, cells, runs }: Decoded,
+  { track, cells, runs, motions }: Decoded,
   bounds: Bounds,
   firstTs: number,
   stay: Stay | null,
 ): SegmentedSection[] {
   const { start_ts: start, end_ts: end } = bounds;
-  const found = legsOf(runs, start, end);
-  const legs = found.length > 0 ? closeTravelled(found, track) : [onlyLeg(cells, start, end)];
+  const told = bounds.lead.at(-1)?.end ?? start;
+  const inside = [...bounds.lead, ...between(runs, told, end)];
+  const found = legsOf(inside, start, end);
+  const legs = found.length > 0 ? closeTravelled(found, track, motions) : [onlyLeg(cells, start, end)];
   const path = pathOf(track, { start, end, firstTs }, legs, stay);
-  const vehicles = vehiclesOf(track, runs, legs, start);
+  const vehicles = vehiclesOf(track, inside, legs, start);
   return legs.map((leg, i) => {
     const way = sliceOf(path, leg.start, leg.end);
     const average = (way.at(-1)!.length - way[0]!.length) / (leg.end - leg.start);
@@ -173,24 +201,41 @@ function onlyLeg(cells: Cells, start: number, end: number): Leg {
   return { state: 1 + shares.indexOf(Math.max(...shares)), start, end };
 }
 
-/** m, and m/s of a fast train: a silence longer than this cannot have been waited and then made up for (physical) */
+/**
+ * A stop in a silence is none if the user travelled in it: it is longer than this, m, and leaves less time than a fast
+ * train needs, m/s (physical), or the phone, which did not know where it was, felt a vehicle.
+ */
 const travelled = { metres: 500, speed: 35 };
 
 /** Continues a leg over a stop in which the user travelled: the ride, else the earlier leg. */
-function closeTravelled(legs: readonly Leg[], track: Track): Leg[] {
-  const closed = legs.map((leg) => ({ ...leg }));
-  for (let i = 1; i < closed.length; i += 1) {
-    const [before, after] = [closed[i - 1]!, closed[i]!];
-    // From the last location before to the first one after the stop: the user has what the stop leaves of the time.
-    const from = Math.max(0, firstAfter(track, before.end) - 1);
-    const to = Math.min(track.ts.length - 1, firstAfter(track, after.start));
-    const seconds = track.ts[to]! - track.ts[from]! - (after.start - before.end);
-    const metres = track.metres[to]! - track.metres[from]!;
-    if (metres < travelled.metres || metres < seconds * travelled.speed) continue;
-    if (after.state === cellStates.motor && before.state !== cellStates.motor) after.start = before.end;
-    else before.end = after.start;
+function closeTravelled(legs: readonly Leg[], track: Track, motions: readonly Motion[]): Leg[] {
+  const closed: Leg[] = [];
+  for (const leg of legs) {
+    const before = closed.at(-1);
+    if (!before || !wentOn(before, leg, track, motions)) closed.push({ ...leg });
+    else if (leg.state === before.state) before.end = leg.end;
+    else if (leg.state === cellStates.motor) closed.push({ ...leg, start: before.end });
+    else {
+      before.end = leg.start;
+      closed.push({ ...leg });
+    }
   }
   return closed;
+}
+
+/** Whether the user travelled between two legs, from the last location before the stop to the first one after it. */
+function wentOn(before: Leg, after: Leg, track: Track, motions: readonly Motion[]): boolean {
+  if (after.start <= before.end) return false;
+  const from = Math.max(0, firstAfter(track, before.end) - 1);
+  const to = Math.min(track.ts.length - 1, firstAfter(track, after.start));
+  const metres = track.metres[to]! - track.metres[from]!;
+  if (metres < travelled.metres) return false;
+  const left = track.ts[to]! - track.ts[from]! - (after.start - before.end);
+  if (metres >= left * travelled.speed) return true;
+  if (to > from + 1 || before.state !== cellStates.motor || after.state !== cellStates.motor) return false;
+  const told = within(motions, before.end, after.start).map(({ type }) => readingKind(type));
+  const of = (kind: number): number => told.filter((one) => one === kind).length;
+  return of(readingKindOf.motor) > of(readingKindOf.still) + of(readingKindOf.walk);
 }
 
 function evidenceOf({ track, model }: Decoded, journey: Journey, bounds: Bounds): TripEvidence {

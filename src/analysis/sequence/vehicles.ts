@@ -2,7 +2,7 @@
 
 import type { Leg } from './legs.ts';
 import { cellStates } from './model.ts';
-import { type Run, secondsIn } from './runs.ts';
+import { between, type Run, secondsIn } from './runs.ts';
 import { firstAfter, positionAt, type Track } from './track.ts';
 
 /**
@@ -36,6 +36,9 @@ export interface VehicleOptions {
   /** m/s faster than buses run, and its weight */
   fast: number;
   fastWeight: number;
+  /** m; a ride that begins where the one before it ended, which led this far, goes on in the same vehicle (physical) */
+  parked: number;
+  leastRide: number;
 }
 
 /** The weights in use, in log-odds, set by hand on the training days. */
@@ -60,6 +63,8 @@ export const vehicleDefaults: VehicleOptions = {
   tunnel: 1,
   fast: 27,
   fastWeight: 0.8,
+  parked: 60,
+  leastRide: 400,
 };
 
 /** Probabilities of a ride's vehicle; they sum to 1. */
@@ -97,7 +102,11 @@ export function vehiclesOf(
   const figures = legs.map((leg, i) =>
     leg.state === cellStates.motor ? rideFigures(track, runs, legs, i, start, options) : null,
   );
-  const shared = figures.map((ride) => ride && publicOdds(ride, options));
+  const shared: (number | null)[] = [];
+  figures.forEach((ride, i) => {
+    const same = ride && sameVehicle(track, legs, i, options);
+    shared.push(typeof same === 'number' ? shared[same]! : ride && publicOdds(ride, options));
+  });
   return figures.map((ride, i) => {
     if (!ride) return null;
     const company = shared.some((odds, k) => k !== i && odds !== null && odds > options.clear);
@@ -105,6 +114,18 @@ export function vehiclesOf(
     const byRail = sigmoid(railOdds(ride, options));
     return { car: 1 - inPublic, bus: inPublic * (1 - byRail), rail: inPublic * byRail };
   });
+}
+
+/** The ride before leg `i`, if the user rested at it and went on from where it stood; null: in another vehicle. */
+function sameVehicle(track: Track, legs: readonly Leg[], i: number, options: VehicleOptions): number | null {
+  const previous = legs.findLastIndex((leg, k) => k < i && leg.state !== cellStates.walk);
+  if (previous < 0 || legs[previous]!.state !== cellStates.motor) return null;
+  const [came, left] = [positionAt(track, legs[previous]!.start), positionAt(track, legs[previous]!.end)];
+  if (left.metres - came.metres < options.leastRide) return null;
+  // At the last location before the ride: through a silence the user did not go from its beginning on.
+  const last = Math.max(0, firstAfter(track, legs[i]!.start) - 1);
+  const boarded = { x: track.x[last]!, y: track.y[last]! };
+  return Math.sqrt((left.x - boarded.x) ** 2 + (left.y - boarded.y) ** 2) <= options.parked ? previous : null;
 }
 
 const sigmoid = (odds: number): number => 1 / (1 + Math.exp(-odds));
@@ -155,37 +176,36 @@ function rideFigures(
   };
 }
 
-function between(runs: readonly Run[], from: number, to: number): Run[] {
-  return runs
-    .filter((run) => run.end > from && run.start < to)
-    .map((run) => ({ ...run, start: Math.max(run.start, from), end: Math.min(run.end, to) }));
-}
-
-/** m of a chord whose course is compared with the next, and km that a way counts at least */
+/** m along the way from one corner of the chords to the next, and km that a way counts at least */
 const chord = 60;
 const leastKm = 0.3;
 
-/** rad/km that the course changes along the way */
+/** rad/km that the course of chords along the way changes; who stands about turns, too, as receivers err */
 function turnPerKm(track: Track, { start, end }: Leg): number {
-  let from = positionAt(track, start);
+  let corner = positionAt(track, start);
+  let from = corner;
+  let left = chord; // m to the next corner
   let course = Number.NaN;
   let turned = 0;
-  let km = 0;
+  let metres = 0;
   const last = firstAfter(track, end);
   for (let i = firstAfter(track, start); i <= last; i += 1) {
     const to = i < last ? { x: track.x[i]!, y: track.y[i]! } : positionAt(track, end);
-    // A long step is one chord: nothing is known of the way between.
-    const [dx, dy] = [to.x - from.x, to.y - from.y];
-    const metres = Math.sqrt(dx * dx + dy * dy);
-    if (metres < chord) continue;
-    const here = Math.atan2(dy, dx);
-    const change = Math.abs(here - course);
-    if (change >= 0) turned += Math.min(change, 2 * Math.PI - change);
-    course = here;
-    km += metres / 1000;
+    const step = Math.sqrt((to.x - from.x) ** 2 + (to.y - from.y) ** 2);
+    metres += step;
+    for (; left <= step; left += chord) {
+      const x = from.x + (left / step) * (to.x - from.x);
+      const y = from.y + (left / step) * (to.y - from.y);
+      const here = Math.atan2(y - corner.y, x - corner.x);
+      const change = Math.abs(here - course);
+      if (change >= 0) turned += Math.min(change, 2 * Math.PI - change);
+      course = here;
+      corner = { ...corner, x, y };
+    }
+    left -= step;
     from = { ...from, x: to.x, y: to.y };
   }
-  return turned / Math.max(km, leastKm);
+  return turned / Math.max(metres / 1000, leastKm);
 }
 
 /** s between speeds, how many are averaged, and the silence in which there are none */

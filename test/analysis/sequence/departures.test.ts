@@ -1,0 +1,138 @@
+// When a trip began although the phone noticed late: what the geofence, the user's switch and an iPhone's readings tell.
+import { describe, expect, it } from 'vitest';
+import { type AnalyseInput, analyse } from '../../../src/analysis/analyse.ts';
+import type { Location } from '../../../src/analysis/observations.ts';
+import type { Trip } from '../../../src/model/trip.ts';
+import { chainProblems } from '../../support/chain.ts';
+import { event, iosAt, motion, motions, moving, since } from '../../support/phone.ts';
+
+/** The last trip of a user with such data. */
+function lastTrip(input: Partial<AnalyseInput>): Trip {
+  const none = { locations: [], motions: [], events: [], carry: null, loadedUntil: Number.POSITIVE_INFINITY };
+  const { records, failed } = analyse({ userId: 'u', ...none, ...input });
+  expect(failed).toEqual([]);
+  expect(chainProblems(records)).toEqual([]);
+  return records.at(-1)!.trip!;
+}
+
+const minute = 60;
+const hour = 3600;
+
+/** Fifteen minutes eastwards from `from` on, and rest. */
+const ride = (from: number, east: number, speed = 10): Location[] => [
+  ...moving({ from, to: from + 900, east, speed }),
+  ...moving({ from: from + 930, to: from + 1500, east: east + 900 * speed }),
+];
+
+describe('an Android phone', () => {
+  const locations = ride(hour, 0);
+  const riding = motions(hour, hour + 900, 'IN_VEHICLE');
+  const startWith = (...events: AnalyseInput['events']): number =>
+    since(lastTrip({ locations, motions: riding, events }).start_ts);
+
+  it('that slept until its geofence woke it left two to three minutes before that', () => {
+    const start = startWith(event(hour - 40, 'EXITED_GEOFENCE', 'WAITING_FOR_TRIP_START'));
+    expect(start).toBeGreaterThan(hour - 40 - 180);
+    expect(start).toBeLessThan(hour - 40 - 120);
+  });
+
+  it('that no geofence woke was not late by its delay', () => {
+    const rule = (...events: AnalyseInput['events']) =>
+      lastTrip({ locations, motions: riding, events }).evidence!.start;
+    expect(rule()).toBe('movement');
+    expect(rule(event(hour - 400, 'EXITED_GEOFENCE', 'WAITING_FOR_TRIP_START'))).toBe('movement');
+    expect(rule(event(hour - 40, 'EXITED_GEOFENCE', 'WAITING_FOR_TRIP_START'))).toBe('geofence');
+  });
+
+  it('begins no trip before the user switched tracking on', () => {
+    const on = event(hour - 20, 'START_TRACKING', 'TRACKING_STOPPED');
+    const exit = event(hour - 10, 'EXITED_GEOFENCE', 'WAITING_FOR_TRIP_START');
+    expect(startWith(on, exit)).toBeGreaterThanOrEqual(hour - 20);
+  });
+
+  it('that was off at a place and on again tells where its user was when its geofence woke it', () => {
+    const before = ride(0, 0);
+    const events = [event(hour, 'BOOTED'), event(4 * hour - 5, 'EXITED_GEOFENCE', 'WAITING_FOR_TRIP_START')];
+    const trip = lastTrip({
+      locations: [...before, ...ride(4 * hour, 10_000)],
+      motions: [...motions(0, 900, 'IN_VEHICLE'), ...motions(4 * hour, 4 * hour + 900, 'IN_VEHICLE')],
+      events,
+    });
+    expect(since(trip.start_ts)).toBeGreaterThan(4 * hour - 180);
+    expect(since(trip.start_ts)).toBeLessThan(4 * hour - 100);
+  });
+});
+
+describe('an iPhone', () => {
+  const drive = (from: number, east: number): Location[] =>
+    Array.from({ length: 25 }, (_, i) => iosAt(from + 30 * i, east + 400 * i));
+  const later = iosAt(9 * hour, 10_000);
+  /** On foot from `from` on, then nothing told, then in a car; the first location comes at `hour`. */
+  const readings = (from: number, more: readonly ReturnType<typeof motion>[] = []) =>
+    [
+      motion(from, 'WALKING'),
+      motion(from + 4 * minute, 'UNKNOWN'),
+      motion(from + 9 * minute, 'IN_VEHICLE'),
+      ...more,
+      motion(hour + 13 * minute, 'STILL'),
+    ].sort((a, b) => a.ts - b.ts);
+  const startWith = (told: ReturnType<typeof readings>): number =>
+    since(lastTrip({ locations: [...drive(hour, 0), later], motions: told }).start_ts);
+
+  it('whose first location comes a quarter of an hour late has told of the walk to the car', () => {
+    expect(Math.abs(startWith(readings(hour - 14 * minute)) - (hour - 14 * minute))).toBeLessThan(45);
+  });
+
+  it('that rested before the ride was not under way yet', () => {
+    const rested = [motion(hour - 8 * minute, 'STILL'), motion(hour - 6 * minute, 'UNKNOWN')];
+    expect(startWith(readings(hour - 14 * minute, rested))).toBeGreaterThan(hour - 6 * minute);
+  });
+
+  it('that told of motion all the time did not lose its user, who turns up four kilometres away', () => {
+    const first = drive(0, 0);
+    const again = drive(4 * hour, 9600 + 4000);
+    const walked = [motion(4 * hour - 14 * minute, 'WALKING'), motion(4 * hour - 5 * minute, 'IN_VEHICLE')];
+    const rest = motion(13 * minute, 'STILL');
+    const input = { locations: [...first, ...again, iosAt(9 * hour, 24_000)] };
+    const seen = lastTrip({ ...input, motions: [motion(0, 'IN_VEHICLE'), rest, ...walked] });
+    expect(seen.start_place.ending_trip).not.toBeNull();
+    const unseen = lastTrip({ ...input, motions: [motion(0, 'IN_VEHICLE'), rest, motion(4 * hour, 'IN_VEHICLE')] });
+    expect(unseen.start_place.ending_trip).toBeNull();
+  });
+});
+
+describe('between two rides', () => {
+  const silence = { from: 900, to: 900 + 70 * minute };
+  const parted = [
+    ...moving({ from: 0, to: 900, speed: 20 }),
+    ...moving({ from: silence.to, to: silence.to + 900, east: 18_000 + 52_000, speed: 20 }),
+    ...moving({ from: silence.to + 930, to: silence.to + 1500, east: 88_000 }),
+  ];
+
+  it('a silence in which the phone felt a vehicle is no stop', () => {
+    const felt = motions(0, silence.to + 900, 'IN_VEHICLE');
+    const trip = lastTrip({ locations: parted, motions: felt });
+    expect(trip.stops.every((stop) => stop.exit_ts - stop.enter_ts < 60)).toBe(true);
+    expect(trip.sections).toHaveLength(1);
+  });
+
+  it('a stop from which the same car goes on makes no bus of it', () => {
+    const still = { from: 1200, to: 1200 + 12 * minute };
+    const locations = [
+      ...moving({ from: 0, to: 1200, speed: 25 }),
+      ...moving({ from: 1230, to: still.to, east: 30_000 }),
+      ...moving({ from: still.to, to: still.to + 1200, east: 30_000, speed: 25 }),
+      ...moving({ from: still.to + 1230, to: still.to + 1800, east: 60_000 }),
+    ];
+    const { records } = analyse({
+      ...{ userId: 'u', locations, events: [], carry: null, loadedUntil: Number.POSITIVE_INFINITY },
+      motions: [
+        ...motions(0, 1200, 'IN_VEHICLE'),
+        ...motions(1230, still.to - 30, 'STILL'),
+        ...motions(still.to, still.to + 1200, 'IN_VEHICLE'),
+      ],
+    });
+    const modes = records.flatMap(({ trip }) => trip?.sections.map((s) => s.sensed_mode) ?? []);
+    expect(new Set(modes)).toEqual(new Set(['PredictedModeTypes.CAR']));
+  });
+});
