@@ -40,7 +40,7 @@ export function sleepsIn(events: readonly PhoneEvent[]): Sleep[] {
   return sleeps;
 }
 
-/** The runs of an outing: those of its cells, but who walks on the spot stands, and so does who stays in the geofence. */
+/** The runs of an outing: those of its cells; who walks on the spot stands, and so does who stays in the geofence. */
 export function runsOf(cells: Cells, track: Track, sleeps: readonly Sleep[]): Run[] {
   let runs = walkedRuns(cells, track);
   for (const sleep of sleeps) runs = withSleep(runs, sleep, track);
@@ -101,7 +101,7 @@ export function movements(runs: readonly Run[]): { start: number; end: number }[
 
 /** The parts of moving runs between two times, ascending. */
 export function movingBetween(runs: readonly Run[], from: number, to: number): Run[] {
-  return between(runs, from, to).filter((run) => run.state !== cellStates.still);
+  return runsBetween(runs, from, to).filter((run) => run.state !== cellStates.still);
 }
 
 /** s; who stands for longer at the first location had arrived there (physical) */
@@ -113,7 +113,7 @@ export function isUnderWay(runs: readonly Run[], ts: number): boolean {
 }
 
 /** The parts of runs between two times, ascending. */
-export function between(runs: readonly Run[], from: number, to: number): Run[] {
+export function runsBetween(runs: readonly Run[], from: number, to: number): Run[] {
   return runs
     .filter((run) => run.end > from && run.start < to)
     .map((run) => ({ ...run, start: Math.max(run.start, from), end: Math.min(run.end, to) }));

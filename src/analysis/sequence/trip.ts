@@ -18,7 +18,7 @@ import { cellStates } from './model.ts';
 import { modeOf, movingShares } from './modes.ts';
 import type { Outing } from './outings.ts';
 import { pathOf, sliceOf } from './path.ts';
-import { between, isUnderWay, type Run } from './runs.ts';
+import { isUnderWay, type Run, runsBetween } from './runs.ts';
 import { firstAfter, positionAt, type Track } from './track.ts';
 import { fastestSpeed, vehiclesOf } from './vehicles.ts';
 
@@ -183,7 +183,7 @@ function sectionsOf(
 ): SegmentedSection[] {
   const { start_ts: start, end_ts: end } = bounds;
   const told = bounds.lead.at(-1)?.end ?? start;
-  const inside = [...bounds.lead, ...between(runs, told, end)];
+  const inside = [...bounds.lead, ...runsBetween(runs, told, end)];
   const found = legsOf(inside, start, end);
   const legs = found.length > 0 ? closeTravelled(found, track, motions) : [onlyLeg(cells, start, end)];
   const path = pathOf(track, { start, end, firstTs }, legs, stay);

@@ -2,7 +2,7 @@
 
 import type { Leg } from './legs.ts';
 import { cellStates } from './model.ts';
-import { between, type Run, secondsIn } from './runs.ts';
+import { type Run, runsBetween, secondsIn } from './runs.ts';
 import { firstAfter, positionAt, type Track } from './track.ts';
 
 /**
@@ -160,7 +160,7 @@ function rideFigures(
   const ride = legs[i]!;
   const previous = legs.slice(0, i).findLast((leg) => leg.state !== cellStates.walk);
   const since = previous ? previous.end : tripStart;
-  const walkBefore = secondsIn(between(runs, since, ride.start), cellStates.walk);
+  const walkBefore = secondsIn(runsBetween(runs, since, ride.start), cellStates.walk);
   const after = legs[i + 1];
   const earlier = legs
     .slice(0, i)
