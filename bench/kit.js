@@ -104,7 +104,10 @@ export function openFloor(folder) {
 
 // ---------------------------------------------------------------- processes
 
-/** Starts `mobility serve` and waits until it listens. `peak()`: peak RSS of all its processes, in MiB. */
+/**
+ * Starts `mobility serve` and waits until it listens. Of all its processes: `peak()`, the peak RSS in MiB; `cpu()`, the
+ * seconds of CPU so far.
+ */
 export async function startServer(store, { workers = 1, env = {} } = {}) {
   const settings = { MOBILITY_AUTH: 'dev', MOBILITY_WORKERS: String(workers), MOBILITY_PORT: '0' };
   const child = spawn(process.execPath, [program, 'serve', '--store', store], {
@@ -123,6 +126,7 @@ export async function startServer(store, { workers = 1, env = {} } = {}) {
   return {
     port,
     peak: () => peaksOf(child.pid),
+    cpu: () => cpuOf(child.pid),
     stderr: () => text,
     stop: () =>
       new Promise((resolve) => {
@@ -160,6 +164,20 @@ function peaksOf(pid) {
     return existsSync(path) ? readFileSync(path, 'utf8').trim().split(' ').filter(Boolean) : [];
   });
   return [...(own ? [Number(own[1]) / 1024] : []), ...children.flatMap((child) => peaksOf(Number(child)))];
+}
+
+/** Seconds of CPU, user and system, of a process and its children; NaN where there is no /proc. */
+function cpuOf(pid) {
+  if (!existsSync(`/proc/${pid}/stat`)) return Number.NaN;
+  // After the name, which may hold anything: user and system time are the 12th and 13th field, in ticks of 10 ms.
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /s, '')
+    .split(' ');
+  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) => {
+    const path = `/proc/${pid}/task/${task}/children`;
+    return existsSync(path) ? readFileSync(path, 'utf8').trim().split(' ').filter(Boolean) : [];
+  });
+  return children.reduce((sum, child) => sum + cpuOf(child), (Number(fields[11]) + Number(fields[12])) / 100);
 }
 
 // ---------------------------------------------------------------- HTTP

@@ -15,6 +15,7 @@ const measurements = {
   day: async () => (await import('./day.js')).day({ file: process.env.MOBILITY_BENCH_DAY }),
   idle: async () => (await import('./idle.js')).idle(),
   trips: async () => (await import('./trips.js')).trips(),
+  composite: async () => (await import('./composite.js')).composite(),
   attack: async () => (await import('./attack.js')).attack(),
   malformed: async () =>
     (await import('./malformed.js')).malformed({
