@@ -46,6 +46,8 @@ export interface Config {
   suggestFrom: number;
   /** %; a trip with a set of labels this probable is not asked about; 100: every trip is. */
   suggestSure: number;
+  /** People that figures of everybody stand for at least; 0: there are none. */
+  leastPeople: number;
   /** Answers `GET /metrics`. */
   metrics: boolean;
   /** s; how long a killed pipeline run keeps its user. */
@@ -238,6 +240,13 @@ export const settings: readonly Setting[] = [
     default: '95',
     meaning: '% from which the app does not ask about a trip; 100: it asks about every trip',
     parse: integer(1, 100),
+  },
+  {
+    name: 'leastPeople',
+    variable: 'MOBILITY_LEAST_PEOPLE',
+    default: '0',
+    meaning: 'people that figures of everybody in the app stand for at least, 5 or more; 0: no such figures',
+    parse: (value) => (value === '0' ? 0 : integer(5, 1_000_000)(value)),
   },
   {
     name: 'metrics',

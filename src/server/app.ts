@@ -6,6 +6,7 @@ import { getPath } from 'hono/utils/url';
 import type { Config } from '../config.ts';
 import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
+import { Everybody } from '../metrics/everybody.ts';
 import { errorText } from '../model/errors.ts';
 import type { JsonObject } from '../model/json.ts';
 import type { Store } from '../store/store.ts';
@@ -94,6 +95,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   const counts = parts.counts ?? new CallerCounts(callerLimits(parts.config), parts.now);
   const doors = { method, users: parts.store.users, now: parts.now, open: new OpenCalls(), counts };
 
+  const everybody = new Everybody(parts.store, parts.now);
   const openParts = { readiness: new Readiness(parts.store) };
 
   app.use(logCalls(parts, budget));
@@ -111,7 +113,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     app.all(route.path, refuseMethod('GET, HEAD'));
   }
   for (const route of routes) {
-    app.post(route.path, answerCaller(route, parts, doors));
+    app.post(route.path, answerCaller(route, parts, doors, everybody));
     app.all(route.path, refuseMethod('POST'));
   }
   app.all('*', () => {
@@ -158,7 +160,7 @@ function refuseOtherHosts(own: string): MiddlewareHandler<ServerEnv> {
 }
 
 /** Answers a call of somebody: the numbered steps of every route but the open ones. */
-function answerCaller(route: Route, parts: AppParts, doors: DoorParts) {
+function answerCaller(route: Route, parts: AppParts, doors: DoorParts, everybody: Everybody) {
   const most = Math.min(parts.config.bodyLimitMiB * mebibyte, constants.MAX_STRING_LENGTH);
   const isLarge = route.large === true || route.list !== undefined;
   const limit = isLarge ? most : Math.min(most, mebibyte);
@@ -209,7 +211,7 @@ function answerCaller(route: Route, parts: AppParts, doors: DoorParts) {
     const { now } = parts;
     const store = parts.metrics === undefined ? parts.store : countingStore(parts.store, parts.metrics.figures);
     const sent = { caller, body, unread, list: taken, params, query };
-    const result = await route.answer({ ...sent, store, config: parts.config, log: call.log, now });
+    const result = await route.answer({ ...sent, store, config: parts.config, everybody, log: call.log, now });
     call.share.release();
     if (Symbol.asyncIterator in result) call.leave.push(doors.open.enter(caller.uuid, 'streams'));
     return jsonAnswer(call, result, (error) => reportFailure(problemOf(error), call, parts));

@@ -58,6 +58,7 @@ export const config: AppParts['config'] = {
   unknownKeys: 0,
   suggestFrom: 55,
   suggestSure: 95,
+  leastPeople: 0,
 };
 
 const ajv = new Ajv({ strict: false, formats: { uuid: true } });

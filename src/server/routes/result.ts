@@ -1,6 +1,6 @@
 // The caller's own figures: distance, duration, speed and number of sections, by period and mode.
 
-import { figuresByDay } from '../../metrics/by-day.ts';
+import { DaySums } from '../../metrics/by-day.ts';
 import { defaultMetric, isMetric, type SectionFigures } from '../../metrics/metrics.ts';
 import {
   type LocalFrequency,
@@ -60,15 +60,21 @@ async function byLocalDate({ caller, body, store }: RouteCall): Promise<object> 
 }
 
 /**
- * By day and by what the user said. Who asks for everybody's figures gets none: figures over few people tell about each
- * of them.
+ * By day and by what the user said. Everybody's figures are those of the caller's study, where a setting allows figures
+ * at all.
  */
-async function byDay({ caller, body, store }: RouteCall): Promise<object> {
+async function byDay({ caller, body, store, config, everybody }: RouteCall): Promise<object> {
   const { start_time: from, end_time: to } = body as { start_time: string; end_time: string };
   if (!isDay(from) || !isDay(to)) throw badRequest('expected "start_time" and "end_time" as days, YYYY-MM-DD');
-  if (body.aggregate === true) return {};
+  const asked = body.metric_list as Record<string, string[]>;
+  if (body.aggregate === true) {
+    const least = config.leastPeople;
+    return least === 0 ? {} : everybody.figures({ study: caller.study, days: { from, to }, asked, least });
+  }
   const trips = await readDayTrips(store, caller.uuid, { from, to });
-  return figuresByDay([trips], body.metric_list as Record<string, string[]>);
+  const sums = new DaySums();
+  sums.add(trips);
+  return sums.figures(asked);
 }
 
 /** One list for the one metric that was asked for, or a list of such lists; figures over all users are never given. */

@@ -3,6 +3,7 @@ import type { Config } from '../../config.ts';
 import type { Taken } from '../../intake/take-entry.ts';
 import type { SuggestionSettings } from '../../labels/suggest.ts';
 import type { Log } from '../../log/log.ts';
+import type { Everybody } from '../../metrics/everybody.ts';
 import type { JsonObject } from '../../model/json.ts';
 import type { UserRecord } from '../../model/user.ts';
 import type { Store } from '../../store/store.ts';
@@ -29,13 +30,15 @@ export interface RouteCall {
   store: Store;
   /** The settings that answers depend on. */
   config: RouteConfig;
+  /** Figures of everybody. */
+  everybody: Everybody;
   log: Log;
   /** Seconds since the epoch. */
   now: () => number;
 }
 
 /** The settings that answers depend on. */
-export type RouteConfig = Pick<Config, 'suggestFrom' | 'suggestSure'>;
+export type RouteConfig = Pick<Config, 'suggestFrom' | 'suggestSure' | 'leastPeople'>;
 
 /** How labels are suggested: percents of the settings as probabilities. */
 export const suggestionSettings = ({ suggestFrom, suggestSure }: RouteConfig): SuggestionSettings => ({
