@@ -259,6 +259,8 @@ export function inferredSection(element: OfTrip, making: Making, index: number):
       cleaned_section: oid(section.id),
       sensed_mode: code,
       sensed_mode_str: name,
+      ...(section.mode_confidence !== undefined && { mode_confidence: section.mode_confidence }),
+      ...(section.mode_probabilities && { mode_probabilities: section.mode_probabilities }),
       ble_sensed_mode: null,
     },
   };

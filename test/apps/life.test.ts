@@ -72,6 +72,11 @@ describe.each(['android', 'ios'] as const)('on %s', (platform) => {
       expect(Number(card.km)).toBeGreaterThan(0);
       expect(card.lines.length).toBe(card.raw.sections.length);
       for (const line of card.lines) expect(line.length).toBeGreaterThan(1);
+      for (const { sensed_mode_str, mode_confidence, mode_probabilities } of card.raw.sections) {
+        expect(mode_confidence).toBeGreaterThan(0);
+        expect(Math.max(...(Object.values(mode_probabilities) as number[]))).toBeCloseTo(mode_confidence, 6);
+        expect(mode_probabilities, sensed_mode_str).toHaveProperty(sensed_mode_str);
+      }
       expect(card.raw.locations.length).toBeLessThanOrEqual(100);
       expect(card.day).toBe(firstDay);
       expect(card.places.every((id) => id !== null)).toBe(true);
