@@ -93,7 +93,7 @@ async function putThroughCuts(
     await Promise.all(Array.from({ length: sendings }, () => putUntilAcknowledged(server, batchOf(round), tally)));
     const end = await pipeline;
     if (end !== null && end.code !== 0)
-      expect(end.stderr).toMatch(/^mobility: .*(expected an answer of|works on this user)/m);
+      expect(end.stderr).toMatch(/^mobility: .*(expected an answer from|works on this user)/m);
   }
   proxy.decide(null);
   return tally;
