@@ -1,4 +1,4 @@
-// An entry as phones push it, and what makes two entries the same one.
+// An entry as phones push it, and its identity.
 import type { JsonObject, JsonValue } from './json.ts';
 import { jsonText } from './json-text.ts';
 
@@ -9,7 +9,7 @@ export interface Origin {
   version?: string;
 }
 
-/** What an entry says about itself. Unknown names a phone adds are kept. */
+/** The metadata of an entry. Unknown fields are kept. */
 export interface Metadata {
   /** Kind of entry, such as `background/location`. */
   key: string;
@@ -51,8 +51,8 @@ export function identityText(identity: Identity): string {
 }
 
 /**
- * The time by which an entry is found: `data.ts`; else `data.start_ts` (labels and surveys over a range); else
- * `data.end_ts` (of those that have no start); else null. Seconds since the epoch.
+ * The data time by which an entry is indexed: `data.ts`; if missing, `data.start_ts` (labels and surveys over a range);
+ * if missing, `data.end_ts`; otherwise null. Seconds since the epoch.
  */
 export function dataTime(data: JsonObject): number | null {
   for (const value of [data.ts, data.start_ts, data.end_ts]) {
@@ -61,17 +61,17 @@ export function dataTime(data: JsonObject): number | null {
   return null;
 }
 
-/** An entry as JSON text, with what it is found by. */
+/** An entry as JSON text, with its identity and data time. */
 export interface EntryText extends Identity {
   /** See `dataTime`. */
   ts: number | null;
-  /** From this `JSON.parse` makes the entry, to the last bit. */
+  /** `JSON.parse` of this text gives exactly the entry. */
   text: string;
-  /** When a service received its identity first, seconds since the epoch; default: when it is put. */
+  /** When a service first received its identity, seconds since the epoch; default: the time of the put. */
   received_ts?: number;
 }
 
-/** An entry as text. `text`: its JSON text, where that is at hand. */
+/** An entry as text. `text`: its JSON text, if available. */
 export function entryTextOf(entry: Entry, text: string | null = null): EntryText {
   const { key, write_ts } = entry.metadata;
   return { key, write_ts, ts: dataTime(entry.data), text: text ?? jsonText(entry as unknown as JsonValue) };

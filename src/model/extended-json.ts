@@ -1,5 +1,5 @@
-// The database dialect of JSON that phones know: ids, UUIDs and dates as objects with a dollar name; points; times told
-// thrice.
+// The JSON dialect of the database that phones know: ids, UUIDs and dates as objects with a dollar name; points; times
+// in three forms.
 
 import type { JsonObject } from './json.ts';
 import { formatTime, localDateTime } from './time.ts';

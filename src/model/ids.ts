@@ -1,4 +1,4 @@
-// Ids that follow from what they name, so that the same thing has the same id in every run and on every store.
+// Ids derived from the objects that they name, so that the same object has the same id in every run and every store.
 import { createHash, randomUUID } from 'node:crypto';
 
 /** 24 hex characters, in the form of an object id, from the parts that identify a thing. */

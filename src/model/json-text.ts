@@ -1,9 +1,9 @@
-// Exact JSON text: what `JSON.parse` gives comes back as it was, whatever is in it. And texts that any engine can hold.
+// Exact JSON text, from which `JSON.parse` gives the same value again; and texts in a form that any engine can store.
 import type { JsonValue } from './json.ts';
 
 /**
  * JSON text from which `JSON.parse` makes the same value again. Unlike `JSON.stringify` it keeps -0 and numbers beyond
- * the range of doubles (`1e999`), and takes any depth. Throws a `TypeError` for NaN and for what is no JSON value.
+ * the range of doubles (`1e999`), and accepts any depth. Throws a `TypeError` for NaN and other values outside JSON.
  */
 export function jsonText(value: JsonValue): string {
   return isPlain(value, 0) ? JSON.stringify(value) : writeExactly(value);

@@ -1,4 +1,4 @@
-// JSON as types: what a phone may put in a payload.
+// Types of JSON values, as in the payloads of phones.
 
 /** Any value that JSON can hold. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
@@ -13,7 +13,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The JSON object that a text holds; null where it holds something else or is no JSON. */
+/** The JSON object in a text; null for another value or invalid JSON. */
 export function parseJsonObject(text: string): JsonObject | null {
   try {
     const value: unknown = JSON.parse(text);
@@ -23,7 +23,7 @@ export function parseJsonObject(text: string): JsonObject | null {
   }
 }
 
-/** The kind of a value in a few words for an error message; never the value itself, which may be where somebody was. */
+/** The kind of a value in a few words, for error messages; never the value itself, which may be a position. */
 export function kindOf(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';

@@ -1,10 +1,10 @@
 // The table of keys: whether phones push a key, the server writes it, or it is made when asked. `payloads.ts` has what
 // stands in pushed entries.
 
-/** What a change of such an entry touches: the trips, only the documents that show it, or nothing derived. */
+/** The derived data that a change of such an entry affects: trips, only the documents that show it, or nothing. */
 export type Affects = 'trips' | 'documents' | 'nothing';
 
-/** What the service knows of a key. */
+/** The properties of a key. */
 export interface KeyRow {
   key: string;
   /**
@@ -88,13 +88,13 @@ export const keyTable: readonly KeyRow[] = [
 const rows = new Map(keyTable.map((row) => [row.key, row]));
 
 /**
- * What the table says about a key; null for one that it does not know, whose entries are kept and served as they came.
+ * The row of a key; null for an unknown key, whose entries are stored and served as they came.
  */
 export function keyRow(key: string): KeyRow | null {
   return rows.get(key.startsWith('diary/trips-') ? 'diary/trips-<YYYY-MM-DD>' : key) ?? null;
 }
 
-/** What a change of an entry with this key touches. Unknown keys touch nothing. */
+/** The derived data that a change of an entry with this key affects; nothing for unknown keys. */
 export function affectsOf(key: string): Affects {
   return rows.get(key)?.affects ?? 'nothing';
 }

@@ -2,8 +2,8 @@
 import type { LocalDateTime } from './time.ts';
 
 /**
- * Local fields of `ts`, in the zone that the entry itself names. An entry that names none has none: whoever reads it
- * decides on the zone.
+ * Local fields of `ts`, in the zone that the entry itself names. An entry without a zone has no local fields: its
+ * reader chooses the zone.
  */
 export interface LocalTimeFields {
   local_dt?: LocalDateTime;

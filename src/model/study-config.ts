@@ -1,5 +1,4 @@
-// The configuration that today's app reads of a study: a whole one from little, and the check of what an operator
-// gives.
+// The configuration of a study that today's app reads: completed from a few settings, and checked.
 import { isJsonObject, type JsonObject, type JsonValue, kindOf } from './json.ts';
 import type { StudySettings } from './study.ts';
 
@@ -7,8 +6,8 @@ import type { StudySettings } from './study.ts';
 export const configFileName = (study: string): string => `${study}.nrel-op.json`;
 
 /**
- * The configuration of a study: what `given` says, else what stood there before, else what every study needs; and
- * always this server's address, the study's name and its subgroups. `version` grows by one where anything changed.
+ * The configuration of a study: the fields of `given`, else the stored ones, else the defaults; and always the address
+ * of this server, the study's name and its subgroups. `version` grows by one if anything changed.
  * `now`: seconds since the epoch.
  */
 export function studyConfig(
@@ -34,7 +33,7 @@ export function studyConfig(
   return { version: Math.max(last + 1, asked), ts: Math.floor(now), ...config };
 }
 
-/** What a study needs and nobody said yet. */
+/** The defaults of a study's configuration. */
 function usual({ name }: StudySettings): JsonObject {
   const text = {
     deployment_partner_name: name,
@@ -84,7 +83,7 @@ const optional =
   (value) =>
     value === undefined || check(value);
 
-/** What the app reads and what it must find there. */
+/** The fields that the app reads, and their valid values. */
 const rules: readonly (readonly [path: string, expected: string, check: Check])[] = [
   ['version', 'a whole number above 0', (value) => Number.isSafeInteger(value) && Number(value) > 0],
   ['server', 'an object', isJsonObject],
@@ -119,7 +118,7 @@ const rules: readonly (readonly [path: string, expected: string, check: Check])[
   ],
 ];
 
-/** What is wrong with a configuration, one sentence each; empty: nothing. */
+/** The faults of a configuration, one sentence each; empty if it is valid. */
 export function configFlaws(config: JsonObject): string[] {
   return rules.flatMap(([path, expected, check]) => {
     const value = path
@@ -129,7 +128,7 @@ export function configFlaws(config: JsonObject): string[] {
   });
 }
 
-/** True where a phone that has `version` should be sent the configuration, and its app is new enough for it. */
+/** True if a phone with `version` should get the configuration and its app is new enough for it. */
 export function isNewerConfig(
   config: JsonObject,
   version: JsonValue | undefined,

@@ -1,15 +1,15 @@
 // A study whose app makes its own tokens: its settings, who may join, and the tokens' shape.
 import type { JsonObject } from './json.ts';
 
-/** What an operator decides about a study. */
+/** The settings of a study. */
 export interface StudySettings {
   /** Lower case letters, digits and hyphens: it stands in tokens, links and the name of its configuration file. */
   name: string;
   /** Parts of the study that people join; empty: everybody is in `default`. */
   subgroups: string[];
-  /** `open`: whoever has the link may join; `list`: only with a token made here before. */
+  /** `open`: anybody with the link can join; `list`: only people with a token made here before. */
   joining: 'open' | 'list';
-  /** False: nobody new joins. Those who are in are served as before. */
+  /** False: new people cannot join; members are served as before. */
   open: boolean;
   /** New people an hour, and in all. */
   hour_limit: number;
@@ -19,7 +19,7 @@ export interface StudySettings {
   config: JsonObject | null;
 }
 
-/** How many have joined: in all, and since the current hour began. */
+/** The number of people who joined: in total, and since the current hour began. */
 export interface JoinCount {
   total: number;
   /** Seconds since the epoch. */
@@ -76,8 +76,8 @@ export type JoinRefusal = 'no_study' | 'closed' | 'list_only' | 'no_subgroup' | 
 const hour = 3600; // s
 
 /**
- * The count with one more, or why not. `byOperator`: the token is made here, for a study that may be closed, and limits
- * do not count; the subgroup must exist all the same.
+ * The count with one more person, or the reason for a refusal. `byOperator`: an operator makes the token; the study may
+ * be closed and limits do not apply, but the subgroup must exist.
  */
 export function admit(
   study: StudyRecord | null,

@@ -89,26 +89,26 @@ export interface Trip {
   evidence?: TripEvidence;
 }
 
-/** How a trip came about, small: which rule set its bounds, what joined and parted it, and what was left out. */
+/** How a trip was derived: the rules for its bounds, the waits that were joined, and the locations left out. */
 export interface TripEvidence {
-  /** Name of the model that told how the user moved. */
+  /** Name of the model that estimated the states. */
   model: string;
   /** Rules that set the start and the end. */
   start: string;
   end: string;
-  /** By what the search noticed that the user had stopped. */
+  /** The rule by which the end was found. */
   ended_by: string;
-  /** Why it does not go on with the trip after it; absent: nothing followed soon. */
+  /** Why it was not joined with the next trip; absent: no trip followed soon. */
   parted_by?: string;
   /** Stops at which the journey went on, and why. */
   waits?: { start_ts: number; end_ts: number; reason: string }[];
   /** True for a phone at rest that seemed to move. */
   phantom?: true;
-  /** How many locations of the outing were not believed, by reason. */
+  /** The number of locations of the outing that were left out, by reason. */
   left_out: { repeats?: number; spikes?: number };
 }
 
-/** Where a segmenter goes on. */
+/** The state with which a segmenter continues. */
 export interface Resume {
   /** Segmentation goes on at this location's `ts`: the location itself is the predecessor of the next one. */
   resume_ts: number;
@@ -116,20 +116,21 @@ export interface Resume {
   started: boolean;
 }
 
-/** What the analysis must know at the end of one link of the chain to go on with the next. */
+/** The state that the analysis needs after one link to derive the next. */
 export interface Carry extends Resume {
-  /** What follows is derived from data from this time on; absent in links of before: from `resume_ts`. */
+  /** The next links are derived from data from this time on; absent in links of older versions: from `resume_ts`. */
   needs_from?: number;
-  /** Where the user is after this link, as segmented; null before the first trip. */
+  /** The place after this link according to the segmentation; null before the first trip. */
   raw_place: { id: string; location: Position; enter_ts: number } | null;
-  /** The same for the diary, without trips too short to keep. */
+  /** The place in the diary, which leaves out trips too short to keep. */
   place: Place | null;
   /** Since when trips too short to keep have led away from `place`; absent: the user is there. */
   away_since?: number;
 }
 
 /**
- * Time in which the user moved unseen: they were at one place and turn up at another, too slowly or after a restart.
+ * Time in which the user moved without being recorded: the next location is at another place, too far for the time or
+ * after a restart.
  */
 export interface Untracked {
   start_ts: number;
@@ -139,8 +140,8 @@ export interface Untracked {
 }
 
 /**
- * One link of a user's chain of trips: a trip, or a `dropped` one, too short to keep. Links follow each other by
- * `chain_ts` and each follows from the one before it and from what the phone sent since.
+ * One link of a user's chain of trips: a trip, or a `dropped` trip, too short to keep. Links are sorted by `chain_ts`.
+ * Each depends on the link before it and on the data since.
  */
 export interface TripRecord {
   id: string;
@@ -152,7 +153,7 @@ export interface TripRecord {
   end_ts: number;
   /** Local day of the start, `YYYY-MM-DD`. */
   day: string;
-  /** The link follows from locations and events up to this data time; null: also from there being no later ones. */
+  /** The link depends on data up to this data time only; null: it also depends on the absence of later data. */
   settled_ts: number | null;
   /** Why there is no trip: `no travel`, `too short` or `failed`; absent of a trip. */
   dropped?: string;

@@ -1,15 +1,15 @@
-// The door of a store: what goes in is waited for when it closes, and after that nothing goes in.
+// Closing a store: it waits for running calls, and refuses later ones.
 import { MobilityError } from '../model/errors.ts';
 
 /** One for each open store. */
 export interface Door {
   /** The same methods, which reject with `MOBILITY_STORE_CLOSED` once the door is closed. */
   guard<T extends object>(methods: T): T;
-  /** Lets nothing in any more; resolves when what is inside is done. */
+  /** Refuses new calls; resolves when the running calls have ended. */
   close(): Promise<void>;
 }
 
-/** `explained` makes of what a method threw what its caller is to see. */
+/** `explained` turns an error of a method into the error for its caller. */
 export function doorOf(address: string, explained: (error: unknown) => unknown = (error) => error): Door {
   let open = true;
   const running = new Set<Promise<unknown>>();

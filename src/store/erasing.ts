@@ -2,8 +2,8 @@
 import type { Collection } from './store.ts';
 
 /**
- * In the order of erasing: first what lets the phone in, last what an operator finds the user by, to repeat it after an
- * interruption.
+ * In the order of erasing: tokens first, so that the phone has no more access; the registry last, so that an operator
+ * can find the user to repeat an interrupted erasure.
  */
 export const erasingOrder: readonly Collection[] = [
   'tokens',

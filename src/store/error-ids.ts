@@ -9,15 +9,15 @@ export function errorIdOf(identity: Identity): string {
   return idOf('entry', identity.key, identity.write_ts);
 }
 
-/** Id of something unusable: it follows from the content alone. */
+/** Id of an unusable entry, derived from its content only. */
 export function unusableIdOf(entry: JsonValue): string {
   return idOf('unusable', jsonText(entry));
 }
 
-/** Characters; those of entries are shorter, what is unusable may name anything. */
+/** Characters. Keys of entries are shorter, but an unusable value can name any text. */
 const longestKey = 1000;
 
-/** The key that something unusable names, or its beginning, for lists and counts; null when it names none. */
+/** The key that an unusable value names, or its beginning, for lists and counts; null if it names no key. */
 export function unusableKeyOf(entry: JsonValue): string | null {
   const metadata = isJsonObject(entry) ? entry.metadata : null;
   const key = isJsonObject(metadata) ? metadata.key : null;

@@ -1,9 +1,9 @@
-// What a change of entries marks in the pipeline state, the same on every backend.
+// The marks that a change of entries sets in the pipeline state, the same on every backend.
 import { affectsOf } from '../model/keys.ts';
 import type { TimeRange } from '../model/time.ts';
 import type { Marked, PipelineState } from './store.ts';
 
-/** Adds an entry of `key` that is new, gone or different; `times`: its data times before and after. */
+/** Adds an entry of `key` that is new, removed or different; `times`: its data times before and after. */
 export function touch(touched: Marked, key: string, ...times: readonly (number | null)[]): void {
   const affects = affectsOf(key);
   if (affects === 'documents') touched.documents = true;
@@ -17,7 +17,7 @@ export function united(a: TimeRange | null, b: TimeRange | null): TimeRange | nu
   return { from: Math.min(a.from, b.from), to: Math.max(a.to, b.to) };
 }
 
-/** False when a change left everything as it was, as far as the pipeline is concerned. */
+/** False if a change left nothing for the pipeline to do. */
 export function isTouched({ changed, documents }: Marked): boolean {
   return changed !== null || documents;
 }

@@ -3,19 +3,19 @@ import { withoutCredentials } from '../model/address.ts';
 import { MobilityError } from '../model/errors.ts';
 import type { Store } from './store.ts';
 
-/** How to open a store. What a backend has no use for it passes over. */
+/** Options for opening a store. A backend ignores options that it does not use. */
 export interface OpenOptions {
   /**
    * Embedded store: moves committed data into its files in a thread; for long-running programs, one on each machine.
    */
   checkpointer?: boolean;
-  /** Embedded store: number of shards when it is made now. */
+  /** Embedded store: number of shards, if the store is created now. */
   shards?: number;
   /** The clock of the leases where the store has none of its own, seconds since the epoch. */
   now?: () => number;
-  /** MongoDB: false refuses a database in which there is no store yet. Default: it is made. */
+  /** MongoDB: false refuses a database without a store. Default: the store is created. */
   make?: boolean;
-  /** MongoDB: called at opening with what could not be done though the store works. */
+  /** MongoDB: called at opening with a warning for each task that failed although the store works. */
   onWarning?: (message: string) => void;
 }
 

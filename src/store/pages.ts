@@ -1,4 +1,4 @@
-// Everything of a kind, one after the other: the store answers in pages, and these generators follow them to the end.
+// Generators over all rows of a kind: the store answers in pages, and these follow the pages to the end.
 import type { Entry } from '../model/entry.ts';
 import { justAfter } from '../model/time.ts';
 import type { TripRecord } from '../model/trip.ts';

@@ -1,9 +1,9 @@
-// What every backend refuses, with one text for each reason.
+// The errors with which every backend refuses a call, one text for each reason.
 import { MobilityError } from '../model/errors.ts';
 import type { TripRecord } from '../model/trip.ts';
 import type { Lease } from './store.ts';
 
-/** The caller's lease is not the one on the user; `found`: the one that is, or null. */
+/** The caller does not hold the user's lease; `found`: the present lease, or null. */
 export function leaseLost(userId: string, lease: Lease, found: { owner: string; fence: number } | null): MobilityError {
   const holder = found === null ? 'none' : `one of ${found.owner} (fence ${found.fence})`;
   return new MobilityError(
@@ -13,7 +13,7 @@ export function leaseLost(userId: string, lease: Lease, found: { owner: string; 
   );
 }
 
-/** `found` says what has the name, or the UUID, already. */
+/** `found` names the user who already has the name or the UUID. */
 export function userExists(found: string): MobilityError {
   return new MobilityError(
     'MOBILITY_USER_EXISTS',

@@ -11,12 +11,11 @@ import type { TokenRecord, UserRecord } from '../model/user.ts';
  * Everything the service keeps. Users are named by UUID; no method but those of `users`, `tokens` and `studies` reads
  * across users.
  *
- * Every promise resolves after its effect is durable. After `close` every method rejects with `MOBILITY_STORE_CLOSED`;
- * a full disk rejects with `MOBILITY_STORE_FULL`, an engine out of reach with `MOBILITY_STORE_UNAVAILABLE`, and nothing
- * is half done.
+ * Every promise resolves after its effect is durable. After `close` every method rejects with `MOBILITY_STORE_CLOSED`.
+ * If the disk is full, methods reject with `MOBILITY_STORE_FULL`; if the engine is unreachable, with
+ * `MOBILITY_STORE_UNAVAILABLE`. No effect is partial.
  *
- * Wherever rows come by a key, a name or an id, their order is that of `compareTexts` (`text-order.ts`), in every
- * store.
+ * Every store sorts keys, names and ids with `compareTexts` (`text-order.ts`).
  */
 export interface Store {
   /** The address it was opened with, without credentials. */
@@ -38,7 +37,7 @@ export interface Store {
   erase(userId: string): Promise<Record<Collection, number>>;
   /** Resolves when a small write and a small read work. */
   ping(): Promise<void>;
-  /** Finishes what runs and lets go of everything. A second close does nothing. */
+  /** Finishes running calls and releases all resources. A second close does nothing. */
   close(): Promise<void>;
 }
 
@@ -63,9 +62,9 @@ export type Collection = (typeof collections)[number];
 /** Who is registered. */
 export interface UserRegistry {
   /**
-   * Registers a name. A name that is there keeps its UUID and gets a new `update_ts`. Throws `MOBILITY_USER_EXISTS`
-   * when `uuid` is given and either the name has another UUID or the UUID another name. Two registrations at once make
-   * one user. `study` and `subgroup` are kept with a user who is new; a user who is there keeps theirs.
+   * Registers a name. A registered name keeps its UUID and gets a new `update_ts`. Throws `MOBILITY_USER_EXISTS` if
+   * `uuid` is given and the name has another UUID or the UUID another name. Two concurrent registrations create one
+   * user. `study` and `subgroup` are stored for a new user; a registered user keeps theirs.
    */
   register(
     email: string,
@@ -84,15 +83,15 @@ export interface Tokens {
   list(userId: string): Promise<TokenRecord[]>;
   /** Removes one token of the user, or all; returns how many. */
   remove(userId: string, hash?: string): Promise<number>;
-  /** Notes when the token was used last; a token that is gone is no error. */
+  /** Records the last use of the token. A removed token is not an error. */
   touch(hash: string, usedTs: number): Promise<void>;
 }
 
-/** Who wants to join a study. */
+/** A person who wants to join a study. */
 export interface Enrolment {
   study: string;
   subgroup: string;
-  /** The name of the account, should one be made. */
+  /** The name of the account, if one is created. */
   email: string;
   /** The token that opens it from then on. */
   token: Omit<TokenRecord, 'user_id'>;
@@ -101,23 +100,23 @@ export interface Enrolment {
   byOperator?: boolean;
 }
 
-/** What came of it; `known`: the token had been enrolled before. */
+/** The result of an enrolment; `known`: the token had been enrolled before. */
 export type Enrolled =
   | { enrolled: UserRecord }
   | { known: UserRecord }
   | { refused: JoinRefusal | 'name_taken' | 'token_taken' };
 
-/** Studies that people join by themselves. */
+/** Studies that people can join without an operator. */
 export interface Studies {
-  /** Makes the study, or replaces its settings. The count of who joined stays unless `joined` is given. */
+  /** Creates the study or replaces its settings. The number of members stays unless `joined` is given. */
   put(settings: StudySettings, joined?: JoinCount): Promise<void>;
   byName(name: string): Promise<StudyRecord | null>;
   /** By name. */
   list(): Promise<StudyRecord[]>;
   /**
-   * Makes the account and its token and counts it, if `admit` lets them in: all or nothing, but that an interruption
-   * may count somebody who did not get in. A token that opens an account already changes nothing; two calls with one
-   * token at once make one account.
+   * If `admit` accepts the person, creates account and token and counts them. Atomic, except that an interruption may
+   * count a person who did not join. A token of an existing account changes nothing. Two concurrent calls with one
+   * token create one account.
    */
   enrol(enrolment: Enrolment): Promise<Enrolled>;
 }
@@ -126,7 +125,7 @@ export interface Studies {
 export interface Profiles {
   get(userId: string): Promise<JsonObject | null>;
   /**
-   * Sets the top-level fields of `fields`, and those of `defaults` that are not there yet. Atomic. Returns the whole
+   * Sets the top-level fields of `fields`, and fields of `defaults` that do not exist yet. Atomic. Returns the whole
    * profile.
    */
   merge(userId: string, fields: JsonObject, defaults?: JsonObject): Promise<JsonObject>;
@@ -134,10 +133,10 @@ export interface Profiles {
 
 // ---------------------------------------------------------------- staging
 
-/** What became of an entry of a put. */
+/** The result of one entry of a put. */
 export type PutResult = 'inserted' | 'updated';
 
-/** Something pushed that cannot be an entry, exactly as it came. */
+/** A pushed value that is not a valid entry, exactly as it came. */
 export interface UnusableEntry {
   entry: JsonValue;
   reason: string;
@@ -150,47 +149,47 @@ export interface WaitingEntry {
   /** JSON text of `entry`, where the store has it. */
   text?: string;
   revision: string;
-  /** When the service received this identity first, seconds since the epoch. */
+  /** When the service first received this identity, seconds since the epoch. */
   received_ts: number;
-  /** The timeseries had it before its time had come: no converter has to accept it again. */
+  /** True if the timeseries had it before its time had come: it is not converted again. */
   kept?: true;
-  /** What is known of earlier failures of an entry that was taken back from the errors; absent for all others. */
+  /** The earlier failures of an entry that was taken back from the errors; absent for all others. */
   failed?: { first_ts: number; tries: number };
 }
 
-/** What one put stores. */
+/** The content of one put. */
 export interface PutBatch {
-  /** As objects, or as the texts they came as: each kind of store takes either. */
+  /** As objects or as their original texts; every store accepts both. */
   entries: readonly (Entry | EntryText)[];
   unusable: readonly UnusableEntry[];
   /**
-   * When each of `entries` was received first, where another store noted it; default: now, or what is known of the
-   * identity.
+   * The first receipt of each of `entries`, if another store recorded it; default: the known first receipt of the
+   * identity, or now.
    */
   received_ts?: readonly (number | undefined)[];
-  /** They come from the timeseries: each waits until its time has come, unless its identity waits already. */
+  /** True for entries from the timeseries: each waits until its time has come, unless its identity already waits. */
   kept?: true;
 }
 
 /** The staging store: entries that phones pushed and that wait for the pipeline. */
 export interface Usercache {
   /**
-   * Stores a batch in one transaction: `entries` by identity (a later one replaces an earlier one), `unusable` into the
-   * error timeseries, once per content (coming again counts as another try). Results are in the order of `entries`;
-   * `updated` when the identity was known to the usercache, the timeseries or the error timeseries, or stood earlier in
-   * the batch. All or nothing.
+   * Stores a batch in one transaction: `entries` by identity (a later entry replaces an earlier one), `unusable` in the
+   * error timeseries, once per content (a repetition counts as another attempt). Results are in the order of `entries`.
+   * A result is `updated` if usercache, timeseries or error timeseries have the identity, or if it occurs earlier in
+   * the batch. Atomic.
    */
   put(userId: string, batch: PutBatch, now: number): Promise<PutResult[]>;
   /**
    * Waiting entries by key and `write_ts`, ascending, after `after`. A page of large entries may be shorter than
-   * `limit`: only an empty one is the end. `at`: without those that take no part yet at that time, see `isAhead` in
-   * `receipts.ts`.
+   * `limit`: only an empty page is the end. `at`: leaves out entries that are not processed before that time, see
+   * `isAhead` in `receipts.ts`.
    */
   read(userId: string, page: { after?: Identity; limit: number; at?: number }): Promise<WaitingEntry[]>;
   /**
-   * Ends the stay of entries that were moved: each is removed unless it has been pushed again since it was read, and an
-   * error of the same identity with it; each of `failed` that is still at its revision goes to the error timeseries,
-   * once. Atomic. Returns how many left. Call it after the timeseries has them.
+   * Removes entries that were moved, with errors of the same identity, unless an entry was pushed again since it was
+   * read. Each of `failed` that still has its revision goes to the error timeseries, once. Atomic. Returns the number
+   * of removed entries. Call this after the timeseries has stored them.
    */
   settle(
     userId: string,
@@ -201,11 +200,13 @@ export interface Usercache {
   find(userId: string, query: EntryQuery): Promise<EntryPage>;
   /** Number of waiting entries, and the oldest and newest `write_ts`. */
   summary(userId: string): Promise<{ count: number; oldest_ts: number | null; newest_ts: number | null }>;
-  /** Number of waiting entries that take no part yet at time `at`, and the first time at which one of them will. */
+  /**
+   * Number of waiting entries that are not processed before time `at`, and the time at which the first of them will be.
+   */
   ahead(userId: string, at: number): Promise<{ count: number; first_ts: number | null }>;
 }
 
-/** A waiting entry in the very content that was read. */
+/** A waiting entry with exactly the content that was read. */
 export interface WaitingRef extends Identity {
   revision: string;
 }
@@ -216,7 +217,7 @@ export interface FailedEntry extends WaitingRef {
   message: string;
 }
 
-/** What the phone pulls. Identity: user and key; apart from what phones push under the same key. */
+/** A document that the phone pulls. Identity: user and key; independent of entries pushed with the same key. */
 export interface Document {
   key: string;
   /** Last change, seconds since the epoch. */
@@ -226,16 +227,16 @@ export interface Document {
 
 /** A change of a user's documents, done in one transaction. */
 export interface DocumentsChange {
-  /** Each replaces the document of its key in place, or is inserted; of two with one key the last stays. */
+  /** Each document replaces the one with its key or is inserted; of two with the same key, the last one stays. */
   put: readonly Document[];
-  /** Keys of documents that go; one that is not there is passed over. */
+  /** Keys of documents to remove; keys without a document are ignored. */
   remove: readonly string[];
 }
 
-/** Documents derive from trips: they are kept and written with them, under the same lease. */
+/** Documents are derived from trips: they are stored with the trips and written under the same lease. */
 export interface Documents {
   /**
-   * Applies a change, merges `state` into the pipeline state and, with `release`, gives the lease back, all in one
+   * Applies a change, merges `state` into the pipeline state and, with `release`, releases the lease, all in one
    * transaction. `results` are in the order of `put`. Throws `MOBILITY_LEASE_LOST`.
    */
   apply(
@@ -251,9 +252,9 @@ export interface Documents {
   keys(userId: string): Promise<string[]>;
 }
 
-/** An entry set aside, with what is known about why. */
+/** An entry that was set aside, with the reason. */
 export interface ErrorRow {
-  /** Made from the identity, or from the content of an unusable entry. */
+  /** Derived from the identity, or from the content of an unusable entry. */
   id: string;
   /** Exactly as pushed (times in seconds). */
   entry: JsonValue;
@@ -261,12 +262,12 @@ export interface ErrorRow {
   identity: Identity | null;
   reason: string;
   message: string;
-  /** When it was set aside first and last, seconds since the epoch. */
+  /** When it was first and last set aside, seconds since the epoch. */
   first_ts: number;
   last_ts: number;
   /** How often it failed. */
   tries: number;
-  /** When the service received it first, seconds since the epoch. */
+  /** When the service first received it, seconds since the epoch. */
   received_ts: number;
 }
 
@@ -277,29 +278,29 @@ export interface ErrorTimeseries {
    * the end.
    */
   list(userId: string, page: { key?: string; reason?: string; after?: string; limit: number }): Promise<ErrorRow[]>;
-  /** Counts by key (null, which comes first: unusable without a key) and reason. */
+  /** Counts by key and reason; unusable entries without a key have the key null and come first. */
   summary(userId: string): Promise<{ key: string | null; reason: string; count: number }[]>;
   /**
-   * Moves errors back to the usercache as `entry`, atomically: an identity that waits there already keeps the newer
-   * content and the error goes. An error that is no longer there is passed over. Returns how many went back. One that
-   * fails again keeps its `first_ts` and goes on counting its `tries`.
+   * Moves errors back to the usercache as `entry`, atomically. If the identity already waits there, its newer content
+   * stays and the error is removed. An error that no longer exists is ignored. Returns the number of entries moved. An
+   * entry that fails again keeps its `first_ts` and its count of `tries`.
    */
   takeBack(userId: string, errors: readonly { id: string; entry: Entry }[]): Promise<number>;
   /**
-   * Makes errors be exactly as told, for copies from store to store: `put` replaces what has its id, history and all;
-   * what `remove` names goes. Many rows may take several transactions; it may be repeated.
+   * Writes errors exactly as given, for copies from store to store: `put` replaces errors of the same id with their
+   * history; `remove` names errors to remove. Many rows may take several transactions; repeating the call is safe.
    */
   apply(userId: string, change: { put: readonly ErrorRow[]; remove: readonly string[] }): Promise<void>;
 }
 
 // ---------------------------------------------------------------- long term
 
-/** Entries by one of their two times; the timeseries gives them as they came. */
+/** A query for entries by one of their two times; the timeseries returns them as they came. */
 export interface EntryQuery {
-  /** Without keys: all. An empty list: none. */
+  /** Missing: all keys. An empty list: no entries. */
   keys?: readonly string[];
   /**
-   * `write_ts`: when it was written; `ts`: `KeptEntry.ts`, or `dataTime` of a waiting payload; entries without it are
+   * `write_ts`: the write time; `ts`: `KeptEntry.ts`, or `dataTime` of a waiting payload. Entries without this time are
    * left out.
    */
   time: 'write_ts' | 'ts';
@@ -312,8 +313,8 @@ export interface EntryQuery {
 }
 
 /**
- * Position in the order of a query: time, then key, then `write_ts`. What follows it is given, whether or not an entry
- * stands there; it may be of any query or of none.
+ * Position in the order of a query: time, then key, then `write_ts`. The query returns entries after it. No entry needs
+ * to have this position, and it need not come from the same query.
  */
 export interface EntryCursor {
   time: number;
@@ -324,38 +325,38 @@ export interface EntryCursor {
 /** A page of entries. */
 export interface EntryPage {
   entries: Entry[];
-  /** When the service received each of them first, seconds since the epoch. */
+  /** When the service first received each of them, seconds since the epoch. */
   received_ts: number[];
   /** Where the next page begins; null at the end. */
   next: EntryCursor | null;
 }
 
-/** An entry as the timeseries keeps it: as it came, found by the time that its converter reads in it. */
+/** An entry as the timeseries stores it: as it came, indexed by the data time that its converter reads. */
 export interface KeptEntry {
   entry: Entry;
   /** `dataTime` of the converted payload. */
   ts: number | null;
-  /** JSON text of `entry`, where it is at hand. */
+  /** JSON text of `entry`, if available. */
   text?: string;
-  /** When the service received it first; default: what the timeseries knows, or now by the store's clock. */
+  /** When the service first received it; default: the known first receipt, or now by the store's clock. */
   received_ts?: number;
 }
 
 /** A change of a user's timeseries, done in one transaction. */
 export interface TimeseriesChange {
   /**
-   * Entries as they came; each replaces what has its identity. One given alone is found by the `dataTime` of its own
-   * payload.
+   * Entries as they came; each replaces an entry of the same identity. A plain `Entry` is indexed by the `dataTime` of
+   * its payload.
    */
   put: readonly (KeptEntry | Entry)[];
-  /** Identities that failed: what an earlier content left in the timeseries goes. */
+  /** Identities that failed: their earlier versions are removed from the timeseries. */
   remove: readonly Identity[];
   /** Data time to mark as changed beyond what `put` and `remove` change. */
   alsoChanged?: TimeRange | null;
 }
 
 /**
- * What a change marks in the pipeline state: data time that affects trips, both ends included, and whether documents
+ * The mark of a change in the pipeline state: data time that affects trips, both ends included, and whether documents
  * may differ.
  */
 export interface Marked {
@@ -366,9 +367,10 @@ export interface Marked {
 /** The long-term store of entries. */
 export interface Timeseries {
   /**
-   * Applies a change and marks in the pipeline state, in the same transaction, the data time it touches: `ts` of every
-   * entry that is new, gone or different (old and new time) and that affects trips (`affectsOf`), and whether one
-   * affects documents. Identical content changes nothing. `marked` tells what was marked. Throws `MOBILITY_LEASE_LOST`.
+   * Applies a change and marks in the pipeline state, in the same transaction, the data time that it changes: `ts` of
+   * every entry that is new, removed or different (old and new time) and affects trips (`affectsOf`), and whether an
+   * entry affects documents. Identical content changes nothing. Returns the mark in `marked`. Throws
+   * `MOBILITY_LEASE_LOST`.
    */
   apply(
     userId: string,
@@ -378,7 +380,9 @@ export interface Timeseries {
   /** One page of entries. Every entry of a range is found by following `next`. */
   find(userId: string, query: EntryQuery): Promise<EntryPage>;
   get(userId: string, identity: Identity): Promise<Entry | null>;
-  /** Entries that take no part yet at time `at`: such as were moved by a program that did not note receipts. */
+  /**
+   * Entries that must not be processed before time `at`: versions that did not record receipts moved them too early.
+   */
   ahead(userId: string, page: { at: number; limit: number }): Promise<KeptEntry[]>;
   /** Count and first and last `dataTime` of each key, by key. */
   summary(userId: string): Promise<{ key: string; count: number; first_ts: number | null; last_ts: number | null }[]>;
@@ -400,20 +404,20 @@ export interface ZoneSighting {
   zone: string;
 }
 
-/** When a trip was, and when it was last written. */
+/** The times of a trip, and when it was last written. */
 export interface TripSpan {
   chain_ts: number;
   start_ts: number;
   end_ts: number;
   /**
-   * By the store's clock. A trip that a `replace` leaves as it was keeps its time; null for one that was written by a
-   * program that did not note it.
+   * By the store's clock. A trip that `replace` does not change keeps its time; null for a trip that was written by a
+   * version that did not record it.
    */
   written_ts: number | null;
 }
 
 /** The trips of users: one chain of links for each user. */
-/** The least of a trip that tells where it led and by what: no line. */
+/** A short form of a trip: ends and modes, without its line. */
 export interface TripOutline {
   chain_ts: number;
   start_ts: number;
@@ -428,11 +432,11 @@ export interface TripOutline {
 export interface Trips {
   /** Links of the chain by `chain_ts` in `[from, to)`, ascending. */
   chain(userId: string, range: { from?: number; to?: number; limit: number }): Promise<TripRecord[]>;
-  /** The last link with `settled_ts` below `ts`, that of all links before it being below `ts` too; null if none. */
+  /** The last link such that it and all links before it have `settled_ts` below `ts`; null if there is none. */
   lastSettledBefore(userId: string, ts: number): Promise<TripRecord | null>;
   /** Trips (not dropped ones) by local start day, both ends included, ascending. */
   byDay(userId: string, days: { from: string; to: string }): Promise<TripRecord[]>;
-  /** Those of these days that trips (not dropped ones) start on, ascending. */
+  /** The given days on which trips (not dropped ones) start, ascending. */
   days(userId: string, days: { from: string; to: string }): Promise<string[]>;
   /** The first trip (not dropped ones) that follows `chainTs`. */
   next(userId: string, chainTs: number): Promise<TripRecord | null>;
@@ -441,17 +445,19 @@ export interface Trips {
   /** Start of the first and end of the last trip, and their number. */
   summary(userId: string): Promise<{ count: number; start_ts: number | null; end_ts: number | null }>;
   /**
-   * The times of the trips (not the dropped ones) with `chain_ts` in `[from, to)`, ascending, without what is large.
+   * The times of the trips (not the dropped ones) with `chain_ts` in `[from, to)`, ascending, without their large
+   * fields.
    */
   spans(userId: string, range: { from: number; to: number }): Promise<TripSpan[]>;
   /**
-   * The outlines of the trips (not of dropped links) with these `chain_ts`, ascending; those that are gone are missing.
+   * The outlines of the trips (not of dropped links) with these `chain_ts`, ascending; trips that no longer exist are
+   * left out.
    */
   outlines(userId: string, chainTs: readonly number[]): Promise<TripOutline[]>;
   /**
-   * Makes `records` the links with `chain_ts` in `[from, to)` and merges `state` into the pipeline state, in one
-   * transaction. Fields that `state` does not name are afterwards as they were. Links that are the same keep their
-   * rows. Throws `MOBILITY_LEASE_LOST`.
+   * Replaces the links with `chain_ts` in `[from, to)` by `records` and merges `state` into the pipeline state, in one
+   * transaction. Fields that `state` does not name stay unchanged. Unchanged links keep their rows. Throws
+   * `MOBILITY_LEASE_LOST`.
    */
   replace(
     userId: string,
@@ -464,28 +470,28 @@ export interface Trips {
 
 // ---------------------------------------------------------------- the pipeline's own
 
-/** Where the pipeline stands with one user. Times are seconds since the epoch. */
+/** The pipeline's state for one user. Times are seconds since the epoch. */
 export interface PipelineState {
-  /** Data time changed since trips were derived last, both ends included; null: trips are up to date. */
+  /** Data time changed since trips were last derived, both ends included; null: trips are up to date. */
   changed: TimeRange | null;
   /** True when the documents may differ from the trips. */
   documents_due: boolean;
   /** Data time up to which the diary is final; null before the first trip. */
   complete_until: number | null;
-  /** True when `complete_until` was known and is not any more, while documents made of what went may still be there. */
+  /** True if `complete_until` was known and no longer is, while documents of removed trips may still exist. */
   complete_lost: boolean;
-  /** Which locations the trips came from: the phone's filtered ones, or all where it sends no filtered ones. */
+  /** The locations that trips were derived from: the phone's filtered ones, or all if it sends no filtered ones. */
   locations_from: 'background/filtered_location' | 'background/location' | null;
-  /** Version of the analysis that made the trips, code and model; a number in states of before. */
+  /** Version of the analysis (code and model) that derived the trips; a number in states of older versions. */
   analysis_version: string | number | null;
-  /** True once what was moved before receipts were noted has been looked through. */
+  /** True once entries that were moved before receipts were recorded have been checked. */
   receipts: boolean;
-  /** Last run that did something: when, and why it failed (null: it did not). */
+  /** Time of the last run that did something, and why it failed (null: it succeeded). */
   last_run_ts: number | null;
   last_error: string | null;
 }
 
-/** The state of a user whom the pipeline has not met. */
+/** The state of a user whom the pipeline has not processed yet. */
 export const initialPipelineState: PipelineState = {
   changed: null,
   documents_due: false,
@@ -498,17 +504,18 @@ export const initialPipelineState: PipelineState = {
   last_error: null,
 };
 
-/** How far the pipeline is with each user. */
+/** The pipeline's state for each user. */
 export interface PipelineStates {
   get(userId: string): Promise<PipelineState>;
   /** Merges fields into the state. Throws `MOBILITY_LEASE_LOST`. */
   merge(userId: string, fields: Partial<PipelineState>, lease: Lease): Promise<void>;
-  /** Those of `userIds` with waiting entries that take part at time `at`, changed data time, or documents due. */
+  /** The users of `userIds` with waiting entries to process at time `at`, changed data time, or documents due. */
   withWork(userIds: readonly string[], at: number): Promise<Set<string>>;
 }
 
 /**
- * The right to work on one user until it expires. `fence` grows with every lease on the user, so a late owner is known.
+ * The right to work on one user until it expires. `fence` grows with every lease on the user, so the store recognises a
+ * former owner.
  */
 export interface Lease {
   user_id: string;
@@ -519,11 +526,11 @@ export interface Lease {
 
 /** Leases: one process at a time works on a user. */
 export interface Leases {
-  /** Takes the user unless another's unexpired lease is there. Atomic, by the store's clock. */
+  /** Takes the lease unless another owner holds an unexpired one. Atomic, by the store's clock. */
   acquire(userId: string, owner: string, seconds: number): Promise<{ lease: Lease } | { heldBy: Lease }>;
-  /** Moves the expiry. Throws `MOBILITY_LEASE_LOST` when another has taken over. */
+  /** Extends the lease. Throws `MOBILITY_LEASE_LOST` if another owner has taken over. */
   renew(lease: Lease, seconds: number): Promise<Lease>;
-  /** Gives it back; a lease already lost is no error. */
+  /** Releases the lease; a lost lease is not an error. */
   release(lease: Lease): Promise<void>;
   /** The unexpired lease on the user. */
   get(userId: string): Promise<Lease | null>;

@@ -2,8 +2,8 @@
 import { escapeText } from '../model/json-text.ts';
 
 /**
- * Orders texts by the code points of their characters; a NUL or half a character counts as the escape that `escapeText`
- * makes of it. That is the order in which engines compare the bytes of texts kept in this form.
+ * Sorts texts by code points; a NUL or half a character counts as the escape that `escapeText` gives for it. Engines
+ * compare the bytes of texts stored in this form in the same order.
  */
 export function compareTexts(a: string, b: string): number {
   return a === b ? 0 : compareEscaped(escapeText(a), escapeText(b));
