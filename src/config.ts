@@ -52,7 +52,7 @@ export interface Config {
   metrics: boolean;
   /** s; how long a killed pipeline run keeps its user. */
   leaseSeconds: number;
-  /** s; how long a server that was told to stop waits for running calls. */
+  /** s; how long a stopping server waits for running calls. */
   drainSeconds: number;
 }
 

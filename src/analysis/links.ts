@@ -81,7 +81,7 @@ function keptLink(parts: LinkParts): TripRecord {
   let { built } = parts;
   const before = carry?.place ?? null;
   const gap = before ? distance(locationOf(before.location), locationOf(built.start_loc)) : 0;
-  // Time that seemed untracked is none when the user turns up where they were.
+  // If the user is again where they were, the time counts as tracked.
   const untracked = before && gap > options.nearPlace ? untrackedFrom(before, built.start_loc, parts) : null;
   const start =
     before && !untracked

@@ -3,7 +3,7 @@ import type { Entry } from '../model/entry.ts';
 import { maxTime } from '../model/time.ts';
 import type { Location, Motion, PhoneEvent, Sampling } from './observations.ts';
 
-/** Limits beyond which a location takes no part in the analysis. */
+/** Limits beyond which the analysis leaves out a location. */
 export interface CleanLocationsOptions {
   /** m; locations less sure than this are left out */
   accuracyLimit: number;

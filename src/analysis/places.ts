@@ -81,7 +81,7 @@ export function unseenFrom(
   };
 }
 
-/** A place that nothing is known of before: the user's first, or the first after untracked time. */
+/** A place without a previous trip: the user's first place, or the first after untracked time. */
 export function newPlace(
   userId: string,
   enterTs: number | null,
@@ -100,7 +100,7 @@ export function newPlace(
   };
 }
 
-/** Raw places a place keeps count of: months at home with a restless receiver must not grow it for ever. */
+/** The most raw places that a place lists, so that months at home with a noisy receiver do not make it grow. */
 const mostRawPlaces = 100;
 
 /** After a dropped trip the diary still has the user at the place where they were. */

@@ -32,7 +32,7 @@ export interface CommandContext {
   readonly stdin: NodeJS.ReadableStream & { isTTY?: boolean };
   /** Seconds since the epoch. */
   readonly now: () => number;
-  /** IANA zone of whoever reads; for times that belong to no user. */
+  /** IANA zone of the host, for times that belong to no user. */
   readonly zone: string;
   /** Aborted by Ctrl-C or SIGTERM, once a command has called `interruptible`. */
   readonly signal: AbortSignal;
@@ -127,7 +127,7 @@ export function createContext(options: ContextOptions): CommandContext & { setFl
       },
     close: async () => {
       for (const stop of stopListening) stop();
-      // An opening that failed has been reported by whoever waited for it: here only what is open matters.
+      // The caller that waited for a failed opening has reported it: here only open stores and logs matter.
       const opened = await Promise.allSettled([store, ...logs.values()]);
       const closings = opened.map((one) => (one.status === 'fulfilled' ? one.value?.close() : undefined));
       for (const closing of await Promise.allSettled(closings)) if (closing.status === 'rejected') throw closing.reason;
@@ -138,7 +138,7 @@ export function createContext(options: ContextOptions): CommandContext & { setFl
 
 /** How a command opens the store. */
 export interface StoreOptions extends OpenOptions {
-  /** Make the store when there is none. */
+  /** Create the store if it does not exist. */
   make?: boolean;
 }
 

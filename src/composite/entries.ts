@@ -227,7 +227,7 @@ export function plainTrip(key: string, element: OfTrip, making: Making): Derived
 
 // ---------------------------------------------------------------- parts of trips
 
-/** The zone within a trip: that of its start before, that of its end after the middle. */
+/** The zone within a trip: the start's zone before the middle, the end's zone after it. */
 const zoneWithin = (trip: Trip, ts: number): string =>
   ts < (trip.start_ts + trip.end_ts) / 2 ? trip.start_zone : trip.end_zone;
 

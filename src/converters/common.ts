@@ -54,7 +54,7 @@ const timeRange: readonly LocalFields[] = [
   ['end_ts', 'end_local_dt', 'end_fmt_time'],
 ];
 
-/** Payloads whose times are told in local time: those over a range, at one time, or neither. */
+/** Payloads by their times: over a range, at one time, or neither. */
 export type LocalTimes = 'range' | 'one' | 'none';
 
 /**
@@ -144,7 +144,7 @@ export function checkText(value: JsonValue | undefined, field: string): void {
   if (value !== undefined && value !== null) typed(value, 'string', field, 'a text');
 }
 
-/** The code that a name or number of the phone stands for. The names of `codes` are of one type. */
+/** The code for a name or number of the phone. The names of `codes` are of one type. */
 export function codeOf(
   codes: ReadonlyMap<string | number, number>,
   value: JsonValue | undefined,

@@ -87,7 +87,7 @@ function placeFeature(place: Place, kind: 'start_place' | 'end_place', after: Af
   };
 }
 
-/** The zone within a trip: that of its start before, that of its end after the middle. */
+/** The zone within a trip: the start's zone before the middle, the end's zone after it. */
 const zoneWithin = (trip: Trip, ts: number): string =>
   ts < (trip.start_ts + trip.end_ts) / 2 ? trip.start_zone : trip.end_zone;
 

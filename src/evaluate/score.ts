@@ -1,4 +1,4 @@
-// Scores of found trips against what really happened. The definitions are those of docs/quality.md.
+// Scores of found trips against the ground truth, as defined in docs/quality.md.
 
 import type { Truth } from './cases.ts';
 import { clipped, coveredBy, coverOf, type Interval, lengthOf, overlap, sharedPart } from './intervals.ts';
@@ -204,7 +204,7 @@ function addMotion(
   }
 }
 
-/** Sections that do not overlap: where two do, the one that begins later holds. */
+/** Sections without overlaps: where two overlap, the later one counts. */
 function apart(sections: readonly (Interval & { mode: ModeClass })[]): (Interval & { mode: ModeClass })[] {
   const cuts = [...new Set(sections.flatMap(({ start, end }) => [start, end]))].sort((a, b) => a - b);
   return cuts.slice(0, -1).flatMap((start, i) => {

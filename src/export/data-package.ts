@@ -18,7 +18,7 @@ export interface WrittenTable {
 /** What was done to the data before they were written. */
 export interface Treatment {
   pseudonyms: boolean;
-  /** m; null: places stand where they are. */
+  /** m; null: places are not moved. */
   coarse: number | null;
   names: string | null;
 }

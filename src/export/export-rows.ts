@@ -19,7 +19,7 @@ const daysAtOnce = 31;
 /** An entry as it was pushed, and when the service received it first, seconds since the epoch. */
 export type ExportedEntry = Entry & { received_ts: number };
 
-/** Entries by `write_ts`: first those of the timeseries, then those that still wait; all as pushed. */
+/** Entries by `write_ts`, as pushed: first the timeseries, then the entries that still wait. */
 export async function* entryRows(
   store: Store,
   userId: string,
@@ -74,7 +74,7 @@ export async function* tripsGeoJson(
     for (const feature of toFlatGeoJson(trips).features) {
       const isPlace = feature.properties?.feature_type === 'place';
       if (isPlace) places.add(feature.id);
-      if (isPlace && lastPlaces.has(feature.id)) continue; // the place between two pages stands in the first
+      if (isPlace && lastPlaces.has(feature.id)) continue; // the place between two pages is in the first page
       yield `${separator}${JSON.stringify(feature)}`;
       separator = ',\n';
     }

@@ -14,14 +14,14 @@ import { rowsOf } from './rows.ts';
 /** What to export, and how. */
 export interface TableExport {
   store: Store;
-  /** Asked anew for each kind. */
+  /** Called again for each kind. */
   people: () => AsyncIterable<UserRecord>;
   kinds: readonly Kind[];
   format: FormatName;
   days: Days;
   keys?: readonly string[];
   names?: NameSet;
-  /** Key of the pseudonyms; without it people stand under their own names. */
+  /** Key of the pseudonyms; without it, names are exported unchanged. */
   pseudonymKey?: string;
   /** m; see `coarseTrip`. */
   coarse?: number;

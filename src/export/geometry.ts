@@ -6,7 +6,7 @@ import type { Geometry } from './columns.ts';
 export const round = (x: number): number => Math.round(x * 1e7) / 1e7;
 const pair = ([longitude, latitude]: Position): string => `${round(longitude)} ${round(latitude)}`;
 
-/** Positions of a geometry; a line has two at least (a single position stands twice). */
+/** Positions of a geometry; a line has at least two (a single position is repeated). */
 function positionsOf(geometry: Geometry): readonly Position[] {
   if (geometry.type === 'Point') return [geometry.coordinates];
   const { coordinates } = geometry;

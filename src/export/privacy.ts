@@ -6,7 +6,7 @@ import type { Place, Position, Trip } from '../model/trip.ts';
 /** A person as an export names them. */
 export interface Person {
   uuid: string;
-  /** What stands in `user_id` and `user_name`. */
+  /** The values of `user_id` and `user_name`. */
   id: string;
   name: string;
   subgroup: string | null;

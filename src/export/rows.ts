@@ -134,7 +134,7 @@ function mainMode({ sections }: Trip): string | null {
   return main;
 }
 
-/** The zone of a time within a trip: that of its start in the first half, that of its end in the second. */
+/** The zone of a time within a trip: the start's zone in the first half, the end's zone in the second. */
 const zoneAt = (trip: Trip, ts: number): string =>
   ts < (trip.start_ts + trip.end_ts) / 2 ? trip.start_zone : trip.end_zone;
 

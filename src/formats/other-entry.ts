@@ -50,7 +50,7 @@ export interface OtherFix {
 /** Nothing that people carry recorded anything for this service before 2010, seconds since the epoch. */
 export const firstTime = Date.UTC(2010, 0) / 1000;
 
-/** A location of another program. `reported`: what else it said of the fix, kept beside it. */
+/** A location of another program. `reported`: its other values of the fix, stored beside it. */
 export function locationEntry(fix: OtherFix, origin: Origin, reported: JsonObject = {}): Entry {
   const data = withoutUndefined(fix as unknown as JsonObject);
   const entry = otherEntry(keys.location, fix.ts, data, origin);

@@ -13,7 +13,7 @@ export interface SourcePerson {
   update_ts?: number;
 }
 
-/** Whose something is; null: that of the person the import was called for. */
+/** The owner of an element; null: the user for whom the import was called. */
 export type Owner = SourcePerson | null;
 
 /** One thing that a reader found. Everything counts as read but registrations, profiles and documents. */
@@ -24,12 +24,12 @@ export type Found =
   | { of: Owner; unusable: UnusableEntry }
   /** An entry that another service set aside, with its history. */
   | { of: Owner; error: ErrorRow }
-  /** Somebody who is to be registered even where they have no entries. */
+  /** A person to register even without entries. */
   | { of: SourcePerson; person: true }
-  /** What the person's app told about itself: a user who has a profile keeps theirs. */
+  /** A profile; a user who already has one keeps it. */
   | { of: Owner; profile: JsonObject }
   | { of: Owner; document: Document }
-  /** Left behind, since it is derived and made anew. */
+  /** Left behind, because it is derived and the pipeline derives it again. */
   | { left: string }
   /** Set aside without an owner, or where it is nothing at all: the reason. */
   | { unread: string };
@@ -45,7 +45,7 @@ export type Naming = 'people' | 'uuids' | 'nobody';
 
 /** Something to import: a file, a folder that is one whole, or a database. */
 export interface Part {
-  /** As told to people: its path, or its address without credentials. */
+  /** The name for people: the path, or the address without credentials. */
   name: string;
   format: string;
   /** Bytes on disk, for progress; null where nobody knows. */

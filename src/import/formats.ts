@@ -42,7 +42,7 @@ export const formatNames: readonly string[] = [...folderFormats, ...fileFormats]
 /** What was found at the sources of one import. */
 export interface FoundParts {
   parts: Part[];
-  /** Files in folders that are in no known format: they are passed over. */
+  /** Files in folders of unknown format, which are skipped. */
   passedOver: string[];
 }
 
@@ -127,7 +127,7 @@ function filePart(file: SourceFile, format: FileFormat): Part {
   };
 }
 
-/** Opened anew: what was looked at to recognise thousands of files is not kept until the last of them is read. */
+/** Opens a file again: the bytes read to recognise thousands of files are not kept until the last file is read. */
 async function* readAgain(path: string, format: FileFormat, options: SourceReadOptions): AsyncGenerator<Found> {
   const file = await openSource(path);
   if (!('size' in file)) throw new SourceBroken('expected a file, found a folder');

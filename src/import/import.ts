@@ -18,13 +18,13 @@ export interface ImportCounts {
   stored: number;
   /** In the store before: the same entry, of this import or of a phone. */
   known: number;
-  /** Cannot be an entry. Listed by `mobility status --user`, but for what belongs to nobody. */
+  /** Invalid entries. `mobility status --user` lists them, unless they belong to no user. */
   set_aside: number;
-  /** Derived by another service: made anew by the pipeline. */
+  /** Derived by another service: the pipeline derives it again. */
   left_behind: number;
 }
 
-/** One source, and what came of it. */
+/** One source and its counts. */
 export interface PartReport extends ImportCounts {
   source: string;
   format: string;
@@ -35,7 +35,7 @@ export interface PartReport extends ImportCounts {
 /** What an import came to. */
 export interface ImportReport extends ImportCounts {
   parts: PartReport[];
-  /** Everybody who got something. `registered`: they were not there before. */
+  /** Every user who got data. `registered`: the import registered them. */
   users: (Pick<UserRecord, 'uuid' | 'user_email'> & ImportCounts & { registered: boolean })[];
   /** True when a signal ended it: the same import goes on. */
   interrupted: boolean;
@@ -45,7 +45,7 @@ export interface ImportReport extends ImportCounts {
 export interface ImportedFor {
   /** Name or UUID. */
   name: string;
-  /** Who that is in the store; null where nobody is, yet. */
+  /** The registered user; null if not registered yet. */
   user: UserRecord | null;
 }
 
@@ -67,7 +67,7 @@ export interface ImportOptions {
   onProgress?(part: Part, share: number | null, counts: ImportCounts): void;
 }
 
-/** Problems told of one source: a file of the wrong kind would have one on each line. */
+/** The most problems reported per source: a file of the wrong kind would have one on each line. */
 export const maxProblems = 5;
 
 /** Entries of a user, and characters of them, that wait in memory before they are stored. */
@@ -78,7 +78,7 @@ const batchLength = 8 * 1024 * 1024;
 const waitingEntries = 20_000;
 const waitingLength = 32 * 1024 * 1024;
 
-/** Characters that something unusable counts as. */
+/** Characters that an unusable value counts as. */
 const unusableLength = 1000;
 
 const noCounts = (): ImportCounts => ({ read: 0, stored: 0, known: 0, set_aside: 0, left_behind: 0 });
@@ -166,7 +166,7 @@ class People {
     this.#options = options;
   }
 
-  /** Whoever gets what is `of` somebody; null where the import is not for them. */
+  /** The user who gets the data of `of`; null if the import does not include this person. */
   find(of: Owner, part: Part): Promise<Recipient | null> {
     const key = `${part.names} ${of?.uuid ?? ''}`;
     let found = this.#byOwner.get(key);
@@ -216,7 +216,7 @@ class People {
   }
 }
 
-/** Registers somebody whom a source names. Who is there under that UUID stays as they are, whatever their name. */
+/** Registers a person whom a source names. A user with that UUID stays unchanged, whatever the name. */
 async function register(
   { uuid, user_email: name = uuid, update_ts }: SourcePerson,
   { store, now, dryRun }: ImportOptions,

@@ -1,4 +1,4 @@
-// The error of a source that cannot be read, or not to its end.
+// The error of a source that cannot be read to its end.
 import { MobilityError } from '../model/errors.ts';
 
 /** Thrown by readers: what they gave before it was thrown is good. The message says what was expected and where. */

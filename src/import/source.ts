@@ -34,7 +34,7 @@ export const headBytes = 64 * 1024;
 
 const chunkBytes = 256 * 1024;
 
-/** What is at a path. Throws `MOBILITY_USAGE` when nothing is there or it cannot be read. */
+/** The file or folder at a path. Throws `MOBILITY_USAGE` if it does not exist or cannot be read. */
 export async function openSource(path: string): Promise<SourceFile | SourceFolder> {
   try {
     const found = await stat(path);

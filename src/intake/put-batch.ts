@@ -186,7 +186,7 @@ function newestTimes() {
   };
 }
 
-/** What the profile tells about the last put. Never rejects: a failure here is none of the put. */
+/** Records the last put in the profile. Never rejects: a failure here must not fail the put. */
 async function noteInProfile(
   userId: string,
   fields: JsonObject,

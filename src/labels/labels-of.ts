@@ -16,7 +16,7 @@ export interface Labels {
   readonly labelledTrips: number;
 }
 
-/** Labels of somebody who said nothing. */
+/** The labels of a user without any input. */
 export const noLabels: Labels = { ofTrip: () => nothingSaid, ofStay: () => nothingSaid, labelledTrips: 0 };
 
 const day = 86_400; // s

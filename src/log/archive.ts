@@ -52,7 +52,7 @@ export async function archiveFiles({ folder, kind, today, own, holds, quietSecon
   }
 }
 
-/** Seconds since a file was last written or renamed; by the real clock, which is also that of the file system. */
+/** Seconds since a file was last written or renamed, by the real clock, which the file system uses too. */
 export async function quietFor(path: string): Promise<number> {
   const found = await stat(path).catch(() => null);
   return found === null ? Number.POSITIVE_INFINITY : (realNow() - Math.max(found.ctimeMs, found.mtimeMs)) / 1000;

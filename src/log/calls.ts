@@ -30,7 +30,7 @@ export interface LoggedCall {
   handler: string | null;
   /** Entries by the lines that each has. */
   entries: PutCounts;
-  /** Entries by the line that sums them up; null: there is none. */
+  /** Counts of entries from the summary line; null: there is no such line. */
   stored: PutCounts | null;
   /** Smallest and greatest `write_ts` among the entries. */
   first_write_ts: number | null;

@@ -1,4 +1,4 @@
-// Which server writes `server-…` log files: a second one that runs at the same time writes `server-2-…`.
+// Decides which server writes `server-…` log files; a second server at the same time writes `server-2-…`.
 import { readFileSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -71,7 +71,7 @@ function write(path: string, owner: Owner, flag: 'w' | 'wx'): boolean {
 
 const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
 
-/** null when there is none, or its text makes no sense, as while it is being written. */
+/** null if the file does not exist or is not readable as a claim, such as while it is being written. */
 function readOwner(path: string): Owner | null {
   try {
     const owner = JSON.parse(readFileSync(path, 'utf8')) as Partial<Owner> | null;

@@ -36,7 +36,7 @@ export interface FileLogOptions {
   now?: () => number;
   /** Time zone of the timestamps; default: the host's. */
   zone?: string;
-  /** Told, once for each trouble, that lines are being dropped or files cannot be compressed. */
+  /** Called once per fault: when lines are dropped, or files cannot be compressed. */
   warn?: (text: string) => void;
   /** Seconds after its last change in which a finished file may be another process's; default: `letGoSeconds`. */
   quietSeconds?: number;

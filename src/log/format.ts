@@ -58,7 +58,7 @@ export interface FileLine {
   message: string;
 }
 
-/** A thread id as it may stand in a line: letters, digits, `.`, `_` and `-`, at most 64. */
+/** A thread id in the form of log lines: letters, digits, `.`, `_` and `-`, at most 64. */
 export function threadWord(id: string): string {
   return id.replace(/[^\w.-]/g, '_').slice(0, 64) || '-';
 }

@@ -17,7 +17,7 @@ export interface LineLogOptions {
   emit: (lines: Lines) => void;
 }
 
-/** Some lines of a log. To make a text of many takes time: whoever gets them does so when nobody waits. */
+/** Some lines of a log. Joining many lines takes time, so the receiver does it when no call waits. */
 export interface Lines {
   count: number;
   /** About how many characters there are. */

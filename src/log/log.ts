@@ -9,7 +9,7 @@ export interface Log {
   enabled(level: Level): boolean;
   /** One message; line breaks in it become blanks. */
   write(level: Level, message: string): void;
-  /** Many messages of one level in one go, each a line of its own, in order. */
+  /** Writes several messages of one level, one line each, in order. */
   writeAll(level: Level, messages: readonly string[]): void;
   /**
    * A log whose lines carry the thread id `<thread_id>-<suffix>`. Logs without threads leave it out: use `childLog`.

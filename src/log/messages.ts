@@ -50,7 +50,7 @@ export const line = {
   /** WARNING, one for each entry set aside; key and write_ts as far as they are known. */
   entryRejected: (user: string, key: string | null, writeTs: number | null, reason: string): string =>
     `Updated result for user = ${word(user)}, ${entryText(key, writeTs)} = rejected (${quoted(reason)})`,
-  /** INFO, after the lines of the entries; stands for them where DEBUG lines are not kept. */
+  /** INFO, after the lines of the entries; replaces them if DEBUG lines are not written. */
   putStored: (user: string, { inserted, updated, rejected }: PutCounts): string =>
     `Stored entries of user = ${word(user)}, inserted = ${inserted}, updated = ${updated}, rejected = ${rejected}`,
   /** Just before END: INFO below 400, WARNING below 500, else ERROR. `code`: why it failed, one word. */

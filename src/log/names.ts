@@ -7,7 +7,7 @@ export type LogKind = 'server' | 'pipeline';
 export interface LogName {
   name: string;
   kind: LogKind;
-  /** Who wrote it: the kind, and a number for the second server that ran at the same time: `server`, `server-2`. */
+  /** The writer: its kind, and a number for a second server at the same time: `server`, `server-2`. */
   source: string;
   /** Local day of the host, `YYYY-MM-DD`. */
   day: string;

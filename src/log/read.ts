@@ -39,7 +39,7 @@ export interface ReadOptions {
   signal?: AbortSignal;
 }
 
-/** Lines being read, and what was passed over so far. */
+/** Lines being read, and what was skipped so far. */
 export interface LogReader {
   lines: AsyncGenerator<LogLine[]>;
   stats: ReadStats;

@@ -125,7 +125,7 @@ async function mentions(path: string, compressed: boolean, replace: Replace): Pr
   return false;
 }
 
-/** Writes a file anew, compressed; how many lines were replaced. The file is as before if anything fails. */
+/** Rewrites a file, compressed; returns the number of replaced lines. If anything fails, the file stays unchanged. */
 async function rewrite(folder: string, log: LogName, replace: Replace, quietSeconds: number): Promise<number> {
   const name = log.part === null ? finishLive(folder, log.source, log.day) : log.name;
   if (name === null) return 0;

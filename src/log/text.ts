@@ -43,7 +43,7 @@ export function word(text: string): string {
   return clean.replace(halfPairs, '\ufffd') || '-';
 }
 
-/** A path as one word, without its query: what stands there is no business of a log. */
+/** A path as one word, without its query, which the log must not contain. */
 export function pathWord(path: string): string {
   return word(path.replace(/[?#].*$/s, ''));
 }

@@ -12,7 +12,7 @@ export interface DayTrip {
   said: Readonly<Record<string, unknown>>;
 }
 
-/** Figures by day: the sum over trips; a trip counts as one. */
+/** Figures by day: sums over trips; each trip counts as one. */
 const values = {
   distance: ({ distance }: DayTrip): number => distance,
   duration: ({ duration }: DayTrip): number => duration,

@@ -54,7 +54,7 @@ const formulas: ReadonlyMap<string, Formula> = new Map<string, Formula>([
 /** The metrics there are: count; m; s; m/s; m/s. */
 export const metricNames: readonly string[] = [...formulas.keys()];
 
-/** What an empty `metric` without a `metric_list` stands for. */
+/** The metric for an empty `metric` without a `metric_list`. */
 export const defaultMetric = 'distance';
 
 /** True for the name of a metric. */

@@ -20,7 +20,7 @@ export interface Period {
   sections: readonly SectionFigures[];
 }
 
-/** One period of one metric, as clients read it: the mode names stand beside the fixed fields. */
+/** One period of one metric, as clients read it: the modes are fields beside the fixed ones. */
 export interface MetricSummary {
   ts: number;
   local_dt: Partial<LocalDateTime>;

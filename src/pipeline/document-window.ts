@@ -11,7 +11,7 @@ export interface DocumentWindow {
   to: string;
 }
 
-/** The days that have documents: those of the last trip and of the week before it; null while there is no trip. */
+/** The days that have documents: the days of the last trip and of the week before it; null without trips. */
 export async function documentWindow({ trips }: Pick<Store, 'trips'>, userId: string): Promise<DocumentWindow | null> {
   const last = await trips.previous(userId, Number.POSITIVE_INFINITY);
   if (!last?.trip) return null;
@@ -21,7 +21,7 @@ export async function documentWindow({ trips }: Pick<Store, 'trips'>, userId: st
   return last.day >= window.from ? window : windowUntil(start_ts, end_zone);
 }
 
-/** Ends a day late: who came west over the date line has begun trips on a day that is yet to come where they are. */
+/** Ends a day later: a user who came west over the date line has begun trips on a day that has not come there yet. */
 function windowUntil(ts: number, zone: string): DocumentWindow {
   const day = localDay(ts, zone);
   return { from: addDays(day, -windowDays), to: addDays(day, 1) };

@@ -105,7 +105,7 @@ async function followers(
   });
 }
 
-/** The document of a day; null when the one that is there says the same. */
+/** The document of a day; null if it equals the stored one. */
 async function documentOf(
   { store, userId, now }: RunContext,
   key: string,

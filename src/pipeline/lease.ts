@@ -5,7 +5,7 @@ import type { Lease, Store } from '../store/store.ts';
 
 /** A lease that renews itself until it is ended. */
 export interface HeldLease {
-  /** The lease as it stands now. */
+  /** The present lease. */
   current(): Lease;
   /** Stops renewing and gives the lease back, unless a write has done so already. */
   end(given?: 'given back'): Promise<void>;
@@ -56,9 +56,9 @@ export async function holdLease(
   };
 }
 
-/** Who works and for how long a lease lasts without renewal. */
+/** The owner of the lease, and how long it lasts without renewal. */
 export interface LeaseOptions {
-  /** Who works, for others to see; default: a random name. */
+  /** The owner of the lease, shown to others; default: a random name. */
   owner?: string;
   /** Seconds; default 60. */
   leaseSeconds?: number;

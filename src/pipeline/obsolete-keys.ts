@@ -4,7 +4,7 @@ import { configKeys, dayKey } from '../model/keys.ts';
 import type { PipelineState, Store } from '../store/store.ts';
 import type { DocumentWindow } from './document-window.ts';
 
-/** A document key that is not valid any more, and why. */
+/** A document key that is no longer valid, with the reason. */
 export interface ObsoleteKey {
   key: string;
   why: string;

@@ -69,7 +69,7 @@ async function settle(store: Store, report: AllReport, one: UserReport, options:
   if (one.status === 'failed') await expectStore(store);
 }
 
-/** Throws when the store is out of reach: every user would fail, each after all retries. */
+/** Throws if the store is unreachable: every user would fail, each after all retries. */
 async function expectStore(store: Store): Promise<void> {
   await store.ping().catch((error) => {
     if (isMobilityError(error, 'MOBILITY_STORE_UNAVAILABLE')) throw error;

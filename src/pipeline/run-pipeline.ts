@@ -14,13 +14,13 @@ export interface PipelineOptions {
   log: Log;
   /** Seconds since the epoch. */
   now: () => number;
-  /** Who works, for others to see; default: a random name. */
+  /** The owner of the lease, shown to others; default: a random name. */
   owner?: string;
   /** s; how long a killed run keeps the user. */
   leaseSeconds?: number;
   /** Called before each stage. */
   onStage?: (stage: string) => void;
-  /** Analyse anew from this data time on. */
+  /** Analyse again from this data time on. */
   reanalyseFrom?: number;
   /** Locations analysed at a time, at least 2: bounds memory; the outcome does not depend on it. Default 5000. */
   stretchSize?: number;
@@ -33,7 +33,7 @@ export interface UserReport {
   status: 'done' | 'nothing_new' | 'busy' | 'failed';
   stages: StageReport[];
   seconds: number;
-  /** Why it failed, or who is at work. */
+  /** The reason of a failure, or the holder of the lease. */
   message?: string;
   /** With `busy`: when the other's lease ends unless renewed; left out where it was taken over meanwhile. */
   busy_until?: number;

@@ -7,16 +7,16 @@ import type { Lease, PipelineState, Store } from '../store/store.ts';
 export interface RunContext {
   store: Store;
   userId: string;
-  /** The lease as it stands now; a write with one that was lost is refused by the store. */
+  /** The present lease; the store refuses a write under a lost one. */
   lease: () => Lease;
-  /** Where the pipeline stands with the user: read once in a run, and kept up by each stage with what it writes. */
+  /** The pipeline's state for the user: read once per run, and updated by each stage that writes it. */
   state: PipelineState;
   /** Trips that came, went or changed in this run; null where that is not all that documents may have missed. */
   changedTrips: { day: string; chain_ts: number }[] | null;
   log: Log;
   /** Seconds since the epoch. */
   now: () => number;
-  /** Analyse anew from this data time on, whatever the state says; null: only what changed. */
+  /** Analyse again from this data time on, regardless of the state; null: only changed data. */
   reanalyseFrom: number | null;
   /** Locations analysed at a time, at least 2: bounds memory; the outcome does not depend on it. */
   stretchSize?: number;

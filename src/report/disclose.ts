@@ -1,8 +1,8 @@
-// Which figures may leave the study: none over fewer than a least number of people, none that one person dominates,
-// none that the difference of two figures gives away.
+// Suppresses figures that could reveal a person: those over too few people, those dominated by one person, and those
+// that the difference of two figures would give away.
 import { compareCells, type Dimension, type Figures, type PersonTally } from './tally.ts';
 
-/** A figure that may be told. Trips are rounded to the least number of people, kilometres and minutes to two digits. */
+/** A published figure. Trips are rounded to the least number of people, kilometres and minutes to two digits. */
 export interface DisclosedCell {
   cell: string;
   /** People behind it, rounded down to a multiple of the least number. */
@@ -12,12 +12,12 @@ export interface DisclosedCell {
   minutes: number;
 }
 
-/** A table that may be told. */
+/** A published table. */
 export interface Disclosed {
   /** Everybody together; null where they are too few. */
   all: DisclosedCell | null;
   cells: DisclosedCell[];
-  /** Cells that are told together as the rest, since alone they stood for too few people. */
+  /** Cells that are combined as the rest, because each has too few people. */
   withheld: number;
   /** The withheld cells together; null where there are none, or too few people behind them. */
   rest: DisclosedCell | null;

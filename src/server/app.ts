@@ -175,14 +175,14 @@ function answerCaller(route: Route, parts: AppParts, doors: DoorParts, everybody
     call.handler = route.handler;
     call.log.write('INFO', line.called(route.handler.replace(/:(\w+)/, (_, name: string) => params[name] ?? '')));
 
-    // 1. Who is calling, where that can be known without the body.
+    // 1. The caller, if the headers identify them.
     const door = new Doorkeeper(doors, route, call);
     const { bearer, basic } = headerTokens(c.req.header('Authorization'));
     const outside = bearer ?? (tokenParameter === undefined ? null : (query[tokenParameter] ?? null));
     if (outside !== null) await door.admit(outside);
     else if (basic !== null) await door.admitIfKnown(basic);
 
-    // 2. The body: limits, who is calling if it says so, JSON and the look at each entry.
+    // 2. The body: limits, the caller if the body identifies them, JSON, and the check of each entry.
     const { body, list, size, notes, unread } = await readRequest(c.req.raw, c.env?.incoming, {
       limit,
       json,
@@ -195,7 +195,7 @@ function answerCaller(route: Route, parts: AppParts, doors: DoorParts, everybody
     });
     for (const note of notes) call.log.write('WARNING', note);
 
-    // 3. Who is calling, for certain.
+    // 3. The caller, finally.
     const { answerStranger } = route;
     if (answerStranger !== undefined && door.caller === null && isCallOfStranger(body, tokenField, checkBody)) {
       return jsonAnswer(call, answerStranger(body), () => {});
@@ -241,7 +241,7 @@ function refuseMethod(allow: string) {
   };
 }
 
-/** Tells the caller what went wrong, and the operator what is none of the caller's business. */
+/** Answers a failed call, and gives the operator the details that the caller must not see. */
 function tellProblem(error: unknown, call: Call, parts: AppParts, counts: CallerCounts): Response {
   const problem = problemOf(error);
   if ((problem.status === 400 || problem.status === 413) && call.caller !== null) counts.refused(call.caller.uuid);

@@ -1,4 +1,5 @@
-// Who is calling: a token becomes a user name or UUID by the configured method, and that a user of the registry.
+// Identifies the caller: the configured method maps a token to a user name or UUID, and the registry maps that to a
+// user.
 import { randomBytes } from 'node:crypto';
 import type { Config } from '../config.ts';
 import type { JsonObject } from '../model/json.ts';
@@ -10,11 +11,11 @@ import { badRequest, forbidden, tooManyCalls } from './problem.ts';
 /** Whom a token names: by the form of a name and as it was spelled, or by UUID. */
 export type Named = { email: string; asGiven?: string } | { uuid: string };
 
-/** A way to tell from a token who is calling. Another one, such as `jwt`, is one more function that makes this. */
+/** A method that identifies the caller by a token. A further method, such as `jwt`, is a function that returns this. */
 export interface AuthMethod {
   /** Whom the token names, whether or not they have an account. Throws a 403 `Problem` for a token that is not good. */
   identify(token: string): Promise<Named>;
-  /** True when `/profile/create` gives an account to whoever the token names. */
+  /** True if `/profile/create` creates an account for the name in the token. */
   readonly registers: boolean;
   /**
    * Joins the study that an app-made token names. Null for any other token; throws a `Problem` where the study lets
@@ -73,9 +74,9 @@ function noteUse({ tokens }: Pick<Store, 'tokens'>, { hash, used_ts: used }: Tok
   if (used === undefined || used < step) void tokens.touch(hash, step).catch(() => {});
 }
 
-const letters = 'abcdefghjkmnpqrstuvwxyz23456789'; // none that looks like another
+const letters = 'abcdefghjkmnpqrstuvwxyz23456789'; // without characters that look alike
 
-/** The end of the name of somebody who joined a study: it says nothing about their token. */
+/** The end of the name of a person who joined a study; it reveals nothing about the token. */
 const shortId = (): string => [...randomBytes(8)].map((byte) => letters[byte % letters.length]).join('');
 
 /** The account of an app-made token that is new; null for any other token. */

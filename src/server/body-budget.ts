@@ -48,7 +48,7 @@ export interface BodyShare {
 
 const pace = 10_000; // ms over which the pace of a body is taken
 const leastPace = 64 * 1024; // bytes in that time: what comes more slowly makes room for those who wait
-const lookAgain = 1_000; // ms after which one who waits looks again, though nothing was released
+const lookAgain = 1_000; // ms after which a waiting body checks again, even if nothing was released
 
 interface Held {
   bytes: number;
@@ -93,7 +93,7 @@ export class BodyBudget {
     const evicted = new Promise<never>((_, reject) => {
       evict = reject;
     });
-    evicted.catch(() => {}); // nobody may be listening any more
+    evicted.catch(() => {}); // possibly without a listener
     const held: Held = { bytes: 0, ahead: 0, userId: null, fresh: 0, before: 0, since: now, born: now, evict };
     return {
       evicted,
@@ -154,7 +154,7 @@ export class BodyBudget {
     }
   }
 
-  /** Ends bodies of known callers that hardly come, for those who wait. */
+  /** Ends slow bodies of known callers, in favour of waiting ones. */
   #endSlow(): void {
     const now = this.#now();
     for (const one of this.#all) {
@@ -174,7 +174,10 @@ export class BodyBudget {
     }
   }
 
-  /** The next turn is that of the first whose caller has none now, so that nobody's many bodies keep others out. */
+  /**
+   * The next turn goes to the first body of a caller without one, so that many bodies of one caller do not block
+   * others.
+   */
   #end(held: Held): void {
     const at = this.#working.indexOf(held);
     if (at === -1) return;

@@ -16,13 +16,13 @@ export interface Call {
   readonly path: string;
   /** Handler of the route; empty where none answers. */
   handler: string;
-  /** Who is calling, once that is known. */
+  /** The caller, once known. */
   caller: UserRecord | null;
   /** Why it failed, in a word; null: it did not. */
   failure: string | null;
   /** Bytes of the body that it holds. */
   share: BodyShare;
-  /** How failures are told to this caller; problem details, unless the route has a dialect. */
+  /** The form of failures for this caller: problem details, unless the route has its own form. */
   refuse: (problem: Problem, requestId: string) => Response;
   /** Called once at the end: what the call holds of the server is given back. */
   readonly leave: (() => void)[];

@@ -30,7 +30,7 @@ interface Used {
   refused: number;
 }
 
-/** What callers used since it was told last, for the other processes of a server. */
+/** The use by callers since the last report to the other processes of the server. */
 export type UsedByCaller = Record<string, { calls: number; bytes: number }>;
 
 /** Reason of an entry that is set aside because its caller uses too many keys. It can be recovered like any other. */
@@ -53,7 +53,7 @@ interface Remembered {
   /** Entries that wait, as the store said, and what was pushed since. */
   waiting: number | null;
   keys: Set<string>;
-  /** When which limit was told of last. */
+  /** The time of the last warning, by limit. */
   told: Map<string, number>;
 }
 
@@ -127,7 +127,7 @@ export class CallerCounts {
     return list.map((taken) => (isEntry(taken) && isTooMany(taken) ? setAside(taken, limit) : taken));
   }
 
-  /** True when this limit of the caller was not told of in the last minute; from now on it was. */
+  /** True if there was no warning about this limit of the caller in the last minute; records a warning now. */
   isNews(userId: string, limit: string): boolean {
     const { told } = this.#of(userId);
     if (this.#now() - (told.get(limit) ?? Number.NEGATIVE_INFINITY) < minute) return false;
@@ -220,6 +220,6 @@ export function tellLimit(
   const name = typeof limit === 'string' ? limit : 'open_calls';
   if (!counts.isNews(userId, name)) return;
   log.write('WARNING', line.aboutUser(userId, `meets the limit ${name}${most === undefined ? '' : ` = ${most}`}`));
-  // A note for whoever looks: if it cannot be written, the refusal and the line stand all the same.
+  // A note for operators: if it cannot be written, the refusal and the log line remain.
   store.profiles.merge(userId, { last_limit: name, last_limit_ts: now() }).catch(() => {});
 }

@@ -1,4 +1,4 @@
-// Who is calling, asked before a call costs anything: from then on the call counts as theirs.
+// Identifies the caller before a call uses resources; from then on, the call counts as theirs.
 import { line } from '../log/messages.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
@@ -59,7 +59,7 @@ export class Doorkeeper {
     return caller;
   }
 
-  /** As `admit`, for a token that may be meant for somebody else: one that opens nothing is passed over. */
+  /** Like `admit`, for text that may not be a token: an unknown token is ignored. */
   async admitIfKnown(token: string): Promise<void> {
     try {
       await this.admit(token);

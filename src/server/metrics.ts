@@ -1,4 +1,4 @@
-// Figures for whoever watches, as Prometheus text: calls of all processes of a server, and where the store stands.
+// Metrics as Prometheus text: calls of all processes of a server, and the state of the store.
 // Nobody's name is in them.
 import { statfs } from 'node:fs/promises';
 import { AggregatorRegistry, Counter, Gauge, Histogram, Registry } from 'prom-client';
@@ -77,7 +77,7 @@ export function countingStore(store: Store, figures: CallFigures): Store {
   return { ...store, usercache };
 }
 
-const freshFor = 60_000; // ms that figures of the store hold: they ask for every user
+const freshFor = 60_000; // ms that figures of the store stay valid: they need a query for every user
 
 /** Where the store stands, asked at most once a minute, however many want to know. */
 export class StoreFigures {

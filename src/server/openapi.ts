@@ -1,4 +1,4 @@
-// The server's calls as OpenAPI 3.1, made from the routes, the schemas that check bodies and those of the answers.
+// The server's calls as OpenAPI 3.1, generated from the routes and the schemas of bodies and answers.
 import { describe } from './route-descriptions.ts';
 import type { OpenRoute, Route } from './routes/route.ts';
 import type { AnswerSchema } from './schemas.ts';

@@ -5,14 +5,14 @@ import type { BodyShare } from './body-budget.ts';
 import { lookLength, tokenAtEnd, tokenAtStart } from './find-user.ts';
 import { badRequest, forbidden, Problem, tooLarge } from './problem.ts';
 
-/** Bytes of a body, as inflated, that are read and parsed before it is known who sends them. */
+/** Bytes of a body, decompressed, that are read and parsed before its sender is known. */
 export const strangersLimit = 128 * 1024;
 
 /** How many times its size a compressed body may inflate to. Batches of phones compress about ten to one. */
 export const maxInflation = 100;
 const freelyInflated = 1024 * 1024; // bytes: below it the ratio does not matter
 
-/** A body as it arrives, and the headers that describe it; null where there is none. */
+/** A body as it arrives, and the headers that describe it; null for a missing header. */
 export interface IncomingBody {
   chunks: AsyncIterable<Uint8Array>;
   contentLength: string | null;
@@ -21,13 +21,13 @@ export interface IncomingBody {
 
 /** What a body is read with. */
 export interface BodyRules {
-  /** Bytes, as sent and as inflated. */
+  /** Bytes, compressed and decompressed. */
   limit: number;
-  /** Takes every byte held; whoever made it releases it. */
+  /** Counts every byte held; its creator releases it. */
   share: BodyShare;
   /** Name of the top-level field that may hold the token; null: none does. */
   tokenField: string | null;
-  /** True when it is known who sends the body. */
+  /** True if the sender of the body is known. */
   isKnown(): boolean;
   /** Told the token that a look at the text found; throws the `Problem` to refuse with. */
   admit(token: string): Promise<void>;

@@ -180,7 +180,7 @@ class Reading<Element> {
     return value === null ? null : { value, list: elements };
   }
 
-  /** The body with its list empty; null where it is no JSON, or where these elements are not those of the list. */
+  /** The body with an empty list; null if it is not JSON, or if these are not the elements of its list. */
   #readAround(text: string, open: number, close: number, name: string): JsonObject | null {
     const around = `${text.slice(0, open)}"${marker}"${text.slice(close)}`;
     this.#checkValues(around);
@@ -244,7 +244,7 @@ function decode(bytes: Buffer, notes: string[]): string {
 
 const elementDepth = maxDepth - 2; // within the list, within the body
 
-/** Stands for the elements while the rest of a body is parsed; nobody who sends a body can know it. */
+/** A placeholder for the elements while the rest of a body is parsed; the sender of a body cannot know it. */
 const marker = randomUUID();
 
 const steps = new Int8Array(256);

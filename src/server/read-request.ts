@@ -22,7 +22,7 @@ export interface RequestBody {
   body: JsonObject;
   /** The elements of the list, each looked at on its own. */
   list: Taken[];
-  /** Bytes of the body, as inflated. */
+  /** Bytes of the body, decompressed. */
   size: number;
   /** What had to be mended. */
   notes: string[];

@@ -5,7 +5,7 @@ import { unavailable } from './problem.ts';
 const freshFor = 1_000; // ms that an answer of the store holds
 const patience = 10_000; // ms that a store may take to answer
 
-/** Asks the store for all who want to know. */
+/** Checks the store once for all concurrent callers. */
 export class Readiness {
   readonly #store: Pick<Store, 'ping'>;
   #asked = Number.NEGATIVE_INFINITY;
@@ -23,7 +23,7 @@ export class Readiness {
     if (performance.now() - this.#asked >= freshFor) {
       this.#asked = performance.now();
       this.#answer = inTime(this.#store.ping());
-      this.#answer.catch(() => {}); // whoever asked is told; nobody else need be
+      this.#answer.catch(() => {}); // the caller that waits gets the error
     }
     await this.#answer;
   }

@@ -1,4 +1,4 @@
-// `mobility serve`: one process, or a primary with worker processes, until told to stop.
+// `mobility serve`: one process, or a primary process with workers, until it is told to stop.
 import cluster from 'node:cluster';
 import type { Config } from '../config.ts';
 import type { FileLog } from '../log/files.ts';
@@ -48,7 +48,8 @@ export async function runServer(options: RunServerOptions): Promise<void> {
 }
 
 /**
- * With `dev` whoever reaches the server can name any user: only this machine may, unless the operator says otherwise.
+ * With `dev`, anybody who reaches the server can name any user, so only this machine may, unless the operator allows
+ * more.
  */
 function refuseStrangers({ auth, host, devAnywhere }: Config): void {
   if (auth !== 'dev' || devAnywhere || isLoopback(host)) return;
@@ -83,7 +84,7 @@ async function runWorker(options: RunServerOptions): Promise<void> {
 
 async function runPrimary(options: RunServerOptions): Promise<void> {
   const { config, signal, stderr } = options;
-  // Asked here, so that a taken port is told of once and not by each worker.
+  // Checked here, so that a taken port is reported once and not by each worker.
   await checkAddress(config);
   // The primary opens the store before any worker does, so that only one process creates or migrates it.
   const warnings: string[] = [];
@@ -146,7 +147,7 @@ function announce({ config, stderr }: RunServerOptions, log: Log, url: string): 
   stderr(`mobility listens on ${url} (workers: ${config.workers}, auth: ${config.auth})\n`);
 }
 
-/** Says what is weaker on this store than on others, in the log and to whoever started the server. */
+/** Reports the warnings of the store, in the log and on standard error. */
 function warn({ stderr }: RunServerOptions, log: Log, text: string): void {
   log.write('WARNING', text);
   stderr(`mobility: ${text}\n`);

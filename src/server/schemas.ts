@@ -23,7 +23,7 @@ const metricFields = {
   is_return_aggregate: { type: ['boolean', 'null'] },
 } as const;
 
-/** The schema of each body that has fields of its own beside `user`. */
+/** The schema of each body that has fields besides `user`. */
 export const schemas = {
   put: {
     type: 'object',

@@ -38,7 +38,7 @@ export function shareFigures(): void {
   });
 }
 
-/** In a worker: tells the others what callers used, and is told. Ends with what comes back. */
+/** In a worker: exchanges the use by callers with the other workers. Returns the function that stops it. */
 export function shareCounts(counts: CallerCounts): () => void {
   const { worker } = cluster;
   const listen = (message: unknown): void => {

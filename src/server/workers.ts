@@ -6,7 +6,7 @@ import { MobilityError } from '../model/errors.ts';
 
 const firstBackoff = 100; // ms before a dead worker is replaced; doubled each time
 const longestBackoff = 10_000; // ms
-const healthyLife = 60_000; // ms after which a worker's death counts as the first again
+const healthyLife = 60_000; // ms of run time after which the end of a worker counts as its first failure
 const killGrace = 5_000; // ms beyond the drain time before a worker is killed
 
 /** How many workers there are and what the primary does for them. */

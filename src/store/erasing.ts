@@ -18,5 +18,5 @@ export const erasingOrder: readonly Collection[] = [
   'users',
 ];
 
-/** Erasing takes the user from whoever works on them, by a lease of its own. */
+/** Erasing takes over the user's lease, whoever holds it. */
 export const erasingLease = { owner: 'erase', seconds: 300 } as const;

@@ -11,7 +11,7 @@ export interface OpenOptions {
   checkpointer?: boolean;
   /** Embedded store: number of shards, if the store is created now. */
   shards?: number;
-  /** The clock of the leases where the store has none of its own, seconds since the epoch. */
+  /** The clock of the leases if the store has no clock, seconds since the epoch. */
   now?: () => number;
   /** MongoDB: false refuses a database without a store. Default: the store is created. */
   make?: boolean;

@@ -72,7 +72,7 @@ export async function* errorPages(
   }
 }
 
-/** Every error of a user, by id; only those of one key or reason where they are given. */
+/** Every error of a user, by id; only those with the given key or reason. */
 export async function* everyError(
   store: Pick<Store, 'errors'>,
   userId: string,

@@ -37,7 +37,7 @@ export type TripLink = TripRecord & { trip: Trip };
 
 const isTrip = (record: TripRecord | null | undefined): record is TripLink => (record?.trip ?? null) !== null;
 
-/** The elements that one trip stands for: the untracked time before it, if any, and the trip itself. Pure. */
+/** The elements of one trip: the untracked time before it, if any, and the trip itself. Pure. */
 export function elementsOf(previous: TripLink | null, record: TripLink, next: TripLink | null): Element[] {
   const { trip, untracked, chain_ts } = record;
   const before = stayBefore(previous, record);

@@ -1,4 +1,4 @@
-// Analyses a user's trips anew and tells what came out differently.
+// Derives a user's trips again and reports the differences.
 
 import { type PipelineOptions, runPipeline, type UserReport } from '../pipeline/run-pipeline.ts';
 import type { TripChange } from '../pipeline/stage.ts';

@@ -68,7 +68,7 @@ export interface RawTrip {
   settledTs: number | null;
   /** Where the search for the next trip begins. */
   resume: Resume;
-  /** What told that it had ended. */
+  /** The rule that ended it. */
   endedBy: 'dwell' | 'gap' | 'restart' | 'phone' | 'length';
 }
 

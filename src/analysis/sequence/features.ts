@@ -7,7 +7,7 @@ import type { Track } from './track.ts';
 /** s; a cell is a step of a grid of multiples of this since the epoch, the same for everybody (by convention) */
 export const cellSeconds = 15;
 
-/** Names of the features in the order in which a model takes them. `missingFeature` stands for what is not known. */
+/** Names of the features, in the order of the models. `missingFeature` is the value of an unknown feature. */
 export const featureNames = [
   'since',
   'until',
@@ -146,7 +146,7 @@ interface Grid {
   y: Float64Array;
   /** m along the track */
   metres: Float64Array;
-  /** s to the location before and after, infinite where there is none */
+  /** s to the location before and after, infinite if there is none */
   since: Float64Array;
   until: Float64Array;
   /** m/s over the gap between these; NaN where one is missing */

@@ -18,7 +18,7 @@ export interface JourneyOptions {
   directness: number;
   /** s of walking, at most, between the wait and the vehicle that goes on */
   walkToVehicle: number;
-  /** m; shorter travel before and after a wait is none */
+  /** m; shorter travel before and after a wait does not count as travel */
   leastBefore: number;
   leastAfter: number;
   /** s of walking beside a wait that show the vehicle to be another one (or none: a rest on a drive) */

@@ -1,4 +1,4 @@
-// Step "modes": the mode of a leg as clients read it, how sure it is, and what else it may have been.
+// Step "modes": the mode of a leg as clients read it, its probability, and the probabilities of the other modes.
 import type { Cells } from './decode.ts';
 import type { Leg } from './legs.ts';
 import { cellStates, stateNames } from './model.ts';
@@ -17,7 +17,7 @@ export interface ModeOptions {
 /** The values in use, in m/s: the speeds beyond which nothing but an aeroplane or a fast train moves. */
 export const modeDefaults: ModeOptions = { airAverage: 150 / 3.6, airAverageWithPeak: 100 / 3.6, airPeak: 150 / 3.6 };
 
-/** A mode with its probability, and that of every other one that is possible; they sum to 1. */
+/** A mode with its probability, and the probability of every other possible mode; they sum to 1. */
 export interface Mode {
   sensed_mode: string;
   mode_confidence: number;

@@ -14,7 +14,7 @@ export interface Outing {
   /** Its first and its last location's time. */
   from: number;
   to: number;
-  /** Data time up to which the data say that nothing can join it any more; null: they do not say so yet. */
+  /** Data time from which on no candidate can join it; null: not known yet. */
   settledTs: number | null;
   /** Start of what follows it, be it a trip that has not ended; infinite when nothing is known to follow. */
   nextTs: number;
@@ -62,7 +62,7 @@ function settledBy(group: readonly RawTrip[], next: Location | null, locations: 
   const until = locations[last.endIndex]!.ts + lookAround;
   if (next && next.ts <= until)
     return belongs(group, next, locations) ? null : Math.max(last.settledTs, next.ts, until);
-  // Known only when something came later: nothing begins in between any more.
+  // Known only after later data: then no candidate can begin in between.
   const later = locations[firstAtOrAfter(locations, until)];
   return later ? Math.max(last.settledTs, later.ts) : null;
 }

@@ -23,7 +23,7 @@ export interface TrackOptions {
   spikeSpeed: number;
   /** m/s; a step faster than this alone makes a spike: no road or rail vehicle (physical) */
   impossibleSpeed: number;
-  /** s; the filter begins anew after a longer silence (by hand) */
+  /** s; the filter restarts after a longer silence (by hand) */
   silence: number;
   /** m2/s3, noise of the acceleration (by hand) */
   acceleration: number;

@@ -9,7 +9,7 @@ import { type Collection, collections, type Store } from '../../store/store.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
 
-/** What was erased, for the files of whoever had to erase it. */
+/** The proof of an erasure, for the operator's files. */
 interface Receipt {
   user_email: string | null;
   uuid: string;

@@ -69,7 +69,7 @@ async function run(context: CommandContext, sources: readonly string[], options:
   return importAll(context, await context.store({ make }), parts, passedOver, options);
 }
 
-/** A dry run makes no store: where there is none, everything is compared with an empty one. */
+/** A dry run creates no store: if none exists, it compares with an empty one. */
 async function withStoreToCompare<T>(context: CommandContext, work: (store: Store) => Promise<T>): Promise<T> {
   let store: Store;
   try {

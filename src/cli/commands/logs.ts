@@ -75,7 +75,7 @@ async function readThrough(context: CommandContext, { flags, kinds, onLine }: Re
   return stats;
 }
 
-/** Ends a command: what was passed over is said, and nobody is left to think that nothing happened. */
+/** Ends a command with a note: the number of results, and what was skipped. */
 function conclude(context: CommandContext, stats: ReadStats, flags: LogFlags, found: string): Outcome {
   const { output } = context;
   const passedOver = [

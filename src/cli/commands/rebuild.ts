@@ -1,4 +1,4 @@
-// `mobility rebuild`: the diary of one user made anew, and what came out differently.
+// `mobility rebuild`: derives the diary of one user again and shows the differences.
 import { Command } from 'commander';
 import { MobilityError } from '../../model/errors.ts';
 import { startOfDay } from '../../model/time.ts';

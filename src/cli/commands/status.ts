@@ -13,7 +13,7 @@ import { agoText, distanceText, minuteText } from '../wording.ts';
 /** Everything the store knows about where a user stands. Times are seconds since the epoch. */
 interface UserStatus extends UserRecord {
   waiting: { count: number; oldest_ts: number | null; newest_ts: number | null };
-  /** Of those that wait: they take no part until the time at which they claim to have been written. */
+  /** Waiting entries whose `write_ts` lies ahead: they are processed when that time has come. */
   ahead: { count: number; first_ts: number | null };
   errors: { key: string | null; reason: string; count: number }[];
   timeseries: { key: string; count: number; first_ts: number | null; last_ts: number | null }[];

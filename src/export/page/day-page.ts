@@ -124,7 +124,7 @@ function dayBar(day: string, trips: readonly Trip[]): string {
   );
 }
 
-/** Where a time stands on the clock of the day, 0 to 1; what is after midnight stands at the end. */
+/** The position of a time on the clock of the day, 0 to 1; times after midnight are at the end. */
 function shareOfDay(ts: number, zone: string, day: string): number {
   if (localDay(ts, zone) > day) return 1;
   const [hour, minute] = clock(ts, zone).split(':').map(Number) as [number, number];

@@ -1,4 +1,4 @@
-// Overland: batches as it sends them, and GeoJSON of the same features. The mapper is that of the endpoint.
+// Overland: batches as it sends them, and GeoJSON of the same features. Uses the mapper of the endpoint.
 import { fromOverland } from '../../formats/overland.ts';
 import type { JsonValue } from '../../model/json.ts';
 import type { FileFormat, Found, SourceReadOptions } from '../format.ts';

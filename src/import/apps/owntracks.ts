@@ -1,4 +1,4 @@
-// OwnTracks: the `.rec` files of its recorder, and its messages as JSON. The mapper is that of the endpoint.
+// OwnTracks: the `.rec` files of its recorder, and its messages as JSON. Uses the mapper of the endpoint.
 import type { Mapped } from '../../formats/other-entry.ts';
 import { fromOwnTracks } from '../../formats/owntracks.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
@@ -32,7 +32,7 @@ async function* readOwnTracks(file: SourceFile, { onBytes }: SourceReadOptions):
     }
     return;
   }
-  const single: JsonObject = {}; // a message that stands alone, over several lines
+  const single: JsonObject = {}; // a single message over several lines
   for await (const { of, listed, text, reason, offset } of jsonElements(file.bytes(onBytes))) {
     if (text === null) yield { unread: `the message at byte ${offset} is ${reason}` };
     else if (listed) yield* messageFound(text, `byte ${offset}`);

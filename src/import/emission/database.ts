@@ -10,7 +10,7 @@ export type EmissionDocument = Record<string, unknown>;
 /** Why a document could not be read. */
 export type Unreadable = string;
 
-/** Collections that are read. All others are derived from these: the pipeline makes them anew. */
+/** Collections that are read. All others are derived from these, and the pipeline derives them again. */
 export const collectionNames = [
   'Stage_uuids',
   'Stage_Profiles',

@@ -62,7 +62,7 @@ function plainBson(value: BsonValue): JsonValue {
   return String(value); // code, regular expressions and the like: nothing that a phone writes
 }
 
-/** What an object with a dollar name stands for; undefined for any other. */
+/** The value of an object with a dollar name; undefined for other objects. */
 function plainExtended(value: JsonObject): JsonValue | undefined {
   const name = Object.keys(value)[0];
   if (name === undefined || !name.startsWith('$')) return undefined;

@@ -57,7 +57,7 @@ async function* readLines(file: SourceFile, { onBytes }: SourceReadOptions): Asy
 
 async function* readList(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
   for await (const { text, reason, listed, offset } of jsonElements(file.bytes(onBytes))) {
-    if (!listed) continue; // what stands beside the list, such as the name of a user
+    if (!listed) continue; // a value beside the list, such as the name of a user
     yield text === null ? { unread: `the entry at byte ${offset} is ${reason}` } : found(text, `byte ${offset}`);
   }
 }

@@ -53,7 +53,7 @@ interface JsonLine {
   where: string;
 }
 
-/** Lines of a file of the folder; of one that is not there, none. */
+/** Lines of a file of the folder; none if it does not exist. */
 async function* jsonLines(
   folder: SourceFolder,
   name: string,

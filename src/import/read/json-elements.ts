@@ -7,7 +7,7 @@ export interface JsonElement {
   of: string | null;
   /** True for an element of a list, false for a member that is no list. */
   listed: boolean;
-  /** Its JSON text; null where it was passed over, for `reason`. */
+  /** Its JSON text; null if the element was skipped, for `reason`. */
   text: string | null;
   reason?: string;
   /** Byte of the file where it begins. */
@@ -147,7 +147,7 @@ class Piece {
     this.#size += end - start;
     if (this.#size > maxElementBytes) this.#giveUp(`longer than ${maxElementBytes} bytes`);
     else if (this.#deepest > maxElementDepth) this.#giveUp(`nested deeper than ${maxElementDepth}`);
-    // A copy: whoever reads the file may use the chunk again.
+    // A copy, because the reader of the file may reuse the chunk.
     if (this.reason === null) this.#parts.push(Uint8Array.prototype.slice.call(chunk, start, end));
     return end;
   }

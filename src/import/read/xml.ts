@@ -2,7 +2,7 @@
 import sax from 'sax';
 import { SourceBroken } from '../source-broken.ts';
 
-/** An element begins, or ends with the text that stands directly in it. Names are without prefixes. */
+/** An element begins, or ends with its direct text. Names have no prefixes. */
 export type XmlEvent =
   | { open: true; name: string; attributes: Readonly<Record<string, string>>; line: number }
   | { open: false; name: string; text: string; line: number };

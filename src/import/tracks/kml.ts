@@ -14,7 +14,7 @@ export const kml: FileFormat = {
 
 const origin = { program: 'kml' };
 
-/** Points of one track that wait for their other half: times stand before places, in bulk or in turn. */
+/** Points of one track that wait for their other half: times come before positions, all at once or in turn. */
 const maxWaiting = 5_000_000;
 
 interface Placemark {

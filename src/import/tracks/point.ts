@@ -5,7 +5,7 @@ import type { Entry, Origin } from '../../model/entry.ts';
 import type { JsonObject } from '../../model/json.ts';
 import type { Found } from '../format.ts';
 
-/** A point as a file tells it: texts as they stand there. */
+/** A point as texts from the file. */
 export interface TrackPoint {
   latitude: string | undefined;
   longitude: string | undefined;
@@ -17,7 +17,7 @@ export interface TrackPoint {
   bearing?: string | undefined;
 }
 
-/** The location, or why there is none. `where`: the place in the file, for the message. */
+/** The location, or the reason why there is none. `where`: the place in the file, for the message. */
 export function pointFound(point: TrackPoint, origin: Origin, where: string, reported: JsonObject = {}): Found {
   const latitude = numberIn(point.latitude);
   const longitude = numberIn(point.longitude);

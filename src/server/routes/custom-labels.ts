@@ -91,7 +91,7 @@ async function profileOf({ caller, store }: RouteCall): Promise<JsonObject> {
   return (await store.profiles.get(caller.uuid)) ?? {};
 }
 
-/** The labels of a kind; what a profile holds there that is no label is passed over. */
+/** The labels of a kind; other values in the profile are ignored. */
 function rowsOf(profile: JsonObject, kind: string): Map<string, LabelRow> {
   const stored: JsonValue | undefined = profile[kind];
   const rows = isJsonObject(stored) ? Object.entries(stored) : [];

@@ -42,7 +42,7 @@ interface TimeField {
   of: (entry: Entry) => JsonValue | undefined;
   /** What it is called in entries that are made of the trips. */
   derived: DerivedTime;
-  /** True when the order is not that of the field: then every entry of the keys is looked at. */
+  /** True if the store cannot sort by the field: then every entry of the keys is read. */
   scan?: true;
 }
 

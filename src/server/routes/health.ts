@@ -1,4 +1,4 @@
-// Routes for everybody: what this is, whether the process lives, and whether it can do its work.
+// Open routes: the name of the service, whether the process runs, and whether the store works.
 import type { OpenRoute } from './route.ts';
 
 /** The routes that need no caller: the root and health. */

@@ -22,5 +22,5 @@ export const routes: readonly Route[] = [
   ...otherAppRoutes,
 ];
 
-/** Routes for everybody, each a GET. They tell nothing about any user. */
+/** Open routes, each a GET without a token. Their answers contain nothing about users. */
 export const openRoutes: readonly OpenRoute[] = healthRoutes;

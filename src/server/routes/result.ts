@@ -87,7 +87,7 @@ function answer(body: JsonObject, periods: readonly Period[]): object {
   };
 }
 
-/** A `metric` that is empty counts as none: then `metric_list` does, and if that is empty too, the default. */
+/** An empty `metric` counts as missing: then `metric_list` is used, and if that is empty too, the default. */
 function metricsAsked(body: JsonObject): { names: string[]; single: boolean } {
   const oldStyle = (body.is_return_aggregate ?? null) === null;
   if (typeof body.metric === 'string' && body.metric !== '') return { names: [body.metric], single: true };

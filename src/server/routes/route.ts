@@ -1,4 +1,4 @@
-// What a route is: where it answers, who may call it, what it takes and answers, and the function that answers.
+// The definition of a route: its path, callers, input and answer, and the function that answers.
 import type { Config } from '../../config.ts';
 import type { Taken } from '../../intake/take-entry.ts';
 import type { SuggestionSettings } from '../../labels/suggest.ts';
@@ -25,7 +25,7 @@ export interface RouteCall {
   list: readonly Taken[];
   /** Parts of the path, by name. */
   params: Readonly<Record<string, string>>;
-  /** The query of the address. A name that stands there twice has its first value. */
+  /** The query of the address. If a name occurs twice, its first value counts. */
   query: Readonly<Record<string, string>>;
   store: Store;
   /** The settings that answers depend on. */
@@ -85,7 +85,7 @@ export interface Dialect {
  */
 export interface Route {
   path: string;
-  /** What the log says was called; `:name` stands for that part of the path. */
+  /** The name of the handler in the log; `:name` is replaced by that part of the path. */
   handler: string;
   /** What it is for, in one sentence of docs. */
   summary?: string;
@@ -106,11 +106,11 @@ export interface Route {
   dialect?: Dialect;
   /** Answers, or throws: a `Problem` to say why not. */
   answer(call: RouteCall): Promise<Answer>;
-  /** Answers a call that says nothing of who is calling, from its body alone. Without it such a call is refused. */
+  /** Answers a call without a token, from its body only. Without this function, such a call is refused. */
   answerStranger?(body: JsonObject): object;
 }
 
-/** A route for everybody: a GET without a body. */
+/** An open route: a GET without a body or a token. */
 export interface OpenRoute {
   path: string;
   /** What it is for, in one sentence of docs. */
@@ -120,7 +120,7 @@ export interface OpenRoute {
   answer(parts: OpenParts): Promise<object>;
 }
 
-/** What a route for everybody is given. */
+/** The input of an open route. */
 export interface OpenParts {
   readiness: Readiness;
 }

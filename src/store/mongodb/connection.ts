@@ -45,7 +45,7 @@ export interface Connection {
   readonly address: string;
   /** True on a sharded cluster. */
   readonly sharded: boolean;
-  /** For what belongs to no user, or is found by something else than the user. */
+  /** For rows that belong to no user, or are found by another field than the user. */
   readonly db: Db;
   /** Ids of the sessions in which this process has its transactions. */
   readonly sessionIds: readonly Binary[];

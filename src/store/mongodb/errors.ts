@@ -134,7 +134,7 @@ function idOfRow({ at }: NewRow): string {
   return at.id;
 }
 
-/** An error that is there already. */
+/** An error that is already stored. */
 export type KnownError = KnownRow & PastFailures & { id: string; received_ts?: number };
 
 /** Errors by id. */
@@ -162,7 +162,7 @@ export async function removeErrors(tx: Tx, known: ReadonlyMap<string, KnownError
   await removeRows(tx, 'errors', [...known.values()], filters);
 }
 
-/** Writes errors; one that is there already counts `times` more tries. */
+/** Writes errors; an error that already exists counts `times` more attempts. */
 export async function writeErrors(
   tx: Tx,
   rows: readonly NewRow[],

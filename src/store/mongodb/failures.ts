@@ -1,4 +1,4 @@
-// What an error of the driver means here: worth another try, out of reach, full, or a mistake.
+// Classifies errors of the driver: retry, unreachable, full, or a programming mistake.
 import {
   MongoBulkWriteError,
   MongoError,
@@ -32,7 +32,7 @@ const passingCodes = new Set([
   9001, // SocketException
   10107, // NotWritablePrimary
   11600, // InterruptedAtShutdown
-  11601, // Interrupted: by whoever took a user over, or an operator
+  11601, // Interrupted: by a process that took over a user, or by an operator
   11602, // InterruptedDueToReplStateChange
   13388, // StaleConfig
   13435, // NotPrimaryNoSecondaryOk
@@ -42,7 +42,7 @@ const passingCodes = new Set([
 const passingLabels = ['TransientTransactionError', 'RetryableWriteError', 'UnknownTransactionCommitResult'];
 const outOfDiskSpace = 14031;
 
-/** The server's code for an identity that is there already. */
+/** The server's code for an identity that already exists. */
 export const duplicateKey = 11000;
 
 /**
@@ -124,7 +124,7 @@ function outOfReach(error: unknown, address: string): MobilityError {
   return new MobilityError('MOBILITY_STORE_UNAVAILABLE', message, { cause: error });
 }
 
-/** The driver does not say that a server was there and was not what the address told. */
+/** The driver does not report that it reached a server of another kind than the address says. */
 function selectionHint(error: unknown): string {
   if (!(error instanceof MongoServerSelectionError)) return '';
   const servers = [...(error.reason?.servers.values() ?? [])];

@@ -35,7 +35,7 @@ function cursorAt(row: EntryRow, query: EntryQuery): EntryCursor {
   return { time: timeOf(row, query), ...identityOfRow(row) };
 }
 
-/** The keys asked for, or all keys of the user, as they stand in rows. */
+/** The keys asked for, or all keys of the user, in the form of rows. */
 async function keysOf(all: Statements<EntryRow>, query: EntryQuery): Promise<string[]> {
   if (query.keys !== undefined) return [...new Set(query.keys.map(escapeText))];
   return all.distinct('key');
@@ -62,7 +62,7 @@ async function* sorted(all: Statements<EntryRow>, query: EntryQuery, keys: reado
   yield* all.find(filter, { sort: order, limit: limit + 1, allowDiskUse: true });
 }
 
-/** The rows of all keys, those of each key read in order and merged. */
+/** The rows of all keys: the rows of each key are read in order and merged. */
 async function* merged(all: Statements<EntryRow>, query: EntryQuery, keys: readonly string[]): Rows {
   const sources = keys.map((key) => rowsOfKey(all, query, key, keys.length));
   try {

@@ -7,7 +7,7 @@ import { compareEscaped } from '../text-order.ts';
 import { inPieces } from './rows.ts';
 import type { EntryCollection, RowTypes, UserRows } from './user-rows.ts';
 
-/** An identity as it stands in a row. */
+/** An identity in the form of a row. */
 export interface RowIdentity {
   key: string;
   write_ts: number;

@@ -20,7 +20,7 @@ export function metaOf({ db }: Connection): Rows<MetaRow> {
   return db.collection<MetaRow>('meta');
 }
 
-/** Every index beside those on `_id`. All begin with the user, apart from that of the registry. */
+/** Every index besides those on `_id`. All begin with the user, except the index of the registry. */
 export const indexes: Readonly<Record<string, readonly IndexDescription[]>> = {
   users: [{ name: 'name', key: { user_email: 1 }, unique: true }],
   tokens: [{ name: 'user', key: { user_id: 1 } }],
@@ -48,7 +48,7 @@ export const indexes: Readonly<Record<string, readonly IndexDescription[]>> = {
 /** Collections that stay on one shard: they are small, and found by name or hash, not by user. */
 const unsharded = new Set(['users', 'tokens', 'studies']);
 
-/** Collections sharded on a cluster, by `{ user_id: 1 }`: what belongs to a user stands together. */
+/** Collections sharded on a cluster, by `{ user_id: 1 }`, so that the rows of a user are together. */
 export const shardedCollections: readonly string[] = Object.keys(indexes).filter((name) => !unsharded.has(name));
 
 /** The key by which collections of a sharded cluster are distributed. */

@@ -1,4 +1,4 @@
-// Who works on a user: one document per user, changed atomically by the server's clock.
+// Leases: one document per user, changed atomically by the server's clock.
 import { type Document, ObjectId } from 'mongodb';
 import { escapeText, unescapeText } from '../../model/json-text.ts';
 import { leaseLost } from '../refusals.ts';
@@ -61,7 +61,7 @@ function leaseOf({ user_id, owner, fence, expires_ms }: LeaseRow): Lease {
   return { user_id, owner: unescapeText(owner ?? ''), fence, expires_ts: expires_ms / 1000 };
 }
 
-/** Takes the user from whoever works on them. Returns whether another had the lease. */
+/** Takes over the lease, whoever holds it. Returns whether another owner held it. */
 export async function takeFromOthers(
   connection: Connection,
   userId: string,
@@ -85,7 +85,7 @@ async function endTransactionsOf(connection: Connection, userId: string, filter:
   if (row !== undefined) await killSessions(connection.db.client, row.sessions ?? []);
 }
 
-/** Changes the lease document of the user, which is made when there is none, and returns it. */
+/** Changes the lease document of the user, creating it if needed, and returns it. */
 async function changeLease(from: UserRows, change: Document[], returnDocument: 'before' | 'after'): Promise<LeaseRow> {
   const leases = from.rows('leases');
   for (;;) {

@@ -29,7 +29,7 @@ export function usersOn(connection: Connection): UserRegistry {
       users.findOneAndUpdate({ user_email: email }, { $set: { update_ts: now } }, { returnDocument: 'after' }),
     );
 
-  /** False when the name or the UUID is there already. */
+  /** False if the name or the UUID already exists. */
   const insert = async (uuid: string, email: string, now: number, membership: object): Promise<boolean> => {
     try {
       await users.insertOne({ _id: uuid, user_email: email, update_ts: now, ...membership });

@@ -1,4 +1,4 @@
-// Where the pipeline stands with each user.
+// The pipeline's state of each user.
 import type { Document } from 'mongodb';
 import { escapeText, unescapeText } from '../../model/json-text.ts';
 import { isAhead } from '../receipts.ts';
@@ -49,7 +49,7 @@ async function hasWork(from: UserRows, at: number): Promise<boolean> {
   return changed !== null || documents_due;
 }
 
-/** The state of the user, the initial one when there is none. */
+/** The state of the user; the initial state if none is stored. */
 export async function readState(from: UserRows): Promise<PipelineState> {
   const { _id, user_id, ...kept } = (await from.rows('pipeline').findOne({})) ?? { _id: null, user_id: null };
   const state: PipelineState = { ...initialPipelineState, ...kept };

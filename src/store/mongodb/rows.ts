@@ -16,7 +16,7 @@ export interface NewRow {
   /** The fields that are its identity within the user. */
   at: Document;
   row: Document & { revision: ObjectId };
-  /** Of its payloads that stand in documents of their own. */
+  /** Of its payloads that have their own documents. */
   parts: Document[];
   /** About what it takes. */
   bytes: number;

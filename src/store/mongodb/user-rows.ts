@@ -37,7 +37,7 @@ export interface PayloadRow extends UserRow {
 export interface EntryRow extends PayloadRow {
   key: string;
   write_ts: number;
-  /** Data time; missing where there is none. */
+  /** Data time; absent if the entry has none. */
   ts?: number;
   /** When the service received it first; missing in rows of programs that did not note it, see `receivedOf`. */
   received_ts?: number;
@@ -98,7 +98,7 @@ export interface TripRow extends PayloadRow {
 /** Where the pipeline stands. */
 export interface StateRow extends UserRow, Partial<PipelineState> {}
 
-/** Who works on the user; times in ms by the server's clock. */
+/** The lease of the user; times in ms by the server's clock. */
 export interface LeaseRow extends UserRow {
   /** null when it was given back. */
   owner: string | null;
@@ -195,7 +195,7 @@ export function txOf(db: Db, userId: string, session: ClientSession): Tx {
   return { userId, session, rows: (collection) => statementsOn(db.collection(collection), userId, { session }) };
 }
 
-/** Rows that come in one answer, which ends at 16 MiB all the same; the default of servers is 101. */
+/** Rows per answer, which also ends at 16 MiB; the default of servers is 101. */
 const batchSize = 5000;
 
 function statementsOn<Row extends { user_id: string }>(

@@ -99,7 +99,7 @@ async function snapshotsOf(paths: readonly string[]): Promise<Connection[]> {
   }
 }
 
-/** Checks a copy, and takes the leases out: whoever held them does not work on the copy. */
+/** Checks a copy and removes its leases: their holders do not work on the copy. */
 function finishCopy(copy: string, original: string): void {
   const connection = connect(copy);
   try {

@@ -10,11 +10,11 @@ const patience = 5;
 
 /** The thread that checkpoints the files of a store. */
 export interface Checkpointer {
-  /** Ends the thread; resolves when it holds no file any more. */
+  /** Ends the thread; resolves when it has closed all files. */
   stop(): Promise<void>;
 }
 
-/** Who may call the engine in the thread: a word of memory that both sides see. */
+/** Which side may call the engine: a word of shared memory. */
 const gate = { free: 0, inside: 1, closed: 2 } as const;
 
 /**

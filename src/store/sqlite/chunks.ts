@@ -1,4 +1,4 @@
-// The table of chunks: which entries lie together, how a chunk is found, read, and written anew.
+// The table of chunks: which entries are stored together, and how a chunk is found, read and rewritten.
 import { MobilityError } from '../../model/errors.ts';
 import { BrokenChunk, type ChunkRow, type ChunkTimes, decodeTexts, decodeTimes, encodeChunk } from './chunk-form.ts';
 import type { StoreFile } from './file.ts';
@@ -127,7 +127,7 @@ function decoded<T>(file: StoreFile, { id }: ChunkHead, decode: () => T): T {
 
 const keptCharacters = 8 * 1024 * 1024; // of the chunks that a connection read last
 
-/** Chunks read last, those of longest ago first. A chunk never changes: what is written anew gets another number. */
+/** The most recently read chunks, oldest first. A chunk never changes: a rewritten chunk gets another number. */
 const read = new WeakMap<StoreFile, { chunks: Map<number, Chunk>; size: number }>();
 
 /** What the columns of a chunk take in memory beside its texts, counted in characters. */
@@ -180,7 +180,7 @@ function headAfter(file: StoreFile, user: number, key: number, writeTs: number):
   return file.sql(sql).get<ChunkHead>(user, key, writeTs);
 }
 
-/** Where the chunk around a `write_ts` begins; the time itself where there is none. */
+/** The start of the chunk around a `write_ts`; the time itself if there is no such chunk. */
 export function chunkStart(file: StoreFile, user: number, key: number, writeTs: number): number {
   const sql = 'SELECT first FROM chunks WHERE user = ? AND key = ? AND first <= ? ORDER BY first DESC LIMIT 1';
   return file.sql(sql).get<{ first: number }>(user, key, writeTs)?.first ?? writeTs;
@@ -294,7 +294,7 @@ function cut(rows: readonly ChunkRow[], limits: typeof most, byDay: boolean): Ch
   return pieces;
 }
 
-/** Who a chunk belongs to, and which key it is of. */
+/** The user and key of a chunk. */
 interface Owner {
   user: number;
   key: number;

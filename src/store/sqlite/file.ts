@@ -9,7 +9,7 @@ export const busyLimit = 10;
 
 const groupRows = 5_000; // a group of writes ends when it has this many rows: the event loop must get its turn
 const longRows = 500; // from here on a write that goes in steps lets others have their turn between them
-const longHold = 20; // ms of a transaction after which whoever waits for the file in another process comes first
+const longHold = 20; // ms of a transaction after which other processes that wait for the file come first
 const makeWay = 5; // ms; they try again within 3
 const cachePages = 4_000; // 16 MB a connection
 const checkpointPages = 16_000; // 64 MB of WAL; a safety net where no checkpointer runs
@@ -88,7 +88,7 @@ export function openFile(path: string): StoreFile {
       await commit(file, takeGroup(jobs), (held) => {
         isHeld = held;
       });
-      // Who waits for the file elsewhere can only try now and then: without a pause it might never be free then.
+      // Other processes that wait for the file try only now and then: without a pause, it might never be free.
       const wasLong = performance.now() - began > longHold;
       if (jobs.length > 0 && wasLong) await new Promise((resolve) => setTimeout(resolve, makeWay));
       else if (jobs.length > 0) await new Promise((resolve) => setImmediate(resolve));
@@ -164,7 +164,7 @@ export async function whenFree<T>(attempt: () => T, limit = busyLimit): Promise<
     } catch (error) {
       if (!isBusy(error) || performance.now() > deadline) throw error;
     }
-    // Not the same pause for all: those who wait must not meet again in step.
+    // A random pause, so that waiting processes do not collide again.
     await new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(1 + tries / 4, 3)));
   }
 }
@@ -228,7 +228,7 @@ async function commitInSlices(
   try {
     const settle: (() => void)[] = [];
     for (const job of group) settle.push(await inSlices(runInSavepoint(file, job), { urgent: true }));
-    await nextTurn({ urgent: true }); // the commit takes a slice of its own
+    await nextTurn({ urgent: true }); // the commit has its own slice
     file.sql('COMMIT').run();
     return settle;
   } catch (error) {

@@ -115,7 +115,7 @@ function readWaiting(file: StoreFile, { entry, id, received_ts }: WaitingRow): {
   return { text, received_ts };
 }
 
-/** Where the rows of a key begin: at the range, or after the cursor, whose key may stand before or after this one. */
+/** The start of the rows of a key: at the range, or after the cursor, whose key may come before or after this one. */
 function firstBound({ from, to, after, descending }: EntryQuery, key: string): OrderPoint {
   const edge = descending
     ? { time: to ?? Number.POSITIVE_INFINITY, write_ts: Number.NEGATIVE_INFINITY }

@@ -1,4 +1,4 @@
-// The folder of a store: made once, checked at every opening, its files brought to the present version.
+// The folder of a store: created once, checked at every opening, its files upgraded to the present version.
 import { randomUUID } from 'node:crypto';
 import { access, constants, link, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -57,7 +57,7 @@ export interface Label {
   shards: number;
 }
 
-/** What `store.json` says; null when there is none, which is so until all files are made. */
+/** The content of `store.json`; null if it does not exist, that is, until all files are created. */
 export async function readLabel(folder: string): Promise<Label | null> {
   const path = join(folder, labelFile);
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -227,7 +227,7 @@ function aboutOf(connection: Connection): Record<string, string> {
   return Object.fromEntries(rows.map((row) => [row.name, row.value]));
 }
 
-/** Writes `store.json` whole or not at all. A new one yields to one that another process wrote meanwhile. */
+/** Writes `store.json` atomically. If another process wrote it meanwhile, that one stays. */
 export async function writeLabel(folder: string, { version, shards }: Label, make: boolean): Promise<void> {
   const path = join(folder, labelFile);
   const temporary = `${path}.${randomUUID()}`;

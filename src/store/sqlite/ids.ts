@@ -29,7 +29,7 @@ export interface KeyNumbers {
 
 const mostRemembered = 10_000;
 
-/** The numbers that stand for keys in rows of a file. */
+/** The numbers of keys in the rows of a file. */
 export function keyNumbers(file: StatementSource): KeyNumbers {
   const ids = new Map<string, number>();
   const names = new Map<number, string>();

@@ -66,7 +66,7 @@ interface WalIndex {
   bytes: Buffer;
 }
 
-/** The index that processes share while they have the database open; null where there is none that counts. */
+/** The index that processes share while they have the database open; null if there is no valid one. */
 function readIndex(path: string): WalIndex | null {
   const bytes = firstBytes(`${path}-shm`, 100)?.bytes;
   if (bytes === undefined || bytes.length < 100) return null;
@@ -81,7 +81,7 @@ function readIndex(path: string): WalIndex | null {
 
 // ---------------------------------------------------------------- files
 
-/** Size and first bytes of a file; null when there is none. */
+/** Size and first bytes of a file; null if it does not exist. */
 function firstBytes(path: string, count: number): { size: number; bytes: Buffer } | null {
   if (!existsSync(path)) return null;
   const file = openSync(path, 'r');
@@ -93,7 +93,7 @@ function firstBytes(path: string, count: number): { size: number; bytes: Buffer 
   }
 }
 
-/** True when this process has the file open, or when that cannot be told. Works where there is `/proc`. */
+/** True if this process has the file open, or if that is unknown. Needs `/proc`. */
 function isOpenHere(path: string): boolean {
   const folder = '/proc/self/fd';
   if (!existsSync(folder)) return true;

@@ -1,4 +1,4 @@
-// Where the pipeline stands with each user, and the right to work on them.
+// The pipeline's state of each user, and the leases.
 import type { JsonValue } from '../../model/json.ts';
 import { escapeText, jsonText, unescapeText } from '../../model/json-text.ts';
 import { believedAhead } from '../receipts.ts';
@@ -9,13 +9,13 @@ import type { Shard } from './folder.ts';
 import { takeNumbers, userFor, userIn } from './ids.ts';
 import type { Shards } from './rows.ts';
 
-/** The pipeline state of a user; the initial one where there is none. */
+/** The pipeline state of a user; the initial state if none is stored. */
 export function readState(file: StoreFile, user: number | null): PipelineState {
   const row = file.sql('SELECT state FROM pipeline WHERE user = ?').get<{ state: string }>(user);
   return row === undefined ? { ...initialPipelineState } : { ...initialPipelineState, ...JSON.parse(row.state) };
 }
 
-/** Merges fields into the state; a field that is undefined is none. Inside `write` only. */
+/** Merges fields into the state; undefined fields are ignored. Inside `write` only. */
 export function mergeState(file: StoreFile, user: number, fields: Partial<PipelineState>): void {
   const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
   const state: PipelineState = { ...readState(file, user), ...given };
@@ -93,7 +93,7 @@ export function leasedUser(file: StoreFile, userId: string, lease: Lease): numbe
   throw leaseLost(userId, lease, found);
 }
 
-/** Gives the user to `owner`, whoever has them. Inside `write` only. */
+/** Gives the lease to `owner`, whoever holds it. Inside `write` only. */
 export function setLease(file: StoreFile, userId: string, owner: string, expires_ts: number): Lease {
   const fence = takeNumbers(file, 'fence', 1);
   const sql = 'INSERT OR REPLACE INTO leases (user, owner, fence, expires_ts) VALUES (?, ?, ?, ?)';

@@ -1,4 +1,4 @@
-// What the collections share: rows of entries, pages of bounded size, and who the shards belong to.
+// Shared by the collections: rows of entries, pages of bounded size, and the users of the shards.
 import { createHash } from 'node:crypto';
 import type { Entry } from '../../model/entry.ts';
 import type { Shard } from './folder.ts';

@@ -120,7 +120,7 @@ function addWrittenTime(connection: Connection, { role }: FileAbout): void {
   if (role === 'timeseries') connection.exec('ALTER TABLE trips ADD COLUMN written_ts REAL');
 }
 
-/** Studies, who joined which, where a token comes from and when it was used last. */
+/** Studies and their members, the origin of a token, and its last use. */
 function addStudies(connection: Connection, { role }: FileAbout): void {
   if (role !== 'usercache') return;
   connection.exec(`

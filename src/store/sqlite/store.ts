@@ -18,9 +18,9 @@ import { usercache } from './usercache.ts';
 export interface SqliteStoreOptions {
   /** Where the store is; made when it is not there. */
   folder: string;
-  /** Number of shards of a new store; one that is there keeps its own. Default 1. */
+  /** Number of shards of a new store; an existing store keeps its number. Default 1. */
   shards?: number;
-  /** Moves committed data into the files in a thread of its own. One process with it serves all that use the folder. */
+  /** Moves committed data into the files in a thread. One such process serves all processes that use the folder. */
   checkpointer?: boolean;
   /** The clock of the leases and of when trips are written, seconds since the epoch. Default: the machine's. */
   now?: () => number;

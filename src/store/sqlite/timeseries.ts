@@ -133,7 +133,7 @@ function editsByKey(
   return byKey;
 }
 
-/** What an entry makes of the one of its identity. A receipt that nobody noted is now; one that is known stays. */
+/** The stored form of an entry over the earlier one of its identity. A known receipt stays; an unknown one is now. */
 function putOver(
   before: ChunkRow | undefined,
   { write_ts, ts, zone, text, received_ts }: StoredRow,

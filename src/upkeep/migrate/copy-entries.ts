@@ -1,4 +1,4 @@
-// Entries from store to store: those that wait, those that were set aside, those of the long term.
+// Copies entries from store to store: usercache, error timeseries and timeseries.
 import { meaningOf } from '../../converters/convert.ts';
 import { dataTime, type Entry } from '../../model/entry.ts';
 import { idOf } from '../../model/ids.ts';

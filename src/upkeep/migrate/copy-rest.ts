@@ -90,7 +90,7 @@ const initialText = sortedText(initialPipelineState);
 /** Copies where the pipeline stands. It comes last: every change of the timeseries marks something in it. */
 export async function copyState(copy: UserCopy): Promise<Tally> {
   const { userId, from, to } = copy;
-  // The state of a user whom the pipeline has not met counts as none: nothing tells it from a row that says so.
+  // The initial state counts as no row: the two cannot be distinguished.
   const read = (store: Store) =>
     one(async () => {
       const state = await store.pipeline.get(userId);
@@ -121,7 +121,7 @@ export async function copyTokens(copy: UserCopy): Promise<Tally> {
   return compare(sides, mend);
 }
 
-/** Copies the record in the registry, with its `update_ts`. From then on the user is there for everybody. */
+/** Copies the record in the registry, with its `update_ts`. From then on, others see the user. */
 export async function copyRecord(copy: UserCopy): Promise<Tally> {
   const { userId, from, to } = copy;
   const read = (store: Store) => one(() => store.users.byUuid(userId));

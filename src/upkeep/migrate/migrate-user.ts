@@ -23,13 +23,13 @@ export const copiedCollections = collections.filter((name): name is Copied => na
 export interface MigrateOptions {
   /** Seconds since the epoch. */
   now: () => number;
-  /** Who copies, for others to see. */
+  /** The owner of the leases, shown to others. */
   owner: string;
   /** s; how long a killed migration keeps its users. */
   leaseSeconds: number;
   /** Compare only. */
   dryRun?: boolean;
-  /** Make users like the source who have something of their own at the target; what only the target has is lost. */
+  /** Replace users whose data at the target differs; data that only the target has is lost. */
   overwrite?: boolean;
   /** Let the target keep users whom the source does not have. */
   merge?: boolean;
@@ -41,7 +41,7 @@ export interface MigrateOptions {
   onRows?: (email: string) => void;
   /** Called after each user. */
   onUser?: (report: UserMigration) => void;
-  /** Called when a user is waited for, with who works on them and how many s that lasts unless it is renewed. */
+  /** Called before waiting for a user, with the holder of the lease and the s until it expires unless renewed. */
   onWait?: (email: string, message: string, seconds: number) => void;
   /** Waits; injected for tests. s */
   wait?: (seconds: number) => Promise<void>;
@@ -133,7 +133,7 @@ async function passOverContent(copy: UserCopy): Promise<Tallies> {
 }
 
 /**
- * The same for who they are. It comes after the content: a user who is registered at the target is there as a whole.
+ * Copies the registration. It comes after the content: a user who is registered at the target is complete there.
  */
 async function passOverPerson(copy: UserCopy): Promise<Tallies> {
   return { tokens: await copyTokens(copy), users: await copyRecord(copy) };
@@ -174,7 +174,7 @@ async function identityConflict({ userId, to }: UserCopy, email: string): Promis
   return { status: 'failed', message: `expected name and UUID to be new or together at the target, found ${found}` };
 }
 
-/** What forbids to copy a user who is registered at the target: it has something of its own, which would be lost. */
+/** The reason not to copy a user who is registered at the target: data that only the target has would be lost. */
 function ownOfTarget({ users: _, ...found }: Tallies, { overwrite }: MigrateOptions): Ending | null {
   const { different, extra } = sumOf(found);
   if (overwrite || different + extra === 0) return null;
@@ -212,7 +212,7 @@ function oneStore({ address }: Store): MobilityError {
   return new MobilityError('MOBILITY_STORE_ADDRESS', `expected two stores, found ${address} on both sides`);
 }
 
-/** Whoever died in a migration left a lease at either store, and each ends by itself: `busy_until` is the later end. */
+/** A killed migration left a lease in both stores; each expires by itself. `busy_until` is the later expiry. */
 async function busy({ userId, from, to }: UserCopy, side: string, held: Lease): Promise<Ending> {
   const leases = await Promise.all([from.leases.get(userId), to.leases.get(userId)]);
   const ends = [held, ...leases].map((lease) => lease?.expires_ts ?? 0);

@@ -24,7 +24,7 @@ export interface MigrationReport {
   equal: boolean;
   collections: Record<Copied, Moved>;
   seconds: number;
-  /** Users who are not the same on both sides now, and why. */
+  /** Users who now differ between the two stores, with the reason. */
   reports: UserMigration[];
 }
 

@@ -10,7 +10,7 @@ export interface UserCopy {
   userId: string;
   from: Store;
   to: Store;
-  /** The lease at the target as it stands now; null: look only. */
+  /** The present lease at the target; null: compare only. */
   lease: (() => Lease) | null;
   /** Called before each batch of rows is written; what it throws ends the pass. */
   onRows: () => void;
