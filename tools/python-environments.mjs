@@ -22,6 +22,12 @@ const environments = {
       'import duckdb, frictionless, geopandas, gpxpy, lxml, matplotlib, movingpandas, trackintel',
     ],
   },
+  api: {
+    folder: '.api-tests',
+    list: 'test/api/requirements.txt',
+    python: [3, 10],
+    works: ['schemathesis', '--version'],
+  },
 };
 
 const top = fileURLToPath(new URL('..', import.meta.url));

@@ -194,6 +194,18 @@ describe.each(all)('%s', (name, app) => {
     expect((await push(app, app.body(here, token))).status).toBe(200);
   });
 
+  it('a token in the header tells who it is, whatever stands where the app puts its own', async () => {
+    const answer = await answered(
+      await fetch(`http://127.0.0.1:${serving.port}${app.path}`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` },
+        body: '{"device_id":{}}',
+      }),
+    );
+    expect([answer.status, JSON.parse(answer.text)]).toEqual([200, app.delivered]);
+    expect(await aside()).toHaveLength(1);
+  });
+
   it('a day comes out as a diary, two fixes of a second stay two', async () => {
     const day = simulateDay({ day: '2024-03-12', seed: 'other-apps', platform: 'ios' });
     const fixes = day
