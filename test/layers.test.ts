@@ -173,7 +173,7 @@ it('every file belongs to a part', () => {
   expect(files.filter((file) => partOf(file) === undefined)).toEqual([]);
 });
 
-it('parts import only what stands below them', () => {
+it('parts import only from layers below them', () => {
   const broken = all.flatMap(({ from, to, isPackage }) => {
     if (isPackage) return [];
     const [importer, imported] = [partOf(from)!, partOf(to)];
@@ -248,7 +248,7 @@ it('no clock and no environment is read below the edges', () => {
   expect(readers).toEqual([]);
 });
 
-it('every file says in its first line what it holds, and exports no default', () => {
+it('every file says in its first line what it contains, and has no default export', () => {
   const texts = files.map((file) => ({ file, text: readFileSync(join(src, file), 'utf8') }));
   expect(texts.filter(({ text }) => !/^\/\/ \S/.test(text)).map(({ file }) => file)).toEqual([]);
   expect(texts.filter(({ text }) => /^export default/m.test(text)).map(({ file }) => file)).toEqual([]);

@@ -83,7 +83,7 @@ describe('a chain of trips', () => {
     expect(ids(links({ userId: 'v', locations, motions: readings })).flat()).not.toContain(one[0]![0]);
   });
 
-  it('is settled by the first location so late that no journey goes on, and hangs on the end of the data until then', () => {
+  it('is settled by the first location too late to continue the journey, and depends on the end of the data until then', () => {
     const [first, , last] = links({ locations, motions: readings });
     expect(since(first!.settled_ts!)).toBe(hour); // 45 minutes after the dwell at 720
     expect(last!.settled_ts).toBeNull();
@@ -167,7 +167,7 @@ describe('a trip too short to keep', () => {
     expect(records.at(-1)!.untracked).toBeNull();
   });
 
-  it('that cannot be built is dropped and reported, and nothing else is lost', () => {
+  it('that cannot be built is dropped and reported, and no other trip is lost', () => {
     const poisoned = ride(hour, 6000);
     Object.defineProperty(poisoned[3], 'altitude', {
       get: () => {

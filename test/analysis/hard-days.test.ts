@@ -74,7 +74,7 @@ describe('two trips', () => {
     expect(trips).toHaveLength(2);
   });
 
-  it('to a friend on foot and back: who turns back was there', async () => {
+  it('to a friend on foot and back: turning back means a stay', async () => {
     const { trips } = await lived(pushedDay([walk(900), rest(600), asleep(900), back(900), ...home]));
     expect(trips).toHaveLength(2);
     expect(trips.flatMap(modes)).toEqual(trips.flatMap(modes).map(() => 'WALKING'));
@@ -120,7 +120,7 @@ describe('one trip', () => {
     expect(chain[0]!.day).toBe('2023-11-14');
   });
 
-  it('a ferry: an hour on the water is no rest', async () => {
+  it('a ferry: an hour on the water is not a rest', async () => {
     const { trips } = await lived(pushedDay([walk(500), rest(420), { seconds: 3600, speed: 8 }, walk(400), ...home]));
     expect(trips).toHaveLength(1);
   });
@@ -132,7 +132,7 @@ describe('one trip', () => {
     expect(trips[0]!.evidence!.model).toContain('sparse');
   });
 
-  it('by a phone that tells where it is once a minute', async () => {
+  it('by a phone that reports its position once a minute', async () => {
     // So seldom a rest shows only in the silence after it.
     const { trips } = await lived(pushedDay([walk(400), drive(1500), walk(300), ...home, walk(60)], { every: 60 }));
     expect(trips).toHaveLength(1);
@@ -170,7 +170,7 @@ describe('no trip', () => {
 });
 
 describe('how sure a mode is', () => {
-  it('is a probability with those of the others, and they sum to one', async () => {
+  it('is a probability, and the probabilities of all modes sum to one', async () => {
     const { trips } = await lived(pushedDay([walk(600), rest(480), drive(1200, 9), walk(300), ...home]));
     for (const { sensed_mode, mode_confidence, mode_probabilities } of trips.flatMap((trip) => trip.sections)) {
       expect(mode_probabilities![sensed_mode.split('.')[1]!]).toBe(mode_confidence);

@@ -18,7 +18,7 @@ function fix(data: JsonObject = {}, metadata: JsonObject = {}): Entry {
 const clean = (...entries: Entry[]) => cleanLocations(entries, zoneOf);
 
 describe('locations', () => {
-  it('carry what the analysis needs', () => {
+  it('contain the fields that the analysis needs', () => {
     expect(clean(fix())).toEqual([
       expect.objectContaining({
         ts,

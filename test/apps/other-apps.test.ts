@@ -136,7 +136,7 @@ async function aside(): Promise<{ reason: string; entry: JsonValue }[]> {
 }
 
 describe.each(all)('%s', (name, app) => {
-  it('a location is kept as one of the platform other, said to be delivered, and coming again changes nothing', async () => {
+  it('a location is stored with the platform other and acknowledged, and a repetition changes nothing', async () => {
     for (let time = 0; time < 2; time += 1) {
       const answer = await push(app, app.body(here, token));
       expect([answer.status, JSON.parse(answer.text)]).toEqual([200, app.delivered]);
@@ -168,7 +168,7 @@ describe.each(all)('%s', (name, app) => {
     expect((await waiting()).length).toBeGreaterThan(0);
   });
 
-  it('rubbish with a valid token is set aside durably, as it came but for the token, and said to be delivered', async () => {
+  it('invalid data with a valid token are set aside durably, without the token, and acknowledged', async () => {
     const bodies: JsonValue[] = [{ nothing: 1, device_id: token }];
     if (name === 'owntracks') bodies.push({ _type: 'encrypted', data: 'AAAA' }, { _type: 'location', lat: 1, lon: 2 });
     if (name === 'overland') bodies.push({ locations: 7 }, { locations: [7, { type: 'Feature' }] });
@@ -206,7 +206,7 @@ describe.each(all)('%s', (name, app) => {
     expect(await aside()).toHaveLength(1);
   });
 
-  it('a day comes out as a diary, two fixes of a second stay two', async () => {
+  it('a day becomes a diary, and two fixes of the same second stay two entries', async () => {
     const day = simulateDay({ day: '2024-03-12', seed: 'other-apps', platform: 'ios' });
     const fixes = day
       .filter(({ metadata }) => metadata.key === 'background/location')

@@ -60,7 +60,7 @@ beforeAll(async () => {
 beforeEach(() => Object.assign(settings, config));
 afterAll(() => kit.close());
 
-it('suggests for a trip what its user says of such trips, in composite and confirmed trips and in the diary', async () => {
+it('suggests the labels that the user gave to similar trips, in composite and confirmed trips and in the diary', async () => {
   const composite = await find('analysis/composite_trip');
   const today = composite.filter(isOfLastDay);
   const suggested = today.filter(({ data }) => data.inferred_labels.length > 0);

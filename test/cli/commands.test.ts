@@ -57,7 +57,7 @@ describe('pipeline', () => {
     expect(one.stdout).toMatch(/^sim-t-1@example.org \(.{36}\): nothing new, nothing written\n$/);
   });
 
-  it('says who is at work when another run has the user', async () => {
+  it('names the holder of the lease when another run has the user', async () => {
     const { run, withStore } = await freshProgram();
     await run(['simulate', '--users', '1', '--from', day, '--seed', 't']);
     await withStore(async (store) => {
@@ -86,7 +86,7 @@ describe('diary', () => {
     for (const line of stdout.split('\n')) expect([...line].length).toBeLessThanOrEqual(80);
   });
 
-  it('is with --json what phones read, and with --geojson flat', async () => {
+  it('prints with --json the trips as phones read them, and with --geojson flat features', async () => {
     const { run, folder } = shared;
     const trips = (await run(['diary', '--user', ada, '--day', day, '--json'])).json<
       { type: string; features: unknown[] }[]
@@ -126,7 +126,7 @@ describe('diary', () => {
 });
 
 describe('status', () => {
-  it('tells where a user stands, by name and by UUID', async () => {
+  it('shows the state of a user, by name and by UUID', async () => {
     const { run } = shared;
     const status = (await run(['status', '--user', ada, '--json'])).json<Record<string, JsonObject>>();
     expect(status).toMatchObject({
@@ -192,7 +192,7 @@ describe('recover-errors', () => {
     expect((await run(['status', '--user', 'ada'])).stdout).toMatch(/errors +1: 1 × background\/location/);
   });
 
-  it('goes on with the others when one user is in other hands', async () => {
+  it('continues with the other users when another process holds one user', async () => {
     const { run, withStore } = await freshProgram();
     await withStore(async (store) => {
       for (const name of ['ada', 'ben']) {
@@ -213,7 +213,7 @@ describe('recover-errors', () => {
   });
 });
 
-it('purge-keys shows what would go and why, then removes documents only', async () => {
+it('purge-keys shows which documents it would remove and why, then removes documents only', async () => {
   const program = await prepared();
   const { run, withStore } = program;
   const uuid = await uuidOf(program, ada);
@@ -361,7 +361,7 @@ describe('erase', () => {
     expect(await withStore((store) => store.users.byEmail('ada'))).toBeNull();
   });
 
-  it('waits for nobody: a user in other hands is left alone', async () => {
+  it('does not wait for a lease: a user whom another process holds is not erased', async () => {
     const program = await prepared();
     const uuid = await uuidOf(program, ada);
     await program.withStore((store) => store.leases.acquire(uuid, 'a pipeline', 60));
@@ -370,7 +370,7 @@ describe('erase', () => {
     expect((await program.withStore((store) => store.counts(uuid))).trips).toBeGreaterThan(0);
   });
 
-  it('finishes by UUID what an interruption left behind', async () => {
+  it('finishes an interrupted erasure by UUID', async () => {
     const program = await freshProgram();
     const uuid = '11111111-2222-4333-8444-555555555555';
     await program.run(['users', 'add', 'ada']);
@@ -427,7 +427,7 @@ describe('simulate', () => {
     expect(second.users.map((user) => user.new)).toEqual([0, 0]);
   });
 
-  it('ends yesterday unless told otherwise, and says when no server answers', async () => {
+  it('ends yesterday by default, and reports that no server answers', async () => {
     const { run } = await freshProgram();
     const said = await run(['simulate', '--users', '1', '--days', '2', '--json'], { now: 1_710_288_000 });
     expect(said.json()).toMatchObject({ from: '2024-03-11', to: '2024-03-12' });

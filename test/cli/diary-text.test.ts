@@ -50,7 +50,7 @@ function record(
 const text = (records: TripRecord[], completeUntil: number | null = null): string =>
   diaryText({ name: 'ada', day: '2024-03-12', records, completeUntil }, marks);
 
-it('a place that one comes back to keeps its letter, and a stay its length', () => {
+it('a place that the user returns to keeps its letter, and a stay its length', () => {
   const shown = text([
     record(noon, noon + 600, [home, work]),
     record(noon + 4200, noon + 4800, [work, [home[0] + 0.0005, home[1]]]),
@@ -61,7 +61,7 @@ it('a place that one comes back to keeps its letter, and a stay its length', () 
   expect(shown).toContain('  2 trips, 2.0 km, 20 min on the way\n  • walking 2.0 km\n');
 });
 
-it('waits of a minute and more are told, shorter ones not', () => {
+it('waits of a minute or more are shown, shorter ones are not', () => {
   const stop = (enter: number, exit: number) => ({
     id: 'x',
     enter_ts: enter,
@@ -90,7 +90,7 @@ it('waits of a minute and more are told, shorter ones not', () => {
   expect(shown).toContain('  ■ in vehicle 4.0 km  • walking 700 m\n');
 });
 
-it('time in which one moved unseen stands between two places', () => {
+it('untracked time is shown between two places', () => {
   const untracked = { start_ts: noon + 700, end_ts: noon + 3600, start_loc: work, end_loc: home };
   const shown = text([
     record(noon, noon + 600, [home, work]),
@@ -107,7 +107,7 @@ it('a trip over midnight fills the day to its end, and a day in two zones names 
   expect(shown).toMatch(/\n {2}─{70}••\n/);
 });
 
-it('each part of the bar has the character and colour of its mode; a wait is no mode', () => {
+it('each part of the bar has the character and colour of its mode; a wait has no mode', () => {
   const from = noon - 14_400; // 08:00
   const modes = ['WALKING', 'BICYCLING', 'CAR', 'BUS', 'TRAIN', 'SUBWAY', 'AIR_OR_HSR'];
   const sections = modes.map((mode, i) =>
@@ -130,7 +130,7 @@ it('a day of which nothing is final yet says so', () => {
   expect(text(trips, noon + 600)).toMatch(/final up to 12 March 12:10; what came later is draft$/);
 });
 
-it('trips too short to keep are no trips', () => {
+it('trips too short to keep are not counted as trips', () => {
   const dropped: TripRecord = { ...record(noon, noon + 60, [home, home]), kind: 'dropped', trip: null };
   expect(text([dropped])).toBe('ada  2024-03-12: no trips');
 });

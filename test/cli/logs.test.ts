@@ -117,7 +117,7 @@ function writeDay(): void {
 }
 
 describe('mobility logs', () => {
-  it('shows calls with time, status, duration, user and result, and says what it passed over', async () => {
+  it('shows calls with time, status, duration, user and result, and says what it skipped', async () => {
     writeDay();
     const result = await mobility(['logs']);
     expect(result.code).toBe(0);
@@ -194,7 +194,7 @@ describe('mobility logs', () => {
     });
   });
 
-  it('finds a user by name through the registry, also by one that the log does not name', async () => {
+  it('finds a user by name through the registry, even if the log does not contain the name', async () => {
     writeDay();
     await mobility(['users', 'add', 'renamed@example.org', '--uuid', ada]);
     const result = await mobility(['logs', '--user', 'renamed@example.org', '--json']);
@@ -283,7 +283,7 @@ describe('mobility logs put', () => {
 });
 
 describe('mobility logs user', () => {
-  it("tells one user's story across server and pipeline", async () => {
+  it('shows the events of one user across server and pipeline', async () => {
     writeDay();
     const result = await mobility(['logs', 'user', ada, '--since', '2026-03-14']);
     expect(rows(result).map((row) => row.replace(/ {2,}/g, '  '))).toEqual([
@@ -296,7 +296,7 @@ describe('mobility logs user', () => {
     expect(json[2]!.message).toContain('Got error no ts while saving entry key = manual/survey');
   });
 
-  it('leaves out what lies after the time asked for', async () => {
+  it('leaves out lines after the time asked for', async () => {
     writeDay();
     const result = await mobility(['logs', 'user', ada, '--json', '--until', '2026-03-14T12:00:30']);
     expect(records(result).map(({ thread }) => thread)).toEqual(['w1-1', 'w1-2']);

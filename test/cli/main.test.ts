@@ -98,7 +98,7 @@ it('flags that every command takes may stand before or behind it', async () => {
   }
 });
 
-it('a reader that goes away ends a command quietly', async () => {
+it('a command ends quietly when the reader of its output goes away', async () => {
   const { run } = await freshProgram();
   await run(['simulate', '--users', '1', '--from', '2024-03-12']);
   const args = ['export', '--user', 'sim-demo-1@example.org', '--entries'];

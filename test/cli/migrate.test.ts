@@ -16,7 +16,7 @@ async function withPeople(): Promise<Program & { target: string }> {
 const first = 'sim-demo-1@example.org';
 
 describe('migrate', () => {
-  it('copies to a store that it makes, and says what both sides have', async () => {
+  it('copies to a store that it creates, and shows the rows of both sides', async () => {
     const { run, address, target } = await withPeople();
     const { code, stdout, stderr } = await run(['migrate', '--from', address, '--to', `sqlite:${target}`]);
     expect([code, stderr]).toEqual([0, '']);
@@ -51,7 +51,7 @@ describe('migrate', () => {
     expect(stdout).toContain('2 users: 2 to copy, 0 already equal; both sides are not equal');
   });
 
-  it('ends with 3 and names who is not the same on both sides', async () => {
+  it('ends with 3 and names users who differ between the two sides', async () => {
     const { run, target } = await withPeople();
     await run(['migrate', '--to', target]);
     await run(['users', 'token', first, '--store', target]);
@@ -76,7 +76,7 @@ describe('migrate', () => {
     expect([merged.code, merged.stdout]).toEqual([0, expect.stringContaining('1 other user at the target')]);
   });
 
-  it('leaves a user to whoever goes on working on them, after waiting for their lease, and ends with 3', async () => {
+  it('waits for the lease of a user, skips the user if the lease is renewed, and ends with 3', async () => {
     const { run, target, withStore } = await withPeople();
     await withStore(async (store) => {
       const { uuid } = (await store.users.byEmail(first))!;
@@ -118,7 +118,7 @@ describe('store init', () => {
     expect((await run(['status'])).code).toBe(0);
   });
 
-  it('gives a new store the shards wanted, and says that one which is there keeps its own', async () => {
+  it('creates a new store with the given number of shards, and says that an existing store keeps its number', async () => {
     const { run } = await freshProgram();
     const made = await run(['store', 'init', '--shards', '3', '--json']);
     expect([made.code, made.json()]).toMatchObject([0, { engine: 'sqlite', shards: 3 }]);

@@ -49,7 +49,7 @@ it('notes go to standard error', () => {
   expect([stdout.text, stderr.text]).toEqual(['', 'by the way\n']);
 });
 
-it('progress says nothing where there is no terminal', () => {
+it('progress is shown on a terminal only', () => {
   const { out, stderr } = output();
   const progress = out.progress('working');
   progress.update('still');
@@ -65,7 +65,7 @@ it('a progress that ends at once shows no spinner on a terminal either', async (
   expect(stderr.text).toBe('ready\n');
 });
 
-it('a terminal that tells no width gets no spinner', async () => {
+it('a terminal without a width gets no spinner', async () => {
   const stderr = { ...sink(true), columns: 0 };
   const out = createOutput({ stdout: sink(), stderr, env: {}, json: () => false });
   const progress = out.progress('working');
@@ -85,7 +85,7 @@ it('marks appear on a terminal only, and never with NO_COLOR', () => {
   expect(output().out.tint('x', 29)).toBe('x');
 });
 
-it('columns are those of the terminal up to 100, else 80', () => {
+it('the number of columns is that of the terminal, at most 100, and 80 without a terminal', () => {
   expect([output({ tty: true }).out.columns, output().out.columns]).toEqual([100, 80]);
 });
 

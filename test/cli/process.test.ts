@@ -25,7 +25,7 @@ const simulated = async (users: number) => {
   return fresh;
 };
 
-it('a reader that goes away ends the program quietly with 0', async () => {
+it('the program ends quietly with 0 when the reader of its output goes away', async () => {
   const { address } = await simulated(1);
   const line = `"$0" "$1" export --user sim-p-1@example.org --entries --store "$2" | head -n 2 | wc -l; echo "\${PIPESTATUS[0]}"`;
   const { stdout, stderr } = await promisify(execFile)('bash', ['-c', line, process.execPath, program, address]);
@@ -84,7 +84,7 @@ it('several processes share the users and report as one', async () => {
   expect(again.stdout).toMatch(/^6 users: nothing new, nothing written/);
 });
 
-it('a worker that dies is told of; its user and all others are done', async () => {
+it('a killed worker is reported; its user and all others are done', async () => {
   const { address } = await simulated(6);
   const store = await storeAt(address);
   const env = { MOBILITY_LEASE_SECONDS: '1' };

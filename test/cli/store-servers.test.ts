@@ -27,7 +27,7 @@ describeOnServers('a MongoDB store', (server) => {
       expect((await run(['status'], { env })).code).toBe(0);
     }));
 
-  it('is not backed up by a copy of files, but told how', () =>
+  it('is not backed up by copying files; the error names the tools', () =>
     withDatabaseOn(server(), async (address) => {
       const { code, stderr } = await run(['backup', 'never-made'], { env: { MOBILITY_STORE: address } });
       expect([code, stderr]).toEqual([

@@ -27,7 +27,7 @@ describe('users add', () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining('MOBILITY_USER_EXISTS')]);
   });
 
-  it('refuses names and UUIDs that cannot be', async () => {
+  it('refuses invalid names and UUIDs', async () => {
     const { run } = await freshProgram();
     for (const args of [[''], ['a\nb'], ['x'.repeat(255)], ['ada', '--uuid', '123']]) {
       const { code, stderr } = await run(['users', 'add', ...args]);
@@ -76,7 +76,7 @@ describe('users import', () => {
     expect((await imported('user_email,uuid\nada,1\n')).said.code).toBe(2);
   });
 
-  it('refuses files that are no list of people', async () => {
+  it('refuses files that are not a list of people', async () => {
     for (const csv of ['', '\n\n', 'name,uuid\nada,\n', 'user_email\n"ada\n']) {
       const { said, names } = await imported(csv);
       expect([csv, said.code, said.stderr, names]).toEqual([csv, 2, expect.stringMatching(/MOBILITY_USAGE/), []]);
@@ -101,7 +101,7 @@ describe('users import', () => {
     }
   });
 
-  it('judges a later line of the same person by what the earlier did, in files of any length', async () => {
+  it('processes the lines of one person in order, in files of any length', async () => {
     const { withStore } = await freshProgram();
     const lines = Array.from({ length: 300 }, (_, i) => `user-${i % 100}`);
     const report = await withStore((store) => importUsers(store, chunks(`user_email\n${lines.join('\n')}`, 7), 1));
@@ -123,7 +123,7 @@ async function* chunks(text: string, size: number): AsyncGenerator<string> {
 }
 
 describe('users list', () => {
-  it('lists all, and with counts what each has', async () => {
+  it('lists all users, and their counts with --counts', async () => {
     const { run } = await freshProgram();
     await run(['simulate', '--users', '1', '--from', '2024-03-12', '--seed', 's']);
     await run(['users', 'add', 'ada']);
@@ -136,7 +136,7 @@ describe('users list', () => {
     expect(earlier.stdout).toMatch(/sim-s-1@example.org {2}2024-07-03 09:46 {2,}\d{3} {2,}0 {2,}0 {2}in the future/);
   });
 
-  it('finds those who have been silent for some days', async () => {
+  it('finds users who have been silent for some days', async () => {
     const { run } = await freshProgram();
     await run(['simulate', '--users', '1', '--from', '2024-03-12', '--seed', 's']);
     await run(['users', 'add', 'ada']);
@@ -148,7 +148,7 @@ describe('users list', () => {
     expect((await silent(1_710_300_000 + 8 * day)).sort()).toEqual(['ada', 'sim-s-1@example.org']);
   });
 
-  it('says nothing on standard output when there is nobody', async () => {
+  it('prints nothing to standard output when there are no users', async () => {
     const { run } = await freshProgram();
     await run(['users', 'add', 'ada']);
     await run(['users', 'remove', 'ada']);

@@ -24,7 +24,7 @@ const incidentsIn = (trip: TripFeatureCollection | undefined): unknown[] =>
   );
 
 describe('the trips of a day', () => {
-  it('are none for a day without, and for a user nobody knows', async () => {
+  it('are empty for a day without trips and for an unknown user', async () => {
     const user = await newUser(store);
     await chainAfter(store, user, pushedRide(android, 0, 0));
     expect(await tripsOfDay(store, user, '2023-11-13')).toEqual([]);
@@ -46,7 +46,7 @@ describe('the trips of a day', () => {
     for (const [name, trips] of days) expect(await tripsOfDay(store, user, name)).toEqual(trips);
   });
 
-  it('end at a place that tells when the user left, also to a trip of the next day', async () => {
+  it('end at a place with the time at which the user left, also for a trip of the next day', async () => {
     const user = await newUser(store);
     const chain = await chainAfter(store, user, [...pushedRide(android, 0, 0), ...pushedRide(android, day, 6000)]);
     const [trip] = await tripsOfDay(store, user, '2023-11-14');
@@ -70,7 +70,7 @@ describe('the trips of a day', () => {
     expect(placeOf(next!, 'start_place')).toMatchObject({ enter_ts: chain[1]!.untracked!.end_ts });
   });
 
-  it('over the date line: what follows a trip is the next in time, not the next of its day', async () => {
+  it('over the date line: the next trip is the next in time, not the next of the same day', async () => {
     const user = await newUser(store);
     const apia: Phone = { platform: 'android', zone: 'Pacific/Apia' }; // +13
     const pago: Phone = { platform: 'android', zone: 'Pacific/Pago_Pago' }; // -11

@@ -229,7 +229,7 @@ describe('a section', () => {
 });
 
 describe('zones', () => {
-  it('of a trip over zones: that of the start in its first half, that of the end in its second', () => {
+  it('in a trip across time zones, is the zone of the start in the first half and of the end in the second', () => {
     const abroad = { ...toWork, start_zone: 'Asia/Tokyo', end_zone: 'America/Los_Angeles' };
     const { properties, features: parts } = features(abroad);
     expect(properties).toMatchObject({

@@ -28,7 +28,7 @@ describe('flat GeoJSON', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it('puts together what both trips know of the place between them', () => {
+  it('combines the fields that both trips have of the place between them', () => {
     const [, work] = toFlatGeoJson(both).features;
     expect(work!.properties).toMatchObject({
       enter_ts: toWork.end_ts,

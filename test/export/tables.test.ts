@@ -130,7 +130,7 @@ it('a coarse export has no position of a stay, nor of the way next to it', async
   expect((await csv('csv/places.csv')).filter(({ geometry }) => places.has(geometry))).toEqual([]);
 });
 
-it('flags that do not go together are refused with what to do', async () => {
+it('flags that do not go together are refused, and the error says what to do', async () => {
   const refusals = [
     ['--all', '--format', 'gpx', '--kind', 'trips', '--out', out('no')],
     ['--all', '--format', 'geojson', '--names', 'trackintel', '--out', out('no')],

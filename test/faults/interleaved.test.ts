@@ -51,7 +51,7 @@ const scriptArbitrary = fc.record({
   ),
 });
 
-it('the diary is that of the entries, whatever was pushed between which calls', { timeout: patience }, async () => {
+it('the diary depends on the entries only, not on pushes between calls', { timeout: patience }, async () => {
   await fc.assert(
     fc.asyncProperty(scriptArbitrary, async ({ seed, dayFirst, runs }) => {
       const userId = newUuid();

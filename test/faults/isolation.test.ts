@@ -71,7 +71,7 @@ const numberOf = (all: readonly Table[], file: string, uuid: string): unknown =>
   all.find((table) => table.file === file && table.name === 'user_ids')?.rows.find((row) => row.uuid === uuid)?.id;
 
 describe('commands for one user', () => {
-  it('show, export and erase that user, and touch nobody else', { timeout: patience }, () =>
+  it('show, export and erase that user, and change no other user', { timeout: patience }, () =>
     inFolder(async (folder) => {
       const store = join(folder, 'store');
       const at = ['--store', store, '--log-dir', join(folder, 'logs')];

@@ -112,7 +112,7 @@ describe('a pipeline killed at random moments', () => {
 });
 
 describe('two pipelines at once on one user', () => {
-  it('one works, and the other says so', { timeout: patience }, async () => {
+  it('one works, and the other names it', { timeout: patience }, async () => {
     const { folder, store, uuids, diaries } = prepared;
     const copy = await copyOf(store, join(folder, 'two'));
     const one = ['pipeline', '--user', 'ada@example.org', '--json', '--store', copy];
@@ -131,7 +131,7 @@ describe('two pipelines at once on one user', () => {
     expect(after['ada@example.org']).toBe(diaries['ada@example.org']);
   });
 
-  it('a user in other hands is left to them, by name', { timeout: patience }, async () => {
+  it('a user whom another run holds is skipped, and the holder is named', { timeout: patience }, async () => {
     const { folder, store, uuids, diaries } = prepared;
     const copy = await copyOf(store, join(folder, 'held'));
     await withStore(copy, async (opened) => {

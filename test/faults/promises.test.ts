@@ -40,7 +40,7 @@ describe('docs/promises.md', () => {
 });
 
 describe.each(['SECURITY.md', 'docs/operations.md', 'docs/promises.md'])('%s', (page) => {
-  it('names files that are there', () => {
+  it('names files that exist', () => {
     const named = [...textOf(page).matchAll(/`((?:test|src|docs|bench)\/[\w./-]+)`|\]\(([\w./-]+)(?:#[\w-]+)?\)/g)];
     const folder = page.includes('/') ? page.slice(0, page.lastIndexOf('/') + 1) : '';
     for (const [, path, link] of named) {

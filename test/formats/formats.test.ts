@@ -53,7 +53,7 @@ const traccar: JsonObject = {
 const dataOf = (mapped: { entries: { data: JsonObject }[] }, i = 0): JsonObject => mapped.entries[i]!.data;
 
 describe('OwnTracks', () => {
-  it('tells a location in m/s, a motion and the battery, and no network', () => {
+  it('gives a location in m/s, a motion and the battery, and no network', () => {
     const { entries, unusable } = fromOwnTracks(location);
     expect(unusable).toEqual([]);
     expect(entries.map((entry) => [entry.metadata.key, entry.metadata.platform, entry.metadata.origin])).toEqual(
@@ -85,7 +85,7 @@ describe('OwnTracks', () => {
     expect(fromOwnTracks({ ...bare, motionactivities: ['walking', 'cycling'] }).entries).toHaveLength(1);
   });
 
-  it('keeps other messages under their own names, and passes over what is none of travel', () => {
+  it('keeps other messages under their own names, and ignores messages that are not about travel', () => {
     const transition = {
       _type: 'transition',
       tst: 1710230400,
@@ -127,7 +127,7 @@ describe('OwnTracks', () => {
 });
 
 describe('Overland', () => {
-  it('tells fixes, motion and battery; -1 is unknown', () => {
+  it('gives fixes, motion and battery; -1 is unknown', () => {
     const { entries } = fromOverland([
       feature({
         altitude: 301,
@@ -196,7 +196,7 @@ describe('Overland', () => {
 });
 
 describe('Traccar Client', () => {
-  it('tells a location to the millisecond, a motion and the battery, and never repeats the token', () => {
+  it('gives a location to the millisecond, a motion and the battery, and never repeats the token', () => {
     const { entries } = fromTraccar([traccar]);
     expect(entries.map((entry) => entry.data)).toEqual([
       {

@@ -22,7 +22,7 @@ describe('zoneAt', () => {
     }
   });
 
-  it('is UTC for what is no coordinate', () => {
+  it('is UTC for an invalid coordinate', () => {
     expect(zoneAt({ latitude: 91, longitude: 0 })).toBe('UTC');
     expect(zoneAt({ latitude: Number.NaN, longitude: 0 })).toBe('UTC');
   });

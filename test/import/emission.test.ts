@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 
 describe('import of an e-mission database', () => {
-  it('keeps names and UUIDs, and says what was stored, known and left behind', async () => {
+  it('keeps names and UUIDs, and counts entries stored, known and left behind', async () => {
     const { code, json, stderr } = await dumped.run(['import', join(dumped.folder, 'dump'), '--json']);
     expect([code, stderr]).toEqual([0, 'next: mobility pipeline --all\n']);
     const pushed = madeUp.people.reduce((sum, one) => sum + one.pushed.length, 0);
@@ -58,7 +58,7 @@ describe('import of an e-mission database', () => {
     }
   });
 
-  it('changes nothing when it comes twice', async () => {
+  it('changes nothing when it is imported twice', async () => {
     const before = await withoutTimesOfRuns(dumped);
     const { code, json } = await dumped.run(['import', join(dumped.folder, 'dump'), '--json']);
     expect([code, json()]).toMatchObject([0, { stored: 0 }]);
@@ -66,7 +66,7 @@ describe('import of an e-mission database', () => {
     expect(await withoutTimesOfRuns(dumped)).toBe(before);
   });
 
-  it('takes one person when asked for one, and says so when nobody has that name', async () => {
+  it('imports one person only if asked, and reports a name that does not occur', async () => {
     const { folder, run, withStore } = await freshProgram();
     await writeDump(madeUp, join(folder, 'dump'));
     expect((await run(['import', folder, '--user', 'ira@example.org', '--json'])).json()).toMatchObject({

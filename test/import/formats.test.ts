@@ -72,7 +72,7 @@ const gpx = `<?xml version="1.0" encoding="UTF-8"?>
   <trkpt lat="north" lon="13.6"><time>2024-03-12T08:01:00Z</time></trkpt>
  </trkseg></trk></gpx>`;
 
-it('GPX: points of tracks with what they tell; points without time or place are told of by line', async () => {
+it('GPX: points of tracks with their fields; points without time or position are reported by line', async () => {
   const { format, entries, unread } = await read(gpx);
   expect(format).toBe('gpx');
   expect(entries.map(told)).toEqual([
@@ -89,7 +89,7 @@ it('GPX: points of tracks with what they tell; points without time or place are 
   expect(utf16.entries).toEqual(entries);
 });
 
-it('TCX: trackpoints with a position; those of the heart alone stay behind', async () => {
+it('TCX: trackpoints with a position; points with a heart rate only are left behind', async () => {
   const point = (inner: string) => `<Trackpoint><Time>2024-03-12T08:00:00.500Z</Time>${inner}</Trackpoint>`;
   const { format, entries, left } =
     await read(`<TrainingCenterDatabase><Activities><Activity Sport="Biking"><Lap><Track>
@@ -231,7 +231,7 @@ it('Records.json of Takeout: fixes and activities, with times of both kinds and 
   expect(unread).toEqual([expect.stringMatching(/latitudeE7 and longitudeE7 in the record at byte \d+/)]);
 });
 
-it('OwnTracks and Overland: what their endpoints make of the same messages', async () => {
+it('OwnTracks and Overland: the same entries as their endpoints make', async () => {
   const message = { _type: 'location', lat: 52.5, lon: 13.4, tst: t0, acc: 5, tid: 'ab' };
   const stamp = '2024-03-12T08:00:00Z\t';
   const rec = `${stamp}*                 \t${JSON.stringify(message)}\n${stamp}lwt               \t{"_type":"lwt","tst":1}\n`;

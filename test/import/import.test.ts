@@ -60,7 +60,7 @@ describe('an import that does not come to its end', () => {
     });
   });
 
-  it('since somebody interrupts it, says so and is repeated', async () => {
+  it('because it is interrupted, says so and can be repeated', async () => {
     await afterTrouble(async (store, path) => {
       const abort = new AbortController();
       const { parts } = await findParts([path]);
@@ -75,7 +75,7 @@ describe('an import that does not come to its end', () => {
     });
   });
 
-  it('since the file is cut, keeps what came before and ends with 3', async () => {
+  it('because the file is cut, keeps the entries before the cut and ends with 3', async () => {
     const program = await freshProgram();
     const lines = Array.from({ length: 50 }, (_, i) => JSON.stringify(entry(i))).join(',');
     await writeFile(join(program.folder, 'cut.json'), `[${lines},{"metadata":`);
@@ -92,7 +92,7 @@ describe('an import that does not come to its end', () => {
   });
 });
 
-it('a dry run tells what an import would do, and does nothing, not even where there is no store', async () => {
+it('a dry run shows what an import would do, and changes nothing, even without a store', async () => {
   const program = await freshProgram();
   await writeDump(madeUpDatabase(), join(program.folder, 'dump'));
   const dry = await program.run(['import', join(program.folder, 'dump'), '--dry-run', '--json']);
@@ -105,7 +105,7 @@ it('a dry run tells what an import would do, and does nothing, not even where th
 });
 
 describe('whose it is', () => {
-  it('must be said for files that do not tell, and must be somebody registered', async () => {
+  it('must be given for files that do not name a user, and must be registered', async () => {
     const { folder, run } = await freshProgram();
     await writeFile(join(folder, 'a.jsonl'), `${JSON.stringify(entry(0))}\n`);
     const path = join(folder, 'a.jsonl');
@@ -121,7 +121,7 @@ describe('whose it is', () => {
     expect((await run(['import', path, '--user', 'ada'])).code).toBe(0);
   });
 
-  it('is one person: entries of two never become those of one', async () => {
+  it('is one person: entries of two people are never mixed', async () => {
     const { folder, run, withStore } = await freshProgram();
     const of = (id: string, i: number) => JSON.stringify({ user_id: { $uuid: id.replaceAll('-', '') }, ...entry(i) });
     await writeFile(join(folder, 'two.jsonl'), `${of(uuid, 0)}\n${of(uuid.replace('6a', '6b'), 1)}\n`);
@@ -145,7 +145,7 @@ describe('whose it is', () => {
   });
 });
 
-it('a document that cannot be read costs only itself', async () => {
+it('an unreadable document does not affect the others', async () => {
   const { folder, run } = await freshProgram();
   const good = {
     user_id: new BSON.Binary(Buffer.from(uuid.replaceAll('-', ''), 'hex'), 3),
@@ -164,7 +164,7 @@ it('a document that cannot be read costs only itself', async () => {
   expect([code, json()]).toMatchObject([3, { read: 3, stored: 1, set_aside: 2 }]);
 });
 
-it('folders are looked through once, whatever links are in them, and unknown files are named', async () => {
+it('folders are read once, whatever links are in them, and unknown files are named', async () => {
   const { folder, run } = await freshProgram();
   await run(['users', 'add', 'ada']);
   await mkdir(join(folder, 'in', 'deeper'), { recursive: true });

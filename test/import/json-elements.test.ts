@@ -35,7 +35,7 @@ it('a list gives its elements, an object its members and the elements of its lis
   );
 });
 
-it('a file that breaks off gives what came before, and says where it ends', async () => {
+it('a file that ends early gives the elements before, and the error says where it ends', async () => {
   const found: JsonElement[] = [];
   const reading = (async () => {
     for await (const one of jsonElements(chunksOf('{"a":[1,{"b":2},{"c":', 5))) found.push(one);
@@ -54,7 +54,7 @@ it.each([
   await expect(elementsOf(text)).rejects.toThrow(message);
 });
 
-it('an element that is no JSON, too long or too deep is told of, and the next ones follow', async () => {
+it('an element that is not JSON, too long or too deep is reported, and the next ones follow', async () => {
   const long = `"${'x'.repeat(maxElementBytes)}"`;
   const deep = '['.repeat(600) + ']'.repeat(600);
   const found = await elementsOf(`[{"a":nonsense},${long},${deep},4]`, 65_536);

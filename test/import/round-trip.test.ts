@@ -35,7 +35,7 @@ async function roundTrip(from: Program, user: string): Promise<void> {
   expect(different(first, await exported(to, user))).toEqual([]);
 }
 
-it('what was imported comes back byte for byte', async () => {
+it('an imported user is exported byte for byte', async () => {
   const from = await freshProgram();
   const points = [...simulateDays({ platform: 'android', day, seed: 'gpx' }, 1)]
     .flat()

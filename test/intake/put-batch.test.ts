@@ -20,7 +20,7 @@ beforeEach(async () => {
   user = (await store.users.register('ada', { now: 1 })).user.uuid;
 });
 
-it('objects and JSON texts, with a platform or without, are stored alike, and what is no entry is set aside', async () => {
+it('objects and JSON texts, with or without a platform, are stored alike, and invalid entries are set aside', async () => {
   const pushed: Pushed[] = [
     entry(1),
     JSON.stringify(entry(2)),
@@ -64,7 +64,7 @@ it('lists, generators and streams of more than a transaction takes are stored in
   expect(parts).toEqual([maxTransactionEntries, 1, maxTransactionEntries, 1]);
 });
 
-it('tells the log what became of each, and the profile when entries came last', async () => {
+it('logs the result of each entry, and records the last put in the profile', async () => {
   const lines: string[] = [];
   const log = createLineLog({
     level: 'debug',

@@ -112,7 +112,7 @@ describe('what is strange but usable', () => {
     expect(entries).toStrictEqual([{ metadata: value.metadata, data: value.data }]);
   });
 
-  it('keeps metadata and data alone: nobody says by _id or user_id whose an entry is', () => {
+  it('keeps metadata and data only: _id and user_id cannot change the owner of an entry', () => {
     const value = { ...good(), _id: { $oid: 'x' }, user_id: 'somebody else', extra: 1 };
     expect(Object.keys(takeAll([value]).entries[0]!).sort()).toEqual(['data', 'metadata']);
   });
@@ -223,7 +223,7 @@ describe('one thing pushed, taken as text', () => {
     return 'text' in one ? { ...one, entry: JSON.parse(one.text) as unknown } : one;
   };
 
-  it('comes to the same whether its text is known or not', () => {
+  it('gives the same result with and without the text', () => {
     const number = fc.oneof(fc.double(), fc.constantFrom(-0, 0, 1.5, 1.7e9, 1.7e12));
     const pushed = fc.oneof(
       fc.record({
@@ -247,7 +247,7 @@ describe('one thing pushed, taken as text', () => {
     );
   });
 
-  it('keeps the text of an entry that says just that, and writes it anew where it does not', () => {
+  it('keeps the text of an entry if it is exact, and serialises the entry again if not', () => {
     const text = '{"metadata": {"key":"a", "write_ts": 5}, "data":{}}';
     expect(taken(JSON.parse(text), text)).toMatchObject({ key: 'a', write_ts: 5, ts: null, text });
     const more = '{"_id":1, "metadata":{"key":"a","write_ts":5}, "data":{}}';

@@ -55,7 +55,7 @@ describe('an input belongs to', () => {
 });
 
 describe('what was said about a trip', () => {
-  it('is the same in whatever order it came', () => {
+  it('does not depend on the order of arrival', () => {
     const all = [
       mode(10_000, 11_000, 'bike'),
       mode(10_000, 11_000, 'walk'),

@@ -21,7 +21,7 @@ const put = (entries: unknown[], user = 'ada') => kit.post('/usercache/put', { u
 beforeEach(() => open({}));
 afterEach(() => kit.close());
 
-it('calls and bytes a minute are limited for each caller, who keeps the data and may come again when the minute is over', async () => {
+it('calls and bytes per minute are limited for each caller, who keeps the data and can try again after the minute', async () => {
   await kit.close();
   await open({ callsPerMinute: 3, mibPerMinute: 1 });
   for (let i = 0; i < 3; i += 1) expect((await put([androidLocation(i)])).status).toBe(200);
@@ -53,7 +53,7 @@ it('a caller whose bodies are refused again and again is refused without reading
   expect((await put([androidLocation(1)])).status).toBe(200);
 });
 
-it('entries beyond what may wait for the pipeline are refused until there is room', async () => {
+it('entries beyond the limit of waiting entries are refused until there is room', async () => {
   await kit.close();
   await open({ waitingEntries: 3 });
   expect((await put([androidLocation(1), androidLocation(2)])).status).toBe(200);
@@ -79,7 +79,7 @@ it('unknown keys beyond the limit are set aside, known ones never, and recovery 
   expect(report).toMatchObject({ recovered: 1 });
 });
 
-it('metrics tell of calls, entries, limits and the store, and name nobody', async () => {
+it('metrics count calls, entries, limits and the store, and name no user', async () => {
   const { figures, text } = countCalls();
   const watched = await openKit({ config: { ...config, callsPerMinute: 2 }, metrics: { figures, text } });
   const { uuid } = await watched.user('ada');

@@ -16,7 +16,7 @@ beforeEach(async () => {
 afterEach(() => kit.close());
 
 describe('put', () => {
-  it('what an Android phone and an iPhone push is stored as it came, and counted', async () => {
+  it('entries of an Android phone and an iPhone are stored as they came, and counted', async () => {
     const entries = [androidLocation(ts), iosActivity(ts - 5.123456)];
     const answer = await put(entries, { app_version: '1.9', deployment_config_version: 4 });
     expect(answer.status).toBe(200);
@@ -115,7 +115,7 @@ describe('put', () => {
     expect((await kit.store.usercache.summary(ada)).count).toBe(20_010);
   });
 
-  it('a body that is no batch is refused and stores nothing', async () => {
+  it('a body that is not a batch is refused and stores nothing', async () => {
     for (const entries of [undefined, null, {}, 'x', 3]) {
       const answer = await put(entries);
       expect(answer.status).toBe(400);
@@ -131,7 +131,7 @@ describe('put', () => {
     expect([values.status, values.json.limit_values]).toEqual([413, 50_000]);
   });
 
-  it('the log tells each step in order, each entry with its result, and nothing of what was sent', async () => {
+  it('the log has each step in order and each entry with its result, and nothing of the payloads', async () => {
     await put([androidLocation(ts)]);
     kit.log.length = 0;
     await put([androidLocation(ts), iosActivity(ts), { metadata: { key: 'a/b' }, data: { latitude: 37.8716 } }]);
@@ -154,7 +154,7 @@ describe('put', () => {
     ]);
   });
 
-  it('the profile tells of the last put', async () => {
+  it('the profile records the last put', async () => {
     await put([androidLocation(ts), iosActivity(ts + 20), androidLocation(ts - 100)]);
     const profile = await kit.post('/profile/get', { user: 'ada' });
     expect(profile.json).toMatchObject({

@@ -31,14 +31,14 @@ describe('bytes of a body', () => {
     expect(bytes.toString()).toBe('abc');
   });
 
-  it('gzip is inflated, whatever the spelling', async () => {
+  it('gzip is decompressed, whatever the spelling', async () => {
     for (const encoding of ['gzip', 'GZIP', 'x-gzip', ' gzip ']) {
       const bytes = await readBody(body([gzipSync('{"a":1}')], { encoding }), 1000, big().share());
       expect(bytes.toString()).toBe('{"a":1}');
     }
   });
 
-  it('another encoding is refused with 415 and says what is taken', async () => {
+  it('another encoding is refused with 415, and the answer names the accepted ones', async () => {
     const reading = readBody(body([Buffer.from('x')], { encoding: 'br' }), 10, big().share());
     await expect(reading).rejects.toMatchObject({ status: 415, options: { headers: { 'Accept-Encoding': 'gzip' } } });
   });
@@ -49,7 +49,7 @@ describe('bytes of a body', () => {
     await expect(readBody(body([Buffer.alloc(10)]), 10, big().share())).resolves.toHaveLength(10);
   });
 
-  it('a gzip bomb is refused where it goes over the limit, without being inflated to its end', async () => {
+  it('a gzip bomb is refused at the limit, without being decompressed to its end', async () => {
     const bomb = gzipSync(Buffer.alloc(50_000_000));
     const budget = budgetOf(4_000_000);
     const share = budget.share();
@@ -84,7 +84,7 @@ describe('the budget of all bodies', () => {
     await expect(readBody(body([Buffer.alloc(100)]), 1000, budget.share())).resolves.toHaveLength(100);
   });
 
-  it('what is inflated counts beside what was sent', async () => {
+  it('the decompressed size counts beside the compressed size', async () => {
     const budget = budgetOf(1000);
     budget.share().grow(1);
     const share = budget.share();
@@ -133,7 +133,7 @@ describe('the budget of all bodies', () => {
     await late;
   });
 
-  it('large bodies have their turn one after the other, and nobody has all of them', async () => {
+  it('large bodies take turns, and no caller gets all turns', async () => {
     const budget = new BodyBudget({ total: 100, perCaller: 100, strangers: 100, turns: 1 });
     const order: string[] = [];
     const shares = ['eve', 'eve', 'eve', 'ada'].map((userId) => {

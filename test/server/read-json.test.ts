@@ -52,7 +52,7 @@ describe('JSON of a request', () => {
     expect(readJson(bytes('{"a":"x\u0000y\nz\t"}')).value).toEqual({ a: 'x\u0000y\nz\t' });
   });
 
-  it('a byte order mark is passed over', () => {
+  it('a byte order mark is ignored', () => {
     expect(readJson(bytes('\ufeff{"a":1}'))).toEqual({ value: { a: 1 }, list: [], notes: [] });
   });
 
@@ -60,7 +60,7 @@ describe('JSON of a request', () => {
     expect(readJson(bytes('["\\ud800","\\u0000"]')).value).toEqual(['\ud800', '\u0000']);
   });
 
-  it('what is nested too deep is kept as text, and the rest is read', () => {
+  it('containers nested too deep become text, and the rest is read', () => {
     const deep = '['.repeat(maxDepth + 50) + ']'.repeat(maxDepth + 50);
     const { value, notes } = readJson(bytes(`{"a": ${deep}, "b": "fine"}`));
     expect(value).toMatchObject({ b: 'fine' });
@@ -103,7 +103,7 @@ describe('JSON of a request', () => {
     }
   });
 
-  it('no refusal repeats what was sent', () => {
+  it('no refusal repeats the data sent', () => {
     expect(refusal('{"user":"secret-token" "x"}')).not.toContain('secret');
   });
 

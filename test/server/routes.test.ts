@@ -32,7 +32,7 @@ describe('get', () => {
     });
   });
 
-  it('a user without documents gets an empty list, and what a phone pushed is no document', async () => {
+  it('a user without documents gets an empty list, and pushed entries are not documents', async () => {
     await call('/usercache/put', { phone_to_server: [{ metadata: { key: 'config/consent', write_ts: 1 }, data: {} }] });
     expect((await call('/usercache/get')).json).toEqual({ server_to_phone: [] });
   });
@@ -57,7 +57,7 @@ describe('timeline and pipeline state', () => {
     expect((await call('/timeline/getTrips/2016-05-20')).json).toEqual({ timeline: [] });
   });
 
-  it('a date that is no day of the calendar is answered with 400', async () => {
+  it('an invalid day is answered with 400', async () => {
     for (const date of [
       '2016-02-30',
       '2016-5-7',
@@ -87,7 +87,7 @@ describe('timeline and pipeline state', () => {
 });
 
 describe('profile', () => {
-  it('create answers the UUID, can be repeated, and keeps what was set meanwhile', async () => {
+  it('create answers the UUID, can be repeated, and keeps fields that were set meanwhile', async () => {
     expect((await call('/profile/create')).json).toEqual({ uuid: ada });
     await call('/profile/update', { mpg_array: [40] });
     expect((await call('/profile/create')).json).toEqual({ uuid: ada });
@@ -121,7 +121,7 @@ describe('profile', () => {
     });
   });
 
-  it('update leaves alone what only the server writes, and says so', async () => {
+  it('update does not change fields that only the server writes, and lists them', async () => {
     const text =
       '{"user":"ada","update_doc":{"user_id":"x","_id":1,"uuid":"y","update_ts":0,"__proto__":{"admin":true},"model":"Z"}}';
     const answer = await kit.post('/profile/update', text);
@@ -131,7 +131,7 @@ describe('profile', () => {
     expect('admin' in profile).toBe(false);
   });
 
-  it('update refuses what is no update, and a profile that grows beyond its limit', async () => {
+  it('update refuses an invalid update, and a profile that grows beyond its limit', async () => {
     for (const body of [{}, { update_doc: 'x' }, { update_doc: null }, { mpg_array: ['x'] }, { mpg_array: 3 }]) {
       expect((await call('/profile/update', body)).status).toBe(400);
     }
@@ -165,7 +165,7 @@ describe('metrics', () => {
     ]);
   });
 
-  it('an empty metric is answered: by the list, else by distance', async () => {
+  it('an empty metric is answered by the list, or by distance without a list', async () => {
     const spec = await call('/result/metrics/timestamp', { ...range, metric: '' });
     expect((spec.json.user_metrics as JsonObject[])[0]).toMatchObject({ WALKING: 400 });
     const list = { ...range, metric: '', metric_list: ['count', 'duration'], is_return_aggregate: true };
@@ -177,7 +177,7 @@ describe('metrics', () => {
     expect(answer.json.aggregate_metrics).toEqual([]);
   });
 
-  it('what the app of 2017 sends: a list, without aggregate', async () => {
+  it('a call of the app of 2017 gets a list, without aggregate', async () => {
     const names = ['duration', 'median_speed', 'count', 'distance'];
     const answer = await call('/result/metrics/timestamp', {
       ...range,
@@ -202,7 +202,7 @@ describe('metrics', () => {
     expect((await call('/result/metrics/timestamp', { ...only, end_time: second - 1 })).json.user_metrics).toEqual([]);
   });
 
-  it('by local date, whole dates are compared and weekday is passed over', async () => {
+  it('by local date, whole dates are compared and weekday is ignored', async () => {
     const dates = {
       freq: 'DAILY',
       start_time: { year: 2016, month: 5, day: 17, weekday: 3, hour: 12 },
@@ -280,7 +280,7 @@ describe('find_entries', () => {
     expect(await find({ ...all, key_list: ['analysis/cleaned_trip'] })).toEqual({ phone_data: [], truncated: false });
   });
 
-  it('what was moved to the timeseries and what waits are one stream, and a repeated entry is there once', async () => {
+  it('moved and waiting entries are one stream, and a repeated entry occurs once', async () => {
     const taken = await kit.store.leases.acquire(ada, 'test', 60);
     if (!('lease' in taken)) throw new Error('expected a free user');
     const put = [androidLocation(ts + 1), androidLocation(ts + 10)] as never;
@@ -298,7 +298,7 @@ describe('find_entries', () => {
     expect(times(await find({ start_time: 101, end_time: 199, key_time: 'data.end_ts' }))).toEqual([]);
   });
 
-  it('of too many the first, the last or a sample are given, and the answer says so', async () => {
+  it('of too many entries, the first, the last or a sample is returned, and the answer says so', async () => {
     const cut = (more: JsonObject) => find({ ...all, ...more });
     expect(await cut({ max_entries: 5 })).toMatchObject({ truncated: false });
     const first = await cut({ max_entries: 2, trunc_method: 'first' });
@@ -420,7 +420,7 @@ describe('find_entries', () => {
 });
 
 describe('routes for everybody', () => {
-  it('healthz and the root need nobody', async () => {
+  it('healthz and the root need no token', async () => {
     expect((await kit.request('/healthz')).json).toEqual({ status: 'ok' });
     expect((await kit.request('/readyz')).json).toEqual({ status: 'ready' });
     expect((await kit.request('/')).json).toMatchObject({ service: 'mobility' });

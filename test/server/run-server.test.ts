@@ -124,7 +124,7 @@ describe('what it refuses', () => {
     return { code, stderr };
   };
 
-  it('dev listens to strangers only when told so', async () => {
+  it('dev listens beyond loopback only if the operator allows it', async () => {
     const { code, stderr } = await refused('--auth', 'dev', '--host', '0.0.0.0');
     expect([code, stderr]).toEqual([2, expect.stringContaining('MOBILITY_DEV_ANYWHERE')]);
     const server = await startServer(address, { env: { MOBILITY_DEV_ANYWHERE: 'true', MOBILITY_HOST: '0.0.0.0' } });
@@ -144,7 +144,7 @@ describe('what it refuses', () => {
 });
 
 describe('addresses', () => {
-  it('loopback is what only this machine reaches', () => {
+  it('loopback is an address that only this machine reaches', () => {
     for (const host of ['127.0.0.1', '127.1.2.3', '::1', 'localhost', 'LOCALHOST']) expect(isLoopback(host)).toBe(true);
     for (const host of [
       '0.0.0.0',
@@ -159,7 +159,7 @@ describe('addresses', () => {
     }
   });
 
-  it('an IPv6 address stands in brackets', () => {
+  it('an IPv6 address is written in brackets', () => {
     expect(urlOf({ host: '::1', port: 80 })).toBe('http://[::1]:80');
     expect(urlOf({ host: '127.0.0.1', port: 80 })).toBe('http://127.0.0.1:80');
   });

@@ -87,7 +87,7 @@ describe('over sockets', () => {
     expect(await chunked.json()).toEqual({ inserted: 0, updated: 60, rejected: 0 });
   });
 
-  it('a body over the limit gets its 413, whether it tells its length or not, and the next call works', async () => {
+  it('a body over the limit gets a 413, with and without a declared length, and the next call works', async () => {
     await close();
     await open({ bodyLimitMiB: 1 });
     const body = putBody([androidLocation(1, { note: 'x'.repeat(5_000_000) })]);
@@ -156,7 +156,7 @@ describe('over sockets', () => {
     expect(kit.errors).toEqual([]);
   });
 
-  it('what is not even a request is refused without a word about the server', async () => {
+  it('input that is not a request is refused, and the answer reveals nothing about the server', async () => {
     for (const text of [
       'POST /usercache/put HTTP/1.1\r\nHost: a b\r\nContent-Length: 0\r\n\r\n',
       'GET /\\..\\x HTTP/1.1\r\nHost: localhost\r\n\r\n',
@@ -191,7 +191,7 @@ describe('callers who take more than their part', () => {
     `POST ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n` +
     `Content-Length: ${length}\r\n\r\n`;
 
-  it('a stranger who announces a large body learns after the first bytes that nobody knows them', async () => {
+  it('a stranger who announces a large body is refused after the first bytes', async () => {
     const byHeader = await rawConnection();
     byHeader.socket.write(get('/usercache/put', 'nobody', 60_000_000));
     await until(() => byHeader.received().includes('"status":403'));
@@ -247,7 +247,7 @@ describe('closing', () => {
     expect((await kit.store.usercache.summary(ada)).count).toBe(1);
   });
 
-  it('an idle connection holds up nobody, and one that never goes on only for the drain time', async () => {
+  it('an idle connection does not delay others, and a stalled one delays the stop only for the drain time', async () => {
     await close();
     await open({}, 0.5);
     await fetch(url('/healthz')).then((response) => response.text());
@@ -261,7 +261,7 @@ describe('closing', () => {
     await Promise.all([idle.ended, stuck.ended]);
   });
 
-  it('an address that is taken is told of', async () => {
+  it('a taken address is reported', async () => {
     const again = serve({ app: kit.app, host: '127.0.0.1', port: serving.port, drainSeconds: 1 });
     await expect(again).rejects.toMatchObject({ code: 'MOBILITY_CONFIG', message: expect.stringContaining('--port') });
   });

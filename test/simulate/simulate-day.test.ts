@@ -119,7 +119,7 @@ it('an Android phone keeps on for about five minutes after it arrived', () => {
   expect(stopped.metadata.write_ts - work.from).toBeLessThan(480);
 });
 
-it('an iPhone takes a fix about every 50 metres, and none while it stays', () => {
+it('an iPhone takes a fix about every 50 metres, and no fix while it rests', () => {
   const fixes = ofKey(simulateDay({ platform: 'ios', day: tuesday, seed: 'ada' }), keys.filteredLocation);
   const steps = fixes.slice(1).map((fix, i) => metres(fixes[i]!, fix));
   expect(steps.filter((step) => step > 35 && step < 90).length).toBeGreaterThan(0.9 * steps.length);
@@ -163,7 +163,7 @@ it('many days are days one after the other', () => {
   expect(days[2]).toEqual(simulateDay({ ...options, day: '2024-03-01' }));
 });
 
-it('a day, a zone or a home that cannot be is refused', () => {
+it('an invalid day, zone or home is refused', () => {
   expect(() => planDay({ day: '2024-02-30', seed: 1 })).toThrow(/expected a day YYYY-MM-DD, found "2024-02-30"/);
   expect(() => planDay({ day: tuesday, seed: 1, zone: 'Mars/Base' })).toThrow(/expected an IANA time zone/);
   expect(() => planDay({ day: tuesday, seed: 1, home: [1, 2] })).toThrow(/give `zone` with `home`/);

@@ -184,7 +184,7 @@ describeOnServers(
       });
     });
 
-    it('a full disk is told as such, and nothing is half done', async () => {
+    it('a full disk is reported as such, and nothing is stored in part', async () => {
       await withStore(server(), async (store) => {
         const user = newUser();
         await failCommands(server(), 'alwaysOn', ['insert', 'update'], { errorCode: 14031 });

@@ -204,7 +204,7 @@ describeOnServers('MongoDB only', (server) => {
     );
   });
 
-  it('what belongs together is one transaction, acknowledged by a majority', async () => {
+  it('related writes are one transaction, acknowledged by a majority', async () => {
     const commands: Document[] = [];
     await withStore(server(), async (store) => workOut(store), {
       onCommand: (command: Document) => void commands.push(command),
@@ -220,7 +220,7 @@ describeOnServers('MongoDB only', (server) => {
     }
   });
 
-  it('an address cannot weaken what the promises hang on', async () => {
+  it('an address cannot weaken the options that the promises depend on', async () => {
     const commands: Document[] = [];
     const address = server().newAddress();
     const weak = `${address}${address.includes('?') ? '&' : '?'}w=0&readPreference=secondaryPreferred&retryWrites=false`;
@@ -238,7 +238,7 @@ describeOnServers('MongoDB only', (server) => {
     await withClient(address, (client) => client.db().dropDatabase());
   });
 
-  it('entries are documents that other tools can query; what BSON cannot hold is text beside it', async () => {
+  it('entries are documents that other tools can query; content that BSON cannot hold is stored as text', async () => {
     await withStore(server(), async (store, opened) => {
       const user = newUser();
       const survey = entry('manual/survey', 2, { answers: { 'q.1': 'yes' } });
@@ -258,7 +258,7 @@ describeOnServers('MongoDB only', (server) => {
     });
   });
 
-  it('many keys in one batch: only what is named is replaced, moved and removed', async () => {
+  it('many keys in one batch: only the named entries are replaced, moved and removed', async () => {
     await withStore(server(), async (store) => {
       const user = newUser();
       const all = Array.from({ length: 40 }, (_, k) => [1, 2, 3].map((ts) => entry(`key/${k}`, ts, { ts }))).flat();
@@ -315,7 +315,7 @@ describeOnServers('MongoDB only', (server) => {
     });
   });
 
-  it('a row whose parts are gone is damage, and is said to be', async () => {
+  it('a row with missing parts is reported as damage', async () => {
     await withStore(server(), async (store, opened) => {
       const user = newUser();
       await put(store, user, [entry('manual/survey', 1, { text: 'x'.repeat(8_000_000) })]);
@@ -324,7 +324,7 @@ describeOnServers('MongoDB only', (server) => {
     });
   });
 
-  it('ended leases are kept with the user: who, from when, until when', async () => {
+  it('ended leases are kept with the user: owner, start and end', async () => {
     await withStore(server(), async (store, opened) => {
       const user = newUser();
       const first = await leaseOn(store, user, '$first');

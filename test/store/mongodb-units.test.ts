@@ -182,7 +182,7 @@ describe('a payload', () => {
     }
   });
 
-  it('is copied: what is done to it later is not stored', () => {
+  it('is copied: later changes of the object are not stored', () => {
     const payload = { list: [{ a: 1 }] };
     const stored = toStored(payload);
     payload.list[0]!.a = 2;
@@ -243,7 +243,7 @@ describe('the statements of a span', () => {
 });
 
 describe('the layout', () => {
-  it('has an index for every collection; all begin with the user, apart from those of the registry', () => {
+  it('has an index for every collection; all begin with the user, except those of the registry', () => {
     for (const name of collections) expect(indexes[name]?.length).toBeGreaterThan(0);
     for (const [name, list] of Object.entries(indexes)) {
       if (name === 'users') continue;

@@ -30,7 +30,7 @@ async function setAside(user: string, entries: readonly Entry[], reason = 'no_co
 }
 
 describe('recovery', () => {
-  it('puts back what converts now, once, and the next run has the diary of it', async () => {
+  it('puts back entries that now convert, once, and the next run adds them to the diary', async () => {
     const day = [...pushedRide(android, 0, 0), ...pushedRide(android, 20_000, 6000)];
     const twin = await newUser(store);
     await chainAfter(store, twin, day);
@@ -52,7 +52,7 @@ describe('recovery', () => {
     expect(await derived(store, user)).toEqual(expected);
   });
 
-  it('leaves what still fails where it is, and says what and why', async () => {
+  it('leaves entries that still fail where they are, and names them with the reason', async () => {
     const user = await newUser(store);
     await setAside(user, [unknown(1), unknown(2), ...pushedRide(android, 0, 0).slice(0, 3)]);
     const report = await recoverErrors(store, user, options);
@@ -75,7 +75,7 @@ describe('recovery', () => {
     expect((await store.counts(user)).timeseries).toBe(1);
   });
 
-  it('finds what can be recovered behind errors so large that they fill pages', async () => {
+  it('finds recoverable entries behind errors so large that they fill pages', async () => {
     const user = await newUser(store);
     const large = Array.from({ length: 18 }, (_, i) =>
       pushed(android, 'background/activity', i, { text: 'x'.repeat(3_000_000) }),

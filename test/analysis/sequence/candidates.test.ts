@@ -34,7 +34,7 @@ const ride = moving({ from: 0, to: 600, speed: 10 });
 const standing = (from: number, to: number, every = 30) => moving({ from, to, every, east: 6000 });
 
 describe('time sampling', () => {
-  it('nothing comes of no data', () => {
+  it('no data give no candidates', () => {
     expect(segment({ locations: [], endOfData: true })).toEqual({ trips: [], raw: [], open: null });
   });
 
@@ -71,7 +71,7 @@ describe('time sampling', () => {
     expect(trips).toEqual([]);
   });
 
-  it('a gap of more than ten minutes without motion ends the trip; what comes next begins another', () => {
+  it('a gap of more than ten minutes without motion ends the trip; the next location begins another', () => {
     const later = moving({ from: 1300, to: 1390, east: 20_000, speed: 10 });
     const { trips, open, raw } = segment({ locations: [...ride, ...later] });
     expect(trips).toEqual([[0, 600]]);
@@ -79,11 +79,11 @@ describe('time sampling', () => {
     expect(raw[0]!.resume).toEqual({ resume_ts: t0 + 1300, started: true });
   });
 
-  it('a gap of exactly ten minutes goes on', () => {
+  it('a gap of exactly ten minutes does not end the trip', () => {
     expect(segment({ locations: [...ride, at(1200, 12_000)] }).trips).toEqual([]);
   });
 
-  it('a gap with motion in it goes on, unless it is slow or longer than twelve hours', () => {
+  it('a gap with motion in it does not end the trip, unless it is slow or longer than twelve hours', () => {
     const withGap = (seconds: number, east: number) => ({
       locations: [...ride, at(seconds, east)],
       motions: motions(700, 900, 'IN_VEHICLE'),
@@ -132,7 +132,7 @@ describe('distance sampling', () => {
     expect(since(raw[0]!.settledTs!)).toBe(1201);
   });
 
-  it('a gap of exactly ten minutes goes on', () => {
+  it('a gap of exactly ten minutes does not end the trip', () => {
     expect(segment({ locations: [...walk, iosAt(1200, 1300)] }).trips).toEqual([]);
   });
 
@@ -244,7 +244,7 @@ describe('two phones of one user that sample differently', () => {
     expect(open).toBe(5000);
   });
 
-  it('what the other phone sent while the trip of the first seemed to go on is a trip of its own', () => {
+  it('locations that the other phone sent while the first seemed to be on its trip become a separate trip', () => {
     const lost = iosMoving({ from: 0, to: 60, every: 60, speed: 1 });
     const locations = byTime(
       lost,

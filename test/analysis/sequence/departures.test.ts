@@ -109,14 +109,14 @@ describe('between two rides', () => {
     ...moving({ from: silence.to + 930, to: silence.to + 1500, east: 88_000 }),
   ];
 
-  it('a silence in which the phone felt a vehicle is no stop', () => {
+  it('a silence with motion readings of a vehicle is not a stop', () => {
     const felt = motions(0, silence.to + 900, 'IN_VEHICLE');
     const trip = lastTrip({ locations: parted, motions: felt });
     expect(trip.stops.every((stop) => stop.exit_ts - stop.enter_ts < 60)).toBe(true);
     expect(trip.sections).toHaveLength(1);
   });
 
-  it('a stop from which the same car goes on makes no bus of it', () => {
+  it('a stop after which the same car drives on does not make it a bus', () => {
     const still = { from: 1200, to: 1200 + 12 * minute };
     const locations = [
       ...moving({ from: 0, to: 1200, speed: 25 }),

@@ -94,7 +94,7 @@ export function findTests(use: Use): void {
       same(await find(user, { time: 'ts', from: 5, to: 6 }), [label]);
     });
 
-    it('keys choose; no keys means all of them, an empty list none', async () => {
+    it('keys select; no keys means all entries, an empty list no entries', async () => {
       const user = newUser();
       await fill(use.store, user, [fix(1), entry(battery, 2, { ts: 2 }), entry('a.b/$c', 3, { ts: 3 })]);
       for (const time of ['write_ts', 'ts'] as const) {
@@ -181,7 +181,7 @@ export function findTests(use: Use): void {
       });
     });
 
-    it('a cursor still leads on when the entry it names is gone or others came', async () => {
+    it('a cursor still works when its entry is removed or others are added', async () => {
       const user = newUser();
       await fill(use.store, user, [fix(1), fix(2), fix(4)]);
       const page = await finder(use.store).find(user, { time: 'ts', limit: 2 });
@@ -191,7 +191,7 @@ export function findTests(use: Use): void {
       same(await find(user, { time: 'ts', after: { time: 2, key: 'a', write_ts: 0 } }), [fix(2), fix(3), fix(4)]);
     });
 
-    it('any position can be a cursor, also one that no entry can stand at', async () => {
+    it('any position can be a cursor, even if no entry can have it', async () => {
       const user = newUser();
       const all = [fix(1), fix(2), fix(3)];
       await fill(use.store, user, all);

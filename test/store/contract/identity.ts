@@ -57,7 +57,7 @@ export function identityTests(use: Use): void {
     expect((await use.store.counts(user)).usercache).toBe(0);
   });
 
-  it('the metadata type is no part of the identity', async () => {
+  it('the metadata type is not part of the identity', async () => {
     const user = newUser();
     await put(use.store, user, [entry('config/consent', 5, { v: 1 }, { type: 'message' })]);
     expect(await put(use.store, user, [entry('config/consent', 5, { v: 2 }, { type: 'rw-document' })])).toEqual([
@@ -133,7 +133,7 @@ export function identityTests(use: Use): void {
     expect(await put(use.store, b, [fix(1), fix(2)])).toEqual(['inserted', 'inserted']);
   });
 
-  it('what is unusable goes to the error timeseries as it came, once per content', async () => {
+  it('an unusable entry goes to the error timeseries as it came, once per content', async () => {
     const user = newUser();
     const things: JsonValue[] = [
       null,

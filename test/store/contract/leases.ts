@@ -14,7 +14,7 @@ async function acquireLater(store: Store, user: string, owner: string): Promise<
 }
 
 export function leaseTests(use: Use): void {
-  it('one owner has the user, the other learns who', async () => {
+  it('one owner gets the lease, and the other learns who holds it', async () => {
     const user = newUser();
     const lease = await leaseOn(use.store, user, 'a');
     expect(lease).toMatchObject({ user_id: user, owner: 'a' });
@@ -33,7 +33,7 @@ export function leaseTests(use: Use): void {
     expect(await use.store.leases.get(user)).toEqual(renewed);
   });
 
-  it('a lease that was given back is free, and its fence never comes again', async () => {
+  it('a released lease is free, and its fence is never used again', async () => {
     const user = newUser();
     let fence = Number.NEGATIVE_INFINITY;
     for (let i = 0; i < 5; i++) {
@@ -83,7 +83,7 @@ export function leaseTests(use: Use): void {
     expect(await use.store.leases.get(user)).toEqual(second);
   });
 
-  it('a lease that ran out is not shown; while nobody took over, its owner may go on', async () => {
+  it('an expired lease is not shown; until another owner takes over, its owner can go on', async () => {
     const user = newUser();
     const result = await use.store.leases.acquire(user, 'a', 0.05);
     if (!('lease' in result)) throw new Error('expected a free user');

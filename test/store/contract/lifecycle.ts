@@ -96,7 +96,7 @@ export function lifecycleTests(use: Use): void {
     expect(Object.keys(filled).sort()).toEqual([...collections].sort());
   });
 
-  it('erase removes the user from every collection and nobody else', async () => {
+  it('erase removes the user from every collection and no other user', async () => {
     const { store } = use;
     const email = `${newUser()}@example.org`;
     const [gone, stays] = [await fill(store, email), await fill(store, `${newUser()}@example.org`)];
@@ -128,7 +128,7 @@ export function lifecycleTests(use: Use): void {
     await use.store.ping();
   });
 
-  it('everything is there after reopening', async () => {
+  it('all data are there after reopening', async () => {
     const opened = await use.open();
     try {
       const user = await fill(opened.store, 'somebody@example.org');
@@ -156,7 +156,7 @@ export function lifecycleTests(use: Use): void {
     }
   });
 
-  it('close finishes what runs', async () => {
+  it('close finishes running calls', async () => {
     const opened = await use.open();
     const user = newUser();
     try {

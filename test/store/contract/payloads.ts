@@ -120,7 +120,7 @@ export function payloadTests(use: Use): void {
     same(await findAll(use.store.usercache, user, { time: 'ts', limit: 1_000 }), sent);
   });
 
-  it('what the caller does to an entry after a put was called changes nothing', async () => {
+  it('changing an entry after the call of put has no effect on the store', async () => {
     const user = newUser();
     const sent = entry('manual/survey', 1, { list: [1] });
     const done = put(use.store, user, [sent]);

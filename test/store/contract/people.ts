@@ -20,7 +20,7 @@ export function peopleTests(use: Use): void {
     expect(await use.store.users.byUuid(newUuid())).toBeNull();
   });
 
-  it('a given UUID is kept, and given again is no error', async () => {
+  it('a given UUID is kept, and registering it again is not an error', async () => {
     const [email, uuid] = [name(), newUuid()];
     expect((await use.store.users.register(email, { uuid, now: 1 })).user.uuid).toBe(uuid);
     expect(await use.store.users.register(email, { uuid, now: 2 })).toMatchObject({ created: false, user: { uuid } });

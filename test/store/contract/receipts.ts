@@ -7,7 +7,7 @@ const day = 86_400;
 export function receiptTests(use: Use): void {
   const receipts = async (user: string) => (await waiting(use.store, user)).map((row) => row.received_ts);
 
-  it('the first receipt of an identity stays, wherever the entry goes', async () => {
+  it('the first receipt of an identity stays the same, wherever the entry is moved', async () => {
     const user = newUser();
     await put(use.store, user, [fix(1), fix(2)], 10);
     await put(use.store, user, [fix(1, { again: true }), fix(3)], 20);
@@ -43,7 +43,7 @@ export function receiptTests(use: Use): void {
     expect((await use.store.timeseries.find(user, { time: 'ts', limit: 9 })).received_ts).toEqual([4]);
   });
 
-  it('what claims to have been written more than a day after its receipt is left out until then', async () => {
+  it('an entry with a write_ts more than a day after its receipt is left out until that time', async () => {
     const user = newUser();
     const [inTime, edge, ahead] = [fix(1_000), fix(2_000 + day), fix(2_001 + day)];
     await put(use.store, user, [inTime, edge, ahead, entry(battery, 9 * day)], 2_000);

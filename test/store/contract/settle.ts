@@ -43,7 +43,7 @@ export function settleTests(use: Use): void {
     same(await waitingEntries(use.store, user), [fix(1, { a: 2 }), fix(2)]);
   });
 
-  it('a failure of a content that was pushed again since is no failure', async () => {
+  it('a failure of content that was replaced by a newer push is ignored', async () => {
     const user = newUser();
     await put(use.store, user, [fix(1, { a: 'bad' })]);
     const rows = await waiting(use.store, user);
@@ -123,7 +123,7 @@ export function settleTests(use: Use): void {
     expect(errors[0]).toMatchObject({ reason: 'second', first_ts: 10, last_ts: 20, tries: 2, entry: fix(1, { a: 2 }) });
   });
 
-  it('the error of an identity goes when a later content of it is moved', async () => {
+  it('the error of an identity is removed when newer content of it is moved', async () => {
     const user = newUser();
     await putFailed(use.store, user, [fix(1, { a: 'bad' }), fix(2, { a: 'bad' })]);
     await put(use.store, user, [fix(1, { a: 'good' })]);
@@ -204,7 +204,7 @@ export function settleTests(use: Use): void {
     ]);
   });
 
-  it('an error taken back waits again, and is no error any more', async () => {
+  it('an error taken back waits again, and is no longer an error', async () => {
     const user = newUser();
     await putFailed(use.store, user, [fix(1), fix(2)]);
     const errors = await errorsOf(use.store, user);
@@ -227,7 +227,7 @@ export function settleTests(use: Use): void {
     expect(await waiting(use.store, user)).toHaveLength(1);
   });
 
-  it('an error whose identity waits already with newer content goes, and the newer content stays', async () => {
+  it('an error whose identity already waits with newer content is removed, and the newer content stays', async () => {
     const user = newUser();
     await putFailed(use.store, user, [fix(1, { a: 'old' }), fix(2, { a: 'old' })]);
     await put(use.store, user, [fix(1, { a: 'new' })]);
@@ -258,7 +258,7 @@ export function settleTests(use: Use): void {
     expect(await errorsOf(use.store, user)).toMatchObject([{ id: error!.id, first_ts: 10, last_ts: 30, tries: 2 }]);
   });
 
-  it('a waiting entry tells of earlier failures when it was taken back, also after it was pushed again', async () => {
+  it('an entry that was taken back keeps its earlier failures, also after it was pushed again', async () => {
     const user = newUser();
     await putFailed(use.store, user, [fix(1), fix(2)], 10.5);
     const errors = await errorsOf(use.store, user);
@@ -276,7 +276,7 @@ export function settleTests(use: Use): void {
     );
   });
 
-  it('errors made as told are exactly that, whatever was there', async () => {
+  it('errors are written exactly as given, whatever was stored before', async () => {
     const user = newUser();
     const other = newUser();
     await putFailed(use.store, user, [fix(1), fix(2), fix(3)], 10);
@@ -308,7 +308,7 @@ export function settleTests(use: Use): void {
     expect(await errorsOf(use.store, other)).toHaveLength(1);
   });
 
-  it('an error made as told can be taken back, and fails as often as was told', async () => {
+  it('an error written as given can be taken back, and keeps its count of failures', async () => {
     const user = newUser();
     await use.store.errors.apply(user, {
       put: [
@@ -341,7 +341,7 @@ export function settleTests(use: Use): void {
     expect(await errorsOf(use.store, a)).toHaveLength(1);
   });
 
-  it('taken back twice at once, an error goes back once', async () => {
+  it('an error taken back twice concurrently goes back once', async () => {
     const user = newUser();
     await putFailed(
       use.store,

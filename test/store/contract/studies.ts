@@ -48,7 +48,7 @@ export function studyTests(use: Use): void {
     expect(names).toEqual(expect.arrayContaining([first.name, second.name]));
   });
 
-  it('who joins has an account in the study, opened by the token; joining again changes nothing', async () => {
+  it('a person who joins gets an account in the study, opened by the token; joining again changes nothing', async () => {
     const { studies, users, tokens } = use.store;
     const study = settings();
     await studies.put(study);
@@ -70,7 +70,7 @@ export function studyTests(use: Use): void {
     expect(await users.byEmail(`${request.email}2`)).toBeNull();
   });
 
-  it('nobody joins a study that is not there, closed, by list, full, or by a name or subgroup that is wrong', async () => {
+  it('joining fails if the study is unknown, closed, by list or full, or if the name or subgroup is wrong', async () => {
     const { studies } = use.store;
     const refused = async (fields: Partial<StudySettings>, asked: object = {}) => {
       const study = settings(fields);
@@ -91,7 +91,7 @@ export function studyTests(use: Use): void {
     );
   });
 
-  it('of many who join at once no more than the limits are let in; the next hour lets in again', async () => {
+  it('of many people who join at once, no more than the limits are accepted; the next hour accepts more', async () => {
     const { studies } = use.store;
     const study = settings({ hour_limit: 3, total_limit: 5 });
     await studies.put(study);

@@ -13,7 +13,7 @@ async function marks(store: Store, user: string) {
 }
 
 export function timeseriesTests(use: Use): void {
-  it('a change counts what it inserted, updated, left alone and removed', async () => {
+  it('a change counts entries inserted, updated, unchanged and removed', async () => {
     const user = newUser();
     const marked = { changed: null, documents: false };
     const nothing = { inserted: 0, updated: 0, unchanged: 0, removed: 0, marked };
@@ -112,7 +112,7 @@ export function timeseriesTests(use: Use): void {
     expect(await marks(use.store, user)).toEqual(clean);
   });
 
-  it('entries that affect documents only make documents due: new, different and gone', async () => {
+  it('entries that affect only documents make documents due: new, different and removed entries', async () => {
     const user = newUser();
     for (const change of [
       { put: [entry(incident, 5, { ts: 5, stress: 1 })] },
@@ -212,7 +212,7 @@ export function timeseriesTests(use: Use): void {
     expect(await use.store.timeseries.zonelessSpan(newUser(), { from: 0, to: 1_000 })).toBeNull();
   });
 
-  it('a state that nobody wrote is the initial one; merged fields stay, the others keep', async () => {
+  it('a state that was never written is the initial one; merging keeps the other fields', async () => {
     const user = newUser();
     const initial = await use.store.pipeline.get(user);
     expect(initial).toMatchObject({
@@ -255,7 +255,7 @@ export function timeseriesTests(use: Use): void {
     expect(await use.store.pipeline.withWork(all, 4e9)).toEqual(new Set());
   });
 
-  it('an unusable entry alone is no work', async () => {
+  it('a single unusable entry is not work for the pipeline', async () => {
     const user = newUser();
     await use.store.usercache.put(user, { entries: [], unusable: [{ entry: 1, reason: 'r', message: 'm' }] }, 1);
     expect(await use.store.pipeline.withWork([user], 4e9)).toEqual(new Set());

@@ -33,7 +33,7 @@ export function tripTests(use: Use): void {
   ) => leased(use.store, user, (lease) => use.store.trips.replace(user, range, records, state, lease));
   const chain = (user: string) => use.store.trips.chain(user, { limit: 1_000 });
 
-  it('replace makes the records the links of the range and counts what it did', async () => {
+  it('replace replaces the links of the range by the records and counts its changes', async () => {
     const user = newUser();
     const first = await replace(user, everything, [link(10), link(20), link(30)]);
     expect(first).toEqual({ added: 3, removed: 0, changed: 0, unchanged: 0 });
@@ -66,7 +66,7 @@ export function tripTests(use: Use): void {
     expect(await use.store.trips.previous(newUser(), Infinity)).toBeNull();
   });
 
-  it('spans tell when a trip was last written: one that stays the same keeps its time', async () => {
+  it('spans contain the time of the last write: an unchanged trip keeps its time', async () => {
     const user = newUser();
     const times = async () => (await use.store.trips.spans(user, everything)).map((one) => one.written_ts!);
     await replace(user, everything, [link(10), link(20)]);
@@ -129,7 +129,7 @@ export function tripTests(use: Use): void {
     });
   });
 
-  it('replace leaves the mark of what changed as it was, unless the state says another', async () => {
+  it('replace keeps the mark of changed data, unless the state names another', async () => {
     const user = newUser();
     const changed = async () => (await use.store.pipeline.get(user)).changed;
     await replace(user, everything, [link(10), link(20)]);

@@ -86,7 +86,7 @@ it('a backup while a process puts and moves has everything acknowledged before, 
   expect(child.lines.length).toBeGreaterThan(lines);
 });
 
-it('a backup is private, complete in its files, and opens as a store with nobody at work', async () => {
+it('a backup is private, complete in its files, and opens as a store without leases', async () => {
   const folder = join(await places.folder(), 'store');
   const target = join(await places.folder(), 'a', 'backup');
   const store = await places.open(folder, { shards: 2 });
@@ -123,7 +123,7 @@ it('a backup may go to an empty folder, and to no other', async () => {
   expect((await readdir(target)).sort()).toEqual(before);
 });
 
-it('a backup of no store makes none', async () => {
+it('a backup of a folder without a store creates nothing', async () => {
   const folder = await places.folder();
   await rejects(backupSqliteStore(join(folder, 'none'), join(folder, 'backup')), 'MOBILITY_STORE_ADDRESS');
   expect(await readdir(folder)).toEqual([]);

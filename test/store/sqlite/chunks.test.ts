@@ -27,7 +27,7 @@ const row: fc.Arbitrary<ChunkRow> = fc.record({
   text: fc.json({ depthSize: 'small' }),
 });
 
-it('a chunk gives back what went in, to the last bit', () => {
+it('a chunk returns exactly the entries stored in it', () => {
   fc.assert(
     fc.property(fc.array(row, { minLength: 1, maxLength: 60 }), (rows) => {
       const { times, entries } = encodeChunk(rows);
@@ -109,7 +109,7 @@ function sorted(entries: Iterable<Entry>, timeOf: (one: Entry) => number): Entry
   );
 }
 
-it('whatever comes in whatever order, chunks hold each identity once and give it by both times', async () => {
+it('for any entries in any order, chunks contain each identity once and find it by both times', async () => {
   const store = await places.open(join(await places.folder(), 'store'), { now: () => 5 });
   await fc.assert(
     fc.asyncProperty(fc.array(stretch, { minLength: 1, maxLength: 5 }), fc.nat(), async (stretches, seed) => {
@@ -185,7 +185,7 @@ it('a put sees what is in chunks, and one entry pushed again changes one chunk',
   expect(after).toHaveLength(before.length);
 });
 
-it('a damaged chunk is told by file and number, and is not given out', async () => {
+it('a damaged chunk is reported by file and number, and is not returned', async () => {
   const folder = join(await places.folder(), 'store');
   const store = await places.open(folder);
   const user = newUser();

@@ -39,7 +39,7 @@ const batchOf = (from: number, count: number) => ({
 });
 
 describe('a full file', () => {
-  it('refuses a put whole, keeps what it has, and takes the put when there is space', async () => {
+  it('refuses the whole put, keeps its data, and accepts the put when there is space', async () => {
     const { shard, cache } = await openParts();
     const user = newUser();
     await cache.put(user, batchOf(0, 10), 1);
@@ -52,7 +52,7 @@ describe('a full file', () => {
     expect((await cache.summary(user)).count).toBe(511);
   });
 
-  it('refuses what does not fit of puts that came together, and takes the rest', async () => {
+  it('of concurrent puts, refuses those that do not fit and accepts the others', async () => {
     const { shard, cache } = await openParts();
     const [small, large] = [newUser(), newUser()];
     limitPages(shard, 60);
@@ -134,7 +134,7 @@ it('a disk that is full at once makes no store, and one is made when there is sp
 });
 
 describe('a file that others write to', () => {
-  it('is waited for without holding up anything else', async () => {
+  it('is waited for without blocking other calls', async () => {
     const folder = join(await places.folder(), 'store');
     const store = await places.open(folder);
     const user = newUser();
@@ -171,7 +171,7 @@ describe('a file that others write to', () => {
     other.close();
   });
 
-  it('goes on when another store on it closes', async () => {
+  it('continues when another store on the same folder closes', async () => {
     const folder = join(await places.folder(), 'store');
     const [store, other] = [await places.open(folder), await places.open(folder)];
     const user = newUser();
@@ -185,7 +185,7 @@ describe('a file that others write to', () => {
   });
 });
 
-it('of writes that came together one that fails does not fail the others', async () => {
+it('of concurrent writes, one that fails does not fail the others', async () => {
   const { shards } = await openParts();
   const [states, rights] = [pipelineStates(shards), leases(shards, () => 100)];
   const users = [newUser(), newUser(), newUser()];

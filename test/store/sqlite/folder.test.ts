@@ -181,7 +181,7 @@ describe('every opening', () => {
     await rejects(openSqliteStore({ folder }), 'MOBILITY_STORE_DAMAGED');
   });
 
-  it('a page that was overwritten is reported as damage by what reads it', async () => {
+  it('an overwritten page is reported as damage by every read of it', async () => {
     const { folder, user } = await closedStore();
     const path = join(folder, usercache);
     const bytes = await readFile(path);

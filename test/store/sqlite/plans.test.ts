@@ -92,7 +92,7 @@ function planOf(connection: Connection, sql: string): string[] {
     .map((row) => row.detail);
 }
 
-it('no statement looks through a table, and none sorts but those that gather little', async () => {
+it('no statement scans a table, and only statements with few rows sort', async () => {
   const opened = await openFolder(join(await places.folder(), 'store'), {});
   const files = opened.flatMap((shard) => [shard.usercache, shard.timeseries]);
   const texts = files.map((file) => listen(file.connection));

@@ -55,7 +55,7 @@ it('processes that make a new store at once with different numbers of shards agr
   expect(await waiting(await places.open(folder), user)).toHaveLength(3);
 });
 
-it('what was acknowledged is there after the writers were killed', async () => {
+it('acknowledged entries are there after the writers were killed', async () => {
   const folder = join(await places.folder(), 'store');
   for (let round = 0; round < 4; round++) {
     const children = ['a', 'b'].map((name, i) => {

@@ -8,7 +8,7 @@ import { expectEqualAfterMove, sides } from './any-sides.ts';
 
 const numRuns = times('MOBILITY_TEST_MOVES', 40);
 
-it('a user comes to be as at the source, whatever the target had', { timeout: 30_000 + numRuns * 1_000 }, () =>
+it('a user becomes as at the source, whatever the target had', { timeout: 30_000 + numRuns * 1_000 }, () =>
   inFolder(async (folder) => {
     const [from, to] = [await openStore(`${folder}/from`), await openStore(`${folder}/to`)];
     try {

@@ -178,7 +178,7 @@ describe('a migration that dies', () => {
 });
 
 describe('a target that was used', () => {
-  it('keeps what it has of its own, and the user is named; with overwrite it is like the source', async () => {
+  it('keeps its own data, and the user is named; with overwrite it becomes equal to the source', async () => {
     const uuid = await fillUser(from, 'ada');
     await fillUser(from, 'ben');
     await move(from, to);
@@ -222,7 +222,7 @@ describe('a target that was used', () => {
     expect(await contentOf(to, uuid)).toBe(await contentOf(from, uuid));
   });
 
-  it('gets what it lacks of a registered user without further words', async () => {
+  it('gets the missing rows of a registered user without a flag', async () => {
     const uuid = await fillUser(from, 'ada');
     await to.users.register('ada', { uuid, now: 1 });
     expect(await move(from, to)).toMatchObject({ copied: 1, equal: true });
@@ -354,7 +354,7 @@ describe('somebody at work', () => {
   });
 });
 
-it('a store cannot be moved onto itself under another name', async () => {
+it('a store cannot be copied onto itself under another name', async () => {
   const uuid = await fillUser(from, 'ada');
   const before = await contentOf(from, uuid);
   await expect(move(from, from)).rejects.toMatchObject({ code: 'MOBILITY_STORE_ADDRESS' });
@@ -374,7 +374,7 @@ it('an aborted migration writes no more and gives back its users', async () => {
   expect(await move(from, to)).toMatchObject({ copied: 2, equal: true });
 });
 
-it('a store that fails ends the migration, and what it did stays good', async () => {
+it('a store that fails ends the migration, and the work done so far stays valid', async () => {
   await fillUser(from, 'ada');
   await fillUser(from, 'ben');
   let calls = 0;

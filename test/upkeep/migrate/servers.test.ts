@@ -90,7 +90,7 @@ describeOnServers('a move between the embedded store and MongoDB', (server) => {
     () => withDatabaseOn(server(), (address) => inFolder((folder) => thereAndBack(address, folder))),
   );
 
-  it('makes a user as at the source, whatever the target had', { timeout: 60_000 + numRuns * 5_000 }, () =>
+  it('makes a user equal to the source, whatever the target had', { timeout: 60_000 + numRuns * 5_000 }, () =>
     withDatabaseOn(server(), (address) =>
       inFolder(async (folder) => {
         const [one, other] = await Promise.all([openStore(folder), openStore(address)]);
