@@ -96,7 +96,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   const doors = { method, users: parts.store.users, now: parts.now, open: new OpenCalls(), counts };
 
   const everybody = new Everybody(parts.store, parts.now);
-  const openParts = { readiness: new Readiness(parts.store) };
+  const openParts = { readiness: new Readiness(parts.store), studies: parts.store.studies };
 
   app.use(logCalls(parts, budget));
   if (parts.config.auth === 'dev' && !parts.config.devAnywhere) app.use(refuseOtherHosts(parts.config.host));
@@ -109,7 +109,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     app.all('/metrics', refuseMethod('GET, HEAD'));
   }
   for (const route of openRoutes) {
-    app.get(route.path, async (c) => jsonAnswer(c.get('call'), await route.answer(openParts), () => {}));
+    app.get(route.path, async (c) => jsonAnswer(c.get('call'), await route.answer(openParts, c.req.param()), () => {}));
     app.all(route.path, refuseMethod('GET, HEAD'));
   }
   for (const route of routes) {

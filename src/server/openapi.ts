@@ -20,6 +20,7 @@ export const problemSchema: AnswerSchema = {
 const problems: Readonly<Record<number, string>> = {
   400: 'The request is not what the call expects',
   403: 'No good token',
+  404: 'There is no such thing',
   413: 'The body is too large',
   415: 'The body is no JSON, or has an unknown encoding',
   429: 'The caller meets a limit of one caller; try again after Retry-After',
@@ -73,7 +74,7 @@ function callOf(route: Route): object {
     requestBody: { required: required !== undefined, content: json(body) },
     responses: {
       200: { description: 'Done', content: json(answers) },
-      ...(refuse === undefined ? problemAnswers : { default: { description: 'Not done; the app keeps its data' } }),
+      ...(refuse === undefined ? callProblems() : { default: { description: 'Not done; the app keeps its data' } }),
     },
   };
 }
@@ -82,11 +83,26 @@ const pathParameter = (name: string): object => ({ name, in: 'path', required: t
 
 function openCallOf(route: OpenRoute): object {
   const { summary, answers } = describe(route);
+  const parameters = Object.entries(route.parameters ?? {}).map(([name, description]) => ({
+    ...pathParameter(name),
+    description,
+  }));
   return {
     summary,
-    responses: { 200: { description: 'Done', content: json(answers) }, 503: problemAnswers[503] },
+    ...(parameters.length > 0 && { parameters }),
+    responses: {
+      200: { description: 'Done', content: json(answers) },
+      ...(parameters.length > 0 && { 404: problemAnswers[404] }),
+      503: problemAnswers[503],
+    },
   };
 }
+
+/** A route for callers that is known answers no 404. */
+const callProblems = (): Record<string, object> => {
+  const { 404: _, ...others } = problemAnswers;
+  return others;
+};
 
 const problemAnswers: Readonly<Record<string, object>> = Object.fromEntries(
   Object.entries(problems).map(([status, description]) => [

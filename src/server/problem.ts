@@ -53,6 +53,11 @@ export function forbidden(detail: string): Problem {
   return new Problem(403, detail, { code: 'MOBILITY_FORBIDDEN' });
 }
 
+/** 404: there is no such thing. */
+export function notFound(detail: string): Problem {
+  return new Problem(404, detail);
+}
+
 /** 413, with the limit in the answer. */
 export function tooLarge(detail: string, limit: Record<string, number>): Problem {
   return new Problem(413, detail, { code: 'MOBILITY_BODY_TOO_LARGE', members: limit });

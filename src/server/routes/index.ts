@@ -1,4 +1,5 @@
 // Every route of the server. What is not in these two lists does not answer.
+import { configRoutes } from './configs.ts';
 import { customLabelRoutes } from './custom-labels.ts';
 import { datastreamRoutes } from './datastreams.ts';
 import { healthRoutes } from './health.ts';
@@ -23,4 +24,4 @@ export const routes: readonly Route[] = [
 ];
 
 /** Open routes, each a GET without a token. Their answers contain nothing about users. */
-export const openRoutes: readonly OpenRoute[] = healthRoutes;
+export const openRoutes: readonly OpenRoute[] = [...configRoutes, ...healthRoutes];

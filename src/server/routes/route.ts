@@ -115,12 +115,15 @@ export interface OpenRoute {
   path: string;
   /** What it is for, in one sentence of docs. */
   summary?: string;
+  /** What each part of the path named `:name` is. */
+  parameters?: Readonly<Record<string, string>>;
   /** JSON Schema of a good answer. */
   answers?: AnswerSchema;
-  answer(parts: OpenParts): Promise<object>;
+  answer(parts: OpenParts, params: Readonly<Record<string, string>>): Promise<object>;
 }
 
 /** The input of an open route. */
 export interface OpenParts {
   readiness: Readiness;
+  studies: Pick<Store['studies'], 'byName'>;
 }

@@ -1,0 +1,24 @@
+// The configuration of a study, where an app that is built to ask here finds it. The published app asks GitHub.
+
+import { isStudyName } from '../../model/study.ts';
+import { configFileName } from '../../model/study-config.ts';
+import { notFound } from '../problem.ts';
+import type { OpenRoute } from './route.ts';
+
+const ending = configFileName('');
+
+/** The route under `/configs`. */
+export const configRoutes: readonly OpenRoute[] = [
+  {
+    path: '/configs/:file',
+    summary: "Returns a study's configuration for today's app",
+    parameters: { file: `the name of a study and \`${ending}\`` },
+    /** The file that `mobility study config` writes, to be published: there is no secret in it. */
+    answer: async ({ studies }, { file = '' }) => {
+      const name = file.endsWith(ending) ? file.slice(0, -ending.length) : '';
+      const config = isStudyName(name) ? ((await studies.byName(name))?.config ?? null) : null;
+      if (config === null) throw notFound(`expected a study with a configuration and \`${ending}\` after its name`);
+      return config;
+    },
+  },
+];
