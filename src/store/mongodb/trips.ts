@@ -5,8 +5,9 @@ import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
 import { addDays } from '../../model/time.ts';
 import type { TripRecord } from '../../model/trip.ts';
+import { outlineOf } from '../outline.ts';
 import { checkRange } from '../refusals.ts';
-import type { Lease, PipelineState, TripOutline, Trips } from '../store.ts';
+import type { Lease, PipelineState, Trips } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { requireLease } from './leases.ts';
 import { mergeState } from './pipeline-states.ts';
@@ -89,12 +90,6 @@ const outlineFields: Document = Object.fromEntries(
     .concat(['sensed_mode', 'distance'].map((name) => `record.trip.sections.${name}`))
     .map((name) => [name, 1]),
 );
-
-function outlineOf({ chain_ts, start_ts, trip }: TripRecord): TripOutline {
-  const { start_zone, start_loc, end_loc } = trip!;
-  const sections = trip!.sections.map(({ sensed_mode, distance }) => ({ sensed_mode, distance }));
-  return { chain_ts, start_ts, start_zone, start_loc, end_loc, sections };
-}
 
 async function recordsOf(from: UserRows, rows: readonly TripRow[]): Promise<TripRecord[]> {
   return payloadsOf<TripRecord>(from, rows, 'record');

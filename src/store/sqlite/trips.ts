@@ -2,6 +2,7 @@
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
 import type { TripRecord } from '../../model/trip.ts';
+import { outlineOf } from '../outline.ts';
 import { checkRange } from '../refusals.ts';
 import type { TripOutline, TripSpan, Trips } from '../store.ts';
 import type { StoreFile } from './file.ts';
@@ -109,21 +110,10 @@ function lastSettled(file: StoreFile, user: number | null, ts: number): TripReco
   return recordOf(file.sql(sql).get<Row>(user, first));
 }
 
-/** Taken out of the record by the engine, which is several times faster than to parse the line with it. */
 function outlineAt(file: StoreFile, user: number | null, chainTs: number): TripOutline | null {
-  const sql = `
-    SELECT start_ts, json_extract(record, '$.trip.start_zone', '$.trip.start_loc', '$.trip.end_loc') AS ends,
-      (SELECT json_group_array(json_extract(record, '$.trip.sections[' || key || '].sensed_mode', '$.trip.sections[' || key || '].distance'))
-        FROM json_each(record, '$.trip.sections')) AS sections
-    FROM trips WHERE user = ? AND chain_ts = ? AND kind = 'trip'`;
-  const row = file.sql(sql).get<{ start_ts: number; ends: string; sections: string }>(user, chainTs);
-  if (row === undefined) return null;
-  const [start_zone, start_loc, end_loc] = JSON.parse(row.ends);
-  const sections = (JSON.parse(row.sections) as [string, number][]).map(([sensed_mode, distance]) => ({
-    sensed_mode,
-    distance,
-  }));
-  return { chain_ts: chainTs, start_ts: row.start_ts, start_zone, start_loc, end_loc, sections };
+  const sql = "SELECT record FROM trips WHERE user = ? AND chain_ts = ? AND kind = 'trip'";
+  const record = recordOf(file.sql(sql).get<Row>(user, chainTs));
+  return record === null ? null : outlineOf(record);
 }
 
 function summaryOf(file: StoreFile, user: number | null): Awaited<ReturnType<Trips['summary']>> {
