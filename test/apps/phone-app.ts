@@ -49,10 +49,34 @@ export interface Phone {
   zone: string;
   /** Seconds since the epoch. */
   now: () => number;
+  /** Is told every answer. */
+  onAnswer?: (path: string, answer: { status: number; headers: Headers; text: string }) => void;
+}
+
+/**
+ * Joins a study by its link, as the app does: makes a token of its own, fetches the configuration of the study, checks
+ * the subgroup against it, and takes the server's address from it. `configAt`: where the app was built to ask.
+ */
+export async function joinByLink(
+  link: string,
+  configAt: (study: string) => string,
+): Promise<Pick<Phone, 'connectUrl' | 'token'>> {
+  const url = new URL(link);
+  if (url.host !== 'join' && !/\/join\/?$/.test(url.pathname)) throw new Error(`no link to join: ${link}`);
+  const [study, subgroup] = [url.searchParams.get('study_config')!, url.searchParams.get('sub_group') ?? 'default'];
+  const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+  const random = Array.from({ length: 32 }, () => letters[Math.floor(Math.random() * letters.length)]).join('');
+  const token = `nrelop_${study}_${subgroup}_${random}`;
+  const response = await fetch(configAt(study));
+  if (response.status !== 200) throw new Error(`no configuration of ${study}: ${response.status}`);
+  const config = (await response.json()) as any;
+  const known = config.opcode.subgroups.length === 0 ? ['default'] : config.opcode.subgroups;
+  if (!known.includes(token.split('_')[2])) throw new Error(`no subgroup ${subgroup} in ${study}`);
+  return { token, connectUrl: config.server.connectUrl };
 }
 
 /** Opens the app: nothing is asked of the server yet. */
-export function openPhoneApp({ connectUrl, token, now }: Phone) {
+export function openPhoneApp({ connectUrl, token, now, onAnswer }: Phone) {
   let rows: PhoneRow[] = [];
   const alerts: string[] = [];
 
@@ -64,6 +88,7 @@ export function openPhoneApp({ connectUrl, token, now }: Phone) {
       body: JSON.stringify({ ...body, user: token }),
     });
     const text = await response.text();
+    onAnswer?.(`/${path.replace(/^\/+/, '')}`, { status: response.status, headers: response.headers, text });
     if (response.status !== 200) throw new Error(`${path}: ${response.status} ${text}`);
     const json = JSON.parse(text);
     if (typeof json !== 'object' || json === null || Array.isArray(json)) throw new Error(`${path}: no object`);

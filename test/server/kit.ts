@@ -73,7 +73,11 @@ const checks = [
 }));
 
 /** Every answer of these tests is what /openapi.json says. A streamed one that breaks off is none. */
-function checkAnswer(path: string, method: string, { status, headers, text }: Answered): void {
+export function checkAnswer(
+  path: string,
+  method: string,
+  { status, headers, text }: Pick<Answered, 'status' | 'headers' | 'text'>,
+): void {
   if (method === 'HEAD') {
     expect(text, `HEAD ${path}`).toBe('');
   } else if (headers.get('content-type') === 'application/problem+json') {
