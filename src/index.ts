@@ -1,4 +1,5 @@
 // The public API of the core, for other programs: exports only.
+export type { Segmented, SegmentedTrip, Segmenter, Stretch } from './analysis/segmenter.ts';
 export { type Config, readConfig, settings } from './config.ts';
 export { ConversionError, type ConversionReason, conversionReasons, convert, present } from './converters/convert.ts';
 export { type DiaryStore, tripsOfDay, tripsOfDays } from './diary/build-trip-documents.ts';

@@ -6,12 +6,6 @@ import type { Segmenter, Stretch } from './segmenter.ts';
 import type { Model } from './sequence/model.ts';
 import { segmenterWith, shippedSegmenter } from './sequence/segment.ts';
 
-/**
- * Changes whenever the same entries would give other trips than before; every user is then analysed anew at their next
- * run.
- */
-export const analysisVersion = shippedSegmenter.version;
-
 /** A user's stretch of observations and the state with which its analysis begins. */
 export interface AnalyseInput extends Stretch {
   userId: string;

@@ -73,7 +73,17 @@ export interface Segmented {
   goOn: Resume | null;
 }
 
-/** Finds trips. Pure: the same data and state give the same trips, however the data are cut into stretches. */
+/**
+ * Finds trips. Pure: the same data and state give the same trips, however the data are cut into stretches. What it
+ * must keep:
+ *
+ * - Trips are in order of time and do not overlap; each `first.ts` occurs once.
+ * - A trip is given only when nothing loaded later can change it: its `settledTs` is not before its `end_ts`, and lies
+ *   below `loadedUntil`; at the end of the data (`loadedUntil` infinite) it may be null, which makes the trip a draft.
+ * - From the `resume` of any trip, and from `goOn`, it finds the same later trips as in one look at all data. `goOn` is
+ *   the state before the trip that is still open, or at the last location where none is; a stretch that gives neither a
+ *   trip nor a later `goOn` is read again at twice the length.
+ */
 export interface Segmenter {
   /** Changes whenever the same data would give other trips. */
   version: string;

@@ -1,6 +1,6 @@
 // Stage "analyse trips": what changed in the timeseries -> the links of the chain of trips that follow from it.
 
-import { analyse, analysisVersion } from '../analysis/analyse.ts';
+import { analyse } from '../analysis/analyse.ts';
 import { sourceReach } from '../analysis/choose-sources.ts';
 import { errorText } from '../model/errors.ts';
 import { keys } from '../model/keys.ts';
@@ -32,7 +32,7 @@ export const analyseTrips: Stage = {
   async run(context) {
     const { store, userId, state } = context;
     const source = await locationKey(store, userId);
-    const changed = changedRange(state, source, context.reanalyseFrom);
+    const changed = changedRange(context, source);
     if (!changed) return { counts: {} };
     if (changed === everything) context.changedTrips = null;
     const run = new Analysis(context, changed, source, state.complete_until);
@@ -48,9 +48,9 @@ async function locationKey(store: Store, userId: string): Promise<NonNullable<Pi
 }
 
 /** Data time to analyse again; all of it after a change of the analysis, or of what it reads. */
-function changedRange(state: PipelineState, source: string, reanalyseFrom: number | null): TimeRange | null {
+function changedRange({ state, segmenter, reanalyseFrom }: RunContext, source: string): TimeRange | null {
   const anew =
-    (state.analysis_version !== null && state.analysis_version !== analysisVersion) ||
+    (state.analysis_version !== null && state.analysis_version !== segmenter.version) ||
     (state.locations_from !== null && state.locations_from !== source);
   if (anew) return everything;
   const { changed } = state;
@@ -91,14 +91,14 @@ class Analysis {
   }
 
   async start(): Promise<void> {
-    const { store, userId, stretchSize = defaultStretchSize } = this.context;
+    const { store, userId, segmenter, stretchSize = defaultStretchSize } = this.context;
     const before = await store.trips.lastSettledBefore(userId, this.changed.from);
     let carry = before?.carry ?? null;
     let from = before ? justAfter(before.chain_ts) : -Number.MAX_VALUE;
     let size = Math.min(firstStretchSize, stretchSize);
     for (;;) {
       const stretch = await readStretch(store, userId, this.source, carry, size);
-      const found = analyse({ userId, ...stretch, carry });
+      const found = analyse({ userId, ...stretch, carry }, { segmenter });
       this.report(found.failed);
       const atEnd = stretch.loadedUntil === Number.POSITIVE_INFINITY;
       const last = found.records.at(-1);
@@ -121,7 +121,12 @@ class Analysis {
     const end = met === null ? to : justAfter(records[met]!.chain_ts);
     const done = met !== null || atEnd;
     const state: Partial<PipelineState> = done
-      ? { changed: null, locations_from: this.source, analysis_version: analysisVersion, documents_due: true }
+      ? {
+          changed: null,
+          locations_from: this.source,
+          analysis_version: this.context.segmenter.version,
+          documents_due: true,
+        }
       : { changed: { from: justAfter(records.at(-1)!.settled_ts!), to: this.changed.to }, documents_due: true };
     if (met === null && atEnd) Object.assign(state, this.completeState(records.at(-1)?.carry ?? carry));
     await store.trips.replace(userId, { from, to: end }, links, state, lease());

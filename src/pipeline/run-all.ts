@@ -1,5 +1,6 @@
 // Every user through the pipeline: alone, or with other workers on this or other hosts, who are known only by their
 // leases.
+import type { Segmenter } from '../analysis/segmenter.ts';
 import { isMobilityError } from '../model/errors.ts';
 import { everyUser } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
@@ -44,7 +45,7 @@ export async function runAll(store: Store, options: AllOptions): Promise<AllRepo
   const started = options.now();
   const report: AllReport = { users: 0, done: 0, nothing_new: 0, busy: 0, failed: 0, seconds: 0, reports: [] };
   const busy: UserReport[] = [];
-  const work = usersWithWork(store, report, options.startAt ?? '', options.now);
+  const work = usersWithWork(store, report, options);
   const lane = async (): Promise<void> => {
     for (let next = await work.next(); !next.done && !options.signal?.aborted; next = await work.next()) {
       const one = await runPipeline(store, next.value, options);
@@ -80,15 +81,14 @@ async function expectStore(store: Store): Promise<void> {
 async function* usersWithWork(
   store: Store,
   report: AllReport,
-  startAt: string,
-  now: () => number,
+  { startAt = '', now, segmenter }: AllOptions,
 ): AsyncGenerator<string> {
   for (const part of [
     { after: startAt, before: '~' },
     { after: '', before: startAt },
   ]) {
     for await (const ids of usersBetween(store, part.after, part.before)) {
-      const withWork = await thoseWithWork(store, ids, now());
+      const withWork = await thoseWithWork(store, ids, now(), segmenter);
       for (const id of ids) {
         report.users += 1;
         if (withWork.has(id)) yield id;
@@ -99,10 +99,15 @@ async function* usersWithWork(
 }
 
 /** Asks for all at once: across a network, most of the time of a run that finds little to do is waiting for answers. */
-async function thoseWithWork(store: Store, ids: readonly string[], now: number): Promise<Set<string>> {
+async function thoseWithWork(
+  store: Store,
+  ids: readonly string[],
+  now: number,
+  segmenter?: Segmenter,
+): Promise<Set<string>> {
   const found = await store.pipeline.withWork(ids, now);
   const others = ids.filter((id) => !found.has(id));
-  const outdated = await Promise.all(others.map((id) => analysedBefore(store, id)));
+  const outdated = await Promise.all(others.map((id) => analysedBefore(store, id, segmenter)));
   for (const [i, id] of others.entries()) if (outdated[i]) found.add(id);
   return found;
 }

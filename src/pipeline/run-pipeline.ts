@@ -1,6 +1,7 @@
 // One user through every stage: the main flow of the pipeline.
 import { randomUUID } from 'node:crypto';
-import { analysisVersion } from '../analysis/analyse.ts';
+import type { Segmenter } from '../analysis/segmenter.ts';
+import { shippedSegmenter } from '../analysis/sequence/segment.ts';
 import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
 import { errorText, isMobilityError } from '../model/errors.ts';
@@ -24,6 +25,8 @@ export interface PipelineOptions {
   reanalyseFrom?: number;
   /** Locations analysed at a time, at least 2: bounds memory; the outcome does not depend on it. Default 5000. */
   stretchSize?: number;
+  /** What finds the trips; default: the shipped one. A user whose trips are from another one is analysed anew. */
+  segmenter?: Segmenter;
 }
 
 /** How one user's run ended. */
@@ -46,7 +49,8 @@ export async function runPipeline(store: Store, userId: string, options: Pipelin
   const started = options.now();
   const report: UserReport = { user_id: userId, status: 'nothing_new', stages: [], seconds: 0 };
   try {
-    if (options.reanalyseFrom === undefined && !(await hasWork(store, userId, started))) return report;
+    if (options.reanalyseFrom === undefined && !(await hasWork(store, userId, started, options.segmenter)))
+      return report;
     const owner = options.owner ?? randomUUID();
     const taken = await holdLease(store, userId, owner, options.leaseSeconds ?? defaultLeaseSeconds);
     if ('heldBy' in taken) {
@@ -84,11 +88,11 @@ async function contextOf(
   options: PipelineOptions,
   lease: RunContext['lease'],
 ): Promise<RunContext> {
-  const { log, now, stretchSize } = options;
+  const { log, now, stretchSize, segmenter = shippedSegmenter } = options;
   const reanalyseFrom = options.reanalyseFrom ?? null;
   const state = await store.pipeline.get(userId);
   const whole = state.changed === null && !state.documents_due && reanalyseFrom === null;
-  const context = { store, userId, log, now, lease, state, reanalyseFrom, changedTrips: whole ? [] : null };
+  const context = { store, userId, log, now, lease, state, segmenter, reanalyseFrom, changedTrips: whole ? [] : null };
   return { ...context, ...(stretchSize && { stretchSize }) };
 }
 
@@ -128,13 +132,22 @@ async function runStages(
 }
 
 /** True when a run would have something to do: new entries, changed data time, documents due, or a newer analysis. */
-export async function hasWork(store: Store, userId: string, now: number): Promise<boolean> {
+export async function hasWork(
+  store: Store,
+  userId: string,
+  now: number,
+  segmenter: Segmenter = shippedSegmenter,
+): Promise<boolean> {
   if ((await store.pipeline.withWork([userId], now)).has(userId)) return true;
-  return analysedBefore(store, userId);
+  return analysedBefore(store, userId, segmenter);
 }
 
-/** True when the user's trips come from another version of the analysis. */
-export async function analysedBefore(store: Store, userId: string): Promise<boolean> {
+/** True when the user's trips come from another segmenter, or from another version of it. */
+export async function analysedBefore(
+  store: Store,
+  userId: string,
+  segmenter: Segmenter = shippedSegmenter,
+): Promise<boolean> {
   const { analysis_version } = await store.pipeline.get(userId);
-  return analysis_version !== null && analysis_version !== analysisVersion;
+  return analysis_version !== null && analysis_version !== segmenter.version;
 }

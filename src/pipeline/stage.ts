@@ -1,4 +1,5 @@
 // What a stage of a user's run is, and the runner that times, logs and reports it.
+import type { Segmenter } from '../analysis/segmenter.ts';
 import type { Log } from '../log/log.ts';
 import { type Counts, line } from '../log/messages.ts';
 import type { Lease, PipelineState, Store } from '../store/store.ts';
@@ -13,6 +14,8 @@ export interface RunContext {
   state: PipelineState;
   /** Trips that came, went or changed in this run; null where that is not all that documents may have missed. */
   changedTrips: { day: string; chain_ts: number }[] | null;
+  /** What finds the trips. */
+  segmenter: Segmenter;
   log: Log;
   /** Seconds since the epoch. */
   now: () => number;

@@ -1,4 +1,5 @@
 // Recovery: error timeseries -> usercache -> through the move again, until none remain or a round changes nothing.
+import { shippedSegmenter } from '../analysis/sequence/segment.ts';
 import { convert } from '../converters/convert.ts';
 import { isEntry, takeEntry } from '../intake/take-entry.ts';
 import type { Entry } from '../model/entry.ts';
@@ -58,6 +59,7 @@ export async function recoverErrors(store: Store, userId: string, options: Recov
         now: options.now,
         state: await store.pipeline.get(userId),
         changedTrips: null,
+        segmenter: shippedSegmenter, // the move finds no trips
         reanalyseFrom: null,
       };
       await runStage(moveToLongTerm, context);

@@ -1,4 +1,5 @@
 // The table of converters against the table of keys.
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { converterFor, converterTable, platforms } from '../../src/converters/registry.ts';
 import { keyTable } from '../../src/model/keys.ts';
@@ -55,5 +56,19 @@ describe('the table of converters', () => {
     }
     for (const platform of ['', 'web', 'generic', 'key', '__proto__'])
       expect(converterFor(platform, 'config/consent')).toBeNull();
+  });
+});
+
+describe('docs/keys.md', () => {
+  it('has every pushed key with the platforms that convert it and what it changes', () => {
+    const text = readFileSync(new URL('../../docs/keys.md', import.meta.url), 'utf8');
+    const told = [...text.matchAll(/^\| `([^`]+)` \| [^|]+ \| ([^|]+) \| ([^|]+) \|$/gm)].map((row) => row.slice(1));
+    const known = keyTable
+      .filter(({ kind }) => kind === 'pushed')
+      .map(({ key, affects }) => {
+        const row = converterTable.find((one) => one.key === key)!;
+        return [key, row.generic ? 'all' : platforms.filter((name) => row[name]).join(', '), affects];
+      });
+    expect(told).toEqual(known);
   });
 });
