@@ -245,7 +245,7 @@ export const settings: readonly Setting[] = [
     name: 'leastPeople',
     variable: 'MOBILITY_LEAST_PEOPLE',
     default: '0',
-    meaning: 'people that figures of everybody in the app stand for at least, 5 or more; 0: no such figures',
+    meaning: 'fewest people behind a figure of everybody in the app, 5 or more; 0: no such figures',
     parse: (value) => (value === '0' ? 0 : integer(5, 1_000_000)(value)),
   },
   {
