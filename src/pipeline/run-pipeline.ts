@@ -70,6 +70,8 @@ export async function runPipeline(store: Store, userId: string, options: Pipelin
       await taken.held.end(done ? 'given back' : undefined);
     }
   } catch (error) {
+    // Erased while this run came to them: there is nobody to work on.
+    if (isMobilityError(error, 'MOBILITY_USER_UNKNOWN') && (await isGone(store, userId))) return report;
     report.message = errorText(error);
     // Another took the user over from a run that was too slow, and does the work.
     const lost = isMobilityError(error, 'MOBILITY_LEASE_LOST');
@@ -80,6 +82,10 @@ export async function runPipeline(store: Store, userId: string, options: Pipelin
     report.seconds = options.now() - started;
   }
   return report;
+}
+
+async function isGone(store: Store, userId: string): Promise<boolean> {
+  return (await store.users.byUuid(userId).catch(() => undefined)) === null;
 }
 
 async function contextOf(

@@ -20,3 +20,8 @@ export const erasingOrder: readonly Collection[] = [
 
 /** Erasing takes over the user's lease, whoever holds it. */
 export const erasingLease = { owner: 'erase', seconds: 300 } as const;
+
+/** Rows in all collections together. */
+export function totalOf(counts: Record<Collection, number>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}

@@ -21,6 +21,23 @@ export function userExists(found: string): MobilityError {
   );
 }
 
+/** Rows are written about registered users only, and of those about none whose erasure has begun. */
+export function notAdmitted(): MobilityError {
+  return new MobilityError(
+    'MOBILITY_USER_UNKNOWN',
+    'expected a registered user, found one who was erased or never registered; nothing was written. If an erasure was interrupted, ' +
+      'repeat `mobility erase`',
+  );
+}
+
+/** The name is registered, and its erasure has begun and not ended. */
+export function halfErased(): MobilityError {
+  return new MobilityError(
+    'MOBILITY_USER_EXISTS',
+    'expected a name and a UUID that are free or in use, found: an erasure of this user that has not ended; repeat `mobility erase`',
+  );
+}
+
 /** Throws a `TypeError` when a link lies outside the range that it is to replace. */
 export function checkRange({ from, to }: { from: number; to: number }, records: readonly TripRecord[]): void {
   const outside = records.find(({ chain_ts }) => !(chain_ts >= from && chain_ts < to));

@@ -11,6 +11,10 @@ import type { TokenRecord, UserRecord } from '../model/user.ts';
  * Everything the service keeps. Users are named by UUID; no method but those of `users`, `tokens` and `studies` reads
  * across users.
  *
+ * Rows are written only about admitted users, from registration to erasure. Every method that writes checks this in its
+ * own transaction. It rejects with `MOBILITY_USER_UNKNOWN` for anybody else, or with `MOBILITY_LEASE_LOST` if it works
+ * under a lease.
+ *
  * Every promise resolves after its effect is durable. After `close` every method rejects with `MOBILITY_STORE_CLOSED`.
  * If the disk is full, methods reject with `MOBILITY_STORE_FULL`; if the engine is unreachable, with
  * `MOBILITY_STORE_UNAVAILABLE`. No effect is partial.
@@ -35,6 +39,8 @@ export interface Store {
   counts(userId: string): Promise<Record<Collection, number>>;
   /** Removes the user from every collection; returns the rows removed from each. Repeatable after an interruption. */
   erase(userId: string): Promise<Record<Collection, number>>;
+  /** Who has rows without being registered, by UUID: left by an interrupted erasure or migration. `erase` removes them. */
+  unowned(): Promise<Unowned[]>;
   /** Resolves when a small write and a small read work. */
   ping(): Promise<void>;
   /** Finishes running calls and releases all resources. A second close does nothing. */
@@ -57,6 +63,12 @@ export const collections = [
 /** The name of a part of the store that holds entries. */
 export type Collection = (typeof collections)[number];
 
+/** Rows of somebody who is not registered. */
+export interface Unowned {
+  user_id: string;
+  rows: number;
+}
+
 // ---------------------------------------------------------------- people
 
 /** Who is registered. */
@@ -64,12 +76,18 @@ export interface UserRegistry {
   /**
    * Registers a name. A registered name keeps its UUID and gets a new `update_ts`. Throws `MOBILITY_USER_EXISTS` if
    * `uuid` is given and the name has another UUID or the UUID another name. Two concurrent registrations create one
-   * user. `study` and `subgroup` are stored for a new user; a registered user keeps theirs.
+   * user. `study` and `subgroup` are stored for a new user; a registered user keeps theirs. Also throws it for a user
+   * whose erasure was interrupted: repeat the erasure first.
    */
   register(
     email: string,
     options: { uuid?: string; now: number; study?: string; subgroup?: string },
   ): Promise<{ user: UserRecord; created: boolean }>;
+  /**
+   * Lets rows be written about somebody who is not registered yet: for a copy from another store, which registers them
+   * when they are there as a whole. Throws `MOBILITY_USER_EXISTS` for a registered user whose erasure has not ended.
+   */
+  admit(uuid: string): Promise<void>;
   byEmail(email: string): Promise<UserRecord | null>;
   byUuid(uuid: string): Promise<UserRecord | null>;
   /** Users by UUID, ascending, after `after`: `everyUser` in `pages.ts` follows the pages of this and other lists. */

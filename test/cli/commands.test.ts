@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/model/json.ts';
+import { erasingLease } from '../../src/store/erasing.ts';
 import { collections } from '../../src/store/store.ts';
 import { putDocument } from '../support/store.ts';
 import { freshProgram, type Program } from './kit.ts';
@@ -370,11 +371,23 @@ describe('erase', () => {
     expect((await program.withStore((store) => store.counts(uuid))).trips).toBeGreaterThan(0);
   });
 
+  it('goes on at once after an erasure that was killed', async () => {
+    const program = await freshProgram();
+    const { uuid } = (await program.run(['users', 'add', 'ada', '--json'])).json<{ uuid: string }>();
+    await program.withStore((store) => store.leases.acquire(uuid, erasingLease.owner, erasingLease.seconds));
+    const { code, stderr } = await program.run(['erase', '--user', 'ada', '--yes']);
+    expect([code, stderr]).toEqual([0, '']);
+    expect((await program.run(['users', 'list', '--json'])).json()).toEqual([]);
+  });
+
   it('finishes an interrupted erasure by UUID', async () => {
     const program = await freshProgram();
     const uuid = '11111111-2222-4333-8444-555555555555';
     await program.run(['users', 'add', 'ada']);
-    await program.withStore((store) => putDocument(store, uuid, { key: 'k', write_ts: 1, data: {} }));
+    await program.withStore(async (store) => {
+      await store.users.admit(uuid);
+      await putDocument(store, uuid, { key: 'k', write_ts: 1, data: {} });
+    });
     const { code, json } = await program.run(['erase', '--user', uuid, '--yes', '--json']);
     expect([code, json()]).toEqual([0, expect.objectContaining({ user_email: null, uuid })]);
   });

@@ -55,6 +55,7 @@ it('the diary depends on the entries only, not on pushes between calls', { timeo
   await fc.assert(
     fc.asyncProperty(scriptArbitrary, async ({ seed, dayFirst, runs }) => {
       const userId = newUuid();
+      await store.users.admit(userId);
       const random = seededRandom(seed);
       const last = new Map(day!.map((entry) => [identityText(entry.metadata), entry]));
       const incidents = new Map<string, Entry>();
@@ -87,6 +88,7 @@ it('the diary depends on the entries only, not on pushes between calls', { timeo
       const found = await everythingOf(store, userId);
 
       await store.erase(userId);
+      await store.users.admit(userId);
       await push(userId, [...last.values(), ...incidents.values()]);
       await runPipeline(store, userId, options);
       expect(found).toBe(await everythingOf(store, userId));

@@ -76,6 +76,7 @@ describe('while a move or a recovery runs', () => {
         async (first, runs, repairedAtTheEnd) => {
           converter.repaired = false;
           const userId = newUuid();
+          await store.users.admit(userId);
           let contents = 0;
           const last = new Map<number, { content: number; flaw: Flaw }>();
           const pushOne = async (one: { identity: number; flaw: Flaw }): Promise<void> => {
@@ -123,6 +124,7 @@ describe('while a move or a recovery runs', () => {
  */
 async function startOver(userId: string, pushes: readonly (readonly Entry[])[]): Promise<void> {
   await store.erase(userId);
+  await store.users.admit(userId);
   converter.repaired = false;
   for (const entries of pushes) await push(userId, entries);
   await push(userId, [entryOf({ identity: 0, flaw: 'repairable' }, 0)]);

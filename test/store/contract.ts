@@ -1,6 +1,7 @@
 // The contract of the Store interface: every backend's test file calls testStore, and every promise of store.ts is
 // tested here.
 import { afterAll, beforeAll, describe } from 'vitest';
+import { admissionTests } from './contract/admission.ts';
 import { documentTests } from './contract/documents.ts';
 import { findTests } from './contract/find.ts';
 import { identityTests } from './contract/identity.ts';
@@ -31,6 +32,7 @@ const parts: Record<string, (use: Use) => void> = {
   people: peopleTests,
   studies: studyTests,
   leases: leaseTests,
+  admission: admissionTests,
   lifecycle: lifecycleTests,
 };
 

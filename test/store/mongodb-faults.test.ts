@@ -144,7 +144,7 @@ describeOnServers(
             // Within a transaction only its commit has such an answer.
             if (fault.writeConcernError && statement !== 'commitTransaction') continue;
             for (const times of fault.closeConnection ? [1, 2] : [1]) {
-              const user = newUser();
+              const user = await newUser(store);
               const lease = await leaseOn(store, user);
               await prepare(store, user);
               await failCommands(server(), { times }, [statement], fault);
@@ -162,7 +162,7 @@ describeOnServers(
           server(),
           async (store) => {
             for (const statement of statements) {
-              const user = newUser();
+              const user = await newUser(store);
               const lease = await leaseOn(store, user);
               await prepare(store, user);
               const before = { counts: await store.counts(user), state: await store.pipeline.get(user) };
@@ -186,7 +186,7 @@ describeOnServers(
 
     it('a full disk is reported as such, and nothing is stored in part', async () => {
       await withStore(server(), async (store) => {
-        const user = newUser();
+        const user = await newUser(store);
         await failCommands(server(), 'alwaysOn', ['insert', 'update'], { errorCode: 14031 });
         await rejects(put(store, user, entries), 'MOBILITY_STORE_FULL');
         await rejects(putDocument(store, user, { key: 'a/b', write_ts: 1, data: 1 }), 'MOBILITY_STORE_FULL');
@@ -201,7 +201,7 @@ describeOnServers(
       await withStore(
         server(),
         async (store) => {
-          const user = newUser();
+          const user = await newUser(store);
           await failCommands(server(), 'alwaysOn', ['insert'], {
             blockConnection: true,
             blockTimeMS: 500,
@@ -219,7 +219,7 @@ describeOnServers(
     it('a server that is killed under writers loses nothing acknowledged and keeps nothing twice', async () => {
       const control = server().control!;
       await withStore(server(), async (store) => {
-        const users = Array.from({ length: 4 }, newUser);
+        const users = await Promise.all(Array.from({ length: 4 }, () => newUser(store)));
         const acknowledged = new Map<string, Set<number>>(users.map((user) => [user, new Set()]));
         let stop = false;
         const writing = users.map(async (user, w) => {
@@ -253,7 +253,7 @@ describeOnServers(
     it('connections cut at random through 50 rounds of puts with retries: nothing lost, nothing twice', async () => {
       await withProxy(server(), async (address, cut) => {
         const store = await openMongoStore(address, { retrySeconds: 3 });
-        const user = newUser();
+        const user = await newUser(store);
         const sent = [];
         for (let round = 0; round < 50; round += 1) {
           const batch = Array.from({ length: 4 }, (_, i) => fix(round * 4 + i));

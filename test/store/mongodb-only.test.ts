@@ -7,7 +7,19 @@ import { formatVersion, indexes } from '../../src/store/mongodb/indexes.ts';
 import { initMongoStore, openMongoStore } from '../../src/store/mongodb/store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { putDocument, removeDocument } from '../support/store.ts';
-import { apply, entry, fix, leased, leaseOn, newUser, put, putFailed, rejects, waiting } from './contract/kit.ts';
+import {
+  apply,
+  entry,
+  fix,
+  leased,
+  leaseOn,
+  newId,
+  newUser,
+  put,
+  putFailed,
+  rejects,
+  waiting,
+} from './contract/kit.ts';
 import { describeOnServers, withClient, withStore } from './servers.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -21,9 +33,9 @@ function link(chain_ts: number): TripRecord {
 
 /** Calls every method that reads or writes rows of a user. */
 async function workOut(store: Store): Promise<void> {
-  const { user } = await store.users.register(`${newUser()}@example.org`, { now: 1 });
+  const { user } = await store.users.register(`${newId()}@example.org`, { now: 1 });
   const id = user.uuid;
-  await store.tokens.add({ hash: newUser(), user_id: id, created_ts: 1, expires_ts: null });
+  await store.tokens.add({ hash: newId(), user_id: id, created_ts: 1, expires_ts: null });
   await store.tokens.list(id);
   await store.profiles.merge(id, { a: 1 });
   await store.profiles.merge(id, { b: 1 });
@@ -131,7 +143,7 @@ describeOnServers('MongoDB only', (server) => {
   it('stores opened at once on an empty database all open', async () => {
     const address = server().newAddress();
     const stores = await Promise.all(Array.from({ length: 4 }, () => openMongoStore(address)));
-    const user = newUser();
+    const user = await newUser(stores[0]!);
     await Promise.all(stores.map((store, i) => put(store, user, [fix(i)])));
     expect(await waiting(stores[0]!, user)).toHaveLength(4);
     for (const store of stores) await store.close();
@@ -240,7 +252,7 @@ describeOnServers('MongoDB only', (server) => {
 
   it('entries are documents that other tools can query; content that BSON cannot hold is stored as text', async () => {
     await withStore(server(), async (store, opened) => {
-      const user = newUser();
+      const user = await newUser(store);
       const survey = entry('manual/survey', 2, { answers: { 'q.1': 'yes' } });
       await put(store, user, [fix(1, { speed: 1.5 }), survey]);
       await apply(store, user, { put: [fix(1, { speed: 1.5 })] });
@@ -260,7 +272,7 @@ describeOnServers('MongoDB only', (server) => {
 
   it('many keys in one batch: only the named entries are replaced, moved and removed', async () => {
     await withStore(server(), async (store) => {
-      const user = newUser();
+      const user = await newUser(store);
       const all = Array.from({ length: 40 }, (_, k) => [1, 2, 3].map((ts) => entry(`key/${k}`, ts, { ts }))).flat();
       const diagonal = all.filter((_, i) => i % 4 === 0);
       const others = all.filter((_, i) => i % 4 !== 0);
@@ -285,7 +297,7 @@ describeOnServers('MongoDB only', (server) => {
 
   it('parts of large payloads come and go with their rows', async () => {
     await withStore(server(), async (store, opened) => {
-      const user = newUser();
+      const user = await newUser(store);
       const large = (n: number): Entry => entry('manual/survey', 1, { n, text: 'x'.repeat(8_000_000) });
       await withClient(opened.address, async (client) => {
         const parts = client.db().collection('parts');
@@ -317,7 +329,7 @@ describeOnServers('MongoDB only', (server) => {
 
   it('a row with missing parts is reported as damage', async () => {
     await withStore(server(), async (store, opened) => {
-      const user = newUser();
+      const user = await newUser(store);
       await put(store, user, [entry('manual/survey', 1, { text: 'x'.repeat(8_000_000) })]);
       await withClient(opened.address, (client) => client.db().collection('parts').deleteOne({ user_id: user }));
       await rejects(store.usercache.read(user, { limit: 1 }), 'MOBILITY_STORE_DAMAGED');
@@ -326,7 +338,7 @@ describeOnServers('MongoDB only', (server) => {
 
   it('ended leases are kept with the user: owner, start and end', async () => {
     await withStore(server(), async (store, opened) => {
-      const user = newUser();
+      const user = await newUser(store);
       const first = await leaseOn(store, user, '$first');
       await store.leases.release(first);
       const short = await store.leases.acquire(user, 'short', 0.05);
@@ -338,7 +350,7 @@ describeOnServers('MongoDB only', (server) => {
         expect(row!.owner).toBe('third');
         expect(row!.history).toHaveLength(20);
       });
-      const [other, lease] = [newUser(), 'lease' in short ? short.lease : null];
+      const [other, lease] = [await newUser(store), 'lease' in short ? short.lease : null];
       await store.leases.release(await leaseOn(store, other, 'a'));
       await store.leases.release(await leaseOn(store, other, 'b'));
       await leaseOn(store, other, 'c');
@@ -354,7 +366,7 @@ describeOnServers('MongoDB only', (server) => {
 
   it('fences go on growing after the user was erased', async () => {
     await withStore(server(), async (store) => {
-      const user = newUser();
+      const user = await newUser(store);
       const before = await leaseOn(store, user);
       await store.erase(user);
       await rejects(store.leases.renew(before, 60), 'MOBILITY_LEASE_LOST');

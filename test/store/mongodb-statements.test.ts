@@ -37,7 +37,7 @@ describeOnServers('statements of MongoDB', (server) => {
     await withStore(
       server(),
       async (store) => {
-        const user = newUser();
+        const user = await newUser(store);
         const [day] = pushesOf('somebody', 'android', 1);
         const run = () => runPipeline(store, user, { log: silentLog, now: () => 1_800_000_000 });
         sent();

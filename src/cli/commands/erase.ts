@@ -1,11 +1,12 @@
 // `mobility erase`: everything of one user, gone from every collection, and the proof of it.
-import { hostname } from 'node:os';
 import { createInterface } from 'node:readline';
 import { Command } from 'commander';
 import { type ScrubReceipt, scrubLogs } from '../../log/scrub.ts';
 import { isMobilityError, MobilityError } from '../../model/errors.ts';
 import { isUuid } from '../../model/ids.ts';
+import { totalOf } from '../../store/erasing.ts';
 import { type Collection, collections, type Store } from '../../store/store.ts';
+import { eraseUser } from '../../upkeep/erase-user.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
 
@@ -31,8 +32,6 @@ const notReached = [
   'backups and exports made before',
 ] as const;
 
-const attempts = 5; // a phone may push while we erase
-
 /** Erases one user. */
 export function eraseCommand(context: CommandContext): Command {
   return new Command('erase')
@@ -55,19 +54,19 @@ In log files, the user's name and UUID are replaced by "erased". The receipt lis
 async function run(context: CommandContext, { user, yes }: { user: string; yes?: true }): Promise<Outcome> {
   const store = await context.store();
   const { user_email, uuid } = await findEvenHalfErased(context, store, user);
-  const rows = total(await store.counts(uuid));
+  const rows = totalOf(await store.counts(uuid));
   if (!yes) await confirm(context, user_email ?? uuid, rows);
-  const removed = await eraseUnderLease(store, uuid);
+  const removed = await eraseUser(store, uuid);
   const remaining = await store.counts(uuid);
   const log = await context.log('pipeline');
-  log.write('INFO', `UUID erased: erased ${total(removed)} rows, ${total(remaining)} remain`);
+  log.write('INFO', `UUID erased: erased ${totalOf(removed)} rows, ${totalOf(remaining)} remain`);
   const logs = await scrubLogs({ folder: context.config().logDir, uuid, email: user_email });
   const proof = { removed, remaining, logs, not_reached: notReached };
   const receipt: Receipt = { user_email, uuid, store: store.address, erased_ts: context.now(), ...proof };
   await context.output.result(receipt, () => receiptText(receipt));
-  if (total(remaining) === 0) return logs.left.length === 0 ? {} : { exitCode: 3 };
+  if (totalOf(remaining) === 0) return logs.left.length === 0 ? {} : { exitCode: 3 };
   throw new Error(
-    `${counted(total(remaining), 'row')} of ${uuid} are still there: stop the phone or the server and repeat`,
+    `${counted(totalOf(remaining), 'row')} of ${uuid} are still there: stop the phone or the server and repeat`,
   );
 }
 
@@ -82,13 +81,10 @@ async function findEvenHalfErased(
   } catch (error) {
     const uuid = name.toLowerCase();
     if (!isMobilityError(error, 'MOBILITY_USER_UNKNOWN') || !isUuid(uuid)) throw error;
-    if (total(await store.counts(uuid)) === 0) throw error;
+    if (totalOf(await store.counts(uuid)) === 0) throw error;
     return { user_email: null, uuid };
   }
 }
-
-const total = (counts: Record<Collection, number>): number =>
-  Object.values(counts).reduce((sum, count) => sum + count, 0);
 
 async function confirm({ stdin, output, writeErr }: CommandContext, name: string, rows: number): Promise<void> {
   if (stdin.isTTY !== true) {
@@ -103,24 +99,6 @@ async function confirm({ stdin, output, writeErr }: CommandContext, name: string
   lines.close();
   if (typed.trim() === name) return;
   throw new MobilityError('MOBILITY_USAGE', `expected ${name}, found other text; nothing was erased`);
-}
-
-async function eraseUnderLease(store: Store, uuid: string): Promise<Record<Collection, number>> {
-  const taken = await store.leases.acquire(uuid, `erase ${process.pid} on ${hostname()}`, 600);
-  if ('heldBy' in taken) {
-    throw new MobilityError(
-      'MOBILITY_LEASE_HELD',
-      `${taken.heldBy.owner} works on this user; try again when it is done`,
-    );
-  }
-  const removed = Object.fromEntries(collections.map((name) => [name, 0])) as Record<Collection, number>;
-  for (let i = 0; i < attempts; i++) {
-    const gone = await store.erase(uuid);
-    for (const name of collections) removed[name] += gone[name];
-    if (total(await store.counts(uuid)) === 0) break;
-  }
-  removed.leases = Math.max(0, removed.leases - 1); // our own
-  return removed;
 }
 
 function receiptText({ user_email, uuid, removed, remaining, logs, not_reached }: Receipt): string {

@@ -187,6 +187,8 @@ interface FleetStatus {
   failed: { user_email: string; uuid: string; last_error: string }[];
   /** Users who met a limit of one caller within the last day. */
   limits_met: { user_email: string; uuid: string; limit: string; ts: number }[];
+  /** Rows whose owner is not registered, and how many owners that are. */
+  unowned: { users: number; rows: number };
   /** Users in somebody's hands now. */
   at_work: { user_email: string; uuid: string; owner: string; expires_ts: number }[];
 }
@@ -203,6 +205,7 @@ async function showEverybody(context: CommandContext): Promise<Outcome> {
     with_work: 0,
     failed: [],
     limits_met: [],
+    unowned: { users: 0, rows: 0 },
     at_work: [],
   };
   const progress = context.output.progress('counting');
@@ -210,6 +213,10 @@ async function showEverybody(context: CommandContext): Promise<Outcome> {
     for await (const user of everyUser(store)) {
       await addUser(fleet, store, user, context.now());
       progress.update(counted(fleet.users, 'user'));
+    }
+    for (const { rows } of await store.unowned()) {
+      fleet.unowned.users += 1;
+      fleet.unowned.rows += rows;
     }
   } finally {
     progress.done();
@@ -239,6 +246,10 @@ async function addUser(fleet: FleetStatus, store: Store, { uuid, user_email }: U
   if (lease !== null) fleet.at_work.push({ user_email, uuid, owner: lease.owner, expires_ts: lease.expires_ts });
 }
 
+function unownedText({ users, rows }: FleetStatus['unowned']): string {
+  return `${counted(rows, 'row')} of ${counted(users, 'user')} who are not registered: see mobility store purge-unowned`;
+}
+
 function fleetText(fleet: FleetStatus, context: CommandContext): string {
   const rows = [
     ['store', fleet.store],
@@ -249,6 +260,7 @@ function fleetText(fleet: FleetStatus, context: CommandContext): string {
       : [['ahead', `${counted(fleet.ahead, 'entry', 'entries')} written by clocks that were ahead`]]),
     ['errors', String(fleet.errors)],
     ['trips', String(fleet.trips)],
+    ...(fleet.unowned.rows === 0 ? [] : [['unowned', unownedText(fleet.unowned)]]),
     ...fleet.at_work.map(({ user_email, owner, expires_ts }) => [
       'at work',
       `${user_email}: ${owner}, until ${minuteText(expires_ts, context.zone)}`,

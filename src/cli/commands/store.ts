@@ -1,6 +1,7 @@
-// `mobility store`: the place where everything is kept, made ready before anybody uses it.
+// `mobility store`: the place where everything is kept: made ready before anybody uses it, and kept in order.
 import { basename } from 'node:path';
 import { Command } from 'commander';
+import { purgeUnowned } from '../../upkeep/erase-user.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
@@ -10,6 +11,7 @@ export function storeCommand(context: CommandContext): Command {
   return new Command('store')
     .description('prepare the store')
     .addCommand(initCommand(context))
+    .addCommand(purgeUnownedCommand(context))
     .addHelpText('after', '\nExample:\n  mobility store init');
 }
 
@@ -62,4 +64,36 @@ async function initMongo(context: CommandContext, address: string): Promise<Outc
   });
   for (const text of warnings) context.output.note(text);
   return warnings.length > 0 ? { exitCode: 3 } : {};
+}
+
+function purgeUnownedCommand(context: CommandContext): Command {
+  return new Command('purge-unowned')
+    .description('remove rows whose owner is not registered')
+    .option('--dry-run', 'name them only')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  mobility store purge-unowned --dry-run
+  mobility store purge-unowned --json
+
+Such rows are left by an erasure or a migration that was interrupted and not repeated, or by an earlier version.
+Let a migration into this store end before: it registers its users last. Exit code 3: somebody works on some of them.`,
+    )
+    .action(context.run((options: { dryRun?: true }) => purge(context, options.dryRun === true)));
+}
+
+async function purge(context: CommandContext, dryRun: boolean): Promise<Outcome> {
+  const purged = await purgeUnowned(await context.store(), { dryRun });
+  await context.output.result({ dry_run: dryRun, purged }, () => {
+    if (purged.length === 0) return 'every row belongs to somebody who is registered';
+    return table(
+      [
+        ['UUID', 'ROWS', ''],
+        ...purged.map(({ user_id, rows, status, message }) => [user_id, String(rows), message ?? status]),
+      ],
+      [1],
+    );
+  });
+  return purged.some(({ status }) => status === 'busy') ? { exitCode: 3 } : {};
 }

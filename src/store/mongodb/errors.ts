@@ -8,6 +8,7 @@ import type { ErrorRow, ErrorTimeseries, UnusableEntry } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { entryRow, receivedOf } from './entries.ts';
 import { findByIdentity, identityOfRow, rowIdentityOf, textOf } from './identities.ts';
+import { requireMember } from './members.ts';
 import {
   groupsOf,
   inPieces,
@@ -115,7 +116,10 @@ async function apply(
   remove: readonly string[],
 ): Promise<void> {
   for (const ids of inPieces(remove, rowsAtOnce)) {
-    await connection.atomically(userId, async (tx) => removeErrors(tx, await findErrors(tx, ids)));
+    await connection.atomically(userId, async (tx) => {
+      await requireMember(tx, 'errors');
+      await removeErrors(tx, await findErrors(tx, ids));
+    });
   }
   const rows = [...new Map(put.map((error) => [error.id, error])).values()].map((error): NewRow => {
     const { id, entry, identity, first_ts, last_ts, tries, received_ts = first_ts } = error;
@@ -124,6 +128,7 @@ async function apply(
   });
   for (const group of groupsOf(rows)) {
     await connection.atomically(userId, async (tx) => {
+      await requireMember(tx, 'errors');
       const known = await findErrors(tx, group.map(idOfRow));
       await writeRows(tx, group, (row) => known.get(idOfRow(row)));
     });
@@ -181,6 +186,7 @@ export async function writeErrors(
 }
 
 async function takeSomeBack(tx: Tx, errors: readonly { id: string; entry: Entry }[]): Promise<number> {
+  await requireMember(tx, 'errors');
   const there = await findErrors(
     tx,
     errors.map(({ id }) => id),

@@ -3,9 +3,10 @@
 import type { IndexDescription, Collection as Rows } from 'mongodb';
 import { errorText, MobilityError } from '../../model/errors.ts';
 import type { Connection } from './connection.ts';
+import { admitAll } from './members.ts';
 
 /** Version of the layout. A store of a newer version is refused. */
-export const formatVersion = 1;
+export const formatVersion = 2;
 
 /** What belongs to the store as a whole. */
 interface MetaRow {
@@ -42,6 +43,7 @@ export const indexes: Readonly<Record<string, readonly IndexDescription[]>> = {
   ],
   pipeline: [{ name: 'identity', key: { user_id: 1 }, unique: true }],
   leases: [{ name: 'identity', key: { user_id: 1 }, unique: true }],
+  members: [{ name: 'identity', key: { user_id: 1, of: 1 }, unique: true }],
   parts: [{ name: 'identity', key: { user_id: 1, row: 1, name: 1, n: 1 }, unique: true }],
 };
 
@@ -82,14 +84,26 @@ export async function readFormat(connection: Connection): Promise<Format | null>
  * store works. Throws `MOBILITY_STORE_VERSION` when the database holds something else.
  */
 export async function makeLayout(connection: Connection): Promise<string[]> {
-  if ((await readFormat(connection)) === null) await refuseForeignRows(connection);
+  const before = await readFormat(connection);
+  if (before === null) await refuseForeignRows(connection);
   await writeFormat(connection, false);
   for (const [name, wanted] of Object.entries(indexes)) {
     await connection.once(() => connection.db.collection(name).createIndexes([...wanted]));
   }
   const warnings = connection.sharded ? await shardCollections(connection) : [];
+  // Version 1 had no members: whoever was registered may be written about.
+  if (before?.version === 1) await admitRegistered(connection);
   await writeFormat(connection, true);
   return warnings;
+}
+
+async function admitRegistered(connection: Connection): Promise<void> {
+  const users = connection.db.collection<{ _id: string }>('users');
+  const rows = await connection.once(() => users.find({}, { projection: { _id: 1 } }).toArray());
+  await admitAll(
+    connection,
+    rows.map(({ _id }) => _id),
+  );
 }
 
 async function writeFormat(connection: Connection, ready: boolean): Promise<void> {

@@ -1,10 +1,11 @@
 // Leases: one document per user, changed atomically by the server's clock.
 import { type Document, ObjectId } from 'mongodb';
 import { escapeText, unescapeText } from '../../model/json-text.ts';
-import { leaseLost } from '../refusals.ts';
+import { leaseLost, notAdmitted } from '../refusals.ts';
 import type { Lease, Leases } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { isDuplicateKey } from './failures.ts';
+import { isAdmitted } from './members.ts';
 import { killSessions } from './sessions.ts';
 import type { LeaseRow, Tx, UserRows } from './user-rows.ts';
 
@@ -111,7 +112,11 @@ export function leasesOn(connection: Connection): Leases {
       await endTransactionsOf(connection, userId, lost);
       const row = await connection.reading(userId, (from) => changeLease(from, change, 'after'));
       const lease = leaseOf(row);
-      return mark.equals(row.mark) ? { lease } : { heldBy: lease };
+      const isMine = mark.equals(row.mark);
+      // Asked after the lease was taken: an erasure that begins later takes it away.
+      if (await isAdmitted(connection, userId)) return isMine ? { lease } : { heldBy: lease };
+      if (isMine) await connection.reading(userId, (from) => from.rows('leases').deleteMany(ownFilter(lease)));
+      throw notAdmitted();
     },
     renew: (lease, seconds) =>
       connection.reading(lease.user_id, async (from) => {

@@ -3,10 +3,11 @@ import { newUuid } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { escapeText, unescapeText } from '../../model/json-text.ts';
 import type { TokenRecord, UserRecord } from '../../model/user.ts';
-import { userExists } from '../refusals.ts';
+import { halfErased, userExists } from '../refusals.ts';
 import type { Profiles, Tokens, UserRegistry } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { isDuplicateKey } from './failures.ts';
+import { admitAll, dismiss, isAdmitted, requireMember } from './members.ts';
 import { newRow, payloadsOf, writeRows } from './rows.ts';
 import type { TokenRow } from './user-rows.ts';
 
@@ -46,16 +47,26 @@ export function usersOn(connection: Connection): UserRegistry {
       const user = { uuid: uuid ?? newUuid(), user_email: email, update_ts: now, ...membership };
       let there = await connection.once(() => users.findOne({ user_email: name }));
       if (there === null) {
+        // Before they are registered: whoever is registered and not admitted is being erased.
+        const isNew = uuid === undefined || (await connection.once(() => users.findOne({ _id: uuid }))) === null;
+        if (isNew) await admitAll(connection, [user.uuid]);
         if (await connection.once(() => insert(user.uuid, name, now, membership))) return { user, created: true };
         there = await connection.once(() => users.findOne({ user_email: name }));
         // A UUID made for this call and found: the insertion was repeated after its answer got lost.
         if (uuid === undefined && there !== null && there._id === user.uuid) return { user, created: true };
+        if (uuid === undefined) await dismiss(connection, user.uuid);
       }
       if (there === null) throw userExists(`the UUID ${uuid} has another name`);
       if (uuid !== undefined && there._id !== uuid) throw userExists(`the name has the UUID ${there._id}`);
+      if (!(await isAdmitted(connection, there._id))) throw halfErased();
       const updated = await touch(name, now);
       if (updated === null) throw userExists('the name was erased at this moment'); // between the two statements
       return { user: userOf(updated), created: false };
+    },
+    async admit(uuid) {
+      if (await isAdmitted(connection, uuid)) return;
+      if ((await connection.once(() => users.findOne({ _id: uuid }))) !== null) throw halfErased();
+      await admitAll(connection, [uuid]);
     },
     async byEmail(email) {
       const row = await connection.once(() => users.findOne({ user_email: escapeText(email) }));
@@ -89,9 +100,11 @@ export function userOf({ _id, user_email, update_ts, study, subgroup }: Registry
 export function tokensOn(connection: Connection): Tokens {
   const tokens = connection.db.collection<TokenRow>('tokens');
   return {
-    async add({ hash, ...token }) {
-      await connection.once(() => tokens.replaceOne({ _id: hash }, token, { upsert: true }));
-    },
+    add: ({ hash, ...token }) =>
+      connection.atomically(token.user_id, async (tx) => {
+        await requireMember(tx, 'tokens');
+        await tokens.replaceOne({ _id: hash }, token, { upsert: true, session: tx.session });
+      }),
     async byHash(hash) {
       const row = await connection.once(() => tokens.findOne({ _id: hash }));
       return row && tokenOf(row);
@@ -130,6 +143,7 @@ export function profilesOn(connection: Connection): Profiles {
       }),
     merge: (userId, fields, defaults = {}) =>
       connection.atomically(userId, async (tx) => {
+        await requireMember(tx, 'profiles');
         const old = (await tx.rows('profiles').findOne({})) ?? undefined;
         const [stored] = old === undefined ? [] : await payloadsOf<JsonObject>(tx, [old], 'profile');
         const profile = { ...defaults, ...stored, ...fields };

@@ -12,7 +12,7 @@ import { studiesOn } from './studies.ts';
 import { timeseriesOn } from './timeseries.ts';
 import { tripsOn } from './trips.ts';
 import { usercacheOn } from './usercache.ts';
-import { countsOn, eraseOn } from './whole-user.ts';
+import { countsOn, eraseOn, unownedOn } from './whole-user.ts';
 
 export type { MongoStoreOptions } from './connection.ts';
 
@@ -38,8 +38,9 @@ export async function openMongoStore(address: string, options: MongoStoreOptions
     await connection
       .guard({
         async open() {
-          if ((await readFormat(connection))?.ready) return;
-          if (options.make === false) throw noStore(connection.address);
+          const format = await readFormat(connection);
+          if (format?.ready && format.version === formatVersion) return;
+          if (options.make === false && !format?.ready) throw noStore(connection.address);
           for (const warning of await makeLayout(connection)) warn(warning);
         },
       })
@@ -97,6 +98,7 @@ function storeOn(connection: Connection): Store {
     ...guard({
       counts: (userId: string) => countsOn(connection, userId),
       erase: (userId: string) => eraseOn(connection, userId),
+      unowned: () => unownedOn(connection),
       ping: () => ping(connection),
     }),
     close: () => connection.close(),

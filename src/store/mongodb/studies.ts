@@ -7,6 +7,7 @@ import type { UserRecord } from '../../model/user.ts';
 import type { Enrolled, Enrolment, Studies } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { isDuplicateKey } from './failures.ts';
+import { admitAll, dismiss } from './members.ts';
 import { type RegistryRow, userOf } from './people.ts';
 import type { TokenRow } from './user-rows.ts';
 
@@ -49,12 +50,17 @@ export function studiesOn(connection: Connection): Studies {
 
   /** The account that the token names, made if it is not there yet: its making may have been interrupted. */
   const account = async (uuid: string, { email, now, study, subgroup }: Enrolment): Promise<UserRecord | null> => {
+    const before = await users.findOne({ _id: uuid });
+    if (before !== null) return userOf(before);
+    await admitAll(connection, [uuid]);
     const wanted = { _id: uuid, user_email: escapeText(email), update_ts: now, study, subgroup };
     if (await inserted(() => users.insertOne(wanted))) {
       return { uuid, user_email: email, update_ts: now, study, subgroup };
     }
     const there = await users.findOne({ _id: uuid });
-    return there && userOf(there); // null: another account has the name
+    if (there !== null) return userOf(there);
+    await dismiss(connection, uuid); // another account has the name
+    return null;
   };
 
   /**

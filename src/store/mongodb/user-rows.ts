@@ -110,6 +110,12 @@ export interface LeaseRow extends UserRow {
   sessions?: Binary[];
 }
 
+/** That rows of one kind may be written about the user. */
+export interface MemberRow extends UserRow {
+  of: 'usercache' | 'errors' | 'profiles' | 'tokens';
+  writes: number;
+}
+
 /** A piece of a payload that is too large for its row. */
 export interface PartRow extends UserRow {
   /** Revision of the row. */
@@ -142,6 +148,7 @@ export interface RowTypes {
   trips: TripRow;
   pipeline: StateRow;
   leases: LeaseRow;
+  members: MemberRow;
   parts: PartRow;
 }
 

@@ -8,6 +8,7 @@ import { entriesOf, entryRow, receivedOf } from './entries.ts';
 import { findErrors, unusableRow, writeErrors } from './errors.ts';
 import { findRows } from './find-entries.ts';
 import { findByIdentity, identityOfRow, type RowIdentity, rowIdentity, rowIdentityOf, textOf } from './identities.ts';
+import { requireMember } from './members.ts';
 import { groupsOf, knownFields, type NewRow, newPage, writeRows } from './rows.ts';
 import { settleOn } from './settle.ts';
 import type { Tx, UserRows, WaitingRow } from './user-rows.ts';
@@ -84,6 +85,7 @@ async function putGroup(
   now: number,
   hopeful: boolean,
 ): Promise<string[]> {
+  await requireMember(tx, 'usercache');
   const unusable = rows.filter((row) => row.in === 'errors');
   await writeErrors(tx, unusable, ({ at }) => times.get(at.id) ?? 1, now);
   const entries = rows.filter((row) => row.in === 'usercache');

@@ -1,12 +1,17 @@
 // What concerns all rows of a user: counting and erasing.
 import type { Document } from 'mongodb';
-import { erasingLease, erasingOrder } from '../erasing.ts';
-import { type Collection, collections } from '../store.ts';
+import { erasingLease, erasingOrder, totalOf } from '../erasing.ts';
+import { type Collection, collections, type Unowned } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { isTimeLimit } from './failures.ts';
+import { shardedCollections } from './indexes.ts';
 import { takeFromOthers } from './leases.ts';
+import { dismiss } from './members.ts';
+import type { RegistryRow } from './people.ts';
+import { inPieces } from './rows.ts';
 
 const statementLimit = 10_000; // ms
+const usersAtOnce = 1_000;
 
 /** Rows of the user in each collection. */
 export async function countsOn(connection: Connection, userId: string): Promise<Record<Collection, number>> {
@@ -24,10 +29,11 @@ function ofUser(name: string, userId: string): Document {
 }
 
 /**
- * Removes the user, collection by collection, and takes them from whoever works on them: what they write then is
- * refused.
+ * Removes the user, collection by collection, and takes them from phones and from whoever works on them before: what they
+ * write then is refused.
  */
 export async function eraseOn(connection: Connection, userId: string): Promise<Record<Collection, number>> {
+  await dismiss(connection, userId);
   const { owner, seconds } = erasingLease;
   const hadLease = await takeFromOthers(connection, userId, owner, seconds);
   await removeAll(connection, 'parts', userId);
@@ -56,4 +62,35 @@ async function removeAll(connection: Connection, name: string, userId: string): 
     );
   }
   return before;
+}
+
+/** Who has rows and is not registered, by UUID. */
+export async function unownedOn(connection: Connection): Promise<Unowned[]> {
+  const found = new Set<string>();
+  for (const name of [...shardedCollections, 'tokens']) {
+    if (name === 'members') continue; // no rows about anybody
+    for (const some of inPieces(await usersIn(connection, name), usersAtOnce)) {
+      for (const id of await unregistered(connection, some)) found.add(id);
+    }
+  }
+  const unowned: Unowned[] = [];
+  for (const user_id of [...found].sort()) {
+    const rows = totalOf(await countsOn(connection, user_id));
+    if (rows > 0) unowned.push({ user_id, rows });
+  }
+  return unowned;
+}
+
+/** Whom a collection has rows of: the index on the user tells, one look for each. */
+async function usersIn({ db, once }: Connection, name: string): Promise<string[]> {
+  const stages = [{ $sort: { user_id: 1 } }, { $group: { _id: '$user_id' } }];
+  const rows = await once(() => db.collection(name).aggregate<{ _id: string }>(stages).toArray());
+  return rows.map(({ _id }) => _id);
+}
+
+async function unregistered({ db, once }: Connection, ids: readonly string[]): Promise<string[]> {
+  const users = db.collection<RegistryRow>('users');
+  const rows = await once(() => users.find({ _id: { $in: [...ids] } }, { projection: { _id: 1 } }).toArray());
+  const registered = new Set(rows.map(({ _id }) => _id));
+  return ids.filter((id) => !registered.has(id));
 }

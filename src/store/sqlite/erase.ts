@@ -1,10 +1,10 @@
 // Everything of one user: counted, and erased.
-import { escapeText } from '../../model/json-text.ts';
-import { erasingLease, erasingOrder } from '../erasing.ts';
-import { type Collection, collections } from '../store.ts';
+import { escapeText, unescapeText } from '../../model/json-text.ts';
+import { erasingLease, erasingOrder, totalOf } from '../erasing.ts';
+import { type Collection, collections, type Unowned } from '../store.ts';
 import type { StoreFile } from './file.ts';
 import { fold } from './fold.ts';
-import { userIn } from './ids.ts';
+import { dismiss, userIn } from './ids.ts';
 import { setLease } from './pipeline.ts';
 import type { Shards } from './rows.ts';
 
@@ -55,8 +55,8 @@ export async function countRows(shards: Shards, userId: string): Promise<Record<
 }
 
 /**
- * Removes all rows of a user, in bounded transactions. It takes the user from whoever works on them: what a pipeline
- * writes from then on is refused.
+ * Removes all rows of a user, in bounded transactions. First it takes the user from phones and from whoever works on them: what a
+ * put or a pipeline writes from then on is refused.
  */
 export async function eraseRows(
   shards: Shards,
@@ -65,6 +65,8 @@ export async function eraseRows(
 ): Promise<Record<Collection, number>> {
   const counts = {} as Record<Collection, number>;
   const { usercache, timeseries } = shards.of(userId);
+  // From here on no write about them begins that would outlast this: one that is under way ends before the rows are taken.
+  await usercache.write(() => dismiss(usercache, userId));
   const hadLease = await timeseries.write(() => takeFromOthers(timeseries, userId, now()));
   for (const name of erasingOrder) counts[name] = await removeRows(shards, userId, places[name]);
   counts.leases = hadLease ? 1 : 0;
@@ -108,4 +110,33 @@ async function removeRows(shards: Shards, userId: string, place: Place): Promise
     total += removed;
     if (removed < rowsAtOnce || place.by !== 'user') return total;
   }
+}
+
+const uuidsAtOnce = 1_000; // between two turns of the event loop
+
+/** Who has rows and is not registered, by UUID. */
+export async function unownedRows(shards: Shards): Promise<Unowned[]> {
+  const registry = shards.first.usercache;
+  const found = new Set<string>();
+  const collect = async (file: StoreFile, sql: string): Promise<void> => {
+    for (let after = ''; ; ) {
+      const rows = await file.read(() => file.sql(sql).all<{ uuid: string }>(after, uuidsAtOnce));
+      const others = await registry.read(() =>
+        rows.filter(({ uuid }) => registry.sql('SELECT 1 FROM users WHERE uuid = ?').get(uuid) === undefined),
+      );
+      for (const { uuid } of others) found.add(unescapeText(uuid));
+      if (rows.length < uuidsAtOnce) return;
+      after = rows.at(-1)!.uuid;
+    }
+  };
+  const known = 'SELECT uuid FROM user_ids WHERE uuid > ? ORDER BY uuid LIMIT ?';
+  for (const { usercache, timeseries } of shards.all)
+    for (const file of [usercache, timeseries]) await collect(file, known);
+  await collect(registry, 'SELECT DISTINCT user_id AS uuid FROM tokens WHERE user_id > ? ORDER BY user_id LIMIT ?');
+  const unowned: Unowned[] = [];
+  for (const user_id of [...found].sort()) {
+    const rows = totalOf(await countRows(shards, user_id));
+    if (rows > 0) unowned.push({ user_id, rows });
+  }
+  return unowned;
 }

@@ -5,7 +5,7 @@ import { unusableKeyOf } from '../error-ids.ts';
 import type { ErrorRow, ErrorTimeseries } from '../store.ts';
 import type { SqlValue } from './driver.ts';
 import type { StoreFile } from './file.ts';
-import { takeNumbers, userFor, userIn } from './ids.ts';
+import { admittedUser, takeNumbers, userIn } from './ids.ts';
 import { pageBytes, type Shards } from './rows.ts';
 
 interface Row {
@@ -83,8 +83,7 @@ function listPage(file: StoreFile, userId: string, page: Parameters<ErrorTimeser
 }
 
 function takeBackRows(file: StoreFile, userId: string, back: readonly (EntryText & { id: string })[]): number {
-  const user = userIn(file, userId);
-  if (user === null) return 0;
+  const user = admittedUser(file, userId);
   const take = file.sql('DELETE FROM errors WHERE user = ? AND id = ? RETURNING first_ts, tries, received_ts');
   const insert = file.sql(`
     INSERT INTO waiting (user, key, write_ts, ts, revision, entry, failed_first_ts, failed_tries, received_ts)
@@ -143,7 +142,7 @@ function applyRows(
   put: readonly (readonly SqlValue[])[],
   remove: readonly string[],
 ): void {
-  const user = userFor(file, userId);
+  const user = admittedUser(file, userId);
   const erase = file.sql('DELETE FROM errors WHERE user = ? AND id = ?');
   for (const id of remove) erase.run(user, id);
   const insert = file.sql(`

@@ -1,5 +1,6 @@
 // Short numbers for users and keys, within one file.
 import { escapeText, unescapeText } from '../../model/json-text.ts';
+import { notAdmitted } from '../refusals.ts';
 import type { StatementSource } from './driver.ts';
 
 /** The number of a user in this file; null when it has nothing of them. */
@@ -14,6 +15,35 @@ export function userFor(file: StatementSource, userId: string): number {
   if (known !== null) return known;
   const sql = 'INSERT INTO user_ids (uuid) VALUES (?) RETURNING id';
   return file.sql(sql).get<{ id: number }>(escapeText(userId))!.id;
+}
+
+// ---------------------------------------------------------------- who may be written about: in the usercache file
+
+/**
+ * The number of a user whom rows may be written about: from registration to erasure. Throws `MOBILITY_USER_UNKNOWN`. Inside `write`
+ * only: an erasure ends the admission first and takes the rows after, so that what was written before goes with them.
+ */
+export function admittedUser(usercache: StatementSource, userId: string): number {
+  const sql = 'SELECT id FROM user_ids WHERE uuid = ? AND admitted = 1';
+  const row = usercache.sql(sql).get<{ id: number }>(escapeText(userId));
+  if (row === undefined) throw notAdmitted();
+  return row.id;
+}
+
+/** True when rows may be written about the user. */
+export function isAdmitted(usercache: StatementSource, userId: string): boolean {
+  return usercache.sql('SELECT 1 FROM user_ids WHERE uuid = ? AND admitted = 1').get(escapeText(userId)) !== undefined;
+}
+
+/** Lets rows be written about the user. Inside `write` only. */
+export function admit(usercache: StatementSource, userId: string): void {
+  const sql = 'INSERT INTO user_ids (uuid, admitted) VALUES (?, 1) ON CONFLICT (uuid) DO UPDATE SET admitted = 1';
+  usercache.sql(sql).run(escapeText(userId));
+}
+
+/** Lets no more rows be written about the user. Inside `write` only. */
+export function dismiss(usercache: StatementSource, userId: string): void {
+  usercache.sql('UPDATE user_ids SET admitted = 0 WHERE uuid = ?').run(escapeText(userId));
 }
 
 /** Numbers of keys. They are never given up, so a process may remember those it has seen committed. */

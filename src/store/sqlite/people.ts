@@ -3,10 +3,10 @@ import { newUuid } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { escapeText, jsonText, unescapeText } from '../../model/json-text.ts';
 import type { TokenKind, TokenRecord, UserRecord } from '../../model/user.ts';
-import { userExists } from '../refusals.ts';
+import { halfErased, notAdmitted, userExists } from '../refusals.ts';
 import type { Profiles, Tokens, UserRegistry } from '../store.ts';
 import type { StoreFile } from './file.ts';
-import { userFor, userIn } from './ids.ts';
+import { admit, admittedUser, isAdmitted, userIn } from './ids.ts';
 import type { Shards } from './rows.ts';
 
 const columns = 'uuid, user_email, update_ts, study, subgroup';
@@ -39,23 +39,69 @@ export function insertUser(file: StoreFile, { uuid, user_email, update_ts, study
   insert.run(escapeText(uuid), escapeText(user_email), update_ts, study ?? null, subgroup ?? null);
 }
 
+/**
+ * Runs `work`, which may register somebody under `uuid`, in the file of the registry. They are admitted in the file of their rows
+ * before: whoever is registered and not admitted is being erased. Of a new UUID that was not registered nothing stays.
+ */
+export async function registering<T>(
+  shards: Shards,
+  { uuid, isNew }: { uuid: string; isNew: boolean },
+  work: () => T,
+): Promise<T> {
+  const registry = shards.first.usercache;
+  const home = shards.of(uuid).usercache;
+  const isFree = (): boolean => userBy(registry, 'uuid', uuid) === null;
+  if (home === registry) {
+    return registry.write(() => {
+      const free = isFree();
+      const outcome = work();
+      if (free && !isFree()) admit(home, uuid);
+      return outcome;
+    });
+  }
+  await home.write(() => {
+    if (isFree()) admit(home, uuid);
+  });
+  try {
+    return await registry.write(work);
+  } finally {
+    if (isNew && (await registry.read(isFree))) {
+      await home.write(() => home.sql('DELETE FROM user_ids WHERE uuid = ?').run(escapeText(uuid)));
+    }
+  }
+}
+
 /** The registry of users, in the first shard. */
-export function users({ first: { usercache: file } }: Shards): UserRegistry {
+export function users(shards: Shards): UserRegistry {
+  const file = shards.first.usercache;
   const by = (column: 'user_email' | 'uuid', text: string): UserRecord | null => userBy(file, column, text);
+  const expectWhole = (uuid: string): void => {
+    if (!isAdmitted(shards.of(uuid).usercache, uuid)) throw halfErased();
+  };
   return {
-    register: async (email, { uuid, now, ...membership }) =>
-      file.write(() => {
+    register: async (email, { uuid, now, ...membership }) => {
+      const user = { uuid: uuid ?? newUuid(), user_email: email, update_ts: now, ...membership };
+      return registering(shards, { uuid: user.uuid, isNew: uuid === undefined }, () => {
         const known = by('user_email', email);
         if (known !== null) {
           if (uuid !== undefined && uuid !== known.uuid) throw userExists(`the name has the UUID ${known.uuid}`);
+          expectWhole(known.uuid);
           file.sql('UPDATE users SET update_ts = ? WHERE uuid = ?').run(now, escapeText(known.uuid));
           return { user: { ...known, update_ts: now }, created: false };
         }
         if (uuid !== undefined && by('uuid', uuid) !== null) throw userExists(`the UUID ${uuid} has another name`);
-        const user = { uuid: uuid ?? newUuid(), user_email: email, update_ts: now, ...membership };
         insertUser(file, user);
         return { user, created: true };
-      }),
+      });
+    },
+    admit: async (uuid) => {
+      const home = shards.of(uuid).usercache;
+      await home.write(() => {
+        if (isAdmitted(home, uuid)) return;
+        if (by('uuid', uuid) !== null) throw halfErased();
+        admit(home, uuid);
+      });
+    },
     byEmail: async (email) => file.read(() => by('user_email', email)),
     byUuid: async (uuid) => file.read(() => by('uuid', uuid)),
     list: async ({ after = '', limit }) =>
@@ -106,10 +152,14 @@ export function insertToken(
 }
 
 /** Tokens by their hash, in the first shard. */
-export function tokens({ first: { usercache: file } }: Shards): Tokens {
+export function tokens(shards: Shards): Tokens {
+  const file = shards.first.usercache;
   return {
     add: async (token) => {
-      await file.write(() => insertToken(file, token));
+      await file.write(() => {
+        if (!isAdmitted(shards.of(token.user_id).usercache, token.user_id)) throw notAdmitted();
+        insertToken(file, token);
+      });
     },
     byHash: async (hash) => file.read(() => tokenBy(file, hash)),
     list: async (userId) =>
@@ -147,7 +197,7 @@ export function profiles(shards: Shards): Profiles {
       const [given, fallback] = [jsonText(fields), jsonText(defaults)];
       const file = shards.of(userId).usercache;
       return file.write(() => {
-        const user = userFor(file, userId);
+        const user = admittedUser(file, userId);
         const profile = { ...JSON.parse(fallback), ...readProfile(file, user), ...JSON.parse(given) };
         const sql =
           'INSERT INTO profiles (user, profile) VALUES (?, ?) ON CONFLICT DO UPDATE SET profile = excluded.profile';

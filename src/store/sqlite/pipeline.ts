@@ -2,11 +2,11 @@
 import type { JsonValue } from '../../model/json.ts';
 import { escapeText, jsonText, unescapeText } from '../../model/json-text.ts';
 import { believedAhead } from '../receipts.ts';
-import { leaseLost } from '../refusals.ts';
+import { leaseLost, notAdmitted } from '../refusals.ts';
 import { initialPipelineState, type Lease, type Leases, type PipelineState, type PipelineStates } from '../store.ts';
 import type { StoreFile } from './file.ts';
 import type { Shard } from './folder.ts';
-import { takeNumbers, userFor, userIn } from './ids.ts';
+import { isAdmitted, takeNumbers, userFor, userIn } from './ids.ts';
 import type { Shards } from './rows.ts';
 
 /** The pipeline state of a user; the initial state if none is stored. */
@@ -111,8 +111,9 @@ export function releaseLease(file: StoreFile, user: number | null, { owner, fenc
 export function leases(shards: Shards, now: () => number): Leases {
   return {
     acquire: async (userId, owner, seconds) => {
-      const file = shards.of(userId).timeseries;
+      const { usercache, timeseries: file } = shards.of(userId);
       return file.write(() => {
+        if (!isAdmitted(usercache, userId)) throw notAdmitted();
         const held = leaseIn(file, userId, userIn(file, userId));
         const at = now();
         if (held !== null && held.owner !== owner && held.expires_ts > at) return { heldBy: held };

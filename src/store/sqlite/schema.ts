@@ -184,6 +184,14 @@ function addChunks(connection: Connection, { role }: FileAbout): void {
   if (connection.prepare('SELECT 1 FROM entries LIMIT 1').get() === undefined) connection.exec('DROP TABLE entries');
 }
 
+/**
+ * Who may be written about: a user from their registration to their erasure. Registered users of older stores are admitted when all
+ * files are open, see `admitRegistered`.
+ */
+function addAdmission(connection: Connection, { role }: FileAbout): void {
+  if (role === 'usercache') connection.exec('ALTER TABLE user_ids ADD COLUMN admitted INTEGER NOT NULL DEFAULT 0');
+}
+
 /** Step `i` lifts a file of version `i` to `i + 1`; an empty file has version 0. Steps are only ever added. */
 export const migrations: readonly Migration[] = [
   createTables,
@@ -192,4 +200,5 @@ export const migrations: readonly Migration[] = [
   addDocuments,
   addReceipts,
   addChunks,
+  addAdmission,
 ];

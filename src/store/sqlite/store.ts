@@ -3,7 +3,7 @@ import { doorOf } from '../door.ts';
 import type { Store } from '../store.ts';
 import { type Checkpointer, startCheckpointer } from './checkpointer.ts';
 import { documents } from './documents.ts';
-import { countRows, eraseRows } from './erase.ts';
+import { countRows, eraseRows, unownedRows } from './erase.ts';
 import { errorTimeseries } from './errors.ts';
 import { openFolder, type Shard } from './folder.ts';
 import { profiles, tokens, users } from './people.ts';
@@ -52,6 +52,7 @@ export function storeOf(
   const whole = door.guard({
     counts: (userId: string) => countRows(all, userId),
     erase: (userId: string) => eraseRows(all, userId, now),
+    unowned: () => unownedRows(all),
     ping: () => ping(all),
   });
   const close = async (): Promise<void> => {

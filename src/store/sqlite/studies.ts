@@ -5,7 +5,7 @@ import { jsonText } from '../../model/json-text.ts';
 import { admit, nobodyJoined, type StudyRecord } from '../../model/study.ts';
 import type { Studies } from '../store.ts';
 import type { StoreFile } from './file.ts';
-import { insertToken, insertUser, tokenBy, userBy } from './people.ts';
+import { insertToken, insertUser, registering, tokenBy, userBy } from './people.ts';
 import type { Shards } from './rows.ts';
 
 interface StudyRow {
@@ -24,7 +24,8 @@ function studyBy(file: StoreFile, name: string): StudyRecord | null {
 }
 
 /** Studies and how many people joined them, in the first shard. */
-export function studies({ first: { usercache: file } }: Shards): Studies {
+export function studies(shards: Shards): Studies {
+  const file = shards.first.usercache;
   const count = (name: string, joined: object): unknown =>
     file.sql('UPDATE studies SET joined = ? WHERE name = ?').run(JSON.stringify(joined), name);
   return {
@@ -41,21 +42,22 @@ export function studies({ first: { usercache: file } }: Shards): Studies {
     byName: async (name) => file.read(() => studyBy(file, name)),
     list: async () =>
       file.read(() => file.sql('SELECT settings, joined FROM studies ORDER BY name').all<StudyRow>().map(studyOf)),
-    enrol: async ({ study, subgroup, email, token, now, byOperator = false }) =>
-      file.write(() => {
+    enrol: async ({ study, subgroup, email, token, now, byOperator = false }) => {
+      const user = { uuid: newUuid(), user_email: email, update_ts: now, study, subgroup };
+      return registering(shards, { uuid: user.uuid, isNew: true }, () => {
         const known = tokenBy(file, token.hash);
         if (known !== null) {
-          const user = userBy(file, 'uuid', known.user_id);
-          return user === null ? { refused: 'token_taken' } : { known: user };
+          const owner = userBy(file, 'uuid', known.user_id);
+          return owner === null ? { refused: 'token_taken' } : { known: owner };
         }
         const admission = admit(studyBy(file, study), { subgroup, now, byOperator });
         if ('refused' in admission) return admission;
         if (userBy(file, 'user_email', email) !== null) return { refused: 'name_taken' };
-        const user = { uuid: newUuid(), user_email: email, update_ts: now, study, subgroup };
         insertUser(file, user);
         insertToken(file, { ...token, user_id: user.uuid });
         count(study, admission.joined);
         return { enrolled: user };
-      }),
+      });
+    },
   };
 }

@@ -13,7 +13,7 @@ import { inSnapshot, type StoreFile } from './file.ts';
 import { chosenKeys, findPage } from './find.ts';
 import { fold } from './fold.ts';
 import type { Shard } from './folder.ts';
-import { takeNumbers, userFor, userIn } from './ids.ts';
+import { admittedUser, takeNumbers, userIn } from './ids.ts';
 import { largeEntry, pageBytes, parseEntry, type Shards, type SizedEntry, sizedEntry } from './rows.ts';
 
 /** The usercache: entries that wait for the pipeline. */
@@ -27,7 +27,7 @@ export function usercache(shards: Shards): Usercache {
       const shard = shards.of(userId);
       await fold(shard.timeseries, userId);
       const work = function* (): Generator<void, PutResult[]> {
-        const user = userFor(shard.usercache, userId);
+        const user = admittedUser(shard.usercache, userId);
         yield* setAside(shard.usercache, user, rejected, now);
         const receipts = rows.map((_, i) => received_ts[i]);
         return yield* kept

@@ -194,6 +194,8 @@ async function underLeases(copying: Copying): Promise<Ending> {
   if ('heldBy' in source) return busy(look, 'source', source.heldBy);
   try {
     for (;;) {
+      // Rows come before the registration, see `passOverPerson`.
+      await to.users.admit(userId);
       const target = await holdLease(to, userId, `${options.owner} (target)`, options.leaseSeconds);
       if ('heldBy' in target) {
         if (target.heldBy.owner === atSource) throw oneStore(from);

@@ -11,7 +11,7 @@ const day = (date: string, write_ts: number, data: unknown = {}) => ({
 
 export function documentTests(use: Use): void {
   it("a day's document is replaced in place", async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     expect(await putDocument(use.store, user, day('2016-05-17', 1, { trips: [1] }))).toBe('inserted');
     expect(await putDocument(use.store, user, day('2016-05-17', 2.5, { trips: [1, 2] }))).toBe('updated');
     same(await use.store.documents.list(user), [day('2016-05-17', 2.5, { trips: [1, 2] })]);
@@ -19,7 +19,7 @@ export function documentTests(use: Use): void {
   });
 
   it('documents are listed by write_ts, then key; keys are sorted', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const documents = [
       day('2016-05-18', 2),
       day('2016-05-17', 2),
@@ -32,7 +32,7 @@ export function documentTests(use: Use): void {
   });
 
   it('a document is got and removed by its key, within its user', async () => {
-    const [a, b] = [newUser(), newUser()];
+    const [a, b] = [await newUser(use.store), await newUser(use.store)];
     await putDocument(use.store, a, day('2016-05-17', 1, { of: 'a' }));
     await putDocument(use.store, b, day('2016-05-17', 1, { of: 'b' }));
     expect(await use.store.documents.get(a, 'diary/trips-2016-05-18')).toBeNull();
@@ -45,7 +45,7 @@ export function documentTests(use: Use): void {
   });
 
   it('an rw-document that the phone pushes and a document of the same key live apart', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const pushed = entry('config/sensor_config', 9, { of: 'phone' }, { type: 'rw-document' });
     await putDocument(use.store, user, { key: 'config/sensor_config', write_ts: 9, data: { of: 'server' } });
     expect(await put(use.store, user, [pushed])).toEqual(['inserted']);
@@ -56,7 +56,7 @@ export function documentTests(use: Use): void {
   });
 
   it('of two with one key in a change, the last one counts', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const put = [day('2016-05-17', 2, 'first'), day('2016-05-18', 3), day('2016-05-17', 1, 'last')];
     const change = { put, remove: [] };
     const { results } = await use.store.documents.apply(user, change, await leaseOn(use.store, user));
@@ -65,7 +65,7 @@ export function documentTests(use: Use): void {
   });
 
   it('puts of one document at once insert it once', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const lease = await leaseOn(use.store, user);
     const results = await Promise.all(
       Array.from({ length: 10 }, (_, i) => putDocument(use.store, user, day('2016-05-17', i, i), lease)),
@@ -75,7 +75,7 @@ export function documentTests(use: Use): void {
   });
 
   it('documents, state and the end of the lease come in one step', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await putDocument(use.store, user, day('2016-05-16', 1));
     await mergeState(use.store, user, { documents_due: true, complete_until: 5 });
     const lease = await leaseOn(use.store, user);

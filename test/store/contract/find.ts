@@ -11,6 +11,7 @@ import {
   findAll,
   fix,
   location,
+  newId,
   newUser,
   put,
   same,
@@ -63,7 +64,7 @@ export function findTests(use: Use): void {
       findAll(finder(use.store), user, { time: 'write_ts', limit: 100, ...query });
 
     it('a range holds its start and not its end', async () => {
-      const user = newUser();
+      const user = await newUser(use.store);
       await fill(use.store, user, [fix(1), fix(2), fix(3), fix(3.000001)]);
       for (const time of ['write_ts', 'ts'] as const) {
         same(await find(user, { time, from: 2, to: 3 }), [fix(2)]);
@@ -76,7 +77,7 @@ export function findTests(use: Use): void {
     });
 
     it('write_ts and data time are two orders; entries without a data time are in the first only', async () => {
-      const user = newUser();
+      const user = await newUser(use.store);
       const [a, b, c] = [
         entry(location, 1, { ts: 20 }),
         entry(location, 2, { ts: 10 }),
@@ -88,14 +89,14 @@ export function findTests(use: Use): void {
     });
 
     it('the data time of a label is its start_ts', async () => {
-      const user = newUser();
+      const user = await newUser(use.store);
       const label = entry('manual/mode_confirm', 50, { start_ts: 5, end_ts: 9, label: 'bike' });
       await fill(use.store, user, [label]);
       same(await find(user, { time: 'ts', from: 5, to: 6 }), [label]);
     });
 
     it('keys select; no keys means all entries, an empty list no entries', async () => {
-      const user = newUser();
+      const user = await newUser(use.store);
       await fill(use.store, user, [fix(1), entry(battery, 2, { ts: 2 }), entry('a.b/$c', 3, { ts: 3 })]);
       for (const time of ['write_ts', 'ts'] as const) {
         expect(await find(user, { time })).toHaveLength(3);
@@ -110,7 +111,7 @@ export function findTests(use: Use): void {
     });
 
     it('users are kept apart', async () => {
-      const [a, b] = [newUser(), newUser()];
+      const [a, b] = [await newUser(use.store), await newUser(use.store)];
       await fill(use.store, a, [fix(1), fix(2)]);
       same(await find(b, {}), []);
       await fill(use.store, b, [fix(2, { of: 'b' })]);
@@ -119,7 +120,7 @@ export function findTests(use: Use): void {
     });
 
     it('pages over equal times lose and repeat nothing', async () => {
-      const user = newUser();
+      const user = await newUser(use.store);
       await fill(use.store, user, manyEqual);
       for (const time of ['write_ts', 'ts'] as const) {
         for (const descending of [false, true]) {
@@ -134,7 +135,7 @@ export function findTests(use: Use): void {
     });
 
     it('any range, order and page size gives what sorting all of it gives', async () => {
-      const user = newUser();
+      const user = await newUser(use.store);
       await fill(use.store, user, manyEqual);
       const bound = fc.option(fc.integer({ min: -1, max: 13 }), { nil: undefined });
       const anyQuery = fc.record({
@@ -158,7 +159,7 @@ export function findTests(use: Use): void {
     });
 
     it('dozens of keys come in the same order as a few', async () => {
-      const user = newUser();
+      const user = await newUser(use.store);
       const all = Array.from({ length: 60 }, (_, i) => entry(`k/${(i * 37) % 60}`, i % 9, { ts: i % 5 }));
       await fill(use.store, user, all);
       const keys = all.slice(0, 50).map((one) => one.metadata.key);
@@ -171,10 +172,10 @@ export function findTests(use: Use): void {
     });
 
     it('a page that ends with the range is the last, and an empty one has no next', async () => {
-      const user = newUser();
+      const user = await newUser(use.store);
       await fill(use.store, user, [fix(1), fix(2)]);
       expect(await finder(use.store).find(user, { time: 'ts', limit: 5 })).toMatchObject({ next: null });
-      expect(await finder(use.store).find(newUser(), { time: 'ts', limit: 5 })).toEqual({
+      expect(await finder(use.store).find(newId(), { time: 'ts', limit: 5 })).toEqual({
         entries: [],
         received_ts: [],
         next: null,
@@ -182,7 +183,7 @@ export function findTests(use: Use): void {
     });
 
     it('a cursor still works when its entry is removed or others are added', async () => {
-      const user = newUser();
+      const user = await newUser(use.store);
       await fill(use.store, user, [fix(1), fix(2), fix(4)]);
       const page = await finder(use.store).find(user, { time: 'ts', limit: 2 });
       await fill(use.store, user, [fix(3), fix(1.5)]);
@@ -192,7 +193,7 @@ export function findTests(use: Use): void {
     });
 
     it('any position can be a cursor, even if no entry can have it', async () => {
-      const user = newUser();
+      const user = await newUser(use.store);
       const all = [fix(1), fix(2), fix(3)];
       await fill(use.store, user, all);
       const at = (time: number, write_ts: number) => ({ after: { time, key: location, write_ts } });
@@ -212,7 +213,7 @@ export function findTests(use: Use): void {
   });
 
   it('waiting entries are read by key and write_ts, in pages', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await put(use.store, user, manyEqual);
     const order = [...manyEqual].sort(({ metadata: a }, { metadata: b }) =>
       a.key < b.key ? -1 : a.key > b.key ? 1 : a.write_ts - b.write_ts,
@@ -229,14 +230,14 @@ export function findTests(use: Use): void {
   });
 
   it('the summary of the usercache counts and names oldest and newest', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     expect(await use.store.usercache.summary(user)).toEqual({ count: 0, oldest_ts: null, newest_ts: null });
     await put(use.store, user, [fix(7.5), entry(battery, 3.25), fix(5)]);
     expect(await use.store.usercache.summary(user)).toEqual({ count: 3, oldest_ts: 3.25, newest_ts: 7.5 });
   });
 
   it('the summary of the timeseries counts per key, with first and last data time', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     expect(await use.store.timeseries.summary(user)).toEqual([]);
     await apply(use.store, user, { put: [fix(7), fix(5), entry(battery, 1), entry(location, 9, { note: 'no time' })] });
     const summary = await use.store.timeseries.summary(user);

@@ -6,14 +6,14 @@ import { apply, battery, entry, fix, newUser, put, putFailed, same, type Use, wa
 
 export function identityTests(use: Use): void {
   it('a new entry is inserted, a second put with the same write_ts updates', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     expect(await put(use.store, user, [fix(1, { a: 1 })])).toEqual(['inserted']);
     expect(await put(use.store, user, [fix(1, { a: 2 })])).toEqual(['updated']);
     same(await waitingEntries(use.store, user), [fix(1, { a: 2 })]);
   });
 
   it('results are in the order of the entries, and a later entry of a batch replaces an earlier one', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await put(use.store, user, [fix(2)]);
     const results = await put(use.store, user, [fix(3, { a: 1 }), fix(2), fix(1), fix(3, { a: 2 }), fix(3, { a: 3 })]);
     expect(results).toEqual(['inserted', 'updated', 'inserted', 'updated', 'updated']);
@@ -29,7 +29,7 @@ export function identityTests(use: Use): void {
       [59, 5],
       [171, 7],
     ] as const) {
-      const user = newUser();
+      const user = await newUser(use.store);
       await put(use.store, user, [fix(3, { old: true }), fix(14, { old: true })]);
       await apply(use.store, user, { put: [fix(7)] });
       const batch = fixes(count, apart);
@@ -52,13 +52,13 @@ export function identityTests(use: Use): void {
   });
 
   it('an empty batch stores nothing and answers nothing', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     expect(await put(use.store, user, [])).toEqual([]);
     expect((await use.store.counts(user)).usercache).toBe(0);
   });
 
   it('the metadata type is not part of the identity', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await put(use.store, user, [entry('config/consent', 5, { v: 1 }, { type: 'message' })]);
     expect(await put(use.store, user, [entry('config/consent', 5, { v: 2 }, { type: 'rw-document' })])).toEqual([
       'updated',
@@ -67,7 +67,7 @@ export function identityTests(use: Use): void {
   });
 
   it('decimals of write_ts survive, and the smallest difference makes another entry', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const times = [1463501234.123456, 1463501234.1234562, 1463501234.1234565, 0.1, -5.25, 1e-7, 1463501234];
     const entries = times.map((ts) => entry(battery, ts));
     expect(await put(use.store, user, entries)).toEqual(times.map(() => 'inserted'));
@@ -80,7 +80,7 @@ export function identityTests(use: Use): void {
   });
 
   it('one identity of two users is two entries', async () => {
-    const [a, b] = [newUser(), newUser()];
+    const [a, b] = [await newUser(use.store), await newUser(use.store)];
     await put(use.store, a, [fix(1, { of: 'a' })]);
     expect(await put(use.store, b, [fix(1, { of: 'b' })])).toEqual(['inserted']);
     same(await waitingEntries(use.store, a), [fix(1, { of: 'a' })]);
@@ -88,7 +88,7 @@ export function identityTests(use: Use): void {
   });
 
   it('keys are compared exactly', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const keys = [
       'a/b',
       'A/b',
@@ -113,28 +113,28 @@ export function identityTests(use: Use): void {
   });
 
   it('an identity that only the timeseries knows is updated', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await apply(use.store, user, { put: [fix(1), fix(2), entry(battery, 9)] });
     const results = await put(use.store, user, [fix(1), fix(1.5), fix(3), fix(2), entry(battery, 1)]);
     expect(results).toEqual(['updated', 'inserted', 'inserted', 'updated', 'inserted']);
   });
 
   it('an identity that only the error timeseries knows is updated, and waits again', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await putFailed(use.store, user, [fix(1)]);
     expect(await put(use.store, user, [fix(1, { repaired: true }), fix(2)])).toEqual(['updated', 'inserted']);
     expect(await waiting(use.store, user)).toHaveLength(2);
   });
 
   it('an identity that is known to another user only is inserted', async () => {
-    const [a, b] = [newUser(), newUser()];
+    const [a, b] = [await newUser(use.store), await newUser(use.store)];
     await apply(use.store, a, { put: [fix(1)] });
     await putFailed(use.store, a, [fix(2)]);
     expect(await put(use.store, b, [fix(1), fix(2)])).toEqual(['inserted', 'inserted']);
   });
 
   it('an unusable entry goes to the error timeseries as it came, once per content', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const things: JsonValue[] = [
       null,
       'text',
@@ -167,7 +167,7 @@ export function identityTests(use: Use): void {
   });
 
   it('many puts at once store each identity once, and exactly one of them inserted it', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const batches = Array.from({ length: 40 }, (_, i) => Array.from({ length: 20 }, (_, j) => fix((i * 7 + j) % 100)));
     const results = await Promise.all(batches.map((batch) => put(use.store, user, batch)));
     const inserted = new Map<number, number>();
@@ -182,7 +182,7 @@ export function identityTests(use: Use): void {
   });
 
   it('puts of many users at once stay apart', async () => {
-    const users = Array.from({ length: 60 }, newUser);
+    const users = await Promise.all(Array.from({ length: 60 }, () => newUser(use.store)));
     await Promise.all(users.map((user, i) => put(use.store, user, [fix(1, { i }), fix(2, { i })])));
     for (const [i, user] of users.entries()) {
       same(await waitingEntries(use.store, user), [fix(1, { i }), fix(2, { i })]);
@@ -190,7 +190,7 @@ export function identityTests(use: Use): void {
   });
 
   it('two stores on the same data agree about what is inserted', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const other = await use.opened.reopen();
     try {
       const entries = Array.from({ length: 50 }, (_, i) => fix(i));

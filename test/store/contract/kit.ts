@@ -34,9 +34,16 @@ export interface Use {
   open(): Promise<Opened>;
 }
 
-/** A user nobody else has: tests share a store and must not meet. */
-export function newUser(): string {
+/** A UUID nobody has. */
+export function newId(): string {
   return randomUUID();
+}
+
+/** Registers a user nobody else has: tests share a store and must not meet. */
+export async function newUser(store: Store): Promise<string> {
+  const uuid = newId();
+  await store.users.register(`${uuid}@example.org`, { uuid, now: 1 });
+  return uuid;
 }
 
 export const location = 'background/location';

@@ -1,7 +1,7 @@
 // Contract: the right to work on a user.
 import { expect, it } from 'vitest';
 import type { Lease, Store } from '../../../src/store/store.ts';
-import { fix, leaseOn, newUser, pause, rejects, type Use } from './kit.ts';
+import { fix, leaseOn, newId, newUser, pause, rejects, type Use } from './kit.ts';
 
 /** Acquires as soon as the lease that is there has run out. */
 async function acquireLater(store: Store, user: string, owner: string): Promise<Lease> {
@@ -15,16 +15,16 @@ async function acquireLater(store: Store, user: string, owner: string): Promise<
 
 export function leaseTests(use: Use): void {
   it('one owner gets the lease, and the other learns who holds it', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const lease = await leaseOn(use.store, user, 'a');
     expect(lease).toMatchObject({ user_id: user, owner: 'a' });
     expect(await use.store.leases.acquire(user, 'b', 600)).toEqual({ heldBy: lease });
     expect(await use.store.leases.get(user)).toEqual(lease);
-    expect(await use.store.leases.get(newUser())).toBeNull();
+    expect(await use.store.leases.get(newId())).toBeNull();
   });
 
   it('the expiry is that many seconds ahead, and renewing moves it', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const lease = await leaseOn(use.store, user);
     const renewed = await use.store.leases.renew(lease, 1_200);
     expect(renewed).toMatchObject({ user_id: user, owner: 'test', fence: lease.fence });
@@ -34,7 +34,7 @@ export function leaseTests(use: Use): void {
   });
 
   it('a released lease is free, and its fence is never used again', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     let fence = Number.NEGATIVE_INFINITY;
     for (let i = 0; i < 5; i++) {
       const lease = await leaseOn(use.store, user);
@@ -47,7 +47,7 @@ export function leaseTests(use: Use): void {
   });
 
   it('many at once: one gets it', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const other = await use.opened.reopen();
     try {
       const results = await Promise.all(
@@ -62,7 +62,7 @@ export function leaseTests(use: Use): void {
   });
 
   it('the same owner may take its user again, and then only the new lease is good', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const first = await leaseOn(use.store, user, 'a');
     const second = await leaseOn(use.store, user, 'a');
     expect(second.fence).toBeGreaterThan(first.fence);
@@ -72,7 +72,7 @@ export function leaseTests(use: Use): void {
   });
 
   it('a lease that ran out can be taken over, and not before', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const first = await use.store.leases.acquire(user, 'a', 0.4);
     if (!('lease' in first)) throw new Error('expected a free user');
     expect(await use.store.leases.acquire(user, 'b', 600)).toEqual({ heldBy: first.lease });
@@ -84,7 +84,7 @@ export function leaseTests(use: Use): void {
   });
 
   it('an expired lease is not shown; until another owner takes over, its owner can go on', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const result = await use.store.leases.acquire(user, 'a', 0.05);
     if (!('lease' in result)) throw new Error('expected a free user');
     await pause(0.3);
@@ -113,12 +113,12 @@ export function leaseTests(use: Use): void {
       return lease;
     },
     'never was': async (_, user) => ({ user_id: user, owner: 'a', fence: 1, expires_ts: 4e9 }),
-    'is of another user': async (store) => leaseOn(store, newUser()),
+    'is of another user': async (store) => leaseOn(store, await newUser(use.store)),
   };
 
   it.each(Object.entries(losses))('with a lease that %s nothing is written', async (_, lose) => {
     const { store } = use;
-    const user = newUser();
+    const user = await newUser(use.store);
     const lease = await lose(store, user);
     const before = { counts: await store.counts(user), state: await store.pipeline.get(user) };
     const range = { from: 0, to: 100 };

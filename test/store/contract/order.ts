@@ -12,7 +12,7 @@ export function orderTests(use: Use): void {
   const wanted = inOrder.map((key) => made.find((one) => one.metadata.key === key)!);
 
   it('waiting entries, in pages of any size', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await put(use.store, user, made);
     same(await waitingEntries(use.store, user), wanted);
     for (const [i, key] of inOrder.entries()) {
@@ -22,7 +22,7 @@ export function orderTests(use: Use): void {
   });
 
   it('entries of equal times, either way, in pages of any size', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await put(use.store, user, made);
     await apply(use.store, user, { put: made });
     for (const finder of [use.store.usercache, use.store.timeseries]) {
@@ -36,7 +36,7 @@ export function orderTests(use: Use): void {
   });
 
   it('more keys than a store merges', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const many = inOrder.flatMap((key) => ['', '!', '~', '\uFFFD!'].map((end) => entry(`${key}${end}`, 1, { ts: 1 })));
     await apply(use.store, user, { put: many });
     const all = await findAll(use.store.timeseries, user, { time: 'ts', limit: 1_000 });
@@ -48,7 +48,7 @@ export function orderTests(use: Use): void {
   });
 
   it('the first of several zones at one time is that of the first key', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const zoned = shuffled.map((key) => {
       return entry(key, 1, {}, { time_zone: key === 'a' ? 'America/Lima' : 'Europe/Berlin' });
     });
@@ -57,7 +57,7 @@ export function orderTests(use: Use): void {
   });
 
   it('summaries, documents, and their keys', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await putFailed(use.store, user, made, 5, 'one');
     await putFailed(use.store, user, [made[0]!], 5, 'another');
     await use.store.usercache.put(user, { entries: [], unusable: [{ entry: 1, reason: 'z', message: '' }] }, 5);

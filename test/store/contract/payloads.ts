@@ -39,7 +39,7 @@ function large(size: number): JsonObject {
 /** Puts one entry through every place that keeps entries; returns what each gives back. */
 async function everywhere(use: Use, sent: Entry): Promise<Record<string, Entry | undefined>> {
   const { store } = use;
-  const user = newUser();
+  const user = await newUser(use.store);
   const { key, write_ts } = sent.metadata;
   await put(store, user, [sent]);
   const [row] = await waiting(store, user);
@@ -69,7 +69,7 @@ export function payloadTests(use: Use): void {
     });
 
     it('come back in documents, profiles and unusable entries', async () => {
-      const user = newUser();
+      const user = await newUser(use.store);
       const document = { key: 'diary/trips-2016-05-17', write_ts: 5.5, data };
       await putDocument(use.store, user, document);
       same(await use.store.documents.get(user, document.key), document);
@@ -81,7 +81,7 @@ export function payloadTests(use: Use): void {
     });
 
     it('are the same content when they come again', async () => {
-      const user = newUser();
+      const user = await newUser(use.store);
       const sent = entry('manual/survey', 1, data);
       await apply(use.store, user, { put: [sent] });
       const again = entry('manual/survey', 1, JSON.parse(text) as JsonObject);
@@ -90,7 +90,7 @@ export function payloadTests(use: Use): void {
   });
 
   it('a document may hold any JSON value', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     for (const data of [null, 0, -0, '', 'a\u0000\ud800', false, [], [null], [[-0]]]) {
       await putDocument(use.store, user, { key: 'config/sensor_config', write_ts: 1, data });
       same((await use.store.documents.get(user, 'config/sensor_config'))!.data, data);
@@ -113,7 +113,7 @@ export function payloadTests(use: Use): void {
   it('a batch of many large entries is stored whole, and read in pages that may be short', {
     timeout: 120_000,
   }, async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const sent = Array.from({ length: 40 }, (_, i) => fixLarge(i));
     await put(use.store, user, sent);
     same(await waitingEntries(use.store, user), sent);
@@ -121,7 +121,7 @@ export function payloadTests(use: Use): void {
   });
 
   it('changing an entry after the call of put has no effect on the store', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const sent = entry('manual/survey', 1, { list: [1] });
     const done = put(use.store, user, [sent]);
     sent.data.list = 'changed';

@@ -2,9 +2,9 @@
 import { expect, it } from 'vitest';
 import { newUuid } from '../../../src/model/ids.ts';
 import type { UserRecord } from '../../../src/model/user.ts';
-import { newUser, rejects, same, type Use } from './kit.ts';
+import { newId, newUser, rejects, same, type Use } from './kit.ts';
 
-const name = (): string => `${newUser()}@example.org`;
+const name = (): string => `${newId()}@example.org`;
 
 export function peopleTests(use: Use): void {
   it('a name is registered once, keeps its UUID, and is found both ways', async () => {
@@ -37,7 +37,7 @@ export function peopleTests(use: Use): void {
   });
 
   it('names are compared exactly', async () => {
-    const base = newUser();
+    const base = await newUser(use.store);
     const names = [
       base,
       base.toUpperCase(),
@@ -94,8 +94,8 @@ export function peopleTests(use: Use): void {
   });
 
   it('tokens are found by hash, listed and removed by user', async () => {
-    const [a, b] = [newUser(), newUser()];
-    const hash = () => `${newUser()}${newUser()}`.replaceAll('-', '');
+    const [a, b] = [await newUser(use.store), await newUser(use.store)];
+    const hash = () => `${newId()}${newId()}`.replaceAll('-', '');
     const tokens = [
       { hash: hash(), user_id: a, created_ts: 1.5, expires_ts: 10 },
       { hash: hash(), user_id: a, created_ts: 2, expires_ts: null },
@@ -122,7 +122,7 @@ export function peopleTests(use: Use): void {
   });
 
   it('a profile takes fields one by one, and defaults only where nothing is yet', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     expect(await use.store.profiles.get(user)).toBeNull();
     same(await use.store.profiles.merge(user, { a: 1, 'b.c': { d: [1] } }, { a: 9, source: 'Shankari' }), {
       a: 1,
@@ -137,11 +137,11 @@ export function peopleTests(use: Use): void {
     same(await use.store.profiles.get(user), whole);
     same(await use.store.profiles.merge(user, {}), whole);
     same(await use.store.profiles.merge(user, {}, { $f: 'a null is there already' }), whole);
-    expect(await use.store.profiles.get(newUser())).toBeNull();
+    expect(await use.store.profiles.get(newId())).toBeNull();
   });
 
   it('merges of one profile at once all take effect', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const fields = Array.from({ length: 20 }, (_, i) => ({ [`f${i}`]: i }));
     await Promise.all(fields.map((one) => use.store.profiles.merge(user, one, { shared: 1 })));
     same(await use.store.profiles.get(user), Object.assign({ shared: 1 }, ...fields));

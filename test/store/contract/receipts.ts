@@ -8,7 +8,7 @@ export function receiptTests(use: Use): void {
   const receipts = async (user: string) => (await waiting(use.store, user)).map((row) => row.received_ts);
 
   it('the first receipt of an identity stays the same, wherever the entry is moved', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await put(use.store, user, [fix(1), fix(2)], 10);
     await put(use.store, user, [fix(1, { again: true }), fix(3)], 20);
     expect(await receipts(user)).toEqual([10, 10, 20]);
@@ -32,7 +32,7 @@ export function receiptTests(use: Use): void {
   });
 
   it('a receipt that another store noted is taken over, and changes alone', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await use.store.usercache.put(user, { entries: [fix(1), fix(2)], unusable: [], received_ts: [5, undefined] }, 50);
     expect(await receipts(user)).toEqual([5, 50]);
     await use.store.usercache.put(user, { entries: [fix(2)], unusable: [], received_ts: [7] }, 60);
@@ -44,7 +44,7 @@ export function receiptTests(use: Use): void {
   });
 
   it('an entry with a write_ts more than a day after its receipt is left out until that time', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const [inTime, edge, ahead] = [fix(1_000), fix(2_000 + day), fix(2_001 + day)];
     await put(use.store, user, [inTime, edge, ahead, entry(battery, 9 * day)], 2_000);
     const read = async (at: number) =>
@@ -62,7 +62,7 @@ export function receiptTests(use: Use): void {
   });
 
   it('entries of the timeseries whose time has not come are found, and wait again, but not over newer ones', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const rows = [fix(1), fix(3 * day), fix(4 * day)].map((one) => ({ entry: one, ts: 1, received_ts: 100 }));
     await apply(use.store, user, { put: rows });
     const ahead = await use.store.timeseries.ahead(user, { at: 200, limit: 9 });

@@ -24,7 +24,7 @@ async function errorsOf(store: Store, user: string) {
 
 export function settleTests(use: Use): void {
   it('moved entries leave, each by its identity', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await put(use.store, user, [fix(1), fix(2), entry(battery, 1)]);
     const rows = await waiting(use.store, user);
     expect(await use.store.usercache.settle(user, moved(rows.slice(0, 2)), 1)).toBe(2);
@@ -35,7 +35,7 @@ export function settleTests(use: Use): void {
   });
 
   it('an entry pushed again since it was read stays, even with the same content', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await put(use.store, user, [fix(1, { a: 1 }), fix(2), fix(3)]);
     const rows = await waiting(use.store, user);
     await put(use.store, user, [fix(1, { a: 2 }), fix(2)]);
@@ -44,7 +44,7 @@ export function settleTests(use: Use): void {
   });
 
   it('a failure of content that was replaced by a newer push is ignored', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await put(use.store, user, [fix(1, { a: 'bad' })]);
     const rows = await waiting(use.store, user);
     await put(use.store, user, [fix(1, { a: 'good' })]);
@@ -54,7 +54,7 @@ export function settleTests(use: Use): void {
   });
 
   it('a revision is never used again, not even after the entry left and came back', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const seen = new Set<string>();
     let last: WaitingEntry[] = [];
     for (let round = 0; round < 10; round++) {
@@ -65,6 +65,7 @@ export function settleTests(use: Use): void {
       seen.add(rows[0]!.revision);
       if (round % 2 === 1) await use.store.usercache.settle(user, moved(rows), 1);
       if (round % 4 === 3) await use.store.erase(user);
+      if (round % 4 === 3) await use.store.users.admit(user);
       if (last.length > 0) expect(await use.store.usercache.settle(user, moved(last), 1)).toBe(0);
       last = rows;
     }
@@ -73,7 +74,7 @@ export function settleTests(use: Use): void {
   it('a revision is not used again by another store on the same data, or after a restart', async () => {
     const opened = await use.open();
     const seen = new Set<string>();
-    const user = newUser();
+    const user = await newUser(opened.store);
     try {
       for (let round = 0; round < 3; round++) {
         const store = round === 0 ? opened.store : await opened.reopen();
@@ -90,7 +91,7 @@ export function settleTests(use: Use): void {
   });
 
   it('a failed entry is set aside as it was pushed, with why and when', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const sent = entry('manual/survey', 7.25, { 'a.b': [-0, null] }, { $x: { y: '\u0000' } });
     await put(use.store, user, [sent, fix(1)]);
     const row = (await waiting(use.store, user)).find((one) => one.entry.metadata.key === 'manual/survey')!;
@@ -115,7 +116,7 @@ export function settleTests(use: Use): void {
   });
 
   it('an entry that fails again is one error, with its newest content and reason and how often', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await putFailed(use.store, user, [fix(1, { a: 1 })], 10, 'first');
     await putFailed(use.store, user, [fix(1, { a: 2 })], 20, 'second');
     const errors = await errorsOf(use.store, user);
@@ -124,7 +125,7 @@ export function settleTests(use: Use): void {
   });
 
   it('the error of an identity is removed when newer content of it is moved', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await putFailed(use.store, user, [fix(1, { a: 'bad' }), fix(2, { a: 'bad' })]);
     await put(use.store, user, [fix(1, { a: 'good' })]);
     const rows = await waiting(use.store, user);
@@ -134,7 +135,7 @@ export function settleTests(use: Use): void {
   });
 
   it('one settle takes moved and failed entries at once', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await put(
       use.store,
       user,
@@ -147,7 +148,7 @@ export function settleTests(use: Use): void {
   });
 
   it('settling at once with puts loses nothing', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const times = Array.from({ length: 30 }, (_, i) => i);
     await put(
       use.store,
@@ -167,7 +168,7 @@ export function settleTests(use: Use): void {
   });
 
   it('errors are listed by id in pages, chosen by key and reason', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await putFailed(use.store, user, [fix(1), fix(2), fix(3)], 1, 'one');
     await putFailed(use.store, user, [entry(battery, 1)], 1, 'two');
     const unusable = [
@@ -175,7 +176,7 @@ export function settleTests(use: Use): void {
       { entry: 'text', reason: 'one', message: 'no object' },
     ];
     await use.store.usercache.put(user, { entries: [], unusable }, 1);
-    await putFailed(use.store, newUser(), [fix(9)], 1, 'one');
+    await putFailed(use.store, await newUser(use.store), [fix(9)], 1, 'one');
 
     const all = await errorsOf(use.store, user);
     expect(all.map((row) => row.id)).toEqual(all.map((row) => row.id).sort());
@@ -205,7 +206,7 @@ export function settleTests(use: Use): void {
   });
 
   it('an error taken back waits again, and is no longer an error', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await putFailed(use.store, user, [fix(1), fix(2)]);
     const errors = await errorsOf(use.store, user);
     const one = errors.find((row) => row.identity?.write_ts === 1)!;
@@ -217,7 +218,7 @@ export function settleTests(use: Use): void {
   });
 
   it('an error taken back gets a revision of its own', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await put(use.store, user, [fix(1)]);
     const before = await waiting(use.store, user);
     await use.store.usercache.settle(user, { moved: [], failed: before.map((row) => failedOf(row)) }, 1);
@@ -228,7 +229,7 @@ export function settleTests(use: Use): void {
   });
 
   it('an error whose identity already waits with newer content is removed, and the newer content stays', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await putFailed(use.store, user, [fix(1, { a: 'old' }), fix(2, { a: 'old' })]);
     await put(use.store, user, [fix(1, { a: 'new' })]);
     const errors = await errorsOf(use.store, user);
@@ -239,7 +240,7 @@ export function settleTests(use: Use): void {
   });
 
   it('something unusable can come back repaired', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const unusable = [{ entry: { metadata: { key: battery } }, reason: 'no_write_ts', message: 'expected write_ts' }];
     await use.store.usercache.put(user, { entries: [], unusable }, 1);
     const [error] = await errorsOf(use.store, user);
@@ -249,7 +250,7 @@ export function settleTests(use: Use): void {
   });
 
   it('an error taken back that fails again keeps since when and how often', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await putFailed(use.store, user, [fix(1)], 10);
     const [error] = await errorsOf(use.store, user);
     await use.store.errors.takeBack(user, [{ id: error!.id, entry: fix(1) }]);
@@ -259,7 +260,7 @@ export function settleTests(use: Use): void {
   });
 
   it('an entry that was taken back keeps its earlier failures, also after it was pushed again', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await putFailed(use.store, user, [fix(1), fix(2)], 10.5);
     const errors = await errorsOf(use.store, user);
     await use.store.errors.takeBack(user, [{ id: errors[0]!.id, entry: errors[0]!.entry as never }]);
@@ -277,8 +278,8 @@ export function settleTests(use: Use): void {
   });
 
   it('errors are written exactly as given, whatever was stored before', async () => {
-    const user = newUser();
-    const other = newUser();
+    const user = await newUser(use.store);
+    const other = await newUser(use.store);
     await putFailed(use.store, user, [fix(1), fix(2), fix(3)], 10);
     await putFailed(use.store, other, [fix(1)], 10);
     const [first, second, third] = await errorsOf(use.store, user);
@@ -309,7 +310,7 @@ export function settleTests(use: Use): void {
   });
 
   it('an error written as given can be taken back, and keeps its count of failures', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await use.store.errors.apply(user, {
       put: [
         {
@@ -333,7 +334,7 @@ export function settleTests(use: Use): void {
   });
 
   it('an error is not taken back from another user', async () => {
-    const [a, b] = [newUser(), newUser()];
+    const [a, b] = [await newUser(use.store), await newUser(use.store)];
     await putFailed(use.store, a, [fix(1)]);
     const [error] = await errorsOf(use.store, a);
     expect(await use.store.errors.takeBack(b, [{ id: error!.id, entry: fix(1) }])).toBe(0);
@@ -342,7 +343,7 @@ export function settleTests(use: Use): void {
   });
 
   it('an error taken back twice concurrently goes back once', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await putFailed(
       use.store,
       user,

@@ -1,13 +1,13 @@
 // Contract: studies, joining them, and what is kept of tokens.
 import { expect, it } from 'vitest';
 import type { StudySettings } from '../../../src/model/study.ts';
-import { newUser, same, type Use } from './kit.ts';
+import { newId, newUser, same, type Use } from './kit.ts';
 
-const hash = (): string => `${newUser()}${newUser()}`.replaceAll('-', '');
+const hash = (): string => `${newId()}${newId()}`.replaceAll('-', '');
 
 function settings(fields: Partial<StudySettings> = {}): StudySettings {
   return {
-    name: `s${newUser().slice(0, 13)}`,
+    name: `s${newId().slice(0, 13)}`,
     subgroups: ['a', 'B'],
     joining: 'open',
     open: true,
@@ -23,7 +23,7 @@ export function studyTests(use: Use): void {
   const enrolment = (study: string, fields: object = {}) => ({
     study,
     subgroup: 'a',
-    email: `${study}_a_${newUser()}`,
+    email: `${study}_a_${newId()}`,
     token: { hash: hash(), created_ts: 7, expires_ts: null, kind: 'study' as const },
     now: 7,
     ...fields,
@@ -83,7 +83,7 @@ export function studyTests(use: Use): void {
     expect(await refused({}, { subgroup: 'c' })).toEqual({ refused: 'no_subgroup' });
     expect(await refused({ total_limit: 0 })).toEqual({ refused: 'all_full' });
     expect(await refused({ hour_limit: 0 })).toEqual({ refused: 'hour_full' });
-    const taken = `${newUser()}@example.org`;
+    const taken = `${newId()}@example.org`;
     await use.store.users.register(taken, { now: 1 });
     expect(await refused({}, { email: taken })).toEqual({ refused: 'name_taken' });
     expect(await refused({ open: false, joining: 'list', total_limit: 0 }, { byOperator: true })).toHaveProperty(
@@ -137,7 +137,13 @@ export function studyTests(use: Use): void {
 
   it('a token keeps its kind and when it was used last', async () => {
     const { tokens } = use.store;
-    const token = { hash: hash(), user_id: newUser(), created_ts: 1, expires_ts: null, kind: 'owntracks' as const };
+    const token = {
+      hash: hash(),
+      user_id: await newUser(use.store),
+      created_ts: 1,
+      expires_ts: null,
+      kind: 'owntracks' as const,
+    };
     await tokens.add(token);
     same(await tokens.byHash(token.hash), token);
     await tokens.touch(token.hash, 3600.5);
@@ -146,7 +152,7 @@ export function studyTests(use: Use): void {
   });
 
   it('a name is registered with the study it belongs to, and keeps it', async () => {
-    const email = `${newUser()}@example.org`;
+    const email = `${newId()}@example.org`;
     const { user } = await use.store.users.register(email, { now: 1, study: 'sun', subgroup: 'a' });
     expect(user).toMatchObject({ study: 'sun', subgroup: 'a' });
     expect((await use.store.users.register(email, { now: 2, study: 'moon' })).user).toEqual({ ...user, update_ts: 2 });

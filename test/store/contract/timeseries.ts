@@ -1,7 +1,20 @@
 // Contract: changes of the timeseries, what they mark as changed, and the zones around a time.
 import { expect, it } from 'vitest';
 import type { Store } from '../../../src/store/store.ts';
-import { apply, battery, entry, fix, incident, leased, location, mergeState, newUser, same, type Use } from './kit.ts';
+import {
+  apply,
+  battery,
+  entry,
+  fix,
+  incident,
+  leased,
+  location,
+  mergeState,
+  newId,
+  newUser,
+  same,
+  type Use,
+} from './kit.ts';
 
 const clean = { changed: null, documents_due: false };
 
@@ -14,7 +27,7 @@ async function marks(store: Store, user: string) {
 
 export function timeseriesTests(use: Use): void {
   it('a change counts entries inserted, updated, unchanged and removed', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const marked = { changed: null, documents: false };
     const nothing = { inserted: 0, updated: 0, unchanged: 0, removed: 0, marked };
     expect(await apply(use.store, user, {})).toEqual(nothing);
@@ -43,14 +56,14 @@ export function timeseriesTests(use: Use): void {
   });
 
   it('the same change twice is the same as once', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const change = { put: [fix(1), entry(battery, 2)], remove: [{ key: location, write_ts: 9 }] };
     await apply(use.store, user, change);
     expect(await apply(use.store, user, change)).toMatchObject({ inserted: 0, updated: 0, unchanged: 2, removed: 0 });
   });
 
   it('one identity twice in a change keeps the later content', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     expect(await apply(use.store, user, { put: [fix(1, { a: 1 }), fix(1, { a: 2 })] })).toMatchObject({
       inserted: 1,
       updated: 1,
@@ -59,16 +72,16 @@ export function timeseriesTests(use: Use): void {
   });
 
   it('get is by identity, within the user', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await apply(use.store, user, { put: [fix(1.5)] });
     same(await use.store.timeseries.get(user, { key: location, write_ts: 1.5 }), fix(1.5));
     expect(await use.store.timeseries.get(user, { key: battery, write_ts: 1.5 })).toBeNull();
     expect(await use.store.timeseries.get(user, { key: location, write_ts: 1.25 })).toBeNull();
-    expect(await use.store.timeseries.get(newUser(), { key: location, write_ts: 1.5 })).toBeNull();
+    expect(await use.store.timeseries.get(newId(), { key: location, write_ts: 1.5 })).toBeNull();
   });
 
   it('new entries that affect trips mark their data times, both ends included', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     expect(await marks(use.store, user)).toEqual(clean);
     await apply(use.store, user, { put: [fix(100), fix(50)] });
     expect(await marks(use.store, user)).toEqual({ changed: { from: 50, to: 100 }, documents_due: false });
@@ -77,7 +90,7 @@ export function timeseriesTests(use: Use): void {
   });
 
   it('marks add up until they are taken away', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await apply(use.store, user, { put: [fix(100)] });
     await apply(use.store, user, { put: [fix(300)] });
     await apply(use.store, user, { put: [fix(200)], alsoChanged: { from: 90, to: 95 } });
@@ -85,7 +98,7 @@ export function timeseriesTests(use: Use): void {
   });
 
   it('a different content marks its old and its new data time', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await apply(use.store, user, { put: [fix(100)] });
     await marks(use.store, user);
     await apply(use.store, user, { put: [entry(location, 100, { ts: 40 })] });
@@ -95,7 +108,7 @@ export function timeseriesTests(use: Use): void {
   });
 
   it('a removed entry marks its data time', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await apply(use.store, user, { put: [entry(location, 7, { ts: 123 }), fix(1)] });
     await marks(use.store, user);
     await apply(use.store, user, { remove: [{ key: location, write_ts: 7 }] });
@@ -103,7 +116,7 @@ export function timeseriesTests(use: Use): void {
   });
 
   it('identical content marks nothing', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const put = [fix(1), entry(incident, 2, { ts: 2 })];
     await apply(use.store, user, { put });
     await marks(use.store, user);
@@ -113,7 +126,7 @@ export function timeseriesTests(use: Use): void {
   });
 
   it('entries that affect only documents make documents due: new, different and removed entries', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     for (const change of [
       { put: [entry(incident, 5, { ts: 5, stress: 1 })] },
       { put: [entry(incident, 5, { ts: 5, stress: 2 })] },
@@ -125,7 +138,7 @@ export function timeseriesTests(use: Use): void {
   });
 
   it('entries that affect nothing, and entries without a data time, mark nothing', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await apply(use.store, user, {
       put: [entry(battery, 5, { ts: 5 }), entry('no/such key', 6, { ts: 6 }), entry(location, 7)],
     });
@@ -134,14 +147,14 @@ export function timeseriesTests(use: Use): void {
 
   it('every key that affects trips marks', async () => {
     for (const key of ['background/filtered_location', 'background/motion_activity', 'statemachine/transition']) {
-      const user = newUser();
+      const user = await newUser(use.store);
       await apply(use.store, user, { put: [entry(key, 9, { ts: 8.5 })] });
       expect((await marks(use.store, user)).changed).toEqual({ from: 8.5, to: 8.5 });
     }
   });
 
   it('alsoChanged marks even when nothing else changes', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await apply(use.store, user, { alsoChanged: { from: 10, to: 20 } });
     expect((await marks(use.store, user)).changed).toEqual({ from: 10, to: 20 });
     await apply(use.store, user, { put: [fix(30)], alsoChanged: null });
@@ -149,14 +162,14 @@ export function timeseriesTests(use: Use): void {
   });
 
   it('marks leave the rest of the state alone', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await mergeState(use.store, user, { complete_until: 77.5, analysis_version: 3 });
     await apply(use.store, user, { put: [fix(1)] });
     expect(await use.store.pipeline.get(user)).toMatchObject({ complete_until: 77.5, analysis_version: 3 });
   });
 
   it('a large change is one change', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const put = Array.from({ length: 2_500 }, (_, i) => fix(i));
     expect((await apply(use.store, user, { put })).inserted).toBe(2_500);
     expect((await apply(use.store, user, { put })).unchanged).toBe(2_500);
@@ -164,7 +177,7 @@ export function timeseriesTests(use: Use): void {
   });
 
   it('zonesAround gives the valid zones next to a time', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const zoned = (key: string, ts: number, time_zone?: unknown) =>
       entry(key, ts, {}, time_zone === undefined ? {} : { time_zone: time_zone as string });
     const berlin = { write_ts: 10, zone: 'Europe/Berlin' };
@@ -188,11 +201,11 @@ export function timeseriesTests(use: Use): void {
     expect(await around(1e12)).toEqual({ before: paris, after: null });
     await apply(use.store, user, { put: [zoned('a/key', 20)], remove: [{ key: battery, write_ts: 10 }] });
     expect(await around(17)).toEqual({ before: null, after: { write_ts: 20, zone: 'Europe/Madrid' } });
-    expect(await use.store.timeseries.zonesAround(newUser(), 17)).toEqual({ before: null, after: null });
+    expect(await use.store.timeseries.zonesAround(newId(), 17)).toEqual({ before: null, after: null });
   });
 
   it('zonelessSpan gives the data time of entries without a valid zone that affect trips', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await apply(use.store, user, {
       put: [
         entry(location, 10, { ts: 9 }, { time_zone: 'Europe/Berlin' }),
@@ -209,11 +222,11 @@ export function timeseriesTests(use: Use): void {
     expect(await span(10, 11)).toBeNull();
     expect(await span(13, 15)).toBeNull();
     expect(await span(0, 1_000)).toEqual({ from: 5, to: 500 });
-    expect(await use.store.timeseries.zonelessSpan(newUser(), { from: 0, to: 1_000 })).toBeNull();
+    expect(await use.store.timeseries.zonelessSpan(newId(), { from: 0, to: 1_000 })).toBeNull();
   });
 
   it('a state that was never written is the initial one; merging keeps the other fields', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const initial = await use.store.pipeline.get(user);
     expect(initial).toMatchObject({
       changed: null,
@@ -235,7 +248,13 @@ export function timeseriesTests(use: Use): void {
   });
 
   it('withWork names the users with waiting entries, changed data time or documents due', async () => {
-    const [idle, unknown, waits, changed, due] = [newUser(), newUser(), newUser(), newUser(), newUser()];
+    const [idle, unknown, waits, changed, due] = [
+      await newUser(use.store),
+      await newUser(use.store),
+      await newUser(use.store),
+      await newUser(use.store),
+      await newUser(use.store),
+    ];
     await mergeState(use.store, idle, { complete_until: 5 });
     await use.store.usercache.put(waits, { entries: [entry(battery, 1)], unusable: [] }, 1);
     await apply(use.store, changed, { put: [fix(1)] });
@@ -256,13 +275,13 @@ export function timeseriesTests(use: Use): void {
   });
 
   it('a single unusable entry is not work for the pipeline', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await use.store.usercache.put(user, { entries: [], unusable: [{ entry: 1, reason: 'r', message: 'm' }] }, 1);
     expect(await use.store.pipeline.withWork([user], 4e9)).toEqual(new Set());
   });
 
   it('changes of many users at once stay apart', async () => {
-    const users = Array.from({ length: 20 }, newUser);
+    const users = await Promise.all(Array.from({ length: 20 }, () => newUser(use.store)));
     await Promise.all(
       users.map((user, i) =>
         leased(use.store, user, (lease) => use.store.timeseries.apply(user, { put: [fix(i)], remove: [] }, lease)),

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import type { TripRecord } from '../../../src/model/trip.ts';
 import type { PipelineState } from '../../../src/store/store.ts';
-import { leased, newUser, same, type Use } from './kit.ts';
+import { leased, newId, newUser, same, type Use } from './kit.ts';
 
 /** A link of the chain; the store looks only at the fields that are set here. */
 function link(chain_ts: number, fields: Partial<TripRecord> = {}): TripRecord {
@@ -34,7 +34,7 @@ export function tripTests(use: Use): void {
   const chain = (user: string) => use.store.trips.chain(user, { limit: 1_000 });
 
   it('replace replaces the links of the range by the records and counts its changes', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const first = await replace(user, everything, [link(10), link(20), link(30)]);
     expect(first).toEqual({ added: 3, removed: 0, changed: 0, unchanged: 0 });
     const again = await replace(user, everything, [link(10), link(20), link(30)]);
@@ -46,7 +46,7 @@ export function tripTests(use: Use): void {
   });
 
   it('days and previous tell of trips, not of dropped links', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const dropped = { kind: 'dropped', trip: null } as const;
     const links = [
       link(10, { day: '2016-05-17' }),
@@ -63,11 +63,11 @@ export function tripTests(use: Use): void {
     expect(await previous(Infinity)).toBe(30);
     expect(await previous(30)).toBe(20);
     expect(await previous(10)).toBeNull();
-    expect(await use.store.trips.previous(newUser(), Infinity)).toBeNull();
+    expect(await use.store.trips.previous(newId(), Infinity)).toBeNull();
   });
 
   it('spans contain the time of the last write: an unchanged trip keeps its time', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const times = async () => (await use.store.trips.spans(user, everything)).map((one) => one.written_ts!);
     await replace(user, everything, [link(10), link(20)]);
     const [first, second] = await times();
@@ -78,11 +78,11 @@ export function tripTests(use: Use): void {
     await replace(user, { from: 25, to: 26 }, [link(25, { kind: 'dropped', trip: null })]);
     const part = await use.store.trips.spans(user, { from: 20, to: 30 });
     expect(part).toEqual([{ chain_ts: 20, start_ts: link(20).start_ts, end_ts: 29, written_ts: changed }]);
-    expect(await use.store.trips.spans(newUser(), everything)).toEqual([]);
+    expect(await use.store.trips.spans(newId(), everything)).toEqual([]);
   });
 
   it('outlines tell ends and modes of the trips that are asked for, without their lines', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const trip = {
       start_zone: 'Europe/Berlin',
       start_loc: [9.0512345678901, -48.5],
@@ -107,18 +107,18 @@ export function tripTests(use: Use): void {
     });
     expect(await use.store.trips.outlines(user, [40, 10.5, 30, 25, 40])).toEqual([outline(10.5), outline(40)]);
     expect(await use.store.trips.outlines(user, [])).toEqual([]);
-    expect(await use.store.trips.outlines(newUser(), [10.5])).toEqual([]);
+    expect(await use.store.trips.outlines(newId(), [10.5])).toEqual([]);
   });
 
   it('links outside the range stay: its start is part of it and its end is not', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await replace(user, everything, [link(10), link(20), link(30)]);
     expect(await replace(user, { from: 20, to: 30 }, [])).toEqual({ added: 0, removed: 1, changed: 0, unchanged: 0 });
     same(await chain(user), [link(10), link(30)]);
   });
 
   it('replace merges the state with it', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await replace(user, everything, [link(10)], { complete_until: 15.5, changed: { from: 12, to: 13 } });
     await replace(user, everything, [link(10)], { documents_due: true });
     expect(await use.store.pipeline.get(user)).toMatchObject({
@@ -130,7 +130,7 @@ export function tripTests(use: Use): void {
   });
 
   it('replace keeps the mark of changed data, unless the state names another', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const changed = async () => (await use.store.pipeline.get(user)).changed;
     await replace(user, everything, [link(10), link(20)]);
     expect(await changed()).toBeNull();
@@ -143,7 +143,7 @@ export function tripTests(use: Use): void {
   });
 
   it('two users have two chains', async () => {
-    const [a, b] = [newUser(), newUser()];
+    const [a, b] = [await newUser(use.store), await newUser(use.store)];
     await replace(a, everything, [link(10)]);
     await replace(b, everything, [link(10, { id: 'b' })]);
     await replace(a, everything, []);
@@ -152,7 +152,7 @@ export function tripTests(use: Use): void {
   });
 
   it('chain gives links by chain_ts, half-open and limited', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const links = [link(10), link(20, { kind: 'dropped', trip: null }), link(30, { settled_ts: null }), link(40)];
     await replace(user, everything, [...links].reverse());
     same(await chain(user), links);
@@ -163,7 +163,7 @@ export function tripTests(use: Use): void {
   });
 
   it('lastSettledBefore gives the last link that hangs, with all before it, on earlier data only', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const last = async (ts: number) => (await use.store.trips.lastSettledBefore(user, ts))?.chain_ts ?? null;
     expect(await last(1e12)).toBeNull();
     const links = [link(10), link(20, { kind: 'dropped', trip: null }), link(30), link(40, { settled_ts: null })];
@@ -178,7 +178,7 @@ export function tripTests(use: Use): void {
   });
 
   it('lastSettledBefore stops at a link that is not settled or settled later', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await replace(user, everything, [link(10), link(20, { settled_ts: 100 }), link(30)]);
     expect((await use.store.trips.lastSettledBefore(user, 50))?.chain_ts).toBe(10);
     expect((await use.store.trips.lastSettledBefore(user, 101))?.chain_ts).toBe(30);
@@ -187,7 +187,7 @@ export function tripTests(use: Use): void {
   });
 
   it('byDay gives the trips of local days, both ends included, and no dropped ones', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     const links = [
       link(10, { day: '2016-05-16' }),
       link(20, { day: '2016-05-17', kind: 'dropped', trip: null }),
@@ -209,16 +209,16 @@ export function tripTests(use: Use): void {
   });
 
   it('next gives the first trip after a link, over dropped ones', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     await replace(user, everything, [link(10), link(20, { kind: 'dropped', trip: null }), link(30)]);
     same(await use.store.trips.next(user, 10), link(30));
     same(await use.store.trips.next(user, 9.5), link(10));
     expect(await use.store.trips.next(user, 30)).toBeNull();
-    expect(await use.store.trips.next(newUser(), 0)).toBeNull();
+    expect(await use.store.trips.next(newId(), 0)).toBeNull();
   });
 
   it('summary gives number, first start and last end of the trips', async () => {
-    const user = newUser();
+    const user = await newUser(use.store);
     expect(await use.store.trips.summary(user)).toEqual({ count: 0, start_ts: null, end_ts: null });
     const dropped = { kind: 'dropped' as const, trip: null };
     await replace(user, everything, [link(5, dropped), link(10), link(30), link(40, dropped)]);

@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { backupSqliteStore } from '../../../src/store/sqlite/backup.ts';
 import { fileName } from '../../../src/store/sqlite/folder.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { apply, fix, leaseOn, newUser, pause, put, rejects, waiting, waitingEntries } from '../contract/kit.ts';
 import { type CompiledStore, compileStore, startChild } from '../support/child.ts';
@@ -36,7 +37,9 @@ async function entriesOf(store: Store, user: string): Promise<Map<number, string
 
 it('a backup while a process puts and moves has everything acknowledged before, and is one moment of it', async () => {
   const folder = join(await places.folder(), 'store');
-  const users = [newUser(), newUser(), newUser()];
+  const made = await openSqliteStore({ folder, shards: 2 });
+  const users = [await newUser(made), await newUser(made), await newUser(made)];
+  await made.close();
   const writer = `
     const store = await openSqliteStore({ folder: args.folder, shards: 2, checkpointer: true });
     const fix = (ts) => ({ metadata: { key: 'background/location', write_ts: ts }, data: { ts, text: 'x'.repeat(300) } });
@@ -90,7 +93,7 @@ it('a backup is private, complete in its files, and opens as a store without lea
   const folder = join(await places.folder(), 'store');
   const target = join(await places.folder(), 'a', 'backup');
   const store = await places.open(folder, { shards: 2 });
-  const user = newUser();
+  const user = await newUser(store);
   await put(store, user, [fix(1)]);
   await apply(store, user, { put: [fix(2)] });
   await leaseOn(store, user, 'somebody');
@@ -132,7 +135,7 @@ it('a backup of a folder without a store creates nothing', async () => {
 it('a backup of a damaged store says so and leaves nothing behind', async () => {
   const folder = join(await places.folder(), 'store');
   const store = await places.open(folder);
-  const user = newUser();
+  const user = await newUser(store);
   await put(
     store,
     user,
@@ -151,7 +154,7 @@ it('a backup of a damaged store says so and leaves nothing behind', async () => 
 it('two backups at once and a store that closes meanwhile do not disturb each other', async () => {
   const folder = join(await places.folder(), 'store');
   const store = await places.open(folder);
-  const user = newUser();
+  const user = await newUser(store);
   await put(
     store,
     user,

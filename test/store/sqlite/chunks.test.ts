@@ -113,7 +113,7 @@ it('for any entries in any order, chunks contain each identity once and find it 
   const store = await places.open(join(await places.folder(), 'store'), { now: () => 5 });
   await fc.assert(
     fc.asyncProperty(fc.array(stretch, { minLength: 1, maxLength: 5 }), fc.nat(), async (stretches, seed) => {
-      const user = newUser();
+      const user = await newUser(store);
       const model = new Map<string, Entry>();
       for (const one of stretches) {
         const entries = entriesOf(one);
@@ -166,7 +166,7 @@ it('for any entries in any order, chunks contain each identity once and find it 
 it('a put sees what is in chunks, and one entry pushed again changes one chunk', async () => {
   const folder = join(await places.folder(), 'store');
   const store = await places.open(folder);
-  const user = newUser();
+  const user = await newUser(store);
   const many = Array.from({ length: 2_000 }, (_, i) => fix(1_463_400_000 + i));
   await apply(store, user, { put: many });
   const chunks = (): number[] => {
@@ -188,7 +188,7 @@ it('a put sees what is in chunks, and one entry pushed again changes one chunk',
 it('a damaged chunk is reported by file and number, and is not returned', async () => {
   const folder = join(await places.folder(), 'store');
   const store = await places.open(folder);
-  const user = newUser();
+  const user = await newUser(store);
   await apply(store, user, { put: [fix(1), fix(2)] });
   const connection = connect(join(folder, 'timeseries-0.sqlite'));
   connection.exec(`UPDATE chunks SET entries = x'0100000000'`);

@@ -6,12 +6,13 @@ import { describe, expect, it } from 'vitest';
 import { connect } from '../../../src/store/sqlite/driver.ts';
 import { whenFree } from '../../../src/store/sqlite/file.ts';
 import { fileName, openFolder, type Shard } from '../../../src/store/sqlite/folder.ts';
+import { admit } from '../../../src/store/sqlite/ids.ts';
 import { leases, pipelineStates } from '../../../src/store/sqlite/pipeline.ts';
 import { shardsOf } from '../../../src/store/sqlite/rows.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts';
 import { usercache } from '../../../src/store/sqlite/usercache.ts';
 import type { Lease, Usercache } from '../../../src/store/store.ts';
-import { fix, newUser, pause, put, refOf, rejects, waiting, waitingEntries } from '../contract/kit.ts';
+import { fix, newId, newUser, pause, put, refOf, rejects, waiting, waitingEntries } from '../contract/kit.ts';
 import { usePlaces } from '../support/folders.ts';
 
 const places = usePlaces();
@@ -25,6 +26,13 @@ async function openParts(): Promise<{ shard: Shard; cache: Usercache; shards: Re
     shard!.timeseries.close();
   });
   return { shard: shard!, cache: usercache(shardsOf(opened)), shards: shardsOf(opened) };
+}
+
+/** Somebody whom rows may be written about. */
+function newMember(shard: Shard): string {
+  const uuid = newId();
+  admit(shard.usercache, uuid);
+  return uuid;
 }
 
 /** Lets a file grow by so many pages and no more. */
@@ -41,7 +49,7 @@ const batchOf = (from: number, count: number) => ({
 describe('a full file', () => {
   it('refuses the whole put, keeps its data, and accepts the put when there is space', async () => {
     const { shard, cache } = await openParts();
-    const user = newUser();
+    const user = newMember(shard);
     await cache.put(user, batchOf(0, 10), 1);
     limitPages(shard, 20);
     for (let i = 0; i < 3; i++) await rejects(cache.put(user, batchOf(100, 500), 1), 'MOBILITY_STORE_FULL');
@@ -54,7 +62,7 @@ describe('a full file', () => {
 
   it('of concurrent puts, refuses those that do not fit and accepts the others', async () => {
     const { shard, cache } = await openParts();
-    const [small, large] = [newUser(), newUser()];
+    const [small, large] = [newMember(shard), newMember(shard)];
     limitPages(shard, 60);
     const results = await Promise.allSettled([
       cache.put(small, batchOf(0, 2), 1),
@@ -69,7 +77,7 @@ describe('a full file', () => {
 
   it('gives keys that it could not name their numbers later', async () => {
     const { shard, cache } = await openParts();
-    const user = newUser();
+    const user = newMember(shard);
     limitPages(shard, 5);
     const entries = Array.from({ length: 300 }, (_, i) => ({ ...fix(i), metadata: { key: `key/${i}`, write_ts: i } }));
     await rejects(cache.put(user, { entries, unusable: [] }, 1), 'MOBILITY_STORE_FULL');
@@ -91,7 +99,7 @@ it('a disk without space refuses writes, loses nothing, and is used again when i
   }
   places.later(() => execFileSync('umount', ['-l', disk]));
   const store = await places.open(join(disk, 'store'), { checkpointer: true });
-  const user = newUser();
+  const user = await newUser(store);
   await writeFile(join(disk, 'ballast'), Buffer.alloc(1_000_000));
   const acknowledged: number[] = [];
   let next = 0;
@@ -129,7 +137,7 @@ it('a disk that is full at once makes no store, and one is made when there is sp
   await rejects(openSqliteStore({ folder: join(disk, 'store') }), 'MOBILITY_STORE_FULL');
   execFileSync('mount', ['-o', 'remount,size=2m', disk]);
   const store = await places.open(join(disk, 'store'));
-  await put(store, newUser(), [fix(1)]);
+  await put(store, await newUser(store), [fix(1)]);
   expect(await readdir(join(disk, 'store'))).toContain('store.json');
 });
 
@@ -137,7 +145,7 @@ describe('a file that others write to', () => {
   it('is waited for without blocking other calls', async () => {
     const folder = join(await places.folder(), 'store');
     const store = await places.open(folder);
-    const user = newUser();
+    const user = await newUser(store);
     const other = connect(join(folder, fileName('usercache', 0)));
     other.exec('BEGIN IMMEDIATE');
     let done = false;
@@ -174,7 +182,7 @@ describe('a file that others write to', () => {
   it('continues when another store on the same folder closes', async () => {
     const folder = join(await places.folder(), 'store');
     const [store, other] = [await places.open(folder), await places.open(folder)];
-    const user = newUser();
+    const user = await newUser(store);
     await put(store, user, [fix(1)]);
     await other.close();
     await put(store, user, [fix(2)]);
@@ -186,9 +194,9 @@ describe('a file that others write to', () => {
 });
 
 it('of concurrent writes, one that fails does not fail the others', async () => {
-  const { shards } = await openParts();
+  const { shard, shards } = await openParts();
   const [states, rights] = [pipelineStates(shards), leases(shards, () => 100)];
-  const users = [newUser(), newUser(), newUser()];
+  const users = [newMember(shard), newMember(shard), newMember(shard)];
   const taken: Lease[] = [];
   for (const user of users) {
     const result = await rights.acquire(user, 'a', 10);

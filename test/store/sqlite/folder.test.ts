@@ -18,8 +18,8 @@ const timeseries = fileName('timeseries', 0);
 /** A folder with a store that was closed, and the user whose entry waits in it. */
 async function closedStore(shards = 1): Promise<{ folder: string; user: string }> {
   const folder = join(await places.folder(), 'store');
-  const user = newUser();
   const store = await openSqliteStore({ folder, shards });
+  const user = await newUser(store);
   await put(
     store,
     user,
@@ -46,7 +46,7 @@ describe('a new store', () => {
   it('is private: its folder and all its files', async () => {
     const folder = join(await places.folder(), 'a', 'store');
     const store = await places.open(folder);
-    await put(store, newUser(), [fix(1)]);
+    await put(store, await newUser(store), [fix(1)]);
     expect((await stat(folder)).mode & 0o777).toBe(0o700);
     const names = await readdir(folder);
     expect(names).toEqual(expect.arrayContaining(['store.json', usercache, `${usercache}-wal`, timeseries]));
@@ -68,7 +68,7 @@ describe('a new store', () => {
       shards: 3,
     });
     const store = await places.open(folder, { shards: 5 });
-    for (let i = 0; i < 30; i++) await put(store, newUser(), [fix(1)]);
+    for (let i = 0; i < 30; i++) await put(store, await newUser(store), [fix(1)]);
     await store.close();
     expect((await readdir(folder)).sort()).toEqual(
       ['store.json', ...[0, 1, 2].flatMap((n) => [fileName('usercache', n), fileName('timeseries', n)])].sort(),
@@ -98,7 +98,7 @@ describe('a new store', () => {
   it('is made once when many open it at once', async () => {
     const folder = join(await places.folder(), 'store');
     const stores = await Promise.all(Array.from({ length: 8 }, () => places.open(folder, { shards: 2 })));
-    const user = newUser();
+    const user = await newUser(stores[0]!);
     await Promise.all(stores.map((store, i) => put(store, user, [fix(i)])));
     expect(await waitingEntries(stores[0]!, user)).toHaveLength(8);
   });
@@ -195,8 +195,8 @@ describe('every opening', () => {
   it('what a log that was cut off without a trace still holds is there: the first commits, whole', async () => {
     const open = join(await places.folder(), 'open');
     const folder = join(await places.folder(), 'copy');
-    const user = newUser();
     const store = await places.open(open);
+    const user = await newUser(store);
     const sizes: number[] = [];
     for (let i = 0; i < 5; i++) {
       await put(store, user, [fix(2 * i), fix(2 * i + 1, { text: 'x'.repeat(10_000) })]);

@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import { connect } from '../../../src/store/sqlite/driver.ts';
 import { fileName } from '../../../src/store/sqlite/folder.ts';
 import { initialPipelineState } from '../../../src/store/store.ts';
-import { apply, findAll, fix, location, newUser, put, same, waitingEntries } from '../contract/kit.ts';
+import { apply, findAll, fix, location, newId, newUser, put, same, waitingEntries } from '../contract/kit.ts';
 import { usePlaces } from '../support/folders.ts';
 
 const places = usePlaces();
@@ -81,14 +81,14 @@ it('a store of version 1 has, once opened, the same tables as a new one', async 
   await (await places.open(old)).close();
   const fresh = join(await places.folder(), 'store');
   const store = await places.open(fresh);
-  await put(store, newUser(), [fix(1)]);
+  await put(store, await newUser(store), [fix(1)]);
   await store.close();
   expect(shapeOf(old)).toEqual(shapeOf(fresh));
 });
 
 it('a large store of an earlier version stays in use while its rows become chunks, user by user', async () => {
   const folder = await storeOfVersion(1);
-  const ben = newUser();
+  const ben = newId();
   const count = 10_500;
   const connection = connect(join(folder, fileName('timeseries', 0)));
   connection.exec(`
@@ -106,6 +106,7 @@ it('a large store of an earlier version stays in use while its rows become chunk
     return rows.map(({ user }) => user);
   };
   const first = await places.open(folder);
+  await first.users.admit(ben);
   const second = await places.open(folder);
   expect(left()).toEqual([1, 2]);
   expect(await first.counts(ada)).toMatchObject({ timeseries: 2 });

@@ -20,7 +20,7 @@ afterAll(async () => {
 });
 
 it('thousands of keys come in the same order as a few', async () => {
-  const user = newUser();
+  const user = await newUser(store);
   const all = Array.from({ length: 2_100 }, (_, i) => entry(`k/${(i * 37) % 2_100}`, i % 9, { ts: i % 5 }));
   const keys = all.slice(0, 2_050).map((one) => one.metadata.key);
   const queries: EntryQuery[] = [
@@ -35,7 +35,7 @@ it('thousands of keys come in the same order as a few', async () => {
 });
 
 it('small reads go on beside a put of many entries, and see nothing of it before it is done', async () => {
-  const user = newUser();
+  const user = await newUser(store);
   await put(store, user, [fix(0)]);
   let done = false;
   const many = put(
@@ -58,7 +58,7 @@ it('small reads go on beside a put of many entries, and see nothing of it before
 });
 
 it('a put of many entries that fails leaves nothing behind, and those beside it are stored', async () => {
-  const user = newUser();
+  const user = await newUser(store);
   const broken = Array.from({ length: 2_000 }, (_, i) => fix(i + 1));
   broken[1_500]!.metadata.write_ts = Number.NaN;
   const [failed, small] = await Promise.allSettled([put(store, user, broken), put(store, user, [fix(0.5)])]);

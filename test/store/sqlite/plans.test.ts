@@ -79,7 +79,7 @@ async function useAll(store: Store): Promise<void> {
   await store.trips.spans(id, { from: 0, to: 10 });
   await store.trips.outlines(id, [1]);
   await store.trips.summary(id);
-  await store.pipeline.withWork([id, newUser()], 4e9);
+  await store.pipeline.withWork([id, await newUser(store)], 4e9);
   await store.counts(id);
   await store.erase(id);
   await store.ping();

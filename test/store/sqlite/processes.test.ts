@@ -17,6 +17,8 @@ afterAll(() => compiled.remove());
 /** Puts entries of its own and of all writers, each alone; says which were acknowledged. */
 const writer = `
   const store = await openSqliteStore({ folder: args.folder, shards: args.shards });
+  await store.users.admit(args.user);
+  await store.users.admit(args.own);
   say('open');
   const fix = (ts) => ({ metadata: { key: 'background/location', write_ts: ts }, data: { ts, by: args.name } });
   for (let i = 0; i < args.count; i++) {
@@ -97,6 +99,7 @@ it('a move that was killed anywhere leaves each entry in the usercache, the time
     await store.close();
   `;
   const store = await places.open(folder);
+  await store.users.admit(user);
   const all = Array.from({ length: 400 }, (_, i) => i);
   await put(
     store,
@@ -126,6 +129,7 @@ it('the checkpointer moves commits into the files and does not keep its process 
      const store = await openSqliteStore({ folder: args.folder, checkpointer: true });
      const before = statSync(args.file).size;
      const entry = { metadata: { key: 'a/b', write_ts: 1 }, data: { text: 'x'.repeat(500_000) } };
+     await store.users.admit(args.user);
      await store.usercache.put(args.user, { entries: [entry], unusable: [] }, 1);
      while (statSync(args.file).size < before + 400_000) await new Promise((resolve) => setTimeout(resolve, 10));
      say('grown');`,
@@ -138,6 +142,7 @@ it('the checkpointer moves commits into the files and does not keep its process 
 it('the checkpointer ends with its store', async () => {
   const folder = await places.folder();
   const store = await places.open(folder, { checkpointer: true });
+  await store.users.admit(user);
   await put(store, user, [fix(1)]);
   await store.close();
   const again = await places.open(folder, { checkpointer: true });

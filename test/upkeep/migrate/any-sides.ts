@@ -97,6 +97,7 @@ export const sides: fc.Arbitrary<{ source: Side; target: Side }> = fc.record({
 });
 
 async function fill(store: Store, userId: string, one: Side): Promise<void> {
+  await store.users.admit(userId);
   if (one.registered) await store.users.register(userId, { uuid: userId, now: 1 });
   if (one.profile !== null) await store.profiles.merge(userId, one.profile);
   for (const token of one.tokens) {

@@ -110,6 +110,7 @@ export async function contentOfAll(store: Store): Promise<Record<string, string>
 
 /** Takes the lease on a user, whoever else wants it. */
 export async function leaseOn(store: Store, userId: string, owner = 'somebody', seconds = 600): Promise<Lease> {
+  await store.users.admit(userId);
   const taken = await store.leases.acquire(userId, owner, seconds);
   if ('lease' in taken) return taken.lease;
   throw new Error(`expected a free user, found ${taken.heldBy.owner} at work`);

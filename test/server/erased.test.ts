@@ -1,0 +1,60 @@
+// A put that runs while its user is erased: what is left of both.
+import { expect, it, vi } from 'vitest';
+import { maxTransactionEntries } from '../../src/intake/put-batch.ts';
+import type { Store } from '../../src/store/store.ts';
+import { eraseUser } from '../../src/upkeep/erase-user.ts';
+import { interposedStore } from '../faults/interposed-store.ts';
+import { describeOnServers, openOn } from '../store/servers.ts';
+import { newStore } from '../support/store.ts';
+import { openKit } from './kit.ts';
+
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 }); // the test server is no fast one
+
+/** Pushes so many entries and erases their user before the last part of them; returns the status of the put. */
+async function putAcrossErasure(store: Store, entries: number): Promise<{ status: number; uuid: string }> {
+  const { user } = await store.users.register('ada', { now: 1 });
+  const last = Math.ceil(entries / maxTransactionEntries);
+  let parts = 0;
+  const disturbed = interposedStore(store, async (call) => {
+    if (call !== 'usercache.put' || ++parts !== last) return;
+    const removed = await eraseUser(store, user.uuid);
+    expect(removed.usercache).toBe((last - 1) * maxTransactionEntries);
+  });
+  const kit = await openKit({ store: disturbed });
+  try {
+    const pushed = Array.from({ length: entries }, (_, i) => ({
+      metadata: { key: 'background/battery', write_ts: i + 1, platform: 'android' },
+      data: {},
+    }));
+    const { status } = await kit.post('/usercache/put', { user: 'ada', phone_to_server: pushed });
+    expect(parts).toBe(last);
+    return { status, uuid: user.uuid };
+  } finally {
+    await kit.close();
+  }
+}
+
+async function expectNothingOf(store: Store, uuid: string): Promise<void> {
+  expect(Object.values(await store.counts(uuid)).filter((count) => count > 0)).toEqual([]);
+  expect(await store.unowned()).toEqual([]);
+}
+
+it('a put of several parts whose user is erased before the last is refused, and nothing of it stays', async () => {
+  const store = await newStore();
+  const { status, uuid } = await putAcrossErasure(store, maxTransactionEntries + 1);
+  expect(status).toBe(403);
+  await expectNothingOf(store, uuid);
+});
+
+describeOnServers('on MongoDB', (server) => {
+  it('a put whose user is erased after their call was let in is refused, and nothing of it stays', async () => {
+    const opened = await openOn(server());
+    try {
+      const { status, uuid } = await putAcrossErasure(opened.store, 3);
+      expect(status).toBe(403);
+      await expectNothingOf(opened.store, uuid);
+    } finally {
+      await opened.dispose();
+    }
+  });
+});
