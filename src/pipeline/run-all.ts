@@ -2,6 +2,7 @@
 // leases.
 import type { Segmenter } from '../analysis/segmenter.ts';
 import { isMobilityError } from '../model/errors.ts';
+import { clockSlack } from '../store/lease-end.ts';
 import { everyUser } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
 import { analysedBefore, type PipelineOptions, runPipeline, type UserReport } from './run-pipeline.ts';
@@ -16,6 +17,8 @@ export interface AllOptions extends PipelineOptions {
   signal?: AbortSignal;
   /** Called after each user that had work. */
   onUser?: (report: UserReport, done: number) => void;
+  /** Called when a user is waited for: who works on them, and how many s the wait takes at most. */
+  onWait?: (report: UserReport, seconds: number) => void;
   /** Waits; injected for tests. s */
   wait?: (seconds: number) => Promise<void>;
 }
@@ -34,6 +37,8 @@ export interface AllReport {
 
 /** Few enough that work begins soon, and that what was asked is not long out of date. */
 const pageSize = 100;
+/** s between two looks at a lease that is waited for. */
+const longestStep = 1;
 const pause = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
 /**
@@ -126,20 +131,32 @@ async function* usersBetween(store: Store, after: string, upTo: string): AsyncGe
 }
 
 /**
- * Waits until the other's lease, as it stands now, has ended or been renewed; a renewed one shows that its owner lives
- * and does the work. The store's clock says when it has ended: a moment more than by this one is waited for it.
+ * Waits until the other's lease, as it stood when it was met, has ended or been renewed; a renewed one shows that its
+ * owner lives and does the work. Whether it has ended the store says, by its clock; the wait takes the length of the
+ * lease at most, whatever the clocks say, and ends at the signal.
  */
 async function secondTry(store: Store, first: UserReport, options: AllOptions): Promise<UserReport> {
   const wait = options.wait ?? pause;
-  const held = await store.leases.get(first.user_id);
-  const remaining = (held?.expires_ts ?? 0) - options.now();
-  for (let waited = 0; held !== null && waited < remaining + 1; ) {
-    const step = Math.min(1, Math.max(0.05, remaining - waited));
-    await wait(step);
+  const ended = aborted(options.signal);
+  for (let waited = 0; ; ) {
+    const held = await store.leases.get(first.user_id);
+    if (held === null || held.expires_ts !== first.busy_until) break;
+    if (waited === 0) options.onWait?.(first, held.seconds);
+    const left = held.seconds + clockSlack - waited;
+    if (left <= 0) break;
+    const step = Math.min(longestStep, left);
+    await Promise.race([wait(step), ended]);
+    if (options.signal?.aborted) return first;
     waited += step;
-    const now = await store.leases.get(first.user_id);
-    if (now?.expires_ts !== held.expires_ts) break;
   }
   const again = await runPipeline(store, first.user_id, options);
   return again.status === 'busy' ? first : again;
+}
+
+/** Resolves when the signal is given; never without one. */
+function aborted(signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) resolve();
+    signal?.addEventListener('abort', () => resolve(), { once: true });
+  });
 }

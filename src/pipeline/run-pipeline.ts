@@ -5,7 +5,7 @@ import { shippedSegmenter } from '../analysis/sequence/segment.ts';
 import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
 import { errorText, isMobilityError } from '../model/errors.ts';
-import type { Store } from '../store/store.ts';
+import type { Lease, Store } from '../store/store.ts';
 import { holdLease } from './lease.ts';
 import { type RunContext, runStage, type Stage, type StageReport } from './stage.ts';
 import { stages } from './stages.ts';
@@ -56,7 +56,7 @@ export async function runPipeline(store: Store, userId: string, options: Pipelin
     if ('heldBy' in taken) {
       report.status = 'busy';
       report.busy_until = taken.heldBy.expires_ts;
-      report.message = `${taken.heldBy.owner} works on this user; its lease ends in ${Math.max(0, taken.heldBy.expires_ts - options.now()).toFixed(0)} s unless renewed`;
+      report.message = `${taken.heldBy.owner} works on this user; its lease ends in ${secondsLeft(taken.heldBy, options.now()).toFixed(0)} s unless renewed`;
       // No warning: this is how runs side by side divide the users among them.
       options.log.write('INFO', line.aboutUser(userId, report.message));
       return report;
@@ -82,6 +82,11 @@ export async function runPipeline(store: Store, userId: string, options: Pipelin
     report.seconds = options.now() - started;
   }
   return report;
+}
+
+/** s to the end of a lease: its length at most, whatever the clock of this host says. */
+function secondsLeft({ expires_ts, seconds }: Lease, now: number): number {
+  return Math.min(Math.max(0, expires_ts - now), seconds);
 }
 
 async function isGone(store: Store, userId: string): Promise<boolean> {

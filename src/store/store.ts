@@ -540,6 +540,8 @@ export interface Lease {
   owner: string;
   fence: number;
   expires_ts: number;
+  /** s from when it was taken or renewed to its end. */
+  seconds: number;
 }
 
 /** Leases: one process at a time works on a user. */

@@ -1,6 +1,7 @@
 // A lease is renewed while its owner works, and given back.
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { holdLease } from '../../src/pipeline/lease.ts';
+import type { Store } from '../../src/store/store.ts';
 import { newUser, useStore } from '../support/store.ts';
 
 let clock = 1_700_000_000;
@@ -51,4 +52,20 @@ it('who comes second is told who works', async () => {
   const held = await hold(user);
   expect(await holdLease(store, user, 'second', term)).toMatchObject({ heldBy: { owner: 'worker' } });
   await held.end();
+});
+
+it('a lease is renewed three times in its term', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const lease = { user_id: 'u', owner: 'worker', fence: 1, expires_ts: 60, seconds: 60 };
+  const renew = vi.fn(async () => lease);
+  const leases = { acquire: async () => ({ lease }), renew, release: async () => {} };
+  const taken = await holdLease({ leases } as unknown as Store, 'u', 'worker', 60);
+  for (const seconds of [20, 40, 60]) {
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(renew).toHaveBeenCalledTimes(seconds / 20);
+  }
+  if ('held' in taken) await taken.held.end();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(renew).toHaveBeenCalledTimes(3);
 });

@@ -336,6 +336,39 @@ describeOnServers('MongoDB only', (server) => {
     });
   });
 
+  it('a lease that ends later than it can, taken under a clock that was ahead, is over', async () => {
+    await withStore(server(), async (store, opened) => {
+      const user = await newUser(store);
+      const dead = await leaseOn(store, user, 'dead');
+      const year = 366 * 86_400_000;
+      await withClient(opened.address, (client) =>
+        client
+          .db()
+          .collection('leases')
+          .updateOne({ user_id: user }, { $inc: { expires_ms: year } }),
+      );
+      expect(await store.leases.get(user)).toBeNull();
+      expect((await leaseOn(store, user, 'next')).fence).toBeGreaterThan(dead.fence);
+    });
+  });
+
+  it('a store of the first layout admits whoever is registered when it is opened', async () => {
+    await withStore(server(), async (store, opened) => {
+      const user = await newUser(store);
+      await withClient(opened.address, async (client) => {
+        await client.db().dropCollection('members');
+        await client
+          .db()
+          .collection('meta')
+          .updateOne({ _id: 'format' as never }, { $set: { version: 1 } });
+      });
+      await rejects(put(store, user, [fix(1)]), 'MOBILITY_USER_UNKNOWN');
+      const again = await opened.reopen();
+      expect(await put(again, user, [fix(1)])).toEqual(['inserted']);
+      await again.close();
+    });
+  });
+
   it('ended leases are kept with the user: owner, start and end', async () => {
     await withStore(server(), async (store, opened) => {
       const user = await newUser(store);
@@ -370,6 +403,7 @@ describeOnServers('MongoDB only', (server) => {
       const before = await leaseOn(store, user);
       await store.erase(user);
       await rejects(store.leases.renew(before, 60), 'MOBILITY_LEASE_LOST');
+      await store.users.admit(user);
       expect((await leaseOn(store, user)).fence).toBeGreaterThan(before.fence);
     });
   });

@@ -1,6 +1,7 @@
 // Leases: one document per user, changed atomically by the server's clock.
 import { type Document, ObjectId } from 'mongodb';
 import { escapeText, unescapeText } from '../../model/json-text.ts';
+import { clockSlack, longestLease } from '../lease-end.ts';
 import { leaseLost, notAdmitted } from '../refusals.ts';
 import type { Lease, Leases } from '../store.ts';
 import type { Connection } from './connection.ts';
@@ -15,6 +16,19 @@ const serverNow = { $toLong: '$$NOW' };
 /** Ended leases kept with each user, newest last. */
 const historyLength = 20;
 
+/** Whether the lease of a row has ended, see `isOver`. */
+const isOver: Document = {
+  $or: [
+    { $lte: ['$expires_ms', serverNow] },
+    {
+      $gt: [
+        '$expires_ms',
+        { $add: [serverNow, { $multiply: [1000, { $ifNull: ['$seconds', longestLease] }] }, 1000 * clockSlack] },
+      ],
+    },
+  ],
+};
+
 const endOfLease = (seconds: number): Document => ({ $add: [serverNow, Math.round(seconds * 1000)] });
 
 /**
@@ -23,11 +37,7 @@ const endOfLease = (seconds: number): Document => ({ $add: [serverNow, Math.roun
  */
 function takeIt({ sessionIds }: Connection, owner: string, seconds: number, mark: ObjectId): Document[] {
   const free = {
-    $or: [
-      { $eq: [{ $ifNull: ['$owner', null] }, null] },
-      { $eq: ['$owner', { $literal: owner }] },
-      { $lte: ['$expires_ms', serverNow] },
-    ],
+    $or: [{ $eq: [{ $ifNull: ['$owner', null] }, null] }, { $eq: ['$owner', { $literal: owner }] }, isOver],
   };
   const past = {
     owner: '$held_by',
@@ -49,6 +59,7 @@ function takeIt({ sessionIds }: Connection, owner: string, seconds: number, mark
         fence: ifFree({ $max: [{ $add: [{ $ifNull: ['$fence', 0] }, 1] }, serverNow] }, '$fence'),
         taken_ms: ifFree(serverNow, '$taken_ms'),
         expires_ms: ifFree(endOfLease(seconds), '$expires_ms'),
+        seconds: ifFree(seconds, '$seconds'),
         released_ms: ifFree(null, '$released_ms'),
         mark: ifFree(mark, '$mark'),
         sessions: ifFree({ $literal: sessionIds }, '$sessions'),
@@ -58,8 +69,8 @@ function takeIt({ sessionIds }: Connection, owner: string, seconds: number, mark
   ];
 }
 
-function leaseOf({ user_id, owner, fence, expires_ms }: LeaseRow): Lease {
-  return { user_id, owner: unescapeText(owner ?? ''), fence, expires_ts: expires_ms / 1000 };
+function leaseOf({ user_id, owner, fence, expires_ms, seconds = longestLease }: LeaseRow): Lease {
+  return { user_id, owner: unescapeText(owner ?? ''), fence, expires_ts: expires_ms / 1000, seconds };
 }
 
 /** Takes over the lease, whoever holds it. Returns whether another owner held it. */
@@ -108,7 +119,7 @@ export function leasesOn(connection: Connection): Leases {
       const mark = new ObjectId();
       const name = escapeText(owner);
       const change = takeIt(connection, name, seconds, mark);
-      const lost = { owner: { $type: 'string', $ne: name }, $expr: { $lte: ['$expires_ms', serverNow] } };
+      const lost = { owner: { $type: 'string', $ne: name }, $expr: isOver };
       await endTransactionsOf(connection, userId, lost);
       const row = await connection.reading(userId, (from) => changeLease(from, change, 'after'));
       const lease = leaseOf(row);
@@ -120,7 +131,7 @@ export function leasesOn(connection: Connection): Leases {
     },
     renew: (lease, seconds) =>
       connection.reading(lease.user_id, async (from) => {
-        const change = [{ $set: { expires_ms: endOfLease(seconds) } }];
+        const change = [{ $set: { expires_ms: endOfLease(seconds), seconds } }];
         const row = await from.rows('leases').findOneAndUpdate(ownFilter(lease), change, { returnDocument: 'after' });
         if (row === null) throw await lost(from, lease);
         return leaseOf(row);
@@ -128,7 +139,7 @@ export function leasesOn(connection: Connection): Leases {
     release: (lease) => connection.reading(lease.user_id, (from) => releaseLease(from, lease)),
     get: (userId) =>
       connection.reading(userId, async (from) => {
-        const unexpired = { owner: { $type: 'string' }, $expr: { $gt: ['$expires_ms', serverNow] } };
+        const unexpired = { owner: { $type: 'string' }, $expr: { $not: [isOver] } };
         const row = await from.rows('leases').findOne(unexpired);
         return row && leaseOf(row);
       }),

@@ -104,6 +104,8 @@ export interface LeaseRow extends UserRow {
   owner: string | null;
   fence: number;
   expires_ms: number;
+  /** Missing in rows of programs that did not note it. */
+  seconds?: number;
   /** New with every lease. */
   mark?: ObjectId;
   /** In which its owner has its transactions. */

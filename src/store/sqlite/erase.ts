@@ -79,7 +79,7 @@ export async function eraseRows(
 function takeFromOthers(file: StoreFile, userId: string, now: number): boolean {
   const sql = 'SELECT 1 FROM leases WHERE user = ? AND owner <> ?';
   const hadLease = file.sql(sql).get(userIn(file, userId), erasingLease.owner) !== undefined;
-  setLease(file, userId, erasingLease.owner, now + erasingLease.seconds);
+  setLease(file, userId, { ...erasingLease, at: now });
   return hadLease;
 }
 

@@ -1,6 +1,7 @@
 // The pipeline's state of each user, and the leases.
 import type { JsonValue } from '../../model/json.ts';
 import { escapeText, jsonText, unescapeText } from '../../model/json-text.ts';
+import { isOver } from '../lease-end.ts';
 import { believedAhead } from '../receipts.ts';
 import { leaseLost, notAdmitted } from '../refusals.ts';
 import { initialPipelineState, type Lease, type Leases, type PipelineState, type PipelineStates } from '../store.ts';
@@ -69,16 +70,18 @@ async function withWorkIn({ usercache, timeseries }: Shard, userIds: readonly st
 }
 
 interface LeaseRow {
+  seconds: number;
   owner: string;
   fence: number;
   expires_ts: number;
 }
 
 function leaseIn(file: StoreFile, userId: string, user: number | null): Lease | null {
-  const sql = 'SELECT owner, fence, expires_ts FROM leases WHERE user = ?';
+  const sql = 'SELECT owner, fence, expires_ts, seconds FROM leases WHERE user = ?';
   const row = file.sql(sql).get<LeaseRow>(user);
   if (row === undefined) return null;
-  return { user_id: userId, owner: unescapeText(row.owner), fence: row.fence, expires_ts: row.expires_ts };
+  const { owner, ...rest } = row;
+  return { user_id: userId, owner: unescapeText(owner), ...rest };
 }
 
 /**
@@ -94,11 +97,16 @@ export function leasedUser(file: StoreFile, userId: string, lease: Lease): numbe
 }
 
 /** Gives the lease to `owner`, whoever holds it. Inside `write` only. */
-export function setLease(file: StoreFile, userId: string, owner: string, expires_ts: number): Lease {
+export function setLease(
+  file: StoreFile,
+  userId: string,
+  { owner, at, seconds }: { owner: string; at: number; seconds: number },
+): Lease {
   const fence = takeNumbers(file, 'fence', 1);
-  const sql = 'INSERT OR REPLACE INTO leases (user, owner, fence, expires_ts) VALUES (?, ?, ?, ?)';
-  file.sql(sql).run(userFor(file, userId), escapeText(owner), fence, expires_ts);
-  return { user_id: userId, owner, fence, expires_ts };
+  const expires_ts = at + seconds;
+  const sql = 'INSERT OR REPLACE INTO leases (user, owner, fence, expires_ts, seconds) VALUES (?, ?, ?, ?, ?)';
+  file.sql(sql).run(userFor(file, userId), escapeText(owner), fence, expires_ts, seconds);
+  return { user_id: userId, owner, fence, expires_ts, seconds };
 }
 
 /** Gives the lease back, where it is still there. Inside `write` only. */
@@ -116,16 +124,16 @@ export function leases(shards: Shards, now: () => number): Leases {
         if (!isAdmitted(usercache, userId)) throw notAdmitted();
         const held = leaseIn(file, userId, userIn(file, userId));
         const at = now();
-        if (held !== null && held.owner !== owner && held.expires_ts > at) return { heldBy: held };
-        return { lease: setLease(file, userId, owner, at + seconds) };
+        if (held !== null && held.owner !== owner && !isOver(held, at)) return { heldBy: held };
+        return { lease: setLease(file, userId, { owner, at, seconds }) };
       });
     },
     renew: async (lease, seconds) => {
       const file = shards.of(lease.user_id).timeseries;
       return file.write(() => {
         const user = leasedUser(file, lease.user_id, lease);
-        const renewed = { ...lease, expires_ts: now() + seconds };
-        file.sql('UPDATE leases SET expires_ts = ? WHERE user = ?').run(renewed.expires_ts, user);
+        const renewed = { ...lease, expires_ts: now() + seconds, seconds };
+        file.sql('UPDATE leases SET expires_ts = ?, seconds = ? WHERE user = ?').run(renewed.expires_ts, seconds, user);
         return renewed;
       });
     },
@@ -137,7 +145,7 @@ export function leases(shards: Shards, now: () => number): Leases {
       const file = shards.of(userId).timeseries;
       return file.read(() => {
         const lease = leaseIn(file, userId, userIn(file, userId));
-        return lease !== null && lease.expires_ts > now() ? lease : null;
+        return lease !== null && !isOver(lease, now()) ? lease : null;
       });
     },
   };

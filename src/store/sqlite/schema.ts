@@ -1,4 +1,5 @@
 // Tables and indexes of the two kinds of file, and the steps from one version of the file format to the next.
+import { longestLease } from '../lease-end.ts';
 import type { Connection } from './driver.ts';
 
 /** `usercache`: what phones push, errors, people. `timeseries`: the long term and everything derived, documents too. */
@@ -192,6 +193,18 @@ function addAdmission(connection: Connection, { role }: FileAbout): void {
   if (role === 'usercache') connection.exec('ALTER TABLE user_ids ADD COLUMN admitted INTEGER NOT NULL DEFAULT 0');
 }
 
+/** How long each lease lasts: one that ends later than that was taken under a clock that was ahead. */
+function addLeaseLength(connection: Connection, { role }: FileAbout): void {
+  const column = `seconds REAL NOT NULL DEFAULT ${longestLease}`;
+  if (role === 'timeseries') connection.exec(`ALTER TABLE leases ADD COLUMN ${column}`);
+}
+
+/** What format 7 adds. */
+function addAdmissionAndLeaseLength(connection: Connection, about: FileAbout): void {
+  addAdmission(connection, about);
+  addLeaseLength(connection, about);
+}
+
 /** Step `i` lifts a file of version `i` to `i + 1`; an empty file has version 0. Steps are only ever added. */
 export const migrations: readonly Migration[] = [
   createTables,
@@ -200,5 +213,5 @@ export const migrations: readonly Migration[] = [
   addDocuments,
   addReceipts,
   addChunks,
-  addAdmission,
+  addAdmissionAndLeaseLength,
 ];

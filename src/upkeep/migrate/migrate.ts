@@ -1,8 +1,9 @@
 // Every user from store to store, whatever the engines, and the check that both sides are equal.
 import { MobilityError } from '../../model/errors.ts';
 import type { UserRecord } from '../../model/user.ts';
+import { clockSlack } from '../../store/lease-end.ts';
 import { everyUser } from '../../store/pages.ts';
-import type { Store } from '../../store/store.ts';
+import type { Lease, Store } from '../../store/store.ts';
 import { copiedCollections, type MigrateOptions, type Moved, migrateUser, type UserMigration } from './migrate-user.ts';
 import { paired } from './pairs.ts';
 import type { Copied } from './user-copy.ts';
@@ -111,7 +112,8 @@ async function expectNoOthers(from: Store, to: Store, { merge }: MigrateOptions)
 
 /**
  * Waits until the leases of others have ended or been renewed: a renewed one shows that its owner lives, and the user
- * stays theirs. Whether one has ended, the stores say, by their clocks.
+ * stays theirs. Whether one has ended, the stores say, by their clocks; the wait takes the length of the longest at
+ * most.
  */
 async function secondTry(
   from: Store,
@@ -120,13 +122,17 @@ async function secondTry(
   { busy_until: until = 0, message = '' }: UserMigration,
   options: MigrateOptions,
 ): Promise<UserMigration> {
-  for (let waited = false; ; waited = true) {
+  for (let waited = 0; ; ) {
     options.signal?.throwIfAborted();
     const leases = await Promise.all([from.leases.get(user.uuid), to.leases.get(user.uuid)]);
-    if (leases.every((lease) => lease === null || lease.expires_ts > until)) break;
-    const remaining = until - options.now();
-    if (!waited) options.onWait?.(user.user_email, message, Math.max(0, remaining));
-    await (options.wait ?? pause)(Math.min(Math.max(remaining, shortestPause), longestPause));
+    const held = leases.filter((lease) => lease !== null && lease.expires_ts <= until) as Lease[];
+    if (held.length === 0) break;
+    const longest = Math.max(...held.map((lease) => lease.seconds));
+    if (waited === 0) options.onWait?.(user.user_email, message, longest);
+    if (waited > longest + clockSlack) break;
+    const step = Math.min(longestPause, Math.max(shortestPause, longest / 20));
+    await (options.wait ?? pause)(step);
+    waited += step;
   }
   return migrateUser(from, to, user, options);
 }

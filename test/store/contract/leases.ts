@@ -112,7 +112,7 @@ export function leaseTests(use: Use): void {
       await leaseOn(store, user);
       return lease;
     },
-    'never was': async (_, user) => ({ user_id: user, owner: 'a', fence: 1, expires_ts: 4e9 }),
+    'never was': async (_, user) => ({ user_id: user, owner: 'a', fence: 1, expires_ts: 4e9, seconds: 600 }),
     'is of another user': async (store) => leaseOn(store, await newUser(use.store)),
   };
 

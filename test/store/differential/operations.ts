@@ -248,6 +248,7 @@ const anyLease = ({ leases }: Side, userId: string, index: number): Lease =>
     user_id: userId,
     owner: 'nobody',
     fence: 7,
+    seconds: 60,
     expires_ts: 0,
   };
 /** Mostly the newest lease on the user. */

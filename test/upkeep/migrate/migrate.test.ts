@@ -311,7 +311,7 @@ describe('somebody at work', () => {
       copied: 1,
       equal: true,
     });
-    expect(waits).toEqual([['ada', 'dead (source) works on this user at the source', 0]]);
+    expect(waits).toEqual([['ada', 'dead (source) works on this user at the source', 0.8]]);
   });
 
   it('who pushes at the source now and then: the copy has it', async () => {

@@ -1,0 +1,104 @@
+// Leases under clocks that jump either way: nobody is stuck, whatever the clock said when a lease was taken.
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { silentLog } from '../../src/log/log.ts';
+import type { Entry } from '../../src/model/entry.ts';
+import { type AllOptions, runAll } from '../../src/pipeline/run-all.ts';
+import { clockSlack } from '../../src/store/lease-end.ts';
+import type { Store } from '../../src/store/store.ts';
+import { runs } from '../support/lives.ts';
+import { newStore, newUser } from '../support/store.ts';
+
+const today = 1_800_000_000;
+const [day, year] = [86_400, 366 * 86_400];
+const term = 60;
+
+const entry: Entry = { metadata: { key: 'manual/survey', write_ts: 1_700_000_000, platform: 'android' }, data: {} };
+
+/** A store by a clock that jumps, with a user whose entry waits. */
+async function withClock(): Promise<{ store: Store; user: string; clock: { ts: number } }> {
+  const clock = { ts: today };
+  const store = await newStore({ now: () => clock.ts });
+  const user = await newUser(store);
+  await store.usercache.put(user, { entries: [entry], unusable: [] }, today);
+  return { store, user, clock };
+}
+
+const options = (more: Partial<AllOptions> = {}): AllOptions => ({ log: silentLog, now: () => today, ...more });
+
+it.each([day, year])('a run killed under a clock %d s ahead holds nobody once the clock is right', async (ahead) => {
+  const { store, user, clock } = await withClock();
+  clock.ts += ahead;
+  await store.leases.acquire(user, 'dead', term);
+  clock.ts -= ahead;
+  expect(await store.leases.get(user)).toBeNull();
+  const onWait = (): never => {
+    throw new Error('expected nobody to wait for');
+  };
+  expect(await runAll(store, options({ onWait }))).toMatchObject({ done: 1, busy: 0 });
+});
+
+it('a living run whose clock goes back by a day is fenced off by the one that takes over', async () => {
+  const { store, user, clock } = await withClock();
+  const first = await store.leases.acquire(user, 'first', term);
+  clock.ts -= day;
+  const second = await store.leases.acquire(user, 'second', term);
+  if (!('lease' in first) || !('lease' in second)) throw new Error('expected both to have their turn');
+  await expect(store.leases.renew(first.lease, term)).rejects.toMatchObject({ code: 'MOBILITY_LEASE_LOST' });
+  expect(await store.leases.acquire(user, 'first', term)).toEqual({ heldBy: second.lease });
+});
+
+it('a clock that is put right by a moment takes the user from nobody', async () => {
+  const { store, user, clock } = await withClock();
+  const first = await store.leases.acquire(user, 'first', term);
+  clock.ts -= clockSlack - 1;
+  expect(await store.leases.acquire(user, 'second', term)).toEqual({ heldBy: 'lease' in first && first.lease });
+});
+
+it('whatever jumps there were, who comes to the user of a dead owner waits for one lease at most', async () => {
+  const { store, user, clock } = await withClock();
+  const jump = fc.constantFrom(-year, -day, -3600, -30, -1, 0, 1, 30, 3600, day, year);
+  const step = fc.record({ jump, renews: fc.boolean() });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), async (steps) => {
+      clock.ts = today;
+      let taken = await store.leases.acquire(user, 'dies', term);
+      for (const { jump, renews } of steps) {
+        clock.ts += jump;
+        if ('lease' in taken && renews) taken = { lease: await store.leases.renew(taken.lease, term) };
+      }
+      let next = await store.leases.acquire(user, 'next', term);
+      if ('heldBy' in next) clock.ts += term + clockSlack;
+      if ('heldBy' in next) next = await store.leases.acquire(user, 'next', term);
+      expect(next).toMatchObject({ lease: { owner: 'next' } });
+      if ('lease' in next) await store.leases.release(next.lease);
+    }),
+    runs(60),
+  );
+});
+
+it('a user in living hands is waited for one lease at most, though the clock of this host is a year behind', async () => {
+  const { store, user } = await withClock();
+  await store.leases.acquire(user, 'works', term);
+  const told: [string | undefined, number][] = [];
+  let waited = 0;
+  const wait = async (seconds: number): Promise<void> => {
+    waited += seconds;
+  };
+  const onWait: AllOptions['onWait'] = ({ message }, seconds) => void told.push([message, seconds]);
+  const report = await runAll(store, options({ now: () => today - year, wait, onWait }));
+  expect(report).toMatchObject({ done: 0, busy: 1 });
+  expect(waited).toBe(term + clockSlack);
+  expect(told).toEqual([[expect.stringMatching(/^works works on this user; its lease ends in 60 s/), term]]);
+});
+
+it('waiting ends at once when the run is stopped', async () => {
+  const { store, user } = await withClock();
+  await store.leases.acquire(user, 'works', term);
+  const stop = new AbortController();
+  const wait = (): Promise<void> => {
+    stop.abort();
+    return new Promise(() => {}); // as long as the lease lasts
+  };
+  expect(await runAll(store, options({ wait, signal: stop.signal }))).toMatchObject({ done: 0, busy: 1 });
+});
