@@ -39,7 +39,9 @@ export interface Store {
   counts(userId: string): Promise<Record<Collection, number>>;
   /** Removes the user from every collection; returns the rows removed from each. Repeatable after an interruption. */
   erase(userId: string): Promise<Record<Collection, number>>;
-  /** Who has rows without being registered, by UUID: left by an interrupted erasure or migration. `erase` removes them. */
+  /**
+   * Who has rows without being registered, by UUID: left by an interrupted erasure or migration. `erase` removes them.
+   */
   unowned(): Promise<Unowned[]>;
   /** Resolves when a small write and a small read work. */
   ping(): Promise<void>;

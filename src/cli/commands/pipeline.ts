@@ -69,7 +69,7 @@ async function runEvery(context: CommandContext, { workers, startAt }: Options):
   const onUser = (_: UserReport, done: number): void => progress.update(`${counted(done, 'user')} done`);
   const alone = async (): Promise<SharedRun> => {
     const onWait = (one: UserReport, seconds: number): void =>
-      context.output.note(`${one.user_id}: ${one.message}: waiting for that, ${secondsText(seconds)} at most`);
+      context.output.note(`${one.user_id}: ${one.message}: waiting for that, ${Math.ceil(seconds)} s at most`);
     const options = { ...(await pipelineOptions(context)), signal, onUser, onWait, ...(startAt && { startAt }) };
     return { report: await runAll(store, options), lost: [] };
   };

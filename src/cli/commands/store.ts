@@ -69,7 +69,7 @@ async function initMongo(context: CommandContext, address: string): Promise<Outc
 function purgeUnownedCommand(context: CommandContext): Command {
   return new Command('purge-unowned')
     .description('remove rows whose owner is not registered')
-    .option('--dry-run', 'name them only')
+    .option('--dry-run', 'list them only')
     .addHelpText(
       'after',
       `

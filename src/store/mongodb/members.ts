@@ -36,7 +36,9 @@ export async function dismiss(connection: Connection, userId: string): Promise<v
   await connection.reading(userId, (from) => from.rows('members').deleteMany());
 }
 
-/** Makes sure that rows may be written about the user. Throws `MOBILITY_USER_UNKNOWN`. The first statement of a write. */
+/**
+ * Makes sure that rows may be written about the user. Throws `MOBILITY_USER_UNKNOWN`. The first statement of a write.
+ */
 export async function requireMember(tx: Tx, of: MemberRow['of']): Promise<void> {
   if ((await tx.rows('members').updateOne({ of }, { $inc: { writes: 1 } })) === 0) throw notAdmitted();
 }

@@ -29,8 +29,8 @@ function ofUser(name: string, userId: string): Document {
 }
 
 /**
- * Removes the user, collection by collection, and takes them from phones and from whoever works on them before: what they
- * write then is refused.
+ * Removes the user, collection by collection, and takes them from phones and from whoever works on them before: what
+ * they write then is refused.
  */
 export async function eraseOn(connection: Connection, userId: string): Promise<Record<Collection, number>> {
   await dismiss(connection, userId);

@@ -1,6 +1,6 @@
 // Brings who is registered in a store of an earlier format to where their rows are written.
 import { unescapeText } from '../../model/json-text.ts';
-import { admit } from './ids.ts';
+import { admitUser } from './ids.ts';
 import type { Shards } from './rows.ts';
 
 /** Admits every registered user of a store that an earlier program made, once. */
@@ -13,7 +13,8 @@ export async function admitRegistered(shards: Shards): Promise<void> {
     await file.write(() => {
       if (isDone()) return;
       const known = registry.sql('SELECT uuid FROM users').all<{ uuid: string }>();
-      for (const uuid of known.map((row) => unescapeText(row.uuid))) if (shards.of(uuid) === shard) admit(file, uuid);
+      for (const uuid of known.map((row) => unescapeText(row.uuid)))
+        if (shards.of(uuid) === shard) admitUser(file, uuid);
       file.sql("INSERT INTO about (name, value) VALUES ('admitted', '1')").run();
     });
   }

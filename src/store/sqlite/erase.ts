@@ -4,7 +4,7 @@ import { erasingLease, erasingOrder, totalOf } from '../erasing.ts';
 import { type Collection, collections, type Unowned } from '../store.ts';
 import type { StoreFile } from './file.ts';
 import { fold } from './fold.ts';
-import { dismiss, userIn } from './ids.ts';
+import { dismissUser, userIn } from './ids.ts';
 import { setLease } from './pipeline.ts';
 import type { Shards } from './rows.ts';
 
@@ -55,8 +55,8 @@ export async function countRows(shards: Shards, userId: string): Promise<Record<
 }
 
 /**
- * Removes all rows of a user, in bounded transactions. First it takes the user from phones and from whoever works on them: what a
- * put or a pipeline writes from then on is refused.
+ * Removes all rows of a user, in bounded transactions. First it takes the user from phones and from whoever works on
+ * them: what a put or a pipeline writes from then on is refused.
  */
 export async function eraseRows(
   shards: Shards,
@@ -65,8 +65,9 @@ export async function eraseRows(
 ): Promise<Record<Collection, number>> {
   const counts = {} as Record<Collection, number>;
   const { usercache, timeseries } = shards.of(userId);
-  // From here on no write about them begins that would outlast this: one that is under way ends before the rows are taken.
-  await usercache.write(() => dismiss(usercache, userId));
+  // From here on no write about them begins that would outlast this: one that is under way ends before the rows are
+  // taken.
+  await usercache.write(() => dismissUser(usercache, userId));
   const hadLease = await timeseries.write(() => takeFromOthers(timeseries, userId, now()));
   for (const name of erasingOrder) counts[name] = await removeRows(shards, userId, places[name]);
   counts.leases = hadLease ? 1 : 0;

@@ -3,14 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { access, constants, link, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MobilityError } from '../../model/errors.ts';
-import { admitRegistered } from './admit-registered.ts';
 import type { Connection } from './driver.ts';
 import { storeError } from './engine-errors.ts';
 import { openFile, type StoreFile, setUp, whenFree } from './file.ts';
 import { foldSmall } from './fold.ts';
 import { inspectFile } from './inspect.ts';
 import { moveDocuments } from './move-documents.ts';
-import { shardsOf } from './rows.ts';
 import { type FileAbout, type Migration, migrations, type Role } from './schema.ts';
 
 /** Both files of a shard. */
@@ -140,7 +138,6 @@ async function openShards(folder: string, wanted: number, made: Label | null): P
       await moveDocuments(last.usercache, last.timeseries);
       await foldSmall(last.timeseries);
     }
-    await admitRegistered(shardsOf(all));
     if (made?.version !== version) await writeLabel(folder, { version, shards }, made === null);
     return all;
   } catch (error) {

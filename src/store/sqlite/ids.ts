@@ -20,8 +20,9 @@ export function userFor(file: StatementSource, userId: string): number {
 // ---------------------------------------------------------------- who may be written about: in the usercache file
 
 /**
- * The number of a user whom rows may be written about: from registration to erasure. Throws `MOBILITY_USER_UNKNOWN`. Inside `write`
- * only: an erasure ends the admission first and takes the rows after, so that what was written before goes with them.
+ * The number of a user whom rows may be written about: from registration to erasure. Throws `MOBILITY_USER_UNKNOWN`.
+ * Inside `write` only: an erasure ends the admission first and takes the rows after, so that what was written before
+ * goes with them.
  */
 export function admittedUser(usercache: StatementSource, userId: string): number {
   const sql = 'SELECT id FROM user_ids WHERE uuid = ? AND admitted = 1';
@@ -36,13 +37,13 @@ export function isAdmitted(usercache: StatementSource, userId: string): boolean 
 }
 
 /** Lets rows be written about the user. Inside `write` only. */
-export function admit(usercache: StatementSource, userId: string): void {
+export function admitUser(usercache: StatementSource, userId: string): void {
   const sql = 'INSERT INTO user_ids (uuid, admitted) VALUES (?, 1) ON CONFLICT (uuid) DO UPDATE SET admitted = 1';
   usercache.sql(sql).run(escapeText(userId));
 }
 
 /** Lets no more rows be written about the user. Inside `write` only. */
-export function dismiss(usercache: StatementSource, userId: string): void {
+export function dismissUser(usercache: StatementSource, userId: string): void {
   usercache.sql('UPDATE user_ids SET admitted = 0 WHERE uuid = ?').run(escapeText(userId));
 }
 

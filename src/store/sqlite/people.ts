@@ -6,7 +6,7 @@ import type { TokenKind, TokenRecord, UserRecord } from '../../model/user.ts';
 import { halfErased, notAdmitted, userExists } from '../refusals.ts';
 import type { Profiles, Tokens, UserRegistry } from '../store.ts';
 import type { StoreFile } from './file.ts';
-import { admit, admittedUser, isAdmitted, userIn } from './ids.ts';
+import { admittedUser, admitUser, isAdmitted, userIn } from './ids.ts';
 import type { Shards } from './rows.ts';
 
 const columns = 'uuid, user_email, update_ts, study, subgroup';
@@ -40,8 +40,9 @@ export function insertUser(file: StoreFile, { uuid, user_email, update_ts, study
 }
 
 /**
- * Runs `work`, which may register somebody under `uuid`, in the file of the registry. They are admitted in the file of their rows
- * before: whoever is registered and not admitted is being erased. Of a new UUID that was not registered nothing stays.
+ * Runs `work`, which may register somebody under `uuid`, in the file of the registry. They are admitted in the file of
+ * their rows before: whoever is registered and not admitted is being erased. Of a new UUID that was not registered
+ * nothing stays.
  */
 export async function registering<T>(
   shards: Shards,
@@ -55,12 +56,12 @@ export async function registering<T>(
     return registry.write(() => {
       const free = isFree();
       const outcome = work();
-      if (free && !isFree()) admit(home, uuid);
+      if (free && !isFree()) admitUser(home, uuid);
       return outcome;
     });
   }
   await home.write(() => {
-    if (isFree()) admit(home, uuid);
+    if (isFree()) admitUser(home, uuid);
   });
   try {
     return await registry.write(work);
@@ -99,7 +100,7 @@ export function users(shards: Shards): UserRegistry {
       await home.write(() => {
         if (isAdmitted(home, uuid)) return;
         if (by('uuid', uuid) !== null) throw halfErased();
-        admit(home, uuid);
+        admitUser(home, uuid);
       });
     },
     byEmail: async (email) => file.read(() => by('user_email', email)),

@@ -186,8 +186,8 @@ function addChunks(connection: Connection, { role }: FileAbout): void {
 }
 
 /**
- * Who may be written about: a user from their registration to their erasure. Registered users of older stores are admitted when all
- * files are open, see `admitRegistered`.
+ * Who may be written about: a user from their registration to their erasure. Registered users of older stores are
+ * admitted when all files are open, see `admitRegistered`.
  */
 function addAdmission(connection: Connection, { role }: FileAbout): void {
   if (role === 'usercache') connection.exec('ALTER TABLE user_ids ADD COLUMN admitted INTEGER NOT NULL DEFAULT 0');

@@ -1,6 +1,7 @@
 // The embedded store: SQLite files in one folder.
 import { doorOf } from '../door.ts';
 import type { Store } from '../store.ts';
+import { admitRegistered } from './admit-registered.ts';
 import { type Checkpointer, startCheckpointer } from './checkpointer.ts';
 import { documents } from './documents.ts';
 import { countRows, eraseRows, unownedRows } from './erase.ts';
@@ -34,6 +35,7 @@ export interface SqliteStoreOptions {
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { folder, shards, checkpointer = false, now = () => Date.now() / 1000 } = options;
   const opened = await openFolder(folder, shards === undefined ? {} : { shards });
+  await admitRegistered(shardsOf(opened));
   const thread = checkpointer
     ? startCheckpointer(opened.flatMap((shard) => [shard.usercache.path, shard.timeseries.path]))
     : null;

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { connect } from '../../../src/store/sqlite/driver.ts';
 import { whenFree } from '../../../src/store/sqlite/file.ts';
 import { fileName, openFolder, type Shard } from '../../../src/store/sqlite/folder.ts';
-import { admit } from '../../../src/store/sqlite/ids.ts';
+import { admitUser } from '../../../src/store/sqlite/ids.ts';
 import { leases, pipelineStates } from '../../../src/store/sqlite/pipeline.ts';
 import { shardsOf } from '../../../src/store/sqlite/rows.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts';
@@ -31,7 +31,7 @@ async function openParts(): Promise<{ shard: Shard; cache: Usercache; shards: Re
 /** Somebody whom rows may be written about. */
 function newMember(shard: Shard): string {
   const uuid = newId();
-  admit(shard.usercache, uuid);
+  admitUser(shard.usercache, uuid);
   return uuid;
 }
 
