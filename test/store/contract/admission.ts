@@ -50,17 +50,17 @@ export function admissionTests(use: Use): void {
     const { store } = use;
     const other = await use.opened.reopen();
     try {
-      for (let round = 0; round < 5; round++) {
+      for (let round = 0; round < 2; round++) {
         const user = await newUser(store);
         const lease = await leaseOn(store, user, 'a run');
         await putFailed(store, user, [fix(0)]);
         const [error] = await store.errors.list(user, { limit: 1 });
-        const writing = Array.from({ length: 12 }, async (_, i) => {
+        const writing = Array.from({ length: 4 }, async (_, i) => {
           const from = i % 2 === 0 ? store : other;
           await put(
             from,
             user,
-            Array.from({ length: 40 }, (_, n) => entry(battery, i * 40 + n)),
+            Array.from({ length: 10 }, (_, n) => entry(battery, i * 10 + n)),
           );
           await from.profiles.merge(user, { i });
           await from.errors.takeBack(user, [{ id: error!.id, entry: fix(0) }]);
