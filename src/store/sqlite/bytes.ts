@@ -17,11 +17,13 @@ export class ByteWriter {
   }
 
   byte(value: number): void {
-    this.buffer[this.room(1)] = value;
+    const at = this.room(1); // before the buffer is named: it may be replaced
+    this.buffer[at] = value;
   }
 
   double(value: number): void {
-    this.buffer.writeDoubleLE(value, this.room(8));
+    const at = this.room(8);
+    this.buffer.writeDoubleLE(value, at);
   }
 
   /** A whole number from 0 to 2^53 in one to eight bytes, the lowest seven bits first. */
@@ -42,7 +44,8 @@ export class ByteWriter {
   text(value: string): void {
     const bytes = Buffer.from(value);
     this.varint(bytes.length);
-    bytes.copy(this.buffer, this.room(bytes.length));
+    const at = this.room(bytes.length);
+    bytes.copy(this.buffer, at);
   }
 
   /** What was written. */
