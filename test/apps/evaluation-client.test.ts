@@ -1,15 +1,29 @@
 // An evaluation client with keys of its own, shaped like MobilityNet's: it reads the same before and after the
 // pipeline.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { JsonObject } from '../../src/model/json.ts';
+import type { Store } from '../../src/store/store.ts';
 import { type Kit, openKit } from '../server/kit.ts';
+import type { Opened } from '../store/contract.ts';
+import { describeOnServers, openOn } from '../store/servers.ts';
 import { pipeline } from '../support/diary.ts';
 
 let kit: Kit;
-beforeAll(async () => {
-  kit = await openKit();
-});
-afterAll(() => kit.close());
+let store: Store;
+
+/** A server on the embedded store, or on the one that `open` gives. */
+function served(open?: () => Promise<Opened>): void {
+  let other: Opened | undefined;
+  beforeAll(async () => {
+    other = await open?.();
+    kit = await openKit({ wrap: (embedded) => other?.store ?? embedded });
+    store = other?.store ?? kit.store;
+  });
+  afterAll(async () => {
+    await kit.close();
+    await other?.dispose();
+  });
+}
 
 const start = 1_558_000_000;
 
@@ -26,7 +40,7 @@ function specification(i: number): JsonObject {
 }
 
 /** What the phone under test is told: the start or the end of a run, a trip or a section. */
-function evaluation(i: number): JsonObject {
+function transition(i: number): JsonObject {
   const names = [
     'START_CALIBRATION_PERIOD',
     'START_EVALUATION_TRIP',
@@ -72,42 +86,55 @@ async function retrieve(key: string, page: number): Promise<string[]> {
   return [...rows.keys()];
 }
 
-it('reads its own keys, and the phone’s, in the same number before and after the pipeline', async () => {
-  const { uuid } = await kit.user('evaluated-phone');
-  const count = { 'config/evaluation_spec': 7, 'manual/evaluation_transition': 40, 'background/battery': 12 };
-  const battery = (i: number): JsonObject => ({
-    metadata: {
-      key: 'background/battery',
-      platform: 'android',
-      write_ts: start + i,
-      time_zone: 'UTC',
-      type: 'sensor-data',
-    },
-    data: { battery_level_pct: 50, battery_status: 3, ts: start + i },
-  });
-  const entries = [
-    ...Array.from({ length: 7 }, (_, i) => specification(i)),
-    ...Array.from({ length: 40 }, (_, i) => evaluation(i)),
-    ...Array.from({ length: 12 }, (_, i) => battery(i)),
-  ];
-  await kit.post('/usercache/put', { user: 'evaluated-phone', phone_to_server: entries });
-  const read = async () =>
-    Object.fromEntries(
-      await Promise.all(Object.keys(count).map(async (key) => [key, await retrieve(key, 9)] as const)),
-    );
-  const before = await read();
-  const report = await pipeline(kit.store, uuid);
-  expect(report.stages[0]!.counts).toMatchObject({ moved: 59, unknown_keys: 47, set_aside: 0 });
-  const after = await read();
-  for (const [key, rows] of Object.entries(count)) expect([key, after[key]!.length]).toEqual([key, rows]);
-  // Of keys without a converter each row is the same to the last bit, the pushed entry in it.
-  for (const key of ['config/evaluation_spec', 'manual/evaluation_transition']) expect(after[key]).toEqual(before[key]);
-  expect(JSON.parse(after['config/evaluation_spec']![0]!)).toMatchObject(specification(0));
-  // What was read back, in the form in which it is kept, may be pushed again: nothing is translated twice.
-  const stored = Object.values(after).flatMap((rows) => rows.map((row) => JSON.parse(row)));
-  const again = stored.map(({ metadata, data }) => ({ metadata, data }));
-  const { json } = await kit.post('/usercache/put', { user: 'evaluated-phone', phone_to_server: again });
-  expect(json).toMatchObject({ inserted: 0, updated: 59, rejected: 0 });
-  expect((await pipeline(kit.store, uuid)).stages[0]!.counts).toMatchObject({ inserted: 0, set_aside: 0 });
-  expect(await read()).toEqual(after);
+describe('on the embedded store', () => {
+  served();
+  evaluation();
 });
+describeOnServers('an evaluation on MongoDB', (server) => {
+  vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 }); // the test server is no fast one
+  served(() => openOn(server()));
+  evaluation();
+});
+
+function evaluation(): void {
+  it('reads its own keys, and the phone’s, in the same number before and after the pipeline', async () => {
+    const { uuid } = (await store.users.register('evaluated-phone', { now: 1 })).user;
+    const count = { 'config/evaluation_spec': 7, 'manual/evaluation_transition': 40, 'background/battery': 12 };
+    const battery = (i: number): JsonObject => ({
+      metadata: {
+        key: 'background/battery',
+        platform: 'android',
+        write_ts: start + i,
+        time_zone: 'UTC',
+        type: 'sensor-data',
+      },
+      data: { battery_level_pct: 50, battery_status: 3, ts: start + i },
+    });
+    const entries = [
+      ...Array.from({ length: 7 }, (_, i) => specification(i)),
+      ...Array.from({ length: 40 }, (_, i) => transition(i)),
+      ...Array.from({ length: 12 }, (_, i) => battery(i)),
+    ];
+    await kit.post('/usercache/put', { user: 'evaluated-phone', phone_to_server: entries });
+    const read = async () =>
+      Object.fromEntries(
+        await Promise.all(Object.keys(count).map(async (key) => [key, await retrieve(key, 9)] as const)),
+      );
+    const before = await read();
+    const report = await pipeline(store, uuid);
+    expect(report.stages[0]!.counts).toMatchObject({ moved: 59, unknown_keys: 47, set_aside: 0 });
+    const after = await read();
+    for (const [key, rows] of Object.entries(count)) expect([key, after[key]!.length]).toEqual([key, rows]);
+    // Of keys without a converter each row is the same to the last bit, the pushed entry in it.
+    for (const key of ['config/evaluation_spec', 'manual/evaluation_transition'])
+      expect(after[key]).toEqual(before[key]);
+    expect(JSON.parse(after['config/evaluation_spec']![0]!)).toMatchObject(specification(0));
+    // What was read back, in the form in which it is kept, may be pushed again: nothing is translated twice.
+    const stored = Object.values(after).flatMap((rows) => rows.map((row) => JSON.parse(row)));
+    const again = stored.map(({ metadata, data }) => ({ metadata, data }));
+    const { json } = await kit.post('/usercache/put', { user: 'evaluated-phone', phone_to_server: again });
+    expect(json).toMatchObject({ inserted: 0, updated: 59, rejected: 0 });
+    expect((await pipeline(store, uuid)).stages[0]!.counts).toMatchObject({ inserted: 0, set_aside: 0 });
+    expect(await read()).toEqual(after);
+  });
+}

@@ -1,11 +1,16 @@
-// A participant's life with the app of today, through sockets: register, travel, drafts, processed trips, labels that
-// stay.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+// A participant's life with the app of today, through sockets: join by link, register, travel, drafts, processed trips,
+// labels that stay.
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { StudySettings } from '../../src/model/study.ts';
+import { studyConfig } from '../../src/model/study-config.ts';
 import { type Serving, serve } from '../../src/server/serve.ts';
 import { simulateDay } from '../../src/simulate/simulate-day.ts';
-import { config, type Kit, openKit } from '../server/kit.ts';
+import type { Store } from '../../src/store/store.ts';
+import { checkAnswer, config, type Kit, openKit } from '../server/kit.ts';
+import type { Opened } from '../store/contract.ts';
+import { describeOnServers, openOn } from '../store/servers.ts';
 import { pipeline } from '../support/diary.ts';
-import { type Card, openPhoneApp, type PhoneApp, type PhoneRow } from './phone-app.ts';
+import { type Card, joinByLink, openPhoneApp, type PhoneApp, type PhoneRow } from './phone-app.ts';
 
 const zone = 'Europe/Berlin';
 const firstDay = '2024-03-12';
@@ -13,35 +18,65 @@ const midnight = Date.parse(`${firstDay}T00:00:00+01:00`) / 1000;
 const day = 86_400;
 
 let kit: Kit;
+let store: Store;
 let serving: Serving;
 let clock: number;
-beforeEach(async () => {
-  kit = await openKit({ config: { ...config, openRegistration: true }, now: () => clock });
-  serving = await serve({ app: kit.app, host: '127.0.0.1', port: 0, drainSeconds: 5 });
-});
-afterEach(async () => {
-  await serving.close();
-  await kit.close();
-});
 
-const phone = (platform: 'android' | 'ios'): PhoneApp =>
+/** A server with a study that everybody may join, on the embedded store or on the one that `open` gives. */
+function served(open?: () => Promise<Opened>): void {
+  let other: Opened | undefined;
+  beforeEach(async () => {
+    other = await open?.();
+    const wrap = (embedded: Store): Store => other?.store ?? embedded;
+    kit = await openKit({ config: { ...config, auth: 'token' }, now: () => clock, wrap });
+    store = wrap(kit.store);
+    serving = await serve({ app: kit.app, host: '127.0.0.1', port: 0, drainSeconds: 5 });
+    const study: StudySettings = {
+      ...{ name: 'sunny', subgroups: ['west'], joining: 'open', open: true },
+      ...{ hour_limit: 5, total_limit: 5, created_ts: 1, config: null },
+    };
+    const address = `http://127.0.0.1:${serving.port}`;
+    await store.studies.put({ ...study, config: studyConfig(study, { address, now: 1 }) });
+  });
+  afterEach(async () => {
+    await serving.close();
+    await kit.close();
+    await other?.dispose();
+  });
+}
+
+/** Opens the link of the study on a phone whose app asks this server for configurations. */
+const joined = async (): Promise<PhoneApp> =>
   openPhoneApp({
-    connectUrl: `http://127.0.0.1:${serving.port}/`,
-    token: `nrelop_study_default_${platform}`,
+    ...(await joinByLink(
+      'emission://join?study_config=sunny&sub_group=west',
+      (study) => `http://127.0.0.1:${serving.port}/configs/${study}.nrel-op.json`,
+    )),
     zone,
     now: () => clock,
+    onAnswer: (path, answer) => checkAnswer(path, 'POST', answer),
   });
 const travelled = (platform: 'android' | 'ios', date: string): PhoneRow[] =>
   simulateDay({ platform, day: date, seed: `${platform} ${date}`, zone }) as unknown as PhoneRow[];
 const trips = (cards: readonly Card[]): Card[] => cards.filter(({ origin_key }) => origin_key.endsWith('trip'));
 const run = async (): Promise<void> => {
-  for (const { uuid } of await kit.store.users.list({ limit: 10 })) await pipeline(kit.store, uuid);
+  for (const { uuid } of await store.users.list({ limit: 10 })) await pipeline(store, uuid);
 };
 
 describe.each(['android', 'ios'] as const)('on %s', (platform) => {
+  served();
+  live(platform);
+});
+describeOnServers('a life on MongoDB', (server) => {
+  vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 }); // the test server is no fast one
+  served(() => openOn(server()));
+  live('android');
+});
+
+function live(platform: 'android' | 'ios'): void {
   it('drafts become trips with modes, lines and lengths; labels, surveys and notes stay for good', async () => {
     clock = midnight + 23 * 3600;
-    const app = phone(platform);
+    const app = await joined();
     await app.register();
     expect(await app.start({ curr_platform: platform, phone_lang: 'de' })).toBeTypeOf('object');
     expect(await app.range()).toEqual({ start_ts: null, end_ts: null });
@@ -162,4 +197,4 @@ describe.each(['android', 'ios'] as const)('on %s', (platform) => {
     ]);
     expect(mine.distance[0].mode_confirm_e_bike).toBeCloseTo(still.raw.distance, 6);
   });
-});
+}
