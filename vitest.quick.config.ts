@@ -17,7 +17,7 @@ const left = [
   'test/simulate/**',
   'test/import/emission.test.ts',
   'test/readers/**',
-  'test/export/page-in-browser.test.ts',
+  'test/pages/in-browser.test.ts',
   'test/examples.test.ts',
 ];
 

@@ -60,6 +60,7 @@ const parts: readonly { name: string; paths: readonly string[]; mayImport: reado
   ...work('import', ['intake', 'formats']),
   ...work('report'),
   ...work('export', ['converters', 'labels', 'diary']),
+  ...work('pages', ['diary', 'report']),
   ...work('evaluate', ['analysis', 'converters']),
   ...work('pipeline', ['analysis', 'converters', 'intake', 'diary']),
   ...work('upkeep', ['analysis', 'converters', 'intake', 'pipeline']),

@@ -1,11 +1,11 @@
 // One day of one user as people read it in a terminal.
 import { lettersOf } from '../diary/place-letters.ts';
-import { type ModeStyle, styleOf } from '../export/page/mode-styles.ts';
 import { type Labels, noLabels } from '../labels/labels-of.ts';
 import type { Said } from '../labels/said.ts';
 import { saidTexts } from '../labels/said-text.ts';
 import { formatForPeople } from '../model/time.ts';
 import type { Position, Section, Trip, TripRecord } from '../model/trip.ts';
+import { type ModeStyle, styleOf } from '../pages/mode-styles.ts';
 import { counted, table } from './output.ts';
 import { clockText, distanceText, durationText } from './wording.ts';
 

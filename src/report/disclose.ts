@@ -1,8 +1,12 @@
 // Suppresses figures that could reveal a person: those over too few people, those dominated by one person, and those
 // that the difference of two figures would give away.
+import { createHash } from 'node:crypto';
 import { compareCells, type Dimension, type Figures, type PersonTally } from './tally.ts';
 
-/** A published figure. Trips are rounded to the least number of people, kilometres and minutes to two digits. */
+/**
+ * A published figure: moved by chance by up to what the busiest person adds; trips are then rounded to the least number
+ * of people, kilometres and minutes to two digits.
+ */
 export interface DisclosedCell {
   cell: string;
   /** People behind it, rounded down to a multiple of the least number. */
@@ -28,6 +32,14 @@ interface Cell {
   people: Map<string, Figures>;
 }
 
+/** What is asked for. */
+export interface Disclosure {
+  by: Dimension;
+  least: number;
+  occasion: string;
+  everybody?: ReadonlyMap<string, Figures>;
+}
+
 /** One person may make up at most this share of a figure. */
 const mostOfOne = 0.5;
 
@@ -35,16 +47,26 @@ const mostOfOne = 0.5;
  * Tells what may be told of `tallies`, figures by person. A cell stands for `least` people or more, none of whom makes
  * up more than half of it. The others are put together; where these are still too few, the smallest cells join them
  * until they are enough, so that all minus the cells told never leaves a few people.
+ *
+ * Each figure is moved by chance, by up to what its busiest person adds. The chance follows from `occasion` (such as
+ * the month) and the people of the cell: asking again, or for the same under another name, has the same answer, so that
+ * there is nothing to average; and with one person more or less it is another chance, so that the difference of two
+ * answers does not tell what that person did.
+ *
+ * `everybody` is each person's figures as a whole, where they are not the sum of the cells.
  */
-export function disclose(tallies: ReadonlyMap<string, PersonTally>, by: Dimension, least: number): Disclosed {
-  const everybody: Cell = { name: 'all', people: new Map() };
+export function disclose(
+  tallies: ReadonlyMap<string, PersonTally>,
+  { by, least, occasion, everybody }: Disclosure,
+): Disclosed {
+  const all: Cell = { name: 'all', people: new Map(everybody ?? []) };
   const cells = new Map<string, Cell>();
   for (const [person, tally] of tallies) {
     for (const [name, figures] of tally) {
       const cell = cells.get(name) ?? { name, people: new Map() };
       cells.set(name, cell);
       put(cell, person, figures);
-      put(everybody, person, figures);
+      if (everybody === undefined) put(all, person, figures);
     }
   }
   const sorted = [...cells.values()].sort((a, b) => b.people.size - a.people.size || (a.name < b.name ? -1 : 1));
@@ -57,12 +79,12 @@ export function disclose(tallies: ReadonlyMap<string, PersonTally>, by: Dimensio
     hidden.push(smallest);
     merge(rest, smallest);
   }
-  const told = shown.sort((a, b) => compareCells(by)(a.name, b.name)).map((cell) => toldCell(cell, least));
+  const told = shown.sort((a, b) => compareCells(by)(a.name, b.name)).map((cell) => toldCell(cell, least, occasion));
   return {
-    all: isSafe(everybody, least) ? toldCell(everybody, least) : null,
+    all: isSafe(all, least) ? toldCell(all, least, occasion) : null,
     cells: told,
     withheld: hidden.length,
-    rest: hidden.length > 0 && isSafe(rest, least) ? toldCell(rest, least) : null,
+    rest: hidden.length > 0 && isSafe(rest, least) ? toldCell(rest, least, occasion) : null,
   };
 }
 
@@ -90,15 +112,21 @@ function isSafe({ people }: Cell, least: number): boolean {
   });
 }
 
-function toldCell({ name, people }: Cell, least: number): DisclosedCell {
-  const sum = (figure: (typeof figureNames)[number]): number =>
-    [...people.values()].reduce((total, figures) => total + figures[figure], 0);
+function toldCell({ name, people }: Cell, least: number, occasion: string): DisclosedCell {
+  const who = createHash('sha256').update(JSON.stringify([occasion, ...[...people.keys()].sort()]));
+  const chances = who.digest();
+  const moved = (figure: (typeof figureNames)[number]): number => {
+    const each = [...people.values()].map((figures) => figures[figure]);
+    const sum = each.reduce((total, one) => total + one, 0);
+    const chance = chances.readUInt32LE(4 * figureNames.indexOf(figure)) / 2 ** 31 - 1; // -1 to 1
+    return Math.max(0, sum + chance * Math.max(...each));
+  };
   return {
     cell: name,
     people_at_least: Math.floor(people.size / least) * least,
-    trips: Math.round(sum('trips') / least) * least,
-    km: twoDigits(sum('metres') / 1000),
-    minutes: twoDigits(sum('seconds') / 60),
+    trips: Math.round(moved('trips') / least) * least,
+    km: twoDigits(moved('metres') / 1000),
+    minutes: twoDigits(moved('seconds') / 60),
   };
 }
 

@@ -3,7 +3,7 @@ import { addDays } from '../model/time.ts';
 import { everyUser } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
 import { type Disclosed, disclose } from './disclose.ts';
-import { addTrip, type Dimension, type PersonTally } from './tally.ts';
+import { addTrip, type Dimension, type Figures, type PersonTally } from './tally.ts';
 
 /** One month by one dimension. */
 export interface MonthReport extends Disclosed {
@@ -15,21 +15,38 @@ export interface MonthReport extends Disclosed {
 /** Days read at once. */
 const daysAtOnce = 8;
 
+/** Days after the end of a month in which phones may still push what belongs to it. */
+export const daysToSettle = 7;
+
+/** Whether a month may be reported: while it fills, two reports would differ by those who travelled in between. */
+export const isSettled = (month: string, today: string): boolean =>
+  addDays(`${addDays(`${month}-01`, 31).slice(0, 7)}-01`, daysToSettle) <= today;
+
 /**
  * The report of a month, over all people. Months are whole and never overlap, and nobody can be left out: two reports
  * have no difference that stands for a person.
  */
 export async function monthReport(store: Store, month: string, by: Dimension, least: number): Promise<MonthReport> {
   const tallies = new Map<string, PersonTally>();
+  const everybody = new Map<string, Figures>();
   const first = `${month}-01`;
   const after = `${addDays(first, 31).slice(0, 7)}-01`;
   for await (const { uuid } of everyUser(store)) {
     const tally: PersonTally = new Map();
+    const whole = { trips: 0, metres: 0, seconds: 0 };
     for (let from = first; from < after; from = addDays(from, daysAtOnce)) {
       const to = [addDays(from, daysAtOnce - 1), addDays(after, -1)].sort()[0]!;
-      for (const record of await store.trips.byDay(uuid, { from, to })) addTrip(tally, record, by);
+      for (const record of await store.trips.byDay(uuid, { from, to })) {
+        addTrip(tally, record, by);
+        if (record.trip === null) continue;
+        whole.trips += 1; // once, also where it counts to several modes
+        whole.metres += record.trip.distance;
+        whole.seconds += record.trip.duration;
+      }
     }
-    if (tally.size > 0) tallies.set(uuid, tally);
+    if (tally.size === 0) continue;
+    tallies.set(uuid, tally);
+    everybody.set(uuid, whole);
   }
-  return { month, by, ...disclose(tallies, by, least) };
+  return { month, by, ...disclose(tallies, { by, least, occasion: month, everybody }) };
 }

@@ -37,7 +37,7 @@ const peopleIn = (study: ReadonlyMap<string, PersonTally>, cells: ReadonlySet<st
 it('no figure stands for fewer than the least number of people, and what is not told does neither', () => {
   fc.assert(
     fc.property(studies, (study) => {
-      const { all, cells, rest, withheld } = disclose(study, 'zone', least);
+      const { all, cells, rest, withheld } = disclose(study, { by: 'zone', least, occasion: '2024-03' });
       const names = new Set([...study.values()].flatMap((tally) => [...tally.keys()]));
       for (const { cell } of cells) expect(peopleIn(study, new Set([cell]))).toBeGreaterThanOrEqual(least);
       const untold = new Set([...names].filter((name) => !cells.some(({ cell }) => cell === name)));
@@ -51,6 +51,76 @@ it('no figure stands for fewer than the least number of people, and what is not 
   );
 });
 
+/** A study in which each person travels in each cell, by chance. */
+function busyStudy(people: number, seed: number): Map<string, PersonTally> {
+  const study = new Map<string, PersonTally>();
+  let state = seed;
+  const random = (): number => {
+    state = (state * 1664525 + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+  for (let i = 0; i < people; i++) {
+    const tally: PersonTally = new Map();
+    for (const cell of ['car', 'walking', 'bus']) {
+      const trips = 5 + Math.floor(random() * 20);
+      add(tally, cell, { trips, metres: trips * 3000 * (1 + random()), seconds: trips * 600 });
+    }
+    study.set(`${seed}-${i}`, tally);
+  }
+  return study;
+}
+
+it('an attacker who has the report with and without a person learns little more than chance of what they did', () => {
+  // The guess: the difference of two reports is what the person did. Without the movement by chance it is right.
+  for (const people of [6, 12, 40]) {
+    let [wrong, guesses] = [0, 0];
+    for (let seed = 1; seed <= 60; seed++) {
+      const study = busyStudy(people, seed);
+      const [left] = study.keys();
+      const without = new Map([...study].filter(([person]) => person !== left));
+      const asked = { by: 'mode', least, occasion: '2024-03' } as const;
+      const [before, after] = [disclose(study, asked), disclose(without, asked)];
+      for (const [cell, { metres }] of study.get(left!)!) {
+        const [a, b] = [before, after].map(({ cells }) => cells.find((one) => one.cell === cell)?.km);
+        if (a === undefined || b === undefined) continue;
+        guesses += 1;
+        if (Math.abs(a - b - metres / 1000) > metres / 2000) wrong += 1;
+      }
+    }
+    expect(guesses).toBeGreaterThan(50);
+    expect([people, wrong / guesses > 0.4]).toEqual([people, true]); // further off than half of the truth
+  }
+});
+
+it('asking again, in another order or under another name has the same answer: there is nothing to average', () => {
+  const study = busyStudy(9, 3);
+  const asked = { by: 'mode', least, occasion: '2024-03' } as const;
+  const backwards = new Map([...study].reverse());
+  expect(disclose(backwards, asked)).toEqual(disclose(study, asked));
+  // One zone for all is the same question as all.
+  const everybody = new Map(
+    [...study].map(([person, tally]) => {
+      const whole: PersonTally = new Map();
+      for (const figures of tally.values()) add(whole, 'Europe/Oslo', figures);
+      return [person, whole] as const;
+    }),
+  );
+  const { all, cells } = disclose(everybody, { ...asked, by: 'zone' });
+  expect({ ...cells[0], cell: 'all' }).toEqual(all);
+  expect(all).toEqual(disclose(study, asked).all);
+});
+
+it('tables with a larger least number tell no cell that a smaller one hides', () => {
+  fc.assert(
+    fc.property(studies, fc.integer({ min: 3, max: 6 }), fc.integer({ min: 0, max: 6 }), (study, few, more) => {
+      const names = (n: number) =>
+        disclose(study, { by: 'zone', least: n, occasion: 'x' }).cells.map(({ cell }) => cell);
+      const told = new Set(names(few));
+      for (const cell of names(few + more)) expect(told.has(cell)).toBe(true);
+    }),
+  );
+});
+
 it('a person who makes up more than half of a figure keeps it from being told', () => {
   const study = new Map<string, PersonTally>();
   for (let i = 0; i < 8; i++) {
@@ -58,7 +128,12 @@ it('a person who makes up more than half of a figure keeps it from being told', 
     add(tally, 'Europe/Oslo', { trips: 1, metres: i === 0 ? 90_000 : 1000, seconds: 600 });
     study.set(`person ${i}`, tally);
   }
-  expect(disclose(study, 'zone', least)).toEqual({ all: null, cells: [], rest: null, withheld: 1 });
+  expect(disclose(study, { by: 'zone', least, occasion: '2024-03' })).toEqual({
+    all: null,
+    cells: [],
+    rest: null,
+    withheld: 1,
+  });
 });
 
 it('reports a month of everybody as a table and as CSV, and too few people as nothing', async () => {
@@ -76,6 +151,20 @@ it('reports a month of everybody as a table and as CSV, and too few people as no
     const csv = await run(['report', '--from', '2024-02', '--to', '2024-03', '--by', 'weekday', '--csv', '-']);
     expect(csv.stdout.split('\n')[0]).toBe('month,by,cell,people_at_least,trips,km,minutes');
     expect(csv.stdout).toContain('2024-03,weekday,Monday,5,');
+    const page = await run(['report', '--from', '2024-02', '--to', '2024-03', '--html', '-']);
+    expect(page.stdout).toContain('<th scope="row">walking</th>');
+    expect(page.stdout).toContain('Too few people to tell anything.'); // February
+    // All is the same by whatever it is split, and counts a trip of three modes once.
+    const alls = await Promise.all(
+      ['mode', 'hour', 'weekday', 'zone', 'cell'].map(
+        async (by) =>
+          (await run(['report', '--from', '2024-03', '--by', by, '--json'])).json<[{ all: object }]>()[0].all,
+      ),
+    );
+    for (const all of alls) expect(all).toEqual(month.all);
+    const early = await runProgram(['report', '--from', '2024-03'], { env, now: Date.UTC(2024, 3, 7) / 1000 });
+    expect(early).toMatchObject({ code: 2 });
+    expect(early.stderr).toContain('ended 7 days ago');
     expect((await run(['report', '--from', '2024-03', '--least', '9'])).stdout).toContain('too few people');
     expect(await run(['report', '--from', '2024-13'])).toMatchObject({ code: 2 });
   } finally {

@@ -28,6 +28,8 @@ interface Message {
 export interface BrowserPage {
   /** Opens an address; resolves when it is loaded. */
   open(url: string): Promise<void>;
+  /** Follows the first link that a selector finds; resolves when its page is loaded. */
+  follow(selector: string): Promise<void>;
   /** Addresses asked for since the page was made. */
   requests: readonly string[];
   /** What scripts and the policy of the page complained about. */
@@ -71,6 +73,11 @@ export async function openBrowser(program: string): Promise<BrowserPage> {
     async open(url) {
       const loaded = link.next('Page.loadEventFired');
       await send('Page.navigate', { url });
+      await loaded;
+    },
+    async follow(selector) {
+      const loaded = link.next('Page.loadEventFired');
+      await send('Runtime.evaluate', { expression: `document.querySelector(${JSON.stringify(selector)}).click()` });
       await loaded;
     },
     async value<T>(expression: string) {

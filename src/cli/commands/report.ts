@@ -3,9 +3,10 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { stringify } from 'csv-stringify/sync';
 import { MobilityError } from '../../model/errors.ts';
-import { isDay } from '../../model/time.ts';
+import { isDay, localDay } from '../../model/time.ts';
+import { reportPage } from '../../pages/report-page.ts';
 import type { DisclosedCell } from '../../report/disclose.ts';
-import { type MonthReport, monthReport } from '../../report/month-report.ts';
+import { daysToSettle, isSettled, type MonthReport, monthReport } from '../../report/month-report.ts';
 import type { Dimension } from '../../report/tally.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
@@ -18,6 +19,7 @@ interface Options {
   by: Dimension;
   least: number;
   csv?: string;
+  html?: string;
 }
 
 /** Reports months of the whole study. */
@@ -32,16 +34,19 @@ export function reportCommand(context: CommandContext): Command {
         .default('mode'),
     )
     .option('--least <people>', 'fewest people that a figure may stand for', wholeNumber(3, 10_000), 5)
-    .option('--csv <file>', 'write CSV; - for standard output')
+    .addOption(new Option('--csv <file>', 'write CSV; - for standard output').conflicts('html'))
+    .option('--html <file>', 'write an HTML page; - for standard output')
     .addHelpText(
       'after',
       `
 Examples:
   mobility report --from 2024-03
   mobility report --from 2024-01 --to 2024-12 --by hour --csv hours.csv
+  mobility report --from 2024-01 --to 2024-03 --html modes.html
 
 Months are whole, people cannot be left out, and a person makes up half of a figure at most. Cells with too few
-people are told together as "rest". Trips are rounded to the least number, kilometres and minutes to two digits.`,
+people are told together as "rest". Each figure is moved by chance, by up to what its busiest person adds, and always
+by the same; trips are then rounded to the least number, kilometres and minutes to two digits.`,
     )
     .action(context.run((options: Options) => report(context, options)));
 }
@@ -51,18 +56,25 @@ function monthArgument(text: string): string {
   throw new InvalidArgumentError('Expected a month as YYYY-MM.');
 }
 
-async function report(context: CommandContext, { from, to = from, by, least, csv }: Options): Promise<Outcome> {
+async function report(context: CommandContext, { from, to = from, by, least, csv, html }: Options): Promise<Outcome> {
   if (from > to) throw new MobilityError('MOBILITY_USAGE', `expected --from before --to, found ${from} and ${to}`);
+  const today = localDay(context.now(), 'UTC');
+  if (!isSettled(to, today))
+    throw new MobilityError(
+      'MOBILITY_USAGE',
+      `expected months that ended ${daysToSettle} days ago or earlier, found ${to}: while a month fills, two reports of it would tell who travelled in between`,
+    );
   const store = await context.store();
   const months: MonthReport[] = [];
   for (let month = from; month <= to; month = nextMonth(month)) months.push(await monthReport(store, month, by, least));
-  if (csv === undefined) {
+  const file = csv ?? html;
+  if (file === undefined) {
     await context.output.result(months, () => months.map(monthText).join('\n\n'));
     return {};
   }
-  const text = csvText(months);
-  if (csv === '-') await context.output.write(text);
-  else await writeFileWhole(csv, (writer) => writer.write(text));
+  const text = csv === undefined ? reportPage(months, least) : csvText(months);
+  if (file === '-') await context.output.write(text);
+  else await writeFileWhole(file, (writer) => writer.write(text));
   return {};
 }
 

@@ -35,6 +35,13 @@ describe.skipIf(found === null)('pages in Chromium (tools/browser.mjs)', () => {
     await run('label', '--user', user, '--trip', trip.id, '--mode', 'tandem', '--purpose', 'work');
     files.day = `${program.folder}/day.html`;
     await run('diary', '--user', user, '--day', '2024-03-26', '--html', files.day);
+    await run('diary', '--user', user, '--all-days', '--html', `${program.folder}/days`);
+    files.index = `${program.folder}/days/index.html`;
+    files.second = `${program.folder}/days/2024-03-26.html`;
+    await run('simulate', '--users', '7', '--days', '1', '--from', '2024-03-25', '--seed', 'report');
+    await run('pipeline', '--all');
+    files.report = `${program.folder}/report.html`;
+    await run('report', '--from', '2024-02', '--to', '2024-03', '--html', files.report);
     page = await openBrowser(found!);
   }, startTime);
   afterAll(() => page?.close());
@@ -115,6 +122,23 @@ describe.skipIf(found === null)('pages in Chromium (tools/browser.mjs)', () => {
       expect(at).toEqual(['#d2024-03-26', 'solid']);
       await page.press('Enter');
       expect(await page.value('location.hash')).toBe('#d2024-03-26');
+    },
+    startTime,
+  );
+
+  it(
+    'a folder of days leads from the list to each day, and from day to day',
+    async () => {
+      await open('index');
+      const days = await page.value<string[]>(`[...document.querySelectorAll('main a')].map((a) => a.textContent)`);
+      expect(days).toEqual(['2024-03-25', '2024-03-26', '2024-03-27']);
+      await page.follow('main a');
+      expect(await page.value('document.querySelector("h2").textContent')).toBe('Monday 25 March 2024');
+      await page.follow('nav a:last-child');
+      expect(await page.value('document.querySelector("h2").textContent')).toBe('Tuesday 26 March 2024');
+      expect(await page.value(`document.querySelector('nav[aria-label=Pages]').textContent`)).toBe(
+        'All days← 2024-03-252024-03-27 →',
+      );
     },
     startTime,
   );

@@ -1,6 +1,6 @@
 // How modes look, on pages and in the terminal: a colour that colour-blind people tell apart, and a dash, a pattern
 // and a character, never colour alone.
-import { plainMode } from '../../model/plain-mode.ts';
+import { plainMode } from '../model/plain-mode.ts';
 
 /** The look of a mode. */
 export interface ModeStyle {
@@ -21,7 +21,8 @@ export interface ModeStyle {
 }
 
 // Any two colours of a theme differ by 20 or more in CIE Lab, for people who see all colours and for those who see no
-// red, no green or no blue (Machado 2009); each has a contrast of 3 to 1 to its paper. test/export/page.test.ts counts.
+// red, no green or no blue (Machado 2009); each has a contrast of 3 to 1 to its paper. test/pages/diary-page.test.ts
+// counts.
 /** Every look, in the order of a legend. */
 export const modeStyles: readonly ModeStyle[] = [
   {

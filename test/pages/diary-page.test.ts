@@ -4,9 +4,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { diaryPage } from '../../src/export/page/day-page.ts';
-import { type ModeStyle, modeStyles } from '../../src/export/page/mode-styles.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
+import { diaryPage } from '../../src/pages/day-page.ts';
+import { type ModeStyle, modeStyles } from '../../src/pages/mode-styles.ts';
 import { run as runProgram } from '../cli/kit.ts';
 
 it('a week of a person is one small page with every trip and nothing to fetch', async () => {

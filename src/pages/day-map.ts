@@ -1,5 +1,5 @@
 // A map drawn from the day's own geometry: no tiles, no network. Equirectangular at the middle latitude.
-import type { Position, Trip } from '../../model/trip.ts';
+import type { Position, Trip } from '../model/trip.ts';
 import { html } from './html.ts';
 import { styleOf } from './mode-styles.ts';
 
