@@ -33,7 +33,7 @@ interface Cell {
 }
 
 /** What is asked for. */
-export interface Disclosure {
+export interface Question {
   by: Dimension;
   least: number;
   occasion: string;
@@ -57,7 +57,7 @@ const mostOfOne = 0.5;
  */
 export function disclose(
   tallies: ReadonlyMap<string, PersonTally>,
-  { by, least, occasion, everybody }: Disclosure,
+  { by, least, occasion, everybody }: Question,
 ): Disclosed {
   const all: Cell = { name: 'all', people: new Map(everybody ?? []) };
   const cells = new Map<string, Cell>();
