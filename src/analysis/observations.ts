@@ -8,7 +8,7 @@ export type Sampling = 'time' | 'distance';
 
 /** A usable location of the phone. */
 export interface Location extends Fix {
-  /** m above sea level; null where the phone did not tell */
+  /** m above sea level; null if the phone did not give it */
   altitude: number | null;
   /** m, radius at 68 % */
   accuracy: number;

@@ -24,7 +24,7 @@ export interface UnseenOptions {
   late: number;
   /** s around the first location in which the phone says that it has just noticed */
   notice: number;
-  /** s before that in which an iPhone that is on tells of motion, be it of none */
+  /** s before that in which an iPhone that is on sends motion readings, also readings of rest */
   awake: number;
 }
 

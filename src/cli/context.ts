@@ -151,7 +151,7 @@ export interface GlobalFlags {
 // Store engines and the log writer are loaded when a command needs them: `--help` and `config` start in a third of the
 // time.
 
-/** Opens any store, as `CommandContext.store` does that of the settings. Whoever calls it closes it. */
+/** Opens any store, as `CommandContext.store` opens that of the settings. The caller closes it. */
 export async function openStoreAt(address: string, { make = false, ...options }: StoreOptions): Promise<Store> {
   const { openStore } = await import('../store/open.ts');
   if (!make && !/^[a-z+]+:\/\//i.test(address)) await expectStore(address.replace(/^sqlite:/, ''));

@@ -66,7 +66,7 @@ function dateTime(text: string, zone: string): number | null {
   return offset === undefined ? time - zoneOffset(zone, time - zoneOffset(zone, time)) : time;
 }
 
-/** Whom a name means. Without a UUID only the server's lines can be told to be theirs, until one of them names it. */
+/** The user whom a name means. Without a UUID, only lines of the server can be matched, until one of them names it. */
 export interface UserMeant {
   uuid: string | null;
   email: string | null;

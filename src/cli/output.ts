@@ -23,7 +23,7 @@ export interface Output {
   readonly columns: number;
   /** The result of a command: `value` as JSON with `--json`, else `text`. Resolves when the reader has taken it. */
   result(value: unknown, text: string | (() => string)): Promise<void>;
-  /** Data as it is, to standard output. Waits for a slow reader. Throws `OutputClosed` when nobody reads any more. */
+  /** Data as it is, to standard output. Waits for a slow reader. Throws `OutputClosed` when the reader has gone. */
   write(text: string): Promise<void>;
   /** One line of data, or of JSON lines. */
   line(text: string): Promise<void>;
@@ -31,7 +31,7 @@ export interface Output {
   note(text: string): void;
   /** Shows that work goes on: a spinner on a terminal, nothing elsewhere. */
   progress(text: string): Progress;
-  /** Marks of a terminal; the text itself where there is none, or with NO_COLOR. */
+  /** Styles for a terminal; the text itself without a terminal, or with NO_COLOR. */
   bold(text: string): string;
   dim(text: string): string;
   /** Text in one of the 256 colours of a terminal. */

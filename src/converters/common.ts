@@ -44,7 +44,7 @@ export function checkLocalTime({ metadata }: Entry, ts: number, field: string): 
   }
 }
 
-/** A time of the payload, and the fields that tell it in local time. */
+/** A time of the payload, and its fields in local time. */
 type LocalFields = readonly [time: string, localName: string, textName: string];
 
 const metadataTime: LocalFields = ['write_ts', 'write_local_dt', 'write_fmt_time'];

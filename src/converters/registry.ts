@@ -28,7 +28,7 @@ export interface ConverterRow {
   ios?: Converter;
   other?: Converter;
   generic?: Converter;
-  /** Which times of the payload are told in local time too; default: `data.ts`. */
+  /** The times of the payload that also get local fields; default: `data.ts`. */
   localTimes?: LocalTimes;
 }
 

@@ -14,7 +14,7 @@ export function lettersOf(positions: readonly Position[]): (position: Position) 
   };
 }
 
-/** Good enough to tell whether two places are one. */
+/** Accurate enough to decide whether two places are the same. */
 function metresApart([lonA, latA]: Position, [lonB, latB]: Position): number {
   const dx = (((lonB - lonA + 540) % 360) - 180) * Math.cos((((latA + latB) / 2) * Math.PI) / 180);
   return Math.hypot(dx, latB - latA) * 111_195;

@@ -15,7 +15,7 @@ export type Geometry =
   | { type: 'Point'; coordinates: Position }
   | { type: 'LineString'; coordinates: readonly Position[] };
 
-/** A value of a column; null where there is none. Instants are seconds since the epoch. */
+/** A value of a column; null if missing. Instants are seconds since the epoch. */
 export type Value = string | number | boolean | Geometry | object | null;
 
 /** One column of a table. */

@@ -57,7 +57,9 @@ export function errorRows(store: Store, userId: string): AsyncGenerator<ErrorRow
   return everyError(store, userId, { limit: pageSize });
 }
 
-/** Trips as the text of one flat FeatureCollection, a line per feature; `count` is told of each page's trips. */
+/**
+ * Trips as the text of one flat FeatureCollection, a line per feature; `count` is called with the trips of each page.
+ */
 export async function* tripsGeoJson(
   store: Store,
   userId: string,

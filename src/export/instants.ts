@@ -9,7 +9,7 @@ export function instantText(ts: number): string | null {
   return ts >= minTime && ts <= maxTime ? new Date(milliseconds(ts)).toISOString() : null;
 }
 
-/** `2024-03-08T07:40:12.500` in `zone`; null where no calendar tells it. */
+/** `2024-03-08T07:40:12.500` in `zone`; null outside the calendar. */
 export function localText(ts: number | null, zone: string): string | null {
   if (ts === null) return null;
   try {

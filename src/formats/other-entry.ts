@@ -24,11 +24,11 @@ export interface Mapped {
   entries: Entry[];
   /** Exactly as it came, with the reason. */
   unusable: UnusableEntry[];
-  /** Parts that tell nothing about travel, such as a friend's picture. */
+  /** Parts that say nothing about travel, such as a friend's picture. */
   passedOver: number;
 }
 
-/** A fix as other programs tell it; what is not known is left out. */
+/** A fix of another program; unknown values are left out. */
 export interface OtherFix {
   /** Seconds since the epoch. */
   ts: number;
@@ -57,7 +57,7 @@ export function locationEntry(fix: OtherFix, origin: Origin, reported: JsonObjec
   return Object.keys(reported).length === 0 ? entry : { ...entry, data: { ...entry.data, reported } };
 }
 
-/** A motion reading of another program. `confidence` in percent, where it tells one. */
+/** A motion reading of another program. `confidence` in percent, if given. */
 export function motionEntry(
   ts: number,
   type: (typeof motionTypes)[keyof typeof motionTypes],
@@ -77,7 +77,7 @@ export function batteryEntry(
   return otherEntry(keys.battery, ts, { ts, battery_level_pct: level, battery_status: status }, origin);
 }
 
-/** An entry of the platform `other`; `data` alone tells its identity within the second, see `writeTsOf`. */
+/** An entry of the platform `other`; `data` alone decides its identity within the second, see `writeTsOf`. */
 export function otherEntry(key: string, ts: number, data: JsonObject, origin: Origin): Entry {
   const metadata = {
     key,
@@ -131,7 +131,7 @@ export function secondsFrom(value: JsonValue | undefined): number | null {
   return Number.isFinite(ms) ? ms / 1000 : null;
 }
 
-/** The fields of `message` but for `names`: those that are told elsewhere, or that nobody needs to know. */
+/** The fields of `message` except `names`, which are stored elsewhere or not needed. */
 export function restOf(message: JsonObject, names: ReadonlySet<string>): JsonObject {
   return Object.fromEntries(Object.entries(message).filter(([name, value]) => !names.has(name) && !isEmpty(value)));
 }

@@ -117,7 +117,7 @@ function fixOf(feature: JsonObject, properties: JsonObject, ts: number): Entry[]
   return entries;
 }
 
-/** The battery; null where the phone does not know its level. It changes seldom: a batch tells each change once. */
+/** The battery; null if the phone does not know its level. It changes seldom, so a batch contains each change once. */
 function batteryOf({ battery_level, battery_state: state }: JsonObject, ts: number): Entry | null {
   const level = numberFrom(battery_level, 0);
   if (level === undefined) return null;

@@ -23,7 +23,9 @@ const hidden = ['SSID', 'BSSID', 'face', 'image', 'imagename'];
 const notReported = new Set([...told, ...hidden, 'motionactivities', 'topic']);
 const notKept = new Set(['_id', ...hidden]);
 
-/** Messages about the app itself or about friends: they tell nothing of the user's travel, some hold passwords. */
+/**
+ * Messages about the app itself or about friends: they say nothing about the user's travel, and some contain passwords.
+ */
 const passedOver = new Set(['card', 'cmd', 'configuration', 'dump', 'lwt', 'request', 'response']);
 
 /** What iPhones say of their motion. */
@@ -108,13 +110,13 @@ function positive(value: JsonValue | undefined): number | undefined {
   return number === 0 ? undefined : number;
 }
 
-/** One motion; several at once tell something only where they are "stationary" in a vehicle. */
+/** One motion; several at the same time are used only if they mean "stationary" in a vehicle. */
 function motionOf(told: JsonValue | undefined): (typeof motionTypes)[keyof typeof motionTypes] | null {
   if (!Array.isArray(told)) return null;
   return oneMotion(told, motions);
 }
 
-/** The motion that a list of words tells, by `names`; null where it tells none, or several that do not go together. */
+/** The motion that a list of words means, by `names`; null for no motion, or several that do not go together. */
 export function oneMotion(
   words: readonly JsonValue[],
   names: Readonly<Record<string, (typeof motionTypes)[keyof typeof motionTypes]>>,

@@ -29,7 +29,7 @@ const motions: Readonly<Record<string, (typeof motionTypes)[keyof typeof motionT
   unknown: motionTypes.UNKNOWN,
 };
 
-/** The locations of one message, each with its motion and battery reading where it tells them. Never throws. */
+/** The locations of one message, each with its motion and battery reading, if any. Never throws. */
 export function fromTraccar(locations: readonly JsonValue[]): Mapped {
   const mapped: Mapped = { entries: [], unusable: [], passedOver: 0 };
   for (const location of locations) {

@@ -308,7 +308,7 @@ class Recipient {
       for (const taken of batch) this.#count(report, { [await this.#verdict(taken)]: 1 });
       return;
     }
-    // The profile tells when the phone came last: an import is no phone.
+    // The profile records the phone's last put: an import is not a phone.
     const profiles = { get: async () => null, merge: async () => ({}) };
     const put = await putTaken(this.uuid, batch, {
       store: { usercache: store.usercache, profiles },

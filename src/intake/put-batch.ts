@@ -36,7 +36,7 @@ export interface PutOptions {
  *
  * `pushed` may be a list of any length, a generator or an asynchronous one: it is read and stored in parts, so that its
  * length costs no memory. Each element is looked at on its own (`takeEntry`): an entry may name its `metadata.platform`
- * or not, its times may be in milliseconds, it may stand there as an object or as JSON text; what cannot be an entry is
+ * or not, its times may be in milliseconds, it may stand there as an object or as JSON text; an invalid entry is
  * set aside with the reason and counted as `rejected`, and fails nothing. An entry replaces what has its identity:
  * user, `metadata.key` and `metadata.write_ts`. The same may be pushed any number of times, so that a caller who was
  * interrupted begins again.

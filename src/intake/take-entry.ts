@@ -1,4 +1,4 @@
-// What a phone pushed -> usable entries, times in seconds, and what cannot be an entry, with the reason.
+// Pushed values -> usable entries, with times in seconds, and invalid entries, with the reason.
 import { type Entry, type EntryText, entryTextOf } from '../model/entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue, kindOf } from '../model/json.ts';
 import type { UnusableEntry } from '../store/store.ts';

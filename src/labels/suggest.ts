@@ -74,7 +74,7 @@ const sameEnd = 300;
 const otherMode = 0.2;
 const otherKindOfDay = 0.7;
 
-/** Minutes; a trip that began so much earlier or later in the day tells half as much. */
+/** Minutes; a trip that began this much earlier or later in the day has half the weight. */
 const halfTime = 240;
 
 /**

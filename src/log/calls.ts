@@ -20,7 +20,7 @@ export interface LoggedCall {
   path: string;
   user_id: string | null;
   user_email: string | null;
-  /** As END tells it. */
+  /** From the END line. */
   seconds: number | null;
   /** HTTP status; null: it was not answered, or the line is not kept at this log level. */
   status: number | null;

@@ -10,7 +10,7 @@ const closeSeconds = 30; // that `end` waits for a disk that does not answer
 
 /** An open stream of lines. */
 export interface LogFileWriter {
-  /** Hands over `lines` lines; `reports`: how many dropped lines they tell of. */
+  /** Passes on `lines` lines; `reports`: the number of dropped lines that they report. */
   write(text: string, lines: number, reports: number): void;
   /** Bytes handed over that have not reached a file yet. */
   backlog(): number;

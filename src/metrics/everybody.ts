@@ -6,7 +6,7 @@ import type { Store } from '../store/store.ts';
 import { type DayFigures, DaySums } from './by-day.ts';
 import { readDayTrips } from './read-day-trips.ts';
 
-/** s; figures are worked out anew after this. */
+/** s; figures are computed again after this. */
 const keptFor = 3600;
 
 /** Different stretches of days kept at once. */
@@ -58,7 +58,7 @@ export class Everybody {
       this.#running ??= this.#make(key, study, { from: days.from, to }).finally(() => {
         this.#running = null;
       });
-      // A failure is told to those who wait; nobody may wait any more when it comes.
+      // A failure goes to the waiting callers; possibly none waits any more.
       this.#running.catch(() => {});
       await Promise.race([this.#running, setTimeout(left, undefined, { ref: false })]);
     }

@@ -34,7 +34,7 @@ export interface Section {
   /** m, along the line */
   distance: number;
   coordinates: Position[];
-  /** m above sea level, where the phone told; null elsewhere */
+  /** m above sea level; null if the phone did not give it */
   altitudes: (number | null)[];
   /** seconds since the epoch */
   times: number[];

@@ -25,7 +25,7 @@ export interface PipelineOptions {
   reanalyseFrom?: number;
   /** Locations analysed at a time, at least 2: bounds memory; the outcome does not depend on it. Default 5000. */
   stretchSize?: number;
-  /** What finds the trips; default: the shipped one. A user whose trips are from another one is analysed anew. */
+  /** The segmenter; default: the shipped one. A user whose trips come from another one is analysed again. */
   segmenter?: Segmenter;
 }
 

@@ -1,4 +1,4 @@
-// The report of one calendar month over a study: every person's figures, then what of them may be told.
+// The report of one calendar month over a study: the figures of every person, and the part that can be published.
 import { addDays } from '../model/time.ts';
 import { everyUser } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';

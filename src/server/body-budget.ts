@@ -1,5 +1,5 @@
 // How many bytes of bodies a process holds at once: in all, of one caller, and of those of whom nobody knows yet who
-// sends them. And how many large ones are worked on at once.
+// sends them; and how many large bodies are processed at the same time.
 import { type Problem, tooManyCalls, unavailable } from './problem.ts';
 
 /** Bytes that may be held at once. */
@@ -14,7 +14,7 @@ export interface BodyLimits {
   patience?: number;
   /** What bodies of at most `size` bytes may take together beyond `total`, so that large ones leave them room. */
   small?: { size: number; room: number };
-  /** Large bodies that are worked on at once. Default 1. */
+  /** Large bodies that are processed at the same time. Default 1. */
   turns?: number;
 }
 

@@ -57,7 +57,7 @@ export function tokenAtEnd(body: Buffer, field: string): string | null {
   return null;
 }
 
-/** Just behind the closing quote; -1 where there is none before `end`. */
+/** The position after the closing quote; -1 if there is none before `end`. */
 function endOfString(body: Buffer, open: number, end: number): number {
   for (let i = open + 1; i < end; i++) {
     if (body[i] === backslash) i += 1;

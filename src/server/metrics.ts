@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts';
 
 /** What the calls of one process add up to. Without `/metrics` nothing is counted. */
 export interface CallFigures {
-  /** A call that ended; `handler` is that of its route, empty where there is none. */
+  /** Counts an ended call; `handler` is the handler of its route, empty without a route. */
   ended(handler: string, status: number, seconds: number): void;
   /** Entries by what became of them. */
   entries(counts: { inserted: number; updated: number; rejected: number }): void;

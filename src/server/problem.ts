@@ -82,7 +82,7 @@ const outages: ReadonlyMap<ErrorCode, string> = new Map([
   ['MOBILITY_STORE_CLOSED', 'the server is stopping'],
 ]);
 
-/** The problem that anything thrown amounts to. What nobody foresaw is a 500 that tells nothing but that. */
+/** The problem for any thrown value. An unexpected error is a 500 without details. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (isMobilityError(error)) return problemOfCore(error);
@@ -101,7 +101,7 @@ function problemOfCore(error: MobilityError): Problem {
   return new Problem(500, detail, { code: error.code, cause: error });
 }
 
-/** The answer that tells a caller of a problem. */
+/** The answer to a call with a problem. */
 export function problemResponse(problem: Problem, requestId: string): Response {
   const { code, headers, members } = problem.options;
   const body = {

@@ -1,4 +1,4 @@
-// What the processes of one server tell each other: what callers used, and the figures of calls, added up by the
+// The messages between the processes of one server: the use by callers, and the metrics of calls, summed by the
 // primary.
 import cluster, { type Worker } from 'node:cluster';
 import { AggregatorRegistry } from 'prom-client';

@@ -16,9 +16,9 @@ export interface Reading {
   altitude: number;
   /** m, radius at 68 % */
   accuracy: number;
-  /** m/s; null when the receiver cannot tell */
+  /** m/s; null if the receiver does not know it */
   speed: number | null;
-  /** degrees clockwise from north; null when the receiver cannot tell */
+  /** degrees clockwise from north; null if the receiver does not know it */
   bearing: number | null;
   mode: TravelMode | null;
 }

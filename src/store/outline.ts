@@ -1,4 +1,4 @@
-// The outline of a trip out of its record, for every store.
+// The outline of a trip from its record, for every store.
 import type { TripRecord } from '../model/trip.ts';
 import type { TripOutline } from './store.ts';
 

@@ -73,7 +73,7 @@ export interface Unowned {
 
 // ---------------------------------------------------------------- people
 
-/** Who is registered. */
+/** The registry of users. */
 export interface UserRegistry {
   /**
    * Registers a name. A registered name keeps its UUID and gets a new `update_ts`. Throws `MOBILITY_USER_EXISTS` if

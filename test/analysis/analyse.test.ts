@@ -99,7 +99,7 @@ describe('a trip that has not ended', () => {
     expect(goOn).toEqual({ resume_ts: t0, started: true, raw_place: null, place: null });
   });
 
-  it('is one that hangs on the end of the data once the phone says it has ended', () => {
+  it('depends on the end of the data if the phone reported its end', () => {
     const [link] = links({ locations: open, motions: by(0), events: [event(960, 'STOPPED_MOVING')] });
     expect(link).toMatchObject({ kind: 'trip', settled_ts: null });
   });
@@ -203,7 +203,7 @@ describe('untracked time', () => {
     expect(since(link.trip!.start_ts)).toBe(5 * hour);
   });
 
-  it('is none when the user is nearer, or was faster: the trip begins at the place', () => {
+  it('does not exist when the user is nearer, or was faster: the trip begins at the place', () => {
     expect(turnsUp(5 * hour, 6000 + 2400).untracked).toBeNull();
     expect(turnsUp(hour, 6000 + 2600).untracked).toBeNull();
   });
@@ -226,7 +226,7 @@ describe('untracked time', () => {
     expect(turnsUp(2 * hour, 6000 + 90, { events }).untracked).toBeNull();
   });
 
-  it('before a trip that is not kept is told with the next that is', () => {
+  it('before a dropped trip is recorded with the next kept trip', () => {
     const ghost = [at(5 * hour, 30_000), ...moving({ from: 5 * hour + 30, to: 5 * hour + 400, east: 30_000 })];
     const records = links({
       locations: [...ride(0, 0), ...ghost, ...ride(7 * hour, 30_000)],

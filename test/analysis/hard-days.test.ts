@@ -158,7 +158,7 @@ describe('one trip', () => {
 });
 
 describe('no trip', () => {
-  it('in a week of a phone that lies at home and wakes at times', async () => {
+  it('in a week of a phone that stays at home and sometimes wakes', async () => {
     const week = Array.from({ length: 7 * 12 }, () => [rest(420), asleep(6780)]).flat();
     expect((await lived(pushedDay(week))).trips).toEqual([]);
   });

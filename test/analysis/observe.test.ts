@@ -71,7 +71,7 @@ describe('locations', () => {
     expect(kept!.latitude).toBe(2);
   });
 
-  it('come out the same whatever the order of the entries, ascending and once per time', () => {
+  it('are the same for any order of the entries, ascending and once per time', () => {
     const entry = fc
       .record({
         ts: fc.integer({ min: ts, max: ts + 5 }),

@@ -73,7 +73,7 @@ describe('resample', () => {
     expect(since(line.times.at(-1)!)).toBe(3_000_000);
   });
 
-  it('whatever the locations: ascending times, steps of 30 s, finite numbers, and the whole way', () => {
+  it('for any locations: ascending times, steps of 30 s, finite numbers, and the whole way', () => {
     const steps = fc.array(
       fc.record({
         seconds: fc.double({ min: 0.001, max: 500, noNaN: true }),

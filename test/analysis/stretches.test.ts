@@ -85,7 +85,7 @@ describe('one stretch', () => {
     expect(longer.loadedUntil).toBe(t0 + 120);
   });
 
-  it('looks through unusable locations without end for those it is to have', async () => {
+  it('reads any number of unusable locations to find the usable ones', async () => {
     const unsure = Array.from({ length: 400 }, (_, i) => pushedFix(android, i, 0, 0, { accuracy: 900 }));
     const { locations, loadedUntil } = await stretch(
       [...unsure, ...pushedMove(android, { from: 400, to: 700 })],

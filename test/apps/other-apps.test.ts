@@ -194,7 +194,7 @@ describe.each(all)('%s', (name, app) => {
     expect((await push(app, app.body(here, token))).status).toBe(200);
   });
 
-  it('a token in the header tells who it is, whatever stands where the app puts its own', async () => {
+  it('a token in the header identifies the caller, whatever the field of the app contains', async () => {
     const answer = await answered(
       await fetch(`http://127.0.0.1:${serving.port}${app.path}`, {
         method: 'POST',

@@ -115,7 +115,7 @@ it('several processes that are stopped report no more users than they came to', 
   expect(users).toBeLessThanOrEqual(16);
 });
 
-it('a server stops with 0 when told to, at Ctrl-C too', async () => {
+it('a server stops with 0 at SIGTERM and at Ctrl-C', async () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     const folder = await tempFolder();
     const env = { MOBILITY_STORE: join(folder, 'store') };

@@ -88,7 +88,7 @@ describe('users import', () => {
     expect([said.code, said.json()]).toEqual([0, { added: 0, present: 0, failed: [] }]);
   });
 
-  it('reads standard input, and says which file cannot be read', async () => {
+  it('reads standard input, and names a file that cannot be read', async () => {
     const { run, folder } = await freshProgram();
     expect((await run(['users', 'import', '-'], { stdin: 'user_email\nada\n' })).code).toBe(0);
     const missing = join(folder, 'no.csv');
@@ -108,7 +108,7 @@ describe('users import', () => {
     expect([report.added, report.present, report.failed]).toEqual([100, 200, []]);
   });
 
-  it('passes on what breaks its source', async () => {
+  it('passes on errors of its source', async () => {
     const { withStore } = await freshProgram();
     async function* broken() {
       yield 'user_email\nada\n';

@@ -160,7 +160,7 @@ describe.each([
   ['files that may not grow', smallFiles],
 ])('%s', (what, make) => {
   it(
-    'puts answer 503, nothing acknowledged is lost, and after space is made it goes on without a restart',
+    'puts answer 503, no acknowledged entry is lost, and after space is made the service continues without a restart',
     (test) =>
       inFolder(async (folder) => {
         const small = await make(folder);

@@ -99,7 +99,7 @@ async function disturb(name: string, random: Random): Promise<void> {
 
 describe('a pipeline killed at random moments', () => {
   it(
-    'comes to the same diary, byte for byte, and waits no longer than the lease',
+    'gives the same diary, byte for byte, and waits no longer than the lease',
     { timeout: patience + kills * 10_000 },
     () =>
       withSeed(async (random) => {

@@ -77,7 +77,7 @@ describe('poisoned entries of every kind in one batch', () => {
     expect([...new Set(failing.map(({ reason }) => reason))].sort()).toEqual(Object.keys(conversionReasons).sort());
   });
 
-  it('are set aside, listed and explained; the diary is that of the day without them', { timeout: patience }, () =>
+  it('are set aside, listed and explained; the diary is the same as without them', { timeout: patience }, () =>
     inFolder(async (folder) => {
       const alone = await newStore();
       await alone.users.register('ada', { uuid, now: 1 });

@@ -66,7 +66,7 @@ function takeAll(pushed: readonly JsonValue[]) {
   };
 }
 
-describe('what cannot be an entry', () => {
+describe('invalid entries', () => {
   it.each(unusable)('%s: %s', (reason, _, value) => {
     const before = structuredClone(value);
     const result = takeAll([value]);
@@ -91,7 +91,7 @@ describe('what cannot be an entry', () => {
   });
 });
 
-describe('what is strange but usable', () => {
+describe('unusual but valid values', () => {
   it.each<[string, JsonObject]>([
     ['an unknown key', good({ key: 'foo' })],
     ['a key of 255 characters of any script', good({ key: `é/😀${'k'.repeat(251)}` })],
@@ -140,7 +140,7 @@ describe('milliseconds', () => {
     expect(times(-1466436482750, -1466436482750)).toEqual([-1466436482750, -1466436482750, -1466436482750]);
   });
 
-  it('leave what was pushed as it was', () => {
+  it('do not change pushed entries', () => {
     const value = good({ write_ts: 1466436482750 }, { ts: 1466436482750 });
     const before = structuredClone(value);
     takeAll([value]);

@@ -54,7 +54,7 @@ describe('an input belongs to', () => {
   });
 });
 
-describe('what was said about a trip', () => {
+describe('input about a trip', () => {
   it('does not depend on the order of arrival', () => {
     const all = [
       mode(10_000, 11_000, 'bike'),
@@ -90,7 +90,7 @@ describe('what was said about a trip', () => {
   });
 });
 
-describe('what was said about a stay', () => {
+describe('input about a stay', () => {
   const note = (data: JsonObject) => input('place_addition_input', data);
   const labels = (inputs: Input[]) => matched(inputs, trips);
   const at = (found: ReturnType<typeof labels>, enter: number | null, exit: number | null) =>
@@ -110,7 +110,7 @@ describe('what was said about a stay', () => {
     expect(at(found, 11_000, 20_000)).toEqual([]);
   });
 
-  it('is told apart where the way between two places was not tracked', () => {
+  it('is matched to the right stay if the way between two places was not tracked', () => {
     const found = labels([
       note({ start_ts: 11_000, end_ts: 13_000, label: 'before' }),
       note({ start_ts: 18_000, end_ts: 20_000, label: 'after' }),

@@ -28,7 +28,7 @@ const commute = (i: number, labels: LabelSet, fields: Partial<LabelledWay> = {})
 const bike = { mode_confirm: 'bike', purpose_confirm: 'work' };
 
 describe('suggested labels', () => {
-  it('come true as often as they say, whatever the habits of people, before and after', () => {
+  it('are right as often as they say, for people with any habits, before and after', () => {
     const bins = Array.from({ length: 10 }, () => ({ count: 0, p: 0, came: 0 }));
     const sure = { count: 0, came: 0 };
     const judge = (way: LabelledWay, known: readonly LabelledWay[]): void => {

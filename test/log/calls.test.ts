@@ -45,7 +45,7 @@ function track(lines: LogLine[]): { done: LoggedCall[]; open: LoggedCall[] } {
 }
 
 describe('a call', () => {
-  it('is what its lines tell, from START to END', () => {
+  it('contains the fields of its lines, from START to END', () => {
     const { done, open } = track(putLines('w1-1'));
     expect(open).toEqual([]);
     expect(done).toEqual([
@@ -73,7 +73,7 @@ describe('a call', () => {
     expect(callOutcome(done[0]!)).toBe('ok');
   });
 
-  it('is told apart from calls that overlap it in the same and in other workers and servers', () => {
+  it('is separated from calls that overlap it in the same and in other workers and servers', () => {
     const threads = fc.uniqueArray(fc.tuple(fc.constantFrom('server', 'server-2'), fc.integer({ min: 1, max: 9 })), {
       minLength: 1,
       maxLength: 6,
@@ -98,7 +98,7 @@ describe('a call', () => {
     );
   });
 
-  it('without END is unfinished: at the end of the lines, and when its thread id comes again', () => {
+  it('without END is unfinished: at the end of the lines, and when its thread id is used again', () => {
     const [start, called] = putLines('w1-1');
     const { done, open } = track([start!, called!, ...putLines('w1-1', noon + 100), start!]);
     expect(done.map(callOutcome)).toEqual(['unfinished', 'ok']);
@@ -120,7 +120,7 @@ describe('a call', () => {
     expect(open).toEqual([]);
   });
 
-  it('whose START lies before the lines read is known by its END', () => {
+  it('whose START is before the lines read is known by its END', () => {
     const { done } = track(putLines('w1-1').slice(-1));
     expect(done[0]).toMatchObject({ start_ts: null, method: 'POST', path: '/usercache/put', user_id: user });
     expect(callTime(done[0]!)).toBe(noon + 9 / 16 - 0.5);
@@ -155,7 +155,7 @@ describe('a call', () => {
   });
 });
 
-describe('what is held', () => {
+describe('the memory', () => {
   it('stays bounded when no call ever ends', () => {
     const tracker = createCallTracker();
     let done = 0;
@@ -213,7 +213,7 @@ describe('a put', () => {
     expect(open[0]!.entries.inserted).toBe(1);
   });
 
-  it('whose START lies before the lines read is not called failed for that', () => {
+  it('whose START is before the lines read does not count as failed for that reason', () => {
     expect(callOutcome(track(known.slice(1)).done[0]!)).toBe('ok');
   });
 });

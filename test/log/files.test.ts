@@ -78,7 +78,7 @@ describe('a log file', () => {
     for (const name of logFiles(dir)) expect(statSync(join(dir, name)).mode & 0o777).toBe(0o600);
   });
 
-  it('is gone on with by the next process of the same day', async () => {
+  it('is continued by the next process of the same day', async () => {
     const dir = newFolder();
     for (const text of ['first', 'second', 'third']) {
       const files = open(dir);
@@ -100,7 +100,7 @@ describe('a log file', () => {
     expect(parseFileLine(lines[1]!)!.message).toBe('whole');
   });
 
-  it('ignores what is written after close, and a second close does nothing', async () => {
+  it('ignores lines written after close, and a second close does nothing', async () => {
     const dir = newFolder();
     const files = open(dir);
     files.log.write('INFO', 'before');
@@ -126,7 +126,7 @@ describe('close', () => {
 });
 
 describe('rotation', () => {
-  it('compresses what is finished, keeps the live file plain under one name, and loses no line', async () => {
+  it('compresses finished files, keeps the live file plain under one name, and loses no line', async () => {
     const dir = newFolder();
     const files = open(dir, { maxSizeMiB: 0.01 });
     for (let round = 0; round < 20; round += 1) {
@@ -398,7 +398,7 @@ describe('trouble', () => {
     expect(messagesOf(dir)[0]).toMatch(/^Log lines dropped = 1 since/);
   });
 
-  it('with the folder is told when the log is opened, with what to do', () => {
+  it('with the folder is reported when the log is opened, with advice', () => {
     const file = join(newFolder(), 'a-file');
     writeFileSync(file, '');
     for (const dir of [file, join(file, 'logs')]) {
@@ -414,17 +414,14 @@ describe('trouble', () => {
     }
   });
 
-  it.skipIf(process.getuid?.() === 0)(
-    'with a file that belongs to somebody else is told when the log is opened',
-    () => {
-      const dir = newFolder();
-      writeFileSync(join(dir, live), '');
-      chmodSync(join(dir, live), 0o400);
-      expect(() => open(dir)).toThrow(/MOBILITY_LOG_DIR/);
-    },
-  );
+  it.skipIf(process.getuid?.() === 0)('with a file of another owner is reported when the log is opened', () => {
+    const dir = newFolder();
+    writeFileSync(join(dir, live), '');
+    chmodSync(join(dir, live), 0o400);
+    expect(() => open(dir)).toThrow(/MOBILITY_LOG_DIR/);
+  });
 
-  it('with a folder that is removed ends within a second: the log is made anew and tells how many lines were lost', async () => {
+  it('with a removed folder ends within a second: the log is created again and reports the number of lost lines', async () => {
     const dir = join(newFolder(), 'logs');
     let now = noon;
     const files = open(dir, { now: () => now });

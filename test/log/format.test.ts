@@ -264,7 +264,7 @@ describe('the texts that operators look for', () => {
 });
 
 describe('a message read back', () => {
-  it('of a put gives what was written, whatever the phone sent as key and the user as name', () => {
+  it('of a put is read back as written, for any key of the phone and any user name', () => {
     fc.assert(
       fc.property(anyText, anyText, anyNumber, anyText, (email, key, write_ts, reason) => {
         expect(readBack(line.foundEmail(email))).toEqual({
@@ -287,7 +287,7 @@ describe('a message read back', () => {
     expect(readBack(line.putStored(user, counts))).toEqual({ kind: 'putStored', counts });
   });
 
-  it('of a call gives what was written', () => {
+  it('of a call is read back as written', () => {
     fc.assert(
       fc.property(
         anyText,
@@ -345,7 +345,7 @@ describe('a message read back', () => {
     fc.assert(fc.property(anyText, (text) => void parseMessage(text)));
   });
 
-  it('takes time that grows with its length only, whatever is in it', () => {
+  it('takes time that depends on its length only', () => {
     const long = 8_000;
     const began = performance.now();
     for (const text of [

@@ -48,7 +48,7 @@ describe('reading a folder of logs', () => {
     expect(reader.stats).toEqual({ files: 7, lines: 9, foreign: 0, torn: 0, unreadable: [], looks: 0 });
   });
 
-  it('gives back what was written through rotation and compression, each line once', async () => {
+  it('returns all written lines through rotation and compression, each line once', async () => {
     const dir = newFolder();
     const files = openFileLog({
       dir,
@@ -113,7 +113,7 @@ describe('reading a folder of logs', () => {
     }
   });
 
-  it('goes on after a damaged file and names it', async () => {
+  it('continues after a damaged file and names it', async () => {
     const dir = newFolder();
     const whole = gzipSync(
       texts(...Array.from({ length: 9000 }, (_, n): [number, string] => [noon, `a ${n} ${Math.sin(n)}`])),
@@ -207,7 +207,7 @@ describe('following', () => {
     return found;
   }
 
-  it('gives what is written from now on, not what was there', async () => {
+  it('returns lines written from now on, not earlier ones', async () => {
     const dir = newFolder();
     const file = join(dir, 'server-2026-03-14.log');
     writeFileSync(file, texts([noon, 'old']));
@@ -219,7 +219,7 @@ describe('following', () => {
     expect(found).toEqual(['one', 'two']);
   });
 
-  it('with a time gives what was there since then, and goes on', async () => {
+  it('with a time returns the lines since then, and continues', async () => {
     const dir = newFolder();
     const file = join(dir, 'server-2026-03-14.log');
     writeFileSync(join(dir, 'server-2026-03-14.part1.log.gz'), gzipSync(texts([noon - 1, 'older'], [noon, 'part'])));
@@ -228,7 +228,7 @@ describe('following', () => {
     expect(found).toEqual(['part', 'live', 'new']);
   });
 
-  it('goes on over rotation, compression and new sources', async () => {
+  it('continues across rotation, compression and new sources', async () => {
     const dir = newFolder();
     const live = join(dir, 'server-2026-03-14.log');
     writeFileSync(live, texts([noon, 'a']));

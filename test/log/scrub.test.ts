@@ -29,7 +29,7 @@ const everything = (dir: string): string =>
     .map((name) => textOf(dir, name))
     .join('');
 
-it('takes name and UUID out of plain and compressed files, and changes no line of anybody else', async () => {
+it('removes name and UUID from plain and compressed files, and changes no line of other users', async () => {
   const dir = newFolder();
   const day = text([...callsOf(ben), ...callsOf(ada), ...callsOf(ben)]);
   const foreign = Buffer.from([0xff, 0x0a, 0x80, 0x0d, 0x0a, 0x41]); // no UTF-8, no line break at the end
@@ -50,7 +50,7 @@ it('takes name and UUID out of plain and compressed files, and changes no line o
   expect(logFiles(dir)).toHaveLength(4);
 });
 
-it('replaces a name that is no address only where the server says whom it found', async () => {
+it('replaces a name that is not an address only where the server logged a caller', async () => {
   const dir = newFolder();
   const messages = [line.foundEmail('put'), line.startCall('POST', '/usercache/put'), line.foundEmail('put 2')];
   writeFileSync(join(dir, 'server-2026-03-14.log'), text(messages));
@@ -58,7 +58,7 @@ it('replaces a name that is no address only where the server says whom it found'
   expect(messagesOf(dir)).toEqual([line.foundEmail('erased'), ...messages.slice(1)]);
 });
 
-it('reaches the file that a living process writes, and that process goes on without losing a line', async () => {
+it('rewrites the file that a running process writes, and that process continues without losing a line', async () => {
   const dir = newFolder();
   let now = Date.now() / 1000;
   const files = openFileLog({ dir, name: 'server', level: 'debug', maxSizeMiB: 1, maxFiles: 9, now: () => now });

@@ -60,7 +60,7 @@ describe("a worker's log", () => {
     expect(messages(batches)).toEqual(Array.from({ length: 20 }, (_, n) => `line ${n}`));
   });
 
-  it('counts lines that could not be sent, and tells with the next that can', async () => {
+  it('counts lines that could not be sent, and reports the count with the next line', async () => {
     const batches: string[] = [];
     let broken = true;
     const { log, close } = workerLog({
@@ -98,7 +98,7 @@ describe("a worker's log", () => {
     expect(kept.length - 2 + dropped).toBe(3000);
   });
 
-  it('ends up in the file of the primary; what is no text is ignored', async () => {
+  it('ends up in the file of the primary process; messages that are not texts are ignored', async () => {
     const dir = newFolder();
     const files = openFileLog({ dir, name: 'server', level: 'debug', maxSizeMiB: 10, maxFiles: 3 });
     const receive = receiveWorkerLog(files);

@@ -29,7 +29,7 @@ describe('what is told of several people', () => {
     expect([day, others]).toEqual([{ date: '2016-05-17', nUsers: 6, mode_confirm_walk: 5 }, []]);
   });
 
-  it('is no sum that is most of all one person’s', () => {
+  it('leaves out a sum to which one person contributes most', () => {
     const [day] = figures([...walkers(5, 100), [trip('2016-05-17', 'walk', 50_000)]], 5).distance!;
     expect(day).toEqual({ date: '2016-05-17', nUsers: 6 });
   });
@@ -102,7 +102,7 @@ describe('/result/metrics/yyyy_mm_dd with aggregate', () => {
     count: [{ date: '2016-05-15', nUsers: 6, mode_confirm_walk: 6 }],
   };
 
-  it('tells the figures of the caller’s study, and nothing where too few people are', async () => {
+  it('returns the figures of the caller’s study, and nothing over too few people', async () => {
     expect(await everybody('person-0')).toEqual(told);
     expect(await everybody('person-6')).toEqual({ distance: [], count: [] });
   });
@@ -117,7 +117,7 @@ describe('/result/metrics/yyyy_mm_dd with aggregate', () => {
     expect(await everybody('person-0')).toEqual({});
   });
 
-  it('is worked out anew after an hour', async () => {
+  it('is computed again after an hour', async () => {
     expect(await everybody('person-0')).toEqual(told);
     const { user } = await kit.store.users.register('late', { now: 1, study: 'sunny' });
     await storeTrips(kit.store, user.uuid, [madeTrip(noon + 100, [{ mode: 'WALKING', distance: 2000 }])]);

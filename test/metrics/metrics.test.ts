@@ -35,7 +35,7 @@ describe('metrics by mode', () => {
     expect(metricByMode('mean_speed', [figures({ duration: 0 })])).toEqual({});
   });
 
-  it('modes come in alphabetical order whatever the order of sections', () => {
+  it('modes are in alphabetical order, for any order of sections', () => {
     expect(Object.keys(metricByMode('count', sections))).toEqual(['CAR', 'WALKING']);
   });
 
@@ -74,7 +74,7 @@ describe('figures of a trip', () => {
   });
   const trip = (sections: Section[]): Trip => ({ start_zone: 'Europe/Berlin', sections }) as unknown as Trip;
 
-  it('the mode is the word after the dot, the zone that of the start of the trip', () => {
+  it('the mode is the word after the dot, the zone is the zone of the start of the trip', () => {
     const [first, second] = figuresOfTrip(trip([section({}), section({ sensed_mode: 'PredictedModeTypes.BUS' })]));
     expect(first).toMatchObject({ mode: 'WALKING', zone: 'Europe/Berlin', distance: 150, duration: 100 });
     expect(second!.mode).toBe('BUS');

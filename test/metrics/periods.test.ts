@@ -68,7 +68,7 @@ describe('UTC bins', () => {
     expect(utcPeriods([], 'D')).toEqual([]);
   });
 
-  it('a section of a clock gone wild does not fill the answer with empty days', () => {
+  it('a section with a wrong clock does not fill the answer with empty days', () => {
     const periods = utcPeriods([at('1970-01-02T00:00:00Z'), at('2099-01-01T00:00:00Z')], 'D');
     expect(labels(periods)).toEqual([
       ['1970-01-02', 1],
@@ -107,7 +107,7 @@ describe('groups by local date', () => {
 });
 
 describe('summaries', () => {
-  it('modes stand beside the label, and an empty period has none', () => {
+  it('modes are fields beside the label, and an empty period has no modes', () => {
     const periods = utcPeriods([at('2016-05-17T10:00:00Z'), at('2016-05-19T10:00:00Z', { mode: 'CAR' })], 'D');
     const [first, empty, last] = summarize('distance', periods);
     expect(first).toMatchObject({ nUsers: 1, WALKING: 100 });

@@ -55,7 +55,7 @@ describe('sections of a range', () => {
     expect(await readSections(store.trips, user, { from: start + 1000 * hour, to: start + 2000 * hour })).toEqual([]);
   });
 
-  it('local days are those of where the user was', async () => {
+  it('local days are in the zone where the user was', async () => {
     const user = await newUser(
       [Date.parse('2016-05-17T10:59:00Z') / 1000, [{ mode: 'BUS' }], 'Pacific/Auckland'],
       [Date.parse('2016-05-17T12:01:00Z') / 1000, [{ mode: 'CAR' }], 'Pacific/Auckland'],

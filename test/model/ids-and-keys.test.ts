@@ -7,7 +7,7 @@ import { affectsOf, configKeys, dayKey, keys, keyTable } from '../../src/model/k
 import { motionTypes, states, transitions } from '../../src/model/payloads.ts';
 
 describe('ids', () => {
-  it('follow from their parts and from nothing else', () => {
+  it('depend on their parts only', () => {
     expect(idOf('user', 'trip', 1463502000.25)).toBe(idOf('user', 'trip', 1463502000.25));
     expect(idOf('user', 'trip', 1463502000.25)).toMatch(/^[0-9a-f]{24}$/);
     expect(idOf('a', 'b')).toBe('0473ef2dc0d324ab659d3580');
@@ -82,7 +82,7 @@ describe('the table of keys', () => {
     for (const key of specified) expect(names).toContain(key);
   });
 
-  it('knows what a change touches', () => {
+  it('knows the derived data that a change affects', () => {
     expect(affectsOf('background/filtered_location')).toBe('trips');
     expect(affectsOf('manual/incident')).toBe('documents');
     expect(affectsOf('config/consent')).toBe('nothing');

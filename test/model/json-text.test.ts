@@ -34,7 +34,7 @@ describe('jsonText', () => {
     expect(jsonText(JSON.parse(text)) === text).toBe(true);
   });
 
-  it('refuses NaN and what is no JSON', () => {
+  it('refuses NaN and values outside JSON', () => {
     expect(() => jsonText({ x: Number.NaN })).toThrow(TypeError);
     expect(() => jsonText((() => 1) as unknown as JsonValue)).toThrow(TypeError);
   });

@@ -38,7 +38,7 @@ const keysOf = async (user: string): Promise<string[]> =>
 const days = (...list: string[]): string[] => list;
 
 describe('the window', () => {
-  it('is none without complete data: nothing is written, and nothing removed', async () => {
+  it('is empty without complete data: nothing is written, and nothing removed', async () => {
     const user = await newUser(store);
     await putDocument(store, user, { key: 'diary/trips-2020-01-01', write_ts: 1, data: [] });
     await put(store, user, commute(0).slice(0, 10));
@@ -48,7 +48,7 @@ describe('the window', () => {
     expect((await purgeKeys(store, user)).obsolete).toEqual([]);
   });
 
-  it('is none while only trips too short to keep are known', async () => {
+  it('is empty while only trips too short to keep are known', async () => {
     const user = await newUser(store);
     await chainAfter(store, user, [...stroll(0), ...stroll(2 * hour)]);
     expect(await documentWindow(store, user)).toBeNull();
@@ -81,7 +81,7 @@ describe('the window', () => {
     expect(await keysOf(user)).toEqual(days('12-26'));
   });
 
-  it('of somebody whose last trip went over midnight and who then rests for a week keeps that trip', async () => {
+  it('of a user whose last trip crossed midnight and who then rests for a week keeps that trip', async () => {
     const user = await newUser(store);
     const midnight = Date.parse('2023-11-14T23:00:00Z') / 1000 - t0;
     await put(store, user, [...pushedRide(android, midnight - 300, 6000, -10), ...stroll(8 * day)]);
@@ -117,7 +117,7 @@ describe('the window', () => {
 });
 
 describe('a document', () => {
-  it('is what the timeline answers for that day', async () => {
+  it('equals the answer of the timeline for that day', async () => {
     const user = await newUser(store);
     await put(store, user, [...commute(0), ...commute(1), pushedIncident(android, 300, 3000, 70)]);
     await pipeline(store, user);
@@ -173,7 +173,7 @@ describe('a document', () => {
     }
   });
 
-  it('of a day whose trips all went goes with them', async () => {
+  it('of a day disappears with the last of its trips', async () => {
     const user = await newUser(store);
     await put(store, user, [...commute(0), ...commute(1)]);
     await pipeline(store, user);
@@ -194,7 +194,7 @@ describe('documents of trips that all went', () => {
       .filter(({ metadata }) => metadata.key === 'background/filtered_location')
       .map((entry) => ({ ...entry, data: { ...entry.data, ...data } }));
 
-  it('go, when a stroll is what remains', async () => {
+  it('disappear when only a short walk remains', async () => {
     const user = await newUser(store);
     await put(store, user, locations(pushedRide(android, 0, 0), {})); // what the phone sent wrong at first
     await pipeline(store, user);
@@ -205,7 +205,7 @@ describe('documents of trips that all went', () => {
     expect(await keysOf(user)).toEqual([]);
   });
 
-  it('go, when nothing is complete any more', async () => {
+  it('disappear when nothing is complete any more', async () => {
     const user = await newUser(store);
     await putDocument(store, user, { key: 'config/consent', write_ts: 1, data: {} });
     await put(store, user, commute(0));
@@ -222,7 +222,7 @@ describe('documents of trips that all went', () => {
     expect(await keysOf(user)).toContain('diary/trips-2020-01-01');
   });
 
-  it('go, when the trip that the phone said had ended goes on', async () => {
+  it('disappear when a trip continues after the phone reported its end', async () => {
     const user = await newUser(store);
     const ride = pushedRide(iphone, 0, 0);
     await put(store, user, ride);
@@ -234,7 +234,7 @@ describe('documents of trips that all went', () => {
     expect(await keysOf(user)).toEqual([]);
   });
 
-  it('go with the next run, when the one that found them gone was killed', async () => {
+  it('disappear with the next run, if the run that found the trips gone was killed', async () => {
     const user = await newUser(store);
     await put(store, user, commute(0));
     await pipeline(store, user);

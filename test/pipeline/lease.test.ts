@@ -47,7 +47,7 @@ it('a lease that another took is not renewed, and giving it back takes nothing f
   if ('lease' in taken) expect(await store.leases.get(user)).toMatchObject({ owner: 'other' });
 });
 
-it('who comes second is told who works', async () => {
+it('the second owner learns who holds the lease', async () => {
   const user = await newUser(store);
   const held = await hold(user);
   expect(await holdLease(store, user, 'second', term)).toMatchObject({ heldBy: { owner: 'worker' } });

@@ -14,7 +14,7 @@ const battery = (phone: Phone, seconds: number, data = {}): Entry =>
 const waiting = (entry: Entry, revision = '1') => ({ entry, revision, received_ts: 9 });
 
 describe('converting', () => {
-  it('sets aside what fails, with reason and text, and goes on with the rest', () => {
+  it('sets aside entries that fail, with reason and text, and continues with the rest', () => {
     const good = battery(android, 1);
     const bad = battery(android, 2, { battery_status: 'full' });
     const unknown = pushed({ platform: 'script' as never, zone: null }, 'no/such', 3, { any: [1] });
@@ -34,7 +34,7 @@ describe('converting', () => {
 });
 
 describe('the move', () => {
-  it('leaves nothing waiting, counts what it did, and logs each entry set aside without what is in it', async () => {
+  it('leaves nothing waiting, counts its work, and logs each entry set aside without its payload', async () => {
     const user = await newUser(store);
     await put(store, user, [...pushedRide(android, 0, 0), battery(android, 9000, { battery_status: 'full 13.4' })]);
     const log = memoryLog();

@@ -46,11 +46,11 @@ describe('a run without anything new', () => {
     expect(after.every(([, content], i) => content === before[i]![1])).toBe(true);
   });
 
-  it('says so for a user who never pushed anything', async () => {
+  it('reports nothing new for a user who never pushed', async () => {
     expect((await pipeline(store, await newUser(store))).status).toBe('nothing_new');
   });
 
-  it('but with everything pushed once more changes neither the timeseries nor the diary', async () => {
+  it('but with everything pushed again changes neither the timeseries nor the diary', async () => {
     const user = await newUser(store);
     await put(store, user, history(3));
     await pipeline(store, user);
@@ -96,7 +96,7 @@ describe('the cost of a run', () => {
     expect(long).toMatchObject({ added: 0, removed: 0, changed: 1 });
   });
 
-  it('of an incident is that of the documents alone', async () => {
+  it('of an incident concerns the documents only', async () => {
     const user = await newUser(store);
     await put(store, user, history(2));
     await pipeline(store, user);
@@ -106,7 +106,7 @@ describe('the cost of a run', () => {
     expect(figures(report, 'documents')).toEqual({ days: 2, written: 1, unchanged: 1, removed: 0 });
   });
 
-  it('of entries that nothing is derived from is that of the move alone', async () => {
+  it('of entries without derived data concerns the move only', async () => {
     const user = await newUser(store);
     await put(store, user, history(2));
     await pipeline(store, user);

@@ -108,7 +108,7 @@ describe('two runs on one user', () => {
 });
 
 describe('a run that fails', () => {
-  it('says why, keeps what was stored, and the next run goes on', async () => {
+  it('reports the reason, keeps stored data, and the next run continues', async () => {
     const user = await userWithDay();
     const broken = withMethod('documents', 'apply', async () => {
       throw new MobilityError('MOBILITY_STORE_FULL', 'no room left');
@@ -125,7 +125,7 @@ describe('a run that fails', () => {
     expect((await store.pipeline.get(user)).last_error).toBeNull();
   });
 
-  it('never throws, not even when the store is gone', async () => {
+  it('never throws, not even when the store is closed', async () => {
     const gone = withMethod('pipeline', 'withWork', async () => {
       throw new MobilityError('MOBILITY_STORE_UNAVAILABLE', 'gone');
     });
@@ -134,7 +134,7 @@ describe('a run that fails', () => {
 });
 
 describe('all users', () => {
-  it('with work are done, the others left alone, and one who fails stops nobody', async () => {
+  it('with work are done, the others are not touched, and one failure stops no other user', async () => {
     const own = await newStore();
     const users = await Promise.all(
       ['1', '2', '3'].map((c) => newUser(own, `${c.repeat(8)}-0000-4000-8000-000000000000`)),
@@ -174,7 +174,7 @@ describe('all users', () => {
     expect(log.lines.filter((text) => text.includes('pipeline failed'))).toHaveLength(1);
   });
 
-  it('one whom a dead worker had is done at the end, once its lease has run out', async () => {
+  it('a user of a dead worker is done at the end, after the lease has expired', async () => {
     let now = 5_000_000_000;
     const mine = await newStore({ now: () => now });
     const user = await newUser(mine);
@@ -186,7 +186,7 @@ describe('all users', () => {
     expect(await runAll(mine, { ...options(), now: () => now, wait })).toMatchObject({ done: 1, busy: 0 });
   });
 
-  it('one whom a living worker has is left to it', async () => {
+  it('a user of a running worker is left to that worker', async () => {
     let now = 5_000_000_000;
     const mine = await newStore({ now: () => now });
     const user = await newUser(mine);

@@ -49,7 +49,7 @@ async function chainFrom(store: Store, entries: readonly Entry[], uuid = newUuid
 describe('sources that overlap', () => {
   const store = useStore();
 
-  it('the trips are those of the phone alone, and nothing of the other is hidden from readers', async () => {
+  it('the trips come from the phone only, and readers still see all entries of the other source', async () => {
     const uuid = newUuid();
     const other = seenBy('owntracks');
     const alone = tripsOf(await chainFrom(store, day));
@@ -109,7 +109,7 @@ describe('choosing', () => {
     .uniqueArray(fc.integer({ min: 0, max: 5000 }), { maxLength: 40 })
     .map((list) => list.sort((a, b) => a - b).map(at));
 
-  it('takes all of the first source, and of the others what is far from those before them, in order', () => {
+  it('takes all locations of the first source, and of the others those far from sources with higher priority, in order', () => {
     fc.assert(
       fc.property(times, times, times, (android, ios, other) => {
         const sources = new Map([

@@ -45,7 +45,7 @@ describe('an empty day', () => {
     expect(await derived(store, user)).toMatchObject({ chain: [], documents: [], timeseries: [] });
   });
 
-  it('of a phone that only reported its battery has none either', async () => {
+  it('of a phone that only reported its battery has no trips', async () => {
     const day = simulateDay({ platform: 'android', day: '2024-03-12', seed: 1 });
     expect(await lived(...day.filter((e) => e.metadata.key === 'background/battery'))).toEqual([]);
   });
@@ -189,7 +189,7 @@ describe('motion readings', () => {
     ...(word ? pushedMotions(android, 0, 1200, word) : []),
   ];
 
-  it('none at all: the mode is that of the speed', async () => {
+  it('without any reading, the mode follows from the speed', async () => {
     expect(main(trips(await lived(...silent(null)))[0])).toBe('PredictedModeTypes.CAR');
   });
 
@@ -213,7 +213,7 @@ describe('motion readings', () => {
 });
 
 describe('a receiver that jumps', () => {
-  it('zigzags are no way: the trip is as long as the street', async () => {
+  it('zigzags do not count as travel: the trip is as long as the street', async () => {
     const ride = pushedRide(android, 0, 0).map((entry) => {
       const s = since(entry.metadata.write_ts);
       const jumps = entry.metadata.key === 'background/filtered_location' && [210, 240, 390].includes(s);
@@ -276,7 +276,7 @@ describe('a walk', () => {
     ...pushedMotions(android, 0, 120, 'walking'),
   ];
 
-  it('of less than 100 m is no trip; of a little more it is', async () => {
+  it('of less than 100 m is not a trip; a little more is one', async () => {
     expect((await lived(...walk(95))).map((link) => link.kind)).toEqual(['dropped']);
     expect((await lived(...walk(110))).map((link) => link.kind)).toEqual(['trip']);
   });

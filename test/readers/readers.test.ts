@@ -139,7 +139,7 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
     expect(started_at).toMatch(/UTC/);
   });
 
-  it('trackintel reads its four tables without glue and tells the modal split', () => {
+  it('trackintel reads its four tables without further code and computes the modal split', () => {
     const { classes, rows, legs_without_trip, trips_without_stays, activities, split } = of('trackintel');
     expect(classes).toEqual(['Positionfixes', 'Staypoints', 'Triplegs', 'TripsDataFrame']);
     expect(rows).toEqual([wrote.points, wrote.places, wrote.sections, wrote.trips]);

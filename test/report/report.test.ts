@@ -34,7 +34,7 @@ const studies = fc
 const peopleIn = (study: ReadonlyMap<string, PersonTally>, cells: ReadonlySet<string>): number =>
   [...study.values()].filter((tally) => [...tally.keys()].some((cell) => cells.has(cell))).length;
 
-it('no figure stands for fewer than the least number of people, and what is not told does neither', () => {
+it('no figure covers fewer than the least number of people, and neither does the withheld part', () => {
   fc.assert(
     fc.property(studies, (study) => {
       const { all, cells, rest, withheld } = disclose(study, { by: 'zone', least, occasion: '2024-03' });
@@ -121,7 +121,7 @@ it('tables with a larger least number tell no cell that a smaller one hides', ()
   );
 });
 
-it('a person who makes up more than half of a figure keeps it from being told', () => {
+it('a figure to which one person contributes more than half is withheld', () => {
   const study = new Map<string, PersonTally>();
   for (let i = 0; i < 8; i++) {
     const tally: PersonTally = new Map();

@@ -25,7 +25,7 @@ const problem = (status: number, more: object = {}) => ({
   ...more,
 });
 
-describe('what goes wrong', () => {
+describe('failures', () => {
   it('an unknown path is 404, a wrong method 405 with the right ones', async () => {
     const unknown = await kit.post('/usercache/steal', { user: 'ada' });
     expect(unknown.json).toEqual(problem(404));
@@ -42,7 +42,7 @@ describe('what goes wrong', () => {
     }
   });
 
-  it('malformed JSON and bodies that are no object are 400, at every route', async () => {
+  it('malformed JSON and bodies that are not objects get 400, at every route', async () => {
     for (const path of paths) {
       const malformed = await kit.post(path, '{"user": "ada",');
       expect(malformed.json, path).toEqual(problem(400, { code: 'MOBILITY_BAD_REQUEST' }));
@@ -80,7 +80,7 @@ describe('what goes wrong', () => {
     await small.close();
   });
 
-  it('an exception is 500 and tells nothing; its stack goes to standard error under the request id', async () => {
+  it('an exception is a 500 without details; its stack goes to standard error under the request id', async () => {
     const broken = await openKit({
       wrap: (store) => ({
         ...store,
@@ -128,7 +128,7 @@ describe('what goes wrong', () => {
     }
   });
 
-  it('a put whose profile cannot be written is a put all the same', async () => {
+  it('a put succeeds even if its profile cannot be written', async () => {
     const broken = await openKit({
       wrap: (store) => ({
         ...store,
@@ -142,7 +142,7 @@ describe('what goes wrong', () => {
     await broken.close();
   });
 
-  it('readyz is 503 when the store does not work, and healthz asks nobody', async () => {
+  it('readyz is 503 when the store does not work, and healthz does not use the store', async () => {
     const broken = await openKit({
       wrap: (store) => ({
         ...store,
@@ -154,7 +154,7 @@ describe('what goes wrong', () => {
     await broken.close();
   });
 
-  it('a streamed answer that fails at once is an honest error, one that fails on its way is cut off and told of', async () => {
+  it('a streamed answer that fails at once is an error, and one that fails midway is cut off and logged', async () => {
     let calls = 0;
     const broken = await openKit({
       wrap: (store) => ({
@@ -185,7 +185,7 @@ describe('what goes wrong', () => {
   });
 });
 
-describe('who is calling', () => {
+describe('the caller', () => {
   it('with dev another Host than this machine is refused: a page elsewhere could name anybody', async () => {
     for (const [host, status] of [
       ['evil.example.org', 403],
@@ -202,7 +202,7 @@ describe('who is calling', () => {
     await anywhere.close();
   });
 
-  it('every route for callers refuses a call without a token, and the call of nobody', async () => {
+  it('every route for callers refuses calls without a token and with an unknown token', async () => {
     for (const path of paths) {
       for (const body of [{}, { user: '' }, { user: null }, { user: 'nobody' }, { user: 'ADA' }, { user: ' ada' }]) {
         const answer = await kit.post(path, body);

@@ -32,7 +32,7 @@ describe('the token of a body', () => {
     );
   });
 
-  it('is no name within an entry, a value, or a text', () => {
+  it('is not a name within an entry, a value, or a text', () => {
     for (const text of [
       '{"a":{"user":"x"}}',
       '[{"user":"x"}]',

@@ -43,7 +43,7 @@ describe('bytes of a body', () => {
     await expect(reading).rejects.toMatchObject({ status: 415, options: { headers: { 'Accept-Encoding': 'gzip' } } });
   });
 
-  it('a body over the limit is refused with 413, by what it declares or by what it turns out to be', async () => {
+  it('a body over the limit is refused with 413, by its declared or by its real length', async () => {
     expect(await statusOf(readBody(body([], { length: 11 }), 10, big().share()))).toBe(413);
     expect(await statusOf(readBody(body([Buffer.alloc(6), Buffer.alloc(5)]), 10, big().share()))).toBe(413);
     await expect(readBody(body([Buffer.alloc(10)]), 10, big().share())).resolves.toHaveLength(10);
@@ -72,7 +72,7 @@ describe('bytes of a body', () => {
 });
 
 describe('the budget of all bodies', () => {
-  it('a body that does not fit beside those held is refused with 503, and fits once they are released', async () => {
+  it('a body that does not fit beside the bodies held is refused with 503, and fits after they are released', async () => {
     const budget = budgetOf(100);
     const first = budget.share();
     await readBody(body([Buffer.alloc(80)]), 1000, first);

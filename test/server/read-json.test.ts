@@ -17,7 +17,7 @@ const refusal = (text: string): string => {
 };
 
 describe('JSON of a request', () => {
-  it('whatever JSON.stringify writes is read back without a note', () => {
+  it('any output of JSON.stringify is read back without a note', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
         const text = JSON.stringify(value);
@@ -35,7 +35,7 @@ describe('JSON of a request', () => {
     );
   });
 
-  it('NaN and Infinity become strings, within strings they stay what they are', () => {
+  it('NaN and Infinity become strings, and stay unchanged within strings', () => {
     const { value, notes } = readJson(bytes('{"a": NaN, "b": [-Infinity,Infinity], "c": "NaN, \\"NaN"}'));
     expect(value).toEqual({ a: 'NaN', b: ['-Infinity', 'Infinity'], c: 'NaN, "NaN' });
     expect(notes).toHaveLength(1);
@@ -188,7 +188,7 @@ describe('a list read element by element', () => {
     fc.constantFrom('', ',', '{', '}', '[', ']', '"', '\\', '1', ' ', '\u0000'),
   );
 
-  it('comes to the same as the body read at once, be it sound or damaged', () => {
+  it('gives the same result as the body read at once, valid or damaged', () => {
     fc.assert(
       fc.property(body, fc.option(cut), (text, damage) => {
         if (damage === null) return expectTheSame(bytes(text));
@@ -222,7 +222,7 @@ describe('a list read element by element', () => {
     }
   });
 
-  it('does so without the blanks around it, whatever the elements begin with', () => {
+  it('ignores the blanks around it, whatever the elements begin with', () => {
     const read = (text: string) => readJson(bytes(text), own).list;
     expect(read('{"list": [ {"a": 1} ,\n7, "]", {"b":[{"a":1},{"a":2}]}\t] }')).toEqual([
       '{"a": 1}',

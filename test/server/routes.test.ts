@@ -262,7 +262,7 @@ describe('find_entries', () => {
     await call('/usercache/put', { phone_to_server: [...entries, label] });
   });
 
-  it('entries come whole, oldest first, from all keys or from those asked for', async () => {
+  it('entries are returned whole, oldest first, of all keys or of the given keys', async () => {
     expect(times(await find(all))).toEqual([ts, ts + 5, ts + 10, ts + 20, ts + 99]);
     const found = await find({ ...all, key_list: ['background/motion_activity'] });
     expect(found).toEqual({
@@ -319,7 +319,7 @@ describe('find_entries', () => {
     expect(kit.log.at(-1)).toMatch(/END POST \/datastreams\/find_entries\/timestamp/);
   });
 
-  it('a client that goes away in the middle of a long answer ends it', async () => {
+  it('a long answer ends when its client goes away', async () => {
     const note = 'x'.repeat(100_000);
     await call('/usercache/put', {
       phone_to_server: Array.from({ length: 30 }, (_, i) => androidLocation(ts + 1000 + i, { note })),

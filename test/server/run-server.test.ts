@@ -117,7 +117,7 @@ describe('SIGTERM', () => {
   });
 });
 
-describe('what it refuses', () => {
+describe('refusals', () => {
   const refused = async (...args: string[]) => {
     const server = await start(['serve', '--store', address, '--port', '0', ...args]);
     const { code, stderr } = await server.exit;

@@ -186,7 +186,7 @@ describe('over sockets', () => {
   });
 });
 
-describe('callers who take more than their part', () => {
+describe('callers who use more than their share', () => {
   const get = (path: string, token: string, length: number) =>
     `POST ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n` +
     `Content-Length: ${length}\r\n\r\n`;

@@ -66,7 +66,7 @@ describe('a token that the app made', () => {
     expect((await kit.post('/profile/get', { user: token })).status).toBe(200);
   });
 
-  it('is told to come again where many join within the hour, and refused where the study is full', async () => {
+  it('is asked to try again if many joined within the hour, and refused if the study is full', async () => {
     await study();
     const join = (i: number) => create(`nrelop_sunny_east_${String(i).padStart(32, '0')}`);
     const statuses = [];
@@ -114,7 +114,7 @@ describe('a token that the app made', () => {
 });
 
 describe('names', () => {
-  it('that look alike are one account, and those with characters that nobody sees are none', async () => {
+  it('that look alike are one account, and names with invisible characters are refused', async () => {
     const dev = await openKit({ config: { ...config, openRegistration: true } });
     try {
       const create = async (user: string) => (await dev.post('/profile/create', { user })).json.uuid;

@@ -103,7 +103,7 @@ describeOnServers(
   'connections to MongoDB that are cut at random',
   (server, mode) => {
     it(
-      'puts with retries: what was acknowledged is there once, with its last content',
+      'puts with retries: acknowledged entries are stored once, with their last content',
       { timeout: 120_000 + rounds * 4_000 },
       () =>
         withSeed((random) =>

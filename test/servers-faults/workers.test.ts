@@ -157,7 +157,7 @@ function expectHonestTerms(
 
 describeOnServers('three workers, one of them killed every few seconds', (server) => {
   it(
-    'do every user, none twice at once, and come to the diary of an undisturbed run',
+    'process every user, no user twice at the same time, and give the diary of an undisturbed run',
     { timeout: (mostSeconds + 120) * 1000 },
     () =>
       withSeed((random) =>

@@ -29,7 +29,7 @@ describe.each(platforms)('a simulated %s day', (platform) => {
     expect(simulateDay({ platform, day: '2024-03-13', seed: 'ada' })).not.toEqual(day);
   });
 
-  it('has known keys, the metadata of its platform and finite numbers only, whoever it is of', () => {
+  it('has known keys, the metadata of its platform and finite numbers only, for any person', () => {
     const days = fc.integer({ min: 0, max: 3000 }).map((n) => localDay(1_420_070_400 + n * 86_400, 'UTC'));
     fc.assert(
       fc.property(days, fc.string(), (day, seed) => {
@@ -128,7 +128,7 @@ it('an iPhone takes a fix about every 50 metres, and no fix while it rests', () 
   expect(fixes.every((fix) => fix.data.filter === 'distance' && fix.metadata.plugin === 'none')).toBe(true);
 });
 
-it('an iPhone appends its motion activities behind everything else, with exactly the flags it knows', () => {
+it('an iPhone appends its motion activities after all other entries, with exactly the flags it knows', () => {
   const entries = simulateDay({ platform: 'ios', day: tuesday, seed: 'ada' });
   const first = entries.findIndex((e) => e.metadata.key === keys.motionActivity);
   const motion = entries.slice(first);

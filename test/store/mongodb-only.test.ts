@@ -173,7 +173,7 @@ describeOnServers('MongoDB only', (server) => {
     });
   });
 
-  it('a database in which something else keeps its users is refused and left alone', async () => {
+  it('a database with users of another program is refused and not changed', async () => {
     const address = server().newAddress();
     await withClient(address, async (client) => {
       await client.db().collection('users').insertOne({ somebody: 'else' });

@@ -54,7 +54,7 @@ describe('an address', () => {
     expect(error.message).not.toContain('secret');
   });
 
-  it('whose hosts cannot be looked up is unavailable', async () => {
+  it('with unresolvable hosts is unavailable', async () => {
     const error = await openMongoStore('mongodb+srv://me:secret@nowhere.invalid/x', { retrySeconds: 0.5 }).catch(
       (e) => e,
     );

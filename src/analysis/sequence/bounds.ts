@@ -30,14 +30,14 @@ export interface BoundsOptions {
   movingHole: number;
   holeBeforeRide: number;
   stillInHole: number;
-  /** s; shorter movement is none: people get up from their chairs */
+  /** s; shorter movement does not count: people get up from their chairs */
   leastMovement: number;
   /** s taken off at the start and the end: what is wrongly called travel weighs more than what is missed */
   trimStart: number;
   trimEnd: number;
 }
 
-/** The values in use; `docs/quality.md` tells how they were found. */
+/** The values in use; `docs/quality.md` explains how they were found. */
 export const boundsDefaults: BoundsOptions = {
   reach: 240,
   lead: 30,
@@ -78,7 +78,7 @@ export interface BoundsInput {
   silentSince: number;
   /** When the phone said that the user had left the place; null: it did not. */
   exitedTs: number | null;
-  /** Motion readings, and true if they alone tell when the user left. */
+  /** Motion readings, and true if only they show when the user left. */
   motions: readonly Motion[];
   noWay: boolean;
   /** End of the trip before, and start of the trip after. */
@@ -92,7 +92,7 @@ export interface Bounds {
   end_ts: number;
   start: BoundaryRule;
   end: BoundaryRule;
-  /** How the user moved at the beginning, where readings alone tell that. */
+  /** How the user moved at the beginning, if only readings show it. */
   lead: Run[];
 }
 

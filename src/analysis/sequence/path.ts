@@ -11,7 +11,7 @@ import { firstAfter, positionAt, type Track } from './track.ts';
 export interface PathOptions {
   /** s; a first location later than this leaves a way that was not recorded */
   late: number;
-  /** s; the user was at the place before for no longer than this ago: its distance tells the way */
+  /** s; if the user left the place before at most this long ago, its distance gives the way */
   freshStay: number;
   /** The way to the first location over the straight line. */
   detour: number;

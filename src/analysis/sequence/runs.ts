@@ -19,7 +19,9 @@ const half = cellSeconds / 2;
 /** m/s; slower feet stand: the states follow what walks look like, not how far they lead (physical) */
 const slowestWalk = 0.1;
 
-/** s; the geofence of an Android phone tells so much late that the user left (by hand, a property of the phones) */
+/**
+ * s; delay with which the geofence of an Android phone reports that the user left (by hand, a property of the phones)
+ */
 export const geofenceDelay = 165;
 
 /** A phone's sleep: from its word that the user rests to its geofence's that they left. */

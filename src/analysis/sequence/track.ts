@@ -9,7 +9,7 @@ export interface TrackOptions {
    * (physical)
    */
   repeatWithin: number;
-  /** m, radius of a location that does not tell its own (by hand) */
+  /** m, radius of a location without its own (by hand) */
   unknownAccuracy: number;
   /** Times that spikes are looked for: two in a row hide each other (by hand). */
   spikePasses: number;
@@ -68,7 +68,7 @@ export interface Track {
   latitude: Float64Array;
   longitude: Float64Array;
   altitude: (number | null)[];
-  /** m/s that the phone sensed itself; NaN where it did not tell */
+  /** m/s that the phone sensed itself; NaN if missing */
   speed: Float64Array;
   /** m along the smoothed way since the first location, on the sphere */
   metres: Float64Array;
@@ -303,7 +303,7 @@ function measure(track: Track, plane: Plane, options: TrackOptions): void {
   }
 }
 
-/** Index of the first fix of the track after `ts`; the number of fixes if there is none. */
+/** Index of the first fix of the track after `ts`; the number of fixes if none follows. */
 export function firstAfter({ ts: times }: Pick<Track, 'ts'>, ts: number): number {
   let low = 0;
   let high = times.length;

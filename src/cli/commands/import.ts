@@ -122,7 +122,7 @@ async function importAll(
   return outcomeOf(report, parts, options);
 }
 
-/** Who is meant: a registered user, or somebody whom each source names. */
+/** The user meant by a name: a registered user, or a person whom each source names. */
 async function whomMeant(store: Store, name: string, parts: readonly Part[]): Promise<ImportedFor> {
   const user = (await store.users.byEmail(name)) ?? (await store.users.byUuid(name.toLowerCase()));
   if (user !== null || parts.every(({ names }) => names === 'people')) return { name, user };

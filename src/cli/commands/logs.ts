@@ -236,7 +236,7 @@ function userOf({ message }: LogLine): string | null {
   return read !== null && 'user' in read ? read.user : null;
 }
 
-/** Names by UUID, as calls tell them; the first ten thousand. */
+/** Names by UUID, from the lines of calls; the first ten thousand. */
 function rememberNames() {
   const names = new Map<string, string>();
   return {

@@ -21,7 +21,7 @@ export const collectionNames = [
 /** A collection of the e-mission database that is read. */
 export type CollectionName = (typeof collectionNames)[number];
 
-/** True for a name that tells a database of e-mission. */
+/** True for a collection name by which a database of e-mission is recognised. */
 export function isCollectionName(name: string): name is CollectionName {
   return (collectionNames as readonly string[]).includes(name);
 }

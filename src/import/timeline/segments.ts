@@ -54,7 +54,7 @@ function* segmentFound(segment: JsonObject, where: string): Generator<Found> {
   }
 }
 
-/** Android tells the time of each point, iPhones the minutes since the segment began. */
+/** Android gives the time of each point, iPhones the minutes since the segment began. */
 function pathPoint(
   { point, time, durationMinutesOffsetFromStartTime: minutes }: JsonObject,
   start: number,

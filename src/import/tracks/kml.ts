@@ -54,7 +54,7 @@ async function* readKml(file: SourceFile, { onBytes }: SourceReadOptions): Async
   }
 }
 
-/** Of a place its begin and its end, of a line its first point and its last: between them KML tells no times. */
+/** The begin and end of a place, or the first and last point of a line: KML has no times between them. */
 function* placesOf({ begin, end, places, line }: Placemark): Generator<Found> {
   const points = places.flatMap((text) => text.split(/\s+/)).filter((one) => one !== '');
   const first = points[0];

@@ -32,7 +32,7 @@ export const datastreamRoutes: readonly Route[] = [
   },
 ];
 
-/** The part of a selection that tells the time. */
+/** The part of a selection that names the time. */
 type TimeSelection = Pick<Selection, 'time' | 'from' | 'to' | 'derived' | 'matches'>;
 
 interface TimeField {

@@ -28,7 +28,7 @@ export const resultRoutes: readonly Route[] = [
     caller: 'registered',
     body: schemas.metricsByTimestamp,
     answer: byTimestamp,
-    // The metrics screen of 2017 asks for everybody's figures without saying who asks.
+    // The metrics screen of 2017 asks for everybody's figures without a token.
     answerStranger: (body) => ({ aggregate_metrics: metricsAsked(body).names.map(() => []) }),
   },
   {

@@ -32,7 +32,7 @@ interface Step {
   ts: number | null;
   /** See `KeptEntry.ts`. */
   received_ts: number | undefined;
-  /** Of the content; tells whether it differs from what is stored. */
+  /** Hash of the content, to compare it with the stored content. */
   hash: string | null;
   bytes: number;
   /** Made when it is needed, once. */

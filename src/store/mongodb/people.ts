@@ -85,7 +85,7 @@ export function usersOn(connection: Connection): UserRegistry {
   };
 }
 
-/** A row as the contract tells it. */
+/** A row in the form of the contract. */
 export function userOf({ _id, user_email, update_ts, study, subgroup }: RegistryRow): UserRecord {
   return {
     uuid: _id,

@@ -58,7 +58,7 @@ export interface WaitingRow extends EntryRow {
 
 /** A moved entry. */
 export interface MovedRow extends EntryRow {
-  /** Of the content: tells whether another differs. */
+  /** Hash of the content, to compare it with other content. */
   hash: string;
   /** Whether the entry names a valid zone; missing where it names none and does not affect trips. */
   zoned?: boolean;

@@ -3,7 +3,7 @@ import { MobilityError } from '../../model/errors.ts';
 import { BrokenChunk, type ChunkRow, type ChunkTimes, decodeTexts, decodeTimes, encodeChunk } from './chunk-form.ts';
 import type { StoreFile } from './file.ts';
 
-/** What tells a chunk without opening it. Those of a key do not overlap in `write_ts`. */
+/** The description of a chunk without its content. Chunks of a key do not overlap in `write_ts`. */
 export interface ChunkHead {
   id: number;
   /** `write_ts` of its first and last entry. */
@@ -209,7 +209,7 @@ export function findIdentity(
 
 // ---------------------------------------------------------------- writing
 
-/** Makes of the entry of an identity (undefined: there is none) what it is to be (undefined: nothing). */
+/** Maps the stored entry of an identity (undefined: none) to its new form (undefined: remove it). */
 export type Edit = (row: ChunkRow | undefined) => ChunkRow | undefined;
 
 /**

@@ -20,7 +20,7 @@ export interface Connection {
   prepare(sql: string): Statement;
   /** Copies what the connection sees, its open read transaction if there is one, to a new file. */
   copyTo(path: string): Promise<void>;
-  /** Lets go of the file; the last connection to it leaves no log behind. Statements must not be used any more. */
+  /** Closes the file; the last connection to it removes the log. Statements must not be used afterwards. */
   close(): void;
 }
 
@@ -54,7 +54,7 @@ function leaveAlone(database: DatabaseSyncInstance): void {
   try {
     database.exec('PRAGMA journal_mode = DELETE');
   } catch {
-    // Others are at work, the disk is full, or the file is none: then the log stays, and is as good as the file.
+    // If others use the file, the disk is full, or the file is not a database, the log stays, which loses nothing.
   }
 }
 

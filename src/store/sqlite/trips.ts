@@ -22,7 +22,7 @@ function recordOf(row: Row | undefined): TripRecord | null {
 const beginning = Number.NEGATIVE_INFINITY;
 const end = Number.POSITIVE_INFINITY;
 
-/** The chains of trips. `now`: the clock that tells when a link was written. */
+/** The chains of trips. `now`: the clock for the time at which a link is written. */
 export function trips(shards: Shards, now: () => number): Trips {
   /** Reads in the user's file; `user` is null when it has nothing of them. */
   const reading = <T>(userId: string, work: (file: StoreFile, user: number | null) => T): Promise<T> => {

@@ -136,7 +136,7 @@ describe('distance sampling', () => {
     expect(segment({ locations: [...walk, iosAt(1200, 1300)] }).trips).toEqual([]);
   });
 
-  it('a gap with motion goes on when it was fast enough for travel: a tunnel', () => {
+  it('a gap with motion does not end the trip if it was fast enough for travel: a tunnel', () => {
     const given = { locations: [...walk, iosAt(1500, 20_000)], motions: motions(700, 1400, 'IN_VEHICLE') };
     expect(segment(given).trips).toEqual([]);
     expect(segment({ ...given, locations: [...walk, iosAt(1500, 1499)] }).trips).toHaveLength(1);
@@ -261,7 +261,7 @@ describe('two phones of one user that sample differently', () => {
     expect(segment({ ...given, locations: rest, resume: found.raw[0]!.resume }).trips[0]).toEqual([300, 1020]);
   });
 
-  it('once the first phone is silent and nothing speaks for travel, its trip ends and the other phone goes on', () => {
+  it('when the first phone is silent and nothing indicates travel, its trip ends and the other phone takes over', () => {
     const iphone = iosMoving({ from: 1400, to: 2000, east: 20_000, speed: 3 });
     const { trips, open } = segment({ locations: byTime(ride, iphone) });
     expect(trips).toEqual([[0, 600]]);
@@ -270,7 +270,7 @@ describe('two phones of one user that sample differently', () => {
 });
 
 describe('bounds', () => {
-  it('a trip with more locations than the longest allowed is cut, and goes on as another', () => {
+  it('a trip with too many locations is cut, and continues as another trip', () => {
     const endless = moving({ from: 0, to: 3000, speed: 10 });
     const { trips, open } = segment({ locations: endless }, { longestTrip: 40 });
     expect(trips).toEqual([

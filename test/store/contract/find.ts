@@ -134,7 +134,7 @@ export function findTests(use: Use): void {
       }
     });
 
-    it('any range, order and page size gives what sorting all of it gives', async () => {
+    it('any range, order and page size gives the same as sorting all entries', async () => {
       const user = await newUser(use.store);
       await fill(use.store, user, manyEqual);
       const bound = fc.option(fc.integer({ min: -1, max: 13 }), { nil: undefined });

@@ -47,7 +47,7 @@ export function orderTests(use: Use): void {
     for (const limit of [1, 7]) same(await findAll(use.store.timeseries, user, { time: 'ts', limit }), all);
   });
 
-  it('the first of several zones at one time is that of the first key', async () => {
+  it('of several zones at the same time, the zone of the first key is chosen', async () => {
     const user = await newUser(use.store);
     const zoned = shuffled.map((key) => {
       return entry(key, 1, {}, { time_zone: key === 'a' ? 'America/Lima' : 'Europe/Berlin' });

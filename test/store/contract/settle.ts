@@ -217,7 +217,7 @@ export function settleTests(use: Use): void {
     expect(await use.store.errors.takeBack(user, [])).toBe(0);
   });
 
-  it('an error taken back gets a revision of its own', async () => {
+  it('an error taken back gets its own revision', async () => {
     const user = await newUser(use.store);
     await put(use.store, user, [fix(1)]);
     const before = await waiting(use.store, user);

@@ -29,7 +29,7 @@ export function studyTests(use: Use): void {
     ...fields,
   });
 
-  it('a study keeps what it was given, is found by name and listed, and keeps its count when its settings change', async () => {
+  it('a study keeps its settings, is found by name and listed, and keeps its count when its settings change', async () => {
     const { studies } = use.store;
     const [first, second] = [settings(), settings({ config: null, subgroups: [] })];
     for (const study of [first, second]) await studies.put(study);
