@@ -197,7 +197,7 @@ async function findUser(store: Store, nameOrUuid: string): Promise<UserRecord> {
 
 /**
  * Aborts at the first SIGINT or SIGTERM. A second SIGINT ends the program as usual: somebody at a terminal is in a
- * hurry. A second SIGTERM does not: whoever stops a server with workers reaches each of them twice.
+ * hurry. A second SIGTERM does not: stopping a server with workers signals each of them twice.
  */
 function abortOnSignals(abort: AbortController): () => void {
   const onSignal = (signal: NodeJS.Signals): void => abort.abort(signal);

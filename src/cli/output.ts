@@ -81,7 +81,7 @@ export function createOutput({ stdout, stderr, env, json }: OutputOptions): Outp
       return shown === '' ? Promise.resolve() : write(`${shown.replace(/\n+$/, '')}\n`);
     },
     note,
-    // A terminal without a width, as some programs pretend to be, would keep the spinner busy for ever.
+    // A terminal without a width, as some programs pretend to be, would keep the spinner busy forever.
     progress: (text) => (stderr.isTTY === true && stderr.columns ? spin(text, stderr, !noColor) : silent(note)),
     bold: (text) => (marked ? `\u001b[1m${text}\u001b[22m` : text),
     tint: (text, colour) => (marked ? `\u001b[38;5;${colour}m${text}\u001b[39m` : text),

@@ -18,7 +18,7 @@ export function converted(entry: Entry, data: JsonObject): Entry {
 
 /**
  * A copy of the payload without the fields `gone`, with those of `added` and `ts`. What the phone says about local time
- * goes: `withLocalTimes` says it anew.
+ * goes: `withLocalTimes` adds it again.
  */
 export function withTime(entry: Entry, ts: number, added: JsonObject = {}, gone: readonly string[] = []): JsonObject {
   const data = copyWithout(entry.data, ['local_dt', 'fmt_time', ...gone]);

@@ -23,7 +23,7 @@ const day = 86_400; // s
 
 /**
  * What was said about trips and stays that touch the range. Nothing of it is stored: no label depends on when it came,
- * on a run of the pipeline, or on what its trip was before it was built anew.
+ * on a run of the pipeline, or on its trip before it was derived again.
  */
 export async function readLabels(store: LabelStore, userId: string, range: TimeRange): Promise<Labels> {
   const inputs = await readInputs(store, userId, range);

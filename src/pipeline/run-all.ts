@@ -42,9 +42,9 @@ const longestStep = 1;
 const pause = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
 /**
- * Runs the pipeline for every user who has work. A user in another's hands is passed over and looked at again at the
- * end: one whose lease has run out by then belonged to a worker that died, and is done here. Throws when the store
- * cannot be reached any more; whoever was done before stays done.
+ * Runs the pipeline for every user who has work. A user whom another run holds is skipped and tried again at the
+ * end: if the lease has expired by then, its owner died, and this run processes the user. Throws if the store becomes
+ * unreachable; users who are done stay done.
  */
 export async function runAll(store: Store, options: AllOptions): Promise<AllReport> {
   const started = options.now();

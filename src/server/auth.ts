@@ -156,7 +156,7 @@ export async function findCaller(
   checkLength(token);
   const named = await method.identify(token);
   const user = 'email' in named ? await byName(users, named) : await users.byUuid(named.uuid);
-  if (user === null) throw forbidden('nobody is registered for this token; ask the operator for an account');
+  if (user === null) throw forbidden('no user is registered for this token; ask the operator for an account');
   return user;
 }
 

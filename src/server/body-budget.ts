@@ -67,7 +67,7 @@ interface Held {
 
 /**
  * What all calls of this process may hold at once. The only body there is always fits, and so does the only one of a
- * caller: no limit keeps it out for ever. Where strangers have used up their part, the slowest of them makes room, so
+ * caller: no limit keeps it out forever. Where strangers have used up their part, the slowest of them makes room, so
  * that open connections that hardly send close the door to nobody.
  */
 export class BodyBudget {

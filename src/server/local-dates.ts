@@ -6,7 +6,7 @@ import { badRequest } from './problem.ts';
 
 /**
  * The days, `YYYY-MM-DD`, from the first of `from` to the last of `to`: a missing day stands for the whole month, a
- * missing month for the whole year. What else the two hold is passed over. Throws a 400 `Problem` for what is no date.
+ * missing month for the whole year. Other fields are ignored. Throws a 400 `Problem` for an invalid date.
  */
 export function daysBetween(
   from: JsonValue | undefined,

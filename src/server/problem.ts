@@ -96,7 +96,7 @@ function problemOfCore(error: MobilityError): Problem {
   if (error.code === 'MOBILITY_FORBIDDEN') return new Problem(403, error.message, { code: error.code });
   // Their erasure began after this call had found its caller.
   if (error.code === 'MOBILITY_USER_UNKNOWN')
-    return forbidden('nobody is registered for this token any more; ask the operator for an account');
+    return forbidden('no user is registered for this token any more; ask the operator for an account');
   const detail = 'the server failed; its operator finds the reason under the request id';
   return new Problem(500, detail, { code: error.code, cause: error });
 }

@@ -19,7 +19,7 @@ import { createWorkerLog, leavePrimary, startWorkers, workerNumber } from './wor
 export interface RunServerOptions {
   config: Config;
   /**
-   * Opens the store; called once in each process, with `checkpointer` in one of them. Whoever gives this closes what it
+   * Opens the store; called once in each process, with `checkpointer` in one of them. Its provider closes what it
    * opened.
    */
   openStore: (options: { checkpointer: boolean; onWarning?: (message: string) => void }) => Promise<Store>;

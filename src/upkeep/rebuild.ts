@@ -10,8 +10,8 @@ export interface RebuildReport extends UserReport {
 }
 
 /**
- * Runs the pipeline with every trip from data time `from` on (all without) derived anew. Stretches are replaced one by
- * one, so an interrupted rebuild leaves a whole diary and goes on with the next run.
+ * Runs the pipeline with every trip from data time `from` on (without it, every trip) derived again. Stretches are
+ * replaced one by one, so an interrupted rebuild leaves a whole diary and goes on with the next run.
  */
 export async function rebuild(
   store: Store,

@@ -84,7 +84,7 @@ export interface SegmentTripsOutput {
  *
  * Two phones of one user that sample differently: the open trip belongs to the phone that began it. A location of the
  * other is no part of it; after `gapThreshold` of silence it only helps to tell whether the trip has ended, and then
- * counts anew.
+ * counts again.
  */
 export function segmentTrips(input: SegmentTripsInput, options = segmentTripsDefaults): SegmentTripsOutput {
   const { locations, resume } = input;

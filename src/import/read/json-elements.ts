@@ -15,7 +15,7 @@ export interface JsonElement {
 }
 
 /**
- * Bytes that one element may have; a longer one is passed over, so that no file decides how much memory an import
+ * Bytes that one element may have; a longer one is skipped, so that no file decides how much memory an import
  * takes.
  */
 export const maxElementBytes = 16 * 1024 * 1024;

@@ -9,7 +9,7 @@ export interface TextLine {
 }
 
 /**
- * Characters that one line may have: the rest of a longer one is passed over, so that no file decides how much memory
+ * Characters that one line may have: the rest of a longer one is skipped, so that no file decides how much memory
  * it takes.
  */
 export const maxLineLength = 16 * 1024 * 1024;

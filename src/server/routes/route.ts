@@ -64,7 +64,7 @@ export interface Dialect {
   tokenParameter?: string;
   /**
    * True: what a known caller sends and is no JSON object comes to the route as text, to be set aside. Such an app
-   * would send it for ever.
+   * would send it forever.
    */
   takesAnything?: true;
   /**

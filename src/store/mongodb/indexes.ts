@@ -91,7 +91,7 @@ export async function makeLayout(connection: Connection): Promise<string[]> {
     await connection.once(() => connection.db.collection(name).createIndexes([...wanted]));
   }
   const warnings = connection.sharded ? await shardCollections(connection) : [];
-  // Version 1 had no members: whoever was registered may be written about.
+  // Version 1 had no members: every registered user is admitted.
   if (before?.version === 1) await admitRegistered(connection);
   await writeFormat(connection, true);
   return warnings;

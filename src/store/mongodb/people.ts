@@ -47,7 +47,7 @@ export function usersOn(connection: Connection): UserRegistry {
       const user = { uuid: uuid ?? newUuid(), user_email: email, update_ts: now, ...membership };
       let there = await connection.once(() => users.findOne({ user_email: name }));
       if (there === null) {
-        // Before they are registered: whoever is registered and not admitted is being erased.
+        // Before they are registered: a user who is registered and not admitted is being erased.
         const isNew = uuid === undefined || (await connection.once(() => users.findOne({ _id: uuid }))) === null;
         if (isNew) await admitAll(connection, [user.uuid]);
         if (await connection.once(() => insert(user.uuid, name, now, membership))) return { user, created: true };

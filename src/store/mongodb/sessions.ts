@@ -1,5 +1,5 @@
-// The sessions that transactions run in: few, and known by their ids, so that whoever takes a user over from a process
-// that died can end the transaction that it left open.
+// The sessions for transactions: few, with known ids, so that a process that takes over a user can end the open
+// transaction of a dead process.
 import type { Binary, ClientSession, MongoClient } from 'mongodb';
 
 /** A fixed number of server sessions, shared by all transactions of a process. */

@@ -25,8 +25,8 @@ export interface Connection {
 }
 
 /**
- * Opens a file that is there. It never waits for a lock: whoever meets a busy file waits without blocking the event
- * loop.
+ * Opens a file that is there. It never waits for a lock: a caller that meets a busy file waits without blocking the
+ * event loop.
  */
 export function connect(path: string): Connection {
   const database = new DatabaseSync(path, { timeout: 0 });

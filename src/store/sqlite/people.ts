@@ -41,7 +41,7 @@ export function insertUser(file: StoreFile, { uuid, user_email, update_ts, study
 
 /**
  * Runs `work`, which may register somebody under `uuid`, in the file of the registry. They are admitted in the file of
- * their rows before: whoever is registered and not admitted is being erased. Of a new UUID that was not registered
+ * their rows before: a user who is registered and not admitted is being erased. Of a new UUID that was not registered
  * nothing stays.
  */
 export async function registering<T>(
