@@ -252,7 +252,8 @@ describe('the caller', () => {
     await add('good', ada.uuid, now + 1);
     await add('old', ada.uuid, now);
     await add('eternal', ada.uuid, null);
-    await add('orphan', '00000000-0000-4000-8000-000000000000', null);
+    const stranger = '00000000-0000-4000-8000-000000000000';
+    await expect(add('orphan', stranger, null)).rejects.toMatchObject({ code: 'MOBILITY_USER_UNKNOWN' });
     for (const token of ['good', 'eternal']) {
       expect((await tokens.post('/profile/create', { user: token })).json).toEqual({ uuid: ada.uuid });
     }
