@@ -6,3 +6,4 @@ export interface MalformedRequest {
   body: Buffer | null;
 }
 export function malformedRequests(seed: number, paths: readonly string[]): Generator<MalformedRequest, never>;
+export function isRefusal(answer: { status: number; text: string }, isOtherApp: boolean): boolean;

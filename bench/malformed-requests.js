@@ -71,6 +71,10 @@ const names = [
   'is_return_aggregate',
   'update_doc',
   'mpg_array',
+  'device_id',
+  'location',
+  'locations',
+  '_type',
   '__proto__',
   'constructor',
   '',
@@ -129,6 +133,20 @@ const days = [
   '%2e%2e',
   '2016-02-30',
 ];
+
+/**
+ * True for an answer that blames the caller: a status below 500, or the 503 by which an app that deletes on a 4xx keeps
+ * what it sent, with a code that is none of the server's own troubles.
+ */
+export function isRefusal({ status, text }, isOtherApp) {
+  if (typeof status !== 'number') return false;
+  if (status < 500) return true;
+  const code = isOtherApp && status === 503 ? /"code":"MOBILITY_(\w+)"/.exec(text)?.[1] : undefined;
+  return (
+    ['BAD_REQUEST', 'FORBIDDEN', 'UNSUPPORTED', 'BODY_TOO_LARGE', 'LIMIT'].includes(code) ||
+    (isOtherApp && status === 503 && text.includes('expected POST'))
+  );
+}
 
 /**
  * One request after the other, the same for the same seed: method, path, headers and body as bytes, or null. `paths`:

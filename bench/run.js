@@ -16,6 +16,7 @@ const measurements = {
   idle: async () => (await import('./idle.js')).idle(),
   trips: async () => (await import('./trips.js')).trips(),
   composite: async () => (await import('./composite.js')).composite(),
+  beside: async () => (await import('./beside.js')).beside(),
   attack: async () => (await import('./attack.js')).attack(),
   malformed: async () =>
     (await import('./malformed.js')).malformed({

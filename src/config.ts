@@ -174,8 +174,8 @@ export const settings: readonly Setting[] = [
   {
     name: 'waitingLimitMiB',
     variable: 'MOBILITY_WAITING_LIMIT',
-    default: '128',
-    meaning: 'MiB of request bodies that one server process holds at once; others wait, and get 503 after 15 s',
+    default: '64',
+    meaning: 'MiB of request bodies that one server process holds at once; others wait, and get 503 after 30 s',
     parse: integer(1, 65_536),
   },
   {

@@ -50,7 +50,7 @@ export interface AppParts {
   counts?: CallerCounts;
   /** Figures of calls, and the text of `GET /metrics`, which does not answer without them. */
   metrics?: { figures: CallFigures; text: () => Promise<string> };
-  /** ms that a body waits for room before it is refused. Default 15,000. */
+  /** ms that a body waits for room before it is refused. Default 30,000. */
   bodyPatience?: number;
   /** Thread id of `log`, with which request ids begin. Default `w1`. */
   thread?: string;
@@ -80,7 +80,7 @@ const smallJsonLimits: JsonLimits = { elements: 0, values: 50_000 };
  * One caller holds half of what may wait, strangers together the other half at most; a single body of any size always
  * fits.
  */
-function bodyLimits({ config: { waitingLimitMiB }, bodyPatience = 15_000 }: AppParts): BodyLimits {
+function bodyLimits({ config: { waitingLimitMiB }, bodyPatience = 30_000 }: AppParts): BodyLimits {
   const total = waitingLimitMiB * mebibyte;
   const small = { size: strangersLimit, room: total / 8 };
   return { total, perCaller: total / 2, strangers: total / 2, patience: bodyPatience, small, turns: 2 };

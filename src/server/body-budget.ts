@@ -26,12 +26,13 @@ export interface BodyShare {
    */
   check(bytes: number): void;
   /**
-   * Resolves when so many more bytes fit, beside those reserved; rejects as `check` throws where they do not in time.
+   * Takes the room of bytes that are to come, as soon as there is room for all of them; rejects as `check` throws where
+   * they do not in time.
    */
-  fit(bytes: number): Promise<void>;
-  /** Takes the room of bytes that are to come, as soon as there is room for all of them; rejects as `fit`. */
   reserve(bytes: number): Promise<void>;
-  /** Takes bytes that came, first of those reserved; throws as `check` does. */
+  /** Takes bytes that came, first of those reserved, as soon as they fit; rejects as `check` throws. */
+  arrive(bytes: number): Promise<void>;
+  /** As `arrive`, without waiting; throws as `check` does. */
   grow(bytes: number): void;
   /**
    * Resolves when it is the turn of this body among the large ones, which callers have one after the other. It has its
@@ -75,6 +76,7 @@ export class BodyBudget {
   readonly #all = new Set<Held>();
   readonly #now: () => number;
   readonly #waiting = new Set<() => void>();
+  readonly #line: Held[] = [];
   readonly #working: Held[] = [];
   readonly #queue: { held: Held; begin: () => void }[] = [];
   #total = 0;
@@ -98,21 +100,19 @@ export class BodyBudget {
     return {
       evicted,
       check: (bytes) => this.#check(held, bytes),
-      fit: async (bytes) => {
-        if (bytes > held.ahead) await this.#fit(held, bytes - held.ahead);
-      },
-      reserve: async (bytes) => {
-        await this.#fit(held, bytes);
-        this.#take(held, bytes);
-        held.ahead += bytes;
+      reserve: (bytes) =>
+        this.#fit(held, bytes, () => {
+          this.#take(held, bytes);
+          held.ahead += bytes;
+        }),
+      arrive: async (bytes) => {
+        const more = Math.max(0, bytes - held.ahead);
+        if (more > 0) await this.#fit(held, more, () => this.#grow(held, bytes));
+        else this.#grow(held, bytes);
       },
       grow: (bytes) => {
-        const more = Math.max(0, bytes - held.ahead);
-        if (more > 0) this.#check(held, more);
-        held.ahead -= bytes - more;
-        this.#take(held, more);
-        this.#turn(held);
-        held.fresh += bytes;
+        if (bytes > held.ahead) this.#check(held, bytes - held.ahead);
+        this.#grow(held, bytes);
       },
       turn: () => this.#begin(held),
       belongsTo: (userId) => {
@@ -126,32 +126,62 @@ export class BodyBudget {
         if (held.userId === null) this.#strangers -= held.bytes;
         held.bytes = 0;
         held.ahead = 0;
-        for (const wake of this.#waiting) wake();
+        this.#wake();
         this.#end(held);
       },
     };
   }
 
   /** Waits for others to end while there is no room. */
-  async #fit(held: Held, bytes: number): Promise<void> {
-    const until = this.#now() + (this.#limits.patience ?? 0);
-    for (;;) {
-      try {
-        return this.#check(held, bytes);
-      } catch (error) {
-        if (this.#now() >= until) throw error;
+  async #fit(held: Held, bytes: number, take: () => void): Promise<void> {
+    const { patience = 0, small } = this.#limits;
+    const until = this.#now() + patience;
+    // What waits comes in the order in which it came, but for small bodies, and for large ones that have begun.
+    const mayPass = held.bytes > (small?.size ?? 0) || held.bytes + bytes <= (small?.size ?? 0);
+    if (!mayPass) this.#line.push(held);
+    try {
+      for (;;) {
+        try {
+          if (!mayPass && this.#line[0] !== held) throw tooMuchWaits();
+          this.#check(held, bytes);
+          return take();
+        } catch (error) {
+          if (this.#now() >= until) throw error;
+        }
+        await this.#change();
+        this.#endSlow();
       }
-      await new Promise<void>((resolve) => {
-        const wake = (): void => {
-          clearTimeout(timer);
-          this.#waiting.delete(wake);
-          resolve();
-        };
-        const timer = setTimeout(wake, lookAgain);
-        this.#waiting.add(wake);
-      });
-      this.#endSlow();
+    } finally {
+      if (!mayPass) {
+        this.#line.splice(this.#line.indexOf(held), 1);
+        this.#wake();
+      }
     }
+  }
+
+  /** Resolves when something was released, and after a while. */
+  #change(): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(wake);
+        resolve();
+      };
+      const timer = setTimeout(wake, lookAgain);
+      this.#waiting.add(wake);
+    });
+  }
+
+  #wake(): void {
+    for (const wake of this.#waiting) wake();
+  }
+
+  #grow(held: Held, bytes: number): void {
+    const more = Math.max(0, bytes - held.ahead);
+    held.ahead -= bytes - more;
+    this.#take(held, more);
+    this.#turn(held);
+    held.fresh += bytes;
   }
 
   /** Ends slow bodies of known callers, in favour of waiting ones. */
@@ -247,7 +277,7 @@ export class BodyBudget {
     held.bytes = 0;
     held.ahead = 0;
     held.evict(unavailable('this body came so slowly that others needed its room; nothing was stored, send it again'));
-    for (const wake of this.#waiting) wake();
+    this.#wake();
   }
 
   #turn(held: Held): void {

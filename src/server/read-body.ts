@@ -40,7 +40,7 @@ export interface BodyRules {
  * 503 or 429 when the share cannot grow; 400 for a body that breaks off.
  */
 export async function readBody(body: IncomingBody, rules: BodyRules): Promise<Buffer> {
-  const { limit, share } = rules;
+  const { limit } = rules;
   const encoding = (body.contentEncoding ?? 'identity').trim().toLowerCase();
   if (!['', 'identity', 'gzip', 'x-gzip'].includes(encoding)) {
     throw new Problem(415, `expected Content-Encoding gzip or none, found ${JSON.stringify(encoding.slice(0, 40))}`, {
@@ -50,16 +50,16 @@ export async function readBody(body: IncomingBody, rules: BodyRules): Promise<Bu
   }
   const declared = Number(body.contentLength ?? 0);
   if (declared > limit) throw overLimit(limit);
-  if (!rules.isKnown()) await share.fit(Math.min(declared || 0, strangersLimit));
   const cut = 'the connection broke off before the end of the body';
   const reserve = reserveOnce(declared || 0, rules);
   await reserve([], 0);
   if (encoding.endsWith('gzip')) return inflate(await collect(body.chunks, limit, rules, cut, reserve), rules);
   const admit = admitByStart(rules);
-  const bytes = await collect(body.chunks, limit, rules, cut, async (parts, size) => {
+  const look: Look = async (parts, size) => {
     await admit(parts, size);
     await reserve(parts, size);
-  });
+  };
+  const bytes = await collect(body.chunks, limit, rules, cut, look, declared);
   if (bytes.length > strangersLimit && !rules.isKnown()) {
     const { tokenField } = rules;
     const token = tokenField === null ? null : (tokenAtStart(bytes, tokenField) ?? tokenAtEnd(bytes, tokenField));
@@ -100,11 +100,14 @@ type Look = (parts: readonly Uint8Array[], size: number) => Promise<void>;
 async function collect(
   chunks: AsyncIterable<Uint8Array>,
   limit: number,
-  { share }: BodyRules,
+  { share, isKnown }: BodyRules,
   broken: string,
   look?: Look,
+  declared = 0,
 ): Promise<Buffer> {
-  const parts: Uint8Array[] = [];
+  let parts: Uint8Array[] = [];
+  // Where it is known how much comes, and that it may, each piece goes where it belongs: two copies are never held.
+  let whole: Buffer | null = null;
   let size = 0;
   const iterator = chunks[Symbol.asyncIterator]();
   try {
@@ -114,17 +117,27 @@ async function collect(
         throw badRequest(`${broken} (${errorText(error).slice(0, 80)})`);
       });
       if (next.done === true) break;
+      const begin = size;
       size += next.value.byteLength;
       if (size > limit) throw overLimit(limit);
-      await share.fit(next.value.byteLength);
-      share.grow(next.value.byteLength);
+      await share.arrive(next.value.byteLength);
+      if (whole !== null) {
+        whole.set(next.value, begin);
+        continue;
+      }
       parts.push(next.value);
       await look?.(parts, size);
+      if (declared > size && isKnown()) {
+        whole = Buffer.allocUnsafeSlow(declared);
+        Buffer.concat(parts, size).copy(whole);
+        parts = [];
+      }
     }
   } finally {
     // Lets go of the stream: what still comes of a refused body flows away, and the answer arrives.
     void iterator.return?.().catch(() => {});
   }
+  if (whole !== null) return whole.subarray(0, size);
   return parts.length === 1 ? Buffer.from(parts[0]!.buffer, parts[0]!.byteOffset, size) : Buffer.concat(parts, size);
 }
 

@@ -1,0 +1,106 @@
+// Small calls beside large bodies: getTrips while 64 connections push 10,000 entries each, as a ratio to an idle server.
+import { once } from 'node:events';
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { openStore, runPipeline, silentLog, simulateDays } from '../dist/index.js';
+import { against, bodyOf, createClient, inFolder, line, locations, ms, quantile, seconds, startServer } from './kit.js';
+
+const days = 14;
+const entries = 10_000; // as many as a phone sends in one push
+const latencyTarget = 2; // times idle
+const memoryTarget = 300; // MiB a worker
+
+/** Prints p99 of getTrips idle, beside one push after the other, and beside 64 at once, and the memory of each process. */
+export async function beside({ duration = 12, workers = 2 } = {}) {
+  console.log(`\nbeside: getTrips of one caller beside pushes of ${entries} entries, ${workers} workers`);
+  await inFolder(async (folder) => {
+    const store = await openStore(folder);
+    const { user } = await store.users.register('ada', { now: 1 });
+    for (const day of simulateDays({ platform: 'ios', day: '2024-03-01', seed: 'ada' }, days)) {
+      await store.usercache.put(user.uuid, { entries: day, unusable: [] }, 1);
+    }
+    await runPipeline(store, user.uuid, { log: silentLog, now: () => Date.now() / 1000 });
+    for (let i = 0; i < 64; i++) await store.users.register(`phone${i}`, { now: 1 });
+    await store.close();
+    const noLimits = { MOBILITY_CALLS_PER_MINUTE: '0', MOBILITY_MIB_PER_MINUTE: '0', MOBILITY_WAITING_ENTRIES: '0' };
+    const server = await startServer(folder, { workers, env: noLimits });
+    await tripsFor(server.port, 2);
+    const idle = await tripsFor(server.port, duration / 2);
+    line('getTrips idle: number, median, p99', told(idle));
+    for (const lanes of [1, 64]) {
+      const pushing = pushUntilStopped(server.port, lanes);
+      const beside = await tripsFor(server.port, duration);
+      const { pushed, refused } = await pushing.stop();
+      const [before, during] = [idle, beside].map((times) => quantile(times, 0.99));
+      line(`beside ${lanes} at a time: number, median, p99`, told(beside));
+      line(
+        '  ratio of p99',
+        `${(during / before).toFixed(1)} x`,
+        against(during / before, latencyTarget, `${latencyTarget} x`),
+      );
+      line('  pushes meanwhile, refused', `${pushed}, ${refused}`);
+    }
+    const peaks = server.peak();
+    line(
+      'peak memory of each process',
+      peaks.map((mib) => `${mib.toFixed(0)} MiB`).join(', '),
+      against(Math.max(...peaks), memoryTarget, `${memoryTarget} MiB`),
+    );
+    await server.stop();
+  });
+}
+
+const told = (times) => `${times.length}, ${ms(quantile(times, 0.5))}, ${ms(quantile(times, 0.99))}`;
+
+/** Seconds that each call took, one after the other. */
+async function tripsFor(port, length) {
+  const client = createClient(port, 4);
+  const body = bodyOf('ada', []);
+  const times = [];
+  for (let i = 0, end = seconds() + length; seconds() < end; i++) {
+    const began = seconds();
+    await client.post(`/timeline/getTrips/2024-03-${String((i % days) + 1).padStart(2, '0')}`, body);
+    times.push(seconds() - began);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  client.close();
+  return times;
+}
+
+/** Pushes from a thread of its own, so that what it costs here does not count as the server's. */
+function pushUntilStopped(port, lanes) {
+  const pusher = new Worker(new URL(import.meta.url), { workerData: { port, lanes } });
+  return {
+    stop: async () => {
+      pusher.postMessage('stop');
+      const [told] = await once(pusher, 'message');
+      await pusher.terminate();
+      return told;
+    },
+  };
+}
+
+/** In the thread: every push is new, each lane is another phone. */
+async function push({ port, lanes }) {
+  const client = createClient(port, lanes);
+  let [running, pushed, refused] = [true, 0, 0];
+  parentPort.once('message', () => {
+    running = false;
+  });
+  const lane = async (i) => {
+    for (let at = 1_700_000_000 + lanes * 1e7; running; at += entries) {
+      await client.post('/usercache/put', bodyOf(`phone${i}`, locations(entries, at))).then(
+        () => {
+          pushed += 1;
+        },
+        () => {
+          refused += 1;
+        },
+      );
+    }
+  };
+  await Promise.all(Array.from({ length: lanes }, (_, i) => lane(i)));
+  client.close();
+  parentPort.postMessage({ pushed, refused });
+}
+
+if (!isMainThread && workerData?.lanes !== undefined) await push(workerData);
