@@ -115,6 +115,7 @@ export const tables: Record<Kind, readonly Column[]> = {
   ],
   labels: [
     ...user,
+    { name: 'trip_id', type: 'text', meaning: 'trip that it is about; empty: a place, or no trip' },
     { name: 'key', type: 'text', meaning: 'kind of label, such as manual/mode_confirm' },
     { name: 'label', type: 'text', meaning: 'what the participant named; empty for surveys' },
     ...times('start of what is labelled', 'end of what is labelled'),

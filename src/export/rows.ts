@@ -1,11 +1,12 @@
 // Rows of each table from the store of one person, a page at a time: no more than a page of trips is in memory at once.
 import { meaningOf } from '../converters/convert.ts';
-import { inputKeyNames } from '../labels/input-keys.ts';
-import { readLabels } from '../labels/labels-of.ts';
+import { type Input, inputKeyNames, inputOf } from '../labels/input-keys.ts';
+import { readLabels, spansAround } from '../labels/labels-of.ts';
+import { spanOf } from '../labels/match-inputs.ts';
 import { saidTexts } from '../labels/said-text.ts';
 import { dataTime, type Entry } from '../model/entry.ts';
 import { modeGroup, plainMode } from '../model/plain-mode.ts';
-import { isTimeZone } from '../model/time.ts';
+import { isTimeZone, justAfter } from '../model/time.ts';
 import type { Section, Trip, TripRecord } from '../model/trip.ts';
 import { everyLink } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
@@ -247,13 +248,43 @@ async function* entryTableRows({ store, person, days, keys }: Source): AsyncGene
 }
 
 async function* labelRows({ store, person, days }: Source): AsyncGenerator<Row> {
-  for await (const entry of entryRows(store, person.uuid, days, inputKeyNames)) yield labelRow(meaningOf(entry));
+  let batch: Entry[] = [];
+  for await (const entry of entryRows(store, person.uuid, days, inputKeyNames)) {
+    batch.push(meaningOf(entry));
+    if (batch.length < labelsAtOnce) continue;
+    yield* await rowsOfLabels(store, person.uuid, batch);
+    batch = [];
+  }
+  yield* await rowsOfLabels(store, person.uuid, batch);
 }
 
-function labelRow({ metadata, data }: Entry): Row {
+/** Labels, each with the trip that it is matched to. */
+async function rowsOfLabels(store: Store, userId: string, entries: readonly Entry[]): Promise<Row[]> {
+  const inputs = entries.map(inputOf);
+  const ofTrips = inputs.filter((input) => input !== null && input.of.about === 'trip') as Input[];
+  if (ofTrips.length === 0) return entries.map((entry) => labelRow(entry, null));
+  const spans = await spansAround(store, userId, ofTrips);
+  const ways = spans.map(({ start_ts, end_ts, chain_ts }) => ({ start: start_ts, end: end_ts, chain_ts }));
+  const ids = new Map<number, string | null>();
+  const rows: Row[] = [];
+  for (const [i, entry] of entries.entries()) {
+    const input = inputs[i]!;
+    const way = input !== null && input.of.about === 'trip' ? spanOf(input, ways) : null;
+    if (way !== null && !ids.has(way.chain_ts)) {
+      const range = { from: way.chain_ts, to: justAfter(way.chain_ts), limit: 1 };
+      const [record] = await store.trips.chain(userId, range);
+      ids.set(way.chain_ts, record?.trip?.id ?? null);
+    }
+    rows.push(labelRow(entry, way === null ? null : ids.get(way.chain_ts)!));
+  }
+  return rows;
+}
+
+function labelRow({ metadata, data }: Entry, tripId: string | null): Row {
   const zone = isTimeZone(metadata.time_zone) ? metadata.time_zone : 'UTC';
   const time = (value: unknown): number | null => (typeof value === 'number' ? value : null);
   return {
+    trip_id: tripId,
     key: metadata.key,
     label: typeof data.label === 'string' ? data.label : null,
     ...timesRow(time(data.start_ts), time(data.end_ts), zone),

@@ -12,7 +12,9 @@ import { gpxWriter } from '../../src/export/formats/gpx.ts';
 import { wkb, wkt } from '../../src/export/geometry.ts';
 import { localText } from '../../src/export/instants.ts';
 import { distance } from '../../src/geo/distance.ts';
+import { putBatch } from '../../src/intake/put-batch.ts';
 import { plainMode } from '../../src/model/plain-mode.ts';
+import { openStore } from '../../src/store/open.ts';
 import { run } from '../cli/kit.ts';
 
 let folder: string;
@@ -54,6 +56,33 @@ it('sections name their trip, points their section, trips their places', async (
   expect(trips!.filter((t) => !placeIds.has(t.start_place_id!) || !placeIds.has(t.end_place_id!))).toEqual([]);
   expect(new Set(trips!.map(({ user_id }) => user_id)).size).toBe(2);
 });
+
+it('a label names its trip, the last word on a trip stands in the trips, and a label of no trip names none', async () => {
+  const [trip] = (await csv('csv/trips.csv')) as [Record<string, string>];
+  for (const mode of ['bus', 'tram']) {
+    const flags = ['--user', trip.user_id!, '--trip', trip.trip_id!, '--mode', mode];
+    const said = await run(['label', ...flags], { env, now: 1_720_000_000 + (mode === 'tram' ? 60 : 0) });
+    expect(said, said.stderr).toMatchObject({ code: 0 });
+  }
+  const store = await openStore(out('store'));
+  const start_ts = Date.parse(trip.started_at!) / 1000 - 30 * 86_400;
+  const data = { start_ts, end_ts: start_ts + 600, label: 'boat' };
+  const metadata = { key: 'manual/mode_confirm', write_ts: 1_720_000_120, platform: 'ios', time_zone: 'UTC' };
+  await putBatch(trip.user_id!, [{ metadata, data }], { store, now: () => 1_720_000_120 });
+  await store.close();
+  for (const kind of ['labels', 'trips']) {
+    const flags = ['--user', trip.user_id!, '--format', 'csv', '--kind', kind, '--out', out(`said-${kind}`)];
+    expect((await run(['export', ...flags], { env })).code).toBe(0);
+  }
+  const labels = (await csv('said-labels/labels.csv')).map(({ trip_id, label }) => [trip_id, label]);
+  expect(labels).toEqual([
+    [trip.trip_id, 'bus'],
+    [trip.trip_id, 'tram'],
+    ['', 'boat'],
+  ]);
+  const named = (await csv('said-trips/trips.csv')).filter(({ mode_confirmed }) => mode_confirmed !== '');
+  expect(named.map(({ trip_id, mode_confirmed }) => [trip_id, mode_confirmed])).toEqual([[trip.trip_id, 'tram']]);
+}, 120_000);
 
 it('every file is described by the manifest: columns, rows, checksum', async () => {
   const manifest = JSON.parse(await readFile(out('csv/datapackage.json'), 'utf8'));
