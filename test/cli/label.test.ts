@@ -1,0 +1,55 @@
+// `mobility label`: an operator says something about a trip, and it shows wherever trips do.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { madeTrip, storeTrips } from '../server/trips.ts';
+import { freshProgram } from './kit.ts';
+
+const noon = Date.parse('2016-05-17T12:00:00-07:00') / 1000;
+
+async function withTwoTrips() {
+  const program = await freshProgram();
+  await program.run(['users', 'add', 'ada']);
+  const trips = [madeTrip(noon, [{ mode: 'CAR' }]), madeTrip(noon + 7200, [{ mode: 'WALKING' }])];
+  await program.withStore(async (store) => {
+    const user = await store.users.byEmail('ada');
+    await storeTrips(store, user!.uuid, trips);
+  });
+  const label = (now: number, ...words: string[]) =>
+    program.run(['label', '--user', 'ada', '--trip', trips[0]!.trip!.id, ...words], { now });
+  return { ...program, label };
+}
+
+it('names a trip, shows in the diary as text and as GeoJSON, and the last one counts, whenever the pipeline runs', async () => {
+  const { run, label, folder } = await withTwoTrips();
+  const first = await label(1_720_000_000, '--mode', 'Shared Ride', '--purpose', 'work');
+  expect([first.code, first.stdout]).toEqual([
+    0,
+    expect.stringMatching(/^ada, .*: mode_confirm shared_ride, purpose_confirm work\n$/),
+  ]);
+  expect((await run(['pipeline', '--user', 'ada'])).code).toBe(0);
+  const second = await label(1_720_000_001, '--mode', 'bus', '--json');
+  expect(second.json()).toMatchObject({ said: { mode_confirm: 'bus', purpose_confirm: 'work' } });
+
+  const diary = ['diary', '--user', 'ada', '--day', '2016-05-17'];
+  const { stdout } = await run(diary);
+  expect(stdout.match(/\bbus\b/g)).toHaveLength(1);
+  expect(stdout).toContain('work');
+  expect(stdout).not.toContain('shared_ride');
+  const file = join(folder, 'day.geojson');
+  await run([...diary, '--geojson', file]);
+  const { features } = JSON.parse(await readFile(file, 'utf8'));
+  const named = features.filter(({ properties }: any) => properties.mode_confirm === 'bus');
+  expect(named.map(({ properties }: any) => properties.purpose_confirm)).toEqual(named.map(() => 'work'));
+  expect([named.length > 0, named.length < features.length]).toEqual([true, true]);
+});
+
+it('refuses a trip that is not there, and a label without words', async () => {
+  const { run, label } = await withTwoTrips();
+  const none = await run(['label', '--user', 'ada', '--trip', '0'.repeat(24), '--mode', 'bus']);
+  expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('expected the id of a trip of ada')]);
+  for (const words of [[], ['--mode', '  '], ['--mode', 'x'.repeat(101)]]) {
+    const { code, stderr } = await label(1_720_000_000, ...words);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/MOBILITY_USAGE: expected .*found/)]);
+  }
+});
