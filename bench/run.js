@@ -18,6 +18,11 @@ const measurements = {
   composite: async () => (await import('./composite.js')).composite(),
   beside: async () => (await import('./beside.js')).beside(),
   attack: async () => (await import('./attack.js')).attack(),
+  scale: async () =>
+    (await import('./scale.js')).scale({
+      folder: process.env.MOBILITY_BENCH_DAYS,
+      days: Number(process.env.MOBILITY_BENCH_HISTORY ?? 365),
+    }),
   malformed: async () =>
     (await import('./malformed.js')).malformed({
       count: Number(process.env.MOBILITY_BENCH_REQUESTS ?? 100_000),
