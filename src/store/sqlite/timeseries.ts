@@ -1,7 +1,7 @@
 // The timeseries: entries for the long term, in chunks.
 import { type EntryText, entryTextOf } from '../../model/entry.ts';
 import { keyTable } from '../../model/keys.ts';
-import { isTimeZone, justAfter, justBefore, type TimeRange } from '../../model/time.ts';
+import { isTimeZone, type TimeRange } from '../../model/time.ts';
 import { keptEntry } from '../kept-entry.ts';
 import { isTouched, marksOf, touch, united } from '../marks.ts';
 import { isAhead } from '../receipts.ts';
@@ -194,35 +194,33 @@ function sighting(file: StoreFile, user: number, side: '<=' | '>', writeTs: numb
 }
 
 function zoneBefore(file: StoreFile, user: number, key: number, writeTs: number): ZoneSighting | null {
-  const sql = file.sql(`
-    SELECT ${headColumns} FROM chunks WHERE user = ? AND key = ? AND zones > ${zonesNamed.none} AND first <= ?
-    ORDER BY first DESC LIMIT 1`);
-  for (let until = writeTs; ; ) {
-    const head = sql.get<ChunkHead>(user, key, until);
-    if (head === undefined) return null;
+  const chunks = `SELECT ${headColumns} FROM chunks WHERE user = ? AND key = ? AND zones > ${zonesNamed.none}`;
+  const around = file.sql(`${chunks} AND first <= ? ORDER BY first DESC LIMIT 1`);
+  const before = file.sql(`${chunks} AND first < ? ORDER BY first DESC LIMIT 1`);
+  let head = around.get<ChunkHead>(user, key, writeTs);
+  for (; head !== undefined; head = before.get<ChunkHead>(user, key, head.first)) {
     const chunk = openChunk(file, head);
     for (let place = chunk.placeAfter(writeTs) - 1; place >= 0; place--) {
       const zone = chunk.zoneAt(place);
       if (zone !== null) return { write_ts: chunk.times.write_ts[place]!, zone };
     }
-    until = justBefore(head.first);
   }
+  return null;
 }
 
 function zoneAfter(file: StoreFile, user: number, key: number, writeTs: number): ZoneSighting | null {
-  const sql = file.sql(`
-    SELECT ${headColumns} FROM chunks WHERE user = ? AND key = ? AND zones > ${zonesNamed.none} AND first >= ?
-    ORDER BY first LIMIT 1`);
-  for (let from = chunkStart(file, user, key, writeTs); ; ) {
-    const head = sql.get<ChunkHead>(user, key, from);
-    if (head === undefined) return null;
+  const chunks = `SELECT ${headColumns} FROM chunks WHERE user = ? AND key = ? AND zones > ${zonesNamed.none}`;
+  const around = file.sql(`${chunks} AND first >= ? ORDER BY first LIMIT 1`);
+  const after = file.sql(`${chunks} AND first > ? ORDER BY first LIMIT 1`);
+  let head = around.get<ChunkHead>(user, key, chunkStart(file, user, key, writeTs));
+  for (; head !== undefined; head = after.get<ChunkHead>(user, key, head.first)) {
     const chunk = openChunk(file, head);
     for (let place = chunk.placeAfter(writeTs); place < head.count; place++) {
       const zone = chunk.zoneAt(place);
       if (zone !== null) return { write_ts: chunk.times.write_ts[place]!, zone };
     }
-    from = justAfter(head.first);
   }
+  return null;
 }
 
 const keysOfTrips = keyTable.filter((row) => row.affects === 'trips').map((row) => row.key);

@@ -47,7 +47,10 @@ export function usercache(shards: Shards): Usercache {
       const file = shards.of(userId).usercache;
       const work = (): number => {
         const user = userIn(file, userId);
-        return user === null ? 0 : settleMoved(file, user, moved) + settleFailed(file, user, failed, now);
+        if (user === null) return 0;
+        const left = settleMoved(file, user, moved) + settleFailed(file, user, failed, now);
+        giveBackPages(file);
+        return left;
       };
       return file.write(work, moved.length + failed.length);
     },
@@ -273,6 +276,20 @@ interface Failures {
 
 function failedOf({ failed_first_ts: first_ts, failed_tries: tries }: Failures): Pick<WaitingEntry, 'failed'> {
   return first_ts === null || tries === null ? {} : { failed: { first_ts, tries } };
+}
+
+const fewPages = 64; // 256 KB; not worth a look
+const pagesAtOnce = 4_000; // 16 MB; others wait for the file meanwhile
+
+/**
+ * Makes the file smaller once three of four pages are free: then few have to change their place for it. A file that an
+ * earlier program made keeps its free pages for later entries.
+ */
+function giveBackPages(file: StoreFile): void {
+  const { freelist_count: free } = file.sql('PRAGMA freelist_count').get<{ freelist_count: number }>()!;
+  if (free <= fewPages) return;
+  const { page_count: pages } = file.sql('PRAGMA page_count').get<{ page_count: number }>()!;
+  if (free > (3 / 4) * pages) file.connection.exec(`PRAGMA incremental_vacuum(${pagesAtOnce})`);
 }
 
 interface Failing extends Failures, Receipt {
