@@ -206,7 +206,7 @@ function answerCaller(route: Route, parts: AppParts, doors: DoorParts, everybody
 
     doors.counts.bytes(caller.uuid, size);
     await doors.counts.entries(caller.uuid, list.length, parts.store.usercache);
-    const taken = doors.counts.keys(caller.uuid, list);
+    const taken = await doors.counts.keys(caller.uuid, list, parts.store);
 
     // 4. The route. What it answers in pieces needs the body no longer.
     checkBody?.(body);

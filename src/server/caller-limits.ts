@@ -113,11 +113,24 @@ export class CallerCounts {
     caller.waiting += more;
   }
 
-  /** The same list, in which entries of unknown keys beyond the limit are set aside. */
-  keys(userId: string, list: readonly Taken[]): readonly Taken[] {
+  /**
+   * The same list, in which entries of unknown keys beyond the limit are set aside. The store is asked which of them
+   * the user has when one comes that this process has not seen: other servers and earlier ones count.
+   */
+  async keys(
+    userId: string,
+    list: readonly Taken[],
+    store: { usercache: Pick<Store['usercache'], 'keys'>; timeseries: Pick<Store['timeseries'], 'summary'> },
+  ): Promise<readonly Taken[]> {
     const limit = this.#limits.unknownKeys;
     if (limit === 0) return list;
     const { keys } = this.#of(userId);
+    const isUnknown = (taken: Taken): boolean => isEntry(taken) && !known.has(taken.key) && !keys.has(taken.key);
+    if (keys.size < limit && list.some(isUnknown)) {
+      const waiting = await store.usercache.keys(userId);
+      const moved = (await store.timeseries.summary(userId)).map(({ key }) => key);
+      for (const key of [...waiting, ...moved]) if (!known.has(key)) keys.add(key);
+    }
     const isTooMany = (taken: EntryText): boolean => {
       if (known.has(taken.key) || keys.has(taken.key)) return false;
       if (keys.size >= limit) return true;

@@ -220,6 +220,8 @@ export interface Usercache {
   find(userId: string, query: EntryQuery): Promise<EntryPage>;
   /** Number of waiting entries, and the oldest and newest `write_ts`. */
   summary(userId: string): Promise<{ count: number; oldest_ts: number | null; newest_ts: number | null }>;
+  /** Keys of the waiting entries, in any order. */
+  keys(userId: string): Promise<string[]>;
   /**
    * Number of waiting entries that are not processed before time `at`, and the time at which the first of them will be.
    */

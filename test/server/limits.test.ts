@@ -1,7 +1,10 @@
 // What one caller may send, and the figures for whoever watches.
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { takeEntry } from '../../src/intake/take-entry.ts';
 import { silentLog } from '../../src/log/log.ts';
 import type { JsonObject } from '../../src/model/json.ts';
+import { callerLimits } from '../../src/server/app.ts';
+import { CallerCounts } from '../../src/server/caller-limits.ts';
 import { countCalls, StoreFigures } from '../../src/server/metrics.ts';
 import { recoverErrors } from '../../src/upkeep/recover-errors.ts';
 import { androidLocation, config, type Kit, now, openKit } from './kit.ts';
@@ -75,6 +78,10 @@ it('unknown keys beyond the limit are set aside, known ones never, and recovery 
   const pushed = ['a/1', 'a/2', 'a/3', 'a/1', 'manual/incident'].map((key, i) => entry(key, i + 1));
   expect((await put([...pushed, androidLocation(9)])).json).toEqual({ inserted: 5, updated: 0, rejected: 1 });
   expect(await kit.store.errors.summary(ada)).toEqual([{ key: 'a/3', reason: 'too_many_keys', count: 1 }]);
+  // Another server of the same store counts what this one took.
+  const other = new CallerCounts(callerLimits({ ...config, unknownKeys: 2 }), () => clock);
+  const [third, first] = await other.keys(ada, [takeEntry(entry('a/9', 20)), takeEntry(entry('a/1', 21))], kit.store);
+  expect([third, first]).toMatchObject([{ reason: 'too_many_keys' }, { key: 'a/1' }]);
   const report = await recoverErrors(kit.store, ada, { log: silentLog, now: () => clock });
   expect(report).toMatchObject({ recovered: 1 });
 });

@@ -1,5 +1,6 @@
 // Entries on their way in.
 import type { Entry, Identity } from '../../model/entry.ts';
+import { unescapeText } from '../../model/json-text.ts';
 import { errorIdOf } from '../error-ids.ts';
 import { isAhead } from '../receipts.ts';
 import type { PutBatch, PutResult, Usercache, WaitingEntry } from '../store.ts';
@@ -28,6 +29,8 @@ export function usercacheOn(connection: Connection): Usercache {
         const [found] = await from.rows('usercache').aggregate<Summary>({}, stages).toArray();
         return found ?? { count: 0, oldest_ts: null, newest_ts: null };
       }),
+    keys: (userId) =>
+      connection.reading(userId, async (from) => (await from.rows('usercache').distinct('key')).map(unescapeText)),
     ahead: (userId, at) =>
       connection.reading(userId, async (from) => {
         const found: { count: number; first_ts: number | null } = { count: 0, first_ts: null };

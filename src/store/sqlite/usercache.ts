@@ -10,7 +10,7 @@ import { compareTexts } from '../text-order.ts';
 import { findIdentity, newestWritten } from './chunks.ts';
 import type { SqlValue } from './driver.ts';
 import { inSnapshot, type StoreFile } from './file.ts';
-import { chosenKeys, findPage } from './find.ts';
+import { chosenKeys, findPage, keysOf } from './find.ts';
 import { fold } from './fold.ts';
 import type { Shard } from './folder.ts';
 import { admittedUser, takeNumbers, userIn } from './ids.ts';
@@ -64,6 +64,13 @@ export function usercache(shards: Shards): Usercache {
         const sql =
           'SELECT count(*) AS count, min(write_ts) AS oldest_ts, max(write_ts) AS newest_ts FROM waiting WHERE user = ?';
         return { ...file.sql(sql).get<Awaited<ReturnType<Usercache['summary']>>>(userIn(file, userId))! };
+      });
+    },
+    keys: async (userId) => {
+      const file = shards.of(userId).usercache;
+      return file.read(() => {
+        const user = userIn(file, userId);
+        return user === null ? [] : keysOf(file, 'waiting', user).map((id) => file.keys.nameOf(id));
       });
     },
     ahead: async (userId, at) => {

@@ -26,7 +26,7 @@ const methods: {
   tokens: { add: true, byHash: true, list: true, remove: true, touch: true },
   studies: { put: true, byName: true, list: true, enrol: true },
   profiles: { get: true, merge: true },
-  usercache: { put: true, read: true, settle: true, find: true, summary: true, ahead: true },
+  usercache: { put: true, read: true, settle: true, find: true, summary: true, keys: true, ahead: true },
   documents: { apply: true, get: true, list: true, keys: true },
   errors: { list: true, summary: true, takeBack: true, apply: true },
   timeseries: { apply: true, find: true, get: true, ahead: true, summary: true, zonesAround: true, zonelessSpan: true },

@@ -34,6 +34,18 @@ export function settleTests(use: Use): void {
     expect(await use.store.usercache.settle(user, { moved: [], failed: [] }, 1)).toBe(0);
   });
 
+  it('the keys of what waits are told, those of others and of what left are not', async () => {
+    const [user, other] = [await newUser(use.store), await newUser(use.store)];
+    await put(use.store, user, [fix(1), fix(2), entry('odd.$key\\', 1)]);
+    await put(use.store, other, [entry(battery, 1)]);
+    const rows = await waiting(use.store, user);
+    const location = fix(1).metadata.key;
+    expect((await use.store.usercache.keys(user)).sort()).toEqual([location, 'odd.$key\\']);
+    await use.store.usercache.settle(user, moved(rows.filter((row) => row.entry.metadata.key !== location)), 1);
+    expect(await use.store.usercache.keys(user)).toEqual([location]);
+    expect(await use.store.usercache.keys('00000000-0000-4000-8000-00000000dead')).toEqual([]);
+  });
+
   it('an entry pushed again since it was read stays, even with the same content', async () => {
     const user = await newUser(use.store);
     await put(use.store, user, [fix(1, { a: 1 }), fix(2), fix(3)]);
