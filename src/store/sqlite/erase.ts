@@ -7,6 +7,7 @@ import { fold } from './fold.ts';
 import { dismissUser, userIn } from './ids.ts';
 import { setLease } from './pipeline.ts';
 import type { Shards } from './rows.ts';
+import { forgetUnusedKeys, wipeFreeSpace } from './wipe.ts';
 
 /** Where the rows of a collection are. `by`: the column that names the user, by number or by UUID. */
 interface Place {
@@ -69,12 +70,35 @@ export async function eraseRows(
   // taken.
   await usercache.write(() => dismissUser(usercache, userId));
   const hadLease = await timeseries.write(() => takeFromOthers(timeseries, userId, now()));
-  for (const name of erasingOrder) counts[name] = await removeRows(shards, userId, places[name]);
+  const isKnown = await usercache.read(() => userIn(usercache, userId) !== null);
+  const remove = async (names: readonly Collection[]): Promise<void> => {
+    for (const name of names) counts[name] = await removeRows(shards, userId, places[name]);
+  };
+  await remove(erasingOrder.filter((name) => name !== 'users'));
   counts.leases = hadLease ? 1 : 0;
-  for (const file of [usercache, timeseries]) {
-    await file.write(() => file.sql('DELETE FROM user_ids WHERE uuid = ?').run(escapeText(userId)));
-  }
+  await removeNumber(timeseries, userId);
+  // Before the record that an operator finds them by goes: without room for it, the erasure is repeated by name.
+  if (isKnown) await wipe({ timeseries, usercache });
+  await remove(['users']);
+  await removeNumber(usercache, userId);
+  const registry = shards.first.usercache;
+  if (isKnown) await wipe({ usercache });
+  if (isKnown && registry !== usercache) await wipe({ usercache: registry });
   return counts;
+}
+
+async function removeNumber(file: StoreFile, userId: string): Promise<void> {
+  await file.write(() => file.sql('DELETE FROM user_ids WHERE uuid = ?').run(escapeText(userId)));
+}
+
+/** Takes away what deleted rows leave in files. */
+async function wipe({ timeseries, usercache }: { timeseries?: StoreFile; usercache: StoreFile }): Promise<void> {
+  if (timeseries !== undefined) {
+    await forgetUnusedKeys(timeseries, 'chunks');
+    await wipeFreeSpace(timeseries);
+  }
+  await forgetUnusedKeys(usercache, 'waiting');
+  await wipeFreeSpace(usercache);
 }
 
 function takeFromOthers(file: StoreFile, userId: string, now: number): boolean {

@@ -173,6 +173,7 @@ export async function whenFree<T>(attempt: () => T, limit = busyLimit): Promise<
 export function inSnapshot<T>(file: StoreFile, work: () => T): T {
   file.sql('BEGIN').run();
   try {
+    file.keys.refresh();
     return work();
   } finally {
     if (file.connection.inTransaction) file.sql('COMMIT').run();
@@ -206,6 +207,7 @@ async function commit(file: StoreFile, group: readonly Job[], hold: (held: boole
 function commitTogether(file: StoreFile, group: readonly Job[]): (() => void)[] {
   file.sql('BEGIN IMMEDIATE').run();
   try {
+    file.keys.refresh();
     const settle = group.map((job) => atOnce(runInSavepoint(file, job)));
     file.sql('COMMIT').run();
     return settle;
@@ -226,6 +228,7 @@ async function commitInSlices(
     hold(true);
   });
   try {
+    file.keys.refresh();
     const settle: (() => void)[] = [];
     for (const job of group) settle.push(await inSlices(runInSavepoint(file, job), { urgent: true }));
     await nextTurn({ urgent: true }); // the commit has its own slice

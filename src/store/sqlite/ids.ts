@@ -47,7 +47,7 @@ export function dismissUser(usercache: StatementSource, userId: string): void {
   usercache.sql('UPDATE user_ids SET admitted = 0 WHERE uuid = ?').run(escapeText(userId));
 }
 
-/** Numbers of keys. They are never given up, so a process may remember those it has seen committed. */
+/** Numbers of keys. A process remembers those it has seen committed, until names were given up. */
 export interface KeyNumbers {
   /** The number of a key; null when the file has none. */
   find(name: string): number | null;
@@ -56,9 +56,18 @@ export interface KeyNumbers {
   nameOf(id: number): string;
   /** To be called when a transaction was undone: numbers given in it are free again. */
   forget(): void;
+  /** To be called when names were taken from numbers: every process forgets what it remembers. Inside `write` only. */
+  giveUp(): void;
+  /** To be called when a transaction begins: forgets what was given up meanwhile. */
+  refresh(): void;
 }
 
 const mostRemembered = 10_000;
+
+/** What stands in place of the name of a key that nobody uses any more; no name looks like it when it is escaped. */
+export function forgottenName(id: number): string {
+  return `\\gone ${id}`;
+}
 
 /** The numbers of keys in the rows of a file. */
 export function keyNumbers(file: StatementSource): KeyNumbers {
@@ -95,7 +104,20 @@ export function keyNumbers(file: StatementSource): KeyNumbers {
     remember(name, id);
     return name;
   };
-  return { find, intern, nameOf, forget };
+  let seen = 0;
+  const refresh = (): void => {
+    const row = file.sql("SELECT value FROM counters WHERE name = 'given up'").get<{ value: number }>();
+    if ((row?.value ?? 0) === seen) return;
+    seen = row?.value ?? 0;
+    forget();
+  };
+  const giveUp = (): void => {
+    const sql =
+      "INSERT INTO counters (name, value) VALUES ('given up', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1";
+    file.sql(sql).run();
+    forget();
+  };
+  return { find, intern, nameOf, forget, giveUp, refresh };
 }
 
 /** The next `count` numbers of a counter that never gives one twice; returns the first. Inside `write` only. */

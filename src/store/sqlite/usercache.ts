@@ -186,6 +186,7 @@ function knownElsewhere(
   user: number,
 ): (name: string) => (writeTs: number) => number | null {
   const { usercache, timeseries } = shard;
+  timeseries.keys.refresh();
   const owner = userIn(timeseries, userId);
   const failed = usercache.sql('SELECT received_ts FROM errors WHERE user = ? AND key = ? AND write_ts = ?');
   const anyFailed = usercache.sql('SELECT 1 FROM errors WHERE user = ? LIMIT 1').get(user) !== undefined;
