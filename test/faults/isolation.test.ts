@@ -18,7 +18,7 @@ const tables: Record<Collection, string> = {
   usercache: 'waiting',
   documents: 'documents',
   errors: 'errors',
-  timeseries: 'entries',
+  timeseries: 'chunks',
   trips: 'trips',
   pipeline: 'pipeline',
   leases: 'leases',

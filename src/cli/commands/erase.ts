@@ -32,6 +32,12 @@ const notReached = [
   'backups and exports made before',
 ] as const;
 
+/** What no command reaches, beside what engines keep: MongoDB overwrites its free pages, journal and oplog in time. */
+function notReachedOf({ address }: Store): readonly string[] {
+  const isMongo = address.startsWith('mongodb');
+  return isMongo ? [...notReached, "bytes in the MongoDB server's own files until it overwrites them"] : notReached;
+}
+
 /** Erases one user. */
 export function eraseCommand(context: CommandContext): Command {
   return new Command('erase')
@@ -61,7 +67,7 @@ async function run(context: CommandContext, { user, yes }: { user: string; yes?:
   const log = await context.log('pipeline');
   log.write('INFO', `UUID erased: erased ${totalOf(removed)} rows, ${totalOf(remaining)} remain`);
   const logs = await scrubLogs({ folder: context.config().logDir, uuid, email: user_email });
-  const proof = { removed, remaining, logs, not_reached: notReached };
+  const proof = { removed, remaining, logs, not_reached: notReachedOf(store) };
   const receipt: Receipt = { user_email, uuid, store: store.address, erased_ts: context.now(), ...proof };
   await context.output.result(receipt, () => receiptText(receipt));
   if (totalOf(remaining) === 0) return logs.left.length === 0 ? {} : { exitCode: 3 };

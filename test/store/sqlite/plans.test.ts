@@ -103,7 +103,8 @@ it('no statement scans a table, and only statements with few rows sort', async (
   expect(plans.length).toBeGreaterThan(60);
 
   const scans = plans.filter(({ plan }) => plan.some((detail) => detail.startsWith('SCAN')));
-  expect(scans).toEqual([]);
+  // An erasure looks through the names of all keys of a file: hundreds.
+  expect(new Set(scans.map(({ sql }) => sql))).toEqual(new Set(['SELECT id, name FROM keys']));
   const sorts = plans
     .filter(({ plan }) => plan.some((detail) => detail.includes('TEMP B-TREE')))
     .map(({ sql }) => /FROM (\w+).*?(GROUP BY \w+|ORDER BY \w+ DESC|ORDER BY \w+)/s.exec(sql)!.slice(1).join(' '));

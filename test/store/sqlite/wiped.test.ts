@@ -5,6 +5,8 @@ import { expect, it, vi } from 'vitest';
 import { silentLog } from '../../../src/log/log.ts';
 import { runPipeline } from '../../../src/pipeline/run-pipeline.ts';
 import { backupSqliteStore } from '../../../src/store/sqlite/backup.ts';
+import { connect } from '../../../src/store/sqlite/driver.ts';
+import { fileName } from '../../../src/store/sqlite/folder.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { entry, findAll, newId, newUser, put, same, waitingEntries } from '../contract/kit.ts';
 import { usePlaces } from '../support/folders.ts';
@@ -27,6 +29,17 @@ async function found(folder: string, texts: readonly string[]): Promise<Record<s
     }
   }
   return hits;
+}
+
+/** Pieces of what the user has in compressed form, as they stand in the file. */
+function packed(folder: string, shards: number, uuid: string): string[] {
+  return Array.from({ length: shards }, (_, shard) => {
+    const connection = connect(join(folder, fileName('timeseries', shard)));
+    const sql = 'SELECT hex(entries) AS hex FROM chunks JOIN user_ids ON user_ids.id = chunks.user WHERE uuid = ?';
+    const rows = connection.prepare(sql).all<{ hex: string }>(uuid);
+    connection.close();
+    return rows.map(({ hex }) => Buffer.from(hex, 'hex').toString('latin1').slice(20, 60));
+  }).flat();
 }
 
 /** Rows of every kind that are moved, replaced, fail and are taken back, in the pages of somebody else's. */
@@ -59,7 +72,8 @@ it.each([1, 2])(
       await live(serving, ben, 'BENSWORD', 'manual/bens');
       await live(store, user.uuid, marker, secretKey);
     }
-    const texts = [marker, user.uuid, token, 'KEYMARKER'];
+    const texts = [marker, user.uuid, token, 'KEYMARKER', ...packed(folder, shards, user.uuid)];
+    expect(texts.length).toBeGreaterThan(4);
     expect(Object.keys(await found(folder, texts)).length).toBeGreaterThan(texts.length);
     const before = [
       await findAll(serving.timeseries, ben, { time: 'write_ts', limit: 100 }),
