@@ -6,7 +6,7 @@ import { milliseconds } from '../instants.ts';
 import type { TableWriter, Writer } from './format.ts';
 
 /** Rows of a row group: what is held in memory. */
-const groupSize = 20_000;
+const groupSize = 10_000;
 
 const physical: Record<ColumnType, object> = {
   text: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
