@@ -141,3 +141,23 @@ describe('names', () => {
     }
   });
 });
+
+it('the configuration of a study is served to everybody, and nothing else under its address', async () => {
+  await study({ config: { version: 3, server: { connectUrl: 'https://mobility.example.org/' } } });
+  const found = await kit.request('/configs/sunny.nrel-op.json');
+  expect([found.status, found.json]).toEqual([
+    200,
+    { version: 3, server: { connectUrl: 'https://mobility.example.org/' } },
+  ]);
+  for (const file of [
+    'sunny',
+    'rainy.nrel-op.json',
+    '.nrel-op.json',
+    'Sunny.nrel-op.json',
+    '..%2Fsunny.nrel-op.json',
+  ]) {
+    expect((await kit.request(`/configs/${file}`)).status, file).toBe(404);
+  }
+  await study({ config: null });
+  expect((await kit.request('/configs/sunny.nrel-op.json')).status).toBe(404);
+});
