@@ -13,6 +13,7 @@ const measurements = {
   batches: async () => (await import('./batches.js')).batches(),
   phones: async () => (await import('./phones.js')).measurePhones({ address: process.env.MOBILITY_BENCH_STORE }),
   day: async () => (await import('./day.js')).day({ file: process.env.MOBILITY_BENCH_DAY }),
+  analysis: async () => (await import('./analysis.js')).analysis({ folder: process.env.MOBILITY_BENCH_CASES }),
   idle: async () => (await import('./idle.js')).idle(),
   trips: async () => (await import('./trips.js')).trips(),
   composite: async () => (await import('./composite.js')).composite(),

@@ -86,7 +86,7 @@ const motionKeys = [keys.activity, keys.motionActivity];
  * What the analysis reads of pushed entries; of two with one identity the later stands. Entries that do not convert are
  * left out.
  */
-function observationsOf(pushed: readonly Entry[]): Pick<RecordedCase, 'locations' | 'motions' | 'events'> {
+export function observationsOf(pushed: readonly Entry[]): Pick<RecordedCase, 'locations' | 'motions' | 'events'> {
   const byIdentity = new Map<string, Entry>();
   for (const entry of pushed) byIdentity.set(`${entry.metadata.key} ${entry.metadata.write_ts}`, entry);
   const entries = [...byIdentity.values()].flatMap((entry) => {

@@ -32,13 +32,15 @@ export interface ModelFile {
   origin?: Record<string, unknown>;
 }
 
-/** A model ready for use: all trees flat, a node's numbers side by side. */
+/** A model ready for use: all trees flat. A node's feature and children lie side by side, as whole numbers. */
 export interface Model {
   id: string;
   /** First node of each tree; a tree that is one leaf has `-leaf - 1`. */
   roots: Int32Array;
-  /** Of each node: its feature, threshold, left and right child; a child below 0 is leaf `-child - 1`. */
-  nodes: Float64Array;
+  /** Of each node: its feature, left and right child; a child below 0 is leaf `-child - 1`. */
+  nodes: Int32Array;
+  /** Where a node's numbers are at `i`, its threshold is at `i`, too. */
+  thresholds: Float64Array;
   leaf: Float64Array;
 }
 
@@ -69,20 +71,33 @@ export function modelOf(file: Partial<ModelFile>): Model {
   return flat(id, trees);
 }
 
+/** Numbers of a node. */
+const nodeSize = 3;
+
 function flat(id: string, trees: readonly TreeFile[]): Model {
   const roots: number[] = [];
   const nodes: number[] = [];
+  const thresholds: number[] = [];
   const leaf: number[] = [];
   trees.forEach((tree, k) => {
     const problem = problemOf(tree);
     if (problem) throw new Error(`model ${id}: tree ${k}: ${problem}`);
     const [first, firstLeaf] = [nodes.length, leaf.length];
-    const child = (c: number): number => (c < 0 ? c - firstLeaf : 4 * c + first);
+    const child = (c: number): number => (c < 0 ? c - firstLeaf : nodeSize * c + first);
     roots.push(tree.f.length === 0 ? -1 - firstLeaf : first);
-    for (const [i, f] of tree.f.entries()) nodes.push(f, tree.t[i]!, child(tree.l[i]!), child(tree.r[i]!));
+    for (const [i, f] of tree.f.entries()) {
+      nodes.push(f, child(tree.l[i]!), child(tree.r[i]!));
+      thresholds.push(tree.t[i]!, 0, 0);
+    }
     leaf.push(...tree.v);
   });
-  return { id, roots: Int32Array.from(roots), nodes: Float64Array.from(nodes), leaf: Float64Array.from(leaf) };
+  return {
+    id,
+    roots: Int32Array.from(roots),
+    nodes: Int32Array.from(nodes),
+    thresholds: Float64Array.from(thresholds),
+    leaf: Float64Array.from(leaf),
+  };
 }
 
 function problemOf(tree: TreeFile): string | null {
@@ -100,12 +115,12 @@ function problemOf(tree: TreeFile): string | null {
 
 /** Probabilities of the four states for one cell's features, written to `into` from `at` on. */
 export function probabilities(model: Model, features: Float64Array, into: Float64Array, at: number): void {
-  const { roots, nodes, leaf } = model;
+  const { roots, nodes, thresholds, leaf } = model;
   for (let c = 0; c < 4; c += 1) {
     let score = 0;
     for (let k = c; k < roots.length; k += 4) {
       let node = roots[k]!;
-      while (node >= 0) node = nodes[features[nodes[node]!]! <= nodes[node + 1]! ? node + 2 : node + 3]!;
+      while (node >= 0) node = nodes[features[nodes[node]!]! <= thresholds[node]! ? node + 1 : node + 2]!;
       score += leaf[-node - 1]!;
     }
     into[at + c] = score;

@@ -182,28 +182,31 @@ const leastKm = 0.3;
 
 /** rad/km that the course of chords along the way changes; who stands about turns, too, as receivers err */
 function turnPerKm(track: Track, { start, end }: Leg): number {
-  let corner = positionAt(track, start);
-  let from = corner;
+  const [from, to] = [positionAt(track, start), positionAt(track, end)];
+  let [x, y] = [from.x, from.y]; // where the way has been followed to
+  let [cornerX, cornerY] = [x, y];
   let left = chord; // m to the next corner
   let course = Number.NaN;
   let turned = 0;
   let metres = 0;
   const last = firstAfter(track, end);
   for (let i = firstAfter(track, start); i <= last; i += 1) {
-    const to = i < last ? { x: track.x[i]!, y: track.y[i]! } : positionAt(track, end);
-    const step = Math.sqrt((to.x - from.x) ** 2 + (to.y - from.y) ** 2);
+    const [nextX, nextY] = i < last ? [track.x[i]!, track.y[i]!] : [to.x, to.y];
+    const [dx, dy] = [nextX - x, nextY - y];
+    const step = Math.sqrt(dx * dx + dy * dy);
     metres += step;
     for (; left <= step; left += chord) {
-      const x = from.x + (left / step) * (to.x - from.x);
-      const y = from.y + (left / step) * (to.y - from.y);
-      const here = Math.atan2(y - corner.y, x - corner.x);
+      const [atX, atY] = [x + (left / step) * dx, y + (left / step) * dy];
+      const here = Math.atan2(atY - cornerY, atX - cornerX);
       const change = Math.abs(here - course);
       if (change >= 0) turned += Math.min(change, 2 * Math.PI - change);
       course = here;
-      corner = { ...corner, x, y };
+      cornerX = atX;
+      cornerY = atY;
     }
     left -= step;
-    from = { ...from, x: to.x, y: to.y };
+    x = nextX;
+    y = nextY;
   }
   return turned / Math.max(metres / 1000, leastKm);
 }
