@@ -1,0 +1,164 @@
+// Steps of the segmenter against slow and certain ways to the same: the decoder, the smoother, and the trees.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decodeDefaults, viterbi } from '../../../src/analysis/sequence/decode.ts';
+import { featureNames } from '../../../src/analysis/sequence/features.ts';
+import { modelOf, probabilities, stateNames, type TreeFile } from '../../../src/analysis/sequence/model.ts';
+import { trackDefaults, trackOf } from '../../../src/analysis/sequence/track.ts';
+import { runs } from '../../support/lives.ts';
+import { at } from '../../support/phone.ts';
+
+const probability = fc.integer({ min: 0, max: 1000 }).map((n) => n / 1000);
+
+describe('the decoder', () => {
+  const { evidence, floor, change } = decodeDefaults;
+
+  /** What a course of states is worth: before its first cell the user rests. */
+  const worth = (course: readonly number[], p: Float64Array): number =>
+    course.reduce(
+      (sum, s, i) => sum + change[course[i - 1] ?? 0]![s]! + evidence * Math.log(Math.max(p[4 * i + s]!, floor)),
+      0,
+    );
+
+  it('finds a course of states that no other one is likelier than', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(probability, probability, probability, probability), { maxLength: 6 }), (cells) => {
+        const p = Float64Array.from(cells.flat());
+        const found = new Uint8Array(cells.length);
+        viterbi(p, 0, cells.length, found, decodeDefaults);
+        let best = Number.NEGATIVE_INFINITY;
+        for (let n = 0; n < 4 ** cells.length; n += 1) {
+          const course = cells.map((_, i) => Math.floor(n / 4 ** i) % 4);
+          best = Math.max(best, worth(course, p));
+        }
+        expect(worth([...found], p)).toBeCloseTo(best, 9);
+      }),
+      runs(40),
+    );
+  });
+
+  it('decodes a part of a list as it decodes the part alone', () => {
+    fc.assert(
+      fc.property(fc.array(probability, { minLength: 40, maxLength: 80 }), fc.nat(8), (flat, from) => {
+        const cells = Math.floor(flat.length / 4);
+        const whole = new Uint8Array(cells);
+        viterbi(Float64Array.from(flat), from, cells, whole, decodeDefaults);
+        const part = new Uint8Array(cells - from);
+        viterbi(Float64Array.from(flat.slice(4 * from)), 0, cells - from, part, decodeDefaults);
+        expect([...whole.slice(from)]).toEqual([...part]);
+      }),
+      runs(40),
+    );
+  });
+});
+
+/** Solves a x = b by elimination with pivots. */
+function solve(a: number[][], b: number[]): number[] {
+  const rows = a.map((row, i) => [...row, b[i]!]);
+  const n = b.length;
+  for (let c = 0; c < n; c += 1) {
+    let pivot = c;
+    for (let r = c + 1; r < n; r += 1) if (Math.abs(rows[r]![c]!) > Math.abs(rows[pivot]![c]!)) pivot = r;
+    [rows[c], rows[pivot]] = [rows[pivot]!, rows[c]!];
+    for (let r = 0; r < n; r += 1) {
+      if (r === c) continue;
+      const factor = rows[r]![c]! / rows[c]![c]!;
+      for (let k = c; k <= n; k += 1) rows[r]![k]! -= factor * rows[c]![k]!;
+    }
+  }
+  return rows.map((row, i) => row[n]! / row[i]!);
+}
+
+/**
+ * Positions of the way that is likeliest at once: constant speed with noise of the acceleration between locations, the
+ * first speed near zero. The normal equations of that, solved directly.
+ */
+function directly(times: readonly number[], measured: readonly number[], accuracy: number): number[] {
+  const { acceleration: q, variance, leastAccuracy, firstSpeed } = trackDefaults;
+  const r = variance * Math.max(accuracy, leastAccuracy) ** 2;
+  const n = times.length;
+  const a = Array.from({ length: 2 * n }, () => new Array<number>(2 * n).fill(0));
+  const b = new Array<number>(2 * n).fill(0);
+  for (let i = 0; i < n; i += 1) {
+    a[2 * i]![2 * i]! += 1 / r;
+    b[2 * i]! += measured[i]! / r;
+  }
+  a[1]![1]! += 1 / firstSpeed;
+  for (let i = 1; i < n; i += 1) {
+    const dt = times[i]! - times[i - 1]!;
+    // Residuals of position and speed, weighed by the inverse of the covariance of their noise.
+    const e = [
+      [-1, -dt, 1, 0],
+      [0, -1, 0, 1],
+    ];
+    const weight = [
+      [12 / (q * dt ** 3), -6 / (q * dt ** 2)],
+      [-6 / (q * dt ** 2), 4 / (q * dt)],
+    ];
+    for (let k = 0; k < 4; k += 1)
+      for (let l = 0; l < 4; l += 1)
+        for (let u = 0; u < 2; u += 1)
+          for (let v = 0; v < 2; v += 1) a[2 * i - 2 + k]![2 * i - 2 + l]! += e[u]![k]! * weight[u]![v]! * e[v]![l]!;
+  }
+  return solve(a, b).filter((_, i) => i % 2 === 0);
+}
+
+describe('the smoother', () => {
+  it('gives the likeliest way that a direct solution gives', () => {
+    const step = fc.tuple(fc.integer({ min: 1, max: 60 }), fc.integer({ min: -8, max: 8 }));
+    fc.assert(
+      fc.property(
+        fc.array(step, { minLength: 2, maxLength: 12 }),
+        fc.integer({ min: 15, max: 40 }),
+        (steps, accuracy) => {
+          // Small errors about a steady walk, so that no location surprises or is a spike.
+          const times = [0];
+          const metres = [0];
+          for (const [seconds, error] of steps) {
+            times.push(times.at(-1)! + seconds);
+            metres.push(1.3 * times.at(-1)! + error);
+          }
+          const track = trackOf(times.map((ts, i) => at(ts, metres[i]!, 0, { accuracy })));
+          expect(track.leftOut).toEqual({ repeats: 0, spikes: 0 });
+          const east = track.x.map((x) => x - track.x[0]!);
+          const expected = directly(times, metres, accuracy);
+          for (let i = 0; i < times.length; i += 1)
+            expect(Math.abs(east[i]! - (expected[i]! - expected[0]!))).toBeLessThan(0.05);
+        },
+      ),
+      runs(60),
+    );
+  });
+});
+
+describe('the trees', () => {
+  const tree = (f: number[], t: number[], l: number[], r: number[], v: number[]): TreeFile => ({ f, t, l, r, v });
+
+  it('go left up to a threshold and right above it, and give odds that are the sum of their leaves', () => {
+    const leaf = (v: number): TreeFile => tree([], [], [], [], [v]);
+    const deep = tree([3, 45], [1.5, -1], [1, -1], [-3, -2], [0.25, 0.5, 2]);
+    const model = modelOf({
+      id: 'made up',
+      features: [...featureNames],
+      classes: [...stateNames],
+      missing: -1,
+      trees: [leaf(0), deep, leaf(1), leaf(-1), leaf(0.5), deep, leaf(0), leaf(0)],
+    });
+    const odds = (gapv: number, last: number): number[] => {
+      const features = new Float64Array(featureNames.length);
+      features[3] = gapv;
+      features[45] = last;
+      const into = new Float64Array(6);
+      probabilities(model, features, into, 2);
+      return [...into.slice(2)];
+    };
+    const softmax = (scores: number[]): number[] => {
+      const sum = scores.reduce((all, s) => all + Math.exp(s), 0);
+      return scores.map((s) => Math.exp(s) / sum);
+    };
+    const close = (scores: number[]) => softmax(scores).map((p) => expect.closeTo(p, 12));
+    expect(odds(1.5, -1)).toEqual(close([0.5, 0.5, 1, -1]));
+    expect(odds(1.5, 0)).toEqual(close([0.5, 1, 1, -1]));
+    expect(odds(1.6, -1)).toEqual(close([0.5, 4, 1, -1]));
+  });
+});
