@@ -157,6 +157,29 @@ describe('one trip', () => {
   });
 });
 
+describe('the way back', () => {
+  it('of a phone that stays awake between the way there and back is a trip of its own', async () => {
+    const { trips } = await lived(pushedDay([walk(900), rest(900), back(900), ...home]));
+    expect(trips).toHaveLength(2);
+    expect(Math.abs(since(trips[1]!.start_ts) - 1800)).toBeLessThan(240);
+    expect(Math.abs(since(trips[1]!.end_ts) - 2700)).toBeLessThan(120);
+    expect(trips[1]!.distance).toBeGreaterThan(900);
+  });
+
+  it('begins not with a receiver that errs about the house', async () => {
+    const { trips } = await lived(pushedDay([walk(900), rest(4 * 3600)]));
+    expect(trips).toHaveLength(1);
+  });
+});
+
+describe('who walks about while waiting', () => {
+  it('is still on the same journey', async () => {
+    const waiting = [rest(420), walk(90), rest(420)];
+    const { trips } = await lived(pushedDay([drive(1500), walk(180), ...waiting, drive(1500), ...home]));
+    expect(trips).toHaveLength(1);
+  });
+});
+
 describe('no trip', () => {
   it('in a week of a phone that stays at home and sometimes wakes', async () => {
     const week = Array.from({ length: 7 * 12 }, () => [rest(420), asleep(6780)]).flat();

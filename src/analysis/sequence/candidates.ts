@@ -19,6 +19,8 @@ export interface SegmentTripsOptions {
   timeSlack: number;
   /** s; a location this soon after an ended trip, and near, still belongs to its end */
   glueTime: number;
+  /** m in `timeThreshold` s that show that the user walked off by and by (by hand: farther than receivers drift) */
+  walkedOff: number;
   /**
    * Distance sampling: the user dwells when no location came for `gapThreshold` s; `gapDistance` m is what counts as
    * moving.
@@ -40,6 +42,7 @@ export const segmentTripsDefaults: SegmentTripsOptions = {
   timeDistance: 100,
   timeSlack: 30,
   glueTime: 60,
+  walkedOff: 250,
   gapThreshold: 600,
   gapDistance: 50,
   longestGap: 12 * 3600,
@@ -103,7 +106,7 @@ export function segmentTrips(input: SegmentTripsInput, options = segmentTripsDef
   for (; i < locations.length; i += 1) {
     const here = locations[i]!;
     if (start === null) {
-      if (last >= 0 && isGlued(locations[last]!, here, options)) {
+      if (last >= 0 && isGlued(locations, last, i, options)) {
         last = i;
         continue;
       }
@@ -154,9 +157,14 @@ export function segmentTrips(input: SegmentTripsInput, options = segmentTripsDef
   return { trips, openSince: start };
 }
 
-function isGlued(before: Location, here: Location, options: SegmentTripsOptions): boolean {
+/** Whether location `i` still belongs to the rest after a trip; `last`: the last one that does. */
+function isGlued(locations: readonly Location[], last: number, i: number, options: SegmentTripsOptions): boolean {
+  const [before, here] = [locations[last]!, locations[i]!];
   if (here.sampling === 'distance') return distance(before, here) < options.gapDistance;
-  return here.ts - before.ts <= options.glueTime && distance(before, here) < options.timeDistance;
+  if (here.ts - before.ts > options.glueTime || distance(before, here) >= options.timeDistance) return false;
+  // A phone that is awake sends each step of who walks off: none is far from the one before, but all of them are.
+  const since = locations[firstAtOrAfter(locations, here.ts - options.timeThreshold)]!;
+  return since.sampling !== here.sampling || distance(since, here) < options.walkedOff;
 }
 
 interface TripEnd {
