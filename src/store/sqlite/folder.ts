@@ -182,7 +182,7 @@ export async function makeEmpty(path: string): Promise<void> {
 /** Brings a file to the present version and switches it to write-ahead logging. */
 async function prepareFile(connection: Connection, path: string, about: FileAbout): Promise<void> {
   // Of a new file only. Entries leave the usercache, and then so do its pages, see `giveBackPages`.
-  if (about.role === 'usercache') connection.exec('PRAGMA auto_vacuum = INCREMENTAL');
+  if (about.role === 'usercache') await whenFree(() => connection.exec('PRAGMA auto_vacuum = INCREMENTAL'));
   await whenFree(() => upgradeFolder(connection, path, migrations, about));
   // After the tables: they are in the file itself then, and a lost WAL cannot make it look empty.
   const mode = await whenFree(() => connection.prepare('PRAGMA journal_mode = WAL').get<{ journal_mode: string }>());
