@@ -1,0 +1,59 @@
+// Who a run of everybody comes to, and in which order: a newer analysis, a starting point, and a stop on the way.
+import { expect, it } from 'vitest';
+import { silentLog } from '../../src/log/log.ts';
+import type { Entry } from '../../src/model/entry.ts';
+import { type AllOptions, runAll } from '../../src/pipeline/run-all.ts';
+import type { Store } from '../../src/store/store.ts';
+import { newStore, newUser } from '../support/store.ts';
+
+const survey: Entry = { metadata: { key: 'manual/survey', write_ts: 1_700_000_000, platform: 'android' }, data: {} };
+const uuid = (first: string): string => `${first}0000000-0000-4000-8000-000000000000`;
+
+/** A store with three users whose entries wait, by UUID. */
+async function threeUsers(): Promise<{ store: Store; users: string[] }> {
+  const store = await newStore();
+  const users: string[] = [];
+  for (const first of ['1', '7', 'd']) {
+    const user = await newUser(store, uuid(first));
+    await store.usercache.put(user, { entries: [survey], unusable: [] }, 1_700_000_000);
+    users.push(user);
+  }
+  return { store, users };
+}
+
+/** Runs everybody; returns who was come to, in that order. */
+async function run(store: Store, more: Partial<AllOptions> = {}): Promise<string[]> {
+  const met: string[] = [];
+  const onUser: AllOptions['onUser'] = (report) => {
+    met.push(report.user_id);
+    more.onUser?.(report, met.length);
+  };
+  await runAll(store, { log: silentLog, now: () => 1_800_000_000, ...more, onUser });
+  return met;
+}
+
+it('users before the starting point come last', async () => {
+  const { store, users } = await threeUsers();
+  const [first, second, third] = users;
+  expect(await run(store, { startAt: '7' })).toEqual([second, third, first]);
+});
+
+it('after a stop nobody else is begun, and the next run does the rest', async () => {
+  const { store, users } = await threeUsers();
+  const stop = new AbortController();
+  expect(await run(store, { signal: stop.signal, onUser: () => stop.abort() })).toEqual(users.slice(0, 1));
+  expect(await run(store)).toEqual(users.slice(1));
+});
+
+it('trips of an older analysis are made anew, though nobody has anything new', async () => {
+  const { store, users } = await threeUsers();
+  await run(store);
+  expect(await run(store)).toEqual([]);
+  const taken = await store.leases.acquire(users[1]!, 'an older program', 60);
+  if (!('lease' in taken)) throw new Error('expected a free user');
+  await store.pipeline.merge(users[1]!, { analysis_version: 'older' }, taken.lease);
+  await store.leases.release(taken.lease);
+  expect(await run(store)).toEqual([users[1]]);
+  expect((await store.pipeline.get(users[1]!)).analysis_version).not.toBe('older');
+  expect(await run(store)).toEqual([]);
+});
