@@ -5,12 +5,11 @@ import { chooseLocations, sourceReach } from '../../src/analysis/choose-sources.
 import type { Location } from '../../src/analysis/observations.ts';
 import { locationEntry } from '../../src/formats/other-entry.ts';
 import type { Entry } from '../../src/model/entry.ts';
-import { newUuid } from '../../src/model/ids.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
 import { simulateDay } from '../../src/simulate/simulate-day.ts';
 import type { Store } from '../../src/store/store.ts';
 import { chainAfter, chainOf, pipeline, put } from '../support/diary.ts';
-import { useStore } from '../support/store.ts';
+import { newUser, useStore } from '../support/store.ts';
 
 const day = simulateDay({ day: '2024-03-12', seed: 'sources', platform: 'android' });
 
@@ -42,15 +41,15 @@ const tripsOf = (chain: readonly TripRecord[]) => chain.filter(({ trip }) => tri
 const shapeOf = (chain: readonly TripRecord[]) =>
   chain.map(({ chain_ts, start_ts, end_ts, trip }) => [chain_ts, start_ts, end_ts, trip?.distance ?? null]);
 
-async function chainFrom(store: Store, entries: readonly Entry[], uuid = newUuid()): Promise<TripRecord[]> {
-  return chainAfter(store, uuid, entries);
+async function chainFrom(store: Store, entries: readonly Entry[], uuid?: string): Promise<TripRecord[]> {
+  return chainAfter(store, uuid ?? (await newUser(store)), entries);
 }
 
 describe('sources that overlap', () => {
   const store = useStore();
 
   it('the trips come from the phone only, and readers still see all entries of the other source', async () => {
-    const uuid = newUuid();
+    const uuid = await newUser(store);
     const other = seenBy('owntracks');
     const alone = tripsOf(await chainFrom(store, day));
     const both = tripsOf(await chainFrom(store, [...day, ...other], uuid));
@@ -83,7 +82,7 @@ describe('sources that overlap', () => {
     const expected = shapeOf(await chainFrom(store, all));
     await fc.assert(
       fc.asyncProperty(fc.integer(), fc.integer({ min: 2, max: 5 }), async (seed, parts) => {
-        const uuid = newUuid();
+        const uuid = await newUser(store);
         const batchOf = (i: number): number => Math.abs(Math.imul(i + 1, 2_654_435_761) ^ seed) % parts;
         for (let part = 0; part < parts; part += 1) {
           await put(

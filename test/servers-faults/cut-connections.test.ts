@@ -152,6 +152,7 @@ describeOnServers(
         let hung = 0;
         for (let pieces = 1; pieces <= 12; pieces++) {
           const user = `user ${pieces}`;
+          await store.users.admit(user);
           const vanishing = await openMongoStore(proxy.through(address), { retrySeconds: 5 });
           const entry = batchOf(0)[0]!;
           const taken = await vanishing.leases.acquire(user, 'vanishing', 0.5);

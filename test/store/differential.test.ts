@@ -44,6 +44,7 @@ async function compare(one: Store, other: Store, operations: readonly Operation[
   const sides = [newSide(one, users), newSide(other, users)] as const;
   for (const side of sides) {
     for (const userId of users) {
+      await side.store.users.admit(userId);
       const result = await side.store.leases.acquire(userId, 'a', 600);
       if ('lease' in result) side.leases.push(result.lease);
     }

@@ -253,7 +253,7 @@ describe('the layout', () => {
 
   it('shards all but registry and tokens, so that unique indexes have the shard key in front', () => {
     expect([...shardedCollections].sort()).toEqual(
-      [...collections.filter((name) => name !== 'users' && name !== 'tokens'), 'parts'].sort(),
+      [...collections.filter((name) => name !== 'users' && name !== 'tokens'), 'members', 'parts'].sort(),
     );
   });
 });

@@ -15,6 +15,7 @@ it.each(['sqlite:', ''])('%sFOLDER opens the embedded store', async (scheme) => 
   expect(store.address).toBe(`sqlite:${folder}`);
   await store.ping();
   expect(await readdir(folder)).toContain('usercache-1.sqlite');
+  await store.users.admit('somebody');
   const result = await store.leases.acquire('somebody', 'a', 10);
   expect(result).toMatchObject({ lease: { expires_ts: 15 } });
 });

@@ -363,7 +363,12 @@ const working: fc.Arbitrary<Operation>[] = [
   operation('counts', { u }, ({ userId }, { store }) => store.counts(userId)),
 ];
 
-const erasing = [operation('erase', { u }, ({ userId }, { store }) => store.erase(userId))];
+const erasing = [
+  operation('erase', { u }, async ({ userId }, { store }) => {
+    await store.erase(userId);
+    await store.users.admit(userId);
+  }),
+];
 
 // ---------------------------------------------------------------- sequences
 
