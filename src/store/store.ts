@@ -438,7 +438,6 @@ export interface TripSpan {
   written_ts: number | null;
 }
 
-/** The trips of users: one chain of links for each user. */
 /** A short form of a trip: ends and modes, without its line. */
 export interface TripOutline {
   chain_ts: number;
