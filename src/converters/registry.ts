@@ -37,7 +37,7 @@ export interface ConverterRow {
  * that the server writes for phones to pull: no phone pushes them, so they have no converter.
  */
 export const converterTable: readonly ConverterRow[] = [
-  { key: 'background/activity', android: convertAndroidMotionActivity },
+  { key: keys.activity, android: convertAndroidMotionActivity },
   { key: keys.battery, android: convertAndroidBattery, ios: convertIosBattery, other: convertOtherBattery },
   { key: 'background/bluetooth_ble', generic: convertBluetooth },
   { key: keys.filteredLocation, generic: convertLocation },
@@ -55,11 +55,11 @@ export const converterTable: readonly ConverterRow[] = [
   { key: 'manual/demographic_survey', generic: convertSurvey },
   { key: 'manual/destination_confirm', generic: convertUserInput, localTimes: 'range' },
   { key: keys.incident, generic: convertIncident },
-  { key: 'manual/mode_confirm', generic: convertUserInput, localTimes: 'range' },
+  { key: keys.modeConfirm, generic: convertUserInput, localTimes: 'range' },
   { key: 'manual/place_addition_input', generic: convertOpenUserInput, localTimes: 'range' },
   { key: 'manual/place_user_input', generic: convertOpenUserInput, localTimes: 'range' },
-  { key: 'manual/purpose_confirm', generic: convertUserInput, localTimes: 'range' },
-  { key: 'manual/replaced_mode', generic: convertUserInput, localTimes: 'range' },
+  { key: keys.purposeConfirm, generic: convertUserInput, localTimes: 'range' },
+  { key: keys.replacedMode, generic: convertUserInput, localTimes: 'range' },
   { key: 'manual/survey', generic: convertSurvey },
   { key: 'manual/trip_addition_input', generic: convertOpenUserInput, localTimes: 'range' },
   { key: 'manual/trip_user_input', generic: convertOpenUserInput, localTimes: 'range' },

@@ -3,13 +3,13 @@ import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import { createStamp, fileLine } from '../../src/log/format.ts';
 import type { Level } from '../../src/log/log.ts';
 import { line } from '../../src/log/messages.ts';
+import { until } from '../support/until.ts';
 
 const ada = '6f1c0a52-0f4e-4d0e-9a57-6f3b6f0d9a11';
 const ben = '0b0e5c1e-7a55-4b27-8f0b-4df0b0a3c9aa';
@@ -331,10 +331,11 @@ describe('mobility logs --follow', () => {
     writeFileSync(file, call(noon, 'w1-1'));
     const result = await mobility(['logs', '--follow', '--json'], async (said) => {
       // The command says nowhere that it has begun: calls come until it shows one.
-      for (let next = 2; said.out === ''; next += 1) {
-        appendFileSync(file, call(noon + next, `w1-${next}`));
-        await sleep(20);
-      }
+      let next = 2;
+      await until(() => {
+        if (said.out === '') appendFileSync(file, call(noon + next, `w1-${next++}`));
+        return said.out !== '';
+      });
       process.emit('SIGINT', 'SIGINT');
     });
     expect(result.code).toBe(0);
