@@ -1,10 +1,10 @@
 // Documents: what phones pull. They lie beside the trips that they derive from.
 import { escapeText, jsonText, unescapeText } from '../../model/json-text.ts';
+import { type PackedText, packText, unpackText } from '../chunks/packed-text.ts';
 import type { Document, Documents, PutResult } from '../store.ts';
 import { compareTexts } from '../text-order.ts';
 import type { StoreFile } from './file.ts';
 import { userIn } from './ids.ts';
-import { type PackedText, packText, unpackText } from './packed-text.ts';
 import { leasedUser, mergeState, releaseLease } from './pipeline.ts';
 import type { Shards } from './rows.ts';
 

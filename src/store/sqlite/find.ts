@@ -3,11 +3,13 @@
 // each page.
 import type { Entry } from '../../model/entry.ts';
 import { justAfter } from '../../model/time.ts';
+import { type ChunkPlace, comparePoints, type OrderPoint } from '../chunks/chunk.ts';
 import { heapOf } from '../heap.ts';
 import type { EntryCursor, EntryPage, EntryQuery } from '../store.ts';
 import { compareTexts } from '../text-order.ts';
+import type { FileHead } from './chunks.ts';
 import type { StoreFile } from './file.ts';
-import { type ChunkPlace, comparePoints, type OrderPoint, placesBehind, readPlace } from './find-chunks.ts';
+import { placesBehind, readPlace } from './find-chunks.ts';
 import { userIn } from './ids.ts';
 import { largeEntry, pageBytes, parseEntry, type SizedEntry, sizedEntry } from './rows.ts';
 
@@ -22,7 +24,7 @@ interface WaitingRow extends SizedEntry {
   id: number;
 }
 
-type Row = WaitingRow | ChunkPlace;
+type Row = WaitingRow | ChunkPlace<FileHead>;
 
 /** The rows of one key that are still to come. */
 interface Source {

@@ -1,6 +1,7 @@
 // Stores of earlier formats keep a row for each entry: they become chunks user by user, while the store is in use.
-import type { ChunkRow } from './chunk-form.ts';
-import { type Edit, editChunks } from './chunks.ts';
+import type { Edit } from '../chunks/edit.ts';
+import type { ChunkRow } from '../chunks/form.ts';
+import { editChunks } from './chunks.ts';
 import type { StoreFile } from './file.ts';
 import { userIn } from './ids.ts';
 

@@ -157,7 +157,7 @@ function addReceipts(connection: Connection, { role }: FileAbout): void {
 }
 
 /**
- * Entries lie in chunks, see `chunk-form.ts`. Rows of older stores stay where they are until their user is met, or the
+ * Entries lie in chunks, see `chunks/form.ts`. Rows of older stores stay where they are until their user is met, or the
  * store is opened and small, see `fold.ts`; a new store has none.
  */
 function addChunks(connection: Connection, { role }: FileAbout): void {

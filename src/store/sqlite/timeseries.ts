@@ -1,22 +1,19 @@
 // The timeseries: entries for the long term, in chunks.
-import { type EntryText, entryTextOf } from '../../model/entry.ts';
 import { keyTable } from '../../model/keys.ts';
-import { isTimeZone, type TimeRange } from '../../model/time.ts';
-import { keptEntry } from '../kept-entry.ts';
-import { isTouched, marksOf, touch, united } from '../marks.ts';
+import type { TimeRange } from '../../model/time.ts';
+import { editsByKey, type PutRow, putRows } from '../chunks/change.ts';
+import { zonesNamed } from '../chunks/edit.ts';
+import { isTouched, marksOf, united } from '../marks.ts';
 import { isAhead } from '../receipts.ts';
 import type { KeptEntry, Lease, Marked, Timeseries, TimeseriesChange, ZoneSighting } from '../store.ts';
-import type { ChunkRow } from './chunk-form.ts';
 import {
-  type Chunk,
-  type ChunkHead,
   chunkStart,
-  type Edit,
   editChunks,
+  type FileChunk,
+  type FileHead,
   findIdentity,
   headColumns,
   openChunk,
-  zonesNamed,
 } from './chunks.ts';
 import type { StoreFile } from './file.ts';
 import { chosenKeys, findPage } from './find.ts';
@@ -24,11 +21,6 @@ import { fold } from './fold.ts';
 import { userIn } from './ids.ts';
 import { leasedUser, mergeState, readState } from './pipeline.ts';
 import { parseEntry, type Shards } from './rows.ts';
-
-interface StoredRow extends EntryText {
-  zone: string | null;
-  received_ts?: number;
-}
 
 /** The timeseries of users. `now`: the clock of receipts that nobody noted. */
 export function timeseries(shards: Shards, now: () => number): Timeseries {
@@ -45,7 +37,7 @@ export function timeseries(shards: Shards, now: () => number): Timeseries {
   };
   return {
     apply: async (userId, change, lease) => {
-      const rows = storedRows(change.put);
+      const rows = putRows(change.put);
       const gone = change.remove.map(({ key, write_ts }) => ({ key, write_ts }));
       const file = await fileOf(userId);
       const work = () => applyRows(file, userId, { ...change, remove: gone }, rows, lease, now());
@@ -71,20 +63,11 @@ export function timeseries(shards: Shards, now: () => number): Timeseries {
   };
 }
 
-function storedRows(put: TimeseriesChange['put']): StoredRow[] {
-  return put.map((one) => {
-    const { entry, ts, text: known, received_ts } = keptEntry(one);
-    const { key, write_ts, text } = entryTextOf(entry, known);
-    const zone = isTimeZone(entry.metadata.time_zone) ? entry.metadata.time_zone : null;
-    return { key, write_ts, ts, text, zone, ...(received_ts !== undefined && { received_ts }) };
-  });
-}
-
 function applyRows(
   file: StoreFile,
   userId: string,
   { remove, alsoChanged = null }: TimeseriesChange,
-  rows: readonly StoredRow[],
+  rows: readonly PutRow[],
   lease: Lease,
   now: number,
 ): Awaited<ReturnType<Timeseries['apply']>> {
@@ -98,64 +81,12 @@ function applyRows(
   return { ...counts, marked: touched };
 }
 
-/** A change as edits by key and `write_ts`. They note in `counts` and `touched` what they do. */
-function editsByKey(
-  rows: readonly StoredRow[],
-  remove: TimeseriesChange['remove'],
-  touched: Marked,
-  counts: { inserted: number; updated: number; unchanged: number; removed: number },
-  now: number,
-): Map<string, Map<number, Edit>> {
-  const byKey = new Map<string, Map<number, Edit>>();
-  const add = (key: string, writeTs: number, edit: Edit): void => {
-    const edits = byKey.get(key) ?? new Map<number, Edit>();
-    byKey.set(key, edits);
-    const earlier = edits.get(writeTs);
-    edits.set(writeTs, earlier === undefined ? edit : (row) => edit(earlier(row)));
-  };
-  for (const { key, write_ts } of remove) {
-    add(key, write_ts, (row) => {
-      if (row === undefined) return undefined;
-      counts.removed++;
-      touch(touched, key, row.ts);
-      return undefined;
-    });
-  }
-  for (const row of rows) {
-    add(row.key, row.write_ts, (before) => {
-      const { after, result } = putOver(before, row, now);
-      if (result === 'inserted') touch(touched, row.key, row.ts);
-      if (result === 'updated') touch(touched, row.key, before!.ts, row.ts);
-      counts[result]++;
-      return after;
-    });
-  }
-  return byKey;
-}
-
-/** The stored form of an entry over the earlier one of its identity. A known receipt stays; an unknown one is now. */
-function putOver(
-  before: ChunkRow | undefined,
-  { write_ts, ts, zone, text, received_ts }: StoredRow,
-  now: number,
-): { after: ChunkRow; result: 'inserted' | 'updated' | 'unchanged' } {
-  if (before === undefined) {
-    return { after: { write_ts, ts, zone, text, received_ts: received_ts ?? now }, result: 'inserted' };
-  }
-  const received = received_ts ?? before.received_ts;
-  if (before.text !== text) {
-    return { after: { write_ts, ts, zone, text, received_ts: received }, result: 'updated' };
-  }
-  const after = received === before.received_ts ? before : { ...before, received_ts: received };
-  return { after, result: 'unchanged' };
-}
-
 function aheadRows(file: StoreFile, user: number | null, { at, limit }: { at: number; limit: number }): KeptEntry[] {
   if (user === null) return [];
   const sql = file.sql(`SELECT ${headColumns} FROM chunks WHERE user = ? AND key = ? AND first >= ? ORDER BY first`);
   const found: KeptEntry[] = [];
   for (const { id } of chosenKeys(file, 'chunks', user)) {
-    for (const head of sql.all<ChunkHead>(user, id, chunkStart(file, user, id, at))) {
+    for (const head of sql.all<FileHead>(user, id, chunkStart(file, user, id, at))) {
       for (const { text, ts, write_ts, received_ts } of openChunk(file, head).rows()) {
         if (!isAhead({ write_ts, received_ts }, at)) continue;
         if (found.length >= limit) return found;
@@ -197,8 +128,8 @@ function zoneBefore(file: StoreFile, user: number, key: number, writeTs: number)
   const chunks = `SELECT ${headColumns} FROM chunks WHERE user = ? AND key = ? AND zones > ${zonesNamed.none}`;
   const around = file.sql(`${chunks} AND first <= ? ORDER BY first DESC LIMIT 1`);
   const before = file.sql(`${chunks} AND first < ? ORDER BY first DESC LIMIT 1`);
-  let head = around.get<ChunkHead>(user, key, writeTs);
-  for (; head !== undefined; head = before.get<ChunkHead>(user, key, head.first)) {
+  let head = around.get<FileHead>(user, key, writeTs);
+  for (; head !== undefined; head = before.get<FileHead>(user, key, head.first)) {
     const chunk = openChunk(file, head);
     for (let place = chunk.placeAfter(writeTs) - 1; place >= 0; place--) {
       const zone = chunk.zoneAt(place);
@@ -212,8 +143,8 @@ function zoneAfter(file: StoreFile, user: number, key: number, writeTs: number):
   const chunks = `SELECT ${headColumns} FROM chunks WHERE user = ? AND key = ? AND zones > ${zonesNamed.none}`;
   const around = file.sql(`${chunks} AND first >= ? ORDER BY first LIMIT 1`);
   const after = file.sql(`${chunks} AND first > ? ORDER BY first LIMIT 1`);
-  let head = around.get<ChunkHead>(user, key, chunkStart(file, user, key, writeTs));
-  for (; head !== undefined; head = after.get<ChunkHead>(user, key, head.first)) {
+  let head = around.get<FileHead>(user, key, chunkStart(file, user, key, writeTs));
+  for (; head !== undefined; head = after.get<FileHead>(user, key, head.first)) {
     const chunk = openChunk(file, head);
     for (let place = chunk.placeAfter(writeTs); place < head.count; place++) {
       const zone = chunk.zoneAt(place);
@@ -243,7 +174,7 @@ function zonelessSpan(file: StoreFile, user: number | null, { from, to }: TimeRa
   return found;
 }
 
-interface ZonelessHead extends ChunkHead {
+interface ZonelessHead extends FileHead {
   zones: number;
   first_ts: number | null;
   last_ts: number | null;
@@ -253,7 +184,7 @@ function spanOf({ first_ts, last_ts }: ZonelessHead): TimeRange | null {
   return first_ts === null || last_ts === null ? null : { from: first_ts, to: last_ts };
 }
 
-function zonelessIn(chunk: Chunk, { from, to }: TimeRange): TimeRange | null {
+function zonelessIn(chunk: FileChunk, { from, to }: TimeRange): TimeRange | null {
   const { write_ts, ts } = chunk.times;
   let found: TimeRange | null = null;
   for (let place = chunk.placeAt(from); place < write_ts.length && write_ts[place]! < to; place++) {

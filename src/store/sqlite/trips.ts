@@ -2,12 +2,12 @@
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
 import type { TripRecord } from '../../model/trip.ts';
+import { type PackedText, packText, unpackText } from '../chunks/packed-text.ts';
 import { outlineOf } from '../outline.ts';
 import { checkRange } from '../refusals.ts';
 import type { TripOutline, TripSpan, Trips } from '../store.ts';
 import type { StoreFile } from './file.ts';
 import { userIn } from './ids.ts';
-import { type PackedText, packText, unpackText } from './packed-text.ts';
 import { leasedUser, mergeState } from './pipeline.ts';
 import type { Shards } from './rows.ts';
 

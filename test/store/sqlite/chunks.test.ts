@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { dataTime, type Entry } from '../../../src/model/entry.ts';
-import { type ChunkRow, decodeTexts, decodeTimes, encodeChunk } from '../../../src/store/sqlite/chunk-form.ts';
+import { type ChunkRow, decodeTexts, decodeTimes, encodeChunk } from '../../../src/store/chunks/form.ts';
 import { connect } from '../../../src/store/sqlite/driver.ts';
 import {
   apply,

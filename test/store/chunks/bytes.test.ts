@@ -1,7 +1,7 @@
 // Numbers and texts as bytes: what was written is read, wherever the buffer had to grow.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { ByteReader, ByteWriter } from '../../../src/store/sqlite/bytes.ts';
+import { ByteReader, ByteWriter } from '../../../src/store/chunks/bytes.ts';
 
 const piece = fc.oneof(
   fc.record({ double: fc.double({ noNaN: true }) }),

@@ -1,0 +1,136 @@
+// A chunk that was read: columns at once, texts when they are asked for.
+import type { EntryQuery } from '../store.ts';
+import type { ChunkRow, ChunkTimes } from './form.ts';
+
+/** The description of a chunk without its content. Chunks of a key do not overlap in `write_ts`. */
+export interface ChunkHead {
+  /** `write_ts` of its first and last entry. */
+  first: number;
+  last: number;
+  count: number;
+  /** Characters of its texts. */
+  size: number;
+}
+
+/** A chunk as it is read. `Head`: the description by which its store finds it again. */
+export class Chunk<Head extends ChunkHead> {
+  readonly head: Head;
+  readonly times: ChunkTimes;
+  private readonly readTexts: () => readonly string[];
+  private kept: readonly string[] | null = null;
+  private order: Uint16Array | null = null;
+
+  constructor(head: Head, times: ChunkTimes, readTexts: () => readonly string[]) {
+    this.head = head;
+    this.times = times;
+    this.readTexts = readTexts;
+  }
+
+  /** The texts of its entries, in the order of `write_ts`. */
+  get texts(): readonly string[] {
+    this.kept ??= this.readTexts();
+    return this.kept;
+  }
+
+  /** Places of the entries that have a data time, by data time, then `write_ts`. */
+  get byTs(): Uint16Array {
+    if (this.order === null) {
+      const { ts } = this.times;
+      const there = [...ts.keys()].filter((at) => !Number.isNaN(ts[at]!));
+      this.order = Uint16Array.from(there.sort((a, b) => ts[a]! - ts[b]! || a - b));
+    }
+    return this.order;
+  }
+
+  /** Place of the first entry that was not written before. */
+  placeAt(writeTs: number): number {
+    const { write_ts } = this.times;
+    return firstPlace(write_ts.length, (i) => write_ts[i]! >= writeTs);
+  }
+
+  /** Place of the first entry that was written later. */
+  placeAfter(writeTs: number): number {
+    const { write_ts } = this.times;
+    return firstPlace(write_ts.length, (i) => write_ts[i]! > writeTs);
+  }
+
+  tsAt(place: number): number | null {
+    const ts = this.times.ts[place]!;
+    return Number.isNaN(ts) ? null : ts;
+  }
+
+  zoneAt(place: number): string | null {
+    return this.times.zones[this.times.zone[place]!]!;
+  }
+
+  rows(): ChunkRow[] {
+    const { write_ts, received_ts } = this.times;
+    return this.texts.map((text, i) => ({
+      write_ts: write_ts[i]!,
+      ts: this.tsAt(i),
+      received_ts: received_ts[i]!,
+      zone: this.zoneAt(i),
+      text,
+    }));
+  }
+}
+
+/** The first of `count` places that is `beyond`, where all after it are too; `count` if none is. */
+export function firstPlace(count: number, beyond: (place: number) => boolean): number {
+  let [low, high] = [0, count];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (beyond(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/** A point in the order of a query within one key. */
+export interface OrderPoint {
+  time: number;
+  write_ts: number;
+}
+
+/** Negative when `a` comes first, ascending. */
+export function comparePoints(a: OrderPoint, b: OrderPoint): number {
+  if (a.time !== b.time) return a.time < b.time ? -1 : 1;
+  return a.write_ts === b.write_ts ? 0 : a.write_ts < b.write_ts ? -1 : 1;
+}
+
+/** An entry of a chunk, found but not read. */
+export interface ChunkPlace<Head extends ChunkHead> extends OrderPoint {
+  head: Head;
+  place: number;
+}
+
+/** Which times, in which order. */
+export type TimesAsked = Pick<EntryQuery, 'time' | 'from' | 'to' | 'descending'>;
+
+/** The next entries of one chunk behind `bound`, in the order of the query, `limit` at most. */
+export function placesIn<Head extends ChunkHead>(
+  chunk: Chunk<Head>,
+  { time, from, to, descending }: TimesAsked,
+  bound: OrderPoint,
+  limit: number,
+): ChunkPlace<Head>[] {
+  const { head, times } = chunk;
+  const { write_ts } = times;
+  const order = time === 'ts' ? chunk.byTs : null;
+  const count = order?.length ?? write_ts.length;
+  const pointAt = (i: number): ChunkPlace<Head> => {
+    const place = order === null ? i : order[i]!;
+    return { head, place, time: times[time][place]!, write_ts: write_ts[place]! };
+  };
+  const places: ChunkPlace<Head>[] = [];
+  const step = descending ? -1 : 1;
+  let i = descending
+    ? firstPlace(count, (at) => comparePoints(pointAt(at), bound) >= 0) - 1
+    : firstPlace(count, (at) => comparePoints(pointAt(at), bound) > 0);
+  for (; i >= 0 && i < count && places.length < limit; i += step) {
+    const point = pointAt(i);
+    if (descending ? from !== undefined && point.time < from : to !== undefined && point.time >= to) break;
+    places.push(point);
+  }
+  return places;
+}

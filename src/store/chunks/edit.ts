@@ -1,0 +1,108 @@
+// How a chunk changes: which entries it takes, where it is cut, and what is kept beside its content. Pure.
+import type { ChunkHead } from './chunk.ts';
+import { type ChunkRow, encodeChunk } from './form.ts';
+
+/** A chunk that is not to be larger: what changes one entry writes it whole. */
+const most = { entries: 512, characters: 256 * 1024 };
+
+/** A chunk whose last day is over takes no more entries once it has so many: sparse keys share one for many days. */
+const enough = 64;
+
+const day = 86_400; // s
+
+/**
+ * s; the data times of a chunk span no more, so that those of a range are found by the first of them. An entry whose
+ * time is far from that of its neighbours has a chunk of its own.
+ */
+export const widestSpan = 31 * day;
+
+/** Maps the stored entry of an identity (undefined: none) to its new form (undefined: remove it). */
+export type Edit = (row: ChunkRow | undefined) => ChunkRow | undefined;
+
+/** The rows `old` with the edits at `times` (ascending) done; null if nothing changes. */
+export function editedRows(
+  old: readonly ChunkRow[],
+  times: Float64Array,
+  edits: ReadonlyMap<number, Edit>,
+): ChunkRow[] | null {
+  const rows: ChunkRow[] = [];
+  let changed = false;
+  let next = 0;
+  for (const writeTs of times) {
+    while (next < old.length && old[next]!.write_ts < writeTs) rows.push(old[next++]!);
+    const before = old[next]?.write_ts === writeTs ? old[next++]! : undefined;
+    const after = edits.get(writeTs)!(before);
+    if (after !== undefined) rows.push(after);
+    changed ||= after !== before;
+  }
+  while (next < old.length) rows.push(old[next++]!);
+  return changed ? rows : null;
+}
+
+/** True when what comes behind the last chunk begins a new one. */
+export function isClosed({ count, size, last }: ChunkHead, writeTs: number): boolean {
+  return count >= most.entries || size >= most.characters || (count >= enough && dayOf(last) !== dayOf(writeTs));
+}
+
+const dayOf = (time: number): number => Math.floor(time / day);
+
+/** Cuts the newest entries of a key into chunks that are full, or end with a day. */
+export function piecesInOrder(rows: readonly ChunkRow[]): ChunkRow[][] {
+  return cut(rows, most, true);
+}
+
+/** Cuts entries between others into chunks of about one size, so that each has room for more. */
+export function evenPieces(rows: readonly ChunkRow[]): ChunkRow[][] {
+  const size = rows.reduce((sum, { text }) => sum + text.length, 0);
+  const pieces = Math.max(Math.ceil(rows.length / most.entries), Math.ceil(size / most.characters), 1);
+  return cut(rows, { entries: Math.ceil(rows.length / pieces), characters: most.characters }, false);
+}
+
+function cut(rows: readonly ChunkRow[], limits: typeof most, byDay: boolean): ChunkRow[][] {
+  const pieces: ChunkRow[][] = [];
+  let piece: ChunkRow[] = [];
+  let [size, low, high] = [0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const row of rows) {
+    const { ts, write_ts, text } = row;
+    const wide = ts !== null && Math.max(high, ts) - Math.min(low, ts) > widestSpan && low <= high;
+    const full = piece.length >= limits.entries || size + text.length > limits.characters;
+    const over = byDay && piece.length >= enough && dayOf(piece.at(-1)!.write_ts) !== dayOf(write_ts);
+    if (piece.length > 0 && (wide || full || over)) {
+      pieces.push(piece);
+      piece = [];
+      [size, low, high] = [0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    }
+    piece.push(row);
+    size += text.length;
+    if (ts !== null) [low, high] = [Math.min(low, ts), Math.max(high, ts)];
+  }
+  if (piece.length > 0) pieces.push(piece);
+  return pieces;
+}
+
+/** How many of its entries name a zone, as a chunk says it. */
+export const zonesNamed = { none: 0, some: 1, all: 2 } as const;
+
+/** A chunk as it is written, apart from what names it: its user and key. */
+export interface ChunkRecord extends ChunkHead {
+  /** The least and the greatest data time; null if no entry has one. */
+  first_ts: number | null;
+  last_ts: number | null;
+  /** See `zonesNamed`. */
+  zones: number;
+  times: Uint8Array;
+  entries: Uint8Array;
+}
+
+/** The record of rows in the order of `write_ts`, at least one. */
+export function chunkRecord(rows: readonly ChunkRow[]): ChunkRecord {
+  const { times, entries } = encodeChunk(rows);
+  const named = rows.filter(({ zone }) => zone !== null).length;
+  const zones = named === 0 ? zonesNamed.none : named === rows.length ? zonesNamed.all : zonesNamed.some;
+  let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const { ts } of rows) if (ts !== null) [low, high] = [Math.min(low, ts), Math.max(high, ts)];
+  const [first_ts, last_ts] = low <= high ? [low, high] : [null, null];
+  const size = rows.reduce((sum, { text }) => sum + text.length, 0);
+  const [first, last] = [rows[0]!.write_ts, rows.at(-1)!.write_ts];
+  return { first, last, count: rows.length, size, first_ts, last_ts, zones, times, entries };
+}
