@@ -1,8 +1,8 @@
 // The table of chunks: which entries are stored together, and how a chunk is found, read and rewritten.
-import { MobilityError } from '../../model/errors.ts';
 import { Chunk, type ChunkHead, firstPlace } from '../chunks/chunk.ts';
 import { chunkRecord, type Edit, editedRows, evenPieces, isClosed, piecesInOrder } from '../chunks/edit.ts';
 import { BrokenChunk, type ChunkRow, decodeTexts, decodeTimes } from '../chunks/form.ts';
+import { damagedRow } from './damaged.ts';
 import type { StoreFile } from './file.ts';
 
 /** The description of a chunk without its content. */
@@ -21,10 +21,8 @@ function decoded<T>(file: StoreFile, { id }: FileHead, decode: () => T): T {
     return decode();
   } catch (error) {
     const found = error instanceof BrokenChunk ? error.message : 'bytes that cannot be unpacked';
-    const advice = 'keep the folder as it is and restore a backup beside it';
-    throw new MobilityError('MOBILITY_STORE_DAMAGED', `${file.path}, chunk ${id}: ${found}; ${advice}`, {
-      cause: error,
-    });
+    const owner = file.sql('SELECT user FROM chunks WHERE id = ?').get<{ user: number }>(id);
+    throw damagedRow(file, { table: 'chunks', user: owner?.user ?? null, place: `chunk ${id}` }, found, error);
   }
 }
 

@@ -3,9 +3,11 @@ import { escapeText, jsonText, unescapeText } from '../../model/json-text.ts';
 import { type PackedText, packText, unpackText } from '../chunks/packed-text.ts';
 import type { Document, Documents, PutResult } from '../store.ts';
 import { compareTexts } from '../text-order.ts';
+import { soundRow } from './damaged.ts';
 import type { StoreFile } from './file.ts';
 import { userIn } from './ids.ts';
 import { leasedUser, mergeState, releaseLease } from './pipeline.ts';
+import { columnsOf, type SummedRow, sumOf } from './row-sums.ts';
 import type { Shards } from './rows.ts';
 
 interface Row {
@@ -14,8 +16,12 @@ interface Row {
   data: PackedText;
 }
 
-function documentOf({ key, write_ts, data }: Row): Document {
-  return { key: unescapeText(key), write_ts, data: JSON.parse(unpackText(data)) };
+const columns = columnsOf('documents');
+
+function documentOf(file: StoreFile, row: Row & SummedRow): Document {
+  return soundRow(file, 'documents', row, ({ key, write_ts, data }) => {
+    return { key: unescapeText(key), write_ts, data: JSON.parse(unpackText(data)) };
+  });
 }
 
 /** The documents of users, in the timeseries file beside the trips that they derive from. */
@@ -41,16 +47,16 @@ export function documents(shards: Shards): Documents {
     get: async (userId, key) => {
       const file = shards.of(userId).timeseries;
       return file.read(() => {
-        const sql = 'SELECT key, write_ts, data FROM documents WHERE user = ? AND key = ?';
-        const row = file.sql(sql).get<Row>(userIn(file, userId), escapeText(key));
-        return row === undefined ? null : documentOf(row);
+        const sql = `SELECT ${columns} FROM documents WHERE user = ? AND key = ?`;
+        const row = file.sql(sql).get<Row & SummedRow>(userIn(file, userId), escapeText(key));
+        return row === undefined ? null : documentOf(file, row);
       });
     },
     list: async (userId) => {
       const file = shards.of(userId).timeseries;
       return file.read(() => {
-        const sql = 'SELECT key, write_ts, data FROM documents WHERE user = ?';
-        const found = file.sql(sql).all<Row>(userIn(file, userId)).map(documentOf);
+        const rows = file.sql(`SELECT ${columns} FROM documents WHERE user = ?`);
+        const found = rows.all<Row & SummedRow>(userIn(file, userId)).map((row) => documentOf(file, row));
         return found.sort((a, b) => a.write_ts - b.write_ts || compareTexts(a.key, b.key));
       });
     },
@@ -65,9 +71,11 @@ export function documents(shards: Shards): Documents {
 }
 
 function putRow(file: StoreFile, user: number, { key, write_ts, data }: Row): PutResult {
-  const insert = 'INSERT INTO documents (user, key, write_ts, data) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING';
-  if (file.sql(insert).run(user, key, write_ts, data).changes === 1) return 'inserted';
-  file.sql('UPDATE documents SET write_ts = ?, data = ? WHERE user = ? AND key = ?').run(write_ts, data, user, key);
+  const insert = 'INSERT INTO documents (user, key, write_ts, data, sum) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING';
+  const sum = sumOf([user, key, write_ts, data]);
+  if (file.sql(insert).run(user, key, write_ts, data, sum).changes === 1) return 'inserted';
+  const update = 'UPDATE documents SET write_ts = ?, data = ?, sum = ? WHERE user = ? AND key = ?';
+  file.sql(update).run(write_ts, data, sum, user, key);
   return 'updated';
 }
 

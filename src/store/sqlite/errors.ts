@@ -1,11 +1,14 @@
 // The error timeseries: what was set aside, and its way back.
 import { type EntryText, entryTextOf } from '../../model/entry.ts';
+import type { JsonValue } from '../../model/json.ts';
 import { escapeText, jsonText, unescapeText } from '../../model/json-text.ts';
 import { unusableKeyOf } from '../error-ids.ts';
 import type { ErrorRow, ErrorTimeseries } from '../store.ts';
+import { soundRow } from './damaged.ts';
 import type { SqlValue } from './driver.ts';
 import type { StoreFile } from './file.ts';
 import { admittedUser, takeNumbers, userIn } from './ids.ts';
+import { columnsOf, type SummedRow, sumOf } from './row-sums.ts';
 import { pageBytes, type Shards } from './rows.ts';
 
 interface Row {
@@ -70,16 +73,21 @@ function listPage(file: StoreFile, userId: string, page: Parameters<ErrorTimeser
   for (const { row: at, key: name, write_ts, length, ...rest } of rows) {
     bytes += length;
     if (found.length > 0 && bytes > pageBytes) break;
-    const { entry } = file.sql('SELECT entry FROM errors WHERE row = ?').get<{ entry: string }>(at)!;
     found.push({
       ...rest,
       reason: unescapeText(rest.reason),
       message: unescapeText(rest.message),
-      entry: JSON.parse(entry),
+      entry: readEntry(file, at),
       identity: write_ts === null ? null : { key: unescapeText(name!), write_ts },
     });
   }
   return found;
+}
+
+function readEntry(file: StoreFile, at: number): JsonValue {
+  const sql = `SELECT ${columnsOf('errors')} FROM errors WHERE row = ?`;
+  const row = file.sql(sql).get<SummedRow & { entry: string }>(at)!;
+  return soundRow(file, 'errors', row, ({ entry }) => JSON.parse(entry));
 }
 
 function takeBackRows(file: StoreFile, userId: string, back: readonly (EntryText & { id: string })[]): number {
@@ -146,7 +154,7 @@ function applyRows(
   const erase = file.sql('DELETE FROM errors WHERE user = ? AND id = ?');
   for (const id of remove) erase.run(user, id);
   const insert = file.sql(`
-    INSERT OR REPLACE INTO errors (user, id, key, write_ts, reason, message, first_ts, last_ts, tries, received_ts, entry)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
-  for (const values of put) insert.run(user, ...values);
+    INSERT OR REPLACE INTO errors (user, id, key, write_ts, reason, message, first_ts, last_ts, tries, received_ts, entry, sum)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  for (const values of put) insert.run(user, ...values, sumOf([user, ...values]));
 }

@@ -5,38 +5,42 @@ import { escapeText, jsonText, unescapeText } from '../../model/json-text.ts';
 import type { TokenKind, TokenRecord, UserRecord } from '../../model/user.ts';
 import { halfErased, notAdmitted, userExists } from '../refusals.ts';
 import type { Profiles, Tokens, UserRegistry } from '../store.ts';
+import { soundRow } from './damaged.ts';
 import type { StoreFile } from './file.ts';
 import { admittedUser, admitUser, isAdmitted, userIn } from './ids.ts';
+import { columnsOf, type SummedRow, sealRow, sumOf } from './row-sums.ts';
 import type { Shards } from './rows.ts';
 
-const columns = 'uuid, user_email, update_ts, study, subgroup';
+const columns = columnsOf('users');
 
 /** A row of the table `users`. */
-type UserRow = Pick<UserRecord, 'uuid' | 'user_email' | 'update_ts'> & {
-  study: string | null;
-  subgroup: string | null;
-};
+type UserRow = SummedRow &
+  Pick<UserRecord, 'uuid' | 'user_email' | 'update_ts'> & {
+    study: string | null;
+    subgroup: string | null;
+  };
 
-function userOf(row: UserRow | undefined): UserRecord | null {
-  if (row === undefined) return null;
-  return {
+function userOf(file: StoreFile, found: UserRow): UserRecord {
+  return soundRow(file, 'users', found, (row) => ({
     uuid: unescapeText(row.uuid),
     user_email: unescapeText(row.user_email),
     update_ts: row.update_ts,
     ...(row.study !== null && { study: row.study }),
     ...(row.subgroup !== null && { subgroup: row.subgroup }),
-  };
+  }));
 }
 
 /** The user by name or UUID, inside `read` or `write`. */
 export function userBy(file: StoreFile, column: 'user_email' | 'uuid', text: string): UserRecord | null {
-  return userOf(file.sql(`SELECT ${columns} FROM users WHERE ${column} = ?`).get<UserRow>(escapeText(text)));
+  const row = file.sql(`SELECT ${columns} FROM users WHERE ${column} = ?`).get<UserRow>(escapeText(text));
+  return row === undefined ? null : userOf(file, row);
 }
 
 /** Adds a user whose name and UUID are free, inside `write`. */
 export function insertUser(file: StoreFile, { uuid, user_email, update_ts, study, subgroup }: UserRecord): void {
-  const insert = file.sql(`INSERT INTO users (${columns}) VALUES (?, ?, ?, ?, ?)`);
-  insert.run(escapeText(uuid), escapeText(user_email), update_ts, study ?? null, subgroup ?? null);
+  const insert = file.sql(`INSERT INTO users (${columns}) VALUES (?, ?, ?, ?, ?, ?)`);
+  const values = [escapeText(uuid), escapeText(user_email), update_ts, study ?? null, subgroup ?? null];
+  insert.run(...values, sumOf(values));
 }
 
 /**
@@ -88,6 +92,7 @@ export function users(shards: Shards): UserRegistry {
           if (uuid !== undefined && uuid !== known.uuid) throw userExists(`the name has the UUID ${known.uuid}`);
           expectWhole(known.uuid);
           file.sql('UPDATE users SET update_ts = ? WHERE uuid = ?').run(now, escapeText(known.uuid));
+          sealRow(file, 'users', 'uuid = ?', escapeText(known.uuid));
           return { user: { ...known, update_ts: now }, created: false };
         }
         if (uuid !== undefined && by('uuid', uuid) !== null) throw userExists(`the UUID ${uuid} has another name`);
@@ -111,12 +116,12 @@ export function users(shards: Shards): UserRegistry {
         return file
           .sql(sql)
           .all<UserRow>(escapeText(after), limit)
-          .map((row) => userOf(row)!);
+          .map((row) => userOf(file, row));
       }),
   };
 }
 
-interface TokenRow {
+interface TokenRow extends SummedRow {
   hash: string;
   user_id: string;
   created_ts: number;
@@ -125,20 +130,23 @@ interface TokenRow {
   used_ts: number | null;
 }
 
-function tokenOf({ kind, used_ts, ...row }: TokenRow): TokenRecord {
-  return {
-    ...row,
-    hash: unescapeText(row.hash),
-    user_id: unescapeText(row.user_id),
+function tokenOf(file: StoreFile, row: TokenRow): TokenRecord {
+  return soundRow(file, 'tokens', row, ({ hash, user_id, created_ts, expires_ts, kind, used_ts }) => ({
+    hash: unescapeText(hash),
+    user_id: unescapeText(user_id),
+    created_ts,
+    expires_ts,
     ...(kind !== null && { kind }),
     ...(used_ts !== null && { used_ts }),
-  };
+  }));
 }
+
+const tokenColumns = columnsOf('tokens');
 
 /** The token by its hash, inside `read` or `write`. */
 export function tokenBy(file: StoreFile, hash: string): TokenRecord | null {
-  const row = file.sql('SELECT * FROM tokens WHERE hash = ?').get<TokenRow>(escapeText(hash));
-  return row === undefined ? null : tokenOf(row);
+  const row = file.sql(`SELECT ${tokenColumns} FROM tokens WHERE hash = ?`).get<TokenRow>(escapeText(hash));
+  return row === undefined ? null : tokenOf(file, row);
 }
 
 /** Adds or replaces a token, inside `write`. */
@@ -146,10 +154,10 @@ export function insertToken(
   file: StoreFile,
   { hash, user_id, created_ts, expires_ts, kind, used_ts }: TokenRecord,
 ): void {
-  const columns = 'hash, user_id, created_ts, expires_ts, kind, used_ts';
+  const values = [escapeText(hash), escapeText(user_id), created_ts, expires_ts, kind ?? null, used_ts ?? null];
   file
-    .sql(`INSERT OR REPLACE INTO tokens (${columns}) VALUES (?, ?, ?, ?, ?, ?)`)
-    .run(escapeText(hash), escapeText(user_id), created_ts, expires_ts, kind ?? null, used_ts ?? null);
+    .sql(`INSERT OR REPLACE INTO tokens (${tokenColumns}) VALUES (?, ?, ?, ?, ?, ?, ?)`)
+    .run(...values, sumOf(values));
 }
 
 /** Tokens by their hash, in the first shard. */
@@ -165,8 +173,9 @@ export function tokens(shards: Shards): Tokens {
     byHash: async (hash) => file.read(() => tokenBy(file, hash)),
     list: async (userId) =>
       file.read(() => {
-        const sql = 'SELECT * FROM tokens WHERE user_id = ? ORDER BY created_ts, hash';
-        return file.sql(sql).all<TokenRow>(escapeText(userId)).map(tokenOf);
+        const sql = `SELECT ${tokenColumns} FROM tokens WHERE user_id = ? ORDER BY created_ts, hash`;
+        const rows = file.sql(sql).all<TokenRow>(escapeText(userId));
+        return rows.map((row) => tokenOf(file, row));
       }),
     remove: async (userId, hash) =>
       file.write(() =>
@@ -176,14 +185,19 @@ export function tokens(shards: Shards): Tokens {
               .changes,
       ),
     touch: async (hash, usedTs) => {
-      await file.write(() => file.sql('UPDATE tokens SET used_ts = ? WHERE hash = ?').run(usedTs, escapeText(hash)));
+      await file.write(() => {
+        file.sql('UPDATE tokens SET used_ts = ? WHERE hash = ?').run(usedTs, escapeText(hash));
+        sealRow(file, 'tokens', 'hash = ?', escapeText(hash));
+      });
     },
   };
 }
 
 function readProfile(file: StoreFile, user: number | null): JsonObject | null {
-  const row = file.sql('SELECT profile FROM profiles WHERE user = ?').get<{ profile: string }>(user);
-  return row === undefined ? null : (JSON.parse(row.profile) as JsonObject);
+  const sql = `SELECT ${columnsOf('profiles')} FROM profiles WHERE user = ?`;
+  const row = file.sql(sql).get<SummedRow & { profile: string }>(user);
+  if (row === undefined) return null;
+  return soundRow(file, 'profiles', row, ({ profile }) => JSON.parse(profile) as JsonObject);
 }
 
 /** The profiles of users. */
@@ -201,8 +215,10 @@ export function profiles(shards: Shards): Profiles {
         const user = admittedUser(file, userId);
         const profile = { ...JSON.parse(fallback), ...readProfile(file, user), ...JSON.parse(given) };
         const sql =
-          'INSERT INTO profiles (user, profile) VALUES (?, ?) ON CONFLICT DO UPDATE SET profile = excluded.profile';
-        file.sql(sql).run(user, jsonText(profile));
+          'INSERT INTO profiles (user, profile, sum) VALUES (?, ?, ?) ' +
+          'ON CONFLICT DO UPDATE SET profile = excluded.profile, sum = excluded.sum';
+        const values = [user, jsonText(profile)];
+        file.sql(sql).run(...values, sumOf(values));
         return profile as JsonObject;
       });
     },

@@ -5,15 +5,19 @@ import { isOver } from '../lease-end.ts';
 import { believedAhead } from '../receipts.ts';
 import { leaseLost, notAdmitted } from '../refusals.ts';
 import { initialPipelineState, type Lease, type Leases, type PipelineState, type PipelineStates } from '../store.ts';
+import { soundRow } from './damaged.ts';
 import type { StoreFile } from './file.ts';
 import type { Shard } from './folder.ts';
 import { isAdmitted, takeNumbers, userFor, userIn } from './ids.ts';
+import { columnsOf, type SummedRow, sumOf } from './row-sums.ts';
 import type { Shards } from './rows.ts';
 
 /** The pipeline state of a user; the initial state if none is stored. */
 export function readState(file: StoreFile, user: number | null): PipelineState {
-  const row = file.sql('SELECT state FROM pipeline WHERE user = ?').get<{ state: string }>(user);
-  return row === undefined ? { ...initialPipelineState } : { ...initialPipelineState, ...JSON.parse(row.state) };
+  const sql = `SELECT ${columnsOf('pipeline')} FROM pipeline WHERE user = ?`;
+  const row = file.sql(sql).get<SummedRow & { state: string }>(user);
+  if (row === undefined) return { ...initialPipelineState };
+  return soundRow(file, 'pipeline', row, ({ state }) => ({ ...initialPipelineState, ...JSON.parse(state) }));
 }
 
 /** Merges fields into the state; undefined fields are ignored. Inside `write` only. */
@@ -22,8 +26,10 @@ export function mergeState(file: StoreFile, user: number, fields: Partial<Pipeli
   const state: PipelineState = { ...readState(file, user), ...given };
   const due = state.changed !== null || state.documents_due ? 1 : 0;
   const sql =
-    'INSERT INTO pipeline (user, due, state) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET due = excluded.due, state = excluded.state';
-  file.sql(sql).run(user, due, jsonText(state as unknown as JsonValue));
+    'INSERT INTO pipeline (user, due, state, sum) VALUES (?, ?, ?, ?) ' +
+    'ON CONFLICT DO UPDATE SET due = excluded.due, state = excluded.state, sum = excluded.sum';
+  const values = [user, due, jsonText(state as unknown as JsonValue)];
+  file.sql(sql).run(...values, sumOf(values));
 }
 
 const usersAtOnce = 500; // between two turns of the event loop

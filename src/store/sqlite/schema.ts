@@ -1,6 +1,7 @@
 // Tables and indexes of the two kinds of file, and the steps from one version of the file format to the next.
 import { longestLease } from '../lease-end.ts';
 import type { Connection } from './driver.ts';
+import type { SummedTable } from './row-sums.ts';
 
 /** `usercache`: what phones push, errors, people. `timeseries`: the long term and everything derived, documents too. */
 export type Role = 'usercache' | 'timeseries';
@@ -205,6 +206,15 @@ function addAdmissionAndLeaseLength(connection: Connection, about: FileAbout): v
   addLeaseLength(connection, about);
 }
 
+/** A checksum for each row of the tables of few rows: those that are there have none until they are written again. */
+function addRowSums(connection: Connection, { role }: FileAbout): void {
+  const here: Record<Role, readonly SummedTable[]> = {
+    usercache: ['errors', 'profiles', 'users', 'tokens', 'studies'],
+    timeseries: ['trips', 'documents', 'pipeline'],
+  };
+  for (const table of here[role]) connection.exec(`ALTER TABLE ${table} ADD COLUMN sum INTEGER`);
+}
+
 /** Step `i` lifts a file of version `i` to `i + 1`; an empty file has version 0. Steps are only ever added. */
 export const migrations: readonly Migration[] = [
   createTables,
@@ -214,4 +224,5 @@ export const migrations: readonly Migration[] = [
   addReceipts,
   addChunks,
   addAdmissionAndLeaseLength,
+  addRowSums,
 ];

@@ -4,30 +4,34 @@ import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
 import { admit, nobodyJoined, type StudyRecord } from '../../model/study.ts';
 import type { Studies } from '../store.ts';
+import { soundRow } from './damaged.ts';
 import type { StoreFile } from './file.ts';
 import { insertToken, insertUser, registering, tokenBy, userBy } from './people.ts';
+import { columnsOf, type SummedRow, sealRow } from './row-sums.ts';
 import type { Shards } from './rows.ts';
 
-interface StudyRow {
+interface StudyRow extends SummedRow {
   settings: string;
   joined: string;
 }
 
-const studyOf = ({ settings, joined }: StudyRow): StudyRecord => ({
-  ...JSON.parse(settings),
-  joined: JSON.parse(joined),
-});
+const columns = columnsOf('studies');
+
+const studyOf = (file: StoreFile, row: StudyRow): StudyRecord =>
+  soundRow(file, 'studies', row, ({ settings, joined }) => ({ ...JSON.parse(settings), joined: JSON.parse(joined) }));
 
 function studyBy(file: StoreFile, name: string): StudyRecord | null {
-  const row = file.sql('SELECT settings, joined FROM studies WHERE name = ?').get<StudyRow>(name);
-  return row === undefined ? null : studyOf(row);
+  const row = file.sql(`SELECT ${columns} FROM studies WHERE name = ?`).get<StudyRow>(name);
+  return row === undefined ? null : studyOf(file, row);
 }
 
 /** Studies and how many people joined them, in the first shard. */
 export function studies(shards: Shards): Studies {
   const file = shards.first.usercache;
-  const count = (name: string, joined: object): unknown =>
+  const count = (name: string, joined: object): void => {
     file.sql('UPDATE studies SET joined = ? WHERE name = ?').run(JSON.stringify(joined), name);
+    sealRow(file, 'studies', 'name = ?', name);
+  };
   return {
     put: async (settings, joined) => {
       // Taken at once: what the caller does to the object later has no effect.
@@ -37,11 +41,15 @@ export function studies(shards: Shards): Studies {
           'INSERT INTO studies (name, settings, joined) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET settings = excluded.settings';
         file.sql(sql).run(settings.name, text, JSON.stringify(nobodyJoined));
         if (joined !== undefined) count(settings.name, joined);
+        else sealRow(file, 'studies', 'name = ?', settings.name);
       });
     },
     byName: async (name) => file.read(() => studyBy(file, name)),
     list: async () =>
-      file.read(() => file.sql('SELECT settings, joined FROM studies ORDER BY name').all<StudyRow>().map(studyOf)),
+      file.read(() => {
+        const rows = file.sql(`SELECT ${columns} FROM studies ORDER BY name`).all<StudyRow>();
+        return rows.map((row) => studyOf(file, row));
+      }),
     enrol: async ({ study, subgroup, email, token, now, byOperator = false }) => {
       const user = { uuid: newUuid(), user_email: email, update_ts: now, study, subgroup };
       return registering(shards, { uuid: user.uuid, isNew: true }, () => {

@@ -6,17 +6,29 @@ import { type PackedText, packText, unpackText } from '../chunks/packed-text.ts'
 import { outlineOf } from '../outline.ts';
 import { checkRange } from '../refusals.ts';
 import type { TripOutline, TripSpan, Trips } from '../store.ts';
+import { soundRow } from './damaged.ts';
+import type { SqlValue } from './driver.ts';
 import type { StoreFile } from './file.ts';
 import { userIn } from './ids.ts';
 import { leasedUser, mergeState } from './pipeline.ts';
+import { columnsOf, isSound, type SummedRow, sumOf } from './row-sums.ts';
 import type { Shards } from './rows.ts';
 
-interface Row {
+interface Row extends SummedRow {
+  chain_ts: number;
   record: PackedText;
 }
 
-function recordOf(row: Row | undefined): TripRecord | null {
-  return row === undefined ? null : (JSON.parse(unpackText(row.record)) as TripRecord);
+const columns = columnsOf('trips');
+
+function recordOf(file: StoreFile, row: Row): TripRecord {
+  return soundRow(file, 'trips', row, ({ record }) => JSON.parse(unpackText(record)) as TripRecord);
+}
+
+/** The first row that a statement finds. */
+function oneOf(file: StoreFile, sql: string, ...values: SqlValue[]): TripRecord | null {
+  const row = file.sql(sql).get<Row>(...values);
+  return row === undefined ? null : recordOf(file, row);
 }
 
 const beginning = Number.NEGATIVE_INFINITY;
@@ -32,34 +44,30 @@ export function trips(shards: Shards, now: () => number): Trips {
   return {
     chain: (userId, { from = beginning, to = end, limit }) =>
       reading(userId, (file, user) => {
-        const sql =
-          'SELECT record FROM trips WHERE user = ? AND chain_ts >= ? AND chain_ts < ? ORDER BY chain_ts LIMIT ?';
+        const sql = `SELECT ${columns} FROM trips WHERE user = ? AND chain_ts >= ? AND chain_ts < ? ORDER BY chain_ts LIMIT ?`;
         return file
           .sql(sql)
           .all<Row>(user, from, to, limit)
-          .map((row) => recordOf(row)!);
+          .map((row) => recordOf(file, row));
       }),
     lastSettledBefore: (userId, ts) => reading(userId, (file, user) => lastSettled(file, user, ts)),
     byDay: (userId, { from, to }) =>
       reading(userId, (file, user) => {
-        const sql =
-          "SELECT record FROM trips WHERE user = ? AND day BETWEEN ? AND ? AND kind = 'trip' ORDER BY chain_ts";
+        const sql = `SELECT ${columns} FROM trips WHERE user = ? AND day BETWEEN ? AND ? AND kind = 'trip' ORDER BY chain_ts`;
         return file
           .sql(sql)
           .all<Row>(user, from, to)
-          .map((row) => recordOf(row)!);
+          .map((row) => recordOf(file, row));
       }),
     next: (userId, chainTs) =>
       reading(userId, (file, user) => {
-        const sql =
-          "SELECT record FROM trips WHERE user = ? AND chain_ts > ? AND kind = 'trip' ORDER BY chain_ts LIMIT 1";
-        return recordOf(file.sql(sql).get<Row>(user, chainTs));
+        const sql = `SELECT ${columns} FROM trips WHERE user = ? AND chain_ts > ? AND kind = 'trip' ORDER BY chain_ts LIMIT 1`;
+        return oneOf(file, sql, user, chainTs);
       }),
     previous: (userId, chainTs) =>
       reading(userId, (file, user) => {
-        const sql =
-          "SELECT record FROM trips WHERE user = ? AND chain_ts < ? AND kind = 'trip' ORDER BY chain_ts DESC LIMIT 1";
-        return recordOf(file.sql(sql).get<Row>(user, chainTs));
+        const sql = `SELECT ${columns} FROM trips WHERE user = ? AND chain_ts < ? AND kind = 'trip' ORDER BY chain_ts DESC LIMIT 1`;
+        return oneOf(file, sql, user, chainTs);
       }),
     days: (userId, { from, to }) =>
       reading(userId, (file, user) => {
@@ -106,13 +114,13 @@ function lastSettled(file: StoreFile, user: number | null, ts: number): TripReco
     file.sql('SELECT min(chain_ts) AS chain_ts FROM trips WHERE user = ? AND settled_ts >= ?').get(user, ts),
   ] as { chain_ts: number | null }[];
   const first = Math.min(...unsettled.map((row) => row.chain_ts ?? end));
-  const sql = 'SELECT record FROM trips WHERE user = ? AND chain_ts < ? ORDER BY chain_ts DESC LIMIT 1';
-  return recordOf(file.sql(sql).get<Row>(user, first));
+  const sql = `SELECT ${columns} FROM trips WHERE user = ? AND chain_ts < ? ORDER BY chain_ts DESC LIMIT 1`;
+  return oneOf(file, sql, user, first);
 }
 
 function outlineAt(file: StoreFile, user: number | null, chainTs: number): TripOutline | null {
-  const sql = "SELECT record FROM trips WHERE user = ? AND chain_ts = ? AND kind = 'trip'";
-  const record = recordOf(file.sql(sql).get<Row>(user, chainTs));
+  const sql = `SELECT ${columns} FROM trips WHERE user = ? AND chain_ts = ? AND kind = 'trip'`;
+  const record = oneOf(file, sql, user, chainTs);
   return record === null ? null : outlineOf(record);
 }
 
@@ -133,9 +141,9 @@ function replaceRows(
   rows: readonly { record: TripRecord; text: string }[],
   now: number,
 ): Awaited<ReturnType<Trips['replace']>> {
-  const sql = 'SELECT chain_ts, record FROM trips WHERE user = ? AND chain_ts >= ? AND chain_ts < ?';
-  const stored = file.sql(sql).all<Row & { chain_ts: number }>(user, from, to);
-  const old = new Map(stored.map((row) => [row.chain_ts, unpackText(row.record)]));
+  const sql = `SELECT ${columns} FROM trips WHERE user = ? AND chain_ts >= ? AND chain_ts < ?`;
+  const stored = file.sql(sql).all<Row>(user, from, to);
+  const old = new Map(stored.map((row) => [row.chain_ts, textOf(row)]));
   const counts = { added: 0, removed: 0, changed: 0, unchanged: 0 };
   for (const { record, text } of rows) {
     const before = old.get(record.chain_ts);
@@ -148,12 +156,23 @@ function replaceRows(
   return counts;
 }
 
+/** The stored text of a link; null if it is damaged, so that the new one takes its place. */
+function textOf(row: Row): string | null {
+  try {
+    return isSound('trips', row) ? unpackText(row.record) : null;
+  } catch {
+    return null;
+  }
+}
+
 function putLink(file: StoreFile, user: number, record: TripRecord, text: string, now: number): void {
   const { chain_ts, kind, start_ts, end_ts, day, settled_ts } = record;
   const sql = `
-    INSERT INTO trips (user, chain_ts, kind, start_ts, end_ts, day, settled_ts, written_ts, record)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO trips (user, chain_ts, kind, start_ts, end_ts, day, settled_ts, written_ts, record, sum)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (user, chain_ts) DO UPDATE SET kind = excluded.kind, start_ts = excluded.start_ts, end_ts = excluded.end_ts,
-      day = excluded.day, settled_ts = excluded.settled_ts, written_ts = excluded.written_ts, record = excluded.record`;
-  file.sql(sql).run(user, chain_ts, kind, start_ts, end_ts, day, settled_ts ?? null, now, packText(text));
+      day = excluded.day, settled_ts = excluded.settled_ts, written_ts = excluded.written_ts, record = excluded.record,
+      sum = excluded.sum`;
+  const values = [user, chain_ts, kind, start_ts, end_ts, day, settled_ts ?? null, now, packText(text)];
+  file.sql(sql).run(...values, sumOf(values));
 }

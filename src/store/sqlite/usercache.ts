@@ -14,6 +14,7 @@ import { chosenKeys, findPage, keysOf } from './find.ts';
 import { fold } from './fold.ts';
 import type { Shard } from './folder.ts';
 import { admittedUser, takeNumbers, userIn } from './ids.ts';
+import { sealRow } from './row-sums.ts';
 import { largeEntry, pageBytes, parseEntry, type Shards, type SizedEntry, sizedEntry } from './rows.ts';
 
 /** The usercache: entries that wait for the pipeline. */
@@ -356,6 +357,7 @@ function* setAside(
     const name = key === null ? null : escapeText(key);
     const words = [escapeText(reason), escapeText(message)] as const;
     upsert.run(user, id, name, write_ts, ...words, history.first, now, history.tries, history.received, text);
+    sealRow(file, 'errors', 'user = ? AND id = ?', user, id);
     yield;
   }
 }

@@ -210,7 +210,7 @@ it('a damaged chunk is reported by file and number, and is not returned', async 
   connection.close();
   await rejects(store.timeseries.find(user, { time: 'ts', limit: 10 }), 'MOBILITY_STORE_DAMAGED');
   await expect(store.timeseries.get(user, { key: location, write_ts: 1 })).rejects.toThrow(
-    /timeseries-0.sqlite, chunk 1:/,
+    /timeseries-0.sqlite, table chunks, chunk 1, user /,
   );
 });
 

@@ -1,0 +1,76 @@
+// Rows that are not as they were written: how they are recognised when they are read, and what is said of them.
+import { errorText, MobilityError } from '../../model/errors.ts';
+import { unescapeText } from '../../model/json-text.ts';
+import type { StatementSource } from './driver.ts';
+import { isSound, type SummedRow, type SummedTable } from './row-sums.ts';
+
+/** A table with rows of people. */
+export type OwnedTable = SummedTable | 'chunks' | 'waiting' | 'entries';
+
+/** Tables whose content follows from the entries. */
+const derived: readonly OwnedTable[] = ['trips', 'documents', 'pipeline'];
+
+/** What mends a damaged row. */
+export function cureOf(table: OwnedTable, userId: string | null): string {
+  if (userId === null) return 'keep the folder as it is and restore a backup beside it';
+  return derived.includes(table) ? `mobility rebuild --user ${userId}` : `mobility store mend --user ${userId}`;
+}
+
+/** The error of a row that is not as it was written. `user`: their number in the file, or their UUID. */
+export function damagedRow(
+  file: StatementSource,
+  { table, user, place }: { table: OwnedTable; user: number | string | null; place?: string },
+  found: string,
+  cause?: unknown,
+): MobilityError {
+  const userId = typeof user === 'number' ? uuidOf(file, user) : user;
+  const where = [
+    file.path,
+    `table ${table}`,
+    ...(place ? [place] : []),
+    ...(userId === null ? [] : [`user ${userId}`]),
+  ];
+  const text = `${where.join(', ')}: expected a row as it was written, found ${found}; nothing was changed. To mend it: ${cureOf(table, userId)}`;
+  return new MobilityError('MOBILITY_STORE_DAMAGED', text, { cause });
+}
+
+function uuidOf(file: StatementSource, user: number): string | null {
+  const row = file.sql('SELECT uuid FROM user_ids WHERE id = ?').get<{ uuid: string }>(user);
+  return row === undefined ? null : unescapeText(row.uuid);
+}
+
+/**
+ * What `read` makes of a row, if the row is as it was written. Throws `MOBILITY_STORE_DAMAGED`, also when `read`
+ * throws. The text of an error of the parser is left out: it quotes people's data.
+ */
+export function soundRow<Row extends SummedRow, T>(
+  file: StatementSource,
+  table: SummedTable,
+  row: Row,
+  read: (row: Row) => T,
+): T {
+  const at = { table, user: ownerOf(row) };
+  if (!isSound(table, row)) throw damagedRow(file, at, 'another checksum');
+  return orDamaged(file, at, () => read(row));
+}
+
+/** What `read` makes of a stored text. Throws `MOBILITY_STORE_DAMAGED` when `read` throws. */
+export function orDamaged<T>(
+  file: StatementSource,
+  at: { table: OwnedTable; user: number | string | null; place?: string },
+  read: () => T,
+): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof MobilityError) throw error;
+    throw damagedRow(file, at, error instanceof SyntaxError ? 'a text that is not JSON' : errorText(error), error);
+  }
+}
+
+/** Who a row belongs to: a number in the file, or a UUID. */
+function ownerOf({ user, user_id, uuid }: SummedRow): number | string | null {
+  if (typeof user === 'number') return user;
+  const id = user_id ?? uuid;
+  return typeof id === 'string' ? unescapeText(id) : null;
+}
