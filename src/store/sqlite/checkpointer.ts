@@ -19,12 +19,14 @@ const gate = { free: 0, inside: 1, closed: 2 } as const;
 
 /**
  * Starts the thread. It does not keep the process alive; where it fails, writers checkpoint for themselves when the WAL
- * is large.
+ * is large. `binding`: the module of the engine.
  */
-export function startCheckpointer(paths: readonly string[]): Checkpointer {
+export function startCheckpointer(
+  paths: readonly string[],
+  binding = createRequire(import.meta.url).resolve('@photostructure/sqlite'),
+): Checkpointer {
   // The thread's code is handed over as text: so it runs the same from compiled files and from sources.
   const source = `(${checkpointLoop})(require('node:worker_threads'), require)`;
-  const binding = createRequire(import.meta.url).resolve('@photostructure/sqlite');
   const state = new Int32Array(new SharedArrayBuffer(4));
   Atomics.store(state, 0, gate.inside);
   const workerData: LoopInput = { binding, paths, pause: interval * 1000, state, gate };

@@ -116,6 +116,15 @@ export function payloadTests(use: Use): void {
     const user = await newUser(use.store);
     const sent = Array.from({ length: 40 }, (_, i) => fixLarge(i));
     await put(use.store, user, sent);
+    // However many are asked for, a page holds no more of them than fits into memory beside others.
+    const [page, found] = [
+      (await use.store.usercache.read(user, { limit: 1_000 })).map(({ entry: read }) => read),
+      (await use.store.usercache.find(user, { time: 'ts', limit: 1_000 })).entries,
+    ];
+    for (const some of [page, found]) {
+      expect(some.length).toBeGreaterThan(0);
+      expect(JSON.stringify(some).length).toBeLessThanOrEqual(largestPage);
+    }
     same(await waitingEntries(use.store, user), sent);
     same(await findAll(use.store.usercache, user, { time: 'ts', limit: 1_000 }), sent);
   });
@@ -129,5 +138,7 @@ export function payloadTests(use: Use): void {
     same((await waitingEntries(use.store, user))[0]!.data, { list: [1] });
   });
 }
+
+const largestPage = 34_000_000; // characters; 32 MiB and some for what is not counted
 
 const fixLarge = (i: number): Entry => entry('background/location', i, { ts: i, text: 'y'.repeat(1_000_000) });

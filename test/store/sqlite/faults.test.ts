@@ -1,7 +1,7 @@
 // The embedded store when the disk is full, a file is busy, or one write of many fails.
 import { execFileSync } from 'node:child_process';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { connect } from '../../../src/store/sqlite/driver.ts';
 import { whenFree } from '../../../src/store/sqlite/file.ts';
@@ -86,6 +86,36 @@ describe('a full file', () => {
     await cache.put(user, { entries, unusable: [] }, 1);
     const found = await cache.find(user, { time: 'write_ts', limit: 1_000 });
     expect(found.entries.map((one) => one.metadata.key)).toEqual(entries.map((one) => one.metadata.key));
+  });
+});
+
+describe('a key that is named in a write that was undone', () => {
+  const named = (key: string, at: number) => ({ ...fix(at), metadata: { key, write_ts: at } });
+
+  it.each([
+    ['alone', (shard: Shard) => shard],
+    ['with its whole transaction', (shard: Shard) => limitPages(shard, 0)],
+  ])('%s, gets its number again when an entry has it', async (how, prepare) => {
+    const { shard, cache } = await openParts();
+    const user = newMember(shard);
+    await cache.put(user, { entries: [named('known', 1)], unusable: [] }, 1);
+    prepare(shard);
+    const undone = shard.usercache.write(() => {
+      shard.usercache.keys.intern('new');
+      if (how === 'alone') throw new Error('undone');
+      // More than the file may grow by: the engine undoes everything.
+      shard.usercache.sql('INSERT INTO keys (name) VALUES (?)').run('x'.repeat(1_000_000));
+    });
+    const beside = shard.usercache.write(() => 'done');
+    await expect(undone).rejects.toThrow();
+    expect(await beside).toBe('done');
+    shard.usercache.connection.exec('PRAGMA max_page_count = 1000000');
+    await cache.put(user, { entries: [named('new', 2)], unusable: [] }, 1);
+    // Another process has nothing but the file.
+    const again = await openFolder(dirname(shard.usercache.path), {});
+    const { entries } = await usercache(shardsOf(again)).find(user, { time: 'write_ts', limit: 10 });
+    for (const file of again.flatMap((one) => [one.usercache, one.timeseries])) file.close();
+    expect(entries.map(({ metadata }) => metadata.key)).toEqual(['known', 'new']);
   });
 });
 

@@ -2,8 +2,10 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { startCheckpointer } from '../../../src/store/sqlite/checkpointer.ts';
 import { connect } from '../../../src/store/sqlite/driver.ts';
 import { fileName, openFolder, upgradeFolder } from '../../../src/store/sqlite/folder.ts';
 import { type FileAbout, type Migration, migrations } from '../../../src/store/sqlite/schema.ts';
@@ -124,6 +126,33 @@ describe('every opening', () => {
         file.close();
       }
     }
+  });
+
+  it('synchronises fully in the thread that moves commits into the files, too', async () => {
+    const { folder } = await closedStore();
+    const seen = join(folder, 'seen.txt');
+    // The engine, which notes what its connection is set to whenever one checkpoints.
+    const engine = join(folder, 'engine.cjs');
+    const real = JSON.stringify(createRequire(import.meta.url).resolve('@photostructure/sqlite'));
+    await writeFile(
+      engine,
+      `const { DatabaseSync } = require(${real});
+       exports.DatabaseSync = class extends DatabaseSync {
+         prepare(sql) {
+           const statement = super.prepare(sql);
+           if (!sql.includes('wal_checkpoint')) return statement;
+           const note = () => {
+             const { synchronous } = super.prepare('PRAGMA synchronous').get();
+             require('node:fs').appendFileSync(${JSON.stringify(seen)}, synchronous + ' ');
+             return statement.get();
+           };
+           return { get: note };
+         }
+       };`,
+    );
+    const thread = startCheckpointer([join(folder, usercache), join(folder, timeseries)], engine);
+    await expect.poll(() => readFile(seen, 'utf8').catch(() => ''), { timeout: 20_000 }).toMatch(/^(2 ){2,}$/);
+    await thread.stop();
   });
 
   it('refuses a store of a newer version and touches nothing', async () => {

@@ -1,0 +1,87 @@
+// One entry of the past pushed again with other content: wherever it lies, the chain is that of an analysis of
+// everything.
+import { expect, it } from 'vitest';
+import type { Entry } from '../../src/model/entry.ts';
+import { chainOf, pipeline, put } from '../support/diary.ts';
+import { hourlySegmenter as segmenter } from '../support/hourly-segmenter.ts';
+import { t0 } from '../support/phone.ts';
+import { android, pushedFix, pushedMove, pushedTransition } from '../support/pushes.ts';
+import { newUser, useStore } from '../support/store.ts';
+
+const store = useStore();
+
+const hour = 3600;
+const begin = Math.ceil(t0 / hour) * hour - t0; // a full hour of UTC, at which the hourly segmenter begins a trip
+
+/**
+ * Ten minutes of movement in the first hour, rest in which the phone drifts away from where it came to, and movement
+ * right after the hour: its first step begins at the last location of the hour before. Hours later the next trip begins.
+ */
+const history: Entry[] = [
+  ...pushedMove(android, { from: begin, to: begin + 600, speed: 5, every: 200 }),
+  ...pushedMove(android, { from: begin + 1500, to: begin + 3500, east: 3000, speed: 0.2, every: 1000 }),
+  ...pushedMove(android, { from: begin + hour + 60, to: begin + hour + 660, east: 3600, speed: 5, every: 200 }),
+  ...pushedMove(android, { from: begin + hour + 1500, to: begin + hour + 3500, east: 6600, speed: 0.2, every: 1000 }),
+  ...pushedMove(android, { from: begin + 4 * hour, to: begin + 4 * hour + 600, east: 7000, speed: 5, every: 200 }),
+  pushedFix(android, begin + 8 * hour, 10_000),
+];
+
+/** Restarts of which the phone tells only later, during the first two hours. */
+const late: Entry[] = [500, 900, 2100, 3100, 3700, 5000].map((s) => pushedTransition(android, begin + s, 'BOOTED'));
+
+/** The chain after this push, and after an analysis of everything. */
+async function chains(user: string, entry: Entry): Promise<{ after: string; anew: string }> {
+  await put(store, user, [entry]);
+  await pipeline(store, user, { segmenter });
+  const after = JSON.stringify(await chainOf(store, user), null, 1);
+  await pipeline(store, user, { segmenter, reanalyseFrom: -Number.MAX_VALUE });
+  return { after, anew: JSON.stringify(await chainOf(store, user), null, 1) };
+}
+
+it('a changed location, wherever it lies, changes all that follows from it', { timeout: 60_000 }, async () => {
+  const user = await newUser(store);
+  await put(store, user, history);
+  await pipeline(store, user, { segmenter });
+  const before = await chainOf(store, user);
+  expect(before).toHaveLength(3);
+  // The second trip begins where the first hour was left: at its last location, and at its state.
+  expect(before[1]!.start_ts).toBe(before[0]!.carry.resume_ts);
+  expect(before[0]!.carry.raw_place!.enter_ts).toBeLessThan(before[0]!.carry.resume_ts);
+  let differing = 0;
+  for (const [i, { metadata, data }] of history.entries()) {
+    const was = JSON.stringify(await chainOf(store, user), null, 1);
+    const { after, anew } = await chains(user, { metadata, data: { ...data, altitude: 100 + i } });
+    expect(after, `location ${i}`).toBe(anew);
+    if (after !== was) differing += 1;
+  }
+  expect(differing).toBeGreaterThan(10);
+});
+
+it('a transition told late changes what follows a stay that began before it', { timeout: 60_000 }, async () => {
+  let differing = 0;
+  for (const transition of late) {
+    const user = await newUser(store);
+    await put(store, user, history);
+    await pipeline(store, user, { segmenter });
+    const was = JSON.stringify(await chainOf(store, user), null, 1);
+    const { after, anew } = await chains(user, transition);
+    expect(after, `at ${transition.metadata.write_ts - t0 - begin} s`).toBe(anew);
+    if (after !== was) differing += 1;
+  }
+  expect(differing).toBeGreaterThan(2);
+});
+
+it('a location of a phone that comes late takes the place of another source near it', { timeout: 60_000 }, async () => {
+  const user = await newUser(store);
+  const other: Entry[] = history.map((entry) => ({
+    ...entry,
+    metadata: { ...entry.metadata, platform: 'other', origin: { program: 'owntracks' } },
+  }));
+  await put(store, user, other);
+  await pipeline(store, user, { segmenter });
+  for (const seconds of [-300, 0, 301]) {
+    const fix = pushedFix(android, begin + hour + 300 + seconds, 4200);
+    const { after, anew } = await chains(user, fix);
+    expect(after, `${seconds} s`).toBe(anew);
+  }
+});
