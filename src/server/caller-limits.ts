@@ -5,7 +5,7 @@ import { line } from '../log/messages.ts';
 import type { EntryText } from '../model/entry.ts';
 import type { JsonValue } from '../model/json.ts';
 import { keyTable } from '../model/keys.ts';
-import type { Store } from '../store/store.ts';
+import { type CallerUse, type Store, useWindows } from '../store/store.ts';
 import { type Problem, tooManyCalls } from './problem.ts';
 
 /** Limits of one caller; 0: none. */
@@ -30,7 +30,7 @@ interface Used {
   refused: number;
 }
 
-/** The use by callers since the last report to the other processes of the server. */
+/** The use by callers since it was last told to the others, by UUID. */
 export type UsedByCaller = Record<string, { calls: number; bytes: number }>;
 
 /** Reason of an entry that is set aside because its caller uses too many keys. It can be recovered like any other. */
@@ -42,8 +42,7 @@ export const tooManyKeys = 'too_many_keys';
  */
 const mostRefused = 30;
 
-const minute = 60; // s
-const day = 86_400;
+const { minute, day } = useWindows;
 const mostRemembered = 20_000; // callers
 const known: ReadonlySet<string> = new Set(keyTable.map(({ key }) => key));
 
@@ -58,8 +57,8 @@ interface Remembered {
 }
 
 /**
- * Counts what callers do and refuses what goes beyond. One for a process; processes of one server tell each other
- * (`takeNews`).
+ * Counts what callers do and refuses what goes beyond. One for a process; processes tell each other what they counted,
+ * see `share-use.ts`.
  */
 export class CallerCounts {
   readonly #limits: CallerLimits;
@@ -155,6 +154,24 @@ export class CallerCounts {
     return Object.keys(news).length === 0 ? null : news;
   }
 
+  /** Takes back what could not be told. */
+  giveBack(news: UsedByCaller): void {
+    for (const [userId, { calls, bytes }] of Object.entries(news)) this.#note(userId, calls, bytes);
+  }
+
+  /** What all servers of a store counted, with what this process told them; what it did not tell yet comes on top. */
+  setTotals(totals: Awaited<ReturnType<CallerUse['add']>>): void {
+    for (const [userId, total] of totals) {
+      const caller = this.#of(userId);
+      const { calls = 0, bytes = 0 } = this.#news[userId] ?? {};
+      for (const name of ['minute', 'day'] as const) {
+        if (total[name].window !== caller[name].window) continue;
+        caller[name].calls = total[name].calls + calls;
+        caller[name].bytes = total[name].bytes + bytes;
+      }
+    }
+  }
+
   /** Counts what callers used in other processes. */
   addNews(news: UsedByCaller): void {
     for (const [userId, { calls, bytes }] of Object.entries(news)) this.#count(userId, calls, bytes);
@@ -162,6 +179,10 @@ export class CallerCounts {
 
   #add(userId: string, calls: number, bytes: number): void {
     this.#count(userId, calls, bytes);
+    this.#note(userId, calls, bytes);
+  }
+
+  #note(userId: string, calls: number, bytes: number): void {
     const { calls: before = 0, bytes: held = 0 } = this.#news[userId] ?? {};
     this.#news[userId] = { calls: before + calls, bytes: held + bytes };
   }

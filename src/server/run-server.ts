@@ -12,7 +12,8 @@ import { CallerCounts } from './caller-limits.ts';
 import { isLoopback } from './loopback.ts';
 import { countCalls, StoreFigures } from './metrics.ts';
 import { checkAddress, type Serving, serve } from './serve.ts';
-import { figuresOfAll, shareCounts, shareFigures } from './share-figures.ts';
+import { figuresOfAll, shareFigures } from './share-figures.ts';
+import { shareUse } from './share-use.ts';
 import { createWorkerLog, leavePrimary, startWorkers, workerNumber } from './workers.ts';
 
 /** What a server is made from. */
@@ -114,7 +115,7 @@ async function listen(options: RunServerOptions, log: Log, thread: string): Prom
     onWarning: (text) => cluster.isPrimary && warn(options, log, text),
   });
   const counts = new CallerCounts(callerLimits(config), now);
-  const stopSharing = cluster.isWorker ? shareCounts(counts) : () => {};
+  const stopSharing = shareUse(counts, { use: store.use, now });
   const app = createApp({
     store,
     counts,

@@ -2,17 +2,18 @@
 // primary.
 import cluster, { type Worker } from 'node:cluster';
 import { AggregatorRegistry } from 'prom-client';
-import type { CallerCounts, UsedByCaller } from './caller-limits.ts';
+import type { UsedByCaller } from './caller-limits.ts';
 
-const tellEvery = 1_000; // ms
 const patience = 10_000; // ms that the primary has to add up figures
 
-type Message =
+/** What the processes tell each other. */
+export type ServerMessage =
   | { mobility: 'used'; used: UsedByCaller }
   | { mobility: 'figures'; id: number }
   | { mobility: 'figures'; id: number; text: string };
 
-const isMessage = (message: unknown): message is Message =>
+/** True for what the processes tell each other. */
+export const isMessage = (message: unknown): message is ServerMessage =>
   typeof message === 'object' &&
   message !== null &&
   ['used', 'figures'].includes((message as { mobility: string }).mobility);
@@ -33,27 +34,9 @@ export function shareFigures(): void {
       void aggregator
         .clusterMetrics()
         .catch(() => '')
-        .then((text) => from.isConnected() && from.send({ mobility: 'figures', id, text } satisfies Message));
+        .then((text) => from.isConnected() && from.send({ mobility: 'figures', id, text } satisfies ServerMessage));
     }
   });
-}
-
-/** In a worker: exchanges the use by callers with the other workers. Returns the function that stops it. */
-export function shareCounts(counts: CallerCounts): () => void {
-  const { worker } = cluster;
-  const listen = (message: unknown): void => {
-    if (isMessage(message) && message.mobility === 'used') counts.addNews(message.used);
-  };
-  worker?.on('message', listen);
-  const timer = setInterval(() => {
-    const used = counts.takeNews();
-    if (used !== null && worker?.isConnected()) worker.send({ mobility: 'used', used } satisfies Message);
-  }, tellEvery);
-  timer.unref();
-  return () => {
-    clearInterval(timer);
-    worker?.off('message', listen);
-  };
 }
 
 let asked = 0;
@@ -78,6 +61,6 @@ export function figuresOfAll(): Promise<string> {
         done(message.text);
     };
     worker.on('message', listen);
-    worker.send({ mobility: 'figures', id } satisfies Message);
+    worker.send({ mobility: 'figures', id } satisfies ServerMessage);
   });
 }

@@ -26,8 +26,8 @@ const history: Entry[] = [
   pushedFix(android, begin + 8 * hour, 10_000),
 ];
 
-/** Restarts of which the phone tells only later, during the first two hours. */
-const late: Entry[] = [500, 900, 2100, 3100, 3700, 5000].map((s) => pushedTransition(android, begin + s, 'BOOTED'));
+/** Restarts of which the phone tells only later, during the first two hours; one at the moment of the arrival. */
+const late: Entry[] = [500, 600, 900, 3100, 3700, 5000].map((s) => pushedTransition(android, begin + s, 'BOOTED'));
 
 /** The chain after this push, and after an analysis of everything. */
 async function chains(user: string, entry: Entry): Promise<{ after: string; anew: string }> {
@@ -79,8 +79,8 @@ it('a location of a phone that comes late takes the place of another source near
   }));
   await put(store, user, other);
   await pipeline(store, user, { segmenter });
-  for (const seconds of [-300, 0, 301]) {
-    const fix = pushedFix(android, begin + hour + 300 + seconds, 4200);
+  for (const seconds of [0, 100, 601]) {
+    const fix = pushedFix(android, begin + hour + seconds, 4200);
     const { after, anew } = await chains(user, fix);
     expect(after, `${seconds} s`).toBe(anew);
   }

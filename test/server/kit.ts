@@ -82,6 +82,7 @@ export function checkAnswer(
     expect(text, `HEAD ${path}`).toBe('');
   } else if (headers.get('content-type') === 'application/problem+json') {
     expect(isProblem(JSON.parse(text)), `${path}: ${text}`).toBe(true);
+    expect(headers.get('cache-control'), path).toBe('no-store');
   } else if (status === 200) {
     const check = checks.find((one) => one.method === method && one.path.test(path));
     let value: unknown;

@@ -21,7 +21,7 @@ export function metaOf({ db }: Connection): Rows<MetaRow> {
   return db.collection<MetaRow>('meta');
 }
 
-/** Every index besides those on `_id`. All begin with the user, except the index of the registry. */
+/** Every index besides those on `_id`. All begin with the user, except those of the registry and for expiry. */
 export const indexes: Readonly<Record<string, readonly IndexDescription[]>> = {
   users: [{ name: 'name', key: { user_email: 1 }, unique: true }],
   tokens: [{ name: 'user', key: { user_id: 1 } }],
@@ -44,11 +44,12 @@ export const indexes: Readonly<Record<string, readonly IndexDescription[]>> = {
   pipeline: [{ name: 'identity', key: { user_id: 1 }, unique: true }],
   leases: [{ name: 'identity', key: { user_id: 1 }, unique: true }],
   members: [{ name: 'identity', key: { user_id: 1, of: 1 }, unique: true }],
+  use: [{ name: 'until', key: { until: 1 }, expireAfterSeconds: 0 }],
   parts: [{ name: 'identity', key: { user_id: 1, row: 1, name: 1, n: 1 }, unique: true }],
 };
 
 /** Collections that stay on one shard: they are small, and found by name or hash, not by user. */
-const unsharded = new Set(['users', 'tokens', 'studies']);
+const unsharded = new Set(['users', 'tokens', 'studies', 'use']);
 
 /** Collections sharded on a cluster, by `{ user_id: 1 }`, so that the rows of a user are together. */
 export const shardedCollections: readonly string[] = Object.keys(indexes).filter((name) => !unsharded.has(name));

@@ -11,6 +11,7 @@ import { pipelineStatesOn } from './pipeline-states.ts';
 import { studiesOn } from './studies.ts';
 import { timeseriesOn } from './timeseries.ts';
 import { tripsOn } from './trips.ts';
+import { callerUseOn } from './use.ts';
 import { usercacheOn } from './usercache.ts';
 import { countsOn, eraseOn, unownedOn } from './whole-user.ts';
 
@@ -95,6 +96,7 @@ function storeOn(connection: Connection): Store {
     trips: guard(tripsOn(connection)),
     pipeline: guard(pipelineStatesOn(connection)),
     leases: guard(leasesOn(connection)),
+    use: guard(callerUseOn(connection)),
     ...guard({
       counts: (userId: string) => countsOn(connection, userId),
       erase: (userId: string) => eraseOn(connection, userId),

@@ -9,6 +9,7 @@ import { takeFromOthers } from './leases.ts';
 import { dismiss } from './members.ts';
 import type { RegistryRow } from './people.ts';
 import { inPieces } from './rows.ts';
+import { forgetUse } from './use.ts';
 
 const statementLimit = 10_000; // ms
 const usersAtOnce = 1_000;
@@ -36,6 +37,7 @@ export async function eraseOn(connection: Connection, userId: string): Promise<R
   await dismiss(connection, userId);
   const { owner, seconds } = erasingLease;
   const hadLease = await takeFromOthers(connection, userId, owner, seconds);
+  await forgetUse(connection, userId);
   await removeAll(connection, 'parts', userId);
   const counts = {} as Record<Collection, number>;
   for (const name of erasingOrder) counts[name] = await removeAll(connection, name, userId);

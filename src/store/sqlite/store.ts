@@ -79,6 +79,7 @@ export function storeOf(
     trips: door.guard(trips(all, now)),
     pipeline: door.guard(pipelineStates(all)),
     leases: door.guard(leases(all, now)),
+    use: null,
     ...whole,
     close: () => (closed ??= close()),
   };

@@ -46,7 +46,7 @@ const methods: {
   leases: { acquire: true, renew: true, release: true, get: true },
 };
 type PartName<Part extends keyof Store> = Store[Part] extends (...args: never[]) => unknown ? never : Part;
-const ownMethods: Record<Exclude<keyof Store, keyof typeof methods | 'address' | 'close'>, true> = {
+const ownMethods: Record<Exclude<keyof Store, keyof typeof methods | 'address' | 'use' | 'close'>, true> = {
   counts: true,
   erase: true,
   unowned: true,
