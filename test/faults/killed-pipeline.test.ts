@@ -17,7 +17,7 @@ import {
 } from './kit.ts';
 import { run, start } from './program.ts';
 
-const kills = times('MOBILITY_TEST_KILLS', 24);
+const kills = times('MOBILITY_TEST_KILLS', 15);
 const killsInARow = 5;
 const leaseSeconds = 1;
 const how = { env: { MOBILITY_LEASE_SECONDS: String(leaseSeconds) } };

@@ -7,7 +7,7 @@ import type { Store } from '../../src/store/store.ts';
 import { allEntries, fillStore, inFolder, patience, pause, times, withSeed, withStore } from './kit.ts';
 import { type RunningServer, run, start, startServer } from './program.ts';
 
-const rounds = times('MOBILITY_TEST_KILLS', 24);
+const rounds = times('MOBILITY_TEST_KILLS', 12);
 const batchSize = 1000;
 const name = 'ada@example.org';
 

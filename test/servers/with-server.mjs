@@ -43,9 +43,8 @@ async function listens(port) {
 
 const folder = mkdtempSync(join(tmpdir(), 'mobility-mongodb-'));
 const port = await freePort();
-const options = ['--sync-on-commit', '--enable-test-commands'];
 const place = ['--host', '127.0.0.1', '--port', String(port), '--storage-path', join(folder, 'data')];
-const server = spawn(program, [...place, ...options], { stdio: ['ignore', 'ignore', 'pipe'] });
+const server = spawn(program, place, { stdio: ['ignore', 'ignore', 'pipe'] });
 let said = '';
 server.stderr.on('data', (text) => {
   said = (said + text).slice(-4000);

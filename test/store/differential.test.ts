@@ -14,7 +14,7 @@ import { anySequence, newSide, type Operation, type Side } from './differential/
 import { describeOnServers, openOn } from './servers.ts';
 
 const thorough = process.env.MOBILITY_REQUIRE_SERVERS === '1';
-const numRuns = Number(process.env.MOBILITY_DIFFERENTIAL_RUNS ?? (thorough ? 250 : 25));
+const numRuns = Number(process.env.MOBILITY_DIFFERENTIAL_RUNS ?? (thorough ? 100 : 25));
 
 /** To come back to a failure: `SEED` and `PATH` as it printed them, `SHRINK=1` to look for a shorter sequence. */
 function chosen(): fc.Parameters<[Operation[]]> {

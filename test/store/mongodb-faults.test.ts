@@ -278,7 +278,7 @@ describeOnServers(
       });
     });
   },
-  startedHere,
+  { only: startedHere, durable: true },
 );
 
 /** A proxy before the server. `cut` ends all connections that are open or come after so many ms; null: none. */

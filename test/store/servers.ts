@@ -44,7 +44,8 @@ export function startedHere(mode: string): boolean {
 /** A way to run the tests: a server to start, or an address that was given. */
 export interface Mode {
   name: string;
-  start(): Promise<TestServer>;
+  /** A durable server keeps what it acknowledged when it is killed: it waits for the disk at each commit. */
+  start(durable: boolean): Promise<TestServer>;
 }
 
 /** Runs the server, and ends with the process that started it, however that ends: its standard input is closed then. */
@@ -80,14 +81,19 @@ function withDatabase(address: string, database: string): string {
   return address.replace(/^(mongodb(?:\+srv)?:\/\/[^/?]*)(\/[^?]*)?/, `$1/${database}`);
 }
 
-/**
- * Describes tests once for each mode, or skips them, loudly counted, where there is no server. `only` chooses modes by
- * name.
- */
+/** Which servers tests need. */
+export interface Needs {
+  /** Chooses modes by name; default: all. */
+  only?: (mode: string) => boolean;
+  /** For tests that kill the server; default: false. */
+  durable?: boolean;
+}
+
+/** Describes tests once for each mode, or skips them, loudly counted, where there is no server. */
 export function describeOnServers(
   title: string,
   tests: (server: () => TestServer, mode: string) => void,
-  only: (mode: string) => boolean = () => true,
+  { only = () => true, durable = false }: Needs = {},
 ): void {
   const found = modes();
   const wanted = found.filter(({ name }) => only(name));
@@ -98,7 +104,7 @@ export function describeOnServers(
     describe(`${title}, ${mode.name}`, () => {
       let server: TestServer;
       beforeAll(async () => {
-        server = await mode.start();
+        server = await mode.start(durable);
       });
       afterAll(() => server?.stop());
       tests(() => server, mode.name);
@@ -173,10 +179,10 @@ export async function withClient<T>(address: string, work: (client: MongoClient)
 const startLimit = 20_000; // ms
 
 /** Starts a replica set of one in a temporary folder. */
-async function startServer(): Promise<TestServer> {
+async function startServer(durable: boolean): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'mobility-mongodb-'));
   const port = await freePort();
-  let child = await launch(folder, port);
+  let child = await launch(folder, port, durable);
   // The driver looks at once whether a server that failed is back: this one does not tell by itself, as MongoDB does.
   const parameters = '?serverMonitoringMode=poll&minHeartbeatFrequencyMS=10&replicaSet=secantus';
   const address = (database: string): string => `mongodb://127.0.0.1:${port}/${database}${parameters}`;
@@ -186,7 +192,7 @@ async function startServer(): Promise<TestServer> {
     control: {
       kill: () => end(child),
       restart: async () => {
-        child = await launch(folder, port);
+        child = await launch(folder, port, durable);
       },
     },
     async stop() {
@@ -196,9 +202,9 @@ async function startServer(): Promise<TestServer> {
   };
 }
 
-async function launch(folder: string, port: number): Promise<ChildProcess> {
+async function launch(folder: string, port: number, durable: boolean): Promise<ChildProcess> {
   const log = await open(join(folder, 'server.log'), 'a');
-  const options = ['--sync-on-commit', '--enable-test-commands'];
+  const options = ['--enable-test-commands', ...(durable ? ['--sync-on-commit'] : [])];
   const place = ['--host', '127.0.0.1', '--port', String(port), '--storage-path', join(folder, 'data')];
   const child = spawn(python, ['-c', program, ...place, ...options], { stdio: ['pipe', log.fd, log.fd] });
   await log.close();

@@ -16,6 +16,12 @@ function tests(variables, ...files) {
   return new Promise((resolve) => child.on('exit', (code) => resolve(code ?? 1)));
 }
 
+/** Runs a program of the project; resolves with the exit code. */
+function program(...command) {
+  const child = spawn(command[0], command.slice(1), { cwd: project, stdio: 'inherit' });
+  return new Promise((resolve) => child.on('exit', (code) => resolve(code ?? 1)));
+}
+
 /** What there is: its usual number, what the number means, and the work. */
 const soaks = {
   kills: {
@@ -48,6 +54,11 @@ const soaks = {
     of: 'random lives, pushed in random orders',
     run: (n) =>
       tests({ MOBILITY_TEST_RUNS: String(n) }, 'test/pipeline/order.test.ts', 'test/analysis/stretches.test.ts'),
+  },
+  recorded: {
+    usual: 1,
+    of: 'round over every recorded day, in every order and on both stores (needs the days in MOBILITY_SHARED)',
+    run: () => program('bash', '.ci/recorded-days', 'all'),
   },
   hour: {
     usual: 60,
