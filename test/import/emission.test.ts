@@ -122,5 +122,5 @@ describeOnServers(
       expect(await withoutTimesOfRuns(live)).toBe(await withoutTimesOfRuns(fromDump));
     });
   },
-  (mode) => mode !== 'standalone',
+  { only: (mode) => mode !== 'standalone' },
 );
