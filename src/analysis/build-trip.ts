@@ -2,8 +2,9 @@
 import { distance } from '../geo/distance.ts';
 import { idOf } from '../model/ids.ts';
 import type { Place, Position, Section, Stop, Trip } from '../model/trip.ts';
+import { metres, speed, position } from './digits.ts';
 import { locationOf } from './places.ts';
-import { resample } from './resample.ts';
+import { type Line, resample } from './resample.ts';
 import type { SegmentedTrip } from './segmenter.ts';
 
 /** The parts of a trip that follow from its segmentation. */
@@ -12,7 +13,7 @@ export type BuiltTrip = Pick<Trip, 'start_ts' | 'end_ts' | 'start_loc' | 'end_lo
 /** The trip; null when nothing of it was travel. */
 export function buildTrip(userId: string, found: SegmentedTrip): BuiltTrip | null {
   const sections = found.sections.map(({ path, ...rest }, i): Section => {
-    const line = resample(path);
+    const line = shown(resample(path));
     const [start_ts, end_ts] = [path[0]!.ts, path.at(-1)!.ts];
     return {
       id: idOf(userId, 'section', found.first.ts, i),
@@ -20,7 +21,7 @@ export function buildTrip(userId: string, found: SegmentedTrip): BuiltTrip | nul
       end_ts,
       ...rest,
       duration: end_ts - start_ts,
-      distance: line.distances.reduce((sum, d) => sum + d, 0),
+      distance: metres(line.distances.reduce((sum, d) => sum + d, 0)),
       ...line,
     };
   });
@@ -31,9 +32,20 @@ export function buildTrip(userId: string, found: SegmentedTrip): BuiltTrip | nul
     end_ts: sections.at(-1)!.end_ts,
     start_loc: sections[0]!.coordinates[0]!,
     end_loc: sections.at(-1)!.coordinates.at(-1)!,
-    distance: [...sections, ...stops].reduce((sum, part) => sum + part.distance, 0),
+    distance: metres([...sections, ...stops].reduce((sum, part) => sum + part.distance, 0)),
     sections,
     stops,
+  };
+}
+
+/** The line with as many digits as the diary says. */
+function shown({ coordinates, altitudes, times, speeds, distances }: Line): Line {
+  return {
+    coordinates: coordinates.map(position),
+    altitudes: altitudes.map((altitude) => altitude && metres(altitude)),
+    times,
+    speeds: speeds.map(speed),
+    distances: distances.map(metres),
   };
 }
 
@@ -52,7 +64,7 @@ function stopBetween(
     exit_ts: after.start_ts,
     enter_loc,
     exit_loc,
-    distance: distance(locationOf(enter_loc), locationOf(exit_loc)),
+    distance: metres(distance(locationOf(enter_loc), locationOf(exit_loc))),
     duration: after.start_ts - before.end_ts,
     ending_section: before.id,
     starting_section: after.id,
@@ -64,28 +76,28 @@ function stopBetween(
 export function startAtPlace(trip: BuiltTrip, place: Place, leadIn: number): BuiltTrip {
   const start_ts = Math.max(trip.start_ts - leadIn, place.enter_ts ?? Number.NEGATIVE_INFINITY);
   if (!(start_ts < trip.start_ts)) return trip;
-  const metres = distance(locationOf(place.location), locationOf(trip.start_loc));
+  const lead = metres(distance(locationOf(place.location), locationOf(trip.start_loc)));
   return {
     ...trip,
     start_ts,
     start_loc: place.location,
-    distance: trip.distance + metres,
-    sections: [ledBy(trip.sections[0]!, place.location, start_ts, metres), ...trip.sections.slice(1)],
+    distance: metres(trip.distance + lead),
+    sections: [ledBy(trip.sections[0]!, place.location, start_ts, lead), ...trip.sections.slice(1)],
   };
 }
 
 /** The section with a vertex in front of it, so many metres away. */
-function ledBy(section: Section, from: Position, start_ts: number, metres: number): Section {
+function ledBy(section: Section, from: Position, start_ts: number, lead: number): Section {
   const seconds = section.start_ts - start_ts;
   return {
     ...section,
     start_ts,
     duration: section.duration + seconds,
-    distance: section.distance + metres,
+    distance: metres(section.distance + lead),
     coordinates: [from, ...section.coordinates],
     altitudes: [section.altitudes[0] ?? null, ...section.altitudes],
     times: [start_ts, ...section.times],
-    distances: [0, metres, ...section.distances.slice(1)],
-    speeds: [0, metres / seconds, ...section.speeds.slice(1)],
+    distances: [0, lead, ...section.distances.slice(1)],
+    speeds: [0, speed(lead / seconds), ...section.speeds.slice(1)],
   };
 }

@@ -3,6 +3,7 @@ import { distance } from '../../geo/distance.ts';
 import { median } from '../../geo/speed.ts';
 import { transitions } from '../../model/payloads.ts';
 import type { TripEvidence } from '../../model/trip.ts';
+import { degrees } from '../digits.ts';
 import { within } from '../in-time.ts';
 import { lookAround } from '../look-around.ts';
 import { isRestart, type Location, type Motion, type PhoneEvent, restartedBetween } from '../observations.ts';
@@ -70,7 +71,7 @@ export function tripOf(
   return {
     ...frame(outing, first, last, journey.last, isLast),
     end_ts: bounds.end_ts,
-    end: placeAt(track, bounds.end_ts),
+    end: shownPlace(placeAt(track, bounds.end_ts)),
     unseen: unseen && { ...unseen, end_ts: Math.min(first.ts, bounds.start_ts) },
     recorded: recordedWay(track, first.ts, bounds.end_ts, seenStay),
     sections:
@@ -173,6 +174,11 @@ function typicalSpeed(track: Track, from: number, to: number): number | null {
 function placeAt(track: Track, ts: number): { latitude: number; longitude: number } {
   const { latitude, longitude } = positionAt(track, ts);
   return { latitude, longitude };
+}
+
+/** As the diary says it, so that a run that goes on from the stored place finds the same. */
+function shownPlace({ latitude, longitude }: { latitude: number; longitude: number }) {
+  return { latitude: degrees(latitude), longitude: degrees(longitude) };
 }
 
 function sectionsOf(

@@ -1,0 +1,20 @@
+// How position the diary says lengths, speeds and positions: finer than any phone measures, and not a digit more.
+import type { Position } from '../model/trip.ts';
+
+/** The function that rounds to so many decimals; never to minus zero, which JSON does not keep. */
+function roundedTo(decimals: number): (value: number) => number {
+  const scale = 10 ** decimals;
+  return (value) => Math.round(value * scale) / scale + 0;
+}
+
+/** Metres, to the centimetre. */
+export const metres = roundedTo(2);
+
+/** Metres per second, to the millimetre. */
+export const speed = roundedTo(3);
+
+/** Degrees, to a centimetre on the ground. */
+export const degrees = roundedTo(7);
+
+/** A position in `degrees`. */
+export const position = ([longitude, latitude]: Position): Position => [degrees(longitude), degrees(latitude)];
