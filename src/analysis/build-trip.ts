@@ -2,7 +2,7 @@
 import { distance } from '../geo/distance.ts';
 import { idOf } from '../model/ids.ts';
 import type { Place, Position, Section, Stop, Trip } from '../model/trip.ts';
-import { metres, speed, position } from './digits.ts';
+import { metres, position, speed } from './digits.ts';
 import { locationOf } from './places.ts';
 import { type Line, resample } from './resample.ts';
 import type { SegmentedTrip } from './segmenter.ts';

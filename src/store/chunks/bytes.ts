@@ -48,6 +48,24 @@ export class ByteWriter {
     bytes.copy(this.buffer, at);
   }
 
+  /** Room for so many bytes, which the caller fills before it writes on. */
+  reserve(count: number): Uint8Array {
+    const at = this.room(count);
+    return new Uint8Array(this.buffer.buffer, this.buffer.byteOffset + at, count);
+  }
+
+  /** Bytes as they are. */
+  raw(bytes: Uint8Array): void {
+    const at = this.room(bytes.length);
+    this.buffer.set(bytes, at);
+  }
+
+  /** Bytes, behind their number. */
+  block(bytes: Uint8Array): void {
+    this.varint(bytes.length);
+    this.raw(bytes);
+  }
+
   /** What was written. */
   bytes(): Uint8Array {
     return this.buffer.subarray(0, this.length);
@@ -87,9 +105,27 @@ export class ByteReader {
   }
 
   text(): string {
+    return this.block().toString('utf8');
+  }
+
+  /** What `ByteWriter.block` wrote. */
+  block(): Buffer {
     const length = this.varint();
     this.at += length;
-    if (this.at > this.buffer.length) throw new RangeError('the text ends beyond the bytes');
-    return this.buffer.toString('utf8', this.at - length, this.at);
+    if (this.at > this.buffer.length) throw new RangeError('the bytes end too early');
+    return this.buffer.subarray(this.at - length, this.at);
+  }
+
+  /** Start and end of so many stretches of bytes, each of which ends before `end`. */
+  spots(count: number, end: number): Int32Array {
+    const spots = new Int32Array(2 * count);
+    for (let i = 0; i < count; i += 1) {
+      const to = this.buffer.indexOf(end, this.at);
+      if (to < 0) throw new RangeError('the bytes end too early');
+      spots[2 * i] = this.at;
+      spots[2 * i + 1] = to;
+      this.at = to + 1;
+    }
+    return spots;
   }
 }

@@ -1,7 +1,8 @@
-// The form of a chunk of entries on disk: their times and zones as columns, their texts compressed together. Pure.
+// The form of a chunk of entries on disk: their times and zones as columns, the values of their texts as columns. Pure.
 import { crc32 } from 'node:zlib';
 import { ByteReader, ByteWriter } from './bytes.ts';
 import { pack, unpack } from './pack.ts';
+import { decodeColumns, encodeColumns, type KnownTimes } from './value-columns.ts';
 
 /** An entry in a chunk: its text, and what it is found by. */
 export interface ChunkRow {
@@ -25,21 +26,37 @@ export interface ChunkTimes {
   zones: readonly (string | null)[];
 }
 
+/** First byte of both parts: how what follows it is written. A later form gets another number. */
+const forms = {
+  /** Times as columns, or texts with a separator between them, as all older chunks have it. */
+  plain: 1,
+  /** Texts as columns of values. */
+  columns: 2,
+  /** Texts as a list in JSON: such as no JSON is, with the separator or half a character in them. */
+  list: 3,
+} as const;
+
 /** No JSON text holds this character. */
 const separator = '\x1e';
 
-/** First byte of both parts: a later form gets another number. */
-const form = 1;
-
 /** Both parts of a chunk, each with its form and checksum. `rows` come in the order of `write_ts`, at least one. */
 export function encodeChunk(rows: readonly ChunkRow[]): { times: Uint8Array; entries: Uint8Array } {
-  const texts = rows.map(({ text }) => text).join(separator);
-  return { times: sealed(encodeTimes(rows)), entries: sealed(Buffer.from(texts)) };
+  const times = {
+    write_ts: Float64Array.from(rows, (row) => row.write_ts),
+    ts: Float64Array.from(rows, (row) => row.ts ?? Number.NaN),
+  };
+  return { times: sealed(forms.plain, encodeTimes(rows, times)), entries: encodeTexts(rows, times) };
+}
+
+function encodeTexts(rows: readonly ChunkRow[], times: KnownTimes): Uint8Array {
+  const texts = rows.map(({ text }) => text);
+  const columns = encodeColumns(texts, times);
+  return columns === null ? sealed(forms.list, Buffer.from(JSON.stringify(texts))) : sealed(forms.columns, columns);
 }
 
 /** The columns of a chunk of `count` entries. Throws `BrokenChunk`. */
 export function decodeTimes(blob: Uint8Array, count: number): ChunkTimes {
-  const reader = new ByteReader(opened(blob));
+  const reader = new ByteReader(opened(blob, [forms.plain]).bytes);
   const write_ts = readTimes(reader, count, null);
   const ts = readTimes(reader, count, write_ts);
   const received_ts = readRuns(reader, count, Float64Array, () => reader.double());
@@ -48,9 +65,13 @@ export function decodeTimes(blob: Uint8Array, count: number): ChunkTimes {
   return { write_ts, ts, received_ts, zone, zones };
 }
 
-/** The texts of a chunk of `count` entries. Throws `BrokenChunk`. */
-export function decodeTexts(blob: Uint8Array, count: number): string[] {
-  const texts = opened(blob).toString('utf8').split(separator);
+/** The texts of a chunk with these columns. Throws `BrokenChunk`. */
+export function decodeTexts(blob: Uint8Array, times: ChunkTimes): string[] {
+  const { form, bytes } = opened(blob, Object.values(forms));
+  const count = times.write_ts.length;
+  if (form === forms.columns) return decodeColumns(bytes, count, times);
+  const text = bytes.toString('utf8');
+  const texts = form === forms.list ? (JSON.parse(text) as string[]) : text.split(separator);
   if (texts.length === count) return texts;
   throw new BrokenChunk(`expected ${count} entries, found ${texts.length}`);
 }
@@ -62,23 +83,27 @@ export class BrokenChunk extends Error {}
 
 const header = 5; // bytes: form and checksum
 
-function sealed(bytes: Uint8Array): Uint8Array {
+/** The checksum of the bytes and of their form; of the first form, as it always was, of the bytes alone. */
+const sumOf = (form: number, packed: Uint8Array): number => crc32(packed, form === forms.plain ? 0 : form);
+
+function sealed(form: number, bytes: Uint8Array): Uint8Array {
   const packed = pack(bytes);
   const blob = Buffer.allocUnsafe(header + packed.length);
   blob[0] = form;
-  blob.writeUInt32LE(crc32(packed), 1);
+  blob.writeUInt32LE(sumOf(form, packed), 1);
   packed.copy(blob, header);
   return blob;
 }
 
-function opened(blob: Uint8Array): Buffer {
+function opened(blob: Uint8Array, known: readonly number[]): { form: number; bytes: Buffer } {
   const bytes = Buffer.from(blob.buffer, blob.byteOffset, blob.byteLength);
   if (bytes.length < header) throw new BrokenChunk(`expected a chunk, found ${bytes.length} bytes`);
-  if (bytes[0] !== form) throw new BrokenChunk(`expected a chunk of form ${form}, found ${bytes[0]}`);
+  const form = bytes[0]!;
+  if (!known.includes(form)) throw new BrokenChunk(`expected a chunk of form ${known.join(' or ')}, found ${form}`);
   const packed = bytes.subarray(header);
-  const [expected, found] = [bytes.readUInt32LE(1), crc32(packed)];
+  const [expected, found] = [bytes.readUInt32LE(1), sumOf(form, packed)];
   if (expected !== found) throw new BrokenChunk(`expected the checksum ${expected}, found ${found}`);
-  return unpack(packed);
+  return { form, bytes: unpack(packed) };
 }
 
 // ---------------------------------------------------------------- columns
@@ -87,15 +112,10 @@ function opened(blob: Uint8Array): Buffer {
 const scales = [1e3, 1e6] as const;
 const asDoubles = scales.length;
 
-function encodeTimes(rows: readonly ChunkRow[]): Uint8Array {
+function encodeTimes(rows: readonly ChunkRow[], { write_ts, ts }: KnownTimes): Uint8Array {
   const writer = new ByteWriter();
-  const write_ts = Float64Array.from(rows, (row) => row.write_ts);
   writeTimes(writer, write_ts, null);
-  writeTimes(
-    writer,
-    Float64Array.from(rows, (row) => row.ts ?? Number.NaN),
-    write_ts,
-  );
+  writeTimes(writer, ts, write_ts);
   writeRuns(
     writer,
     rows.map((row) => row.received_ts),

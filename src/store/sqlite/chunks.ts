@@ -69,7 +69,7 @@ function readChunk(file: StoreFile, head: FileHead): FileChunk {
   const columns = decoded(file, head, () => decodeTimes(times, count));
   return new Chunk(head, columns, () => {
     const { entries } = file.sql('SELECT entries FROM chunks WHERE id = ?').get<{ entries: Uint8Array }>(id)!;
-    return decoded(file, head, () => decodeTexts(entries, count));
+    return decoded(file, head, () => decodeTexts(entries, columns));
   });
 }
 
