@@ -111,6 +111,6 @@ export function writeDecimal(bytes: Uint8Array, at: number, value: number, form:
 }
 
 /** The number as JSON gives it. Exact: both are whole numbers that a double holds, and division rounds once. */
-export function numberOf(value: number, { decimals }: DecimalForm): number {
+export function doubleOf(value: number, { decimals }: DecimalForm): number {
   return value / powers[decimals]!;
 }

@@ -210,7 +210,7 @@ const manyGroups = 8;
 export const endOfText = 0x1e;
 
 /** The texts, parted by `endOfText`, by their skeletons; and the group of each. null for another number of texts. */
-export function groupsOf(texts: TextBytes, count: number): { groups: Group[]; groupOf: Uint8Array } | null {
+export function skeletonGroups(texts: TextBytes, count: number): { groups: Group[]; groupOf: Uint8Array } | null {
   const { bytes } = texts;
   const groups: Group[] = [];
   const order: number[] = []; // of those with a skeleton, the one met last first

@@ -2,7 +2,7 @@
 // Lossless, byte by byte, for any texts.
 import { ByteReader, ByteWriter } from './bytes.ts';
 import { type DecimalForm, longestDecimal, readDecimals, writeDecimal } from './decimals.ts';
-import { endOfText, type Group, groupsOf } from './skeletons.ts';
+import { endOfText, type Group, skeletonGroups } from './skeletons.ts';
 
 /** The columns that a chunk has beside its texts: numbers that texts repeat are kept as these. */
 export interface KnownTimes {
@@ -23,7 +23,7 @@ export function encodeColumns(texts: readonly string[], times: KnownTimes): Uint
   if (buffer.length !== joined.length && halfCharacter.test(joined)) return null;
   const bytes = new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.length);
   const view = new DataView(buffer.buffer, buffer.byteOffset, buffer.length);
-  const grouped = groupsOf({ bytes, view }, texts.length);
+  const grouped = skeletonGroups({ bytes, view }, texts.length);
   if (grouped === null) return null;
   const writer = new ByteWriter();
   writer.varint(grouped.groups.length);

@@ -215,7 +215,7 @@ function addRowSums(connection: Connection, { role }: FileAbout): void {
   for (const table of here[role]) connection.exec(`ALTER TABLE ${table} ADD COLUMN sum INTEGER`);
 }
 
-/** Chunks hold their texts as columns of values; those of earlier formats stay as they are until they are written again. */
+/** Chunks hold their texts as columns of values; those of earlier formats stay until they are written again. */
 function allowColumns(): void {}
 
 /** Step `i` lifts a file of version `i` to `i + 1`; an empty file has version 0. Steps are only ever added. */
