@@ -9,7 +9,7 @@ import ts from 'typescript';
 import { newFolder } from './folders.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
-const parts = ['src', 'src/model', 'src/store', 'src/store/sqlite'];
+const parts = ['src', 'src/model', 'src/store', 'src/store/chunks', 'src/store/sqlite'];
 
 export interface CompiledStore {
   folder: string;
