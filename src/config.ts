@@ -50,6 +50,10 @@ export interface Config {
   leastPeople: number;
   /** Answers `GET /metrics`. */
   metrics: boolean;
+  /** MiB that must be free on the disk of the store for `GET /readyz` to answer 200; 0: any. */
+  readyDiskMiB: number;
+  /** Waiting entries of all users up to which `GET /readyz` answers 200; 0: any number. */
+  readyWaiting: number;
   /** s; how long a killed pipeline run keeps its user. */
   leaseSeconds: number;
   /** s; how long a stopping server waits for running calls. */
@@ -254,6 +258,20 @@ export const settings: readonly Setting[] = [
     default: 'false',
     meaning: 'answer GET /metrics with figures for Prometheus',
     parse: flag,
+  },
+  {
+    name: 'readyDiskMiB',
+    variable: 'MOBILITY_READY_DISK',
+    default: '100',
+    meaning: 'MiB free on the disk of the store below which GET /readyz answers 503; 0: any',
+    parse: integer(0, 1_000_000_000),
+  },
+  {
+    name: 'readyWaiting',
+    variable: 'MOBILITY_READY_WAITING',
+    default: '0',
+    meaning: 'waiting entries of all users above which GET /readyz answers 503; 0: any number',
+    parse: integer(0, 1_000_000_000),
   },
   {
     name: 'leaseSeconds',

@@ -8,7 +8,7 @@ import { dayKey } from '../model/keys.ts';
 import type { Document, Store } from '../store/store.ts';
 import { type DocumentWindow, documentWindow } from './document-window.ts';
 import { findObsoleteKeys } from './obsolete-keys.ts';
-import type { RunContext, Stage, StageResult } from './stage.ts';
+import { endOfRun, type RunContext, type Stage, type StageResult } from './stage.ts';
 
 /**
  * Writes the documents of the window and removes those that are obsolete, in one transaction with the state. Only days
@@ -18,7 +18,7 @@ import type { RunContext, Stage, StageResult } from './stage.ts';
 export const writeDocuments: Stage = {
   name: 'documents',
   async run(context): Promise<StageResult> {
-    const { store, userId, log, now, state, lease } = context;
+    const { store, userId, log, state, lease } = context;
     const window = await documentWindow(store, userId);
     const { days, present, valid, obsolete } = await findObsoleteKeys(store, userId, state, window);
     const built = state.documents_due && window !== null ? await buildDays(context, window, days, present) : new Map();
@@ -35,7 +35,7 @@ export const writeDocuments: Stage = {
     const ended = {
       documents_due: false,
       complete_lost: false,
-      last_run_ts: now(),
+      ...endOfRun(context),
       last_error: null,
       receipts: state.receipts,
     };

@@ -7,7 +7,7 @@ import { line } from '../log/messages.ts';
 import { errorText, isMobilityError } from '../model/errors.ts';
 import type { Lease, Store } from '../store/store.ts';
 import { holdLease } from './lease.ts';
-import { type RunContext, runStage, type Stage, type StageReport } from './stage.ts';
+import { endOfRun, type RunContext, runStage, type Stage, type StageReport } from './stage.ts';
 import { stages } from './stages.ts';
 
 /** What a run of the pipeline gets from outside. */
@@ -103,8 +103,8 @@ async function contextOf(
   const reanalyseFrom = options.reanalyseFrom ?? null;
   const state = await store.pipeline.get(userId);
   const whole = state.changed === null && !state.documents_due && reanalyseFrom === null;
-  const context = { store, userId, log, now, lease, state, segmenter, reanalyseFrom, changedTrips: whole ? [] : null };
-  return { ...context, ...(stretchSize && { stretchSize }) };
+  const parts = { store, userId, log, now, started: now(), lease, state, segmenter, reanalyseFrom };
+  return { ...parts, changedTrips: whole ? [] : null, ...(stretchSize && { stretchSize }) };
 }
 
 /**
@@ -128,7 +128,7 @@ async function runStages(
   report: UserReport,
   onStage?: (stage: string) => void,
 ): Promise<void> {
-  const { store, userId, lease, now } = context;
+  const { store, userId, lease } = context;
   try {
     for (const stage of list) {
       onStage?.(stage.name);
@@ -136,7 +136,7 @@ async function runStages(
     }
     report.status = 'done';
   } catch (error) {
-    const failed = { last_run_ts: now(), last_error: errorText(error) };
+    const failed = { ...endOfRun(context), last_error: errorText(error) };
     await store.pipeline.merge(userId, failed, lease()).catch(() => {});
     throw error;
   }

@@ -19,10 +19,18 @@ export interface RunContext {
   log: Log;
   /** Seconds since the epoch. */
   now: () => number;
+  /** When the run began, seconds since the epoch. */
+  started: number;
   /** Analyse again from this data time on, regardless of the state; null: only changed data. */
   reanalyseFrom: number | null;
   /** Locations analysed at a time, at least 2: bounds memory; the outcome does not depend on it. */
   stretchSize?: number;
+}
+
+/** What the state notes when a run ends now. */
+export function endOfRun({ now, started }: RunContext): Pick<PipelineState, 'last_run_ts' | 'last_run_seconds'> {
+  const ended = now();
+  return { last_run_ts: ended, last_run_seconds: Math.max(0, ended - started) };
 }
 
 /** One stage: it reads what it needs, computes through pure functions, and writes results and state together. */

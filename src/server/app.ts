@@ -24,15 +24,17 @@ import { forbidden, Problem, problemOf } from './problem.ts';
 import { strangersLimit } from './read-body.ts';
 import { type JsonLimits, largeLimits, listLimits } from './read-json.ts';
 import { readRequest } from './read-request.ts';
-import { Readiness } from './readiness.ts';
+import { Readiness, type ReadyLimits } from './readiness.ts';
 import { openRoutes, routes } from './routes/index.ts';
 import type { Route, RouteConfig } from './routes/route.ts';
 import { bodyCheck } from './schemas.ts';
+import { StoreFigures } from './store-figures.ts';
 
 /** The settings that an app looks at. */
 type AppSettings =
   | ('auth' | 'openRegistration' | 'devAnywhere' | 'host' | 'bodyLimitMiB' | 'waitingLimitMiB')
   | keyof RouteConfig
+  | keyof ReadyLimits
   | ('callsPerMinute' | 'callsPerDay' | 'mibPerMinute' | 'mibPerDay' | 'waitingEntries' | 'unknownKeys');
 
 /** What an app is made of. */
@@ -48,7 +50,7 @@ export interface AppParts {
   errorOutput?: (text: string) => void;
   /** Counts callers; default: by itself. Processes of one server share what they counted. */
   counts?: CallerCounts;
-  /** Figures of calls, and the text of `GET /metrics`, which does not answer without them. */
+  /** Figures of calls, and the text of those of all processes; without them `GET /metrics` does not answer. */
   metrics?: { figures: CallFigures; text: () => Promise<string> };
   /** ms that a body waits for room before it is refused. Default 30,000. */
   bodyPatience?: number;
@@ -96,7 +98,9 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   const doors = { method, users: parts.store.users, now: parts.now, open: new OpenCalls(), counts };
 
   const everybody = new Everybody(parts.store, parts.now);
-  const openParts = { readiness: new Readiness(parts.store), studies: parts.store.studies };
+  const storeFigures = new StoreFigures(parts.store, parts.now);
+  const readiness = new Readiness(parts.store, storeFigures, parts.config);
+  const openParts = { readiness, studies: parts.store.studies };
 
   app.use(logCalls(parts, budget));
   if (parts.config.auth === 'dev' && !parts.config.devAnywhere) app.use(refuseOtherHosts(parts.config.host));
@@ -105,7 +109,10 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   app.all('/openapi.json', refuseMethod('GET, HEAD'));
   if (parts.metrics !== undefined) {
     const { text } = parts.metrics;
-    app.get('/metrics', async () => new Response(await text(), { headers: { 'Content-Type': metricsType } }));
+    app.get('/metrics', async () => {
+      const texts = await Promise.all([text(), storeFigures.text()]);
+      return new Response(texts.join('\n'), { headers: { 'Content-Type': metricsType } });
+    });
     app.all('/metrics', refuseMethod('GET, HEAD'));
   }
   for (const route of openRoutes) {

@@ -10,7 +10,7 @@ import type { Store } from '../store/store.ts';
 import { type AppParts, callerLimits, createApp } from './app.ts';
 import { CallerCounts } from './caller-limits.ts';
 import { isLoopback } from './loopback.ts';
-import { countCalls, StoreFigures } from './metrics.ts';
+import { countCalls } from './metrics.ts';
 import { checkAddress, type Serving, serve } from './serve.ts';
 import { figuresOfAll, shareFigures } from './share-figures.ts';
 import { shareUse } from './share-use.ts';
@@ -119,7 +119,7 @@ async function listen(options: RunServerOptions, log: Log, thread: string): Prom
   const app = createApp({
     store,
     counts,
-    ...(config.metrics && { metrics: metricsOf(store, now) }),
+    ...(config.metrics && { metrics: metricsOfAll() }),
     log,
     console: (text) => stdout(`${text}\n`),
     config,
@@ -135,12 +135,10 @@ async function listen(options: RunServerOptions, log: Log, thread: string): Prom
   return { ...serving, close };
 }
 
-/** Figures of the calls of all processes, and of the store. */
-function metricsOf(store: Store, now: () => number): NonNullable<AppParts['metrics']> {
+/** Figures of the calls of all processes. */
+function metricsOfAll(): NonNullable<AppParts['metrics']> {
   const { figures, text } = countCalls();
-  const ofStore = new StoreFigures(store, now);
-  const ofCalls = cluster.isWorker ? figuresOfAll : text;
-  return { figures, text: async () => (await Promise.all([ofCalls(), ofStore.text()])).join('\n') };
+  return { figures, text: cluster.isWorker ? figuresOfAll : text };
 }
 
 function announce({ config, stderr }: RunServerOptions, log: Log, url: string): void {

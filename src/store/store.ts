@@ -47,6 +47,8 @@ export interface Store {
   unowned(): Promise<Unowned[]>;
   /** Resolves when a small write and a small read work. */
   ping(): Promise<void>;
+  /** What the store takes on disk, and what is free there; null: the server does not tell. */
+  disk(): Promise<{ bytes: number; free: number | null }>;
   /** Finishes running calls and releases all resources. A second close does nothing. */
   close(): Promise<void>;
 }
@@ -531,8 +533,9 @@ export interface PipelineState {
   analysis_version: string | number | null;
   /** True once entries that were moved before receipts were recorded have been checked. */
   receipts: boolean;
-  /** Time of the last run that did something, and why it failed (null: it succeeded). */
+  /** End of the last run that did something, how many s it took, and why it failed (null: it succeeded). */
   last_run_ts: number | null;
+  last_run_seconds: number | null;
   last_error: string | null;
 }
 
@@ -546,6 +549,7 @@ export const initialPipelineState: PipelineState = {
   analysis_version: null,
   receipts: false,
   last_run_ts: null,
+  last_run_seconds: null,
   last_error: null,
 };
 

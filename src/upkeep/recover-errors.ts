@@ -57,6 +57,7 @@ export async function recoverErrors(store: Store, userId: string, options: Recov
         lease: held.current,
         log: options.log,
         now: options.now,
+        started: options.now(),
         state: await store.pipeline.get(userId),
         changedTrips: null,
         segmenter: shippedSegmenter, // the move finds no trips

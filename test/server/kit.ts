@@ -59,6 +59,8 @@ export const config: AppParts['config'] = {
   suggestFrom: 55,
   suggestSure: 95,
   leastPeople: 0,
+  readyDiskMiB: 0,
+  readyWaiting: 0,
 };
 
 const ajv = new Ajv({ strict: false, formats: { uuid: true } });

@@ -14,7 +14,7 @@ export const healthRoutes: readonly OpenRoute[] = [
   },
   {
     path: '/readyz',
-    summary: 'Answers 200 if a small write and a small read of the store work, so that phones can push.',
+    summary: 'Answers 200 if the store can be written and read, its disk has space, and not too much waits.',
     answer: async ({ readiness }) => {
       await readiness.check();
       return { status: 'ready' };

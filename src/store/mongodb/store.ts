@@ -102,9 +102,18 @@ function storeOn(connection: Connection): Store {
       erase: (userId: string) => eraseOn(connection, userId),
       unowned: () => unownedOn(connection),
       ping: () => ping(connection),
+      disk: () => diskOf(connection),
     }),
     close: () => connection.close(),
   };
+}
+
+/** What the server says of this database: compressed, indexes included. */
+async function diskOf({ db, once }: Connection): Promise<{ bytes: number; free: number | null }> {
+  const told = await once(() => db.command({ dbStats: 1 }));
+  const { storageSize = 0, indexSize = 0, totalSize = storageSize + indexSize, fsTotalSize, fsUsedSize } = told;
+  const isKnown = typeof fsTotalSize === 'number' && typeof fsUsedSize === 'number';
+  return { bytes: totalSize, free: isKnown ? fsTotalSize - fsUsedSize : null };
 }
 
 async function ping(connection: Connection): Promise<void> {

@@ -1,4 +1,6 @@
 // The embedded store: SQLite files in one folder.
+import { readdir, stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
 import { doorOf } from '../door.ts';
 import type { Store } from '../store.ts';
 import { admitRegistered } from './admit-registered.ts';
@@ -56,6 +58,7 @@ export function storeOf(
     erase: (userId: string) => eraseRows(all, userId, now),
     unowned: () => unownedRows(all),
     ping: () => ping(all),
+    disk: () => diskOf(folder),
   });
   const close = async (): Promise<void> => {
     await door.close();
@@ -83,6 +86,15 @@ export function storeOf(
     ...whole,
     close: () => (closed ??= close()),
   };
+}
+
+/** All files of the folder but the logs, which may be elsewhere. */
+async function diskOf(folder: string): Promise<{ bytes: number; free: number }> {
+  const names = await readdir(folder);
+  const files = await Promise.all(names.map((name) => stat(join(folder, name)).catch(() => null))); // some come and go
+  const { bavail, bsize } = await statfs(folder);
+  const bytes = files.reduce((sum, file) => sum + (file?.isFile() ? file.size : 0), 0);
+  return { bytes, free: bavail * bsize };
 }
 
 async function ping({ first: { usercache, timeseries } }: Shards): Promise<void> {

@@ -51,6 +51,7 @@ const ownMethods: Record<Exclude<keyof Store, keyof typeof methods | 'address' |
   erase: true,
   unowned: true,
   ping: true,
+  disk: true,
 };
 
 type AnyMethods = Record<string, (...args: unknown[]) => Promise<unknown>>;
@@ -91,6 +92,13 @@ const filled = {
 const none = Object.fromEntries(collections.map((collection) => [collection, 0]));
 
 export function lifecycleTests(use: Use): void {
+  it('disk tells what the store takes, and what is free, if that is known', async () => {
+    await fill(use.store, `${newId()}@example.org`);
+    const { bytes, free } = await use.store.disk();
+    expect(bytes).toBeGreaterThan(0);
+    expect(free === null || free > 0).toBe(true);
+  });
+
   it('counts covers every collection', async () => {
     expect(await use.store.counts(newId())).toEqual(none);
     const user = await fill(use.store, `${newId()}@example.org`);
