@@ -199,7 +199,9 @@ describeOnServers('MongoDB only', (server) => {
         const shown = new Set<string>();
         await withClient(opened.address, async (client) => {
           for (const { collection, filter, sort } of statements) {
-            if (collection === 'users' || (collection === 'tokens' && filter._id !== undefined)) continue;
+            if (collection === 'use') expect(typeof filter._id).toBe('string'); // the user
+            if (collection === 'users' || collection === 'use' || (collection === 'tokens' && filter._id !== undefined))
+              continue;
             expect(typeof filter.user_id, JSON.stringify({ collection, filter })).toBe('string');
             const shape = JSON.stringify([collection, Object.keys(filter), sort]);
             if (shown.has(shape) || !isCovered(collection, filter)) continue;
