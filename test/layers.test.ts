@@ -131,7 +131,7 @@ const homes: Record<string, RegExp> = {
   geojson: /^(diary|export)\//,
   hono: /^server\//,
   'lean-qr': /^cli\/qr\.ts$/,
-  'prom-client': /^server\/(metrics|share-figures)\.ts$/,
+  'prom-client': /^server\/(metrics|share-figures|store-figures)\.ts$/,
   mongodb: /^(store\/mongodb|import\/emission)\//,
   ora: /^cli\//,
   sax: /^import\/read\/xml\.ts$/,

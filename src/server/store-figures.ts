@@ -1,4 +1,4 @@
-// Where the store stands, for whoever watches: counted at most once a minute, as Prometheus text. Nobody's name is in it.
+// Where the store stands, for whoever watches: counted at most once a minute, as Prometheus text. It names nobody.
 import { Gauge, Registry } from 'prom-client';
 import { everyUser } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
@@ -7,8 +7,8 @@ const freshFor = 60_000; // ms that figures stay valid: they need some queries f
 const recently = 3600; // s; runs of this time are told
 const pushedLately = 86_400; // s; the delay of diaries is that of people who pushed in this time
 
-/** Figures of everybody together. Times are s. */
-export interface Figures {
+/** StoreCounts of everybody together. Times are s. */
+export interface StoreCounts {
   users: number;
   waiting: number;
   /** How long ago the oldest waiting entry was received; of each user, that is the one written first. */
@@ -36,7 +36,7 @@ export class StoreFigures {
   readonly #store: Store;
   readonly #now: () => number;
   #asked = Number.NEGATIVE_INFINITY;
-  #figures: Promise<Figures> | null = null;
+  #figures: Promise<StoreCounts> | null = null;
 
   /** `now`: seconds since the epoch. */
   constructor(store: Store, now: () => number) {
@@ -45,7 +45,7 @@ export class StoreFigures {
   }
 
   /** The figures, as they were within the last minute. */
-  get(): Promise<Figures> {
+  get(): Promise<StoreCounts> {
     if (this.#figures === null || performance.now() - this.#asked >= freshFor) {
       this.#asked = performance.now();
       this.#figures = count(this.#store, this.#now());
@@ -62,8 +62,8 @@ export class StoreFigures {
   }
 }
 
-async function count(store: Store, now: number): Promise<Figures> {
-  const figures: Figures = {
+async function count(store: Store, now: number): Promise<StoreCounts> {
+  const figures: StoreCounts = {
     ...{ users: 0, waiting: 0, waitingAge: 0, aside: new Map(), failed: 0, lastRun: null },
     ...{ runs: { done: [], failed: [] }, lags: [], ...(await store.disk()) },
   };
@@ -71,7 +71,7 @@ async function count(store: Store, now: number): Promise<Figures> {
   return figures;
 }
 
-async function addUser(figures: Figures, store: Store, uuid: string, now: number): Promise<void> {
+async function addUser(figures: StoreCounts, store: Store, uuid: string, now: number): Promise<void> {
   const [waiting, ahead, aside, state, profile] = await Promise.all([
     store.usercache.summary(uuid),
     store.usercache.ahead(uuid, now),
@@ -100,7 +100,7 @@ async function addUser(figures: Figures, store: Store, uuid: string, now: number
   else if (ran !== null && ran >= pushed) figures.lags.push(ran - pushed);
 }
 
-async function textOf(figures: Figures): Promise<string> {
+async function textOf(figures: StoreCounts): Promise<string> {
   const registry = new Registry();
   const gauge = (name: string, help: string, ...labelNames: string[]) =>
     new Gauge({ name, help, labelNames, registers: [registry] });
