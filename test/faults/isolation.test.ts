@@ -15,7 +15,7 @@ const tables: Record<Collection, string> = {
   users: 'users',
   tokens: 'tokens',
   profiles: 'profiles',
-  usercache: 'waiting',
+  usercache: 'batches',
   documents: 'documents',
   errors: 'errors',
   timeseries: 'chunks',

@@ -2,7 +2,9 @@
 import { escapeText, unescapeText } from '../../model/json-text.ts';
 import { erasingLease, erasingOrder, totalOf } from '../erasing.ts';
 import { type Collection, collections, type Unowned } from '../store.ts';
+import { waitingKeyIds } from './batches.ts';
 import type { StoreFile } from './file.ts';
+import { keysOf } from './find.ts';
 import { fold } from './fold.ts';
 import { dismissUser, userIn } from './ids.ts';
 import { setLease } from './pipeline.ts';
@@ -18,7 +20,7 @@ interface Place {
 
 const places: Record<Collection, Place> = {
   tokens: { table: 'tokens', file: 'registry', by: 'user_id' },
-  usercache: { table: 'waiting', file: 'usercache', by: 'user' },
+  usercache: { table: 'batches', file: 'usercache', by: 'user' },
   errors: { table: 'errors', file: 'usercache', by: 'user' },
   profiles: { table: 'profiles', file: 'usercache', by: 'user' },
   documents: { table: 'documents', file: 'timeseries', by: 'user' },
@@ -29,7 +31,10 @@ const places: Record<Collection, Place> = {
   users: { table: 'users', file: 'registry', by: 'uuid' },
 };
 
-const chunksAtOnce = 200;
+/** True for tables whose rows have many entries each. */
+const holdsMany = ({ table }: Place): boolean => table === 'chunks' || table === 'batches';
+
+const manyAtOnce = 200; // rows of such a table
 const rowsAtOnce = 5_000; // in one transaction: others must get their turn
 
 function fileOf(shards: Shards, userId: string, { file }: Place): StoreFile {
@@ -47,7 +52,7 @@ export async function countRows(shards: Shards, userId: string): Promise<Record<
   for (const collection of collections) {
     const place = places[collection];
     const file = fileOf(shards, userId, place);
-    const sum = place.table === 'chunks' ? 'coalesce(sum(count), 0)' : 'count(*)';
+    const sum = holdsMany(place) ? 'coalesce(sum(count), 0)' : 'count(*)';
     const sql = `SELECT ${sum} AS count FROM ${place.table} WHERE ${place.by} = ?`;
     const row = await file.read(() => file.sql(sql).get<{ count: number }>(ownerIn(file, userId, place)));
     counts[collection] = row!.count;
@@ -91,13 +96,18 @@ async function removeNumber(file: StoreFile, userId: string): Promise<void> {
   await file.write(() => file.sql('DELETE FROM user_ids WHERE uuid = ?').run(escapeText(userId)));
 }
 
+function movedKeyIds(file: StoreFile): Set<number> {
+  const users = file.sql('SELECT id FROM user_ids').all<{ id: number }>();
+  return new Set(users.flatMap(({ id }) => keysOf(file, id)));
+}
+
 /** Takes away what deleted rows leave in files. */
 async function wipe({ timeseries, usercache }: { timeseries?: StoreFile; usercache: StoreFile }): Promise<void> {
   if (timeseries !== undefined) {
-    await forgetUnusedKeys(timeseries, 'chunks');
+    await forgetUnusedKeys(timeseries, movedKeyIds);
     await wipeFreeSpace(timeseries);
   }
-  await forgetUnusedKeys(usercache, 'waiting');
+  await forgetUnusedKeys(usercache, waitingKeyIds);
   await wipeFreeSpace(usercache);
 }
 
@@ -108,16 +118,16 @@ function takeFromOthers(file: StoreFile, userId: string, now: number): boolean {
   return hadLease;
 }
 
-/** Removes chunks, some at a time; returns how many entries were in them. */
-async function removeChunks(file: StoreFile, userId: string): Promise<number> {
-  await fold(file, userId);
-  const some = `SELECT id FROM chunks WHERE user = ? LIMIT ${chunksAtOnce}`;
+/** Removes rows that have many entries each, some at a time; returns how many entries were in them. */
+async function removeMany(file: StoreFile, userId: string, { table }: Place): Promise<number> {
+  if (table === 'chunks') await fold(file, userId);
+  const some = `SELECT id FROM ${table} WHERE user = ? LIMIT ${manyAtOnce}`;
   for (let total = 0; ; ) {
     const removed = await file.write(() => {
       const user = userIn(file, userId);
-      const sum = file.sql(`SELECT coalesce(sum(count), 0) AS count FROM chunks WHERE id IN (${some})`);
+      const sum = file.sql(`SELECT coalesce(sum(count), 0) AS count FROM ${table} WHERE id IN (${some})`);
       const { count } = sum.get<{ count: number }>(user)!;
-      file.sql(`DELETE FROM chunks WHERE id IN (${some})`).run(user);
+      file.sql(`DELETE FROM ${table} WHERE id IN (${some})`).run(user);
       return count;
     }, rowsAtOnce);
     if (removed === 0) return total;
@@ -127,7 +137,7 @@ async function removeChunks(file: StoreFile, userId: string): Promise<number> {
 
 async function removeRows(shards: Shards, userId: string, place: Place): Promise<number> {
   const file = fileOf(shards, userId, place);
-  if (place.table === 'chunks') return removeChunks(file, userId);
+  if (holdsMany(place)) return removeMany(file, userId, place);
   const chunked = `DELETE FROM ${place.table} WHERE rowid IN (SELECT rowid FROM ${place.table} WHERE user = ? LIMIT ${rowsAtOnce})`;
   const sql = place.by === 'user' ? chunked : `DELETE FROM ${place.table} WHERE ${place.by} = ?`;
   for (let total = 0; ; ) {

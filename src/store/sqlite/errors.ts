@@ -2,12 +2,14 @@
 import { type EntryText, entryTextOf } from '../../model/entry.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { escapeText, jsonText, unescapeText } from '../../model/json-text.ts';
+import { atOnce } from '../../turns.ts';
 import { unusableKeyOf } from '../error-ids.ts';
 import type { ErrorRow, ErrorTimeseries } from '../store.ts';
 import { soundRow } from './damaged.ts';
 import type { SqlValue } from './driver.ts';
 import type { StoreFile } from './file.ts';
-import { admittedUser, takeNumbers, userIn } from './ids.ts';
+import { admittedUser, userIn } from './ids.ts';
+import { addWaiting } from './put-waiting.ts';
 import { columnsOf, type SummedRow, sumOf } from './row-sums.ts';
 import { pageBytes, type Shards } from './rows.ts';
 
@@ -93,28 +95,13 @@ function readEntry(file: StoreFile, at: number): JsonValue {
 function takeBackRows(file: StoreFile, userId: string, back: readonly (EntryText & { id: string })[]): number {
   const user = admittedUser(file, userId);
   const take = file.sql('DELETE FROM errors WHERE user = ? AND id = ? RETURNING first_ts, tries, received_ts');
-  const insert = file.sql(`
-    INSERT INTO waiting (user, key, write_ts, ts, revision, entry, failed_first_ts, failed_tries, received_ts)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`);
-  let revision = takeNumbers(file, 'revision', back.length);
-  let count = 0;
-  for (const { id, key, write_ts, ts, text } of back) {
+  const rows = back.flatMap(({ id, ...row }) => {
     const error = take.get<{ first_ts: number; tries: number; received_ts: number }>(user, id);
-    if (error === undefined) continue;
+    if (error === undefined) return [];
     const { first_ts, tries, received_ts } = error;
-    count += insert.run(
-      user,
-      file.keys.intern(key),
-      write_ts,
-      ts,
-      revision++,
-      text,
-      first_ts,
-      tries,
-      received_ts,
-    ).changes;
-  }
-  return count;
+    return [{ ...row, received_ts, kept: false, failed: { first_ts, tries } }];
+  });
+  return atOnce(addWaiting(file, user, rows));
 }
 
 /** The columns of an error, but for the user. Taken at once: what the caller does to the row later has no effect. */

@@ -1,6 +1,5 @@
-// Entries by one of their two times: a merge of one index range per key, so that a page costs what it holds. The one
-// exception is the data time of waiting entries: an index for it would slow every put, so those of a key are sorted for
-// each page.
+// Entries of the timeseries by one of their two times: a merge of one index range per key, so that a page costs what it
+// holds.
 import type { Entry } from '../../model/entry.ts';
 import { justAfter } from '../../model/time.ts';
 import { type ChunkPlace, comparePoints, type OrderPoint } from '../chunks/chunk.ts';
@@ -11,20 +10,9 @@ import type { FileHead } from './chunks.ts';
 import type { StoreFile } from './file.ts';
 import { placesBehind, readPlace } from './find-chunks.ts';
 import { userIn } from './ids.ts';
-import { largeEntry, pageBytes, parseEntry, type SizedEntry, sizedEntry } from './rows.ts';
+import { pageBytes, parseEntry } from './rows.ts';
 
-/** The tables that hold entries by user and key. */
-export type EntryTable = 'waiting' | 'chunks';
-
-/** A row of `waiting`. */
-interface WaitingRow extends SizedEntry {
-  received_ts: number;
-  time: number;
-  write_ts: number;
-  id: number;
-}
-
-type Row = WaitingRow | ChunkPlace<FileHead>;
+type Row = ChunkPlace<FileHead>;
 
 /** The rows of one key that are still to come. */
 interface Source {
@@ -40,16 +28,14 @@ interface Source {
 }
 
 const mostRows = 256; // read ahead of one key
-const mostKeysReadAhead = 64; // with more keys than that, rows ahead come without their entries
-
 const manyKeys = 2_000; // with more than that it is asked first where each begins
 
 /**
- * Numbers of the keys of a user in a table, `most` of them at most (-1: all): one step in the index for each, whatever
- * their rows.
+ * Numbers of the keys of a user, `most` of them at most (-1: all): one step in the index for each, whatever their
+ * chunks.
  */
-export function keysOf(file: StoreFile, table: EntryTable, user: number, most = -1): number[] {
-  const next = `SELECT min(key) FROM ${table} WHERE user = ?1 AND key >`;
+export function keysOf(file: StoreFile, user: number, most = -1): number[] {
+  const next = 'SELECT min(key) FROM chunks WHERE user = ?1 AND key >';
   const sql = `
     WITH RECURSIVE found(key) AS (
       ${next} -1 UNION ALL SELECT (${next} found.key) FROM found WHERE found.key IS NOT NULL LIMIT ?2
@@ -61,15 +47,10 @@ export function keysOf(file: StoreFile, table: EntryTable, user: number, most = 
 }
 
 /** Names and numbers of the keys that a query asks for and the file knows, by name. */
-export function chosenKeys(
-  file: StoreFile,
-  table: EntryTable,
-  user: number,
-  names?: readonly string[],
-): { key: string; id: number }[] {
+export function chosenKeys(file: StoreFile, user: number, names?: readonly string[]): { key: string; id: number }[] {
   const keys =
     names === undefined
-      ? keysOf(file, table, user).map((id) => ({ key: file.keys.nameOf(id), id }))
+      ? keysOf(file, user).map((id) => ({ key: file.keys.nameOf(id), id }))
       : [...new Set(names)].flatMap((key) => {
           const id = file.keys.find(key);
           return id === null ? [] : [{ key, id }];
@@ -78,22 +59,18 @@ export function chosenKeys(
 }
 
 /** One page of a query. Inside `read` only. */
-export function findPage(file: StoreFile, table: EntryTable, userId: string, query: EntryQuery): EntryPage {
+export function findPage(file: StoreFile, userId: string, query: EntryQuery): EntryPage {
   const user = userIn(file, userId);
   if (user === null || query.limit < 1) return { entries: [], received_ts: [], next: null };
-  const sources = sourcesOf(file, table, user, query);
+  const sources = sourcesOf(file, user, query);
   const ahead = Math.max(1, Math.min(mostRows, Math.ceil((2 * query.limit) / sources.length), query.limit + 1));
-  const refill =
-    table === 'chunks'
-      ? chunkReader(file, user, query, ahead)
-      : waitingReader(file, user, query, ahead, sources.length);
-  return merge(file, sources, query, refill, (row) => ('place' in row ? readPlace(file, row) : readWaiting(file, row)));
+  return merge(file, sources, query, chunkReader(file, user, query, ahead));
 }
 
 /** The keys to read. Of very many those that have something to give, with where that begins. */
-function sourcesOf(file: StoreFile, table: EntryTable, user: number, query: EntryQuery): Source[] {
+function sourcesOf(file: StoreFile, user: number, query: EntryQuery): Source[] {
   const asked = query.keys && new Set(query.keys.flatMap((key) => file.keys.find(key) ?? []));
-  const ids = [...(asked ?? keysOf(file, table, user, manyKeys + 1))];
+  const ids = [...(asked ?? keysOf(file, user, manyKeys + 1))];
   const sourceOf = (id: number, near: number | null): Source => {
     return { id, near, rows: [], next: 0, more: true, bound: null };
   };
@@ -102,19 +79,14 @@ function sourcesOf(file: StoreFile, table: EntryTable, user: number, query: Entr
   let { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = query;
   if (after !== undefined && !descending) from = Math.max(from, after.time);
   if (after !== undefined && descending) to = Math.min(to, justAfter(after.time));
-  const [low, high] = table === 'waiting' ? [time, time] : time === 'ts' ? ['first_ts', 'last_ts'] : ['first', 'last'];
+  const [low, high] = time === 'ts' ? ['first_ts', 'last_ts'] : ['first', 'last'];
   return file
     .sql(`
-      SELECT key, ${descending ? `max(${high})` : `min(${low})`} AS near FROM ${table}
+      SELECT key, ${descending ? `max(${high})` : `min(${low})`} AS near FROM chunks
       WHERE user = ? AND ${high} >= ? AND ${low} < ? GROUP BY key`)
     .all<{ key: number; near: number }>(user, from, to)
     .filter(({ key }) => asked === undefined || asked.has(key))
     .map(({ key, near }) => sourceOf(key, near));
-}
-
-function readWaiting(file: StoreFile, { entry, id, received_ts }: WaitingRow): { text: string; received_ts: number } {
-  const text = entry ?? file.sql('SELECT entry FROM waiting WHERE id = ?').get<{ entry: string }>(id)!.entry;
-  return { text, received_ts };
 }
 
 /** The start of the rows of a key: at the range, or after the cursor, whose key may come before or after this one. */
@@ -133,15 +105,10 @@ function firstBound({ from, to, after, descending }: EntryQuery, key: string): O
 /** A function that reads the next rows of a source. */
 type Refill = (source: Source) => void;
 
-function refillWith(
-  file: StoreFile,
-  query: EntryQuery,
-  read: (id: number, bound: OrderPoint) => Row[],
-  ahead: number,
-): Refill {
+function chunkReader(file: StoreFile, user: number, query: EntryQuery, ahead: number): Refill {
   return (source) => {
     source.bound ??= firstBound(query, file.keys.nameOf(source.id));
-    source.rows = read(source.id, source.bound);
+    source.rows = placesBehind(file, user, source.id, query, source.bound, ahead);
     source.next = 0;
     source.more = source.rows.length === ahead;
     const last = source.rows.at(-1);
@@ -149,35 +116,7 @@ function refillWith(
   };
 }
 
-function chunkReader(file: StoreFile, user: number, query: EntryQuery, ahead: number): Refill {
-  return refillWith(file, query, (key, bound) => placesBehind(file, user, key, query, bound, ahead), ahead);
-}
-
-function waitingReader(file: StoreFile, user: number, query: EntryQuery, ahead: number, keys: number): Refill {
-  const { time, from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY, descending } = query;
-  const inline = keys > mostKeysReadAhead ? 0 : largeEntry;
-  const statement = file.sql(`
-    SELECT ${time} AS time, write_ts, received_ts, id, ${sizedEntry(inline)} FROM waiting
-    WHERE user = ? AND key = ?
-      AND ${descending ? `${time} >= ? AND ${time} <= ?` : `${time} < ? AND ${time} >= ?`}
-      AND (${time}, write_ts) ${descending ? '<' : '>'} (?, ?)
-    ORDER BY ${time} ${descending ? 'DESC, write_ts DESC' : ', write_ts'} LIMIT ${ahead}`);
-  const end = descending ? from : to;
-  return refillWith(
-    file,
-    query,
-    (key, bound) => statement.all<WaitingRow>(user, key, end, bound.time, bound.time, bound.write_ts),
-    ahead,
-  );
-}
-
-function merge(
-  file: StoreFile,
-  sources: Source[],
-  { limit, descending }: EntryQuery,
-  refill: Refill,
-  read: (row: Row) => { text: string; received_ts: number },
-): EntryPage {
+function merge(file: StoreFile, sources: Source[], { limit, descending }: EntryQuery, refill: Refill): EntryPage {
   const entries: Entry[] = [];
   const received_ts: number[] = [];
   const sign = descending ? -1 : 1;
@@ -203,7 +142,7 @@ function merge(
     }
     const row = source.rows[source.next]!;
     if (entries.length >= limit) return { entries, received_ts, next: last };
-    const found = read(row);
+    const found = readPlace(file, row);
     bytes += found.text.length;
     if (entries.length > 0 && bytes > pageBytes) return { entries, received_ts, next: last };
     source.next++;

@@ -7,6 +7,7 @@ import type { Connection } from './driver.ts';
 import { storeError } from './engine-errors.ts';
 import { openFile, type StoreFile, setUp, whenFree } from './file.ts';
 import { foldSmall } from './fold.ts';
+import { foldWaiting } from './fold-waiting.ts';
 import { inspectFile } from './inspect.ts';
 import { moveDocuments } from './move-documents.ts';
 import { type FileAbout, type Migration, migrations, type Role } from './schema.ts';
@@ -136,6 +137,7 @@ async function openShards(folder: string, wanted: number, made: Label | null): P
       all.push({ usercache, timeseries: await open('timeseries', shard, shards) });
       const last = all.at(-1)!;
       await moveDocuments(last.usercache, last.timeseries);
+      await foldWaiting(last.usercache);
       await foldSmall(last.timeseries);
     }
     if (made?.version !== version) await writeLabel(folder, { version, shards }, made === null);

@@ -2,7 +2,6 @@
 import type { JsonValue } from '../../model/json.ts';
 import { escapeText, jsonText, unescapeText } from '../../model/json-text.ts';
 import { isOver } from '../lease-end.ts';
-import { believedAhead } from '../receipts.ts';
 import { leaseLost, notAdmitted } from '../refusals.ts';
 import { initialPipelineState, type Lease, type Leases, type PipelineState, type PipelineStates } from '../store.ts';
 import { soundRow } from './damaged.ts';
@@ -62,13 +61,8 @@ export function pipelineStates(shards: Shards): PipelineStates {
 
 async function withWorkIn({ usercache, timeseries }: Shard, userIds: readonly string[], at: number): Promise<string[]> {
   const due = timeseries.sql('SELECT 1 FROM pipeline WHERE user = ? AND due = 1');
-  // Nearly every waiting entry was written before now: the index alone tells.
-  const written = usercache.sql('SELECT 1 FROM waiting WHERE user = ? AND write_ts <= ? LIMIT 1');
-  const believed = usercache.sql(
-    `SELECT 1 FROM waiting WHERE user = ? AND write_ts > ? AND write_ts <= received_ts + ${believedAhead} LIMIT 1`,
-  );
-  const waits = (user: number | null): boolean =>
-    written.get(user, at) !== undefined || believed.get(user, at) !== undefined;
+  const waiting = usercache.sql('SELECT 1 FROM batches WHERE user = ? AND due_ts <= ? LIMIT 1');
+  const waits = (user: number | null): boolean => waiting.get(user, at) !== undefined;
   return [
     ...(await usercache.read(() => userIds.filter((userId) => waits(userIn(usercache, userId))))),
     ...(await timeseries.read(() => userIds.filter((userId) => due.get(userIn(timeseries, userId)) !== undefined))),

@@ -27,19 +27,5 @@ export function parseEntry(text: string): Entry {
   return JSON.parse(text) as Entry;
 }
 
-/** Bytes; larger entries are read one by one, when it is their turn in a page. */
-export const largeEntry = 16_384;
-
-/** Columns for the size of an entry, and for the entry where it is not larger than `limit` bytes. */
-export function sizedEntry(limit: number): string {
-  return `octet_length(entry) AS length, CASE WHEN octet_length(entry) <= ${limit} THEN entry END AS entry`;
-}
-
-/** What these columns give. */
-export interface SizedEntry {
-  length: number;
-  entry: string | null;
-}
-
 /** Bytes of JSON that one page may hold before it ends early: a page has a size, whatever phones send. */
 export const pageBytes = 32 * 1024 * 1024;

@@ -218,6 +218,34 @@ function addRowSums(connection: Connection, { role }: FileAbout): void {
 /** Chunks hold their texts as columns of values; those of earlier formats stay until they are written again. */
 function allowColumns(): void {}
 
+/**
+ * What waits lies in batches, a row for each put, see `batches.ts`. Rows of older stores follow when the file is open,
+ * see `fold-waiting.ts`; then the table that they leave goes.
+ */
+function addBatches(connection: Connection, { role }: FileAbout): void {
+  if (role !== 'usercache') return;
+  connection.exec(`
+    CREATE TABLE batches (
+      id INTEGER PRIMARY KEY,
+      user INTEGER NOT NULL,
+      size INTEGER NOT NULL,
+      texts INTEGER NOT NULL,
+      count INTEGER NOT NULL,
+      first REAL NOT NULL,
+      last REAL NOT NULL,
+      first_ts REAL,
+      last_ts REAL,
+      due_ts REAL NOT NULL,
+      keys BLOB NOT NULL,
+      gone BLOB,
+      columns BLOB NOT NULL,
+      entries BLOB NOT NULL
+    );
+    CREATE INDEX batches_user ON batches (user, id, first, last, count, due_ts);
+  `);
+  if (connection.prepare('SELECT 1 FROM waiting LIMIT 1').get() === undefined) connection.exec('DROP TABLE waiting');
+}
+
 /** Step `i` lifts a file of version `i` to `i + 1`; an empty file has version 0. Steps are only ever added. */
 export const migrations: readonly Migration[] = [
   createTables,
@@ -229,4 +257,5 @@ export const migrations: readonly Migration[] = [
   addAdmissionAndLeaseLength,
   addRowSums,
   allowColumns,
+  addBatches,
 ];

@@ -43,7 +43,7 @@ export function timeseries(shards: Shards, now: () => number): Timeseries {
       const work = () => applyRows(file, userId, { ...change, remove: gone }, rows, lease, now());
       return file.write(work, rows.length + gone.length);
     },
-    find: (userId, query) => reading(userId, (file) => findPage(file, 'chunks', userId, query)),
+    find: (userId, query) => reading(userId, (file) => findPage(file, userId, query)),
     get: (userId, { key, write_ts }) =>
       reading(userId, (file, user) => {
         const found = findIdentity(file, user, file.keys.find(key), write_ts);
@@ -52,7 +52,7 @@ export function timeseries(shards: Shards, now: () => number): Timeseries {
     ahead: (userId, page) => reading(userId, (file, user) => aheadRows(file, user, page)),
     summary: (userId) =>
       reading(userId, (file, user) =>
-        user === null ? [] : chosenKeys(file, 'chunks', user).map((key) => summaryOf(file, user, key)),
+        user === null ? [] : chosenKeys(file, user).map((key) => summaryOf(file, user, key)),
       ),
     zonesAround: (userId, writeTs) =>
       reading(userId, (file, user) => {
@@ -85,7 +85,7 @@ function aheadRows(file: StoreFile, user: number | null, { at, limit }: { at: nu
   if (user === null) return [];
   const sql = file.sql(`SELECT ${headColumns} FROM chunks WHERE user = ? AND key = ? AND first >= ? ORDER BY first`);
   const found: KeptEntry[] = [];
-  for (const { id } of chosenKeys(file, 'chunks', user)) {
+  for (const { id } of chosenKeys(file, user)) {
     for (const head of sql.all<FileHead>(user, id, chunkStart(file, user, id, at))) {
       for (const { text, ts, write_ts, received_ts } of openChunk(file, head).rows()) {
         if (!isAhead({ write_ts, received_ts }, at)) continue;
@@ -113,7 +113,7 @@ function summaryOf(
 /** The nearest entry with a zone on one side of `writeTs`; of several at the same time that with the smallest key. */
 function sighting(file: StoreFile, user: number, side: '<=' | '>', writeTs: number): ZoneSighting | null {
   let nearest: ZoneSighting | null = null;
-  for (const { id } of chosenKeys(file, 'chunks', user)) {
+  for (const { id } of chosenKeys(file, user)) {
     const found = side === '<=' ? zoneBefore(file, user, id, writeTs) : zoneAfter(file, user, id, writeTs);
     if (found === null) continue;
     // Keys come by name: of two equally near the first stays.

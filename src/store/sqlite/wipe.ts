@@ -6,7 +6,6 @@ import { keyRow } from '../../model/keys.ts';
 import { connect } from './driver.ts';
 import { storeError } from './engine-errors.ts';
 import { type StoreFile, setUp, whenFree } from './file.ts';
-import { type EntryTable, keysOf } from './find.ts';
 import { forgottenName } from './ids.ts';
 
 /** s that others may hold a file: a backup reads it while it copies. */
@@ -14,17 +13,14 @@ const patience = 60;
 
 /**
  * Takes away the names of keys that nobody has an entry of: clients choose them, and they may tell who somebody was.
- * Their numbers are not used again.
+ * Their numbers are not used again. `usedKeys`: the numbers of keys that there are entries of.
  */
-export async function forgetUnusedKeys(file: StoreFile, table: EntryTable): Promise<void> {
+export async function forgetUnusedKeys(file: StoreFile, usedKeys: (file: StoreFile) => Set<number>): Promise<void> {
   await file.write(() => {
     const rows = file.sql('SELECT id, name FROM keys').all<{ id: number; name: string }>();
     const own = rows.filter(({ id, name }) => name !== forgottenName(id) && keyRow(unescapeText(name)) === null);
     if (own.length === 0 || isFolding(file)) return;
-    const used = new Set<number>();
-    for (const { id } of file.sql('SELECT id FROM user_ids').all<{ id: number }>()) {
-      for (const key of keysOf(file, table, id)) used.add(key);
-    }
+    const used = usedKeys(file);
     const unused = own.filter(({ id }) => !used.has(id));
     if (unused.length === 0) return;
     const rename = file.sql('UPDATE keys SET name = ? WHERE id = ?');

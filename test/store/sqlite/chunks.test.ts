@@ -1,4 +1,5 @@
 // Chunks of entries: their form on disk, and what they hold whatever comes in whatever order.
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -221,7 +222,7 @@ it('the usercache gives its pages back when what waited has left', async () => {
     await put(
       store,
       user,
-      Array.from({ length: 5_000 }, (_, i) => fix(round * 1e4 + i)),
+      Array.from({ length: 5_000 }, (_, i) => fix(round * 1e4 + i, { text: randomBytes(300).toString('hex') })),
     );
     const refs = (await waiting(store, user)).map(refOf);
     for (let start = 0; start < refs.length; start += 1_000) {

@@ -1,6 +1,6 @@
 // The folder of an embedded store: how it is made, what is checked at every opening, and how old formats come forward.
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ async function closedStore(shards = 1): Promise<{ folder: string; user: string }
   await put(
     store,
     user,
-    Array.from({ length: 200 }, (_, i) => fix(i, { text: 'x'.repeat(500) })),
+    Array.from({ length: 200 }, (_, i) => fix(i, { text: randomBytes(500).toString('base64') })),
   );
   await store.close();
   // A copy: nothing of it is open in this process, as at the start of a program.

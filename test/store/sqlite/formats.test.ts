@@ -120,3 +120,28 @@ it('a large store of an earlier version stays in use while its rows become chunk
   expect(await apply(first, ben, { put: [fix(1_000), fix(999)] })).toMatchObject({ inserted: 1, updated: 1 });
   expect((await second.counts(ben)).timeseries).toBe(count + 1);
 });
+
+it('what waited in a store of an earlier version waits on, however it is opened, with its receipts and failures', async () => {
+  const folder = await storeOfVersion(1);
+  const count = 2_500;
+  const connection = connect(join(folder, fileName('usercache', 0)));
+  connection.exec(`
+    INSERT INTO user_ids VALUES (2, '${newId()}');
+    WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ${count - 1})
+    INSERT INTO waiting (user, key, write_ts, ts, revision, failed_first_ts, failed_tries, entry)
+    SELECT 1, 1, 1000 + i, 1000 + i, 1000 + i, CASE i WHEN 7 THEN 5.5 END, CASE i WHEN 7 THEN 3 END,
+      '{"metadata":{"key":"${location}","write_ts":' || (1000 + i) || '},"data":{"ts":' || (1000 + i) || '}}' FROM n`);
+  const keyOne = connection.prepare('SELECT name FROM keys WHERE id = 1').get<{ name: string }>()!.name;
+  connection.close();
+  expect(keyOne).toBe(location);
+  const [store, other] = await Promise.all([places.open(folder), places.open(folder)]);
+  expect(await store.usercache.summary(ada)).toMatchObject({ count: count + 2 });
+  const found = await other.usercache.find(ada, { keys: [location], time: 'ts', from: 1_000, to: 4_000, limit: 9_999 });
+  expect(found.entries.map(({ data }) => data.ts)).toEqual(Array.from({ length: count }, (_, i) => 1_000 + i));
+  const page = await store.usercache.read(ada, { after: { key: location, write_ts: 1_006 }, limit: 2 });
+  expect(page.map(({ failed }) => failed)).toEqual([{ first_ts: 5.5, tries: 3 }, undefined]);
+  expect(await put(other, ada, [fix(1_007), fix(4_000)])).toEqual(['updated', 'inserted']);
+  // Read before it was pushed again: it stays.
+  const refs = page.map(({ entry: { metadata }, revision }) => ({ ...metadata, revision }));
+  expect(await store.usercache.settle(ada, { moved: refs, failed: [] }, 1)).toBe(1);
+});

@@ -126,12 +126,13 @@ it('the checkpointer moves commits into the files and does not keep its process 
   const child = startChild(
     compiled,
     `const { statSync } = await import('node:fs');
+     const { randomBytes } = await import('node:crypto');
      const store = await openSqliteStore({ folder: args.folder, checkpointer: true });
      const before = statSync(args.file).size;
-     const entry = { metadata: { key: 'a/b', write_ts: 1 }, data: { text: 'x'.repeat(500_000) } };
+     const entry = { metadata: { key: 'a/b', write_ts: 1 }, data: { text: randomBytes(250_000).toString('hex') } };
      await store.users.admit(args.user);
      await store.usercache.put(args.user, { entries: [entry], unusable: [] }, 1);
-     while (statSync(args.file).size < before + 400_000) await new Promise((resolve) => setTimeout(resolve, 10));
+     while (statSync(args.file).size < before + 200_000) await new Promise((resolve) => setTimeout(resolve, 10));
      say('grown');`,
     { folder, user, file: join(folder, 'usercache-0.sqlite') },
   );

@@ -1,0 +1,181 @@
+// The form of a batch of waiting entries on disk: identities and times as columns, texts together. Pure.
+import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
+
+/** A waiting entry in a batch. `key` is the number of its key in the file. */
+export interface BatchRow {
+  key: number;
+  write_ts: number;
+  ts: number | null;
+  received_ts: number;
+  /** True if the timeseries had it before its time had come. */
+  kept: boolean;
+  /** The earlier failures of an entry that was taken back from the errors. */
+  failed: { first_ts: number; tries: number } | null;
+  /** JSON. */
+  text: string;
+}
+
+/** The entries of one key in a batch: places `from` to `to`, ascending by `write_ts`. */
+export interface KeyRun {
+  key: number;
+  from: number;
+  to: number;
+}
+
+/** The columns of a batch, by key and `write_ts`. */
+export interface BatchColumns {
+  runs: KeyRun[];
+  write_ts: Float64Array;
+  /** NaN where an entry has none. */
+  ts: Float64Array;
+  received_ts: Float64Array;
+  /** What few entries have; null if none has. `failed_tries` is 0 where there is no failure. */
+  rare: { kept: Float64Array; failed_first_ts: Float64Array; failed_tries: Float64Array } | null;
+}
+
+/** A batch that is not as it was written. */
+export class BrokenBatch extends Error {}
+
+/** First byte of both parts: a later form gets another number. */
+const forms = { plain: 1, packed: 2 } as const;
+
+/** Form, three bytes without meaning, checksum: doubles behind it lie where an array of doubles may begin. */
+const header = 8;
+
+/** No JSON text holds this character. */
+const separator = '\x1e';
+
+// ---------------------------------------------------------------- columns
+
+const hasReceipts = 1;
+const hasRare = 2;
+
+/** The columns of entries that are ordered by key and `write_ts`; at least one. */
+export function columnsOf(rows: readonly BatchRow[]): BatchColumns {
+  const column = (of: (row: BatchRow) => number): Float64Array => {
+    const values = new Float64Array(rows.length);
+    for (let i = 0; i < rows.length; i++) values[i] = of(rows[i]!);
+    return values;
+  };
+  return {
+    runs: runsOf(rows),
+    write_ts: column((row) => row.write_ts),
+    ts: column((row) => row.ts ?? Number.NaN),
+    received_ts: column((row) => row.received_ts),
+    rare: rows.some(({ kept, failed }) => kept || failed !== null)
+      ? {
+          kept: column((row) => (row.kept ? 1 : 0)),
+          failed_first_ts: column((row) => row.failed?.first_ts ?? 0),
+          failed_tries: column((row) => row.failed?.tries ?? 0),
+        }
+      : null,
+  };
+}
+
+function runsOf(rows: readonly BatchRow[]): KeyRun[] {
+  const runs: KeyRun[] = [];
+  let last: KeyRun | undefined;
+  for (let place = 0; place < rows.length; place++) {
+    const { key } = rows[place]!;
+    if (last?.key !== key) {
+      last = { key, from: place, to: place };
+      runs.push(last);
+    }
+    last.to = place + 1;
+  }
+  return runs;
+}
+
+/** The columns as bytes: doubles, little endian. */
+export function encodeColumns({ runs, write_ts, ts, received_ts, rare }: BatchColumns): Uint8Array {
+  const received = received_ts[0]!;
+  const receipts = received_ts.some((value) => value !== received) ? [received_ts] : [];
+  const rareOnes = rare === null ? [] : [rare.kept, rare.failed_first_ts, rare.failed_tries];
+  const columns = [write_ts, ts, ...receipts, ...rareOnes];
+  const flags = (receipts.length > 0 ? hasReceipts : 0) | (rare === null ? 0 : hasRare);
+  const head = [write_ts.length, runs.length, flags, received];
+  for (const { key, from, to } of runs) head.push(key, to - from);
+  const values = new Float64Array(1 + head.length + columns.length * write_ts.length);
+  values.set(head, 1);
+  for (const [i, column] of columns.entries()) values.set(column, 1 + head.length + i * write_ts.length);
+  return sealed(Buffer.from(values.buffer), forms.plain);
+}
+
+/** The columns of a batch of `count` entries. Throws `BrokenBatch`. */
+export function decodeColumns(blob: Uint8Array, count: number): BatchColumns {
+  const { content } = opened(blob);
+  if (content.length < 32 || content.length % 8 > 0) throw broken('columns of doubles', `${content.length} bytes`);
+  // A copy where the engine's bytes do not begin where doubles may.
+  const bytes = content.byteOffset % 8 === 0 ? content : new Uint8Array(content);
+  const values = new Float64Array(bytes.buffer, bytes.byteOffset, bytes.length / 8);
+  const [found, runCount, flags, received] = values as unknown as [number, number, number, number];
+  if (found !== count) throw broken(`${count} entries`, String(found));
+  const columns = 2 + (flags & hasReceipts ? 1 : 0) + (flags & hasRare ? 3 : 0);
+  let at = 4 + 2 * runCount;
+  if (values.length !== at + columns * count) throw broken(`${at + columns * count} doubles`, String(values.length));
+  const runs: KeyRun[] = [];
+  for (let i = 4, from = 0; i < at; i += 2) {
+    const to = from + values[i + 1]!;
+    runs.push({ key: values[i]!, from, to });
+    from = to;
+  }
+  const column = (): Float64Array => {
+    at += count;
+    return values.subarray(at - count, at);
+  };
+  const [write_ts, ts] = [column(), column()];
+  const received_ts = flags & hasReceipts ? column() : new Float64Array(count).fill(received);
+  const rare = flags & hasRare ? { kept: column(), failed_first_ts: column(), failed_tries: column() } : null;
+  return { runs, write_ts, ts, received_ts, rare };
+}
+
+// ---------------------------------------------------------------- texts
+
+/** Characters from which on texts are compressed: the tables of the compression cost more than fewer are worth. */
+const packedFrom = 2048;
+
+/** The texts of a batch, in the order of its entries. */
+export function joinTexts(texts: readonly string[]): Uint8Array {
+  const text = texts.join(separator);
+  if (text.length < packedFrom) {
+    const blob = Buffer.alloc(header + Buffer.byteLength(text));
+    blob.write(text, header);
+    return sealed(blob, forms.plain);
+  }
+  const packed = deflateRawSync(Buffer.from(text), { level: 1 });
+  const blob = Buffer.allocUnsafe(header + packed.length);
+  packed.copy(blob, header);
+  return sealed(blob, forms.packed);
+}
+
+/** The texts of a batch of `count` entries. Throws `BrokenBatch`. */
+export function splitTexts(blob: Uint8Array, count: number): string[] {
+  const { form, content } = opened(blob);
+  const bytes = form === forms.packed ? inflateRawSync(content) : content;
+  const texts = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8').split(separator);
+  if (texts.length === count) return texts;
+  throw broken(`${count} entries`, String(texts.length));
+}
+
+// ---------------------------------------------------------------- both parts
+
+function sealed(blob: Buffer, form: number): Uint8Array {
+  blob.writeUInt32LE(form, 0);
+  blob.writeUInt32LE(crc32(blob.subarray(header)), 4);
+  return blob;
+}
+
+function opened(blob: Uint8Array): { form: number; content: Uint8Array } {
+  const bytes = Buffer.from(blob.buffer, blob.byteOffset, blob.byteLength);
+  if (bytes.length < header) throw broken('a batch', `${bytes.length} bytes`);
+  const form = bytes.readUInt32LE(0);
+  if (form !== forms.plain && form !== forms.packed) throw broken('a batch of form 1 or 2', String(form));
+  const content = bytes.subarray(header);
+  const [expected, found] = [bytes.readUInt32LE(4), crc32(content)];
+  if (expected !== found) throw broken(`the checksum ${expected}`, String(found));
+  return { form, content };
+}
+
+function broken(expected: string, found: string): BrokenBatch {
+  return new BrokenBatch(`expected ${expected}, found ${found}`);
+}

@@ -1,0 +1,220 @@
+// Entries that wait, in order: by key and `write_ts` for the pipeline, and by one of their times for everybody.
+import type { Identity } from '../../model/entry.ts';
+import { isAhead } from '../receipts.ts';
+import type { EntryPage, EntryQuery, WaitingEntry } from '../store.ts';
+import { compareTexts } from '../text-order.ts';
+import { type Batch, type BatchHead, headsOf, openBatch } from './batches.ts';
+import type { StoreFile } from './file.ts';
+import { userIn } from './ids.ts';
+import { pageBytes, parseEntry } from './rows.ts';
+
+/** An entry in its batch. */
+interface Found {
+  batch: Batch;
+  place: number;
+  key: number;
+  write_ts: number;
+  /** The time that a query sorts by. */
+  time: number;
+}
+
+/** A source of entries in an order: none of them comes before `least`. */
+interface Source<Least> {
+  least: Least;
+  read(): Iterable<Found>;
+}
+
+/**
+ * The first `count` entries of sources that come in the order of their `least`. Sources whose turn does not come are
+ * not read.
+ */
+function firstOf(
+  sources: readonly Source<number>[],
+  count: number,
+  compare: (a: Found, b: Found) => number,
+  timeOf: (found: Found) => number,
+): Found[] {
+  let found: Found[] = [];
+  for (const { least, read } of sources) {
+    if (found.length >= count && timeOf(found[count - 1]!) < least) break;
+    for (const one of read()) found.push(one);
+    found.sort(compare);
+    if (found.length > count) found = found.slice(0, count);
+  }
+  return found;
+}
+
+// ---------------------------------------------------------------- by key and write_ts
+
+/** One page of what waits, by key and `write_ts`. Inside `read` only. */
+export function readPage(
+  file: StoreFile,
+  userId: string,
+  { after, limit, at }: { after: Identity | null; limit: number; at: number },
+): WaitingEntry[] {
+  const user = userIn(file, userId);
+  if (user === null || limit < 1) return [];
+  const heads = headsOf(file, user);
+  const open = opener(file);
+  const page: WaitingEntry[] = [];
+  const size = pageSize();
+  for (const { key, id } of namedKeys(file, heads)) {
+    const order = after === null ? 1 : compareTexts(key, after.key);
+    if (order < 0) continue;
+    const beyond = order === 0 ? after!.write_ts : Number.NEGATIVE_INFINITY;
+    const sources = heads.flatMap((head): Source<number>[] => {
+      const span = head.keys.find((one) => one.key === id);
+      if (span === undefined || span.last <= beyond) return [];
+      return [{ least: span.first, read: () => waitingBehind(open(head), id, beyond, at) }];
+    });
+    sources.sort((a, b) => a.least - b.least);
+    const found = firstOf(
+      sources,
+      limit - page.length,
+      (a, b) => a.write_ts - b.write_ts,
+      ({ write_ts }) => write_ts,
+    );
+    for (const one of found) {
+      if (!size.takes(one)) return page;
+      page.push(waitingEntry(one));
+    }
+    if (page.length >= limit) break;
+  }
+  return page;
+}
+
+function* waitingBehind(batch: Batch, key: number, beyond: number, at: number): Generator<Found> {
+  const { write_ts: times, received_ts: receipts } = batch.columns;
+  const { from, to } = batch.runOf(key)!;
+  for (let place = from; place < to; place++) {
+    const write_ts = times[place]!;
+    if (write_ts <= beyond || !batch.waits(place)) continue;
+    if (isAhead({ write_ts, received_ts: receipts[place]! }, at)) continue;
+    yield { batch, place, key, write_ts, time: write_ts };
+  }
+}
+
+function waitingEntry({ batch, place }: Found): WaitingEntry {
+  const text = batch.texts[place]!;
+  const failed = batch.failedAt(place);
+  return {
+    entry: parseEntry(text),
+    text,
+    revision: String(batch.head.id + place),
+    received_ts: batch.columns.received_ts[place]!,
+    ...(batch.keptAt(place) && { kept: true }),
+    ...(failed !== null && { failed }),
+  };
+}
+
+/** The keys of batches, by name. */
+function namedKeys(file: StoreFile, heads: readonly BatchHead[]): { key: string; id: number }[] {
+  const ids = new Set(heads.flatMap(({ keys }) => keys.map(({ key }) => key)));
+  return [...ids].map((id) => ({ key: file.keys.nameOf(id), id })).sort((a, b) => compareTexts(a.key, b.key));
+}
+
+/** Batches, each read once. */
+function opener(file: StoreFile): (head: BatchHead) => Batch {
+  const open = new Map<number, Batch>();
+  return (head) => {
+    const batch = open.get(head.id) ?? openBatch(file, head);
+    open.set(head.id, batch);
+    return batch;
+  };
+}
+
+/**
+ * Ends a page before it holds too much: texts of a batch share one memory, so the first of a batch counts for all of
+ * them.
+ */
+function pageSize(): { takes(found: Found): boolean } {
+  const seen = new Set<Batch>();
+  let characters = 0;
+  return {
+    takes: ({ batch }) => {
+      if (seen.has(batch)) return true;
+      const isFirst = seen.size === 0;
+      seen.add(batch);
+      for (const text of batch.texts) characters += text.length;
+      return isFirst || characters <= pageBytes;
+    },
+  };
+}
+
+// ---------------------------------------------------------------- by time
+
+/** One page of a query of what waits. Inside `read` only. */
+export function findWaiting(file: StoreFile, userId: string, query: EntryQuery): EntryPage {
+  const user = userIn(file, userId);
+  const { time, limit, descending, keys } = query;
+  if (user === null || limit < 1) return { entries: [], received_ts: [], next: null };
+  const heads = headsOf(file, user);
+  const wanted = keys && new Set(keys.flatMap((key) => file.keys.find(key) ?? []));
+  const ranks = new Map<number, number>();
+  for (const { id } of namedKeys(file, heads)) {
+    if (wanted === undefined || wanted.has(id)) ranks.set(id, ranks.size);
+  }
+  const sign = descending ? -1 : 1;
+  const compare = (a: Found, b: Found): number =>
+    sign * (a.time - b.time || ranks.get(a.key)! - ranks.get(b.key)! || a.write_ts - b.write_ts);
+  const isBehind = cursorOf(file, query, sign);
+  const open = opener(file);
+  const sources = heads.flatMap((head): Source<number>[] => {
+    const [low, high] = time === 'ts' ? [head.first_ts, head.last_ts] : [head.first, head.last];
+    if (low === null || high === null || !meets(query, low, high)) return [];
+    if (!head.keys.some(({ key }) => ranks.has(key))) return [];
+    return [{ least: sign * (descending ? high : low), read: () => entriesOf(open(head), query, ranks, isBehind) }];
+  });
+  sources.sort((a, b) => a.least - b.least);
+  const found = firstOf(sources, limit + 1, compare, (one) => sign * one.time);
+  const page: EntryPage = { entries: [], received_ts: [], next: null };
+  const size = pageSize();
+  for (const one of found) {
+    if (page.entries.length === limit || !size.takes(one)) return page;
+    const { batch, place, key, write_ts } = one;
+    page.entries.push(parseEntry(batch.texts[place]!));
+    page.received_ts.push(batch.columns.received_ts[place]!);
+    page.next = { time: one.time, key: file.keys.nameOf(key), write_ts };
+  }
+  return { ...page, next: null };
+}
+
+/** False where no time from `low` to `high` can be on the page. */
+function meets({ from, to, after, descending }: EntryQuery, low: number, high: number): boolean {
+  if (from !== undefined && high < from) return false;
+  if (to !== undefined && low >= to) return false;
+  return after === undefined || (descending ? low <= after.time : high >= after.time);
+}
+
+function* entriesOf(
+  batch: Batch,
+  { time, from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY }: EntryQuery,
+  ranks: ReadonlyMap<number, number>,
+  isBehind: (time: number, key: number, writeTs: number) => boolean,
+): Generator<Found> {
+  const { runs, write_ts: written } = batch.columns;
+  const times = batch.columns[time];
+  for (const { key, from: begin, to: end } of runs) {
+    if (!ranks.has(key)) continue;
+    for (let place = begin; place < end; place++) {
+      const at = times[place]!;
+      // Not a number: the entry has no such time.
+      if (!(at >= from && at < to) || !batch.waits(place)) continue;
+      const write_ts = written[place]!;
+      if (isBehind(at, key, write_ts)) yield { batch, place, key, write_ts, time: at };
+    }
+  }
+}
+
+/** True for what comes after the cursor of a query. */
+function cursorOf(
+  file: StoreFile,
+  { after }: EntryQuery,
+  sign: number,
+): (time: number, key: number, writeTs: number) => boolean {
+  if (after === undefined) return () => true;
+  return (time, key, writeTs) => {
+    if (time !== after.time) return sign * (time - after.time) > 0;
+    return sign * (compareTexts(file.keys.nameOf(key), after.key) || writeTs - after.write_ts) > 0;
+  };
+}
