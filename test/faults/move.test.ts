@@ -9,7 +9,9 @@ import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import { recoverErrors } from '../../src/upkeep/recover-errors.ts';
 import { putDocument, useStore } from '../support/store.ts';
 import { dyingAt, interposedStore } from './interposed-store.ts';
-import { allEntries, everythingOf, pushesOf, releaseLease } from './kit.ts';
+import { allEntries, everythingOf, patience, pushesOf, releaseLease } from './kit.ts';
+
+vi.setConfig({ testTimeout: patience });
 
 // A converter that fails on some entries until it is repaired.
 const converter = vi.hoisted(() => ({ repaired: false }));
