@@ -87,7 +87,7 @@ function runsOf(rows: readonly BatchRow[]): KeyRun[] {
 }
 
 /** The columns as bytes: doubles, little endian. */
-export function encodeColumns({ runs, write_ts, ts, received_ts, rare }: BatchColumns): Uint8Array {
+export function writeIdentities({ runs, write_ts, ts, received_ts, rare }: BatchColumns): Uint8Array {
   const received = received_ts[0]!;
   const receipts = received_ts.some((value) => value !== received) ? [received_ts] : [];
   const rareOnes = rare === null ? [] : [rare.kept, rare.failed_first_ts, rare.failed_tries];
@@ -102,7 +102,7 @@ export function encodeColumns({ runs, write_ts, ts, received_ts, rare }: BatchCo
 }
 
 /** The columns of a batch of `count` entries. Throws `BrokenBatch`. */
-export function decodeColumns(blob: Uint8Array, count: number): BatchColumns {
+export function readIdentities(blob: Uint8Array, count: number): BatchColumns {
   const { content } = opened(blob);
   if (content.length < 32 || content.length % 8 > 0) throw broken('columns of doubles', `${content.length} bytes`);
   // A copy where the engine's bytes do not begin where doubles may.

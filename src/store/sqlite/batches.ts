@@ -5,11 +5,11 @@ import {
   type BatchRow,
   BrokenBatch,
   columnsOf,
-  decodeColumns,
-  encodeColumns,
   joinTexts,
   type KeyRun,
+  readIdentities,
   splitTexts,
+  writeIdentities,
 } from './batch-form.ts';
 import { damagedRow } from './damaged.ts';
 import type { StoreFile } from './file.ts';
@@ -144,7 +144,7 @@ export function openBatch(file: StoreFile, head: BatchHead): Batch {
   return new Batch(
     file,
     head,
-    decoded(file, head, () => decodeColumns(columns, head.size)),
+    decoded(file, head, () => readIdentities(columns, head.size)),
     gone,
   );
 }
@@ -238,7 +238,7 @@ export function* insertBatches(file: StoreFile, user: number, rows: readonly Bat
     const { count, first, last, first_ts, last_ts, due_ts, keys } = summaryOf(columns, null);
     const entries = joinTexts(piece.map(({ text }) => text));
     const times = [first, last, first_ts, last_ts, due_ts];
-    insert.run(id, user, count, count, count, ...times, keys, encodeColumns(columns), entries);
+    insert.run(id, user, count, count, count, ...times, keys, writeIdentities(columns), entries);
     id += piece.length;
     yield;
   }
