@@ -64,8 +64,10 @@ async function* readAll(options: ReadOptions, stats: ReadStats): AsyncGenerator<
     } else {
       for await (const lines of mergeByTime(sourcesOf(files, options, stats))) yield inRange(lines);
     }
+    files.compressed = [];
     while (follow && options.signal?.aborted !== true) {
-      for await (const lines of mergeByTime(await readNews(files, options, stats))) yield inRange(lines);
+      await openPlain(options.dir, await listLogs(options), files, stats);
+      for await (const lines of mergeByTime(sourcesOf(files, options, stats))) yield inRange(lines);
       stats.looks += 1;
       await sleep(pollSeconds * 1000, undefined, { signal: options.signal }).catch(() => {});
     }
@@ -192,9 +194,9 @@ function ofSource(source: string, lines: FileLine[]): LogLine[] {
   return lines.map(({ time, stamp, level, thread, message }) => ({ time, stamp, level, thread, message, source }));
 }
 
-// ---------------------------------------------------------------- what is there
+// ---------------------------------------------------------------- their lines
 
-/** One stream of batches for each source: its files in the order in which they were written. */
+/** One stream of batches for each source: its files in the order in which they were written, from where they were left. */
 function sourcesOf(folder: Folder, options: ReadOptions, stats: ReadStats): AsyncGenerator<LogLine[]>[] {
   const bySource = new Map<string, (LogName | PlainFile)[]>();
   for (const file of [...folder.compressed, ...folder.plain.values()]) {
@@ -205,6 +207,7 @@ function sourcesOf(folder: Folder, options: ReadOptions, stats: ReadStats): Asyn
   return [...bySource.values()].map((files) =>
     readInOrder(
       files.sort((a, b) => compareLogNames(nameOf(a), nameOf(b))),
+      folder,
       options,
       stats,
     ),
@@ -222,17 +225,22 @@ function mayHold({ day }: LogName, { since, until }: ReadOptions): boolean {
 
 async function* readInOrder(
   files: (LogName | PlainFile)[],
+  { plain }: Folder,
   { dir, follow }: ReadOptions,
   stats: ReadStats,
 ): AsyncGenerator<LogLine[]> {
   for (const file of files) {
     try {
-      if ('handle' in file) {
-        for (let lines = await file.next(); lines !== null; lines = await file.next()) yield lines;
-        if (follow !== true) file.splitter.end();
-      } else {
+      if (!('handle' in file)) {
         yield* readCompressed(dir, file, stats);
+        continue;
       }
+      const found = await file.handle.stat(); // asked first: a file that is gone was complete before it went
+      for (let lines = await file.next(); lines !== null; lines = await file.next()) yield lines;
+      if (follow !== true || found.nlink > 0) continue;
+      file.splitter.end();
+      plain.delete(inodeOf(found));
+      await file.handle.close();
     } catch (error) {
       note(stats, nameOf(file), error);
     }
@@ -291,32 +299,4 @@ async function refill(head: Head): Promise<boolean> {
     return true;
   }
   return false;
-}
-
-// ---------------------------------------------------------------- what is being written
-
-/** What was written since the last look, by source; files that are gone are read to their end and closed. */
-async function readNews(folder: Folder, options: ReadOptions, stats: ReadStats): Promise<AsyncGenerator<LogLine[]>[]> {
-  await openPlain(options.dir, await listLogs(options), folder, stats);
-  const news = new Map<string, LogLine[][]>();
-  const files = [...folder.plain].sort(([, a], [, b]) => compareLogNames(a.name, b.name));
-  for (const [inode, file] of files) {
-    const batches = news.get(file.name.source) ?? [];
-    news.set(file.name.source, batches);
-    const isGone = (await file.handle.stat()).nlink === 0; // asked first: it was complete before it went
-    try {
-      for (let lines = await file.next(); lines !== null; lines = await file.next()) batches.push(lines);
-    } catch (error) {
-      note(stats, file.name, error);
-    }
-    if (!isGone) continue;
-    file.splitter.end();
-    folder.plain.delete(inode);
-    await file.handle.close();
-  }
-  return [...news.values()].map(asSource);
-}
-
-async function* asSource(batches: LogLine[][]): AsyncGenerator<LogLine[]> {
-  yield* batches;
 }
