@@ -196,7 +196,7 @@ function ofSource(source: string, lines: FileLine[]): LogLine[] {
 
 // ---------------------------------------------------------------- their lines
 
-/** One stream of batches for each source: its files in the order in which they were written, from where they were left. */
+/** One stream of batches for each source: its files in the order of writing, each from where it was left. */
 function sourcesOf(folder: Folder, options: ReadOptions, stats: ReadStats): AsyncGenerator<LogLine[]>[] {
   const bySource = new Map<string, (LogName | PlainFile)[]>();
   for (const file of [...folder.compressed, ...folder.plain.values()]) {

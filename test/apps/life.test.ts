@@ -10,6 +10,7 @@ import { checkAnswer, config, type Kit, openKit } from '../server/kit.ts';
 import type { Opened } from '../store/contract.ts';
 import { describeOnServers, openOn } from '../store/servers.ts';
 import { pipeline } from '../support/diary.ts';
+import type { Untyped } from '../support/untyped.ts';
 import { type Card, joinByLink, openPhoneApp, type PhoneApp, type PhoneRow } from './phone-app.ts';
 
 const zone = 'Europe/Berlin';
@@ -159,7 +160,7 @@ function live(platform: 'android' | 'ios'): void {
     expect(still.raw.user_input).toMatchObject({ mode_confirm: 'e_bike', purpose_confirm: 'work' });
     expect(still.raw.user_input.trip_user_input.data.label).toBe('1 purpose');
     expect(still.notes).toEqual(['phoning']);
-    expect(still.raw.additions.map((row: any) => row.data.status ?? 'ACTIVE')).toEqual(['ACTIVE']);
+    expect(still.raw.additions.map((row: Untyped) => row.data.status ?? 'ACTIVE')).toEqual(['ACTIVE']);
     expect(later.filter((card) => card.raw.user_input.mode_confirm === 'walk')).toHaveLength(1);
 
     // The dashboard opens without an alert; its own figures know the corrected mode.
@@ -174,12 +175,12 @@ function live(platform: 'android' | 'ios'): void {
     expect(profile).toMatchObject({ pipeline_range: range, labeled_trips: 2 });
     expect(profile.total_trips).toBeGreaterThan(later.length);
     const { timeline } = await app.call(`/timeline/getTrips/${firstDay}`);
-    const words = (trips: any[]) => trips.map(({ properties }) => properties.user_input.mode_confirm ?? null);
+    const words = (trips: Untyped[]) => trips.map(({ properties }) => properties.user_input.mode_confirm ?? null);
     expect(words(timeline).filter((mode) => mode !== null)).toEqual(
       later.map(({ raw }) => raw.user_input.mode_confirm ?? null).filter((mode) => mode !== null),
     );
     const { server_to_phone: documents } = await app.call('/usercache/get');
-    const own2 = documents.find((one: any) => one.metadata.key === `diary/trips-${firstDay}`);
+    const own2 = documents.find((one: Untyped) => one.metadata.key === `diary/trips-${firstDay}`);
     if (own2 !== undefined) expect(words(own2.data)).toEqual(words(timeline));
     const mine = await app.call('/result/metrics/yyyy_mm_dd', {
       start_time: firstDay,

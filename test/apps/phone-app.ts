@@ -1,10 +1,11 @@
 // A phone app of today, as far as its server sees it: its store of rows, its timeline, its matching of labels and its
 // dashboard. It follows what the app reads and when; where the app would break on a missing field, this one throws.
+import type { Untyped } from '../support/untyped.ts';
 
 /** A row of the phone, as it is pushed. */
 export interface PhoneRow {
   metadata: { key: string; write_ts: number; [name: string]: unknown };
-  data: Record<string, any>;
+  data: Record<string, Untyped>;
 }
 
 /** A card of the list. */
@@ -30,7 +31,7 @@ export interface Card {
   lines: [number, number][][];
   places: [start: string | null, end: string | null];
   suggestions: { p: number; labels: Record<string, string> }[];
-  raw: any;
+  raw: Untyped;
 }
 
 const labelKeys = ['mode_confirm', 'purpose_confirm', 'replaced_mode'] as const;
@@ -69,7 +70,7 @@ export async function joinByLink(
   const token = `nrelop_${study}_${subgroup}_${random}`;
   const response = await fetch(configAt(study));
   if (response.status !== 200) throw new Error(`no configuration of ${study}: ${response.status}`);
-  const config = (await response.json()) as any;
+  const config = (await response.json()) as Untyped;
   const known = config.opcode.subgroups.length === 0 ? ['default'] : config.opcode.subgroups;
   if (!known.includes(token.split('_')[2])) throw new Error(`no subgroup ${subgroup} in ${study}`);
   return { token, connectUrl: config.server.connectUrl };
@@ -81,7 +82,7 @@ export function openPhoneApp({ connectUrl, token, now, onAnswer }: Phone) {
   const alerts: string[] = [];
 
   /** As the native plugin calls: only 200 with an object is success. */
-  async function call(path: string, body: Record<string, unknown> = {}): Promise<any> {
+  async function call(path: string, body: Record<string, unknown> = {}): Promise<Untyped> {
     const response = await fetch(connectUrl + path, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json; charset=UTF-8' },
@@ -103,10 +104,10 @@ export function openPhoneApp({ connectUrl, token, now, onAnswer }: Phone) {
         end_time: to,
         key_time: keyTime,
       })
-    ).phone_data as any[];
+    ).phone_data as Untyped[];
 
   /** Rows of the phone and of the server, each once: told apart by when they were written. */
-  async function unified(key: string, from: number, to: number): Promise<any[]> {
+  async function unified(key: string, from: number, to: number): Promise<Untyped[]> {
     const own = rows.filter(({ metadata: m }) => m.key === key && m.write_ts >= from && m.write_ts <= to);
     const theirs = await findEntries([key], from, to);
     const seen = new Set(own.map((row) => row.metadata.write_ts));
@@ -142,7 +143,7 @@ export function openPhoneApp({ connectUrl, token, now, onAnswer }: Phone) {
     /** The cards of some days: processed trips up to the end of the range, drafts after it. */
     async timeline(from: number, to: number): Promise<Card[]> {
       const range = await app.range();
-      const inputs: any[] = [];
+      const inputs: Untyped[] = [];
       for (const key of inputKeys) inputs.push(...(await unified(key, (range.end_ts ?? 0) - 10, now() + 10)));
       const processed =
         range.end_ts === null
@@ -187,7 +188,7 @@ export function openPhoneApp({ connectUrl, token, now, onAnswer }: Phone) {
         own[card.day] ??= {};
         own[card.day]![mode] = (own[card.day]![mode] ?? 0) + card.raw.distance;
       }
-      let others: any = {};
+      let others: Untyped = {};
       try {
         others = await call('/result/metrics/yyyy_mm_dd', {
           freq: 'D',
@@ -215,8 +216,8 @@ const starts: unknown[] = ['local.transition.exited_geofence', 'T_EXITED_GEOFENC
 const ends: unknown[] = ['local.transition.stopped_moving', 'T_TRIP_ENDED', 2];
 
 /** `data` with the id and the keys of its entry; the app takes places, sections and locations apart in the same way. */
-function flattened(entry: any): any {
-  const flat = (one: any): any => ({
+function flattened(entry: Untyped): Untyped {
+  const flat = (one: Untyped): Untyped => ({
     ...one.data,
     _id: one._id,
     key: one.metadata.key,
@@ -232,7 +233,7 @@ function flattened(entry: any): any {
   };
 }
 
-function cardOf(trip: any): Card {
+function cardOf(trip: Untyped): Card {
   const needed = [
     'start_fmt_time',
     'end_fmt_time',
@@ -246,7 +247,7 @@ function cardOf(trip: any): Card {
     if (trip[name] === undefined || trip[name] === null) throw new Error(`a card without ${name}`);
   }
   const summary = trip.inferred_section_summary ?? trip.cleaned_section_summary;
-  const clock = ({ hour, minute }: any): string => `${hour}:${String(minute).padStart(2, '0')}`;
+  const clock = ({ hour, minute }: Untyped): string => `${hour}:${String(minute).padStart(2, '0')}`;
   return {
     id: trip._id.$oid,
     key: trip.key,
@@ -262,12 +263,12 @@ function cardOf(trip: any): Card {
       .map(([mode]) => mode),
     labels: Object.fromEntries(labelKeys.map((key) => [key, trip.user_input[key]])),
     survey: trip.user_input.trip_user_input?.data.label ?? null,
-    notes: trip.additions.map((note: any) => note.data.label),
+    notes: trip.additions.map((note: Untyped) => note.data.label),
     toLabel: trip.expectation?.to_label ?? true,
-    lines: trip.sections.map((section: any) =>
+    lines: trip.sections.map((section: Untyped) =>
       trip.locations
-        .filter(({ ts }: any) => ts >= section.start_ts && ts <= section.end_ts)
-        .map(({ loc }: any) => loc.coordinates),
+        .filter(({ ts }: Untyped) => ts >= section.start_ts && ts <= section.end_ts)
+        .map(({ loc }: Untyped) => loc.coordinates),
     ),
     places: [trip.start_confirmed_place?._id.$oid ?? null, trip.end_confirmed_place?._id.$oid ?? null],
     suggestions: trip.inferred_labels ?? [],
@@ -275,7 +276,7 @@ function cardOf(trip: any): Card {
   };
 }
 
-function draftOf(fixes: any[]): Card | null {
+function draftOf(fixes: Untyped[]): Card | null {
   const [first, last] = [fixes[0], fixes.at(-1)];
   if (first === undefined) return null;
   const metres = fixes.slice(1).reduce((sum, fix, i) => sum + metresBetween(fixes[i]!.data, fix.data), 0);
@@ -302,7 +303,7 @@ function draftOf(fixes: any[]): Card | null {
   };
 }
 
-function metresBetween(a: any, b: any): number {
+function metresBetween(a: Untyped, b: Untyped): number {
   const dx = (b.longitude - a.longitude) * Math.cos((a.latitude * Math.PI) / 180);
   return Math.hypot(dx, b.latitude - a.latitude) * 111_195;
 }
@@ -311,10 +312,10 @@ function metresBetween(a: any, b: any): number {
  * The app's own matching: rows that the server has not put into the trip yet, the last one first; else what the trip
  * says.
  */
-function labelled(card: Card, inputs: any[], next: Card | undefined): Card {
+function labelled(card: Card, inputs: Untyped[], next: Card | undefined): Card {
   if (!card.origin_key.endsWith('trip')) return card;
   const own = inputs.filter((input) => !input.metadata.key.startsWith('manual/place') && fits(card, input.data, next));
-  const last = (key: string): any =>
+  const last = (key: string): Untyped =>
     own
       .filter((input) => input.metadata.key === key)
       .sort((a, b) => a.metadata.write_ts - b.metadata.write_ts)
@@ -338,7 +339,7 @@ function labelled(card: Card, inputs: any[], next: Card | undefined): Card {
   };
 }
 
-function fits(card: Card, u: any, next: Card | undefined): boolean {
+function fits(card: Card, u: Untyped, next: Card | undefined): boolean {
   const begins =
     (u.start_ts >= card.start_ts && u.start_ts < card.end_ts) || (card.draft && u.start_ts >= card.start_ts - 900);
   if (card.draft) return begins && u.end_ts <= card.end_ts;

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { simulateDays } from '../../src/simulate/simulate-day.ts';
 import { config, type Kit, openKit } from '../server/kit.ts';
 import { pipeline, put } from '../support/diary.ts';
+import type { Untyped } from '../support/untyped.ts';
 
 const zone = 'Europe/Berlin';
 const days = 9;
@@ -19,8 +20,8 @@ const find = async (key: string) =>
       end_time: 4e9,
       key_time: 'data.end_ts',
     })
-  ).json.phone_data as any[];
-const isOfLastDay = ({ data }: any): boolean => data.start_fmt_time.startsWith(lastDay);
+  ).json.phone_data as Untyped[];
+const isOfLastDay = ({ data }: Untyped): boolean => data.start_fmt_time.startsWith(lastDay);
 
 const places: [number, number][] = [];
 function placeAt([lon, lat]: [number, number]): number {
@@ -29,7 +30,7 @@ function placeAt([lon, lat]: [number, number]): number {
 }
 
 /** What the participant calls a trip: by its modes, and as its purpose the way that it was. */
-const wordsOf = ({ data }: any) => ({
+const wordsOf = ({ data }: Untyped) => ({
   mode_confirm: Object.keys(data.inferred_section_summary.distance).sort().join('_and_').toLowerCase(),
   purpose_confirm: `from_${placeAt(data.start_loc.coordinates)}_to_${placeAt(data.end_loc.coordinates)}`,
 });
@@ -44,7 +45,7 @@ beforeAll(async () => {
   await pipeline(kit.store, uuid);
   const trips = await find('analysis/confirmed_trip');
   lastDay = trips.at(-1).data.start_fmt_time.slice(0, 10);
-  const say = ({ data: { start_ts, end_ts } }: any, name: string, label: string, at: number) => ({
+  const say = ({ data: { start_ts, end_ts } }: Untyped, name: string, label: string, at: number) => ({
     metadata: { key: `manual/${name}`, type: 'message', platform: 'ios' as const, write_ts: at, time_zone: zone },
     data: { start_ts, end_ts, label },
   });
@@ -76,11 +77,11 @@ it('suggests the labels that the user gave to similar trips, in composite and co
   for (const { data } of composite.filter((trip) => !isOfLastDay(trip))) {
     expect([data.user_input, data.inferred_labels]).toEqual([wordsOf({ data }), []]);
   }
-  const fields = ({ inferred_labels, expectation }: any) => ({ inferred_labels, expectation });
+  const fields = ({ inferred_labels, expectation }: Untyped) => ({ inferred_labels, expectation });
   const expected = today.map(({ data }) => fields(data));
   expect((await find('analysis/confirmed_trip')).filter(isOfLastDay).map(({ data }) => fields(data))).toEqual(expected);
   const { json } = await kit.post(`/timeline/getTrips/${lastDay}`, { user: 'ada' });
-  expect((json.timeline as any[]).map(({ properties }) => fields(properties))).toEqual(expected);
+  expect((json.timeline as Untyped[]).map(({ properties }) => fields(properties))).toEqual(expected);
 });
 
 it.each([

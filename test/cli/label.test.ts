@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { madeTrip, storeTrips } from '../server/trips.ts';
+import type { Untyped } from '../support/untyped.ts';
 import { freshProgram } from './kit.ts';
 
 const noon = Date.parse('2016-05-17T12:00:00-07:00') / 1000;
@@ -39,8 +40,8 @@ it('names a trip, shows in the diary as text and as GeoJSON, and the last one co
   const file = join(folder, 'day.geojson');
   await run([...diary, '--geojson', file]);
   const { features } = JSON.parse(await readFile(file, 'utf8'));
-  const named = features.filter(({ properties }: any) => properties.mode_confirm === 'bus');
-  expect(named.map(({ properties }: any) => properties.purpose_confirm)).toEqual(named.map(() => 'work'));
+  const named = features.filter(({ properties }: Untyped) => properties.mode_confirm === 'bus');
+  expect(named.map(({ properties }: Untyped) => properties.purpose_confirm)).toEqual(named.map(() => 'work'));
   expect([named.length > 0, named.length < features.length]).toEqual([true, true]);
 });
 
