@@ -2,7 +2,7 @@
 // that a short call never waits for more than one.
 
 /** ms of work after which others get their turn. */
-export const sliceLength = 2;
+const sliceLength = 2;
 
 type Waiting = () => void;
 const first: Waiting[] = [];

@@ -291,3 +291,24 @@ it('no name is exported by two files, except where the backends mirror each othe
   const twice = [...homesOf].filter(([, own]) => own.length > 1 && !own.every((file) => mirrored.test(file)));
   expect(twice.map(([name, own]) => `${name}: ${own.join(', ')}`)).toEqual([]);
 });
+
+it('every exported value is used by another file', () => {
+  const code = (text: string): string => text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '');
+  const users = ['src', 'test', 'bench', 'tools', 'bin'].flatMap((folder) => {
+    const root = fileURLToPath(new URL(`../${folder}`, import.meta.url));
+    return readdirSync(root, { recursive: true, encoding: 'utf8' })
+      .filter((file) => /\.(?:ts|js|mjs)$/.test(file))
+      .map((file) => ({
+        path: join(root, file),
+        words: new Set(code(readFileSync(join(root, file), 'utf8')).match(/\w+/g)),
+      }));
+  });
+  const idle = files.flatMap((file) => {
+    const path = join(src, file);
+    const text = code(readFileSync(path, 'utf8'));
+    return [...text.matchAll(/^export (?:async )?(?:function\*?|const|class) (\w+)/gm)]
+      .filter(([, name]) => !users.some((user) => user.path !== path && user.words.has(name!)))
+      .map(([, name]) => `${file}: ${name}`);
+  });
+  expect(idle, 'drop `export`, or the value itself').toEqual([]);
+});

@@ -17,7 +17,7 @@ export interface LinkOptions {
 }
 
 /** Thresholds of the original service. */
-export const linkDefaults: LinkOptions = { shortestTrip: 100, nearPlace: 100, leadIn: 30 };
+const linkDefaults: LinkOptions = { shortestTrip: 100, nearPlace: 100, leadIn: 30 };
 
 /** A link, and the error for which its trip was left out. */
 export interface NextLink {

@@ -14,7 +14,7 @@ export interface CleanLocationsOptions {
 }
 
 /** The limits in use, all set by hand. */
-export const cleanLocationsDefaults: CleanLocationsOptions = {
+const cleanLocationsDefaults: CleanLocationsOptions = {
   accuracyLimit: 200,
   futureLimit: 86_400,
   staleLimit: 1000,

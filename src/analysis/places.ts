@@ -29,7 +29,7 @@ export interface UnseenOptions {
 }
 
 /** The limits in use. Figures of the original service, which calls such a stretch untracked, but the last three. */
-export const unseenDefaults: UnseenOptions = {
+const unseenDefaults: UnseenOptions = {
   distance: { time: 2500, distance: 1200 },
   speed: 3 / 3.6,
   late: 5000,

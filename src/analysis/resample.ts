@@ -13,7 +13,7 @@ export interface Line {
 }
 
 /** s between vertices */
-export const resampleInterval = 30;
+const resampleInterval = 30;
 
 /**
  * A line longer than this many vertices gets a wider interval: a night without fixes needs no point every half minute.

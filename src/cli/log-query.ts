@@ -45,7 +45,7 @@ function secondsArgument(text: string): number {
 const units: Readonly<Record<string, number>> = { s: 1, m: 60, min: 60, h: 3600, d: 86_400, w: 604_800 };
 
 /** A parser of times: an age, a local day (its start or its end), a date and time, or seconds since the epoch. */
-export function timeArgument({ now, zone }: Pick<CommandContext, 'now' | 'zone'>, edge: 'from' | 'to') {
+function timeArgument({ now, zone }: Pick<CommandContext, 'now' | 'zone'>, edge: 'from' | 'to') {
   return (text: string): number => {
     const age = /^(\d+(?:\.\d+)?)(s|m|min|h|d|w)$/.exec(text);
     if (age !== null) return now() - Number(age[1]) * units[age[2]!]!;

@@ -27,7 +27,7 @@ import { OutputClosed } from './output.ts';
 import { packageVersion } from './version.ts';
 
 /** Exit codes of every command. */
-export const exitCodes = { ok: 0, failed: 1, usage: 2, partly: 3, interrupted: 130 } as const;
+const exitCodes = { ok: 0, failed: 1, usage: 2, partly: 3, interrupted: 130 } as const;
 
 /** Every command, by name. */
 const commandFactories: readonly ((context: CommandContext) => Command)[] = [

@@ -33,7 +33,7 @@ export async function runInProcesses(context: CommandContext, count: number): Pr
 }
 
 /** One report of what several processes did with the same users; a run that was stopped counts those it came to. */
-export function mergeReports(reports: readonly AllReport[]): AllReport {
+function mergeReports(reports: readonly AllReport[]): AllReport {
   const rank: Record<UserReport['status'], number> = { nothing_new: 0, busy: 1, failed: 2, done: 3 };
   const byUser = new Map<string, UserReport>();
   for (const one of reports.flatMap((report) => report.reports)) {

@@ -11,7 +11,7 @@ import type { DerivedKey } from './derived-keys.ts';
 import type { DerivedEntry } from './entries.ts';
 
 /** Times by which derived entries are found. */
-export const derivedTimes = ['write_ts', 'ts', 'start_ts', 'end_ts', 'enter_ts', 'exit_ts'] as const;
+const derivedTimes = ['write_ts', 'ts', 'start_ts', 'end_ts', 'enter_ts', 'exit_ts'] as const;
 /** A time field by which derived entries are asked for. */
 export type DerivedTime = (typeof derivedTimes)[number];
 

@@ -11,7 +11,7 @@ export interface Vertex {
 }
 
 /** As many as the app has memory for, and the original sends. */
-export const mostLocations = 100;
+const mostLocations = 100;
 
 /** Every vertex of the trip; one that two sections share stands there once. */
 export function verticesOf(sections: readonly Section[]): Vertex[] {

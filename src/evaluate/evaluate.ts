@@ -16,7 +16,7 @@ export interface ScoredCase {
 }
 
 /** Trips that the analysis finds in a case. */
-export function tripsFound({ locations, motions, events }: RecordedCase, model?: Model): FoundTrip[] {
+function tripsFound({ locations, motions, events }: RecordedCase, model?: Model): FoundTrip[] {
   const input = { userId: 'case', locations, motions, events, carry: null, loadedUntil: Number.POSITIVE_INFINITY };
   const { records } = analyse(input, model === undefined ? {} : { model });
   return records.flatMap(({ trip }) =>

@@ -13,7 +13,7 @@ export interface Person {
 }
 
 /** A pseudonym of 16 hex digits, the same for the same key and UUID; nobody finds the UUID without the key. */
-export function pseudonymOf(key: string, uuid: string): string {
+function pseudonymOf(key: string, uuid: string): string {
   return createHmac('sha256', key).update(uuid).digest('hex').slice(0, 16);
 }
 
@@ -26,7 +26,7 @@ export function underPseudonym(person: Person, key: string): Person {
 const metresPerDegree = 111_195; // of the sphere on which `distance` measures
 
 /** The middle of the cell of about `size` metres in which a position lies. */
-export function cellMiddle([longitude, latitude]: Position, size: number): Position {
+function cellMiddle([longitude, latitude]: Position, size: number): Position {
   const tall = size / metresPerDegree;
   const row = Math.floor(latitude / tall);
   const middle = (row + 0.5) * tall;

@@ -19,10 +19,10 @@ import { kml } from './tracks/kml.ts';
 import { tcx } from './tracks/tcx.ts';
 
 /** Formats of folders that are one whole; of two that fit, the first. */
-export const folderFormats: readonly FolderFormat[] = [exportFolder, emissionDump, emissionJson];
+const folderFormats: readonly FolderFormat[] = [exportFolder, emissionDump, emissionJson];
 
 /** Formats of files; of two that fit, the first. */
-export const fileFormats: readonly FileFormat[] = [
+const fileFormats: readonly FileFormat[] = [
   entryList,
   entryLines,
   bsonFile,

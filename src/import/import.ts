@@ -68,7 +68,7 @@ export interface ImportOptions {
 }
 
 /** The most problems reported per source: a file of the wrong kind would have one on each line. */
-export const maxProblems = 5;
+const maxProblems = 5;
 
 /** Entries of a user, and characters of them, that wait in memory before they are stored. */
 const batchEntries = 5000;

@@ -30,7 +30,7 @@ export interface SourceFolder {
 }
 
 /** How much of a file is looked at to recognise its format. */
-export const headBytes = 64 * 1024;
+const headBytes = 64 * 1024;
 
 const chunkBytes = 256 * 1024;
 

@@ -25,7 +25,7 @@ export const unusableReasons = {
 export type UnusableReason = keyof typeof unusableReasons;
 
 /** Characters (UTF-16 units) that a key may have. */
-export const maxKeyLength = 255;
+const maxKeyLength = 255;
 
 /** From here on a time is in milliseconds: as seconds it would be the year 5138. */
 const firstMilliseconds = 1e11;

@@ -11,7 +11,7 @@ const day = 86_400; // s
 const reach = { before: 90 * day, after: 30 * day };
 
 /** Of more labelled trips the last ones count, and of more labels, corrected ones among them, too. */
-export const mostHabits = 100;
+const mostHabits = 100;
 const mostLabels = 400;
 
 /** Reads habits for one stretch of time after the other; trips that it knows from the one before are not read again. */

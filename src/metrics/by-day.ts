@@ -20,7 +20,7 @@ const values = {
 } as const;
 
 /** What trips may be grouped by: labels of one word. */
-export const dayGroupings: readonly string[] = ['mode_confirm', 'purpose_confirm', 'replaced_mode'];
+const dayGroupings: readonly string[] = ['mode_confirm', 'purpose_confirm', 'replaced_mode'];
 
 /**
  * One day of one metric: beside the fixed fields a sum for each label, `mode_confirm_bike`; trips without one are

@@ -13,7 +13,7 @@ const keptFor = 3600;
 const mostKept = 32;
 
 /** Days of one call. */
-export const mostDays = 62;
+const mostDays = 62;
 
 /** ms that a call waits for figures that are being worked out. */
 const patience = 5000;

@@ -55,7 +55,7 @@ export interface StudyToken {
 }
 
 /** Characters that a token's random part has at least: the app makes 32, and 16 cannot be guessed. */
-export const leastRandom = 16;
+const leastRandom = 16;
 
 /**
  * What a token made by the app says: `nrelop_<study>_<subgroup>_<random>`, for a tester

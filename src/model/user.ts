@@ -18,7 +18,7 @@ export interface UserRecord {
  * Where a token comes from. Those of people and scripts are `made`; `owntracks`, `overland` and `traccar` are for these
  * apps.
  */
-export const tokenKinds = ['made', 'imported', 'study', 'owntracks', 'overland', 'traccar'] as const;
+const tokenKinds = ['made', 'imported', 'study', 'owntracks', 'overland', 'traccar'] as const;
 /** What a token is for. */
 export type TokenKind = (typeof tokenKinds)[number];
 

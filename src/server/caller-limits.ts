@@ -34,7 +34,7 @@ interface Used {
 export type UsedByCaller = Record<string, { calls: number; bytes: number }>;
 
 /** Reason of an entry that is set aside because its caller uses too many keys. It can be recovered like any other. */
-export const tooManyKeys = 'too_many_keys';
+const tooManyKeys = 'too_many_keys';
 
 /**
  * Calls of a caller a minute that may be refused for their body, before all of that minute are: reading in vain costs

@@ -13,9 +13,6 @@ export interface CallFigures {
   limitMet(limit: string): void;
 }
 
-/** Counts nothing. */
-export const noFigures: CallFigures = { ended: () => {}, entries: () => {}, limitMet: () => {} };
-
 /** Counts calls in a registry of its own, which other processes of the server add up with theirs. */
 export function countCalls(): { figures: CallFigures; text: () => Promise<string> } {
   const registers = [new Registry()];

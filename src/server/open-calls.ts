@@ -9,7 +9,7 @@ export interface OpenLimits {
 }
 
 /** No phone has more than a few calls open; a script that reads in parallel may have some. */
-export const openLimits: OpenLimits = { calls: 64, streams: 8 };
+const openLimits: OpenLimits = { calls: 64, streams: 8 };
 
 /** Counts what is open; what is entered is left once, by the function that comes back. */
 export class OpenCalls {

@@ -9,7 +9,7 @@ import { badRequest, forbidden, Problem, tooLarge } from './problem.ts';
 export const strangersLimit = 128 * 1024;
 
 /** How many times its size a compressed body may inflate to. Batches of phones compress about ten to one. */
-export const maxInflation = 100;
+const maxInflation = 100;
 const freelyInflated = 1024 * 1024; // bytes: below it the ratio does not matter
 
 /** A body as it arrives, and the headers that describe it; null for a missing header. */

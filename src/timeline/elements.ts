@@ -78,7 +78,7 @@ function stayBefore(previous: TripLink | null, record: TripLink): PlaceStay {
 }
 
 /** The stay at the end of a trip: until the next one begins there, or until the user left unseen. */
-export function stayAfter(record: TripLink, next: TripLink | null): PlaceStay {
+function stayAfter(record: TripLink, next: TripLink | null): PlaceStay {
   const { end_place: place, end_zone: zone, end_ts: enter_ts } = record.trip;
   if (next === null) return { place, zone, enter_ts, exit_ts: null, starting_trip: null };
   if (isSamePlace(record, next)) {

@@ -38,7 +38,7 @@ export interface BoundsOptions {
 }
 
 /** The values in use; `docs/quality.md` explains how they were found. */
-export const boundsDefaults: BoundsOptions = {
+const boundsDefaults: BoundsOptions = {
   reach: 240,
   lead: 30,
   silence: 300,

@@ -58,10 +58,7 @@ export const featureNames = [
 ] as const;
 
 /** Stands for a figure that is not known. */
-export const missingFeature = -1;
-
-/** Index of the feature by name. */
-export const featureIndex = new Map<string, number>(featureNames.map((name, i) => [name, i]));
+const missingFeature = -1;
 
 /** Thresholds of the features. All are set by hand, but `reading` (how long iOS may say nothing new) is physical. */
 export interface FeatureOptions {

@@ -12,7 +12,7 @@ export interface LegOptions {
 }
 
 /** The values in use, in seconds, set by hand. */
-export const legDefaults: LegOptions = { sameMotor: 180, same: 90, pause: 90 };
+const legDefaults: LegOptions = { sameMotor: 180, same: 90, pause: 90 };
 
 /** A part of a journey in one state. */
 export interface Leg {

@@ -15,7 +15,7 @@ export interface ModeOptions {
 }
 
 /** The values in use, in m/s: the speeds beyond which nothing but an aeroplane or a fast train moves. */
-export const modeDefaults: ModeOptions = { airAverage: 150 / 3.6, airAverageWithPeak: 100 / 3.6, airPeak: 150 / 3.6 };
+const modeDefaults: ModeOptions = { airAverage: 150 / 3.6, airAverageWithPeak: 100 / 3.6, airPeak: 150 / 3.6 };
 
 /** A mode with its probability, and the probability of every other possible mode; they sum to 1. */
 export interface Mode {

@@ -23,7 +23,7 @@ export interface PathOptions {
 }
 
 /** The values in use, set by hand on the training days. */
-export const pathDefaults: PathOptions = {
+const pathDefaults: PathOptions = {
   late: 60,
   freshStay: 6 * 3600,
   detour: 1.25,

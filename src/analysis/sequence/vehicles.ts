@@ -42,7 +42,7 @@ export interface VehicleOptions {
 }
 
 /** The weights in use, in log-odds, set by hand on the training days. */
-export const vehicleDefaults: VehicleOptions = {
+const vehicleDefaults: VehicleOptions = {
   start: -2,
   waits: [
     [60, 2.5],

@@ -118,7 +118,7 @@ function noBson(at: number): SourceBroken {
 }
 
 /** The documents of a file of `mongoexport`: one on each line, or one list of them. */
-export async function* jsonDocuments(
+async function* jsonDocuments(
   file: SourceFile,
   onBytes: (count: number) => void,
 ): AsyncGenerator<EmissionDocument | Unreadable> {

@@ -21,7 +21,7 @@ export interface JsonElement {
 export const maxElementBytes = 16 * 1024 * 1024;
 
 /** Containers within containers that an element may hold, as in what phones push. */
-export const maxElementDepth = 500;
+const maxElementDepth = 500;
 
 const quote = 0x22;
 const backslash = 0x5c;

@@ -12,7 +12,7 @@ import { schemas } from '../schemas.ts';
 import { type Route, type RouteCall, suggestionSettings } from './route.ts';
 
 /** Entries of one answer, whatever the caller asks for. */
-export const maxFoundEntries = 250_000;
+const maxFoundEntries = 250_000;
 
 /** The routes under `/datastreams`. */
 export const datastreamRoutes: readonly Route[] = [

@@ -109,8 +109,3 @@ export function writeDecimal(bytes: Uint8Array, at: number, value: number, form:
   }
   return place;
 }
-
-/** The number as JSON gives it. Exact: both are whole numbers that a double holds, and division rounds once. */
-export function doubleOf(value: number, { decimals }: DecimalForm): number {
-  return value / powers[decimals]!;
-}

@@ -2,7 +2,7 @@
 // text has a skeleton; that it is JSON only makes it a good one.
 
 /** How the end of a value is found. */
-export const slotKind = {
+const slotKind = {
   /** A number, `true`, `false` or `null`: up to a comma, a bracket or a blank. */
   scalar: 0,
   /** The inside of a JSON string: up to a quote that nothing escapes. */

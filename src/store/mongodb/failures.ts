@@ -43,7 +43,7 @@ const passingLabels = ['TransientTransactionError', 'RetryableWriteError', 'Unkn
 const outOfDiskSpace = 14031;
 
 /** The server's code for an identity that already exists. */
-export const duplicateKey = 11000;
+const duplicateKey = 11000;
 
 /**
  * Rows that refer to parts of a payload which are not there: the row was replaced between two reads, or the store is

@@ -55,7 +55,7 @@ const unsharded = new Set(['users', 'tokens', 'studies', 'use']);
 export const shardedCollections: readonly string[] = Object.keys(indexes).filter((name) => !unsharded.has(name));
 
 /** The key by which collections of a sharded cluster are distributed. */
-export const shardKey = { user_id: 1 } as const;
+const shardKey = { user_id: 1 } as const;
 
 interface Format {
   version: number;

@@ -11,7 +11,7 @@ export type OwnedTable = SummedTable | 'chunks' | 'batches' | 'entries';
 const derived: readonly OwnedTable[] = ['trips', 'documents', 'pipeline'];
 
 /** What mends a damaged row. */
-export function cureOf(table: OwnedTable, userId: string | null): string {
+function cureOf(table: OwnedTable, userId: string | null): string {
   if (userId === null) return 'keep the folder as it is and restore a backup beside it';
   return derived.includes(table) ? `mobility rebuild --user ${userId}` : `mobility store mend --user ${userId}`;
 }
@@ -55,7 +55,7 @@ export function soundRow<Row extends SummedRow, T>(
 }
 
 /** What `read` makes of a stored text. Throws `MOBILITY_STORE_DAMAGED` when `read` throws. */
-export function orDamaged<T>(
+function orDamaged<T>(
   file: StatementSource,
   at: { table: OwnedTable; user: number | string | null; place?: string },
   read: () => T,

@@ -5,7 +5,7 @@ import { endsTransaction, isBusy, storeError } from './engine-errors.ts';
 import { type KeyNumbers, keyNumbers } from './ids.ts';
 
 /** s; how long a call waits for other connections before it gives up with `MOBILITY_STORE_BUSY`. */
-export const busyLimit = 10;
+const busyLimit = 10;
 
 const groupRows = 5_000; // a group of writes ends when it has this many rows: the event loop must get its turn
 const longRows = 500; // from here on a write that goes in steps lets others have their turn between them

@@ -9,7 +9,7 @@ import { userIn } from './ids.ts';
 const most = { rows: 1_000, bytes: 8 * 1024 * 1024 };
 
 /** A store with no more rows than these is folded when it is opened. */
-export const foldedAtOnce = 10_000;
+const foldedAtOnce = 10_000;
 
 /** Files in which no row is left: the table never comes back. */
 const done = new WeakSet<StoreFile>();
