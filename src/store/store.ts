@@ -444,6 +444,13 @@ export interface Timeseries {
    * if none.
    */
   zonelessSpan(userId: string, written: TimeRange): Promise<TimeRange | null>;
+  /** How many of the user's entries lie in the form of an earlier version. Changes nothing. */
+  older(userId: string): Promise<number>;
+  /**
+   * Brings the user's entries into the form of today, some at a time, beside other work; returns how many. Repeatable
+   * after an interruption. Other calls convert only what they cannot read as it is.
+   */
+  convert(userId: string, signal?: AbortSignal): Promise<number>;
 }
 
 /** The time zone that a phone had when it wrote an entry. */

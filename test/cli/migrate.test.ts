@@ -106,6 +106,16 @@ describe('migrate', () => {
   });
 });
 
+describe('store convert', () => {
+  it('of a store of today finds nothing to convert', async () => {
+    const { run } = await freshProgram();
+    const { code, stdout } = await run(['store', 'convert']);
+    expect([code, stdout]).toEqual([0, 'converted: 0 entries of 0 users; left: 0 entries of 0 users\n']);
+    const dry = await run(['store', 'convert', '--dry-run', '--json']);
+    expect(dry.json()).toEqual({ dry_run: true, converted: { users: 0, entries: 0 }, left: { users: 0, entries: 0 } });
+  });
+});
+
 describe('store init', () => {
   it('makes an embedded store and shows it, as often as one likes', async () => {
     const { run, address } = await freshProgram();

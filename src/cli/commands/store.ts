@@ -1,6 +1,7 @@
 // `mobility store`: the place where everything is kept: made ready before anybody uses it, and kept in order.
 import { basename } from 'node:path';
 import { Command } from 'commander';
+import { convertStore } from '../../upkeep/convert-store.ts';
 import { purgeUnowned } from '../../upkeep/erase-user.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
@@ -11,6 +12,7 @@ export function storeCommand(context: CommandContext): Command {
   return new Command('store')
     .description('prepare the store')
     .addCommand(initCommand(context))
+    .addCommand(convertCommand(context))
     .addCommand(purgeUnownedCommand(context))
     .addHelpText('after', '\nExample:\n  mobility store init');
 }
@@ -64,6 +66,38 @@ async function initMongo(context: CommandContext, address: string): Promise<Outc
   });
   for (const text of warnings) context.output.note(text);
   return warnings.length > 0 ? { exitCode: 3 } : {};
+}
+
+function convertCommand(context: CommandContext): Command {
+  return new Command('convert')
+    .description('bring entries that an earlier version stored into the form of today')
+    .option('--dry-run', 'count them only')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  mobility store convert --dry-run
+  mobility store convert
+
+The service does this by itself, for each user when it first needs their entries. The command does it ahead, user by user, and may run
+beside the service. Make a backup first (mobility backup). Ctrl-C ends it after the step in work; the same command goes on. The files
+of an embedded store do not shrink by it: freed pages are used again. Exit code 3: some entries are left.`,
+    )
+    .action(context.run((options: { dryRun?: true }) => convert(context, options.dryRun === true)));
+}
+
+async function convert(context: CommandContext, dryRun: boolean): Promise<Outcome> {
+  const store = await context.store();
+  const signal = context.interruptible();
+  const onUser = (name: string, entries: number): void =>
+    context.output.note(`${name}: ${counted(entries, 'entry', 'entries')}`);
+  const { converted, left } = await convertStore(store, { dryRun, signal, onUser });
+  const text = (count: { users: number; entries: number }): string =>
+    `${counted(count.entries, 'entry', 'entries')} of ${counted(count.users, 'user')}`;
+  await context.output.result({ dry_run: dryRun, converted, left }, () =>
+    dryRun ? `to convert: ${text(left)}` : `converted: ${text(converted)}; left: ${text(left)}`,
+  );
+  return !dryRun && left.entries > 0 ? { exitCode: 3 } : {};
 }
 
 function purgeUnownedCommand(context: CommandContext): Command {

@@ -26,6 +26,9 @@ export interface ChunkTimes {
   zones: readonly (string | null)[];
 }
 
+/** First byte of the entries of a chunk that a version before columns wrote, in SQL's words. */
+export const olderForm = "x'01'";
+
 /** First byte of both parts: how what follows it is written. A later form gets another number. */
 const forms = {
   /** Times as columns, or texts with a separator between them, as all older chunks have it. */

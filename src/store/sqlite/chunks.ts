@@ -1,7 +1,7 @@
 // The table of chunks: which entries are stored together, and how a chunk is found, read and rewritten.
 import { Chunk, type ChunkHead, firstPlace } from '../chunks/chunk.ts';
 import { chunkRecord, type Edit, editedRows, evenPieces, isClosed, piecesInOrder } from '../chunks/edit.ts';
-import { BrokenChunk, type ChunkRow, decodeTexts, decodeTimes } from '../chunks/form.ts';
+import { BrokenChunk, type ChunkRow, decodeTexts, decodeTimes, olderForm } from '../chunks/form.ts';
 import { damagedRow } from './damaged.ts';
 import type { StoreFile } from './file.ts';
 
@@ -157,4 +157,33 @@ function insertChunk(file: StoreFile, { user, key }: Owner, rows: readonly Chunk
       INSERT INTO chunks (user, key, first, last, count, size, first_ts, last_ts, zones, times, entries)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
     .run(user, key, first, last, count, size, first_ts, last_ts, zones, times, entries);
+}
+
+/** A point in the order of a user's chunks. */
+export interface ChunkPoint {
+  key: number;
+  first: number;
+}
+
+/**
+ * Writes up to `most` chunks behind a point anew that are of an older form. Returns the last one, and the number of
+ * entries; null without any. Inside `write` only.
+ */
+export function rewriteOlder(
+  file: StoreFile,
+  user: number,
+  { key, first }: ChunkPoint,
+  most: number,
+): { last: ChunkPoint; entries: number } | null {
+  const sql = `
+    SELECT ${headColumns}, key FROM chunks WHERE user = ? AND (key, first) > (?, ?) AND substr(entries, 1, 1) = ${olderForm}
+    ORDER BY key, first LIMIT ?`;
+  const heads = file.sql(sql).all<FileHead & ChunkPoint>(user, key, first, most);
+  for (const head of heads) {
+    const rows = readChunk(file, head).rows();
+    file.sql('DELETE FROM chunks WHERE id = ?').run(head.id);
+    insertChunk(file, { user, key: head.key }, rows);
+  }
+  const last = heads.at(-1);
+  return last === undefined ? null : { last, entries: heads.reduce((sum, { count }) => sum + count, 0) };
 }

@@ -15,11 +15,11 @@ const foldedAtOnce = 10_000;
 const done = new WeakSet<StoreFile>();
 
 /**
- * Resolves when all entries of a user lie in chunks, or those of everybody. An interruption leaves each entry in one
- * place or the other; the next call goes on from there.
+ * Resolves when all entries of a user lie in chunks, or those of everybody, or `signal` aborts. An interruption leaves
+ * each entry in one place or the other; the next call goes on from there.
  */
-export async function fold(file: StoreFile, userId?: string): Promise<void> {
-  while (!done.has(file)) {
+export async function fold(file: StoreFile, userId?: string, signal?: AbortSignal): Promise<void> {
+  while (!done.has(file) && signal?.aborted !== true) {
     const left = await file.read(() => {
       if (!hasTable(file)) done.add(file);
       else return ownerOf(file, userId) !== null;
@@ -39,6 +39,12 @@ export async function foldSmall(file: StoreFile, limit = foldedAtOnce): Promise<
 
 function hasTable(file: StoreFile): boolean {
   return file.sql("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'entries'").get() !== undefined;
+}
+
+/** Rows of a user that are still to be folded. */
+export function rowsLeft(file: StoreFile, user: number): number {
+  if (done.has(file) || !hasTable(file)) return 0;
+  return file.sql('SELECT count(*) AS count FROM entries WHERE user = ?').get<{ count: number }>(user)!.count;
 }
 
 /** Number of the user whose rows are next; null when none is left. */

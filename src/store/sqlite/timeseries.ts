@@ -15,6 +15,7 @@ import {
   headColumns,
   openChunk,
 } from './chunks.ts';
+import { convertEntries, olderEntries } from './convert.ts';
 import type { StoreFile } from './file.ts';
 import { chosenKeys, findPage } from './find.ts';
 import { fold } from './fold.ts';
@@ -60,6 +61,8 @@ export function timeseries(shards: Shards, now: () => number): Timeseries {
         return { before: sighting(file, user, '<=', writeTs), after: sighting(file, user, '>', writeTs) };
       }),
     zonelessSpan: (userId, written) => reading(userId, (file, user) => zonelessSpan(file, user, written)),
+    older: (userId) => olderEntries(shards.of(userId).timeseries, userId),
+    convert: (userId, signal) => convertEntries(shards.of(userId).timeseries, userId, signal),
   };
 }
 

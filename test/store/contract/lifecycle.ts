@@ -29,7 +29,17 @@ const methods: {
   usercache: { put: true, read: true, settle: true, find: true, summary: true, keys: true, ahead: true },
   documents: { apply: true, get: true, list: true, keys: true },
   errors: { list: true, summary: true, takeBack: true, apply: true },
-  timeseries: { apply: true, find: true, get: true, ahead: true, summary: true, zonesAround: true, zonelessSpan: true },
+  timeseries: {
+    apply: true,
+    find: true,
+    get: true,
+    ahead: true,
+    summary: true,
+    zonesAround: true,
+    zonelessSpan: true,
+    older: true,
+    convert: true,
+  },
   trips: {
     chain: true,
     lastSettledBefore: true,

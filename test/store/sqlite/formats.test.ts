@@ -3,10 +3,12 @@
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { crc32, deflateRawSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { connect } from '../../../src/store/sqlite/driver.ts';
 import { fileName } from '../../../src/store/sqlite/folder.ts';
 import { initialPipelineState } from '../../../src/store/store.ts';
+import { convertStore } from '../../../src/upkeep/convert-store.ts';
 import { apply, findAll, fix, location, newId, newUser, put, same, waitingEntries } from '../contract/kit.ts';
 import { usePlaces } from '../support/folders.ts';
 
@@ -144,4 +146,47 @@ it('what waited in a store of an earlier version waits on, however it is opened,
   // Read before it was pushed again: it stays.
   const refs = page.map(({ entry: { metadata }, revision }) => ({ ...metadata, revision }));
   expect(await store.usercache.settle(ada, { moved: refs, failed: [] }, 1)).toBe(1);
+});
+
+/** Writes the chunks of a file as a version before columns did: their texts with a character between each two. */
+function writeOlderChunks(
+  path: string,
+  textsOf: (user: number, key: number, from: number, to: number) => string[],
+): void {
+  const connection = connect(path);
+  const chunks = connection.prepare('SELECT id, user, key, first, last FROM chunks');
+  for (const { id, user, key, first, last } of chunks.all<Record<'id' | 'user' | 'key' | 'first' | 'last', number>>()) {
+    const packed = deflateRawSync(textsOf(user, key, first, last).join('\x1e'));
+    const entries = Buffer.concat([Buffer.from([1, 0, 0, 0, 0]), packed]);
+    entries.writeUInt32LE(crc32(packed), 1);
+    connection.prepare('UPDATE chunks SET entries = ? WHERE id = ?').run(entries, id);
+  }
+  connection.close();
+}
+
+it('chunks of an earlier version are read as they are; a conversion writes them anew, whenever it is interrupted', async () => {
+  const folder = join(await places.folder(), 'store');
+  const first = await places.open(folder);
+  const entries = Array.from({ length: 1_500 }, (_, i) => fix(1_000 + i, { note: i % 7 }));
+  const users: string[] = [];
+  for (const name of ['ada', 'ben']) users.push((await first.users.register(name, { now: 1 })).user.uuid);
+  for (const user of users) await apply(first, user, { put: entries });
+  await first.close();
+  writeOlderChunks(join(folder, fileName('timeseries', 0)), (_user, _key, from, to) =>
+    entries
+      .filter(({ metadata: { write_ts } }) => write_ts >= from && write_ts <= to)
+      .map((one) => JSON.stringify(one)),
+  );
+  const store = await places.open(folder);
+  same(await findAll(store.timeseries, users[0]!, { time: 'ts', limit: 400 }), entries);
+  const all = { users: 2, entries: 3_000 };
+  const none = { users: 0, entries: 0 };
+  expect(await convertStore(store, { dryRun: true })).toEqual({ converted: none, left: all });
+  const stop = new AbortController();
+  const onUser = (): void => stop.abort();
+  const interrupted = await convertStore(store, { signal: stop.signal, onUser });
+  expect(interrupted).toEqual({ converted: { users: 1, entries: 1_500 }, left: { users: 1, entries: 1_500 } });
+  expect(await convertStore(store)).toEqual({ converted: { users: 1, entries: 1_500 }, left: none });
+  expect(await convertStore(store)).toEqual({ converted: none, left: none });
+  for (const user of users) same(await findAll(store.timeseries, user, { time: 'ts', limit: 400 }), entries);
 });
