@@ -109,6 +109,7 @@ describe('migrate', () => {
 describe('store convert', () => {
   it('of a store of today finds nothing to convert', async () => {
     const { run } = await freshProgram();
+    await run(['store', 'init']);
     const { code, stdout } = await run(['store', 'convert']);
     expect([code, stdout]).toEqual([0, 'converted: 0 entries of 0 users; left: 0 entries of 0 users\n']);
     const dry = await run(['store', 'convert', '--dry-run', '--json']);
