@@ -1,5 +1,6 @@
 // A chunk that was read: columns at once, texts when they are asked for.
 import type { EntryQuery } from '../store.ts';
+import { compareTexts } from '../text-order.ts';
 import type { ChunkRow, ChunkTimes } from './form.ts';
 
 /** The description of a chunk without its content. Chunks of a key do not overlap in `write_ts`. */
@@ -96,6 +97,19 @@ export interface OrderPoint {
 export function comparePoints(a: OrderPoint, b: OrderPoint): number {
   if (a.time !== b.time) return a.time < b.time ? -1 : 1;
   return a.write_ts === b.write_ts ? 0 : a.write_ts < b.write_ts ? -1 : 1;
+}
+
+/** The start of the rows of a key: at the range, or after the cursor, whose key may come before or after this one. */
+export function firstBound({ from, to, after, descending }: EntryQuery, key: string): OrderPoint {
+  const edge = descending
+    ? { time: to ?? Number.POSITIVE_INFINITY, write_ts: Number.NEGATIVE_INFINITY }
+    : { time: from ?? Number.NEGATIVE_INFINITY, write_ts: Number.NEGATIVE_INFINITY };
+  if (after === undefined) return edge;
+  const order = compareTexts(key, after.key);
+  const write_ts = order === 0 ? after.write_ts : order < 0 ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
+  const start = { time: after.time, write_ts };
+  const sign = descending ? -1 : 1;
+  return sign * comparePoints(start, edge) > 0 ? start : edge;
 }
 
 /** An entry of a chunk, found but not read. */

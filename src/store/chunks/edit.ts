@@ -11,8 +11,9 @@ const enough = 64;
 const day = 86_400; // s
 
 /**
- * s; the data times of a chunk span no more, so that those of a range are found by the first of them. An entry whose
- * time is far from that of its neighbours has a chunk of its own.
+ * s; neither the data times nor the `write_ts` of a chunk span more, so that those of a range are found by the first of
+ * them. An entry whose time is far from that of its neighbours has a chunk of its own. (In stores of format 6, chunks
+ * may span more in `write_ts`.)
  */
 export const widestSpan = 31 * day;
 
@@ -66,8 +67,9 @@ function cut(rows: readonly ChunkRow[], limits: typeof most, byDay: boolean): Ch
     const { ts, write_ts, text } = row;
     const wide = ts !== null && Math.max(high, ts) - Math.min(low, ts) > widestSpan && low <= high;
     const full = piece.length >= limits.entries || size + text.length > limits.characters;
+    const long = piece.length > 0 && write_ts - piece[0]!.write_ts > widestSpan;
     const over = byDay && piece.length >= enough && dayOf(piece.at(-1)!.write_ts) !== dayOf(write_ts);
-    if (piece.length > 0 && (wide || full || over)) {
+    if (piece.length > 0 && (wide || long || full || over)) {
       pieces.push(piece);
       piece = [];
       [size, low, high] = [0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];

@@ -47,6 +47,11 @@ export interface Connection {
   readonly sharded: boolean;
   /** For rows that belong to no user, or are found by another field than the user. */
   readonly db: Db;
+  /**
+   * Null unless the store has documents of entries that are not in chunks yet, see `fold.ts`. `folded`: users who have
+   * none.
+   */
+  rowsLeft: { folded: Set<string> } | null;
   /** Ids of the sessions in which this process has its transactions. */
   readonly sessionIds: readonly Binary[];
   /** Runs statements that may be repeated, again after passing failures until the time limit. */
@@ -139,6 +144,7 @@ function connectionOf(client: MongoClient, nature: Nature): Connection {
     address,
     sharded,
     db,
+    rowsLeft: null,
     sessionIds: sessions.ids,
     once: (work) => withRetries(retryMs, work),
     reading: (userId, work) => withRetries(retryMs, () => work(userRows(db, userId))),

@@ -3,16 +3,19 @@
 import type { IndexDescription, Collection as Rows } from 'mongodb';
 import { errorText, MobilityError } from '../../model/errors.ts';
 import type { Connection } from './connection.ts';
+import { fold, foldedAtOnce } from './fold.ts';
 import { admitAll } from './members.ts';
 
 /** Version of the layout. A store of a newer version is refused. */
-export const formatVersion = 2;
+export const formatVersion = 3;
 
 /** What belongs to the store as a whole. */
 interface MetaRow {
   _id: 'format' | 'ping';
   version?: number;
   ready?: boolean;
+  /** Documents of entries may be left that are not in chunks yet. */
+  rows?: boolean;
   count?: number;
 }
 
@@ -30,10 +33,16 @@ export const indexes: Readonly<Record<string, readonly IndexDescription[]>> = {
   usercache: [{ name: 'identity', key: { user_id: 1, key: 1, write_ts: 1 }, unique: true }],
   documents: [{ name: 'identity', key: { user_id: 1, key: 1 }, unique: true }],
   errors: [{ name: 'identity', key: { user_id: 1, id: 1 }, unique: true }],
-  timeseries: [
-    { name: 'identity', key: { user_id: 1, key: 1, write_ts: 1 }, unique: true },
-    { name: 'time', key: { user_id: 1, key: 1, ts: 1, write_ts: 1 } },
-    { name: 'zones', key: { user_id: 1, zoned: 1, write_ts: 1, key: 1, ts: 1 } },
+  timeseries: [{ name: 'identity', key: { user_id: 1, key: 1, write_ts: 1 }, unique: true }],
+  chunks: [
+    { name: 'identity', key: { user_id: 1, key: 1, until: 1, from: 1 }, unique: true },
+    { name: 'first', key: { user_id: 1, key: 1, first: 1, last: 1 } },
+    { name: 'last', key: { user_id: 1, key: 1, last: 1, first: 1 } },
+    { name: 'first_ts', key: { user_id: 1, key: 1, first_ts: 1, last_ts: 1 } },
+    { name: 'last_ts', key: { user_id: 1, key: 1, last_ts: 1, first_ts: 1 } },
+    { name: 'named_first', key: { user_id: 1, named: 1, first: 1, last: 1 } },
+    { name: 'named_last', key: { user_id: 1, named: 1, last: 1, first: 1 } },
+    { name: 'bare', key: { user_id: 1, bare: 1, first: 1, last: 1 } },
   ],
   trips: [
     { name: 'identity', key: { user_id: 1, chain_ts: 1 }, unique: true },
@@ -60,6 +69,7 @@ const shardKey = { user_id: 1 } as const;
 interface Format {
   version: number;
   ready: boolean;
+  rows: boolean;
 }
 
 /**
@@ -69,7 +79,7 @@ interface Format {
 export async function readFormat(connection: Connection): Promise<Format | null> {
   const found = await connection.once(() => metaOf(connection).findOne({ _id: 'format' }));
   if (found === null) return null;
-  const { version = formatVersion, ready = false } = found;
+  const { version = formatVersion, ready = false, rows = false } = found;
   if (version > formatVersion) {
     throw new MobilityError(
       'MOBILITY_STORE_VERSION',
@@ -77,7 +87,7 @@ export async function readFormat(connection: Connection): Promise<Format | null>
         'update this program',
     );
   }
-  return { version, ready };
+  return { version, ready, rows };
 }
 
 /**
@@ -94,7 +104,9 @@ export async function makeLayout(connection: Connection): Promise<string[]> {
   const warnings = connection.sharded ? await shardCollections(connection) : [];
   // Version 1 had no members: every registered user is admitted.
   if (before?.version === 1) await admitRegistered(connection);
-  await writeFormat(connection, true);
+  // Up to version 2, each entry had a document.
+  const rows = before?.rows || (before !== null && before.version < 3 && !(await foldSmall(connection)));
+  await writeFormat(connection, true, rows);
   return warnings;
 }
 
@@ -107,9 +119,33 @@ async function admitRegistered(connection: Connection): Promise<void> {
   );
 }
 
-async function writeFormat(connection: Connection, ready: boolean): Promise<void> {
+/** Notes whether documents of entries are left; the collection goes with the last of them. */
+export async function findRowsLeft(connection: Connection, format: { rows: boolean }): Promise<void> {
+  if (!format.rows) return;
+  const rows = connection.db.collection('timeseries');
+  if ((await connection.once(() => rows.findOne({}, { projection: { _id: 1 } }))) !== null) {
+    connection.rowsLeft ??= { folded: new Set() };
+    return;
+  }
+  await connection.once(() => metaOf(connection).updateOne({ _id: 'format' }, { $unset: { rows: true } }));
+}
+
+/** Folds a store that is small; a large one is folded when its users are met. True when nothing is left to fold. */
+async function foldSmall(connection: Connection): Promise<boolean> {
+  const rows = connection.db.collection<{ user_id: string }>('timeseries');
+  if ((await connection.once(() => rows.estimatedDocumentCount())) > foldedAtOnce) return false;
+  const users = await connection.once(() =>
+    rows.aggregate<{ _id: string }>([{ $group: { _id: '$user_id' } }]).toArray(),
+  );
+  connection.rowsLeft = { folded: new Set() };
+  for (const { _id } of users) await fold(connection, _id);
+  connection.rowsLeft = null;
+  return (await connection.once(() => rows.findOne({}, { projection: { _id: 1 } }))) === null;
+}
+
+async function writeFormat(connection: Connection, ready: boolean, rows = false): Promise<void> {
   const change = ready
-    ? { $set: { version: formatVersion, ready } }
+    ? { $set: { version: formatVersion, ready, ...(rows && { rows }) } }
     : { $setOnInsert: { version: formatVersion, ready } };
   await connection.once(() => metaOf(connection).updateOne({ _id: 'format' }, change, { upsert: true }));
 }

@@ -2,7 +2,7 @@
 import type { Document } from 'mongodb';
 import { escapeText, unescapeText } from '../../model/json-text.ts';
 import { isAhead } from '../receipts.ts';
-import { initialPipelineState, type PipelineState, type PipelineStates } from '../store.ts';
+import { initialPipelineState, type Marked, type PipelineState, type PipelineStates } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { receivedOf } from './entries.ts';
 import { requireLease } from './leases.ts';
@@ -54,6 +54,19 @@ export async function readState(from: UserRows): Promise<PipelineState> {
   const { _id, user_id, ...kept } = (await from.rows('pipeline').findOne({})) ?? { _id: null, user_id: null };
   const state: PipelineState = { ...initialPipelineState, ...kept };
   return state.last_error === null ? state : { ...state, last_error: unescapeText(state.last_error) };
+}
+
+/**
+ * Marks a change in the state by one statement: the time that changed grows by that of the change, see `marksOf`. The
+ * state is not read for it.
+ */
+export async function markState(tx: Tx, { changed, documents }: Marked): Promise<void> {
+  const marks: Document = { documents_due: documents ? true : { $ifNull: ['$documents_due', false] } };
+  if (changed !== null) {
+    const both = { from: { $min: ['$changed.from', changed.from] }, to: { $max: ['$changed.to', changed.to] } };
+    marks.changed = { $cond: [{ $eq: [{ $ifNull: ['$changed', null] }, null] }, { $literal: changed }, both] };
+  }
+  await tx.rows('pipeline').updateOne({}, [{ $set: marks }], { upsert: true });
 }
 
 /** Sets fields of the state, which is there afterwards even if there are none. */

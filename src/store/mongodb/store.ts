@@ -4,7 +4,7 @@ import type { Store } from '../store.ts';
 import { type Connection, connect, type MongoStoreOptions } from './connection.ts';
 import { documentsOn } from './documents.ts';
 import { errorsOn } from './errors.ts';
-import { formatVersion, indexes, makeLayout, metaOf, readFormat } from './indexes.ts';
+import { findRowsLeft, formatVersion, indexes, makeLayout, metaOf, readFormat } from './indexes.ts';
 import { leasesOn } from './leases.ts';
 import { profilesOn, tokensOn, usersOn } from './people.ts';
 import { pipelineStatesOn } from './pipeline-states.ts';
@@ -39,10 +39,13 @@ export async function openMongoStore(address: string, options: MongoStoreOptions
     await connection
       .guard({
         async open() {
-          const format = await readFormat(connection);
-          if (format?.ready && format.version === formatVersion) return;
-          if (options.make === false && !format?.ready) throw noStore(connection.address);
-          for (const warning of await makeLayout(connection)) warn(warning);
+          let format = await readFormat(connection);
+          if (!format?.ready || format.version !== formatVersion) {
+            if (options.make === false && !format?.ready) throw noStore(connection.address);
+            for (const warning of await makeLayout(connection)) warn(warning);
+            format = (await readFormat(connection))!;
+          }
+          await findRowsLeft(connection, format);
         },
       })
       .open();

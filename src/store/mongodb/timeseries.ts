@@ -1,83 +1,157 @@
-// The long-term store of entries.
+// The long-term store of entries, in chunks.
 import type { Document } from 'mongodb';
+import type { Entry } from '../../model/entry.ts';
 import { unescapeText } from '../../model/json-text.ts';
 import { justAfter, type TimeRange } from '../../model/time.ts';
+import { zonesNamed } from '../chunks/edit.ts';
+import { united } from '../marks.ts';
 import { isAhead } from '../receipts.ts';
-import type { Timeseries, ZoneSighting } from '../store.ts';
+import type { KeptEntry, Timeseries, ZoneSighting } from '../store.ts';
+import { compareEscaped } from '../text-order.ts';
 import { applyOn } from './apply.ts';
+import { openChunks, type RowChunk, withoutTexts } from './chunk-rows.ts';
 import type { Connection } from './connection.ts';
-import { entriesOf, receivedOf } from './entries.ts';
-import { findRows } from './find-entries.ts';
+import { findInChunks } from './find-chunks.ts';
+import { fold, rowsToFold } from './fold.ts';
 import { rowIdentity } from './identities.ts';
-import type { MovedRow, UserRows } from './user-rows.ts';
+import type { ChunkDocument, UserRows } from './user-rows.ts';
 
 /** The timeseries of users. */
 export function timeseriesOn(connection: Connection): Timeseries {
+  /** Reads once all entries of the user are in chunks. */
+  const reading = async <T>(userId: string, work: (from: UserRows) => Promise<T>): Promise<T> => {
+    await fold(connection, userId);
+    return connection.reading(userId, work);
+  };
   return {
     apply: applyOn(connection),
-    // Entries are documents, as they always were here.
-    older: async () => 0,
-    convert: async () => 0,
-    find: (userId, query) => connection.reading(userId, (from) => findRows(from, 'timeseries', query)),
+    older: (userId) => rowsToFold(connection, userId),
+    convert: (userId, signal) => fold(connection, userId, signal),
+    find: (userId, query) => reading(userId, (from) => findInChunks(from, query)),
     get: (userId, identity) =>
-      connection.reading(userId, async (from) => {
-        const row = await from.rows('timeseries').findOne({ ...rowIdentity(identity) });
-        return row === null ? null : (await entriesOf(from, [row]))[0]!;
+      reading(userId, async (from) => {
+        const { key, write_ts } = rowIdentity(identity);
+        const filter = { key, until: { $gt: write_ts }, from: { $lt: justAfter(write_ts) } };
+        const [chunk] = await openChunks(from, await from.rows('chunks').find(filter, { limit: 1 }).toArray());
+        const place = chunk?.placeAt(write_ts) ?? -1;
+        if (chunk?.times.write_ts[place] !== write_ts) return null;
+        return JSON.parse(chunk.texts[place]!) as Entry;
       }),
-    ahead: (userId, { at, limit }) =>
-      connection.reading(userId, async (from) => {
-        const rows: MovedRow[] = [];
-        for (const key of await from.rows('timeseries').distinct('key')) {
-          for await (const row of from
-            .rows('timeseries')
-            .find({ key, write_ts: { $gt: at } }, { sort: { write_ts: 1 } })) {
-            if (rows.length >= limit) break;
-            if (isAhead({ ...row, received_ts: receivedOf(row) }, at)) rows.push(row);
-          }
-        }
-        const entries = await entriesOf(from, rows);
-        return rows.map((row, i) => ({ entry: entries[i]!, ts: row.ts ?? null, received_ts: receivedOf(row) }));
-      }),
-    summary: (userId) => connection.reading(userId, summarise),
+    ahead: (userId, page) => reading(userId, (from) => aheadOf(from, page)),
+    summary: (userId) => reading(userId, summarise),
     zonesAround: (userId, writeTs) =>
-      connection.reading(userId, async (from) => ({
-        before: await zoneNextTo(from, { $lt: justAfter(writeTs) }, -1),
-        after: await zoneNextTo(from, { $gt: writeTs }, 1),
+      reading(userId, async (from) => ({
+        before: await zoneNextTo(from, writeTs, -1),
+        after: await zoneNextTo(from, writeTs, 1),
       })),
-    zonelessSpan: (userId, { from: first, to: end }) =>
-      connection.reading(userId, async (from) => {
-        const filter = { zoned: false, write_ts: { $gte: first, $lt: end } };
-        const ends = { from: { $min: '$ts' }, to: { $max: '$ts' } };
-        const stages = [{ $group: { _id: null, ...ends } }, { $project: { _id: 0 } }];
-        const [span] = await from.rows('timeseries').aggregate<Nullable<TimeRange>>(filter, stages).toArray();
-        return span === undefined || span.from === null || span.to === null ? null : { from: span.from, to: span.to };
-      }),
+    zonelessSpan: (userId, written) => reading(userId, (from) => zonelessSpan(from, written)),
   };
 }
 
-type Nullable<T> = { [Name in keyof T]: T[Name] | null };
+async function aheadOf(from: UserRows, { at, limit }: { at: number; limit: number }): Promise<KeptEntry[]> {
+  const found: KeptEntry[] = [];
+  const documents = from.rows('chunks').find({ last: { $gt: at } }, { sort: { key: 1, from: 1 } });
+  for await (const document of documents) {
+    for (const chunk of await openChunks(from, [document])) {
+      for (const { text, ts, write_ts, received_ts } of chunk.rows()) {
+        if (!isAhead({ write_ts, received_ts }, at)) continue;
+        if (found.length >= limit) return found;
+        found.push({ entry: JSON.parse(text) as Entry, ts, text, received_ts });
+      }
+    }
+  }
+  return found;
+}
 
 async function summarise(from: UserRows): ReturnType<Timeseries['summary']> {
   const groups = await from
-    .rows('timeseries')
+    .rows('chunks')
     .aggregate<{ _id: string; count: number; first_ts: number | null; last_ts: number | null }>({}, [
-      { $group: { _id: '$key', count: { $sum: 1 }, first_ts: { $min: '$ts' }, last_ts: { $max: '$ts' } } },
+      {
+        $group: {
+          _id: '$key',
+          count: { $sum: '$count' },
+          first_ts: { $min: '$first_ts' },
+          last_ts: { $max: '$last_ts' },
+        },
+      },
       { $sort: { _id: 1 } },
     ])
     .toArray();
-  return groups.map(({ _id, ...found }) => ({ key: unescapeText(_id), ...found }));
+  return groups
+    .filter(({ count }) => count > 0)
+    .map(({ _id, count, first_ts = null, last_ts = null }) => ({ key: unescapeText(_id), count, first_ts, last_ts }));
 }
 
-/** Of several entries at the nearest time that with the smallest key: descending, the index gives the largest first. */
-async function zoneNextTo(from: UserRows, writeTs: Document, direction: 1 | -1): Promise<ZoneSighting | null> {
-  const next = (write_ts: unknown, order: 1 | -1): Promise<Pick<MovedRow, 'write_ts' | 'zone'>[]> => {
-    const options = { sort: { write_ts: order, key: order }, limit: 2 } as const;
-    return from.rows('timeseries').pick({ zoned: true, write_ts }, ['write_ts', 'zone'], options).toArray();
-  };
-  const [nearest, second] = await next(writeTs, direction);
-  if (nearest === undefined) return null;
-  const { write_ts } = nearest;
-  const alone = direction === 1 || second?.write_ts !== write_ts;
-  const zone = alone ? nearest.zone : (await next(write_ts, 1))[0]?.zone;
-  return zone === undefined ? null : { write_ts, zone };
+// ---------------------------------------------------------------- zones
+
+const chunksAtFirst = 32;
+
+/**
+ * The nearest entry with a zone on one side of `writeTs`; of several at the same time that with the smallest key. Chunks
+ * come by the end at which they are nearest: one that is farther than what was found ends the search.
+ */
+async function zoneNextTo(from: UserRows, writeTs: number, side: 1 | -1): Promise<ZoneSighting | null> {
+  const filter: Document =
+    side === -1 ? { named: true, first: { $lt: justAfter(writeTs) } } : { named: true, last: { $gt: writeTs } };
+  const sort: Record<string, 1 | -1> = side === -1 ? { last: -1 } : { first: 1 };
+  for (let limit = chunksAtFirst; ; limit *= 4) {
+    const options = { sort, limit, projection: withoutTexts } as const;
+    const chunks = await openChunks(from, await from.rows('chunks').find(filter, options).toArray());
+    let nearest: (ZoneSighting & { key: string }) | null = null;
+    for (const chunk of chunks) {
+      const { head } = chunk;
+      if (nearest !== null && (side === -1 ? head.last < nearest.write_ts : head.first > nearest.write_ts)) {
+        return { write_ts: nearest.write_ts, zone: nearest.zone };
+      }
+      const found = zoneIn(chunk, writeTs, side);
+      if (found === null) continue;
+      const order: number = nearest === null ? -1 : side * (found.write_ts - nearest.write_ts);
+      if (order < 0 || (order === 0 && compareEscaped(head.key, nearest!.key) < 0))
+        nearest = { ...found, key: head.key };
+    }
+    if (chunks.length < limit) return nearest && { write_ts: nearest.write_ts, zone: nearest.zone };
+  }
+}
+
+function zoneIn(chunk: RowChunk, writeTs: number, side: 1 | -1): ZoneSighting | null {
+  const { write_ts } = chunk.times;
+  const start = side === -1 ? chunk.placeAfter(writeTs) - 1 : chunk.placeAfter(writeTs);
+  for (let place = start; place >= 0 && place < write_ts.length; place += side) {
+    const zone = chunk.zoneAt(place);
+    if (zone !== null) return { write_ts: write_ts[place]!, zone };
+  }
+  return null;
+}
+
+/** Fields of a chunk that say what its entries span. */
+const spanFields = ['first', 'last', 'first_ts', 'last_ts', 'zones'] as const;
+
+async function zonelessSpan(from: UserRows, { from: start, to: end }: TimeRange): Promise<TimeRange | null> {
+  const chunks = from.rows('chunks');
+  const filter = { bare: true, first: { $lt: end }, last: { $gte: start } };
+  const heads = await chunks.pick(filter, ['_id', ...spanFields]).toArray();
+  let found: TimeRange | null = null;
+  const partly: ChunkDocument['_id'][] = [];
+  for (const { _id, zones, first, last, first_ts, last_ts } of heads) {
+    if (zones !== zonesNamed.none || first < start || last >= end) partly.push(_id);
+    else if (first_ts !== null && last_ts !== null) found = united(found, { from: first_ts, to: last_ts });
+  }
+  if (partly.length === 0) return found;
+  for await (const document of chunks.find({ _id: { $in: partly } }, { projection: withoutTexts })) {
+    for (const chunk of await openChunks(from, [document])) {
+      found = united(found, zonelessIn(chunk, { from: start, to: end }));
+    }
+  }
+  return found;
+}
+
+function zonelessIn(chunk: RowChunk, { from, to }: TimeRange): TimeRange | null {
+  const { write_ts, ts } = chunk.times;
+  let found: TimeRange | null = null;
+  for (let place = chunk.placeAt(from); place < write_ts.length && write_ts[place]! < to; place++) {
+    if (chunk.zoneAt(place) !== null || Number.isNaN(ts[place]!)) continue;
+    found = united(found, { from: ts[place]!, to: ts[place]! });
+  }
+  return found;
 }

@@ -1,18 +1,19 @@
 // The rows of one user: what each collection holds, and statements that name the user and belong to their transaction.
-import type {
-  AggregationCursor,
-  AnyBulkWriteOperation,
-  Binary,
-  BulkWriteOptions,
-  ClientSession,
-  Collection,
-  Db,
-  Document,
-  FindCursor,
-  FindOneAndUpdateOptions,
-  FindOptions,
-  ObjectId,
-  UpdateOptions,
+import {
+  type AggregationCursor,
+  type AnyBulkWriteOperation,
+  type Binary,
+  type BulkWriteOptions,
+  type ClientSession,
+  type Collection,
+  type Db,
+  type Document,
+  type FindCursor,
+  type FindOneAndUpdateOptions,
+  type FindOptions,
+  type ObjectId,
+  ReadConcern,
+  type UpdateOptions,
 } from 'mongodb';
 import type { TokenKind } from '../../model/user.ts';
 import type { PipelineState } from '../store.ts';
@@ -56,13 +57,41 @@ export interface WaitingRow extends EntryRow {
   failed?: PastFailures;
 }
 
-/** A moved entry. */
+/** A moved entry as programs up to version 2 of the layout kept it, see `fold.ts`. */
 export interface MovedRow extends EntryRow {
   /** Hash of the content, to compare it with other content. */
   hash: string;
   /** Whether the entry names a valid zone; missing where it names none and does not affect trips. */
   zoned?: boolean;
   zone?: string;
+}
+
+/** A chunk of entries of one key. Those of a key share all times among them: each time lies in the stretch of one. */
+export interface ChunkDocument extends UserRow {
+  key: string;
+  /** Its stretch of `write_ts`: from the first up to the second, which is not included. */
+  from: number;
+  until: number;
+  /** Changes with every write. Parts are found by it. */
+  revision: ObjectId;
+  count: number;
+  size: number;
+  /** `write_ts` of its first and last entry, and the least and the greatest data time. Missing in an empty chunk. */
+  first: number;
+  last: number;
+  first_ts: number | null;
+  last_ts: number | null;
+  /** See `zonesNamed`. */
+  zones: number;
+  /** Whether an entry names a zone. */
+  named: boolean;
+  /** Whether an entry that affects trips names none. */
+  bare: boolean;
+  times: Binary;
+  /** Missing in an empty chunk, and where the bytes are in parts. */
+  entries?: Binary;
+  in_parts?: true;
+  entries_parts?: number;
 }
 
 /** An entry set aside. */
@@ -125,7 +154,10 @@ export interface PartRow extends UserRow {
   /** Of the payload. */
   name: string;
   n: number;
+  /** Of JSON. */
   text: string;
+  /** Of a chunk. */
+  bytes?: Binary;
 }
 
 /** A token. */
@@ -147,6 +179,7 @@ export interface RowTypes {
   documents: DocumentRow;
   errors: FailedRow;
   timeseries: MovedRow;
+  chunks: ChunkDocument;
   trips: TripRow;
   pipeline: StateRow;
   leases: LeaseRow;
@@ -177,7 +210,7 @@ export interface Statements<Row extends { user_id: string }> {
   /** Sends operations, which name the user themselves, in any order. */
   bulkWrite(operations: readonly AnyBulkWriteOperation<Document>[], options?: BulkWriteOptions): Promise<void>;
   /** Returns how many rows matched. */
-  updateOne(filter: Document, change: Document, options?: UpdateOptions): Promise<number>;
+  updateOne(filter: Document, change: Document | Document[], options?: UpdateOptions): Promise<number>;
   findOneAndUpdate(filter: Document, change: Document[], options: FindOneAndUpdateOptions): Promise<Row | null>;
   /** Returns how many rows went. */
   deleteMany(filter?: Document, options?: { maxTimeMS?: number }): Promise<number>;
@@ -194,9 +227,16 @@ export interface Tx extends UserRows {
   readonly session: ClientSession;
 }
 
-/** The rows of a user outside of any transaction. */
+/**
+ * The rows of a user outside of any transaction. Chunks are rewritten while others read: each statement sees them as of
+ * one moment.
+ */
 export function userRows(db: Db, userId: string): UserRows {
-  return { userId, rows: (collection) => statementsOn(db.collection(collection), userId, {}) };
+  const atOnce = { readConcern: new ReadConcern('snapshot') };
+  return {
+    userId,
+    rows: (collection) => statementsOn(db.collection(collection), userId, {}, collection === 'chunks' ? atOnce : {}),
+  };
 }
 
 /** The rows of a user in the transaction of a session. */
@@ -211,21 +251,23 @@ function statementsOn<Row extends { user_id: string }>(
   collection: Collection<Document>,
   userId: string,
   within: { session?: ClientSession },
+  reading: { readConcern?: ReadConcern } = {},
 ): Statements<Row> {
   const own = (filter: Document): Document => ({ ...filter, user_id: userId });
   const find = <Found extends Document>(filter: Document, options: FindOptions): FindCursor<Found> =>
-    collection.find<Found>(own(filter), { batchSize, ...options, ...within });
+    collection.find<Found>(own(filter), { batchSize, ...options, ...within, ...reading });
   return {
     find: (filter, options = {}) => find(filter, options),
-    findOne: (filter, options = {}) => collection.findOne<Row>(own(filter), { ...options, ...within }),
+    findOne: (filter, options = {}) => collection.findOne<Row>(own(filter), { ...options, ...within, ...reading }),
     pick: (filter, fields, options = {}) => {
-      const projection: Document = { _id: 0 };
+      const projection: Document = fields.includes('_id' as never) ? {} : { _id: 0 };
       for (const field of fields) projection[field] = 1;
       return find(filter, { ...options, projection });
     },
     count: (filter = {}) => collection.countDocuments(own(filter), within),
     distinct: (field) => collection.distinct(field, own({}), within),
-    aggregate: (filter, stages) => collection.aggregate([{ $match: own(filter) }, ...stages], within),
+    aggregate: (filter, stages) =>
+      collection.aggregate([{ $match: own(filter) }, ...stages], { ...within, ...reading }),
     bulkWrite: async (operations, options = {}) => {
       await collection.bulkWrite([...operations], { ordered: false, ...options, ...within });
     },

@@ -4,10 +4,12 @@ import { unescapeText } from '../../model/json-text.ts';
 import { errorIdOf } from '../error-ids.ts';
 import { isAhead } from '../receipts.ts';
 import type { PutBatch, PutResult, Usercache, WaitingEntry } from '../store.ts';
+import { chunksAround, openChunks, timesByKey, withoutTexts } from './chunk-rows.ts';
 import type { Connection } from './connection.ts';
 import { entriesOf, entryRow, receivedOf } from './entries.ts';
 import { findErrors, unusableRow, writeErrors } from './errors.ts';
 import { findRows } from './find-entries.ts';
+import { fold } from './fold.ts';
 import { findByIdentity, identityOfRow, type RowIdentity, rowIdentity, rowIdentityOf, textOf } from './identities.ts';
 import { requireMember } from './members.ts';
 import { groupsOf, knownFields, type NewRow, newPage, writeRows } from './rows.ts';
@@ -65,6 +67,7 @@ async function put(connection: Connection, userId: string, batch: PutBatch, now:
     rows.push(entryRow('usercache', userId, entry, plain));
   }
 
+  await fold(connection, userId);
   const known = new Set<string>();
   for (const group of groupsOf(rows)) {
     const found = await connection.atomically(userId, (tx, tries) => putGroup(tx, group, times, now, tries === 1));
@@ -113,12 +116,28 @@ async function putGroup(
 /** Those of `identities` that are in the timeseries or were set aside, and when they were received first. */
 async function knownElsewhere(tx: Tx, identities: readonly RowIdentity[]): Promise<Map<string, number>> {
   if (identities.length === 0) return new Map();
-  const moved = await findByIdentity(tx, 'timeseries', identities, ['received_ts', 'revision']);
+  const moved = await receiptsInChunks(tx, identities);
   const ids = new Map(identities.map((identity) => [errorIdOf(identityOfRow(identity)), textOf(identity)]));
   const failed = await findErrors(tx, [...ids.keys()]);
   const known = new Map([...failed].map(([id, row]) => [ids.get(id)!, receivedOf(row)]));
-  for (const [text, row] of moved) known.set(text, receivedOf(row));
+  for (const [text, received_ts] of moved) known.set(text, received_ts);
   return known;
+}
+
+/** Those of `identities` that are in the timeseries, and when they were received first. */
+async function receiptsInChunks(tx: Tx, identities: readonly RowIdentity[]): Promise<Map<string, number>> {
+  const times = timesByKey(identities);
+  const found = new Map<string, number>();
+  for (const [key, documents] of await chunksAround(tx, times, withoutTexts)) {
+    for (const chunk of await openChunks(tx, documents)) {
+      for (const write_ts of times.get(key)!) {
+        const place = chunk.placeAt(write_ts);
+        if (chunk.times.write_ts[place] !== write_ts) continue;
+        found.set(textOf({ key, write_ts }), chunk.times.received_ts[place]!);
+      }
+    }
+  }
+  return found;
 }
 
 async function readWaiting(

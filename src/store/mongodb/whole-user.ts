@@ -21,8 +21,17 @@ export async function countsOn(connection: Connection, userId: string): Promise<
     // The row of a lease that was given back stays, for its fence; it is no lease.
     const filter = name === 'leases' ? { user_id: userId, owner: { $type: 'string' } } : ofUser(name, userId);
     counts[name] = await connection.once(() => connection.db.collection(name).countDocuments(filter));
+    if (name === 'timeseries') counts[name] += await entriesInChunks(connection, userId);
   }
   return counts;
+}
+
+async function entriesInChunks(connection: Connection, userId: string): Promise<number> {
+  const stages = [{ $group: { _id: null, count: { $sum: '$count' } } }];
+  const [found] = await connection.reading(userId, (from) =>
+    from.rows('chunks').aggregate<{ count: number }>({}, stages).toArray(),
+  );
+  return found?.count ?? 0;
 }
 
 function ofUser(name: string, userId: string): Document {
@@ -40,7 +49,10 @@ export async function eraseOn(connection: Connection, userId: string): Promise<R
   await forgetUse(connection, userId);
   await removeAll(connection, 'parts', userId);
   const counts = {} as Record<Collection, number>;
+  const inChunks = await entriesInChunks(connection, userId);
+  await removeAll(connection, 'chunks', userId);
   for (const name of erasingOrder) counts[name] = await removeAll(connection, name, userId);
+  counts.timeseries += inChunks;
   return { ...counts, leases: hadLease ? 1 : 0 };
 }
 

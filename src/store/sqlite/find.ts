@@ -2,7 +2,7 @@
 // holds.
 import type { Entry } from '../../model/entry.ts';
 import { justAfter } from '../../model/time.ts';
-import { type ChunkPlace, comparePoints, type OrderPoint } from '../chunks/chunk.ts';
+import { type ChunkPlace, firstBound, type OrderPoint } from '../chunks/chunk.ts';
 import { heapOf } from '../heap.ts';
 import type { EntryCursor, EntryPage, EntryQuery } from '../store.ts';
 import { compareTexts } from '../text-order.ts';
@@ -87,19 +87,6 @@ function sourcesOf(file: StoreFile, user: number, query: EntryQuery): Source[] {
     .all<{ key: number; near: number }>(user, from, to)
     .filter(({ key }) => asked === undefined || asked.has(key))
     .map(({ key, near }) => sourceOf(key, near));
-}
-
-/** The start of the rows of a key: at the range, or after the cursor, whose key may come before or after this one. */
-function firstBound({ from, to, after, descending }: EntryQuery, key: string): OrderPoint {
-  const edge = descending
-    ? { time: to ?? Number.POSITIVE_INFINITY, write_ts: Number.NEGATIVE_INFINITY }
-    : { time: from ?? Number.NEGATIVE_INFINITY, write_ts: Number.NEGATIVE_INFINITY };
-  if (after === undefined) return edge;
-  const order = compareTexts(key, after.key);
-  const write_ts = order === 0 ? after.write_ts : order < 0 ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
-  const start = { time: after.time, write_ts };
-  const sign = descending ? -1 : 1;
-  return sign * comparePoints(start, edge) > 0 ? start : edge;
 }
 
 /** A function that reads the next rows of a source. */

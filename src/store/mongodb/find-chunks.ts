@@ -1,0 +1,110 @@
+// Pages of entries in chunks by one of their two times. One statement gives the next chunks of all keys that are asked
+// for; a page ends where a chunk that was not read may begin.
+import type { Document } from 'mongodb';
+import type { Entry } from '../../model/entry.ts';
+import { escapeText, unescapeText } from '../../model/json-text.ts';
+import { justAfter } from '../../model/time.ts';
+import { type ChunkPlace, firstBound, placesIn } from '../chunks/chunk.ts';
+import { widestSpan } from '../chunks/edit.ts';
+import type { EntryPage, EntryQuery } from '../store.ts';
+import { compareTexts } from '../text-order.ts';
+import { openChunks, type RowChunk } from './chunk-rows.ts';
+import type { ChunkDocument, UserRows } from './user-rows.ts';
+
+/** Entries that a chunk is expected to have: decides how many are asked for at first. */
+const usualCount = 128;
+const mostChunks = 256;
+
+/** Characters of a page, as for rows. */
+const charactersOfPage = 32 * 2 ** 20;
+
+/** One page of entries. */
+export async function findInChunks(from: UserRows, query: EntryQuery): Promise<EntryPage> {
+  if (query.limit < 1 || query.keys?.length === 0) return { entries: [], received_ts: [], next: null };
+  const keys = await keysAsked(from, query);
+  if (keys.length === 0) return { entries: [], received_ts: [], next: null };
+  for (let wanted = Math.min(keys.length + Math.ceil(query.limit / usualCount) + 1, mostChunks); ; wanted *= 2) {
+    const documents = await nextDocuments(from, query, keys, wanted);
+    const chunks = await openChunks(from, documents);
+    const page = pageOf(chunks, query, documents.length < wanted ? null : edgeOf(documents.at(-1)!, query));
+    if (page !== null) return page;
+  }
+}
+
+/** In the form of rows. */
+async function keysAsked(from: UserRows, { keys }: EntryQuery): Promise<string[]> {
+  return keys === undefined ? from.rows('chunks').distinct('key') : [...new Set(keys.map(escapeText))];
+}
+
+/** The fields of the least and the greatest time of a chunk. */
+function fieldsOf({ time }: EntryQuery): ['first_ts', 'last_ts'] | ['first', 'last'] {
+  return time === 'ts' ? ['first_ts', 'last_ts'] : ['first', 'last'];
+}
+
+/**
+ * The next chunks that may have entries of the page: by their least time, or, descending, by their greatest. No chunk
+ * spans more than `widestSpan`, so that both ends are bounded in the index.
+ */
+async function nextDocuments(
+  from: UserRows,
+  query: EntryQuery,
+  keys: readonly string[],
+  limit: number,
+): Promise<ChunkDocument[]> {
+  const [low, high] = fieldsOf(query);
+  const { after, descending } = query;
+  let { from: start = -Number.MAX_VALUE, to: end = Number.MAX_VALUE } = query;
+  if (after !== undefined && descending) end = Math.min(end, after.time);
+  if (after !== undefined && !descending) start = Math.max(start, after.time);
+  const filter: Document = {
+    key: keys.length === 1 ? keys[0]! : { $in: keys },
+    [low]: { $gte: start - widestSpan, $lt: justAfter(end) },
+    [high]: { $gte: start, $lt: end + widestSpan + 1 },
+  };
+  const sort: Record<string, 1 | -1> = descending ? { [high]: -1 } : { [low]: 1 };
+  return from.rows('chunks').find(filter, { sort, limit }).toArray();
+}
+
+/** Chunks that were not read have no entry before this time; descending, none after it. */
+function edgeOf(document: ChunkDocument, query: EntryQuery): number {
+  const [low, high] = fieldsOf(query);
+  return document[query.descending ? high : low]!;
+}
+
+/** A place, with the chunk in which it is. */
+interface Found extends ChunkPlace<ChunkDocument> {
+  chunk: RowChunk;
+}
+
+/** The page, as far as the chunks reach; null if they do not reach to the first entry of it. */
+function pageOf(chunks: readonly RowChunk[], query: EntryQuery, edge: number | null): EntryPage | null {
+  const { descending, limit } = query;
+  const sign = descending ? -1 : 1;
+  const names = new Map(chunks.map(({ head: { key } }) => [key, unescapeText(key)]));
+  const found: Found[] = [];
+  for (const chunk of chunks) {
+    const bound = firstBound(query, names.get(chunk.head.key)!);
+    for (const place of placesIn(chunk, query, bound, limit + 1)) found.push({ ...place, chunk });
+  }
+  const nameOf = ({ head: { key } }: Found): string => names.get(key)!;
+  found.sort((a, b) => sign * (a.time - b.time || compareTexts(nameOf(a), nameOf(b)) || a.write_ts - b.write_ts));
+  const entries: Entry[] = [];
+  const received_ts: number[] = [];
+  let characters = 0;
+  for (const [i, place] of found.entries()) {
+    const isUncertain = edge !== null && sign * (place.time - edge) >= 0;
+    if (isUncertain && i === 0) return null;
+    const text = isUncertain || entries.length >= limit ? '' : place.chunk.texts[place.place]!;
+    characters += text.length;
+    if (text === '' || (i > 0 && characters > charactersOfPage)) {
+      const { time, write_ts } = found[i - 1]!;
+      return { entries, received_ts, next: { time, key: nameOf(found[i - 1]!), write_ts } };
+    }
+    entries.push(JSON.parse(text) as Entry);
+    received_ts.push(place.chunk.times.received_ts[place.place]!);
+  }
+  if (edge === null) return { entries, received_ts, next: null };
+  const last = found.at(-1);
+  if (last === undefined) return null;
+  return { entries, received_ts, next: { time: last.time, key: nameOf(last), write_ts: last.write_ts } };
+}
