@@ -32,7 +32,7 @@ async function openChunk(from: UserRows, document: ChunkDocument): Promise<RowCh
   const times = decoded(document, () => decodeTimes(bytesOf(document.times), document.count));
   return new Chunk(document, times, () => {
     if (entries === undefined) throw new Error('a chunk was read without its texts'); // a mistake of this program
-    return decoded(document, () => decodeTexts(bytesOf(entries), document.count));
+    return decoded(document, () => decodeTexts(bytesOf(entries), times));
   });
 }
 
