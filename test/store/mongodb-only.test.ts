@@ -91,12 +91,13 @@ interface Statement {
   collection: string;
   filter: Document;
   sort?: Document;
+  hint?: string;
 }
 
 /** The filters that a command finds rows by. */
 function statementsOf(command: Document): Statement[] {
   const { find, aggregate, distinct, findAndModify, update, delete: deletion } = command;
-  if (find) return [{ collection: find, filter: command.filter, sort: command.sort }];
+  if (find) return [{ collection: find, filter: command.filter, sort: command.sort, hint: command.hint }];
   if (aggregate) return [{ collection: aggregate, filter: command.pipeline[0].$match }];
   if (distinct) return [{ collection: distinct, filter: command.query }];
   if (findAndModify) return [{ collection: findAndModify, filter: command.query }];
@@ -198,15 +199,18 @@ describeOnServers('MongoDB only', (server) => {
         expect(commands.filter((command) => command.createIndexes)).toEqual([]);
         const shown = new Set<string>();
         await withClient(opened.address, async (client) => {
-          for (const { collection, filter, sort } of statements) {
+          for (const { collection, filter, sort, hint } of statements) {
             if (collection === 'use') expect(typeof filter._id).toBe('string'); // the user
             if (collection === 'users' || collection === 'use' || (collection === 'tokens' && filter._id !== undefined))
               continue;
             expect(typeof filter.user_id, JSON.stringify({ collection, filter })).toBe('string');
-            const shape = JSON.stringify([collection, Object.keys(filter), sort]);
+            const shape = JSON.stringify([collection, Object.keys(filter), sort, hint]);
             if (shown.has(shape) || !isCovered(collection, filter)) continue;
             shown.add(shape);
-            const cursor = client.db().collection(collection).find(filter);
+            const cursor = client
+              .db()
+              .collection(collection)
+              .find(filter, hint === undefined ? {} : { hint });
             const plan = JSON.stringify((await (sort ? cursor.sort(sort) : cursor).explain()).queryPlanner.winningPlan);
             expect(plan, shape).toContain('IXSCAN');
             expect(plan, shape).not.toContain('COLLSCAN');

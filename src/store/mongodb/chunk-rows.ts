@@ -89,15 +89,16 @@ async function documentsAround(from: UserRows, times: TimesByKey, projection?: D
   const filter = filterAround(times);
   const chunks = from.rows('chunks');
   const options = { ...(projection && { projection }) };
+  const hint = 'identity';
   const isNeeded = (one: Pick<ChunkDocument, 'key' | 'from' | 'until'>): boolean => {
     const own = times.get(one.key);
     if (own === undefined) return false;
     const next = own[firstPlace(own.length, (i) => own[i]! >= one.from)];
     return next !== undefined && next < one.until;
   };
-  const few = await chunks.find(filter, { ...options, limit: fewChunks }).toArray();
+  const few = await chunks.find(filter, { ...options, limit: fewChunks, hint }).toArray();
   if (few.length < fewChunks) return few.filter(isNeeded);
-  const heads = await chunks.pick(filter, ['_id', 'key', 'from', 'until']).toArray();
+  const heads = await chunks.pick(filter, ['_id', 'key', 'from', 'until'], { hint }).toArray();
   const ids = heads.filter(isNeeded).map(({ _id }) => _id);
   const needed: ChunkDocument[] = [];
   for (const some of inPieces(ids, chunksAtOnce)) {

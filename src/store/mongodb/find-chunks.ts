@@ -62,7 +62,10 @@ async function nextDocuments(
     [high]: { $gte: start, $lt: end + widestSpan + 1 },
   };
   const sort: Record<string, 1 | -1> = descending ? { [high]: -1 } : { [low]: 1 };
-  return from.rows('chunks').find(filter, { sort, limit }).toArray();
+  return from
+    .rows('chunks')
+    .find(filter, { sort, limit, hint: descending ? high : low })
+    .toArray();
 }
 
 /** Chunks that were not read have no entry before this time; descending, none after it. */

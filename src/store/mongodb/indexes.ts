@@ -34,6 +34,7 @@ export const indexes: Readonly<Record<string, readonly IndexDescription[]>> = {
   documents: [{ name: 'identity', key: { user_id: 1, key: 1 }, unique: true }],
   errors: [{ name: 'identity', key: { user_id: 1, id: 1 }, unique: true }],
   timeseries: [{ name: 'identity', key: { user_id: 1, key: 1, write_ts: 1 }, unique: true }],
+  // Named by statements: with so many that begin alike, a planner may choose one that reads more.
   chunks: [
     { name: 'identity', key: { user_id: 1, key: 1, until: 1, from: 1 }, unique: true },
     { name: 'first', key: { user_id: 1, key: 1, first: 1, last: 1 } },

@@ -32,7 +32,10 @@ export function timeseriesOn(connection: Connection): Timeseries {
       reading(userId, async (from) => {
         const { key, write_ts } = rowIdentity(identity);
         const filter = { key, until: { $gt: write_ts }, from: { $lt: justAfter(write_ts) } };
-        const [chunk] = await openChunks(from, await from.rows('chunks').find(filter, { limit: 1 }).toArray());
+        const [chunk] = await openChunks(
+          from,
+          await from.rows('chunks').find(filter, { limit: 1, hint: 'identity' }).toArray(),
+        );
         const place = chunk?.placeAt(write_ts) ?? -1;
         if (chunk?.times.write_ts[place] !== write_ts) return null;
         return JSON.parse(chunk.texts[place]!) as Entry;
@@ -96,7 +99,7 @@ async function zoneNextTo(from: UserRows, writeTs: number, side: 1 | -1): Promis
     side === -1 ? { named: true, first: { $lt: justAfter(writeTs) } } : { named: true, last: { $gt: writeTs } };
   const sort: Record<string, 1 | -1> = side === -1 ? { last: -1 } : { first: 1 };
   for (let limit = chunksAtFirst; ; limit *= 4) {
-    const options = { sort, limit, projection: withoutTexts } as const;
+    const options = { sort, limit, projection: withoutTexts, hint: side === -1 ? 'named_last' : 'named_first' };
     const chunks = await openChunks(from, await from.rows('chunks').find(filter, options).toArray());
     let nearest: (ZoneSighting & { key: string }) | null = null;
     for (const chunk of chunks) {
@@ -130,7 +133,7 @@ const spanFields = ['first', 'last', 'first_ts', 'last_ts', 'zones'] as const;
 async function zonelessSpan(from: UserRows, { from: start, to: end }: TimeRange): Promise<TimeRange | null> {
   const chunks = from.rows('chunks');
   const filter = { bare: true, first: { $lt: end }, last: { $gte: start } };
-  const heads = await chunks.pick(filter, ['_id', ...spanFields]).toArray();
+  const heads = await chunks.pick(filter, ['_id', ...spanFields], { hint: 'bare' }).toArray();
   let found: TimeRange | null = null;
   const partly: ChunkDocument['_id'][] = [];
   for (const { _id, zones, first, last, first_ts, last_ts } of heads) {
