@@ -91,8 +91,8 @@ async function summarise(from: UserRows): ReturnType<Timeseries['summary']> {
 const chunksAtFirst = 32;
 
 /**
- * The nearest entry with a zone on one side of `writeTs`; of several at the same time that with the smallest key. Chunks
- * come by the end at which they are nearest: one that is farther than what was found ends the search.
+ * The nearest entry with a zone on one side of `writeTs`; of several at the same time that with the smallest key.
+ * Chunks come by the end at which they are nearest: one that is farther than what was found ends the search.
  */
 async function zoneNextTo(from: UserRows, writeTs: number, side: 1 | -1): Promise<ZoneSighting | null> {
   const filter: Document =
