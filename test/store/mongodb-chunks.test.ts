@@ -153,6 +153,9 @@ describeOnServers('chunks of MongoDB', (server) => {
       await makeHalfway(opened.address, rows);
       const again = await opened.reopen();
       expect(await again.counts(other)).toMatchObject({ timeseries: 2 });
+      expect(await again.timeseries.older(met)).toBe(2);
+      expect(await again.timeseries.convert(met)).toBe(2);
+      expect(await again.timeseries.older(met)).toBe(0);
       same(await everything(again, met), [fix(1), fix(2)]);
       expect(await apply(again, other, { put: [fix(2, { changed: true }), fix(3)] })).toMatchObject({
         inserted: 1,
