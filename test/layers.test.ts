@@ -29,6 +29,7 @@ const parts: readonly { name: string; paths: readonly string[]; mayImport: reado
     paths: [
       'store/store.ts',
       'store/pages.ts',
+      'store/content.ts',
       'store/erasing.ts',
       'store/lease-end.ts',
       'store/text-order.ts',

@@ -1,6 +1,7 @@
 // Store address -> backend. The only file that names both.
 import { withoutCredentials } from '../model/address.ts';
 import { MobilityError } from '../model/errors.ts';
+import type { CheckOptions, CheckReport } from './check.ts';
 import type { Store } from './store.ts';
 
 /** Options for opening a store. A backend ignores options that it does not use. */
@@ -32,6 +33,19 @@ export async function openStore(address: string, options: OpenOptions = {}): Pro
   const folder = folderOf(address);
   const { openSqliteStore } = await import('./sqlite/store.ts');
   return openSqliteStore({ ...options, folder });
+}
+
+/** Checks the store at `address` and changes nothing. Throws what `openStore` throws, but for damage. */
+export async function checkStore(address: string, options: CheckOptions = {}): Promise<CheckReport> {
+  if (/^mongodb(\+srv)?:\/\//.test(address)) {
+    const { openMongoStore } = await import('./mongodb/store.ts');
+    const { checkRows } = await import('./check-rows.ts');
+    const store = await openMongoStore(address, { make: false });
+    return checkRows(store, options).finally(() => store.close());
+  }
+  const folder = folderOf(address);
+  const { checkSqliteStore } = await import('./sqlite/check.ts');
+  return checkSqliteStore(folder, options);
 }
 
 function folderOf(address: string): string {

@@ -6,15 +6,17 @@ import { purgeUnowned } from '../../upkeep/erase-user.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
+import { checkCommand } from './store-check.ts';
 
 /** Commands that concern the store itself. */
 export function storeCommand(context: CommandContext): Command {
   return new Command('store')
-    .description('prepare the store')
+    .description('prepare, check and clean up the store')
+    .addCommand(checkCommand(context))
     .addCommand(initCommand(context))
     .addCommand(convertCommand(context))
     .addCommand(purgeUnownedCommand(context))
-    .addHelpText('after', '\nExample:\n  mobility store init');
+    .addHelpText('after', '\nExamples:\n  mobility store init\n  mobility store check');
 }
 
 function initCommand(context: CommandContext): Command {

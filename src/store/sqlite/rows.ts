@@ -15,11 +15,12 @@ export interface Shards {
 export function shardsOf(all: readonly Shard[]): Shards {
   const first = all[0]!;
   if (all.length === 1) return { all, first, of: () => first };
-  const of = (userId: string): Shard => {
-    const hash = createHash('sha256').update(userId).digest().readUInt32BE(0);
-    return all[hash % all.length]!;
-  };
-  return { all, first, of };
+  return { all, first, of: (userId) => all[shardNumber(userId, all.length)]! };
+}
+
+/** The number of the shard that holds the rows of a user. */
+export function shardNumber(userId: string, shards: number): number {
+  return shards === 1 ? 0 : createHash('sha256').update(userId).digest().readUInt32BE(0) % shards;
 }
 
 /** The entry of a stored text. */

@@ -1,16 +1,14 @@
 // Copies entries from store to store: usercache, error timeseries and timeseries.
 import { meaningOf } from '../../converters/convert.ts';
-import { dataTime, type Entry } from '../../model/entry.ts';
+import { dataTime } from '../../model/entry.ts';
 import { idOf } from '../../model/ids.ts';
 import type { JsonValue } from '../../model/json.ts';
-import { jsonText } from '../../model/json-text.ts';
+import { errorContent, keptContent, waitingContent } from '../../store/content.ts';
 import { everyError } from '../../store/pages.ts';
 import type { ErrorRow, WaitingEntry } from '../../store/store.ts';
 import { addTally, compare, emptyTally, type Pair, type Tally } from './pairs.ts';
 import { type Received, timeseriesKeys, timeseriesOf, waitingKeys, waitingOf } from './streams.ts';
 import { mending, toRemove, toWrite, type UserCopy } from './user-copy.ts';
-
-const contentOf = ({ metadata, data }: Entry): JsonValue => [metadata as JsonValue, data];
 
 /** Copies what waits. It comes before the errors: an entry that leaves the usercache takes its error with it. */
 export async function copyWaiting(copy: UserCopy): Promise<Tally> {
@@ -21,8 +19,7 @@ export async function copyWaiting(copy: UserCopy): Promise<Tally> {
       source: waitingOf(from, userId, key),
       target: waitingOf(to, userId, key),
       place: ({ entry }: WaitingEntry) => entry.metadata.write_ts,
-      content: ({ entry, received_ts, kept, failed }: WaitingEntry) =>
-        jsonText([contentOf(entry), received_ts, kept ?? false, failed ? [failed.first_ts, failed.tries] : null]),
+      content: waitingContent,
     };
     addTally(
       sum,
@@ -87,10 +84,7 @@ export async function copyErrors(copy: UserCopy): Promise<Tally> {
     source: everyError(from, userId),
     target: everyError(to, userId),
     place: ({ id }: ErrorRow) => id,
-    content: ({ entry, identity, reason, message, first_ts, last_ts, tries, received_ts }: ErrorRow) => {
-      const place = identity && [identity.key, identity.write_ts];
-      return jsonText([entry, place, reason, message, first_ts, last_ts, tries, received_ts]);
-    },
+    content: errorContent,
   };
   const mend = mending<ErrorRow>(copy, (pairs) =>
     to.errors.apply(userId, { put: toWrite(pairs), remove: toRemove(pairs).map(({ id }) => id) }),
@@ -107,7 +101,7 @@ export async function copyTimeseries(copy: UserCopy): Promise<Tally> {
       source: timeseriesOf(from, userId, key),
       target: timeseriesOf(to, userId, key),
       place: ({ entry: { metadata } }: Received) => metadata.write_ts,
-      content: ({ entry, received_ts }: Received) => jsonText([contentOf(entry), received_ts]),
+      content: keptContent,
     };
     const mend = mending<Received>(copy, (pairs, lease) => {
       const remove = toRemove(pairs).map(

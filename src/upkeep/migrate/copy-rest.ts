@@ -1,19 +1,13 @@
 // Everything else of a user from store to store: profile, documents, trips, the pipeline's state, and how they get in.
 import type { JsonObject } from '../../model/json.ts';
-import { jsonText } from '../../model/json-text.ts';
 import { justAfter } from '../../model/time.ts';
 import type { TripRecord } from '../../model/trip.ts';
 import type { TokenRecord, UserRecord } from '../../model/user.ts';
+import { documentContent, fieldsContent, linkContent } from '../../store/content.ts';
 import { everyLink } from '../../store/pages.ts';
 import { type Document, initialPipelineState, type PipelineState, type Store } from '../../store/store.ts';
 import { compare, type Tally } from './pairs.ts';
 import { mending, toRemove, toWrite, type UserCopy } from './user-copy.ts';
-
-/** The text of an object, whatever the order of its fields. */
-function sortedText(object: object): string {
-  const names = Object.keys(object).sort();
-  return jsonText(names.map((name) => [name, (object as JsonObject)[name]!]));
-}
 
 /** A stream of what is there, for collections with few rows of a user. */
 async function* few<Row>(read: () => Promise<readonly Row[]>): AsyncGenerator<Row> {
@@ -37,7 +31,7 @@ export async function profileHasMore({ userId, from, to }: UserCopy): Promise<bo
 export async function copyProfile(copy: UserCopy): Promise<Tally> {
   const { userId, from, to } = copy;
   const read = (store: Store) => one(() => store.profiles.get(userId));
-  const sides = { source: read(from), target: read(to), place: () => 0, content: sortedText };
+  const sides = { source: read(from), target: read(to), place: () => 0, content: fieldsContent };
   const mend = mending<JsonObject>(copy, async (pairs) => {
     for (const fields of toWrite(pairs)) await to.profiles.merge(userId, fields);
   });
@@ -51,7 +45,7 @@ export async function copyDocuments(copy: UserCopy): Promise<Tally> {
     source: documentsOf(from, userId),
     target: documentsOf(to, userId),
     place: ({ key }: Document) => key,
-    content: ({ write_ts, data }: Document) => jsonText([write_ts, data]),
+    content: documentContent,
   };
   const mend = mending<Document>(copy, (pairs, lease) =>
     to.documents.apply(userId, { put: toWrite(pairs), remove: toRemove(pairs).map(({ key }) => key) }, lease),
@@ -74,7 +68,7 @@ export async function copyTrips(copy: UserCopy): Promise<Tally> {
     source: everyLink(from, userId),
     target: everyLink(to, userId),
     place: ({ chain_ts }: TripRecord) => chain_ts,
-    content: (link: TripRecord) => jsonText(link as unknown as JsonObject),
+    content: linkContent,
   };
   const mend = mending<TripRecord>(copy, (pairs, lease) => {
     const times = [pairs[0]!, pairs.at(-1)!].map(({ source, target }) => (source ?? target)!.chain_ts);
@@ -85,7 +79,7 @@ export async function copyTrips(copy: UserCopy): Promise<Tally> {
   return compare(sides, mend);
 }
 
-const initialText = sortedText(initialPipelineState);
+const initialText = fieldsContent(initialPipelineState);
 
 /** Copies where the pipeline stands. It comes last: every change of the timeseries marks something in it. */
 export async function copyState(copy: UserCopy): Promise<Tally> {
@@ -94,9 +88,9 @@ export async function copyState(copy: UserCopy): Promise<Tally> {
   const read = (store: Store) =>
     one(async () => {
       const state = await store.pipeline.get(userId);
-      return sortedText(state) === initialText ? null : state;
+      return fieldsContent(state) === initialText ? null : state;
     });
-  const sides = { source: read(from), target: read(to), place: () => 0, content: sortedText };
+  const sides = { source: read(from), target: read(to), place: () => 0, content: fieldsContent };
   const mend = mending<PipelineState>(copy, ([pair], lease) =>
     to.pipeline.merge(userId, pair!.source ?? initialPipelineState, lease),
   );
@@ -112,7 +106,7 @@ export async function copyTokens(copy: UserCopy): Promise<Tally> {
     source: read(from),
     target: read(to),
     place: ({ hash }: TokenRecord) => hash,
-    content: sortedText,
+    content: fieldsContent,
   };
   const mend = mending<TokenRecord>(copy, async (pairs) => {
     for (const { hash } of toRemove(pairs)) await to.tokens.remove(userId, hash);
@@ -125,7 +119,7 @@ export async function copyTokens(copy: UserCopy): Promise<Tally> {
 export async function copyRecord(copy: UserCopy): Promise<Tally> {
   const { userId, from, to } = copy;
   const read = (store: Store) => one(() => store.users.byUuid(userId));
-  const sides = { source: read(from), target: read(to), place: () => 0, content: sortedText };
+  const sides = { source: read(from), target: read(to), place: () => 0, content: fieldsContent };
   const mend = mending<UserRecord>(copy, async (pairs) => {
     for (const { user_email, update_ts, ...kept } of toWrite(pairs)) {
       await to.users.register(user_email, { ...kept, now: update_ts });

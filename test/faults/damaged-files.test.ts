@@ -1,0 +1,122 @@
+// Files of a store with flipped bits, overwritten pages or a lost end: whatever was hit, the check finds it, or nothing
+// that is stored has changed; and whose data were not hit is served as before.
+import { open, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { silentLog } from '../../src/log/log.ts';
+import { isMobilityError } from '../../src/model/errors.ts';
+import { tokenHash } from '../../src/model/user.ts';
+import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
+import type { Random } from '../../src/simulate/random.ts';
+import { checkStore, openStore } from '../../src/store/open.ts';
+import type { Store } from '../../src/store/store.ts';
+import { copyOf, everythingOf, inFolder, patience, pushesOf, times, withSeed, withStore } from './kit.ts';
+
+const people = ['ada', 'ben', 'cal'];
+
+/** A store with something in every table, moved and waiting. */
+async function fill(store: Store): Promise<Record<string, string>> {
+  await store.studies.put({ name: 'sunny', subgroups: ['west'] } as never);
+  const uuids: Record<string, string> = {};
+  for (const [i, name] of people.entries()) {
+    const { uuid } = (await store.users.register(`${name}@example.org`, { now: 1, study: 'sunny' })).user;
+    uuids[name] = uuid;
+    await store.tokens.add({ hash: tokenHash(name), user_id: uuid, created_ts: 1, expires_ts: null });
+    await store.profiles.merge(uuid, { model: `${name}'s phone` });
+    const [first, second] = pushesOf(name, i === 1 ? 'ios' : 'android', 2);
+    const failing = { metadata: { key: 'manual/survey', write_ts: 1 }, data: { label: `${name}'s words` } };
+    const unusable = [{ entry: `${name}'s unusable words`, reason: 'not_an_object', message: 'found a text' }];
+    await store.usercache.put(uuid, { entries: [...first!, failing], unusable }, 1);
+    const { status } = await runPipeline(store, uuid, { log: silentLog, now: () => 1_710_400_000 });
+    expect(status).toBe('done');
+    await store.usercache.put(uuid, { entries: second!.slice(0, 200), unusable: [] }, 2);
+  }
+  return uuids;
+}
+
+/** Everything of somebody, what waits too, read through the store. */
+async function contentOf(store: Store, uuid: string): Promise<string> {
+  const waiting = await store.usercache.find(uuid, { time: 'write_ts', limit: 10_000 });
+  const others = [
+    store.users.byUuid(uuid),
+    store.tokens.list(uuid),
+    store.profiles.get(uuid),
+    store.pipeline.get(uuid),
+  ];
+  return JSON.stringify([waiting.entries, await Promise.all(others), await everythingOf(store, uuid)]);
+}
+
+/** Damages one of the files at a random place; returns what was done. */
+async function damage(folder: string, random: Random): Promise<string> {
+  const files = (await readdir(folder)).filter((name) => name.endsWith('.sqlite'));
+  const name = random.pick(files);
+  const path = join(folder, name);
+  const { size } = await stat(path);
+  const file = await open(path, 'r+');
+  try {
+    const at = Math.floor(random.between(0, size));
+    const kind = random.pick(['bit', 'bit', 'bit', 'bytes', 'page', 'zeros', 'end']);
+    if (kind === 'end') {
+      await file.truncate(at);
+      return `${name} cut off at ${at}`;
+    }
+    const page = at - (at % 4096);
+    const [start, length] = kind === 'page' || kind === 'zeros' ? [page, 4096] : [at, kind === 'bit' ? 1 : 64];
+    const bytes = Buffer.alloc(Math.min(length, size - start));
+    await file.read(bytes, 0, bytes.length, start);
+    if (kind === 'bit') bytes[0]! ^= 1 << Math.floor(random.between(0, 8));
+    else if (kind === 'zeros') bytes.fill(0);
+    else if (kind === 'bytes') for (let i = 0; i < bytes.length; i++) bytes[i] = Math.floor(random.between(0, 256));
+    else {
+      // A page of another place of the same file: each of its bytes is what some page may hold.
+      const other = Math.floor(random.between(0, size / 4096)) * 4096;
+      await file.read(bytes, 0, bytes.length, other);
+    }
+    await file.write(bytes, 0, bytes.length, start);
+    return `${name}: ${kind} at ${at} (page ${page / 4096 + 1})`;
+  } finally {
+    await file.close();
+  }
+}
+
+it(
+  'of files that were damaged anywhere, the check finds it, or everything is as it was',
+  { timeout: 10 * patience },
+  () =>
+    withSeed((random) =>
+      inFolder(async (folder) => {
+        const whole = join(folder, 'whole');
+        const uuids = await withStore(whole, fill);
+        expect(await checkStore(whole)).toMatchObject({ sound: true, complete: true, findings: [], unsummed: 0 });
+        const before = await withStore(whole, (store) =>
+          Promise.all(people.map((name) => contentOf(store, uuids[name]!))),
+        );
+        const met = { found: 0, unused: 0 };
+        for (let i = 0; i < times('MOBILITY_TEST_DAMAGES', 40); i++) {
+          const copy = await copyOf(whole, join(folder, `copy-${i}`));
+          const what = await damage(copy, random);
+          const report = await checkStore(copy);
+          met[report.sound ? 'unused' : 'found'] += 1;
+          const hit = new Set(report.findings.map(({ user_id }) => user_id));
+          for (const finding of report.findings) expect(finding).toMatchObject({ what: /\S/, cure: /\S/ } as never);
+          const store = await openStore(copy).catch((error) => {
+            expect(isMobilityError(error), `${what}: ${error.stack}`).toBe(true);
+            expect(report.sound, what).toBe(false);
+            return null;
+          });
+          for (const [j, name] of people.entries()) {
+            if (store === null) break;
+            const uuid = uuids[name]!;
+            const after = await contentOf(store, uuid).catch((error: unknown) => error);
+            if (report.sound) expect(after, `${what}: ${name}`).toBe(before[j]);
+            // A finding of a row says whose it is: the others are served as before.
+            else if (!hit.has(uuid) && !hit.has(null))
+              expect(after, `${what}: ${name}, ${JSON.stringify(report.findings)}`).toBe(before[j]);
+          }
+          await store?.close();
+          await rm(copy, { recursive: true });
+        }
+        expect(met.found).toBeGreaterThan(0);
+      }),
+    ),
+);
