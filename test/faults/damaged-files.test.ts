@@ -81,7 +81,7 @@ async function damage(folder: string, random: Random): Promise<string> {
 
 it(
   'of files that were damaged anywhere, the check finds it, or everything is as it was',
-  { timeout: 10 * patience },
+  { timeout: patience * Math.max(1, times('MOBILITY_TEST_DAMAGES', 24) / 100) },
   () =>
     withSeed((random) =>
       inFolder(async (folder) => {
@@ -92,7 +92,7 @@ it(
           Promise.all(people.map((name) => contentOf(store, uuids[name]!))),
         );
         const met = { found: 0, unused: 0 };
-        for (let i = 0; i < times('MOBILITY_TEST_DAMAGES', 40); i++) {
+        for (let i = 0; i < times('MOBILITY_TEST_DAMAGES', 24); i++) {
           const copy = await copyOf(whole, join(folder, `copy-${i}`));
           const what = await damage(copy, random);
           const report = await checkStore(copy);

@@ -60,6 +60,11 @@ const soaks = {
     of: 'round over every recorded day, in every order and on both stores (needs the days in MOBILITY_SHARED)',
     run: () => program('bash', '.ci/recorded-days', 'all'),
   },
+  damages: {
+    usual: 1000,
+    of: 'stores with a flipped bit, an overwritten page or a lost end',
+    run: (n) => tests({ MOBILITY_TEST_DAMAGES: String(n) }, 'test/faults/damaged-files.test.ts'),
+  },
   hour: {
     usual: 60,
     of: 'minutes of puts and reads with erase, backup, recovery, rebuild and migrate beside them',

@@ -106,7 +106,8 @@ export class Batch {
   }
 }
 
-function isMarked(marks: Uint8Array | null, place: number): boolean {
+/** True for an entry that was moved, or pushed again. */
+export function isMarked(marks: Uint8Array | null, place: number): boolean {
   return marks !== null && (marks[place >> 3]! & (1 << (place & 7))) !== 0;
 }
 
@@ -181,7 +182,8 @@ function keySpans(blob: Uint8Array): KeySpan[] {
 
 // ---------------------------------------------------------------- what waits of a batch
 
-interface Summary {
+/** What a row of batches says about the entries of it that wait. */
+export interface BatchSummary {
   count: number;
   first: number;
   last: number;
@@ -193,7 +195,7 @@ interface Summary {
 }
 
 /** What is told about the entries of a batch that wait: at least one. */
-function summaryOf({ runs, write_ts, ts, received_ts }: BatchColumns, gone: Uint8Array | null): Summary {
+export function summaryOf({ runs, write_ts, ts, received_ts }: BatchColumns, gone: Uint8Array | null): BatchSummary {
   const keys: number[] = [];
   let [count, first, last, due_ts] = [0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
   let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];

@@ -1,7 +1,7 @@
 // The pages of a file: whether the engine finds its trees, indexes and free pages in order.
+import { errorText } from '../../model/errors.ts';
 import type { CheckTally, Finding } from '../check.ts';
-import { storeError } from './engine-errors.ts';
-import type { StoreFile } from './file.ts';
+import { type StoreFile, whenFree } from './file.ts';
 
 const mostMessages = 200;
 
@@ -10,16 +10,11 @@ const restore =
 
 /** Reports what is wrong with the pages of a file. Reads all of it at once, which nothing can interrupt. */
 export async function checkPages(file: StoreFile, name: string, tally: CheckTally): Promise<void> {
-  const messages = await file.read(() => {
-    try {
-      return file.connection
-        .prepare(`PRAGMA integrity_check(${mostMessages})`)
-        .all<{ integrity_check: string }>()
-        .map((row) => row.integrity_check);
-    } catch (error) {
-      return [(storeError(error, file.path) as Error).message];
-    }
-  });
+  const pragma = `PRAGMA integrity_check(${mostMessages})`;
+  const messages = await whenFree(() => file.connection.prepare(pragma).all<{ integrity_check: string }>()).then(
+    (rows) => rows.map((row) => row.integrity_check),
+    (error: unknown) => [errorText(error)],
+  );
   if (messages.length === 1 && messages[0] === 'ok') return;
   const trees = await treesOf(file);
   const found = new Map<string, { finding: Finding; count: number }>();

@@ -74,6 +74,7 @@ async function checkNumbers(
 async function checkCounters({ file, name }: CheckedFile, tally: CheckTally): Promise<void> {
   for (const { counter, table, column } of [
     { counter: 'revision', table: 'waiting', column: 'revision' },
+    { counter: 'revision', table: 'batches', column: 'id + size - 1' },
     { counter: 'fence', table: 'leases', column: 'fence' },
   ]) {
     const found = await file

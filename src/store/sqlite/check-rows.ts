@@ -10,6 +10,8 @@ import { BrokenChunk, decodeTexts, decodeTimes } from '../chunks/form.ts';
 import { type PackedText, unpackText } from '../chunks/packed-text.ts';
 import { documentContent, errorContent, fieldsContent, keptContent, linkContent, waitingContent } from '../content.ts';
 import { type Collection, initialPipelineState } from '../store.ts';
+import { BrokenBatch, readIdentities, splitTexts } from './batch-form.ts';
+import { type BatchSummary, isMarked, summaryOf } from './batches.ts';
 import { cureOf, type OwnedTable } from './damaged.ts';
 import type { SqlValue } from './driver.ts';
 import type { StoreFile } from './file.ts';
@@ -77,6 +79,11 @@ const tables: Record<OwnedTable, TableCheck> = {
       );
     },
     tell: ({ key, write_ts }, { checked }) => tellEntries(checked, key, 1, write_ts, write_ts),
+  },
+  batches: {
+    collection: 'usercache',
+    look: lookAtBatch,
+    tell: ({ count, first, last }, { checked }) => tellEntries(checked, undefined, count, first, last),
   },
   entries: {
     collection: 'timeseries',
@@ -201,10 +208,40 @@ function expectIdentity(entry: Entry, { keys }: CheckedFile, key: SqlValue | und
   expectSame('write_ts', writeTs, entry.metadata.write_ts);
 }
 
+function lookAtBatch(row: Row, { checked, tally, userId }: Look): void {
+  const columns = readIdentities(row.columns as Uint8Array, row.size as number);
+  const texts = splitTexts(row.entries as Uint8Array, row.size as number);
+  const gone = row.gone as Uint8Array | null;
+  const summary = summaryOf(columns, gone);
+  for (const name of ['count', 'first', 'last', 'first_ts', 'last_ts', 'due_ts'] as const) {
+    expectSame(name, row[name], summary[name] satisfies BatchSummary[typeof name]);
+  }
+  if (!Buffer.from(row.keys as Uint8Array).equals(summary.keys))
+    throw new Broken('other keys than those of its entries');
+  const { runs, write_ts, received_ts, rare } = columns;
+  for (const { key, from, to } of runs) {
+    for (let i = from; i < to; i++) {
+      if (isMarked(gone, i)) continue;
+      const entry = parsed<Entry>(texts[i]);
+      expectIdentity(entry, checked, key, write_ts[i]);
+      const tries = rare?.failed_tries[i] ?? 0;
+      tally.add(userId, 'usercache');
+      tally.digest(userId, 'usercache', () =>
+        waitingContent({
+          entry,
+          received_ts: received_ts[i]!,
+          ...(rare?.kept[i] === 1 && { kept: true }),
+          ...(tries > 0 && { failed: { first_ts: rare!.failed_first_ts[i]!, tries } }),
+        }),
+      );
+    }
+  }
+}
+
 function lookAtChunk(row: Row, { checked, tally, userId }: Look): void {
   const count = row.count as number;
   const times = decodeTimes(row.times as Uint8Array, count);
-  const texts = decodeTexts(row.entries as Uint8Array, count);
+  const texts = decodeTexts(row.entries as Uint8Array, times);
   let [size, low, high, named] = [0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0];
   let before = Number.NEGATIVE_INFINITY;
   for (let i = 0; i < count; i++) {
@@ -337,7 +374,7 @@ function checkRow(checked: CheckedFile, table: OwnedTable, row: Row, tally: Chec
 
 /** Why a row could not be read, without what it says. */
 function reasonOf(error: unknown): string {
-  if (error instanceof Broken || error instanceof BrokenChunk) return error.message;
+  if (error instanceof Broken || error instanceof BrokenChunk || error instanceof BrokenBatch) return error.message;
   if (error instanceof SyntaxError) return 'a text that is not JSON';
   return 'bytes that cannot be unpacked or read';
 }

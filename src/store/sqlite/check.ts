@@ -23,6 +23,7 @@ const ownedTables: readonly OwnedTable[] = [
   'pipeline',
   'errors',
   'waiting',
+  'batches',
   'documents',
   'trips',
   'entries',

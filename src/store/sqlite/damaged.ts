@@ -5,7 +5,7 @@ import type { StatementSource } from './driver.ts';
 import { isSound, type SummedRow, type SummedTable } from './row-sums.ts';
 
 /** A table with rows of people. */
-export type OwnedTable = SummedTable | 'chunks' | 'batches' | 'entries';
+export type OwnedTable = SummedTable | 'chunks' | 'batches' | 'entries' | 'waiting';
 
 /** Tables whose content follows from the entries. */
 const derived: readonly OwnedTable[] = ['trips', 'documents', 'pipeline'];
