@@ -3,20 +3,19 @@ import { createHash } from 'node:crypto';
 import { type Collection, collections } from './store.ts';
 
 /** Kinds of findings; docs/errors.md explains each. Codes stay, texts may change. */
-export const findingCodes = [
-  'DAMAGED_FILE',
-  'DAMAGED_LOG',
-  'DAMAGED_PAGES',
-  'DAMAGED_INDEX',
-  'DAMAGED_ROW',
-  'WRONG_REFERENCE',
-  'NOT_ADMITTED',
-  'UNOWNED_ROWS',
-] as const;
+type FindingCode =
+  | 'DAMAGED_FILE'
+  | 'DAMAGED_LOG'
+  | 'DAMAGED_PAGES'
+  | 'DAMAGED_INDEX'
+  | 'DAMAGED_ROW'
+  | 'WRONG_REFERENCE'
+  | 'NOT_ADMITTED'
+  | 'UNOWNED_ROWS';
 
 /** One thing that is not as it should be. */
 export interface Finding {
-  code: (typeof findingCodes)[number];
+  code: FindingCode;
   /** File of the embedded store, or collection in MongoDB. */
   file: string;
   table: string | null;

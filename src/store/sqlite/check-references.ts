@@ -41,7 +41,7 @@ export async function checkReferences(
 
 async function textsOf(file: StoreFile, sql: string): Promise<Set<string> | null> {
   const rows = await file.read(() => file.connection.prepare(sql).all<{ text: string }>()).catch(() => null);
-  return rows === null ? null : new Set(rows.map(({ text }) => unescapeText(text)));
+  return rows === null ? null : new Set(rows.map(({ text }) => unescapeText(String(text))));
 }
 
 /** The numbers of users: each a UUID that belongs to this shard. */

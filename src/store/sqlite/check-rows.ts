@@ -54,9 +54,14 @@ interface TableCheck {
   tell?: (row: Row, look: Look) => Partial<Finding>;
 }
 
+/** A value that can only be a text. */
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  throw new Broken('a value of another kind in place of a text');
+}
+
 function parsed<T>(text: SqlValue | undefined): T {
-  if (typeof text !== 'string') throw new Broken('expected a text');
-  return JSON.parse(text) as T;
+  return JSON.parse(textOf(text)) as T;
 }
 
 /** Every table with rows of people. */
@@ -105,8 +110,8 @@ const tables: Record<OwnedTable, TableCheck> = {
     look: (row, { tally, userId }) => {
       const { key, write_ts, reason, message, ...rest } = row as unknown as Record<string, string> & Row;
       const entry = parsed<JsonObject>(row.entry);
-      const identity = row.write_ts === null ? null : { key: unescapeText(key!), write_ts };
-      const words = { reason: unescapeText(reason!), message: unescapeText(message!) };
+      const identity = row.write_ts === null ? null : { key: unescapeText(textOf(key)), write_ts };
+      const words = { reason: unescapeText(textOf(reason)), message: unescapeText(textOf(message)) };
       tally.add(userId, 'errors');
       tally.digest(userId, 'errors', () => errorContent({ ...rest, ...words, entry, identity } as never));
     },
@@ -160,7 +165,7 @@ const tables: Record<OwnedTable, TableCheck> = {
     collection: 'documents',
     look: (row, { tally, userId }) => {
       const data = JSON.parse(unpackText(row.data as PackedText));
-      const document = { key: unescapeText(row.key as string), write_ts: row.write_ts as number, data };
+      const document = { key: unescapeText(textOf(row.key)), write_ts: row.write_ts as number, data };
       tally.add(userId, 'documents');
       tally.digest(userId, 'documents', () => `${document.key}\n${documentContent(document)}`);
     },
@@ -185,7 +190,7 @@ const escaped = ['uuid', 'user_email', 'hash', 'user_id'];
 function present(row: Row, columns: readonly string[]): object {
   const pairs = columns.filter((name) => row[name] != null).map((name) => [name, row[name]] as const);
   return Object.fromEntries(
-    pairs.map(([name, value]) => [name, escaped.includes(name) ? unescapeText(value as string) : value]),
+    pairs.map(([name, value]) => [name, escaped.includes(name) ? unescapeText(textOf(value)) : value]),
   );
 }
 
@@ -439,9 +444,9 @@ export async function numbersOf(file: StoreFile): Promise<Pick<CheckedFile, 'use
   const users = await read<{ id: number; uuid: string }>('SELECT id, uuid FROM user_ids');
   const keys = await read<{ id: number; name: string }>('SELECT id, name FROM keys');
   return {
-    users: new Map(users.map(({ id, uuid }) => [id, unescapeText(uuid)])),
+    users: new Map(users.map(({ id, uuid }) => [id, unescapeText(String(uuid))])),
     keys: new Map(
-      keys.filter(({ id, name }) => name !== forgottenName(id)).map(({ id, name }) => [id, unescapeText(name)]),
+      keys.filter(({ id, name }) => name !== forgottenName(id)).map(({ id, name }) => [id, unescapeText(String(name))]),
     ),
   };
 }

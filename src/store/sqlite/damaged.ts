@@ -11,7 +11,7 @@ export type OwnedTable = SummedTable | 'chunks' | 'batches' | 'entries' | 'waiti
 const derived: readonly OwnedTable[] = ['trips', 'documents', 'pipeline'];
 
 /** What mends a damaged row. */
-function cureOf(table: OwnedTable, userId: string | null): string {
+export function cureOf(table: OwnedTable, userId: string | null): string {
   if (userId === null) return 'keep the folder as it is and restore a backup beside it';
   return derived.includes(table) ? `mobility rebuild --user ${userId}` : `mobility store mend --user ${userId}`;
 }
@@ -36,7 +36,7 @@ export function damagedRow(
 
 function uuidOf(file: StatementSource, user: number): string | null {
   const row = file.sql('SELECT uuid FROM user_ids WHERE id = ?').get<{ uuid: string }>(user);
-  return row === undefined ? null : unescapeText(row.uuid);
+  return row === undefined ? null : unescapeText(String(row.uuid));
 }
 
 /**
