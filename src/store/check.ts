@@ -33,7 +33,7 @@ export interface Finding {
 }
 
 /** What a user has, by collection. */
-export interface UserRows {
+export interface CheckedUser {
   user_id: string;
   rows: Partial<Record<Collection, number>>;
   /** SHA-256 over the content of all rows but leases, in any order; null unless asked for, or if rows are damaged. */
@@ -56,7 +56,7 @@ export interface CheckReport {
   rows: Partial<Record<Collection, number>>;
   /** Rows without a checksum: an earlier version wrote them. */
   unsummed: number;
-  users: UserRows[];
+  users: CheckedUser[];
 }
 
 /** How a store is checked. */

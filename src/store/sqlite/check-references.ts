@@ -1,4 +1,5 @@
-// What the files of a store say about each other: who is registered, who may be written about, and whose rows there are.
+// What the files of a store say about each other: who is registered, who may be written about, and whose rows there
+// are.
 import { isUuid } from '../../model/ids.ts';
 import { unescapeText } from '../../model/json-text.ts';
 import type { CheckTally } from '../check.ts';

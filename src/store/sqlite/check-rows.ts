@@ -30,7 +30,7 @@ export interface CheckedFile {
 }
 
 /** A row as it is in the table. */
-export type Row = Record<string, SqlValue>;
+type Row = Record<string, SqlValue>;
 
 /** A row that cannot be what was written; the text says why, without people's data. */
 class Broken extends Error {}
