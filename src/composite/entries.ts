@@ -10,6 +10,7 @@ import { idOf } from '../model/ids.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
 import { formatTime, localDateTime } from '../model/time.ts';
 import type { Section, Stop, Trip } from '../model/trip.ts';
+import { stopFields, zoneWithin } from '../model/trip-fields.ts';
 import type { Element, PlaceStay } from '../timeline/elements.ts';
 import { inferredMode, motionMode } from './modes.ts';
 import { thinned, type Vertex, verticesOf } from './thin-locations.ts';
@@ -227,10 +228,6 @@ export function plainTrip(key: string, element: OfTrip, making: Making): Derived
 
 // ---------------------------------------------------------------- parts of trips
 
-/** The zone within a trip: the start's zone before the middle, the end's zone after it. */
-const zoneWithin = (trip: Trip, ts: number): string =>
-  ts < (trip.start_ts + trip.end_ts) / 2 ? trip.start_zone : trip.end_zone;
-
 function sectionFields({ trip }: OfTrip, section: Section, index: number): JsonObject {
   const [before, after] = [trip.stops[index - 1], trip.stops[index]];
   return {
@@ -290,18 +287,7 @@ export function cleanedStop({ trip }: OfTrip, making: Making, stop: Stop): Deriv
   return {
     id: stop.id,
     metadata: metadataOf('analysis/cleaned_stop', making, trip.start_zone),
-    data: {
-      trip_id: oid(trip.id),
-      ending_section: oid(stop.ending_section),
-      starting_section: oid(stop.starting_section),
-      ...timeFields('enter', stop.enter_ts, zoneWithin(trip, stop.enter_ts)),
-      enter_loc: point(stop.enter_loc),
-      ...timeFields('exit', stop.exit_ts, zoneWithin(trip, stop.exit_ts)),
-      exit_loc: point(stop.exit_loc),
-      duration: stop.duration,
-      distance: stop.distance,
-      source: stop.source,
-    },
+    data: stopFields(stop, trip),
   };
 }
 

@@ -5,6 +5,7 @@ import { oid, point, timeFields } from '../model/extended-json.ts';
 import { entryId } from '../model/ids.ts';
 import { formatTime, isTimeZone, localDateTime } from '../model/time.ts';
 import type { Place, Section, Stop, Trip } from '../model/trip.ts';
+import { stopFields, zoneWithin } from '../model/trip-fields.ts';
 
 /** What a trip's features need beside the trip: how the stay after it went on. */
 export interface AfterTrip {
@@ -87,28 +88,12 @@ function placeFeature(place: Place, kind: 'start_place' | 'end_place', after: Af
   };
 }
 
-/** The zone within a trip: the start's zone before the middle, the end's zone after it. */
-const zoneWithin = (trip: Trip, ts: number): string =>
-  ts < (trip.start_ts + trip.end_ts) / 2 ? trip.start_zone : trip.end_zone;
-
 function stopFeature(stop: Stop, trip: Trip): Feature<LineString> {
   return {
     type: 'Feature',
     id: stop.id,
     geometry: { type: 'LineString', coordinates: [stop.enter_loc, stop.exit_loc] },
-    properties: {
-      trip_id: oid(trip.id),
-      ending_section: oid(stop.ending_section),
-      starting_section: oid(stop.starting_section),
-      ...timeFields('enter', stop.enter_ts, zoneWithin(trip, stop.enter_ts)),
-      enter_loc: point(stop.enter_loc),
-      ...timeFields('exit', stop.exit_ts, zoneWithin(trip, stop.exit_ts)),
-      exit_loc: point(stop.exit_loc),
-      duration: stop.duration,
-      distance: stop.distance,
-      source: stop.source,
-      feature_type: 'stop',
-    },
+    properties: { ...stopFields(stop, trip), feature_type: 'stop' },
   };
 }
 

@@ -8,6 +8,7 @@ import { dataTime, type Entry } from '../model/entry.ts';
 import { modeGroup, plainMode } from '../model/plain-mode.ts';
 import { isTimeZone, justAfter } from '../model/time.ts';
 import type { Section, Trip, TripRecord } from '../model/trip.ts';
+import { zoneWithin } from '../model/trip-fields.ts';
 import { everyLink } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
 import type { Kind, Row } from './columns.ts';
@@ -135,10 +136,6 @@ function mainMode({ sections }: Trip): string | null {
   return main;
 }
 
-/** The zone of a time within a trip: the start's zone in the first half, the end's zone in the second. */
-const zoneAt = (trip: Trip, ts: number): string =>
-  ts < (trip.start_ts + trip.end_ts) / 2 ? trip.start_zone : trip.end_zone;
-
 function sectionRow(trip: Trip, section: Section, i: number): Row {
   const { start_ts, end_ts } = section;
   const { mode_confidence } = section as Section & { mode_confidence?: number | null };
@@ -146,7 +143,7 @@ function sectionRow(trip: Trip, section: Section, i: number): Row {
     section_id: section.id,
     trip_id: trip.id,
     number: i + 1,
-    ...timesRow(start_ts, end_ts, zoneAt(trip, start_ts), zoneAt(trip, end_ts)),
+    ...timesRow(start_ts, end_ts, zoneWithin(trip, start_ts), zoneWithin(trip, end_ts)),
     duration_s: section.duration,
     distance_m: section.distance,
     mode: plainMode(section.sensed_mode),
@@ -162,7 +159,7 @@ function pointRows(trip: Trip, section: Section): Row[] {
   const mode = plainMode(section.sensed_mode);
   return section.coordinates.map((coordinates, i) => {
     const ts = section.times[i]!;
-    const zone = zoneAt(trip, ts);
+    const zone = zoneWithin(trip, ts);
     return {
       section_id: section.id,
       trip_id: trip.id,

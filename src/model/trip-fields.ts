@@ -1,0 +1,25 @@
+// What every form of a trip says alike: the zone of a time within it, and the fields of a stop.
+import { oid, point, timeFields } from './extended-json.ts';
+import type { JsonObject } from './json.ts';
+import type { Stop, Trip } from './trip.ts';
+
+/** The zone within a trip: the start's zone before the middle, the end's zone after it. */
+export function zoneWithin({ start_ts, end_ts, start_zone, end_zone }: Trip, ts: number): string {
+  return ts < (start_ts + end_ts) / 2 ? start_zone : end_zone;
+}
+
+/** A stop between two sections of a trip, as documents and derived entries hold it. */
+export function stopFields(stop: Stop, trip: Trip): JsonObject {
+  return {
+    trip_id: oid(trip.id),
+    ending_section: oid(stop.ending_section),
+    starting_section: oid(stop.starting_section),
+    ...timeFields('enter', stop.enter_ts, zoneWithin(trip, stop.enter_ts)),
+    enter_loc: point(stop.enter_loc),
+    ...timeFields('exit', stop.exit_ts, zoneWithin(trip, stop.exit_ts)),
+    exit_loc: point(stop.exit_loc),
+    duration: stop.duration,
+    distance: stop.distance,
+    source: stop.source,
+  };
+}
