@@ -98,14 +98,14 @@ describe('a call', () => {
     );
   });
 
-  it('without END is unfinished: at the end of the lines, and when its thread id is used again', () => {
+  it('is unfinished without END: at the end of the lines, and when its thread id is used again', () => {
     const [start, called] = putLines('w1-1');
     const { done, open } = track([start!, called!, ...putLines('w1-1', noon + 100), start!]);
     expect(done.map(callOutcome)).toEqual(['unfinished', 'ok']);
     expect(open.map(callOutcome)).toEqual(['unfinished']);
   });
 
-  it('that a restart cut off is unfinished a minute later; one that goes on meanwhile is not', () => {
+  it('is unfinished a minute after a restart cut it off; a call that continues is not', () => {
     const before = putLines('w1-7');
     const during = putLines('w2-1', noon + 1);
     const { done, open } = track([
@@ -120,14 +120,14 @@ describe('a call', () => {
     expect(open).toEqual([]);
   });
 
-  it('whose START is before the lines read is known by its END', () => {
+  it('is known by its END if its START is before the lines that were read', () => {
     const { done } = track(putLines('w1-1').slice(-1));
     expect(done[0]).toMatchObject({ start_ts: null, method: 'POST', path: '/usercache/put', user_id: user });
     expect(callTime(done[0]!)).toBe(noon + 9 / 16 - 0.5);
     expect(callOutcome(done[0]!)).toBe('ok');
   });
 
-  it('that was refused has failed, with the reason', () => {
+  it('has failed if it was refused, with the reason', () => {
     const { done } = track([
       said('w1-1', line.startCall('POST', '/usercache/get')),
       said('w1-1', 'Refused: a bad token', { level: 'WARNING' }),
@@ -138,12 +138,12 @@ describe('a call', () => {
     expect(callOutcome(done[0]!)).toBe('failed');
   });
 
-  it('of which only warnings are kept is still known to have failed', () => {
+  it('is known to have failed even if only warnings are kept', () => {
     const { open } = track([said('w1-1', line.answered(500, 'POST', '/x', 'error'), { level: 'ERROR' })]);
     expect(open.map(callOutcome)).toEqual(['failed']);
   });
 
-  it('is nothing that the pipeline or the server itself says', () => {
+  it('does not begin with a line of the pipeline or of the server itself', () => {
     const { done, open } = track([
       ...putLines('p1').map((one) => ({ ...one, source: 'pipeline' })),
       said('main', line.serverStarted(2, 'x')),
@@ -201,19 +201,19 @@ describe('a put', () => {
     expect(missingStep(track(known).done[0]!)).toBeNull();
   });
 
-  it('of no entries, or whose entries are not logged at this level, has stored them by the line that sums up', () => {
+  it('without logged entries has stored them if the summary line is there', () => {
     const { done } = track(known.filter(({ message }) => !message.startsWith('Updated result')));
     expect(stepsOf(done[0]!)['entries stored']).toBe(true);
     expect(callOutcome(done[0]!)).toBe('ok');
   });
 
-  it('killed while its entries were logged has stored them, and failed at END', () => {
+  it('has stored its entries and failed at END if it was killed while they were logged', () => {
     const { open } = track(known.slice(0, 5));
     expect(missingStep(open[0]!)).toBe('END');
     expect(open[0]!.entries.inserted).toBe(1);
   });
 
-  it('whose START is before the lines read does not count as failed for that reason', () => {
+  it('does not count as failed if only its START is before the lines that were read', () => {
     expect(callOutcome(track(known.slice(1)).done[0]!)).toBe('ok');
   });
 });

@@ -55,7 +55,7 @@ describe('a log file', () => {
     );
   });
 
-  it('keeps lines of the level asked for and above', async () => {
+  it('keeps lines of the configured level and above', async () => {
     const dir = newFolder();
     const { log, close } = open(dir, { level: 'warning' });
     for (const level of ['DEBUG', 'INFO', 'WARNING', 'ERROR'] as const) log.write(level, level);
@@ -89,7 +89,7 @@ describe('a log file', () => {
     expect(messagesOf(dir)).toEqual(['first', 'second', 'third']);
   });
 
-  it('that ends within a line gets the torn line marked, and the next line is whole', async () => {
+  it('marks a line that a crash cut off, and writes the next one whole', async () => {
     const dir = newFolder();
     writeFileSync(join(dir, live), '2026-03-14T12:00:00.000+00:00:INFO:main:END POST /x 0.1');
     const files = open(dir);
@@ -118,7 +118,7 @@ describe('close', () => {
     expect(messagesOf(dir).map((text) => text.replace(/ of \d+$/, ''))).toEqual(numbered(2000));
   });
 
-  it('resolves for a log in which nothing was written', async () => {
+  it('resolves when nothing was written', async () => {
     const dir = newFolder();
     await open(dir).close();
     expect(messagesOf(dir)).toEqual([]);
@@ -166,7 +166,7 @@ describe('rotation', () => {
     expect(messagesOf(dir)).toEqual(['today', 'tomorrow']);
   });
 
-  it('keeps as many finished files as asked for, the newest', async () => {
+  it('keeps the newest finished files, as many as configured', async () => {
     const dir = newFolder();
     const files = open(dir, { maxSizeMiB: 0.005, maxFiles: 3 });
     for (let round = 0; round < 20; round += 1) {
@@ -182,7 +182,7 @@ describe('rotation', () => {
 });
 
 describe('files that an earlier process left', () => {
-  it('are compressed when the next one opens its log: of other days, of other runs, half done', async () => {
+  it('are compressed when the next process opens its log: of other days, of other runs, half compressed', async () => {
     const dir = newFolder();
     const leave = (name: string, text: string): void => writeFileSync(join(dir, name), `${text}\n`);
     leave('server-2026-03-12.log', 'x:1:2:3:4:5:old day');
@@ -209,7 +209,7 @@ describe('files that an earlier process left', () => {
     expect(statSync(join(dir, 'server-2026-03-12.part1.log.gz')).mtimeMs).toBe(1_700_000_000_000);
   });
 
-  it('that were compressed but not removed are removed, so that no line is there twice', async () => {
+  it('are removed if they were already compressed, so that no line exists twice', async () => {
     const dir = newFolder();
     const files = open(dir, { maxSizeMiB: 0.005 });
     files.log.writeAll('DEBUG', numbered(299));
@@ -223,7 +223,7 @@ describe('files that an earlier process left', () => {
     expect(messagesOf(dir).sort()).toEqual(numbered(300).sort());
   });
 
-  it('by a killed process are gone on with, and its claim passes on at once', async () => {
+  it('are continued after a kill, and the claim of the killed process is taken over at once', async () => {
     vi.useRealTimers();
     const dir = newFolder();
     const child = startChild('./write-log.ts', dir, 'server', '10', 'wait');
@@ -240,7 +240,7 @@ describe('files that an earlier process left', () => {
 });
 
 describe('several pipelines at once', () => {
-  it('append to one file, and so do those that run after them', async () => {
+  it('append to one file, and so do later ones', async () => {
     const dir = newFolder();
     for (const round of [1, 2]) {
       const first = open(dir, { name: 'pipeline' });
@@ -253,7 +253,7 @@ describe('several pipelines at once', () => {
     expect(messagesOf(dir).sort()).toEqual(['first 1', 'first 2', 'second 1', 'second 2']);
   });
 
-  it('go on in the new file when one of them finished the old one', async () => {
+  it('continue in the new file when one of them has finished the old one', async () => {
     let now = noon;
     const dir = newFolder();
     const first = open(dir, { name: 'pipeline', now: () => now, quietSeconds: 60 });
@@ -270,7 +270,7 @@ describe('several pipelines at once', () => {
     expect(textOf(dir, 'pipeline-2026-03-14.log')).toMatch(/the next file\n.*after\n$/);
   });
 
-  it('lose nothing when they rotate all the time', async () => {
+  it('lose no line when they rotate all the time', async () => {
     vi.useRealTimers();
     const dir = newFolder();
     const children = [1, 2].map(() => startChild('./write-log.ts', dir, 'pipeline', '3000', 'close', '0.02'));
@@ -285,7 +285,7 @@ describe('several pipelines at once', () => {
     expect(messagesOf(dir)).toHaveLength(6000);
   });
 
-  it('that run again and again, as a timer starts them, leave few files', async () => {
+  it('leave few files when a timer starts them again and again', async () => {
     const dir = newFolder();
     for (let run = 0; run < 30; run += 1) {
       const files = open(dir, { name: 'pipeline' });
@@ -298,7 +298,7 @@ describe('several pipelines at once', () => {
 });
 
 describe('several servers at once', () => {
-  it('write files of their own, and the second file is used again by the next second server', async () => {
+  it('each write their own file, and the next second server continues the second file', async () => {
     const dir = newFolder();
     for (const round of [1, 2]) {
       const first = open(dir);
@@ -311,7 +311,7 @@ describe('several servers at once', () => {
     expect(messagesOf(dir)).toEqual(['second 1', 'second 2', 'first 1', 'first 2']);
   });
 
-  it('respect the claim of one that cannot be asked, until it is silent for two minutes', async () => {
+  it('respect the claim of a server on another host until it is silent for two minutes', async () => {
     const dir = newFolder();
     const lock = join(dir, '.server.lock');
     const claimedAt = (seconds: number): void => {
@@ -332,7 +332,7 @@ describe('several servers at once', () => {
 });
 
 describe('a claim that was lost', () => {
-  it('makes the log go on in another file, and no line is lost', async () => {
+  it('makes the log continue in another file without losing a line', async () => {
     vi.useFakeTimers({ toFake: ['Date', 'setInterval', 'clearInterval'], now: noon * 1000 });
     const dir = newFolder();
     const files = open(dir);
@@ -383,7 +383,7 @@ describe('trouble', () => {
     },
   );
 
-  it.skipIf(!existsSync('/dev/full'))('that ends before close is reported at close', async () => {
+  it.skipIf(!existsSync('/dev/full'))('that ends before close: the dropped lines are reported at close', async () => {
     const dir = newFolder();
     symlinkSync('/dev/full', join(dir, live));
     let now = noon;
@@ -445,7 +445,7 @@ describe('trouble', () => {
 });
 
 describe('closing', () => {
-  it('takes no longer than its lines need, right after any rotation', async () => {
+  it('never waits for its time limit, not even right after a rotation', async () => {
     const began = performance.now();
     for (let round = 0; round < 60; round += 1) {
       const files = open(newFolder(), { maxSizeMiB: 0.005 });

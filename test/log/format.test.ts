@@ -78,7 +78,7 @@ describe('the timestamp', () => {
     expect(stamp(1_795_249_861.9999)).toBe('2026-11-21T09:31:01.999+01:00');
   });
 
-  it('read back gives the time in milliseconds, in every zone and in any order of times', () => {
+  it('is read back as the time in milliseconds, in every zone and in any order of times', () => {
     fc.assert(
       fc.property(zones, fc.array(fc.integer({ min: -2_000_000_000_000, max: 4_000_000_000_000 })), (zone, times) => {
         const write = createStamp(zone);
@@ -108,7 +108,7 @@ describe('a line of the file', () => {
     });
   });
 
-  it('is one line whatever the message is, and read back gives that message', () => {
+  it('is one line for any message, and is read back as that message', () => {
     fc.assert(
       fc.property(anyText, anyTime, zones, anyText, (message, ts, zone, thread) => {
         const written = fileLine(createStamp(zone)(ts), 'ERROR', threadWord(thread), message);
@@ -131,7 +131,7 @@ describe('a line of the file', () => {
     );
   });
 
-  it('is made safe once and for all: a second time changes nothing', () => {
+  it('is made safe once: a second time changes nothing', () => {
     fc.assert(
       fc.property(anyText, (message) => {
         expect(oneLine(oneLine(message))).toBe(oneLine(message));
@@ -144,12 +144,12 @@ describe('a line of the file', () => {
     expect(oneLine('\u001b[2J\u0000\u202ex')).toBe('\\u001b[2J\\u0000\\u202ex');
   });
 
-  it('has a greatest length', () => {
+  it('has a maximum length', () => {
     expect(fileLine(stamp(at), 'INFO', 'w1', '\u0000'.repeat(100_000)).length).toBeLessThan(16_100);
     expect(quoted('"'.repeat(100_000)).length).toBeLessThan(700);
   });
 
-  it('that somebody else wrote is not taken for one of ours', () => {
+  it('is not recognised if another program wrote it', () => {
     for (const text of [
       '',
       'x',
@@ -174,7 +174,7 @@ describe('a line of the console', () => {
     );
   });
 
-  it('has five or six words at most, whatever method, path and user are', () => {
+  it('has at most five or six words for any method, path and user', () => {
     fc.assert(
       fc.property(anyText, anyText, anyText, anyDuration, (method, path, who, seconds) => {
         expect(consoleStart(stamp(at), method, path).split(' ')).toHaveLength(4);
@@ -321,7 +321,7 @@ describe('a message read back', () => {
     expect(readBack(line.serverStarted(2, 'http://127.0.0.1:8080'))).toEqual({ kind: 'serverStarted' });
   });
 
-  it('of the pipeline names its user, whatever stage, error or text it tells of', () => {
+  it('of the pipeline names its user for any stage, error or text', () => {
     fc.assert(
       fc.property(anyText, anyText, anyNumber, (text, key, ts) => {
         for (const message of [
@@ -338,14 +338,14 @@ describe('a message read back', () => {
     );
   });
 
-  it('that is no known text is left alone, and no text makes the parser fail', () => {
+  it('is null for an unknown text, and no text makes the parser fail', () => {
     for (const text of ['something else', line.serverStopped(), line.runStarted('12 users')]) {
       expect(parseMessage(text)).toBeNull();
     }
     fc.assert(fc.property(anyText, (text) => void parseMessage(text)));
   });
 
-  it('takes time that depends on its length only', () => {
+  it('takes time in proportion to its length', () => {
     const long = 8_000;
     const began = performance.now();
     for (const text of [

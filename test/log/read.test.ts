@@ -32,7 +32,7 @@ async function readAll(options: ReadOptions): Promise<{ lines: LogLine[]; reader
 const messages = (lines: LogLine[]): string[] => lines.map(({ message }) => message);
 
 describe('reading a folder of logs', () => {
-  it('gives finished parts, compressed or not, and the live file, in order of time over all sources', async () => {
+  it('returns the lines of finished parts and of the live file of all sources, in order of time', async () => {
     const dir = newFolder();
     writeFileSync(join(dir, 'server-2026-03-13.part2.log.gz'), gzipSync(texts([noon - 86_300, 'b'])));
     writeFileSync(join(dir, 'server-2026-03-13.part1.log.gz'), gzipSync(texts([noon - 86_400, 'a'])));
@@ -71,7 +71,7 @@ describe('reading a folder of logs', () => {
     expect(reader.stats.files).toBeGreaterThan(3);
   });
 
-  it('of one kind leaves the others alone', async () => {
+  it('returns only the lines of the kind that was asked for', async () => {
     const dir = newFolder();
     writeFileSync(join(dir, 'server-2026-03-14.log'), texts([noon, 's']));
     writeFileSync(join(dir, 'pipeline-2026-03-14.log'), texts([noon, 'p']));
@@ -79,7 +79,7 @@ describe('reading a folder of logs', () => {
     expect(messages((await readAll({ dir, kinds: ['pipeline'] })).lines)).toEqual(['p', 'q']);
   });
 
-  it('gives the lines of a time, and does not open files of other days', async () => {
+  it('returns the lines of a period, and does not open files of other days', async () => {
     const dir = newFolder();
     writeFileSync(join(dir, 'server-2026-03-01.log'), texts([noon, 'in a file of another day']));
     writeFileSync(join(dir, 'server-2026-03-14.log'), texts([noon, 'a'], [noon + 1, 'b'], [noon + 2, 'c']));
@@ -89,7 +89,7 @@ describe('reading a folder of logs', () => {
     expect(reader.stats.unreadable).toEqual([]);
   });
 
-  it('passes over foreign and torn lines, and counts them', async () => {
+  it('skips foreign and torn lines, and counts them', async () => {
     const dir = newFolder();
     const torn = text(noon, 'END POST /x 0.75').slice(0, -3);
     writeFileSync(
@@ -101,7 +101,7 @@ describe('reading a folder of logs', () => {
     expect(reader.stats).toMatchObject({ lines: 2, foreign: 2, torn: 2 });
   });
 
-  it('is right for lines that lie across the pieces in which a file is read', async () => {
+  it('returns lines whole that lie across two pieces of a file', async () => {
     const dir = newFolder();
     const many = Array.from({ length: 4000 }, (_, n): [number, string] => [noon + n, `${n} ${'ä😀'.repeat(n % 60)}`]);
     writeFileSync(join(dir, 'server-2026-03-14.log'), texts(...many));
@@ -132,20 +132,20 @@ describe('reading a folder of logs', () => {
     ]);
   });
 
-  it('prefers one of a part that is there plain and compressed', async () => {
+  it('reads a part once that exists both plain and compressed', async () => {
     const dir = newFolder();
     writeFileSync(join(dir, 'server-2026-03-14.part1.log'), texts([noon, 'a']));
     writeFileSync(join(dir, 'server-2026-03-14.part1.log.gz'), gzipSync(texts([noon, 'a'])));
     expect(messages((await readAll({ dir })).lines)).toEqual(['a']);
   });
 
-  it('that is missing fails with what to do', async () => {
+  it('fails for a missing folder and says what to do', async () => {
     await expect(readAll({ dir: join(newFolder(), 'none') })).rejects.toMatchObject({
       code: 'MOBILITY_LOG_UNREADABLE',
     });
   });
 
-  it('may end early', async () => {
+  it('stops reading when its caller stops', async () => {
     const dir = newFolder();
     writeFileSync(join(dir, 'server-2026-03-14.part1.log.gz'), gzipSync(texts([noon, 'a'])));
     writeFileSync(join(dir, 'pipeline-2026-03-14.log'), texts([noon, 'b']));
@@ -265,7 +265,7 @@ describe('following', () => {
     expect(found).toEqual(written);
   });
 
-  it('begins again with a file that was emptied in place', async () => {
+  it('reads a file from its start again after it was emptied in place', async () => {
     const dir = newFolder();
     const file = join(dir, 'server-2026-03-14.log');
     writeFileSync(file, texts([noon, 'a'], [noon, 'a'], [noon, 'a']));
@@ -276,7 +276,7 @@ describe('following', () => {
     expect(found).toEqual(['b']);
   });
 
-  it('ends at the signal', async () => {
+  it('ends when the signal is given', async () => {
     const dir = newFolder();
     symlinkSync('nowhere', join(dir, 'server-2026-03-14.log'));
     const stop = new AbortController();

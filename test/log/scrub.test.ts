@@ -80,7 +80,7 @@ it('rewrites the file that a running process writes, and that process continues 
   expect(messagesOf(dir)).toContain('19 of erased');
 }, 60_000);
 
-it('says which files it could not look through, and finds nothing in a folder that is not there', async () => {
+it('names the files that it could not read, and finds nothing in a folder that does not exist', async () => {
   const dir = newFolder();
   mkdirSync(join(dir, 'server-2026-03-13.log'));
   writeFileSync(join(dir, 'server-2026-03-14.part1.log.gz'), 'no gzip');

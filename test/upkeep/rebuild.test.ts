@@ -31,7 +31,7 @@ async function tamper(user: string, change: (chain: TripRecord[]) => TripRecord[
   await store.leases.release(taken.lease);
 }
 
-it('reports nothing where nothing is different', async () => {
+it('reports nothing if nothing has changed', async () => {
   const user = await userWithDays();
   const report = await rebuild(store, user, options);
   expect(report).toMatchObject({ status: 'done', changes: [] });
@@ -55,7 +55,7 @@ it('names the trips that came, went and changed, and leaves the diary as if it h
   expect(await derived(store, user)).toEqual(expected);
 });
 
-it('from a time on leaves the trips alone that were decided before it', async () => {
+it('from a time on keeps the trips that were settled before it', async () => {
   const user = await userWithDays();
   await tamper(user, (chain) => chain.map((link) => ({ ...link, trip: { ...link.trip!, distance: 1 } })));
   const { changes } = await rebuild(store, user, { ...options, from: t0 + 2 * day });
@@ -68,7 +68,7 @@ it('from a time on leaves the trips alone that were decided before it', async ()
   expect((await chainOf(store, user)).map((link) => link.trip!.distance === 1)).toEqual([true, false, false, false]);
 });
 
-it('of another version of the analysis happens by itself at the next run', async () => {
+it('happens by itself at the next run if the version of the analysis has changed', async () => {
   const user = await userWithDays();
   const expected = await derived(store, user);
   const taken = await store.leases.acquire(user, 'test', 60);

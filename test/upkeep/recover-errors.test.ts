@@ -61,7 +61,7 @@ describe('recovery', () => {
     expect(await recoverErrors(store, user, options)).toMatchObject({ tried: 2, recovered: 0, rounds: 1, remaining });
   });
 
-  it('by key or reason leaves the others alone; a dry run changes nothing', async () => {
+  it('selects by key or reason and keeps the others; a dry run changes nothing', async () => {
     const user = await newUser(store);
     const ride = pushedRide(android, 0, 0);
     await setAside(user, ride);
@@ -87,7 +87,7 @@ describe('recovery', () => {
     expect(report.tried).toBe(report.recovered + large.length);
   });
 
-  it('does not meddle with a running pipeline', async () => {
+  it('skips a user whose pipeline is running', async () => {
     const user = await newUser(store);
     await store.leases.acquire(user, 'pipeline', 60);
     await expect(recoverErrors(store, user, options)).rejects.toMatchObject({ code: 'MOBILITY_LEASE_HELD' });

@@ -68,7 +68,7 @@ describe('a migration', () => {
     }
   });
 
-  it('repeated writes nothing', async () => {
+  it('writes nothing when it is repeated', async () => {
     await fillUser(from, 'ada');
     await move(from, to);
     const target = counting(to);
@@ -76,7 +76,7 @@ describe('a migration', () => {
     expect(target.writes).toEqual([]);
   });
 
-  it('gives the pipeline nothing to do that it had not, and the same diary as at the source', async () => {
+  it('leaves the pipeline as much work as at the source, and the same diary', async () => {
     const uuid = await fillUser(from, 'ada');
     await from.users.register('nobody yet', { now: 3 });
     await move(from, to);
@@ -89,7 +89,7 @@ describe('a migration', () => {
     await move(to, from, { overwrite: true });
   });
 
-  it('of more rows than one batch or page holds is as exact', { timeout: 120_000 }, async () => {
+  it('copies more rows than one batch or page holds as exactly', { timeout: 120_000 }, async () => {
     const { user } = await from.users.register('ada', { now: 1 });
     const entries = Array.from({ length: 2_500 }, (_, i) => ({
       metadata: { key: i % 7 === 0 ? 'manual/survey' : 'background/battery', write_ts: i },
@@ -112,7 +112,7 @@ describe('a migration', () => {
     expect((await contentOf(to, user.uuid)) === (await contentOf(from, user.uuid))).toBe(true);
   });
 
-  it('as a dry run counts and changes nothing', async () => {
+  it('counts in a dry run and changes nothing', async () => {
     const uuid = await fillUser(from, 'ada');
     const target = counting(to);
     const first = await move(from, target.store, { dryRun: true });
@@ -126,7 +126,7 @@ describe('a migration', () => {
 });
 
 describe('a migration that dies', () => {
-  it('before any write leaves nobody half registered, and the next one goes on to the same end', {
+  it('before any write leaves nobody half registered, and the next one completes it', {
     timeout: 120_000,
   }, async () => {
     const uuid = await fillUser(from, 'ada', 1, 300);
@@ -151,7 +151,7 @@ describe('a migration that dies', () => {
     expect(deaths).toBeGreaterThan(15);
   });
 
-  it('time and again gets to the end', async () => {
+  it('again and again is completed in the end', async () => {
     const uuid = await fillUser(from, 'ada');
     for (let round = 0; ; round++) {
       const death = dyingAt(4);
@@ -164,7 +164,7 @@ describe('a migration that dies', () => {
     expect(await contentOf(to, uuid)).toBe(await contentOf(from, uuid));
   });
 
-  it('and whose source went on meanwhile comes to what the source is now', async () => {
+  it('while its source changes ends with what the source holds then', async () => {
     const uuid = await fillUser(from, 'ada', 2);
     const death = dyingAt(12);
     await move(from, interposedStore(to, death)).catch(() => null);
@@ -178,7 +178,7 @@ describe('a migration that dies', () => {
 });
 
 describe('a target that was used', () => {
-  it('keeps its own data, and the user is named; with overwrite it becomes equal to the source', async () => {
+  it('keeps its own data and names the user; with overwrite it becomes equal to the source', async () => {
     const uuid = await fillUser(from, 'ada');
     await fillUser(from, 'ben');
     await move(from, to);
@@ -196,7 +196,7 @@ describe('a target that was used', () => {
     expect(await contentOfAll(to)).toEqual(await contentOfAll(from));
   });
 
-  it('with overwrite is made like the source in every collection', async () => {
+  it('becomes equal to the source in every collection with overwrite', async () => {
     const uuid = await fillUser(from, 'ada');
     await move(from, to);
     await runAll(to, { log: silentLog, now: () => now() + 1000 });
@@ -222,14 +222,14 @@ describe('a target that was used', () => {
     expect(await contentOf(to, uuid)).toBe(await contentOf(from, uuid));
   });
 
-  it('gets the missing rows of a registered user without a flag', async () => {
+  it('receives the missing rows of a registered user without a flag', async () => {
     const uuid = await fillUser(from, 'ada');
     await to.users.register('ada', { uuid, now: 1 });
     expect(await move(from, to)).toMatchObject({ copied: 1, equal: true });
     expect(await contentOf(to, uuid)).toBe(await contentOf(from, uuid));
   });
 
-  it('with other users is refused, and with merge keeps them as they are', async () => {
+  it('is refused if it has other users, and keeps them as they are with merge', async () => {
     await fillUser(from, 'ada');
     const other = await fillUser(to, 'ben');
     const before = await contentOf(to, other);
@@ -239,7 +239,7 @@ describe('a target that was used', () => {
     expect(await contentOf(to, other)).toBe(before);
   });
 
-  it('that knows a name or a UUID by another keeps it, and the others are copied', async () => {
+  it('keeps a name or UUID that it gave to somebody else, and the other users are copied', async () => {
     const ada = await fillUser(from, 'ada');
     await fillUser(from, 'ben');
     await fillUser(from, 'cal');
