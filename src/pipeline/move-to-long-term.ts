@@ -9,7 +9,7 @@ import type { FailedEntry, KeptEntry, Marked, WaitingEntry, WaitingRef } from '.
 import type { RunContext, Stage } from './stage.ts';
 
 /** Entries moved at a time: bounds memory, and what a crash makes the next run repeat. */
-const batchSize = 1000;
+const batchSize = 2000;
 
 /** What a page of waiting entries comes to: kept, moved away, or set aside with a reason. */
 export interface MoveOutcome {

@@ -51,7 +51,7 @@ const hasReceipts = 1;
 const hasRare = 2;
 
 /** The columns of entries that are ordered by key and `write_ts`; at least one. */
-export function columnsOf(rows: readonly BatchRow[]): BatchColumns {
+export function batchColumns(rows: readonly BatchRow[]): BatchColumns {
   const column = (of: (row: BatchRow) => number): Float64Array => {
     const values = new Float64Array(rows.length);
     for (let i = 0; i < rows.length; i++) values[i] = of(rows[i]!);

@@ -4,7 +4,7 @@ import {
   type BatchColumns,
   type BatchRow,
   BrokenBatch,
-  columnsOf,
+  batchColumns,
   joinTexts,
   type KeyRun,
   readIdentities,
@@ -236,7 +236,7 @@ export function* insertBatches(file: StoreFile, user: number, rows: readonly Bat
     INSERT INTO batches (id, user, size, texts, count, first, last, first_ts, last_ts, due_ts, keys, columns, entries)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   for (const piece of pieces(rows)) {
-    const columns = columnsOf(piece);
+    const columns = batchColumns(piece);
     const { count, first, last, first_ts, last_ts, due_ts, keys } = summaryOf(columns, null);
     const entries = joinTexts(piece.map(({ text }) => text));
     const times = [first, last, first_ts, last_ts, due_ts];
