@@ -1,9 +1,25 @@
-// What many people cost: bytes on disk an entry, CPU of a day, of a day after a long history, and of a put.
+// What many people cost: bytes on disk an entry, CPU of a day with the model and without, of a day after a long history,
+// of a put and of small pushes.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import ts from 'typescript';
 import { openStore, putBatch, runPipeline, silentLog, simulateDays } from '../dist/index.js';
-import { against, bodyOf, inFolder, line, locations, median, ms, openFloor } from './kit.js';
+import {
+  against,
+  bodyOf,
+  createClient,
+  inFolder,
+  inLanes,
+  line,
+  locations,
+  median,
+  ms,
+  openFloor,
+  startServer,
+  thousands,
+} from './kit.js';
 
 const dayOfEntries = 1_064; // of a recorded day, on average
 
@@ -16,8 +32,23 @@ export async function scale({ folder, users = 100, days = 365 } = {}) {
   const name = folder ? `${cases.length} recorded cases` : `${cases.length} simulated cases`;
   console.log(`\nscale: ${name}, copied to ${users} users; CPU is user and system of all threads`);
   await inFolder((place) => measureUsers(place, cases, users));
+  const segmenter = await plainSegmenter();
+  await inFolder((place) => measureUsers(place, cases, users, segmenter));
   await inFolder((place) => measureHistory(place, [30, days]));
   await inFolder(measurePut);
+  await inFolder(measurePushes);
+}
+
+/** The segmenter without a model that the contract of segmenters is tested with, translated from its source. */
+async function plainSegmenter() {
+  const source = await readFile(new URL('../test/support/hourly-segmenter.ts', import.meta.url), 'utf8');
+  const compilerOptions = { target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.ESNext };
+  const dist = new URL('../dist/', import.meta.url).href;
+  const script = ts
+    .transpileModule(source, { compilerOptions })
+    .outputText.replaceAll(/'\.\.\/\.\.\/src\/(.+)\.ts'/g, `'${dist}$1.js'`);
+  const { hourlySegmenter } = await import(`data:text/javascript,${encodeURIComponent(script)}`);
+  return hourlySegmenter;
 }
 
 function readCases(folder) {
@@ -43,49 +74,68 @@ function startCpu() {
   };
 }
 
-async function run(store, userId) {
-  const report = await runPipeline(store, userId, { log: silentLog, now });
+async function run(store, userId, options = {}) {
+  const report = await runPipeline(store, userId, { log: silentLog, now, ...options });
   if (report.status !== 'done') throw new Error(`the run ended as ${report.status}: ${report.message}`);
   return report;
 }
 
-async function measureUsers(place, cases, users) {
+/** `segmenter`: one without a model; without it the shipped one, and everything else that is measured. */
+async function measureUsers(place, cases, users, segmenter) {
   const store = await openStore(place);
-  let put = 0;
   const pushed = [];
+  const putCpu = startCpu();
   for (let i = 0; i < users; i++) {
     const { user } = await store.users.register(`user ${i}`, { now: 1 });
     const entries = cases[i % cases.length];
-    const cpu = startCpu();
     await putBatch(user.uuid, entries, { store, now });
-    put += cpu();
     pushed.push({ uuid: user.uuid, entries: entries.length });
   }
-  const stages = new Map();
+  const put = putCpu();
   const runs = [];
   let kept = 0;
   for (const { uuid, entries } of pushed) {
     const cpu = startCpu();
-    const report = await run(store, uuid);
-    runs.push({ cpu: cpu(), entries });
-    for (const { stage, seconds } of report.stages) stages.set(stage, (stages.get(stage) ?? 0) + seconds);
+    const stages = [];
+    const onStage = (stage) => stages.push({ stage, from: cpu() });
+    const report = await run(store, uuid, { onStage, ...(segmenter && { segmenter }) });
+    const whole = cpu();
+    const spent = stages.map(({ stage, from }, i) => [stage, (stages[i + 1]?.from ?? whole) - from]);
+    const { counts } = report.stages.find(({ stage }) => stage === 'analyse trips');
+    runs.push({ cpu: whole, entries, stages: new Map(spent), locations: counts.locations ?? 0 });
     kept += (await store.counts(uuid)).timeseries;
   }
   await store.close();
   const warm = runs.slice(Math.min(cases.length, users - 1)); // the first round compiles the program
-  const all = warm.reduce((sum, one) => sum + one.entries, 0);
-  const day = (warm.reduce((sum, one) => sum + one.cpu, 0) / all) * dayOfEntries;
-  const entries = pushed.reduce((sum, one) => sum + one.entries, 0);
+  const sum = (of, list = warm) => list.reduce((total, one) => total + of(one), 0);
+  const aDay = (cpu) => (cpu / sum(({ entries }) => entries)) * dayOfEntries;
+  const day = aDay(sum(({ cpu }) => cpu));
+  const what = `a day of ${dayOfEntries} entries, usercache to document: CPU`;
+  const analysis = sum(({ stages }) => stages.get('analyse trips'));
+  const rate = sum(({ locations }) => locations) / analysis;
+  const ratesText = (least) => `${rate >= least ? 'within' : 'MISSED:'} ${thousands(least)}`;
+  if (segmenter) {
+    line(`${what}, without the model`, ms(day), against(day, 0.012, '12 ms'));
+    line('  analysis as a stage, locations a CPU second', thousands(rate), ratesText(150_000));
+    return;
+  }
   const sizes = readdirSync(place)
     .filter((file) => /\.sqlite/.test(file))
     .map((file) => [file, statSync(join(place, file)).size / kept]);
-  const bytes = sizes.reduce((sum, [, size]) => sum + size, 0);
+  const bytes = sizes.reduce((total, [, size]) => total + size, 0);
   const parts = sizes.map(([file, size]) => `${file} ${size.toFixed(1)}`).join(', ');
   line('bytes on disk an entry, after the pipeline, as left', bytes.toFixed(1), against(bytes, 50, `50 (${parts})`));
-  line(`a day of ${dayOfEntries} entries, usercache to document: CPU`, ms(day), against(day, 0.02, '20 ms'));
-  const total = runs.reduce((sum, one) => sum + one.entries, 0);
-  for (const [stage, s] of stages) line(`  ${stage}, wall`, ms((s / total) * dayOfEntries));
+  line(what, ms(day), against(day, 0.02, '20 ms'));
+  for (const stage of warm[0].stages.keys()) line(`  ${stage}: CPU`, ms(aDay(sum(({ stages }) => stages.get(stage)))));
+  line('  analysis as a stage, locations a CPU second', thousands(rate), ratesText(60_000));
+  const entries = sum((one) => one.entries, pushed);
   line('the put of such a day, in the process: CPU', ms((put / entries) * dayOfEntries));
+  const everybody = (10_000 / 2) * day;
+  line(
+    'such a day of 10,000 users, CPU of the runs over 2 cores',
+    `${everybody.toFixed(0)} s`,
+    against(everybody, 100, '100 s'),
+  );
 }
 
 async function measureHistory(place, lengths) {
@@ -135,4 +185,25 @@ async function measurePut(place) {
   await store.close();
   const ratio = median(ratios.slice(1));
   line('put of 10,000 without HTTP and logs, CPU against the floor', ratio.toFixed(1), against(ratio, 2, '2'));
+}
+
+/** Pushes of 100 entries over HTTP, each line of the log written: CPU of the server, as entries a second of two cores. */
+async function measurePushes(place) {
+  const size = 100;
+  const store = await openStore(place);
+  await store.users.register('somebody', { now: 1 });
+  await store.close();
+  const server = await startServer(place, { workers: 2 });
+  const client = createClient(server.port, 8);
+  const push = (i) => client.post('/usercache/put', bodyOf('somebody', locations(size, 1.6e9 + i * 1e3)));
+  const count = 600;
+  await inLanes(count, 8, push); // compiles the program
+  const before = server.cpu();
+  await inLanes(count, 8, (i) => push(count + i));
+  const cpu = (server.cpu() - before) / count;
+  client.close();
+  await server.stop();
+  const rate = (2 * size) / cpu;
+  const target = `${rate >= 100_000 ? 'within' : 'MISSED:'} 100k (${ms(cpu)} a push)`;
+  line('pushes of 100 over HTTP, entries/s of 2 cores by CPU', thousands(rate), target);
 }
