@@ -118,10 +118,39 @@ function lastSettled(file: StoreFile, user: number | null, ts: number): TripReco
   return oneOf(file, sql, user, first);
 }
 
+/** Outlines read last, by user and `chain_ts`, with what tells whether the row is still the same; the oldest first. */
+const outlinesRead = new WeakMap<StoreFile, Map<string, RowMark & { outline: TripOutline }>>();
+
+/** Some MiB: an outline has a few hundred bytes. */
+const mostOutlines = 20_000;
+
+/** Both change with a row. */
+interface RowMark {
+  written_ts: number | null;
+  sum: number | null;
+}
+
+/** Labels are suggested from the outlines of many trips: they are kept, since each takes the reading of a whole line. */
 function outlineAt(file: StoreFile, user: number | null, chainTs: number): TripOutline | null {
-  const sql = `SELECT ${columns} FROM trips WHERE user = ? AND chain_ts = ? AND kind = 'trip'`;
-  const record = oneOf(file, sql, user, chainTs);
-  return record === null ? null : outlineOf(record);
+  const where = "FROM trips WHERE user = ? AND chain_ts = ? AND kind = 'trip'";
+  const mark = file.sql(`SELECT written_ts, sum ${where}`).get<RowMark>(user, chainTs);
+  if (mark === undefined) return null;
+  const outlines = outlinesRead.get(file) ?? new Map<string, RowMark & { outline: TripOutline }>();
+  outlinesRead.set(file, outlines);
+  const name = `${user} ${chainTs}`;
+  const kept = outlines.get(name);
+  outlines.delete(name);
+  const isSame = kept !== undefined && kept.sum === mark.sum && kept.written_ts === mark.written_ts;
+  const outline = isSame ? kept.outline : outlineOf(oneOf(file, `SELECT ${columns} ${where}`, user, chainTs)!);
+  if (mark.sum !== null) outlines.set(name, { ...mark, outline });
+  if (outlines.size > mostOutlines) outlines.delete(outlines.keys().next().value!);
+  return copyOf(outline);
+}
+
+/** What a caller does to an outline has no effect on the one that is kept. */
+function copyOf(outline: TripOutline): TripOutline {
+  const sections = outline.sections.map((section) => ({ ...section }));
+  return { ...outline, start_loc: [...outline.start_loc], end_loc: [...outline.end_loc], sections };
 }
 
 function summaryOf(file: StoreFile, user: number | null): Awaited<ReturnType<Trips['summary']>> {

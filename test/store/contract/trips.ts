@@ -110,6 +110,27 @@ export function tripTests(use: Use): void {
     expect(await use.store.trips.outlines(newId(), [10.5])).toEqual([]);
   });
 
+  it('outlines that were read before are those of the trips of now', async () => {
+    const user = await newUser(use.store);
+    const tripOf = (mode: string) =>
+      ({
+        start_zone: 'UTC',
+        start_loc: [9, 48],
+        end_loc: [9.25, 48],
+        sections: [{ sensed_mode: mode, distance: 1 }],
+      }) as unknown as TripRecord['trip'];
+    const modes = async () =>
+      (await use.store.trips.outlines(user, [10, 20])).map(({ sections }) => sections.map((one) => one.sensed_mode));
+    await replace(user, everything, [link(10, { trip: tripOf('BUS') }), link(20, { trip: tripOf('CAR') })]);
+    expect(await modes()).toEqual([['BUS'], ['CAR']]);
+    for (const { sections } of await use.store.trips.outlines(user, [10, 20])) sections[0]!.sensed_mode = 'changed';
+    expect(await modes()).toEqual([['BUS'], ['CAR']]);
+    await replace(user, everything, [link(10, { trip: tripOf('TRAIN') })]);
+    expect(await modes()).toEqual([['TRAIN']]);
+    await use.store.erase(user);
+    expect(await modes()).toEqual([]);
+  });
+
   it('links outside the range stay: its start is part of it and its end is not', async () => {
     const user = await newUser(use.store);
     await replace(user, everything, [link(10), link(20), link(30)]);
