@@ -130,7 +130,7 @@ interface RowMark {
   sum: number | null;
 }
 
-/** Labels are suggested from the outlines of many trips: they are kept, since each takes the reading of a whole line. */
+/** Labels are suggested from outlines of many trips. They are kept: to make one means to read the trip's whole line. */
 function outlineAt(file: StoreFile, user: number | null, chainTs: number): TripOutline | null {
   const where = "FROM trips WHERE user = ? AND chain_ts = ? AND kind = 'trip'";
   const mark = file.sql(`SELECT written_ts, sum ${where}`).get<RowMark>(user, chainTs);
