@@ -72,13 +72,16 @@ export function readJson<Element = never>(
   return atOnce(new Reading(limits, list).read(bytes));
 }
 
-/** As `readJson`, and lets other calls go on in between. */
+/**
+ * As `readJson`, and lets other calls go on in between. `onText` is called once the bytes are text and needed no more.
+ */
 export async function readJsonInTurns<Element = never>(
   bytes: Buffer,
   list?: ListReader<Element>,
   limits: JsonLimits = listLimits,
+  onText: () => void = () => {},
 ): Promise<ReadJson<Element>> {
-  return inSlices(new Reading(limits, list).read(bytes));
+  return inSlices(new Reading(limits, list).read(bytes, onText));
 }
 
 /** The reading of one body. Its generators yield where others may have their turn. */
@@ -93,8 +96,9 @@ class Reading<Element> {
     this.#list = list;
   }
 
-  *read(bytes: Buffer): Generator<void, ReadJson<Element>> {
+  *read(bytes: Buffer, onText: () => void = () => {}): Generator<void, ReadJson<Element>> {
     const text = decode(bytes, this.#notes);
+    onText();
     const listed = this.#list === undefined ? null : yield* this.#readListed(text, this.#list);
     return { ...(listed ?? this.#readWhole(text)), notes: this.#notes };
   }

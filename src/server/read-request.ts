@@ -73,10 +73,24 @@ const nothing: RequestBody = { body: {}, list: [], size: 0, notes: [], unread: n
 
 async function readObject(bytes: Buffer, rules: RequestRules): Promise<RequestBody> {
   const list = rules.list === undefined ? undefined : { name: rules.list, read: takeEntry };
+  const size = bytes.length;
+  const letGo = (): void => {
+    if (size > largeBody && !rules.takesAnything) giveBack(bytes);
+  };
   // What strangers send is too short for any limit; what is longer comes from a known caller.
-  const { value, list: taken, notes } = await readJsonInTurns(bytes, list, rules.json);
-  if (isJsonObject(value)) return { body: value, list: taken, size: bytes.length, notes, unread: null };
+  const { value, list: taken, notes } = await readJsonInTurns(bytes, list, rules.json, letGo);
+  if (isJsonObject(value)) return { body: value, list: taken, size, notes, unread: null };
   throw badRequest(`expected a JSON object as body, found ${Array.isArray(value) ? 'an array' : 'a plain value'}`);
+}
+
+/**
+ * Frees the memory of bytes that nobody needs any more. Those of a large body are old by then: without this, they stay
+ * until the collector looks at everything, and several bodies are there for each that is at work.
+ */
+function giveBack(bytes: Buffer): void {
+  const { buffer } = bytes;
+  if (!(buffer instanceof ArrayBuffer) || buffer.byteLength > 2 * bytes.length) return; // shared with others
+  structuredClone(buffer, { transfer: [buffer] });
 }
 
 /** `application/json` and its kin, whatever the parameters and letter case. */

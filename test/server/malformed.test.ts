@@ -7,7 +7,9 @@ import { openKit } from './kit.ts';
 
 const count = 1_500;
 
-it(`${count} malformed requests are answered, none of them with a 5xx but where an app must keep its data`, async () => {
+it(`${count} malformed requests are answered, none of them with a 5xx but where an app must keep its data`, {
+  timeout: 180_000,
+}, async () => {
   const kit = await openKit({ level: 'info' });
   await kit.user('ada');
   const requests = malformedRequests(

@@ -1,9 +1,8 @@
-import { deepStrictEqual } from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isJsonObject, type JsonValue } from '../../src/model/json.ts';
 import { Problem } from '../../src/server/problem.ts';
-import { listLimits, maxDepth, type ReadJson, readJson } from '../../src/server/read-json.ts';
+import { listLimits, maxDepth, type ReadJson, readJson, readJsonInTurns } from '../../src/server/read-json.ts';
 
 const bytes = (text: string) => Buffer.from(text, 'utf8');
 const refusal = (text: string): string => {
@@ -250,4 +249,15 @@ describe('a list read element by element', () => {
     expect(outcome(bytes(`${before}{"a" 1}]}`), list)).toContain(`character ${before.length + 6} `);
     expect(outcome(bytes(`${before}{"a":1`), list)).toContain('the end of the body');
   });
+});
+
+it('tells when the bytes are text, after which they may be given back', async () => {
+  const bytes = Buffer.from(JSON.stringify({ list: Array.from({ length: 5_000 }, (_, i) => ({ i })) }));
+  const transferred = Buffer.from(new Uint8Array(bytes).buffer);
+  const { buffer } = transferred;
+  const list = { name: 'list', read: (element: unknown) => element };
+  const giveBack = () => void structuredClone(buffer, { transfer: [buffer as ArrayBuffer] });
+  const read = await readJsonInTurns(transferred, list, undefined, giveBack);
+  expect(transferred.length).toBe(0);
+  expect(read.list).toEqual(JSON.parse(bytes.toString()).list);
 });
