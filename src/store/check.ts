@@ -19,6 +19,8 @@ export interface Finding {
   /** File of the embedded store, or collection in MongoDB. */
   file: string;
   table: string | null;
+  /** The number of the row in its table, if it has one. */
+  row?: number;
   /** The UUID of whom it concerns; null: not one user, or not known. */
   user_id: string | null;
   /** What was found. Never quotes people's data. */

@@ -2,8 +2,10 @@
 import { Command } from 'commander';
 import { withoutCredentials } from '../../model/address.ts';
 import { MobilityError } from '../../model/errors.ts';
+import { checkStore } from '../../store/open.ts';
 import { backupSqliteStore } from '../../store/sqlite/backup.ts';
 import type { CommandContext, Outcome } from '../context.ts';
+import { counted } from '../output.ts';
 import { workTimeText } from '../wording.ts';
 
 const mebibyte = 1024 * 1024;
@@ -20,6 +22,7 @@ Examples:
   mobility backup /var/backups/mobility/$(date +%F)
   mobility status --store /var/backups/mobility/2026-11-21
 
+Exit code 3: the copy is made, and rows of the store are damaged.
 To restore, stop server and pipeline, and put the copy where the store was.
 Back up a store in MongoDB with the tools of MongoDB.`,
     )
@@ -38,11 +41,23 @@ async function backup(context: CommandContext, target: string): Promise<Outcome>
   }
   const started = context.now();
   const progress = context.output.progress(`copying to ${target}`);
-  const report = await backupSqliteStore(store.replace(/^sqlite:/, ''), target).finally(() => progress.done());
+  const copied = async () => {
+    const report = await backupSqliteStore(store.replace(/^sqlite:/, ''), target);
+    // Its pages were looked at while it was copied.
+    const onProgress = (text: string): void => progress.update(`checking ${text}`);
+    return { ...report, check: await checkStore(target, { pages: false, onProgress }) };
+  };
+  const { check, ...report } = await copied().finally(() => progress.done());
   const seconds = context.now() - started;
+  const damaged = check.findings.filter(({ code }) => code.startsWith('DAMAGED')).length + check.more;
+  const size = `${report.files.length} files, ${(report.bytes / mebibyte).toFixed(1)} MiB`;
   await context.output.result(
-    { folder: target, ...report, seconds },
-    `${target}: ${report.files.length} files, ${(report.bytes / mebibyte).toFixed(1)} MiB, in ${workTimeText(seconds)}`,
+    { folder: target, ...report, seconds, damaged },
+    `${target}: ${size}, pages and rows checked, in ${workTimeText(seconds)}`,
   );
-  return {};
+  if (damaged === 0) return {};
+  context.output.note(
+    `the copy is whole, and holds ${counted(damaged, 'damaged row')} as the store does: see mobility store check. Keep earlier backups`,
+  );
+  return { exitCode: 3 };
 }

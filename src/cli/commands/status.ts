@@ -1,5 +1,6 @@
 // `mobility status`: where one user stands, or everybody at a glance.
 import { Command } from 'commander';
+import { isMobilityError } from '../../model/errors.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { keys } from '../../model/keys.ts';
 import { addDays, localDay } from '../../model/time.ts';
@@ -183,6 +184,8 @@ interface FleetStatus {
   trips: number;
   /** Users with entries or changes that the pipeline has not seen. */
   with_work: number;
+  /** Users with a row that cannot be read, and what was found. */
+  damaged: { user_email: string; uuid: string; message: string }[];
   /** Users whose last run failed. */
   failed: { user_email: string; uuid: string; last_error: string }[];
   /** Users who met a limit of one caller within the last day. */
@@ -203,6 +206,7 @@ async function showEverybody(context: CommandContext): Promise<Outcome> {
     errors: 0,
     trips: 0,
     with_work: 0,
+    damaged: [],
     failed: [],
     limits_met: [],
     unowned: { users: 0, rows: 0 },
@@ -211,7 +215,11 @@ async function showEverybody(context: CommandContext): Promise<Outcome> {
   const progress = context.output.progress('counting');
   try {
     for await (const user of everyUser(store)) {
-      await addUser(fleet, store, user, context.now());
+      await addUser(fleet, store, user, context.now()).catch((error) => {
+        if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
+        const { user_email, uuid } = user;
+        fleet.damaged.push({ user_email, uuid, message: error.message });
+      });
       progress.update(counted(fleet.users, 'user'));
     }
     for (const { rows } of await store.unowned()) {
@@ -266,6 +274,7 @@ function fleetText(fleet: FleetStatus, context: CommandContext): string {
       `${user_email}: ${owner}, until ${minuteText(expires_ts, context.zone)}`,
     ]),
     ...fleet.limits_met.map(({ user_email, limit }) => ['limit met', `${user_email}: ${limit}`]),
+    ...fleet.damaged.map(({ user_email, message }) => ['damaged', `${user_email}: ${message}`]),
     ...fleet.failed.map(({ user_email, last_error }) => ['failed', `${user_email}: ${last_error}`]),
   ];
   return table(rows);

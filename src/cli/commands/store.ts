@@ -7,6 +7,7 @@ import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { checkCommand } from './store-check.ts';
+import { mendCommand } from './store-mend.ts';
 
 /** Commands that concern the store itself. */
 export function storeCommand(context: CommandContext): Command {
@@ -14,6 +15,7 @@ export function storeCommand(context: CommandContext): Command {
     .description('prepare, check and clean up the store')
     .addCommand(checkCommand(context))
     .addCommand(initCommand(context))
+    .addCommand(mendCommand(context))
     .addCommand(convertCommand(context))
     .addCommand(purgeUnownedCommand(context))
     .addHelpText('after', '\nExamples:\n  mobility store init\n  mobility store check');

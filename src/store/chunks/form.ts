@@ -89,6 +89,13 @@ const header = 5; // bytes: form and checksum
 /** The checksum of the bytes and of their form; of the first form, as it always was, of the bytes alone. */
 const sumOf = (form: number, packed: Uint8Array): number => crc32(packed, form === forms.plain ? 0 : form);
 
+/** Where the checksum of a part lies, what it covers, and how far it is from what it should be (exclusive or). */
+export function checksumOf(blob: Uint8Array): { at: number; covers: number; difference: number } {
+  const bytes = Buffer.from(blob.buffer, blob.byteOffset, blob.byteLength);
+  if (bytes.length < header) return { at: 0, covers: 0, difference: 0 };
+  return { at: 1, covers: header, difference: bytes.readUInt32LE(1) ^ sumOf(bytes[0]!, bytes.subarray(header)) };
+}
+
 function sealed(form: number, bytes: Uint8Array): Uint8Array {
   const packed = pack(bytes);
   const blob = Buffer.allocUnsafe(header + packed.length);

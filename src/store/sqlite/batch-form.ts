@@ -165,6 +165,13 @@ function sealed(blob: Buffer, form: number): Uint8Array {
   return blob;
 }
 
+/** Where the checksum of a part lies, what it covers, and how far it is from what it should be (exclusive or). */
+export function checksumIn(blob: Uint8Array): { at: number; covers: number; difference: number } {
+  const bytes = Buffer.from(blob.buffer, blob.byteOffset, blob.byteLength);
+  if (bytes.length < header) return { at: 0, covers: 0, difference: 0 };
+  return { at: 4, covers: header, difference: bytes.readUInt32LE(4) ^ crc32(bytes.subarray(header)) };
+}
+
 function opened(blob: Uint8Array): { form: number; content: Uint8Array } {
   const bytes = Buffer.from(blob.buffer, blob.byteOffset, blob.byteLength);
   if (bytes.length < header) throw broken('a batch', `${bytes.length} bytes`);

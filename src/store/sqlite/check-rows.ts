@@ -4,7 +4,7 @@ import type { JsonObject } from '../../model/json.ts';
 import { unescapeText } from '../../model/json-text.ts';
 import type { TripRecord } from '../../model/trip.ts';
 import { startSlices } from '../../turns.ts';
-import type { CheckTally, Finding } from '../check.ts';
+import { CheckTally, type Finding } from '../check.ts';
 import { zonesNamed } from '../chunks/edit.ts';
 import { BrokenChunk, decodeTexts, decodeTimes } from '../chunks/form.ts';
 import { type PackedText, unpackText } from '../chunks/packed-text.ts';
@@ -30,7 +30,8 @@ export interface CheckedFile {
 }
 
 /** A row as it is in the table. */
-type Row = Record<string, SqlValue>;
+export type TableRow = Record<string, SqlValue>;
+type Row = TableRow;
 
 /** A row that cannot be what was written; the text says why, without people's data. */
 class Broken extends Error {}
@@ -346,7 +347,7 @@ function ownRows(
 /** Looks at one row, and reports what is wrong with it. */
 function checkRow(checked: CheckedFile, table: OwnedTable, row: Row, tally: CheckTally): void {
   const { name, users } = checked;
-  const { look, tell } = tables[table];
+  const { tell } = tables[table];
   const found = typeof row.user === 'number' ? users.get(row.user) : (row.user_id ?? row.uuid);
   const userId = typeof found === 'string' ? unescapeText(found) : null;
   const at = { checked, tally, userId: userId ?? '' };
@@ -357,6 +358,7 @@ function checkRow(checked: CheckedFile, table: OwnedTable, row: Row, tally: Chec
       file: name,
       table,
       user_id: userId,
+      ...(typeof row.at === 'number' && { row: row.at }),
       what: `row ${row.at}: ${what}`,
       ...place,
       cure: cureOf(table, userId),
@@ -367,13 +369,24 @@ function checkRow(checked: CheckedFile, table: OwnedTable, row: Row, tally: Chec
     return;
   }
   if (table in summedColumns && row.sum == null) tally.unsummed += 1;
+  const why = whyNot(table, row, at);
+  if (why !== null) report('DAMAGED_ROW', why);
+}
+
+/** Why a row of a user is not as it was written; null if it is. */
+export function whyBroken(checked: CheckedFile, table: OwnedTable, row: Row, userId: string): string | null {
+  return whyNot(table, row, { checked, tally: new CheckTally({}), userId });
+}
+
+function whyNot(table: OwnedTable, row: Row, look: Look): string | null {
   try {
     if (table in summedColumns && row.sum != null && !isSound(table as SummedTable, row as SummedRow)) {
       throw new Broken('another checksum than was written');
     }
-    look(row, at);
+    tables[table].look(row, look);
+    return null;
   } catch (error) {
-    report('DAMAGED_ROW', reasonOf(error));
+    return reasonOf(error);
   }
 }
 

@@ -1,0 +1,138 @@
+// Damaged rows of one user: what `store check` says of them, and what `store mend` and `rebuild` make of them.
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { checkStore } from '../../src/store/open.ts';
+import { connect, type SqlValue } from '../../src/store/sqlite/driver.ts';
+import { run } from '../cli/kit.ts';
+import { copyOf, everythingOf, fillStore, inFolder, patience, pushesOf, withStore } from './kit.ts';
+
+/** A store with two people, the first day in the diary and the second waiting. */
+async function madeStore(folder: string): Promise<Record<string, string>> {
+  const days = { ada: pushesOf('ada', 'android', 2), ben: pushesOf('ben', 'ios', 2) };
+  const uuids = await fillStore(folder, { ada: [days.ada[0]!], ben: [days.ben[0]!] });
+  expect((await run(['pipeline', '--all', '--store', folder])).code).toBe(0);
+  await withStore(folder, async (store) => {
+    await store.usercache.put(uuids.ada!, { entries: days.ada[1]!.slice(0, 50), unusable: [] }, 1);
+  });
+  return uuids;
+}
+
+let whole = '';
+let uuids: Record<string, string>;
+
+beforeAll(async () => {
+  whole = await mkdtemp(join(tmpdir(), 'mobility-mended-'));
+  uuids = await madeStore(join(whole, 'store'));
+}, patience);
+afterAll(() => rm(whole, { recursive: true, force: true }));
+
+/** Gives `work` a copy of the store. */
+const onCopy = (work: (folder: string, uuids: Record<string, string>) => Promise<void>) =>
+  inFolder(async (folder) => work(await copyOf(join(whole, 'store'), join(folder, 'store')), uuids));
+
+/** Changes a column of the first row of a user in a table. */
+function change(
+  folder: string,
+  uuid: string,
+  [role, table, column]: string[],
+  changed: (value: Uint8Array) => SqlValue,
+) {
+  const connection = connect(join(folder, `${role}-0.sqlite`));
+  try {
+    const { id } = connection.prepare('SELECT id FROM user_ids WHERE uuid = ?').get<{ id: number }>(uuid)!;
+    const sql = `SELECT rowid AS at, ${column} AS value FROM ${table} WHERE user = ? LIMIT 1`;
+    const { at, value } = connection.prepare(sql).get<{ at: number; value: Uint8Array }>(id)!;
+    connection.prepare(`UPDATE ${table} SET ${column} = ? WHERE rowid = ?`).run(changed(Buffer.from(value)), at);
+  } finally {
+    connection.close();
+  }
+}
+
+const flipped = (bytes: Uint8Array): Uint8Array => {
+  bytes[bytes.length >> 1]! ^= 4;
+  return bytes;
+};
+const garbage = (bytes: Uint8Array): Uint8Array => bytes.fill(7);
+
+const digestsOf = async (folder: string) => (await checkStore(folder, { digest: true })).users;
+
+it.each([
+  [['timeseries', 'chunks', 'entries'], 'store mend', 'corrected'],
+  [['timeseries', 'chunks', 'times'], 'store mend', 'corrected'],
+  [['usercache', 'batches', 'entries'], 'store mend', 'corrected'],
+  [['usercache', 'batches', 'columns'], 'store mend', 'corrected'],
+])('a flipped bit in %s is told with its cure, which puts it right', { timeout: patience }, (place) =>
+  onCopy(async (folder, { ada }) => {
+    const before = await digestsOf(folder);
+    change(folder, ada!, place, flipped);
+    const check = await run(['store', 'check', '--json', '--store', folder]);
+    expect(check.code).toBe(3);
+    const { findings } = JSON.parse(check.stdout);
+    expect(findings).toMatchObject([
+      { code: 'DAMAGED_ROW', file: `${place[0]}-0.sqlite`, table: place[1], user_id: ada, entries: expect.any(Number) },
+    ]);
+    expect(findings[0].cure).toBe(`mobility store mend --user ${ada}`);
+    const mend = await run([
+      'store',
+      'mend',
+      '--user',
+      ada!,
+      '--keep',
+      join(folder, 'kept'),
+      '--json',
+      '--store',
+      folder,
+    ]);
+    expect(mend, mend.stderr).toMatchObject({ code: 0 });
+    expect(JSON.parse(mend.stdout)).toMatchObject({ mended: [{ outcome: 'corrected' }], kept_in: null });
+    expect(await digestsOf(folder)).toEqual(before);
+  }),
+);
+
+it.each([
+  [['timeseries', 'trips', 'record']],
+  [['timeseries', 'documents', 'data']],
+  [['timeseries', 'pipeline', 'state']],
+])('what derives from entries and is damaged in %s is derived again by rebuild', { timeout: patience }, (place) =>
+  onCopy(async (folder, { ada }) => {
+    expect((await run(['pipeline', '--all', '--store', folder])).code).toBe(0);
+    const before = await withStore(folder, (store) => everythingOf(store, ada!));
+    change(folder, ada!, place, garbage);
+    const { findings } = await checkStore(folder);
+    expect(findings).toMatchObject([{ code: 'DAMAGED_ROW', user_id: ada, cure: `mobility rebuild --user ${ada}` }]);
+    const rebuilt = await run(['rebuild', '--user', ada!, '--store', folder]);
+    expect(rebuilt, rebuilt.stderr).toMatchObject({ code: 0, stderr: expect.stringContaining(`table ${place[1]}`) });
+    expect(await withStore(folder, (store) => everythingOf(store, ada!))).toBe(before);
+    expect(await checkStore(folder)).toMatchObject({ sound: true });
+  }),
+);
+
+it('what cannot be read leaves the store into a file, and nothing else does', { timeout: patience }, () =>
+  onCopy(async (folder, { ada, ben }) => {
+    const before = await digestsOf(folder);
+    change(folder, ada!, ['timeseries', 'chunks', 'entries'], garbage);
+    change(folder, ada!, ['usercache', 'batches', 'columns'], garbage);
+    const kept = join(folder, 'kept.jsonl');
+    const mend = await run(['store', 'mend', '--user', ada!, '--keep', kept, '--json', '--store', folder]);
+    expect(mend, mend.stderr).toMatchObject({ code: 3 });
+    const { mended } = JSON.parse(mend.stdout);
+    expect(mended.map(({ table, outcome }: Record<string, string>) => `${table} ${outcome}`).sort()).toEqual([
+      'batches kept',
+      'chunks removed',
+    ]);
+    const lines = (await readFile(kept, 'utf8'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines.map(({ table }) => table).sort()).toEqual(['batches', 'chunks']);
+    expect(lines.every(({ columns }) => columns.entries.base64.length > 0)).toBe(true);
+    expect(await checkStore(folder)).toMatchObject({ sound: true });
+    const after = await digestsOf(folder);
+    const of = (all: typeof before, uuid: string) => all.find(({ user_id }) => user_id === uuid)!;
+    expect(of(after, ben!)).toEqual(of(before, ben!));
+    expect(of(after, ada!).rows.usercache).toBe(of(before, ada!).rows.usercache);
+    expect((await run(['pipeline', '--all', '--store', folder])).code).toBe(0);
+  }),
+);
