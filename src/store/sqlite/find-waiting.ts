@@ -35,12 +35,20 @@ function firstOf(
   timeOf: (found: Found) => number,
 ): Found[] {
   let found: Found[] = [];
+  let isSorted = true;
+  const sort = (): void => {
+    if (!isSorted) found = found.sort(compare).slice(0, count);
+    isSorted = true;
+  };
   for (const { least, read } of sources) {
+    if (found.length >= count) sort();
     if (found.length >= count && timeOf(found[count - 1]!) < least) break;
-    for (const one of read()) found.push(one);
-    found.sort(compare);
-    if (found.length > count) found = found.slice(0, count);
+    for (const one of read()) {
+      found.push(one);
+      isSorted = false;
+    }
   }
+  sort();
   return found;
 }
 

@@ -241,7 +241,7 @@ function addBatches(connection: Connection, { role }: FileAbout): void {
       columns BLOB NOT NULL,
       entries BLOB NOT NULL
     );
-    CREATE INDEX batches_user ON batches (user, id, first, last, count, due_ts);
+    CREATE INDEX batches_user ON batches (user, last, first, count, due_ts);
   `);
   if (connection.prepare('SELECT 1 FROM waiting LIMIT 1').get() === undefined) connection.exec('DROP TABLE waiting');
 }

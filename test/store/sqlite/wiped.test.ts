@@ -31,15 +31,20 @@ async function found(folder: string, texts: readonly string[]): Promise<Record<s
   return hits;
 }
 
-/** Pieces of what the user has in compressed form, as they stand in the file. */
+/** Pieces of what the user has in compressed form, as they stand in the files. */
 function packed(folder: string, shards: number, uuid: string): string[] {
-  return Array.from({ length: shards }, (_, shard) => {
-    const connection = connect(join(folder, fileName('timeseries', shard)));
-    const sql = 'SELECT hex(entries) AS hex FROM chunks JOIN user_ids ON user_ids.id = chunks.user WHERE uuid = ?';
-    const rows = connection.prepare(sql).all<{ hex: string }>(uuid);
-    connection.close();
-    return rows.map(({ hex }) => Buffer.from(hex, 'hex').toString('latin1').slice(20, 60));
-  }).flat();
+  return Array.from({ length: shards }, (_, shard) => [
+    ...packedIn(join(folder, fileName('timeseries', shard)), 'chunks', uuid),
+    ...packedIn(join(folder, fileName('usercache', shard)), 'batches', uuid),
+  ]).flat();
+}
+
+function packedIn(path: string, table: 'chunks' | 'batches', uuid: string): string[] {
+  const connection = connect(path);
+  const sql = `SELECT hex(entries) AS hex FROM ${table} JOIN user_ids ON user_ids.id = ${table}.user WHERE uuid = ?`;
+  const rows = connection.prepare(sql).all<{ hex: string }>(uuid);
+  connection.close();
+  return rows.map(({ hex }) => Buffer.from(hex, 'hex').toString('latin1').slice(20, 60));
 }
 
 /** Rows of every kind that are moved, replaced, fail and are taken back, in the pages of somebody else's. */
@@ -55,6 +60,11 @@ async function live(store: Store, user: string, word: string, key: string): Prom
     await run();
   }
   await put(store, user, [entry(key, 5, { word })]);
+  await put(
+    store,
+    user,
+    Array.from({ length: 80 }, (_, i) => entry(key, 1_900_000_000 + i, { word: `${word} ${newId()}` })),
+  );
 }
 
 it.each([1, 2])(
