@@ -72,6 +72,8 @@ export interface BoundsInput {
   /** The first and the last location of the journey. */
   firstTs: number;
   lastTs: number;
+  /** Since when all its locations lie near the last one: the user had arrived. */
+  arrivedTs: number;
   /** When the user left by the way from the place before and their usual speed. */
   leftTs: number;
   /** The last location before the first; negative infinity: none. */
@@ -186,7 +188,7 @@ function endOf(
   const { lastTs, firstTs } = input;
   const run = moving.findLast(({ start, end }) => start < lastTs + options.reach && end > firstTs);
   const found: Boundary = run
-    ? [clamp(run.end, lastTs - options.reach, lastTs + options.reach), 'movement']
+    ? [clamp(run.end, input.arrivedTs - options.reach, lastTs + options.reach), 'movement']
     : [lastTs, 'location'];
   const ts = Math.max(found[0] - options.trimEnd, Math.min(found[0], firstTs));
   return ts < input.notAfter ? [ts, found[1]] : [input.notAfter, 'trip after'];

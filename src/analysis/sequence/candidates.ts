@@ -232,7 +232,7 @@ function dwells(locations: readonly Location[], options: SegmentTripsOptions, st
   const here = locations[i]!;
   if (i - Math.max(i - options.pointThreshold, start) + 1 < options.pointThreshold - 1) return false;
   const recent = recentSince(locations, options, start, i);
-  if (recent === i || here.ts - locations[recent]!.ts < options.timeThreshold - options.timeSlack) return false;
+  if (here.ts - locations[recent]!.ts < options.timeThreshold - options.timeSlack) return false;
   const oldest = Math.min(recent, Math.max(i - options.pointThreshold, start));
   for (let j = oldest; j < i; j += 1) {
     const one = locations[j]!;
@@ -241,11 +241,16 @@ function dwells(locations: readonly Location[], options: SegmentTripsOptions, st
   return true;
 }
 
-/** Index of the first location of the trip less than `timeThreshold` before location `i`; `i` when there is none. */
+/**
+ * Index of the first location of the trip less than `timeThreshold` before location `i`, or of the one before it, if a
+ * phone that sends seldom leaves too little time since that.
+ */
 function recentSince(locations: readonly Location[], options: SegmentTripsOptions, start: number, i: number): number {
+  const here = locations[i]!.ts;
   let j = i;
-  while (j > start && locations[j - 1]!.ts > locations[i]!.ts - options.timeThreshold) j -= 1;
-  return j;
+  while (j > start && locations[j - 1]!.ts > here - options.timeThreshold) j -= 1;
+  const short = here - locations[j]!.ts < options.timeThreshold - options.timeSlack;
+  return short && j > start && here - locations[j - 1]!.ts <= 2 * options.timeThreshold ? j - 1 : j;
 }
 
 /**

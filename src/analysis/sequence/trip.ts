@@ -58,6 +58,7 @@ export function tripOf(
     runs,
     firstTs: first.ts,
     lastTs: last.ts,
+    arrivedTs: arrivedAt(track, first.ts, last.ts),
     leftTs: leftAt(decoded, first, last, seenStay),
     silentSince: silentSince(decoded, first),
     exitedTs,
@@ -100,6 +101,18 @@ export function failedTrip(
     evidence: { model: 'none', start: 'location', end: 'location', ended_by: candidate.endedBy, left_out: {} },
     error,
   };
+}
+
+/** m; locations as near as this to the last one are of one rest, as in the candidates (the original's) */
+const restDistance = 100;
+
+/** Since when all locations between two times lie near the last one. */
+function arrivedAt(track: Track, from: number, to: number): number {
+  let i = Math.max(0, firstAfter(track, to) - 1);
+  const [x, y] = [track.x[i]!, track.y[i]!];
+  const near = (k: number): boolean => Math.sqrt((track.x[k]! - x) ** 2 + (track.y[k]! - y) ** 2) < restDistance;
+  while (i > 0 && track.ts[i - 1]! >= from && near(i - 1)) i -= 1;
+  return Math.min(track.ts[i]!, to);
 }
 
 function recordedWay(track: Track, firstTs: number, end: number, stay: Stay | null): number {
