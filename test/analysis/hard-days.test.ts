@@ -133,9 +133,9 @@ describe('one trip', () => {
   });
 
   it('by a phone that reports its position once a minute', async () => {
-    // So seldom a rest shows only in the silence after it.
-    const { trips } = await lived(pushedDay([walk(400), drive(1500), walk(300), ...home, walk(60)], { every: 60 }));
+    const { trips } = await lived(pushedDay([walk(400), drive(1500), walk(300), ...home], { every: 60 }));
     expect(trips).toHaveLength(1);
+    expect(Math.abs(since(trips[0]!.end_ts) - 2200)).toBeLessThan(120);
     expect(modes(trips[0]).some((mode) => motor.test(mode))).toBe(true);
   });
 
@@ -148,6 +148,21 @@ describe('one trip', () => {
     );
     const [[straight], [jumped]] = [(await lived(plain)).trips, (await lived(jumping)).trips];
     expect(Math.abs(jumped!.distance / straight!.distance - 1)).toBeLessThan(0.05);
+  });
+
+  it.each([15, 30, 64, 100])(
+    'that ends where its user arrived, by a phone awake for long after it, every %i s',
+    async (every) => {
+      const { trips } = await lived(pushedDay([drive(1500), walk(300), rest(1800), asleep(7200)], { every }));
+      expect(trips).toHaveLength(1);
+      expect(Math.abs(since(trips[0]!.end_ts) - 1800)).toBeLessThan(120);
+    },
+  );
+
+  it('which a single stray location after it does not make a draft', async () => {
+    const day = pushedDay([drive(1500), ...home]);
+    const stray = pushedFix(android, 1500 + 700, 25_000, 0, { accuracy: 30 });
+    expect((await lived([...day, stray])).trips).toHaveLength(1);
   });
 
   it('whatever a clock far ahead adds', async () => {

@@ -1,4 +1,8 @@
-// Reading and analysing a history in stretches of any size gives the links that one look at everything gives.
+// Reading and analysing a history in stretches of any size gives the links that one look at everything gives. Recorded
+// days are read where MOBILITY_TEST_DAYS names a folder of them, as in CI.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { analyse } from '../../src/analysis/analyse.ts';
@@ -62,6 +66,37 @@ describe('stretches', () => {
       runs(150),
     );
   });
+});
+
+const days = process.env.MOBILITY_TEST_DAYS ?? '';
+const recorded = days === '' ? [] : readdirSync(days).filter((file) => file.endsWith('.put.json.gz'));
+
+describe.skipIf(days === '')('a recorded day', () => {
+  it.each(recorded)(
+    '%s gives the same bytes in small, large and mixed stretches',
+    { timeout: 300_000 },
+    async (file) => {
+      const pushed = JSON.parse(gunzipSync(readFileSync(join(days, file))).toString()).phone_to_server as Entry[];
+      const read = new Set<string>([
+        keys.filteredLocation,
+        keys.location,
+        keys.activity,
+        keys.motionActivity,
+        keys.transition,
+      ]);
+      const byIdentity = new Map(
+        pushed
+          .filter(({ metadata }) => read.has(metadata.key))
+          .map((entry) => [`${entry.metadata.key} ${entry.metadata.write_ts}`, entry]),
+      );
+      const store = memoryTimeseries([...byIdentity.values()]);
+      const expected = await whole(store);
+      expect(expected.length).toBeGreaterThan(0);
+      expect(chainProblems(expected)).toEqual([]);
+      for (const sizes of [[60], [700], [25, 400, 3]])
+        expect(JSON.stringify(await chainIn(store, sizes)), `in stretches of ${sizes}`).toBe(JSON.stringify(expected));
+    },
+  );
 });
 
 describe('one stretch', () => {

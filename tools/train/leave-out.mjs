@@ -1,7 +1,8 @@
 // The leave-out table: node tools/train/leave-out.mjs CASES CELLS [--python PYTHON] [--folds dates,itinerary,os,regime]
-// [--save FOLDER] For each fold a model is trained without its cases and scored on them alone; the table pools the
-// cases of all folds. There are four folds of whole dates, since phones of one day carry one journey; the dates of each
-// itinerary are dealt out by turns.
+// [--augment FOLDER,FOLDER] [--perturb NAME,NAME] [--save FOLDER] For each fold a model is trained without its cases and
+// scored on them alone; the table pools the cases of all folds. There are four folds of whole dates, since phones of one
+// day carry one journey; the dates of each itinerary are dealt out by turns. --perturb: the cases are scored as
+// perturbed (perturb.mjs), with the same models.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,20 +10,27 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { readModel } from '../../dist/analysis/sequence/model.js';
-import { evaluate } from '../../dist/evaluate/evaluate.js';
-import { summarise } from '../../dist/evaluate/score.js';
+import { readCase } from '../../dist/evaluate/cases.js';
+import { tripsFound } from '../../dist/evaluate/evaluate.js';
+import { scoreCase, summarise } from '../../dist/evaluate/score.js';
+import { perturbed } from './perturb.mjs';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     python: { type: 'string', default: 'python3' },
     folds: { type: 'string', default: 'dates,itinerary,os,regime' },
+    augment: { type: 'string', default: '' },
+    perturb: { type: 'string', default: 'none' },
     save: { type: 'string' },
   },
 });
 const [cases, cells] = positionals;
 if (!cases || !cells) {
-  console.error('usage: node tools/train/leave-out.mjs CASES CELLS [--python PYTHON] [--folds LIST] [--save FOLDER]');
+  console.error(
+    'usage: node tools/train/leave-out.mjs CASES CELLS [--python PYTHON] [--folds LIST] [--augment FOLDERS]',
+  );
+  console.error('       [--perturb LIST] [--save FOLDER]');
   process.exit(2);
 }
 const here = dirname(fileURLToPath(import.meta.url));
@@ -57,25 +65,28 @@ const digits = { start: 0, end: 0, false_s_per_hour: 0, distance: 1 };
 const shown = (name, value) =>
   Array.isArray(value) ? value.map((x) => x?.toFixed(0) ?? '-').join('/') : (value?.toFixed(digits[name] ?? 3) ?? '-');
 console.log(`| left out | ${columns.join(' | ')} |\n|---|${columns.map(() => '---').join('|')}|`);
+/** The model of a fold, trained without the cases that it leaves out. */
+function modelWithout(id, out) {
+  const file = join(folder, `${id}.json`);
+  const about = ['--id', id, '--data', 'leave-out', '--licence', 'as the data', '--augment', values.augment];
+  execFileSync(values.python, [join(here, 'train.py'), cells, file, ...about, '--without', out.join(',')]);
+  return readModel(readFileSync(file, 'utf8'));
+}
+
 for (const name of values.folds.split(',')) {
-  const scores = [];
+  const scores = new Map(values.perturb.split(',').map((how) => [how, []]));
   for (const fold of [...new Set(all.map(foldOf[name]))].sort()) {
     const out = all.filter((one) => foldOf[name](one) === fold).map((one) => one.name);
-    const file = join(folder, `${name}-${fold}.json`);
-    const flags = [
-      '--id',
-      `${name}-${fold}`,
-      '--data',
-      'leave-out',
-      '--licence',
-      'as the data',
-      '--without',
-      out.join(','),
-    ];
-    execFileSync(values.python, [join(here, 'train.py'), cells, file, ...flags]);
-    const model = readModel(readFileSync(file, 'utf8'));
-    scores.push(...[...evaluate(cases, { model, only: out })].map(({ score }) => score));
+    const model = modelWithout(`${name}-${fold}`, out);
+    for (const one of out.map((case_) => readCase(cases, case_)))
+      for (const [how, found] of scores) {
+        const day = perturbed(one, how);
+        found.push(scoreCase(day.truth, tripsFound(day, model)));
+      }
   }
-  const summary = summarise(scores);
-  console.log(`| ${name} | ${columns.map((column) => shown(column, summary[column])).join(' | ')} |`);
+  for (const [how, found] of scores) {
+    const summary = summarise(found);
+    const label = how === 'none' ? name : `${name}, ${how}`;
+    console.log(`| ${label} | ${columns.map((column) => shown(column, summary[column])).join(' | ')} |`);
+  }
 }

@@ -1,8 +1,9 @@
 """Boosted trees for the states of cells (still, walk, cycle, motor), from the cells that cells.mjs wrote.
 
-    python tools/train/train.py CELLS MODEL.json --id states-1 --data TEXT --licence TEXT [--without NAME,NAME] [--augment SPARSE]
+    python tools/train/train.py CELLS MODEL.json --id states-1 --data TEXT --licence TEXT [--without NAME,NAME] [--augment FOLDER,FOLDER]
 
---without leaves cases out by name; --augment adds the cells of the same cases without motion readings, with a weight of .35.
+--without leaves cases out by name; --augment adds the cells of perturbed copies of the same cases (cells.mjs), each with a
+weight of AUGMENTED_WEIGHT: a phone that samples otherwise must not look like another way to move.
 The same cells give the same file: one thread, fixed seeds, no clock (the date is given by --date).
 """
 import argparse
@@ -100,13 +101,14 @@ def main():
     parser.add_argument("--licence", required=True)
     parser.add_argument("--date", default="")
     parser.add_argument("--without", default="")
-    parser.add_argument("--augment")
+    parser.add_argument("--augment", default="")
     args = parser.parse_args()
     without = set(filter(None, args.without.split(",")))
     features, x, y, groups = load(args.cells, without)
     w = weights(y, groups)
-    if args.augment:
-        _, x2, y2, groups2 = load(args.augment, without)
+    copies = list(filter(None, args.augment.split(",")))
+    for folder in copies:
+        _, x2, y2, groups2 = load(folder, without)
         x, y = np.concatenate([x, x2]), np.concatenate([y, y2])
         w = np.concatenate([w, AUGMENTED_WEIGHT * weights(y2, groups2)])
     booster = lgb.train(PARAMS, lgb.Dataset(x, y, weight=w, feature_name=features), num_boost_round=ROUNDS)
@@ -115,7 +117,7 @@ def main():
     origin = {
         "data": args.data, "licence": args.licence, "date": args.date, "left_out": sorted(without),
         "program": f"tools/train/train.py, LightGBM {lgb.__version__}", "seed": PARAMS["seed"],
-        "cells": int(len(y)), "sha256_of_trees": checksum,
+        "copies": [os.path.basename(os.path.normpath(one)) for one in copies], "cells": int(len(y)), "sha256_of_trees": checksum,
     }
     model = {"id": args.id, "origin": origin, "features": features, "classes": STATES, "missing": -1, "trees": trees}
     with open(args.model, "w") as file:

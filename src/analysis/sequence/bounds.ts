@@ -32,9 +32,6 @@ export interface BoundsOptions {
   stillInHole: number;
   /** s; shorter movement does not count: people get up from their chairs */
   leastMovement: number;
-  /** s taken off at the start and the end: what is wrongly called travel weighs more than what is missed */
-  trimStart: number;
-  trimEnd: number;
 }
 
 /** The values in use; `docs/quality.md` explains how they were found. */
@@ -50,8 +47,6 @@ const boundsDefaults: BoundsOptions = {
   holeBeforeRide: 420,
   stillInHole: 20,
   leastMovement: 30,
-  trimStart: 20,
-  trimEnd: 10,
 };
 
 /** What set a boundary; kept with the trip. */
@@ -103,7 +98,7 @@ export function boundsOf(input: BoundsInput, options = boundsDefaults): Bounds {
   const moving = movements(input.runs);
   const [start_ts, start, lead] = startOf(input, moving, options);
   const [end_ts, end] = endOf(input, moving, options);
-  // Of a very short journey the trim leaves nothing: then its locations bound it.
+  // Of a very short journey nothing may be left: then its locations bound it.
   if (end_ts > start_ts) return { start_ts, end_ts, start, end, lead };
   return { start_ts: input.firstTs, end_ts: input.lastTs, start: 'location', end: 'location', lead: [] };
 }
@@ -132,8 +127,7 @@ function startOf(
     const ts = walkedSince(input.cells, found[0], leftTs - options.walkingReach, options);
     if (ts < found[0]) found = [ts, 'walking readings'];
   }
-  const ts = Math.min(found[0] + options.trimStart, Math.max(found[0], firstTs));
-  return ts > input.notBefore ? [ts, found[1], lead] : [input.notBefore, 'trip before', lead];
+  return found[0] > input.notBefore ? [...found, lead] : [input.notBefore, 'trip before', lead];
 }
 
 /** The earliest cell back to which the user moves and the phone says that they walk. */
@@ -190,8 +184,7 @@ function endOf(
   const found: Boundary = run
     ? [clamp(run.end, input.arrivedTs - options.reach, lastTs + options.reach), 'movement']
     : [lastTs, 'location'];
-  const ts = Math.max(found[0] - options.trimEnd, Math.min(found[0], firstTs));
-  return ts < input.notAfter ? [ts, found[1]] : [input.notAfter, 'trip after'];
+  return found[0] < input.notAfter ? found : [input.notAfter, 'trip after'];
 }
 
 const clamp = (value: number, least: number, most: number): number => Math.min(Math.max(value, least), most);

@@ -70,7 +70,10 @@ function behind(locations: readonly Location[], openSince: number | null): Resum
 function goesOn({ to, candidates, nextTs }: Outing, locations: readonly Location[]): boolean {
   if (nextTs - to > lookAround) return false;
   const end = locations[candidates.at(-1)!.endIndex]!;
-  return locations.slice(firstAtOrAfter(locations, nextTs)).some((l) => distance(end, l) >= journeyDefaults.leastAfter);
+  const far = locations
+    .slice(firstAtOrAfter(locations, nextTs))
+    .map((l) => distance(end, l) >= journeyDefaults.leastAfter);
+  return far.some((here, i) => here && far[i + 1]); // one alone may be a receiver's error
 }
 
 /** The trips of an outing. If the program fails on it, its candidates are left out and reported, never the day. */

@@ -65,10 +65,14 @@ describe('time sampling', () => {
     expect(segment({ locations: [...ride, ...standing(630, 900), at(930, 6101)] }).open).toBe(930);
   });
 
-  it('a few locations do not show a dwell: sparse ones go on with the trip', () => {
-    const sparse = moving({ from: 660, to: 1200, every: 60, east: 6000 });
-    const { trips } = segment({ locations: [...ride.filter((_, i) => i % 4 === 0), ...sparse] });
-    expect(trips).toEqual([]);
+  it.each([45, 64, 75, 96])('a phone that sends every %i s shows a dwell of ten minutes, too', (every) => {
+    const { trips } = segment({ locations: [...ride, ...standing(600 + every, 1500, every)] });
+    expect(trips).toHaveLength(1);
+    expect(Math.abs(trips[0]![1]! - 600)).toBeLessThanOrEqual(450);
+  });
+
+  it('few locations show no dwell', () => {
+    expect(segment({ locations: [...ride, ...standing(700, 1100, 200)] }).trips).toEqual([]);
   });
 
   it('a gap of more than ten minutes without motion ends the trip; the next location begins another', () => {
