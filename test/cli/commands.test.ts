@@ -397,7 +397,7 @@ describe('backup', () => {
   it('makes a copy that is a store with the same content', async () => {
     const { run, folder } = shared;
     const copy = join(folder, 'backup');
-    expect((await run(['backup', copy])).stdout).toMatch(/backup: 2 files, \d+\.\d MiB, in /);
+    expect((await run(['backup', copy])).stdout).toMatch(/backup: 2 files, \d+\.\d MiB, pages and rows checked, in /);
     const diary = async (address?: string) =>
       (await run(['diary', '--user', ada, '--day', day, ...(address === undefined ? [] : ['--store', address])]))
         .stdout;

@@ -171,7 +171,7 @@ describe('a poisoned trip', () => {
 
 /** What can be wrong with one user alone: a row of theirs that cannot be read. */
 const damages: Record<string, { file: string; sql: string }> = {
-  'a waiting entry': { file: 'usercache-0.sqlite', sql: `UPDATE waiting SET entry = '{"metadata":' WHERE user = ?` },
+  'a waiting entry': { file: 'usercache-0.sqlite', sql: `UPDATE batches SET entries = x'01' WHERE user = ?` },
   'a chunk of the timeseries': { file: 'timeseries-0.sqlite', sql: `UPDATE chunks SET times = x'01' WHERE user = ?` },
   'a trip': { file: 'timeseries-0.sqlite', sql: `UPDATE trips SET record = 'x' WHERE user = ?` },
   'the pipeline state': { file: 'timeseries-0.sqlite', sql: `UPDATE pipeline SET state = '' WHERE user = ?` },
