@@ -3,7 +3,7 @@ import type { JsonValue } from '../../model/json.ts';
 import { escapeText, unescapeText } from '../../model/json-text.ts';
 import type { Document, Documents, PutResult } from '../store.ts';
 import type { Connection } from './connection.ts';
-import { releaseLease, requireLease } from './leases.ts';
+import { requireLease } from './leases.ts';
 import { mergeState } from './pipeline-states.ts';
 import { type KnownRow, knownFields, newRow, payloadsOf, removeRows, writeRows } from './rows.ts';
 import type { DocumentRow, Tx, UserRows } from './user-rows.ts';
@@ -17,7 +17,7 @@ export function documentsOn(connection: Connection): Documents {
       );
       const gone = [...new Set(remove.map(escapeText))];
       return connection.atomically(userId, async (tx) => {
-        await requireLease(tx, lease);
+        await requireLease(tx, lease, release);
         const old = await byKey(tx, [...gone, ...made.map(({ row }) => row.key)]);
         const removed = gone.flatMap((key) => old.get(key) ?? []);
         await removeRows(tx, 'documents', removed, [{ key: { $in: gone } }]);
@@ -25,7 +25,6 @@ export function documentsOn(connection: Connection): Documents {
         const latest = new Map(made.map((one) => [one.row.key as string, one]));
         await writeRows(tx, [...latest.values()], ({ row }) => old.get(row.key));
         if (state !== undefined) await mergeState(tx, state);
-        if (release) await releaseLease(tx, lease);
         const known = new Set(old.keys());
         const results = made.map(({ row: { key } }): PutResult => {
           const result = known.has(key) ? 'updated' : 'inserted';

@@ -5,7 +5,6 @@ import { clockSlack, longestLease } from '../lease-end.ts';
 import { leaseLost, notAdmitted } from '../refusals.ts';
 import type { Lease, Leases } from '../store.ts';
 import type { Connection } from './connection.ts';
-import { isDuplicateKey } from './failures.ts';
 import { isAdmitted } from './members.ts';
 import { killSessions } from './sessions.ts';
 import type { LeaseRow, Tx, UserRows } from './user-rows.ts';
@@ -84,7 +83,7 @@ export async function takeFromOthers(
   const change = [{ $set: { free: true } }, taken!, { $unset: 'free' }];
   await endTransactionsOf(connection, userId, { owner: { $type: 'string', $ne: owner } });
   const old = await connection.reading(userId, (from) => changeLease(from, change, 'before'));
-  return typeof old.owner === 'string' && old.owner !== owner;
+  return typeof old?.owner === 'string' && old.owner !== owner;
 }
 
 /**
@@ -97,19 +96,12 @@ async function endTransactionsOf(connection: Connection, userId: string, filter:
   if (row !== undefined) await killSessions(connection.db.client, row.sessions ?? []);
 }
 
-/** Changes the lease document of the user, creating it if needed, and returns it. */
-async function changeLease(from: UserRows, change: Document[], returnDocument: 'before' | 'after'): Promise<LeaseRow> {
-  const leases = from.rows('leases');
-  for (;;) {
-    const row = await leases.findOneAndUpdate({}, change, { returnDocument });
-    if (row !== null) return row;
-    // No upsert: of two at the same moment one would fail.
-    await leases
-      .bulkWrite([{ insertOne: { document: { user_id: from.userId, fence: 0 } } }])
-      .catch((error: unknown) => {
-        if (!isDuplicateKey(error)) throw error;
-      });
-  }
+/**
+ * Changes the lease document of the user, creating it if needed, and returns it; null for how it was before it was
+ * there. Of two that create it at the same moment one fails with a duplicate key, and is repeated.
+ */
+function changeLease(from: UserRows, change: Document[], returnDocument: 'before' | 'after'): Promise<LeaseRow | null> {
+  return from.rows('leases').findOneAndUpdate({}, change, { returnDocument, upsert: true });
 }
 
 /** The leases on users. */
@@ -121,7 +113,7 @@ export function leasesOn(connection: Connection): Leases {
       const change = takeIt(connection, name, seconds, mark);
       const lost = { owner: { $type: 'string', $ne: name }, $expr: isOver };
       await endTransactionsOf(connection, userId, lost);
-      const row = await connection.reading(userId, (from) => changeLease(from, change, 'after'));
+      const row = (await connection.reading(userId, (from) => changeLease(from, change, 'after')))!;
       const lease = leaseOf(row);
       const isMine = mark.equals(row.mark);
       // Asked after the lease was taken: an erasure that begins later takes it away.
@@ -146,9 +138,11 @@ export function leasesOn(connection: Connection): Leases {
   };
 }
 
+const givenBack: Document[] = [{ $set: { owner: null, released_ms: serverNow } }];
+
 /** Gives the lease back, where it is still there. */
-export async function releaseLease(from: UserRows, lease: Lease): Promise<void> {
-  await from.rows('leases').updateOne(ownFilter(lease), [{ $set: { owner: null, released_ms: serverNow } }]);
+async function releaseLease(from: UserRows, lease: Lease): Promise<void> {
+  await from.rows('leases').updateOne(ownFilter(lease), givenBack);
 }
 
 function ownFilter({ owner, fence }: Lease): Document {
@@ -157,11 +151,11 @@ function ownFilter({ owner, fence }: Lease): Document {
 
 /**
  * Makes sure that the lease on the user is still the caller's. It is written to, so that a takeover at the same moment
- * makes one of the two fail.
+ * makes one of the two fail. `release`: it is given back with the transaction.
  */
-export async function requireLease(tx: Tx, lease: Lease): Promise<void> {
-  const held =
-    lease.user_id === tx.userId && (await tx.rows('leases').updateOne(ownFilter(lease), { $inc: { writes: 1 } })) === 1;
+export async function requireLease(tx: Tx, lease: Lease, release = false): Promise<void> {
+  const change = release ? givenBack : { $inc: { writes: 1 } };
+  const held = lease.user_id === tx.userId && (await tx.rows('leases').updateOne(ownFilter(lease), change)) === 1;
   if (!held) throw await lost(tx, lease);
 }
 

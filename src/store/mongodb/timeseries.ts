@@ -43,10 +43,11 @@ export function timeseriesOn(connection: Connection): Timeseries {
     ahead: (userId, page) => reading(userId, (from) => aheadOf(from, page)),
     summary: (userId) => reading(userId, summarise),
     zonesAround: (userId, writeTs) =>
-      reading(userId, async (from) => ({
-        before: await zoneNextTo(from, writeTs, -1),
-        after: await zoneNextTo(from, writeTs, 1),
-      })),
+      reading(userId, async (from) => {
+        const both = [zoneNextTo(from, writeTs, -1), zoneNextTo(from, writeTs, 1)] as const;
+        const [before, after] = await Promise.all(both);
+        return { before, after };
+      }),
     zonelessSpan: (userId, written) => reading(userId, (from) => zonelessSpan(from, written)),
   };
 }
