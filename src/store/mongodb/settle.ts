@@ -6,7 +6,6 @@ import type { Connection } from './connection.ts';
 import { entriesOf, receivedOf } from './entries.ts';
 import { failureRow, findErrors, removeErrors, writeErrors } from './errors.ts';
 import { exactFilters, findBySpan, identityOfRow, rowIdentity, textOf } from './identities.ts';
-import { revisionIn, rowIn } from './revision.ts';
 import { inPieces, type KnownRow, knownFields, removeRows } from './rows.ts';
 import type { PastFailures, Tx, WaitingRow } from './user-rows.ts';
 
@@ -19,9 +18,7 @@ export function settleOn(connection: Connection): Usercache['settle'] {
     const leaving = [...moved.map((ref) => ({ ref, why: null })), ...failed.map((why) => ({ ref: why, why }))];
     let left = 0;
     for (const some of inPieces(leaving, rowsAtOnce)) {
-      left +=
-        (await settleAtOnce(connection, userId, some)) ??
-        (await connection.atomically(userId, (tx) => settleSome(tx, some, now)));
+      left += await connection.atomically(userId, (tx) => settleSome(tx, some, now));
     }
     return left;
   };
@@ -36,43 +33,6 @@ interface Leaving {
 /** A waiting row that leaves. */
 interface LeavingRow extends Leaving {
   row: KnownRow & { failed?: PastFailures };
-}
-
-/** Undoes a transaction of which it turned out that it does not do what it should. */
-class NotAsHoped extends Error {}
-
-/**
- * The end of entries that were all moved and still wait as they were read, as nearly always: their rows go without
- * being read. Null if it is not so; nothing is changed then.
- */
-async function settleAtOnce(
-  connection: Connection,
-  userId: string,
-  leaving: readonly Leaving[],
-): Promise<number | null> {
-  const rows = new Map(leaving.map(({ ref, why }) => [ref.revision, why === null ? rowIn(ref.revision) : null]));
-  const known = [...rows.values()].filter((row) => row !== null);
-  if (known.length < leaving.length || known.length === 0) return null;
-  const filter = {
-    _id: { $in: known.map(({ _id }) => _id) },
-    revision: { $in: known.map(({ revision }) => revision) },
-  };
-  const work = async (tx: Tx): Promise<number> => {
-    const gone = await tx.rows('usercache').deleteMany(filter);
-    if (gone < known.length) throw new NotAsHoped();
-    await removeErrors(
-      tx,
-      await findErrors(
-        tx,
-        leaving.map(({ ref }) => errorIdOf(ref)),
-      ),
-    );
-    return gone;
-  };
-  return connection.atomically(userId, work).catch((error: unknown) => {
-    if (error instanceof NotAsHoped) return null;
-    throw error;
-  });
 }
 
 async function settleSome(tx: Tx, leaving: readonly Leaving[], now: number): Promise<number> {
@@ -96,8 +56,7 @@ async function stillWaiting(tx: Tx, leaving: readonly Leaving[]): Promise<Leavin
   const waiting = new Map<string, LeavingRow>();
   for (const { ref, why } of leaving) {
     const [row, text] = [rows.get(textOf(rowIdentity(ref))), identityText(ref)];
-    if (row?.revision.toHexString() === revisionIn(ref.revision) && !waiting.has(text))
-      waiting.set(text, { ref, why, row });
+    if (row?.revision.toHexString() === ref.revision && !waiting.has(text)) waiting.set(text, { ref, why, row });
   }
   return [...waiting.values()];
 }

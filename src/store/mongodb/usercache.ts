@@ -12,7 +12,6 @@ import { findRows } from './find-entries.ts';
 import { fold } from './fold.ts';
 import { findByIdentity, identityOfRow, type RowIdentity, rowIdentity, rowIdentityOf, textOf } from './identities.ts';
 import { requireMember } from './members.ts';
-import { revisionText } from './revision.ts';
 import { groupsOf, knownFields, type NewRow, newPage, writeRows } from './rows.ts';
 import { settleOn } from './settle.ts';
 import type { Tx, UserRows, WaitingRow } from './user-rows.ts';
@@ -164,8 +163,8 @@ async function readWaiting(
   }
   const entries = await entriesOf(from, page.rows);
   return entries.map((entry, i) => {
-    const { failed, kept } = page.rows[i]!;
+    const { revision, failed, kept } = page.rows[i]!;
     const known = { ...(failed !== undefined && { failed }), ...(kept && { kept }) };
-    return { entry, revision: revisionText(page.rows[i]!), received_ts: receivedOf(page.rows[i]!), ...known };
+    return { entry, revision: revision.toHexString(), received_ts: receivedOf(page.rows[i]!), ...known };
   });
 }
