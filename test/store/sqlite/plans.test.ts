@@ -129,3 +129,16 @@ it('entries of one key are found in one range of one index', async () => {
     'SEARCH chunks USING INDEX chunks_written (user=? AND key=? AND first>? AND first<?)',
   ]);
 });
+
+it('a put finds what waits beside its entries by their times, whatever else waits', async () => {
+  const opened = await openFolder(join(await places.folder(), 'store'), {});
+  const files = opened.map((shard) => shard.usercache);
+  const texts = files.map((file) => listen(file.connection));
+  const store = storeOf('x', opened, null, () => 1);
+  places.later(() => store.close());
+  await useAll(store);
+  const besides = [...texts[0]!].filter((sql) => /FROM batches.* first <= /.test(sql));
+  expect(besides.map((sql) => planOf(files[0]!.connection, sql))).toEqual([
+    ['SEARCH batches USING INDEX batches_user (user=? AND last>?)'],
+  ]);
+});
