@@ -84,10 +84,12 @@ async function* takeAll(pushed: Iterable<Pushed> | AsyncIterable<Pushed>): Async
   for await (const one of pushed) yield typeof one === 'string' ? takeText(one) : takeEntry(one as JsonValue);
 }
 
-/** A text that is no JSON is set aside as it is. */
+const halfCharacter = /\p{Surrogate}/u;
+
+/** A text that is no JSON is set aside as it is. Half characters are written as escapes: no file can hold them. */
 function takeText(text: string): Taken {
   try {
-    return takeEntry(JSON.parse(text) as JsonValue, text);
+    return takeEntry(JSON.parse(text) as JsonValue, halfCharacter.test(text) ? null : text);
   } catch (error) {
     if (error instanceof SyntaxError) return takeEntry(text);
     throw error;

@@ -259,6 +259,19 @@ describe('export', () => {
     expect((await readdir(out)).filter((name) => /part|draft|tmp/.test(name))).toEqual([]);
   });
 
+  it('has -0 and numbers beyond the range of doubles as numbers', async () => {
+    const { run, withStore } = await freshProgram();
+    await run(['users', 'add', 'ada']);
+    const data = { zero: -0, far: Number.POSITIVE_INFINITY };
+    await withStore(async (store) => {
+      const { uuid } = (await store.users.byEmail('ada'))!;
+      const entries = [{ metadata: { key: 'a/b', write_ts: 1 }, data }];
+      await store.usercache.put(uuid, { entries, unusable: [] }, 1);
+    });
+    const { stdout } = await run(['export', '--user', 'ada', '--entries']);
+    expect((JSON.parse(stdout) as { data: object }).data).toEqual(data);
+  });
+
   it('writes a folder that only its owner may read: entries, errors, documents, trips and user', async () => {
     const { run, folder } = shared;
     const out = join(folder, 'export');

@@ -38,6 +38,19 @@ it('objects and JSON texts, with or without a platform, are stored alike, and in
   expect(errors.map((row) => row.entry)).toContain('no JSON at all {');
 });
 
+it('a JSON text with half a character comes back as it is', async () => {
+  const texts = ['\ud83d', 'x\udc00', '😀'];
+  await putBatch(
+    user,
+    texts.map((text, i) => `{"metadata":{"key":"a/b","write_ts":${i}},"data":{"text":"${text}"}}`),
+    {
+      store,
+      now,
+    },
+  );
+  expect((await stored()).map(({ data }) => data.text)).toEqual(texts);
+});
+
 it('lists, generators and streams of more than a transaction takes are stored in parts and counted once', async () => {
   const count = maxTransactionEntries + 1;
   const parts: number[] = [];

@@ -7,6 +7,8 @@ import { exportTables } from '../../export/export-tables.ts';
 import { type FormatName, formats } from '../../export/formats/formats.ts';
 import { kindsNamed, type NameSet, nameSets } from '../../export/names.ts';
 import { MobilityError } from '../../model/errors.ts';
+import type { JsonValue } from '../../model/json.ts';
+import { jsonText } from '../../model/json-text.ts';
 import type { UserRecord } from '../../model/user.ts';
 import { everyUser } from '../../store/pages.ts';
 import type { Store } from '../../store/store.ts';
@@ -289,7 +291,7 @@ async function exportFolder(context: CommandContext, { store, user, days, out, k
 async function writeLines(writer: TextWriter, rows: AsyncIterable<object> | Iterable<object>): Promise<number> {
   let count = 0;
   for await (const row of rows) {
-    await writer.write(`${JSON.stringify(row)}\n`);
+    await writer.write(`${jsonText(row as JsonValue)}\n`);
     count += 1;
   }
   return count;
