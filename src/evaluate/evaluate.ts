@@ -16,7 +16,7 @@ export interface ScoredCase {
 }
 
 /** Trips that the analysis finds in a case. */
-function tripsFound({ locations, motions, events }: RecordedCase, model?: Model): FoundTrip[] {
+export function tripsFound({ locations, motions, events }: RecordedCase, model?: Model): FoundTrip[] {
   const input = { userId: 'case', locations, motions, events, carry: null, loadedUntil: Number.POSITIVE_INFINITY };
   const { records } = analyse(input, model === undefined ? {} : { model });
   return records.flatMap(({ trip }) =>

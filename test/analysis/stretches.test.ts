@@ -1,7 +1,7 @@
 // Reading and analysing a history in stretches of any size gives the links that one look at everything gives. Recorded
-// days are read where MOBILITY_TEST_DAYS names a folder of them, as in CI.
+// days are read where MOBILITY_TEST_DAYS names a folder of them, and some of those of MOBILITY_TEST_CASES, as in CI.
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -68,15 +68,24 @@ describe('stretches', () => {
   });
 });
 
-const days = process.env.MOBILITY_TEST_DAYS ?? '';
-const recorded = days === '' ? [] : readdirSync(days).filter((file) => file.endsWith('.put.json.gz'));
+/** What phones pushed: the files of a folder, each `every`th of them. */
+function recordedIn(folder = '', every = 1): string[] {
+  if (folder === '') return [];
+  const files = readdirSync(folder).filter((file) => file.endsWith('.put.json.gz'));
+  return files
+    .sort()
+    .filter((_, i) => i % every === 0)
+    .map((file) => join(folder, file));
+}
+const { MOBILITY_TEST_DAYS, MOBILITY_TEST_CASES } = process.env;
+const recorded = [...recordedIn(MOBILITY_TEST_DAYS), ...recordedIn(MOBILITY_TEST_CASES, 5)];
 
-describe.skipIf(days === '')('a recorded day', () => {
-  it.each(recorded)(
+describe.skipIf(recorded.length === 0)('a recorded day', () => {
+  it.each(recorded.map((file) => [basename(file), file]))(
     '%s gives the same bytes in small, large and mixed stretches',
     { timeout: 300_000 },
-    async (file) => {
-      const pushed = JSON.parse(gunzipSync(readFileSync(join(days, file))).toString()).phone_to_server as Entry[];
+    async (_, file) => {
+      const pushed = JSON.parse(gunzipSync(readFileSync(file)).toString()).phone_to_server as Entry[];
       const read = new Set<string>([
         keys.filteredLocation,
         keys.location,

@@ -1,8 +1,9 @@
 // The leave-out table: node tools/train/leave-out.mjs CASES CELLS [--python PYTHON] [--folds dates,itinerary,os,regime]
-// [--augment FOLDER,FOLDER] [--perturb NAME,NAME] [--save FOLDER] For each fold a model is trained without its cases and
-// scored on them alone; the table pools the cases of all folds. There are four folds of whole dates, since phones of one
-// day carry one journey; the dates of each itinerary are dealt out by turns. --perturb: the cases are scored as
-// perturbed (perturb.mjs), with the same models.
+// [--augment FOLDER,FOLDER] [--perturb NAME,NAME] [--draws N] [--save FOLDER] For each fold a model is trained without
+// its cases and scored on them alone; the table pools the cases of all folds. There are four folds of whole dates, since
+// phones of one day carry one journey; the dates of each itinerary are dealt out by turns. --perturb: the cases are
+// scored as perturbed (perturb.mjs), with the same models. --draws: two rows below each row, between which 95 % of so
+// many draws of the cases (with replacement) lie.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,6 +14,7 @@ import { readModel } from '../../dist/analysis/sequence/model.js';
 import { readCase } from '../../dist/evaluate/cases.js';
 import { tripsFound } from '../../dist/evaluate/evaluate.js';
 import { scoreCase, summarise } from '../../dist/evaluate/score.js';
+import { seededRandom } from '../../dist/simulate/random.js';
 import { perturbed } from './perturb.mjs';
 
 const { values, positionals } = parseArgs({
@@ -22,6 +24,7 @@ const { values, positionals } = parseArgs({
     folds: { type: 'string', default: 'dates,itinerary,os,regime' },
     augment: { type: 'string', default: '' },
     perturb: { type: 'string', default: 'none' },
+    draws: { type: 'string', default: '0' },
     save: { type: 'string' },
   },
 });
@@ -30,7 +33,7 @@ if (!cases || !cells) {
   console.error(
     'usage: node tools/train/leave-out.mjs CASES CELLS [--python PYTHON] [--folds LIST] [--augment FOLDERS]',
   );
-  console.error('       [--perturb LIST] [--save FOLDER]');
+  console.error('       [--perturb LIST] [--draws N] [--save FOLDER]');
   process.exit(2);
 }
 const here = dirname(fileURLToPath(import.meta.url));
@@ -73,6 +76,27 @@ function modelWithout(id, out) {
   return readModel(readFileSync(file, 'utf8'));
 }
 
+/** The figures that a share of draws of the cases stays below. */
+function drawn(found, shares) {
+  const { next } = seededRandom('draws');
+  const draws = Array.from({ length: Number(values.draws) }, () =>
+    summarise(found.map(() => found[Math.floor(next() * found.length)])),
+  );
+  const share = (list, q) => list.sort((a, b) => a - b)[Math.floor(q * (list.length - 1))];
+  return shares.map((q) =>
+    columns.map((column) => {
+      const figures = draws.map((draw) => [draw[column]].flat());
+      const figure = figures[0].map((_, i) =>
+        share(
+          figures.map((one) => one[i]),
+          q,
+        ),
+      );
+      return shown(column, figure.length > 1 ? figure : figure[0]);
+    }),
+  );
+}
+
 for (const name of values.folds.split(',')) {
   const scores = new Map(values.perturb.split(',').map((how) => [how, []]));
   for (const fold of [...new Set(all.map(foldOf[name]))].sort()) {
@@ -88,5 +112,8 @@ for (const name of values.folds.split(',')) {
     const summary = summarise(found);
     const label = how === 'none' ? name : `${name}, ${how}`;
     console.log(`| ${label} | ${columns.map((column) => shown(column, summary[column])).join(' | ')} |`);
+    if (Number(values.draws) > 0)
+      for (const [i, row] of drawn(found, [0.025, 0.975]).entries())
+        console.log(`| ${label}, ${['2.5 %', '97.5 %'][i]} | ${row.join(' | ')} |`);
   }
 }
