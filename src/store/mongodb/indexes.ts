@@ -120,7 +120,7 @@ async function admitRegistered(connection: Connection): Promise<void> {
   );
 }
 
-/** Notes whether documents of entries are left; the collection goes with the last of them. */
+/** Notes whether documents of entries, the layout before chunks, are left. The empty collection stays. */
 export async function findRowsLeft(connection: Connection, format: { rows: boolean }): Promise<void> {
   if (!format.rows) return;
   const rows = connection.db.collection('timeseries');
