@@ -139,6 +139,6 @@ export function payloadTests(use: Use): void {
   });
 }
 
-const largestPage = 34_000_000; // characters; 32 MiB and some for what is not counted
+const largestPage = 32 * 2 ** 20 + 1_100_000; // characters: a store may count an entry after it has read it
 
 const fixLarge = (i: number): Entry => entry('background/location', i, { ts: i, text: 'y'.repeat(1_000_000) });
