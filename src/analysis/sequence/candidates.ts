@@ -247,8 +247,12 @@ function dwells(locations: readonly Location[], options: SegmentTripsOptions, st
  */
 function recentSince(locations: readonly Location[], options: SegmentTripsOptions, start: number, i: number): number {
   const here = locations[i]!.ts;
-  let j = i;
-  while (j > start && locations[j - 1]!.ts > here - options.timeThreshold) j -= 1;
+  let j = start; // the first that is not too old
+  for (let high = i; j < high; ) {
+    const middle = (j + high) >> 1;
+    if (locations[middle]!.ts > here - options.timeThreshold) high = middle;
+    else j = middle + 1;
+  }
   const short = here - locations[j]!.ts < options.timeThreshold - options.timeSlack;
   return short && j > start && here - locations[j - 1]!.ts <= 2 * options.timeThreshold ? j - 1 : j;
 }

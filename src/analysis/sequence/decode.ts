@@ -46,13 +46,14 @@ export function decodeCells(input: CellInput, model: Model, options = decodeDefa
   const walking = new Float64Array(room);
   let n = 0;
   let known = -1; // the last cell that was asked for
+  const ask = probabilities(model);
   const asked = new Float64Array(featureNames.length).fill(Number.NaN);
   forEachCell(input, (at, features) => {
     ts[n] = at;
     walking[n] = features[walkingFeature]!;
     if (isSilenceOf(asked, features)) probability.copyWithin(4 * n, 4 * known, 4 * known + 4);
     else {
-      probabilities(model, features, probability, 4 * n);
+      ask(features, probability, 4 * n);
       asked.set(features);
       known = n;
     }

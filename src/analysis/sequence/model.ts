@@ -32,16 +32,27 @@ export interface ModelFile {
   origin?: Record<string, unknown>;
 }
 
-/** A model ready for use: all trees flat. A node's feature and children lie side by side, as whole numbers. */
+/** A model ready for use: all trees flat. What a node holds lies side by side, as whole numbers. */
 export interface Model {
   id: string;
   /** First node of each tree; a tree that is one leaf has `-leaf - 1`. */
   roots: Int32Array;
-  /** Of each node: its feature, left and right child; a child below 0 is leaf `-child - 1`. */
+  /**
+   * Of each node: its feature, left and right child, and its bit in its tree; a child below 0 is leaf `-child - 1`. The
+   * nodes of a tree beyond the 31st share a bit.
+   */
   nodes: Int32Array;
-  /** Where a node's numbers are at `i`, its threshold is at `i`, too. */
+  /** Of the node whose numbers begin at `i`: at `i / 4`. */
   thresholds: Float64Array;
   leaf: Float64Array;
+  /**
+   * The nodes by feature, with ascending thresholds, the tree of each and its bit there; those of feature `f` begin at
+   * `stepsFrom[f]`.
+   */
+  steps: Float64Array;
+  stepTrees: Int32Array;
+  stepBits: Int32Array;
+  stepsFrom: Int32Array;
 }
 
 /** Reads a model's data file; throws an Error that says what is wrong with it. */
@@ -72,7 +83,9 @@ export function modelOf(file: Partial<ModelFile>): Model {
 }
 
 /** Numbers of a node. */
-const nodeSize = 3;
+const nodeSize = 4;
+
+const bitOf = (node: number): number => 1 << Math.min(node, 31);
 
 function flat(id: string, trees: readonly TreeFile[]): Model {
   const roots: number[] = [];
@@ -86,8 +99,8 @@ function flat(id: string, trees: readonly TreeFile[]): Model {
     const child = (c: number): number => (c < 0 ? c - firstLeaf : nodeSize * c + first);
     roots.push(tree.f.length === 0 ? -1 - firstLeaf : first);
     for (const [i, f] of tree.f.entries()) {
-      nodes.push(f, child(tree.l[i]!), child(tree.r[i]!));
-      thresholds.push(tree.t[i]!, 0, 0);
+      nodes.push(f, child(tree.l[i]!), child(tree.r[i]!), bitOf(i));
+      thresholds.push(tree.t[i]!);
     }
     leaf.push(...tree.v);
   });
@@ -97,6 +110,20 @@ function flat(id: string, trees: readonly TreeFile[]): Model {
     nodes: Int32Array.from(nodes),
     thresholds: Float64Array.from(thresholds),
     leaf: Float64Array.from(leaf),
+    ...stepsOf(trees),
+  };
+}
+
+function stepsOf(trees: readonly TreeFile[]): Pick<Model, 'steps' | 'stepTrees' | 'stepBits' | 'stepsFrom'> {
+  const steps = trees
+    .flatMap((tree, k) => tree.f.map((feature, i) => ({ feature, threshold: tree.t[i]!, tree: k, bit: bitOf(i) })))
+    .sort((a, b) => a.feature - b.feature || a.threshold - b.threshold || a.tree - b.tree);
+  const before = (feature: number): number => steps.filter((step) => step.feature < feature).length;
+  return {
+    steps: Float64Array.from(steps, ({ threshold }) => threshold),
+    stepTrees: Int32Array.from(steps, ({ tree }) => tree),
+    stepBits: Int32Array.from(steps, ({ bit }) => bit),
+    stepsFrom: Int32Array.from({ length: featureNames.length + 1 }, (_, feature) => before(feature)),
   };
 }
 
@@ -113,23 +140,97 @@ function problemOf(tree: TreeFile): string | null {
   return tree.l.every(isChild) && tree.r.every(isChild) ? null : 'a child that is none';
 }
 
-/** Probabilities of the four states for one cell's features, written to `into` from `at` on. */
-export function probabilities(model: Model, features: Float64Array, into: Float64Array, at: number): void {
-  const { roots, nodes, thresholds, leaf } = model;
-  for (let c = 0; c < 4; c += 1) {
-    let score = 0;
-    for (let k = c; k < roots.length; k += 4) {
-      let node = roots[k]!;
-      while (node >= 0) node = nodes[features[nodes[node]!]! <= thresholds[node]! ? node + 1 : node + 2]!;
-      score += leaf[-node - 1]!;
-    }
-    into[at + c] = score;
+/** Writes the probabilities of the four states for one cell's features to `into`, from `at` on. */
+type CellProbabilities = (features: Float64Array, into: Float64Array, at: number) => void;
+
+/**
+ * Probabilities of the states, for cells that are asked for one after the other. Neighbours differ little: a tree is
+ * walked again only when a feature crossed the threshold of a node on its last way.
+ */
+export function probabilities(model: Model): CellProbabilities {
+  const { roots, nodes, thresholds, leaf, steps, stepTrees, stepBits, stepsFrom } = model;
+  const [features, trees] = [stepsFrom.length - 1, roots.length];
+  // Of each feature: its first step that the value does not exceed, the step before it, and where it is in the list.
+  const over = new Float64Array(features).fill(Number.NEGATIVE_INFINITY);
+  const upTo = Float64Array.from({ length: features }, (_, f) => stepAt(f, stepsFrom[f]!));
+  const at = stepsFrom.slice(0, -1);
+  // Of each tree: its leaf's value, the nodes on the way there, and whether it has to be walked again.
+  const value = new Float64Array(trees);
+  const way = new Int32Array(trees);
+  const isStale = new Uint8Array(trees).fill(1);
+  const stale = Int32Array.from(roots.keys());
+  let staleCount = trees;
+  const found = new Float64Array(4);
+
+  function stepAt(f: number, i: number): number {
+    return i < stepsFrom[f + 1]! ? steps[i]! : Number.POSITIVE_INFINITY;
   }
-  const most = Math.max(into[at]!, into[at + 1]!, into[at + 2]!, into[at + 3]!);
+  function crossed(step: number): void {
+    const tree = stepTrees[step]!;
+    if ((way[tree]! & stepBits[step]!) === 0 || isStale[tree] === 1) return;
+    isStale[tree] = 1;
+    stale[staleCount] = tree;
+    staleCount += 1;
+  }
+  function move(f: number, x: number): void {
+    const [start, end] = [stepsFrom[f]!, stepsFrom[f + 1]!];
+    let i = at[f]!;
+    for (; i < end && !(x <= steps[i]!); i += 1) crossed(i);
+    for (; i > start && x <= steps[i - 1]!; i -= 1) crossed(i - 1);
+    at[f] = i;
+    over[f] = i > start ? steps[i - 1]! : Number.NEGATIVE_INFINITY;
+    upTo[f] = stepAt(f, i);
+  }
+  function walk(tree: number, values: Float64Array): void {
+    let node = roots[tree]!;
+    let passed = 0;
+    while (node >= 0) {
+      passed |= nodes[node + 3]!;
+      node = nodes[values[nodes[node]!]! <= thresholds[node >> 2]! ? node + 1 : node + 2]!;
+    }
+    way[tree] = passed;
+    value[tree] = leaf[-node - 1]!;
+    isStale[tree] = 0;
+  }
+  function score(): void {
+    let a = 0;
+    let b = 0;
+    let c = 0;
+    let d = 0;
+    for (let k = 0; k < trees; k += 4) {
+      a += value[k]!;
+      b += value[k + 1]!;
+      c += value[k + 2]!;
+      d += value[k + 3]!;
+    }
+    found[0] = a;
+    found[1] = b;
+    found[2] = c;
+    found[3] = d;
+    softmax(found);
+  }
+
+  return (values, into, from) => {
+    for (let f = 0; f < features; f += 1) {
+      const x = values[f]!;
+      if (!(x > over[f]! && x <= upTo[f]!)) move(f, x);
+    }
+    if (staleCount > 0) {
+      for (let i = 0; i < staleCount; i += 1) walk(stale[i]!, values);
+      staleCount = 0;
+      score();
+    }
+    for (let c = 0; c < 4; c += 1) into[from + c] = found[c]!;
+  };
+}
+
+/** Scores -> probabilities, in place. */
+function softmax(scores: Float64Array): void {
+  const most = Math.max(scores[0]!, scores[1]!, scores[2]!, scores[3]!);
   let sum = 0;
   for (let c = 0; c < 4; c += 1) {
-    into[at + c] = Math.exp(into[at + c]! - most);
-    sum += into[at + c]!;
+    scores[c] = Math.exp(scores[c]! - most);
+    sum += scores[c]!;
   }
-  for (let c = 0; c < 4; c += 1) into[at + c] = into[at + c]! / sum;
+  for (let c = 0; c < 4; c += 1) scores[c] = scores[c]! / sum;
 }

@@ -218,27 +218,42 @@ const speedSilence = 45;
 
 /** m/s, the 95 % quantile of the speed over half a minute */
 export function fastestSpeed(track: Track, { start, end }: Leg): number {
-  const speeds: number[] = [];
+  const { ts: times, x, y } = track;
+  const lastFix = times.length - 1;
+  const speeds = new Float64Array(Math.max(0, Math.ceil((end - start) / speedStep) + 1));
+  let count = 0;
+  const recent = new Float64Array(speedMean); // the last speeds without a silence between, in a ring
+  let steps = 0;
   let next = firstAfter(track, start);
-  let before = positionAt(track, start);
-  const window: number[] = [];
+  const { x: startX, y: startY } = positionAt(track, start);
+  let [beforeX, beforeY] = [startX, startY];
   for (let ts = start + speedStep; ts <= end; ts += speedStep) {
-    while (next < track.ts.length && track.ts[next]! <= ts) next += 1;
-    const here = positionAt(track, ts);
-    const silence = (track.ts[next] ?? Number.POSITIVE_INFINITY) - (track.ts[next - 1] ?? Number.NEGATIVE_INFINITY);
-    if (silence <= speedSilence)
-      window.push(Math.sqrt((here.x - before.x) ** 2 + (here.y - before.y) ** 2) / speedStep);
-    else window.length = 0;
-    before = here;
-    if (window.length > speedMean) window.shift();
-    if (window.length === speedMean) speeds.push(window.reduce((a, b) => a + b) / speedMean);
+    while (next <= lastFix && times[next]! <= ts) next += 1;
+    // The same position as `positionAt` gives.
+    const i = Math.max(0, Math.min(next - 1, lastFix));
+    const j = Math.min(next, lastFix);
+    const share = j > i ? (ts - times[i]!) / (times[j]! - times[i]!) : 0;
+    const hereX = x[i]! + share * (x[j]! - x[i]!);
+    const hereY = y[i]! + share * (y[j]! - y[i]!);
+    const isSilent = next === 0 || next > lastFix || times[next]! - times[next - 1]! > speedSilence;
+    if (isSilent) steps = 0;
+    else {
+      recent[steps % speedMean] = Math.sqrt((hereX - beforeX) ** 2 + (hereY - beforeY) ** 2) / speedStep;
+      steps += 1;
+    }
+    [beforeX, beforeY] = [hereX, hereY];
+    if (steps >= speedMean) {
+      let sum = 0;
+      for (let k = 0; k < speedMean; k += 1) sum += recent[(steps + k) % speedMean]!;
+      speeds[count] = sum / speedMean;
+      count += 1;
+    }
   }
-  if (speeds.length === 0) {
+  if (count === 0) {
     const metres = positionAt(track, end).metres - positionAt(track, start).metres;
     return end > start ? metres / (end - start) : 0;
   }
-  speeds.sort((a, b) => a - b);
-  return speeds[Math.round(0.95 * (speeds.length - 1))]!;
+  return speeds.subarray(0, count).sort()[Math.round(0.95 * (count - 1))]!;
 }
 
 /** s of a silence as a tunnel makes it */

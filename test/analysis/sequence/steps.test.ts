@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { decodeDefaults, viterbi } from '../../../src/analysis/sequence/decode.ts';
 import { featureNames } from '../../../src/analysis/sequence/features.ts';
 import { modelOf, probabilities, stateNames, type TreeFile } from '../../../src/analysis/sequence/model.ts';
+import { shippedModels } from '../../../src/analysis/sequence/shipped-models.ts';
 import { trackDefaults, trackOf } from '../../../src/analysis/sequence/track.ts';
 import { runs } from '../../support/lives.ts';
 import { at } from '../../support/phone.ts';
@@ -134,6 +135,28 @@ describe('the smoother', () => {
 describe('the trees', () => {
   const tree = (f: number[], t: number[], l: number[], r: number[], v: number[]): TreeFile => ({ f, t, l, r, v });
 
+  it('give a cell the same whatever cells were asked for before it', () => {
+    const figure = fc.oneof(fc.integer({ min: -1, max: 40 }), fc.double({ min: 0, max: 30 }), fc.constant(Number.NaN));
+    const change = fc.record({ feature: fc.nat(featureNames.length - 1), to: figure });
+    fc.assert(
+      fc.property(fc.array(change, { minLength: 5, maxLength: 60 }), (changes) => {
+        const ask = probabilities(shippedModels.full);
+        const [features, found, alone] = [
+          new Float64Array(featureNames.length),
+          new Float64Array(4),
+          new Float64Array(4),
+        ];
+        for (const { feature, to } of changes) {
+          features[feature] = to;
+          ask(features, found, 0);
+          probabilities(shippedModels.full)(features, alone, 0);
+          expect(found).toEqual(alone);
+        }
+      }),
+      runs(40),
+    );
+  });
+
   it('go left up to a threshold and right above it, and give odds that are the sum of their leaves', () => {
     const leaf = (v: number): TreeFile => tree([], [], [], [], [v]);
     const deep = tree([3, 45], [1.5, -1], [1, -1], [-3, -2], [0.25, 0.5, 2]);
@@ -144,12 +167,13 @@ describe('the trees', () => {
       missing: -1,
       trees: [leaf(0), deep, leaf(1), leaf(-1), leaf(0.5), deep, leaf(0), leaf(0)],
     });
+    const ask = probabilities(model);
     const odds = (gapv: number, last: number): number[] => {
       const features = new Float64Array(featureNames.length);
       features[3] = gapv;
       features[45] = last;
       const into = new Float64Array(6);
-      probabilities(model, features, into, 2);
+      ask(features, into, 2);
       return [...into.slice(2)];
     };
     const softmax = (scores: number[]): number[] => {
@@ -160,5 +184,6 @@ describe('the trees', () => {
     expect(odds(1.5, -1)).toEqual(close([0.5, 0.5, 1, -1]));
     expect(odds(1.5, 0)).toEqual(close([0.5, 1, 1, -1]));
     expect(odds(1.6, -1)).toEqual(close([0.5, 4, 1, -1]));
+    expect(odds(1.5, -1)).toEqual(close([0.5, 0.5, 1, -1]));
   });
 });
