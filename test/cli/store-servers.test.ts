@@ -16,11 +16,11 @@ describeOnServers('a MongoDB store', (server) => {
       for (let round = 0; round < 2; round++) {
         const { code, stdout, stderr } = await run(['store', 'init'], { env });
         expect([code, stderr]).toEqual([0, '']);
-        expect(stdout).toMatch(/^mongodb.*: format 2\n {2}COLLECTION +INDEXES BESIDE _id\n/);
-        expect(stdout).toMatch(/\n {2}timeseries +identity, time, /);
+        expect(stdout).toMatch(/^mongodb.*: format 3\n {2}COLLECTION +INDEXES BESIDE _id\n/);
+        expect(stdout).toMatch(/\n {2}chunks +identity, first, last, /);
       }
       const { json } = await run(['store', 'init', '--json'], { env });
-      expect(json()).toMatchObject({ engine: 'mongodb', version: 2, indexes: { users: ['name'] }, warnings: [] });
+      expect(json()).toMatchObject({ engine: 'mongodb', version: 3, indexes: { users: ['name'] }, warnings: [] });
       expect(await collectionsAt(address)).toEqual(
         expect.arrayContaining(['leases', 'timeseries', 'usercache', 'users']),
       );

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
 import { connect } from '../../src/store/sqlite/driver.ts';
+import { noise } from '../support/noise.ts';
 import { allEntries, copyOf, fillStore, inFolder, patience, pushesOf, withStore } from './kit.ts';
 import { buildProgram, type How, type RunningServer, run, startServer } from './program.ts';
 
@@ -67,18 +68,13 @@ async function smallFiles(folder: string): Promise<Small | null> {
   };
 }
 
-/** 264 characters that no compression makes much smaller, the same for the same seed. */
-function noise(seed: string): string {
-  return ['a', 'b', 'c'].map((part) => createHash('sha512').update(`${seed} ${part}`).digest('base64')).join('');
-}
-
 const batchSize = 1000;
 function batchOf(number: number): Entry[] {
   return Array.from({ length: batchSize }, (_, i) => {
     const ts = 1_710_000_000 + number * batchSize + i;
     return {
       metadata: { key: 'background/location', write_ts: ts, platform: 'android', time_zone: 'UTC' },
-      data: { ts, latitude: 48.52, longitude: 9.05, accuracy: 12, remark: noise(`${ts}`) },
+      data: { ts, latitude: 48.52, longitude: 9.05, accuracy: 12, remark: noise(`${ts}`, 260) },
     };
   });
 }

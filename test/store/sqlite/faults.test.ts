@@ -12,6 +12,7 @@ import { shardsOf } from '../../../src/store/sqlite/rows.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts';
 import { usercache } from '../../../src/store/sqlite/usercache.ts';
 import type { Lease, Usercache } from '../../../src/store/store.ts';
+import { noise } from '../../support/noise.ts';
 import { fix, newId, newUser, pause, put, refOf, rejects, waiting, waitingEntries } from '../contract/kit.ts';
 import { usePlaces } from '../support/folders.ts';
 
@@ -42,7 +43,7 @@ function limitPages(shard: Shard, more: number): void {
 }
 
 const batchOf = (from: number, count: number) => ({
-  entries: Array.from({ length: count }, (_, i) => fix(from + i, { text: 'x'.repeat(1_000) })),
+  entries: Array.from({ length: count }, (_, i) => fix(from + i, { text: noise(`${from + i}`, 1_000) })),
   unusable: [],
 });
 
@@ -78,7 +79,7 @@ describe('a full file', () => {
   it('gives keys that it could not name their numbers later', async () => {
     const { shard, cache } = await openParts();
     const user = newMember(shard);
-    limitPages(shard, 5);
+    limitPages(shard, 3);
     const entries = Array.from({ length: 300 }, (_, i) => ({ ...fix(i), metadata: { key: `key/${i}`, write_ts: i } }));
     await rejects(cache.put(user, { entries, unusable: [] }, 1), 'MOBILITY_STORE_FULL');
     shard.usercache.connection.exec('PRAGMA max_page_count = 1000000');
