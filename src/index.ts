@@ -42,7 +42,7 @@ export { type DayOptions, type DayPlan, type PlannedLeg, type PlannedStay, planD
 export { type SimulateOptions, simulateDay, simulateDays } from './simulate/simulate-day.ts';
 export { type OpenOptions, openStore } from './store/open.ts';
 export { everyEntry, everyError, everyLink, everyUser } from './store/pages.ts';
-export type * from './store/store.ts';
+export * from './store/store.ts';
 export { type PurgeReport, purgeKeys } from './upkeep/purge-keys.ts';
 export { type RebuildReport, rebuild } from './upkeep/rebuild.ts';
 export { type RecoverOptions, type RecoverReport, recoverErrors } from './upkeep/recover-errors.ts';

@@ -5,7 +5,8 @@ import { line } from '../log/messages.ts';
 import type { EntryText } from '../model/entry.ts';
 import type { JsonValue } from '../model/json.ts';
 import { keyTable } from '../model/keys.ts';
-import { type CallerUse, type Store, useWindows } from '../store/store.ts';
+import { useWindows } from '../model/use-windows.ts';
+import type { CallerUse, Store } from '../store/store.ts';
 import { type Problem, tooManyCalls } from './problem.ts';
 
 /** Limits of one caller; 0: none. */

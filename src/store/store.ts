@@ -5,6 +5,7 @@ import type { JsonObject, JsonValue } from '../model/json.ts';
 import type { JoinCount, JoinRefusal, StudyRecord, StudySettings } from '../model/study.ts';
 import type { TimeRange } from '../model/time.ts';
 import type { Position, TripRecord } from '../model/trip.ts';
+import type { UseWindow } from '../model/use-windows.ts';
 import type { TokenRecord, UserRecord } from '../model/user.ts';
 
 /**
@@ -155,9 +156,6 @@ export interface Profiles {
   merge(userId: string, fields: JsonObject, defaults?: JsonObject): Promise<JsonObject>;
 }
 
-/** The windows of time in which the use by callers is counted, s. */
-export const useWindows = { minute: 60, day: 86_400 } as const;
-
 /** What a caller used in one window. `window`: its number since the epoch. */
 export interface UsedInWindow {
   window: number;
@@ -174,7 +172,7 @@ export interface CallerUse {
   add(
     used: ReadonlyMap<string, { calls: number; bytes: number }>,
     now: number,
-  ): Promise<Map<string, Record<keyof typeof useWindows, UsedInWindow>>>;
+  ): Promise<Map<string, Record<UseWindow, UsedInWindow>>>;
 }
 
 // ---------------------------------------------------------------- staging

@@ -1,6 +1,7 @@
 // What callers used of their limits, added up over all servers: a row for each caller of the last days.
 import type { AnyBulkWriteOperation, Document } from 'mongodb';
-import { type CallerUse, useWindows } from '../store.ts';
+import { useWindows } from '../../model/use-windows.ts';
+import type { CallerUse } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { inPieces } from './rows.ts';
 import type { MemberRow } from './user-rows.ts';
