@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { SkippedReporter } from './test/store/skipped-reporter.ts';
+import { LongestFirst } from './test/support/longest-first.ts';
 
 export default defineConfig({
   test: {
@@ -9,6 +10,7 @@ export default defineConfig({
     hookTimeout: 30_000,
     pool: 'forks',
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     reporters: ['default', new SkippedReporter()],
   },
 });
