@@ -29,29 +29,25 @@ function oldRow(user_id: string, { metadata, data }: Entry, received_ts?: number
   return { ...row, ...(received_ts !== undefined && { received_ts }) };
 }
 
-/** Makes the store look as one of layout 2 that holds these documents. */
-async function makeOld(address: string, rows: readonly Document[]): Promise<void> {
+/** Puts these documents into the store and notes of its layout what is given. */
+async function makeLayout(address: string, rows: readonly Document[], note: Document): Promise<void> {
   await withClient(address, async (client) => {
     await client
       .db()
       .collection('timeseries')
       .insertMany([...rows]);
     const meta = client.db().collection('meta');
-    await meta.updateOne({ _id: 'format' as never }, { $set: { version: 2 } });
+    await meta.updateOne({ _id: 'format' as never }, { $set: note });
   });
 }
 
+/** Makes the store look as one of layout 2 that holds these documents. */
+const makeOld = (address: string, rows: readonly Document[]): Promise<void> =>
+  makeLayout(address, rows, { version: 2 });
+
 /** Makes the store look as one that was too large to be converted when it was opened. */
-async function makeHalfway(address: string, rows: readonly Document[]): Promise<void> {
-  await withClient(address, async (client) => {
-    await client
-      .db()
-      .collection('timeseries')
-      .insertMany([...rows]);
-    const meta = client.db().collection('meta');
-    await meta.updateOne({ _id: 'format' as never }, { $set: { rows: true } });
-  });
-}
+const makeHalfway = (address: string, rows: readonly Document[]): Promise<void> =>
+  makeLayout(address, rows, { rows: true });
 
 const berlin = { time_zone: 'Europe/Berlin' };
 

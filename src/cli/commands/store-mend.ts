@@ -50,17 +50,17 @@ async function run(context: CommandContext, { user, keep, indexes }: Options): P
     throw new MobilityError('MOBILITY_USAGE', 'expected --user NAME with --keep FILE, or --indexes alone');
   }
   const uuid = isUuid(user.toLowerCase()) ? user.toLowerCase() : (await context.findUser(user)).uuid;
-  const lines: string[] = [];
+  let keptRows = 0;
   const progress = context.output.progress('looking for damaged rows');
   const { mendSqliteUser } = await import('../../store/sqlite/mend.ts');
   const mended = await mendSqliteUser(folder, uuid, {
     ...mendOptions(context),
     keep: async (row) => {
-      lines.push(`${JSON.stringify({ user_id: uuid, ...row }, bytesAsText)}\n`);
-      await appendSynced(keep, lines.at(-1)!, lines.length === 1);
+      await appendSynced(keep, `${JSON.stringify({ user_id: uuid, ...row }, bytesAsText)}\n`, keptRows === 0);
+      keptRows += 1;
     },
   }).finally(() => progress.done());
-  const kept_in = lines.length > 0 ? keep : null;
+  const kept_in = keptRows > 0 ? keep : null;
   await context.output.result({ user_id: uuid, mended, kept_in }, () => mendedText(mended, kept_in));
   return mended.some(({ outcome }) => outcome === 'removed' || outcome === 'left') ? { exitCode: 3 } : {};
 }

@@ -1,4 +1,6 @@
 // A chunk that was read: columns at once, texts when they are asked for.
+import type { TimeRange } from '../../model/time.ts';
+import { united } from '../marks.ts';
 import type { EntryQuery } from '../store.ts';
 import { compareTexts } from '../text-order.ts';
 import type { ChunkRow, ChunkTimes } from './form.ts';
@@ -53,6 +55,17 @@ export class Chunk<Head extends ChunkHead> {
   placeAfter(writeTs: number): number {
     const { write_ts } = this.times;
     return firstPlace(write_ts.length, (i) => write_ts[i]! > writeTs);
+  }
+
+  /** The data times of its entries without a zone that were written from `from` up to `to`; null if there are none. */
+  zonelessIn({ from, to }: TimeRange): TimeRange | null {
+    const { write_ts, ts } = this.times;
+    let found: TimeRange | null = null;
+    for (let place = this.placeAt(from); place < write_ts.length && write_ts[place]! < to; place++) {
+      if (this.zoneAt(place) !== null || Number.isNaN(ts[place]!)) continue;
+      found = united(found, { from: ts[place]!, to: ts[place]! });
+    }
+    return found;
   }
 
   tsAt(place: number): number | null {

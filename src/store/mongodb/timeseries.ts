@@ -144,18 +144,8 @@ async function zonelessSpan(from: UserRows, { from: start, to: end }: TimeRange)
   if (partly.length === 0) return found;
   for await (const document of chunks.find({ _id: { $in: partly } }, { projection: withoutTexts })) {
     for (const chunk of await openChunks(from, [document])) {
-      found = united(found, zonelessIn(chunk, { from: start, to: end }));
+      found = united(found, chunk.zonelessIn({ from: start, to: end }));
     }
-  }
-  return found;
-}
-
-function zonelessIn(chunk: RowChunk, { from, to }: TimeRange): TimeRange | null {
-  const { write_ts, ts } = chunk.times;
-  let found: TimeRange | null = null;
-  for (let place = chunk.placeAt(from); place < write_ts.length && write_ts[place]! < to; place++) {
-    if (chunk.zoneAt(place) !== null || Number.isNaN(ts[place]!)) continue;
-    found = united(found, { from: ts[place]!, to: ts[place]! });
   }
   return found;
 }

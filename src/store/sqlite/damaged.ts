@@ -7,13 +7,17 @@ import { isSound, type SummedRow, type SummedTable } from './row-sums.ts';
 /** A table with rows of people. */
 export type OwnedTable = SummedTable | 'chunks' | 'batches' | 'entries' | 'waiting';
 
-/** Tables whose content follows from the entries. */
-const derived: readonly OwnedTable[] = ['trips', 'documents', 'pipeline'];
+/** Tables whose content follows from the entries: `rebuild` renews their rows. */
+export const derivedTables: readonly OwnedTable[] = ['pipeline', 'documents', 'trips'];
+
+/** Tables whose rows `store mend` puts right or sets aside. */
+export const mendedTables: readonly OwnedTable[] = ['profiles', 'errors', 'batches', 'chunks'];
 
 /** What mends a damaged row. */
 export function cureOf(table: OwnedTable, userId: string | null): string {
-  if (userId === null) return 'keep the folder as it is and restore a backup beside it';
-  return derived.includes(table) ? `mobility rebuild --user ${userId}` : `mobility store mend --user ${userId}`;
+  if (userId !== null && derivedTables.includes(table)) return `mobility rebuild --user ${userId}`;
+  if (userId !== null && mendedTables.includes(table)) return `mobility store mend --user ${userId}`;
+  return 'keep the folder as it is and restore a backup beside it';
 }
 
 /** The error of a row that is not as it was written. `user`: their number in the file, or their UUID. */

@@ -8,7 +8,7 @@ import { checksumOf, decodeTexts, decodeTimes } from '../chunks/form.ts';
 import { checksumIn, readIdentities, splitTexts } from './batch-form.ts';
 import { summaryOf } from './batches.ts';
 import { type CheckedFile, checkTable, numbersOf, type TableRow as Row, whyBroken } from './check-rows.ts';
-import type { OwnedTable } from './damaged.ts';
+import { derivedTables, mendedTables, type OwnedTable } from './damaged.ts';
 import type { SqlValue } from './driver.ts';
 import { flippedBit } from './flipped-bit.ts';
 import { fileName, openFolder } from './folder.ts';
@@ -46,9 +46,6 @@ export interface MendOptions {
   keep: (row: { file: string; table: string; row: number; columns: Record<string, SqlValue> }) => Promise<void>;
 }
 
-const derivedTables: readonly OwnedTable[] = ['pipeline', 'documents', 'trips'];
-const ownTables: readonly OwnedTable[] = ['profiles', 'errors', 'batches', 'chunks'];
-
 /** A damaged row: its file, its table, and what the check found. */
 interface Place {
   checked: CheckedFile;
@@ -73,7 +70,7 @@ export async function mendSqliteUser(folder: string, userId: string, options: Me
     }
     const number = opened.indexOf(shard);
     const mended: MendedRow[] = [];
-    const tables = options.derived ? derivedTables : ownTables;
+    const tables = options.derived ? derivedTables : mendedTables;
     for (const role of ['usercache', 'timeseries'] as const) {
       const file = shard[role];
       const checked = { file, name: fileName(role, number), ...(await numbersOf(file)) };

@@ -6,15 +6,7 @@ import { zonesNamed } from '../chunks/edit.ts';
 import { isTouched, marksOf, united } from '../marks.ts';
 import { isAhead } from '../receipts.ts';
 import type { KeptEntry, Lease, Marked, Timeseries, TimeseriesChange, ZoneSighting } from '../store.ts';
-import {
-  chunkStart,
-  editChunks,
-  type FileChunk,
-  type FileHead,
-  findIdentity,
-  headColumns,
-  openChunk,
-} from './chunks.ts';
+import { chunkStart, editChunks, type FileHead, findIdentity, headColumns, openChunk } from './chunks.ts';
 import { convertEntries, olderEntries } from './convert.ts';
 import type { StoreFile } from './file.ts';
 import { chosenKeys, findPage } from './find.ts';
@@ -170,7 +162,7 @@ function zonelessSpan(file: StoreFile, user: number | null, { from, to }: TimeRa
     if (key === null) continue;
     for (const head of sql.all<ZonelessHead>(user, key, chunkStart(file, user, key, from), to)) {
       const whole = head.zones === zonesNamed.none && head.first >= from && head.last < to;
-      const span = whole ? spanOf(head) : zonelessIn(openChunk(file, head), { from, to });
+      const span = whole ? spanOf(head) : openChunk(file, head).zonelessIn({ from, to });
       found = united(found, span);
     }
   }
@@ -185,14 +177,4 @@ interface ZonelessHead extends FileHead {
 
 function spanOf({ first_ts, last_ts }: ZonelessHead): TimeRange | null {
   return first_ts === null || last_ts === null ? null : { from: first_ts, to: last_ts };
-}
-
-function zonelessIn(chunk: FileChunk, { from, to }: TimeRange): TimeRange | null {
-  const { write_ts, ts } = chunk.times;
-  let found: TimeRange | null = null;
-  for (let place = chunk.placeAt(from); place < write_ts.length && write_ts[place]! < to; place++) {
-    if (chunk.zoneAt(place) !== null || Number.isNaN(ts[place]!)) continue;
-    found = united(found, { from: ts[place]!, to: ts[place]! });
-  }
-  return found;
 }
