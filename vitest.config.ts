@@ -1,6 +1,10 @@
 import { defineConfig } from 'vitest/config';
 import { SkippedReporter } from './test/store/skipped-reporter.ts';
 import { LongestFirst } from './test/support/longest-first.ts';
+import { StuckReporter } from './test/support/stuck-reporter.ts';
+
+/** A file for the outcome as JSON, beside what is printed. */
+const report = process.env.MOBILITY_TEST_REPORT;
 
 export default defineConfig({
   test: {
@@ -11,6 +15,11 @@ export default defineConfig({
     pool: 'forks',
     maxWorkers: 2,
     sequence: { sequencer: LongestFirst },
-    reporters: ['default', new SkippedReporter()],
+    reporters: [
+      'default',
+      new SkippedReporter(),
+      new StuckReporter(),
+      ...(report ? [['json', { outputFile: report }] satisfies ['json', object]] : []),
+    ],
   },
 });
