@@ -3,6 +3,7 @@
 import { errorText } from '../model/errors.ts';
 import { type CheckOptions, type CheckReport, CheckTally } from './check.ts';
 import { documentContent, errorContent, fieldsContent, keptContent, linkContent, waitingContent } from './content.ts';
+import { purgeRows, restoreDatabase } from './cures.ts';
 import { entryPages, everyError, everyLink, everyUser } from './pages.ts';
 import { type Collection, initialPipelineState, type Store } from './store.ts';
 
@@ -32,7 +33,7 @@ export async function checkRows(store: Store, options: CheckOptions): Promise<Ch
 async function checkOwners(store: Store, tally: CheckTally): Promise<void> {
   for (const { user_id, rows } of await store.unowned()) {
     const what = `${rows} rows whose owner is not registered`;
-    const cure = 'mobility store purge-unowned';
+    const cure = purgeRows;
     tally.find({ code: 'UNOWNED_ROWS', file: store.address, table: null, user_id, what, entries: rows, cure });
   }
 }
@@ -81,7 +82,7 @@ async function checkUser(store: Store, uuid: string, tally: CheckTally): Promise
     try {
       await look();
     } catch (error) {
-      const cure = 'restore a backup of the database';
+      const cure = restoreDatabase;
       const finding = { file: store.address, table: name, user_id: uuid, what: errorText(error), cure };
       tally.find({ code: 'DAMAGED_ROW', ...finding });
     }

@@ -1,5 +1,5 @@
 // Damaged rows of one user: what `store check` says of them, and what `store mend` and `rebuild` make of them.
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -73,18 +73,9 @@ it.each([
     expect(findings).toMatchObject([
       { code: 'DAMAGED_ROW', file: `${place[0]}-0.sqlite`, table: place[1], user_id: ada, entries: expect.any(Number) },
     ]);
-    expect(findings[0].cure).toBe(`mobility store mend --user ${ada}`);
-    const mend = await run([
-      'store',
-      'mend',
-      '--user',
-      ada!,
-      '--keep',
-      join(folder, 'kept'),
-      '--json',
-      '--store',
-      folder,
-    ]);
+    expect(findings[0].cure).toBe(`mobility store mend --user ${ada} --keep damaged-${ada}.jsonl`);
+    const told = findings[0].cure.split(' ').slice(1);
+    const mend = await run([...told, '--json', '--store', folder]);
     expect(mend, mend.stderr).toMatchObject({ code: 0 });
     expect(JSON.parse(mend.stdout)).toMatchObject({ mended: [{ outcome: 'corrected' }], kept_in: null });
     expect(await digestsOf(folder)).toEqual(before);
@@ -106,6 +97,22 @@ it.each([
     expect(rebuilt, rebuilt.stderr).toMatchObject({ code: 0, stderr: expect.stringContaining(`table ${place[1]}`) });
     expect(await withStore(folder, (store) => everythingOf(store, ada!))).toBe(before);
     expect(await checkStore(folder)).toMatchObject({ sound: true });
+  }),
+);
+
+it('a mending that fails changes no row and holds up nobody after it', { timeout: patience }, () =>
+  onCopy(async (folder, { ada }) => {
+    change(folder, ada!, ['timeseries', 'chunks', 'entries'], garbage);
+    const { findings } = await checkStore(folder);
+    const kept = join(folder, 'kept.jsonl');
+    await writeFile(kept, 'of another time');
+    const mendInto = (file: string) => run(['store', 'mend', '--user', ada!, '--keep', file, '--store', folder]);
+    const failed = await mendInto(kept);
+    expect(failed).toMatchObject({ code: 2, stderr: expect.stringContaining(`found ${kept}, which exists`) });
+    expect(await readFile(kept, 'utf8')).toBe('of another time');
+    expect((await checkStore(folder)).findings).toEqual(findings);
+    expect(await withStore(folder, (store) => store.leases.get(ada!))).toBeNull();
+    expect((await mendInto(join(folder, 'new.jsonl'))).code).toBe(3);
   }),
 );
 

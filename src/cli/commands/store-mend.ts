@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { Command } from 'commander';
 import { MobilityError } from '../../model/errors.ts';
 import { isUuid } from '../../model/ids.ts';
-import type { MendedRow } from '../../store/sqlite/mend.ts';
+import type { MendedRow, MendOptions } from '../../store/sqlite/mend.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
 
@@ -66,11 +66,12 @@ async function run(context: CommandContext, { user, keep, indexes }: Options): P
 }
 
 /** What every mending gets from the context. */
-export function mendOptions(context: CommandContext): { owner: string; leaseSeconds: number; now: () => number } {
+export function mendOptions(context: CommandContext): Omit<MendOptions, 'keep' | 'derived'> {
   return {
     owner: `mending ${process.pid} on ${hostname()}`,
     leaseSeconds: context.config().leaseSeconds,
     now: context.now,
+    signal: context.interruptible(),
   };
 }
 
@@ -93,7 +94,11 @@ function bytesAsText(_: string, value: unknown): unknown {
 
 /** Adds a line and puts it on disk. The first one makes the file, which must not be there yet. */
 async function appendSynced(path: string, line: string, isFirst: boolean): Promise<void> {
-  const file = await open(path, isFirst ? 'ax' : 'a', 0o600);
+  const file = await open(path, isFirst ? 'ax' : 'a', 0o600).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+    const text = `expected the name of a new file with --keep, found ${path}, which exists; give another name. Rows that cannot be read stay`;
+    throw new MobilityError('MOBILITY_USAGE', text);
+  });
   try {
     await file.writeFile(line);
     await file.sync();

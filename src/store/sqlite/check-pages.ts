@@ -1,12 +1,10 @@
 // The pages of a file: whether the engine finds its trees, indexes and free pages in order.
 import { errorText } from '../../model/errors.ts';
 import type { CheckTally, Finding } from '../check.ts';
+import { restoreOrCopy, rewriteIndexes } from '../cures.ts';
 import { type StoreFile, whenFree } from './file.ts';
 
 const mostMessages = 200;
-
-const restore =
-  'keep the folder as it is and restore a backup beside it; `mobility migrate --to NEW` copies every user who can be read';
 
 /** Reports what is wrong with the pages of a file. Reads all of it at once, which nothing can interrupt. */
 export async function checkPages(file: StoreFile, name: string, tally: CheckTally): Promise<void> {
@@ -25,7 +23,7 @@ export async function checkPages(file: StoreFile, name: string, tally: CheckTall
     const known = found.get(`${code} ${table} ${index}`);
     if (known !== undefined) known.count += 1;
     else {
-      const cure = index === null ? restore : 'mobility store mend --indexes';
+      const cure = index === null ? restoreOrCopy : rewriteIndexes;
       const what = index === null ? text : `index ${index}: ${text}`;
       const finding: Finding = { code, file: name, table, user_id: null, what, cure };
       found.set(`${code} ${table} ${index}`, { finding, count: 1 });

@@ -3,6 +3,7 @@
 import { isUuid } from '../../model/ids.ts';
 import { unescapeText } from '../../model/json-text.ts';
 import type { CheckTally } from '../check.ts';
+import { eraseAgain, purgeRows, restoreFolder } from '../cures.ts';
 import type { CheckedFile } from './check-rows.ts';
 import type { StoreFile } from './file.ts';
 
@@ -59,14 +60,13 @@ async function checkNumbers(
         ? `number ${id} stands for a user whose rows belong to shard ${shardOf(uuid)}`
         : null;
     if (what === null) continue;
-    const cure = 'keep the folder as it is and restore a backup beside it';
     tally.find({
       code: 'WRONG_REFERENCE',
       file: name,
       table: 'user_ids',
       user_id: isUuid(uuid) ? uuid : null,
       what,
-      cure,
+      cure: restoreFolder,
     });
   }
 }
@@ -91,8 +91,7 @@ async function checkCounters({ file, name }: CheckedFile, tally: CheckTally): Pr
       .catch(() => null);
     if (found === null || found.most === null || (found.value ?? -1) >= found.most) continue;
     const what = `the counter ${counter} is at ${found.value}, and ${found.most} has been given`;
-    const cure = 'keep the folder as it is and restore a backup beside it';
-    tally.find({ code: 'WRONG_REFERENCE', file: name, table: 'counters', user_id: null, what, cure });
+    tally.find({ code: 'WRONG_REFERENCE', file: name, table: 'counters', user_id: null, what, cure: restoreFolder });
   }
 }
 
@@ -113,7 +112,7 @@ async function checkAdmitted(
   for (const userId of registered) {
     if (shardOf(userId) !== number || admitted.has(userId)) continue;
     const what = 'registered, and may not be written about: an erasure that was interrupted';
-    const cure = `mobility erase --user ${userId}`;
+    const cure = eraseAgain(userId);
     tally.find({ code: 'NOT_ADMITTED', file: name, table: 'user_ids', user_id: userId, what, cure });
   }
 }
@@ -126,6 +125,6 @@ function reportUnowned({ name, users }: CheckedFile, registered: ReadonlySet<str
 
 function reportOne({ name }: Pick<CheckedFile, 'name'>, userId: string, table: string, tally: CheckTally): void {
   const what = 'rows whose owner is not registered';
-  const cure = 'mobility store purge-unowned';
+  const cure = purgeRows;
   tally.find({ code: 'UNOWNED_ROWS', file: name, table, user_id: userId, what, cure });
 }

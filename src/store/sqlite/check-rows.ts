@@ -9,6 +9,7 @@ import { zonesNamed } from '../chunks/edit.ts';
 import { BrokenChunk, decodeTexts, decodeTimes } from '../chunks/form.ts';
 import { type PackedText, unpackText } from '../chunks/packed-text.ts';
 import { documentContent, errorContent, fieldsContent, keptContent, linkContent, waitingContent } from '../content.ts';
+import { restoreOrCopy } from '../cures.ts';
 import { type Collection, initialPipelineState } from '../store.ts';
 import { BrokenBatch, readIdentities, splitTexts } from './batch-form.ts';
 import { type BatchSummary, isMarked, summaryOf } from './batches.ts';
@@ -404,10 +405,16 @@ async function skipUnreadable(
   after: SqlValue,
   tally: CheckTally,
 ): Promise<SqlValue | null> {
-  const cure =
-    'keep the folder as it is and restore a backup beside it; `mobility migrate --to NEW` copies every user who can be read';
   const report = (what: string, userId: string | null, entries?: number): void =>
-    tally.find({ code: 'DAMAGED_PAGES', file: name, table, user_id: userId, what, ...(entries && { entries }), cure });
+    tally.find({
+      code: 'DAMAGED_PAGES',
+      file: name,
+      table,
+      user_id: userId,
+      what,
+      ...(entries && { entries }),
+      cure: restoreOrCopy,
+    });
   if (typeof after !== 'number') {
     report('rows that cannot be read', null);
     return null;

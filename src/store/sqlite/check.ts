@@ -4,6 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { isMobilityError, MobilityError } from '../../model/errors.ts';
 import { type CheckOptions, type CheckReport, CheckTally } from '../check.ts';
+import { restoreFolder } from '../cures.ts';
 import { checkPages } from './check-pages.ts';
 import { type CheckedShard, checkReferences } from './check-references.ts';
 import { type CheckedFile, checkTable, numbersOf } from './check-rows.ts';
@@ -11,8 +12,6 @@ import type { OwnedTable } from './damaged.ts';
 import { openFile, setUp, whenFree } from './file.ts';
 import { checkPresent, pathsOf, readLabel } from './folder.ts';
 import { shardNumber } from './rows.ts';
-
-const restore = 'keep the folder as it is and restore a backup beside it';
 
 /** Tables with rows of people, in the order in which they are looked at: small ones first. */
 const ownedTables: readonly OwnedTable[] = [
@@ -102,7 +101,7 @@ async function shardsIn(folder: string, tally: CheckTally): Promise<number> {
     if (label !== null) return label.shards;
   } catch (error) {
     if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
-    const cure = `${restore}; with no other damage, write it anew as docs/storage.md describes it`;
+    const cure = `${restoreFolder}; with no other damage, write it anew as docs/storage.md describes it`;
     const what = 'expected the label of a store, found another text';
     tally.find({ code: 'DAMAGED_FILE', file: 'store.json', table: null, user_id: null, what, cure });
   }
@@ -111,7 +110,7 @@ async function shardsIn(folder: string, tally: CheckTally): Promise<number> {
   if (shards > 0) {
     if (tally.findings.length === 0) {
       const what = 'expected the label of a store, found no file';
-      tally.find({ code: 'DAMAGED_FILE', file: 'store.json', table: null, user_id: null, what, cure: restore });
+      tally.find({ code: 'DAMAGED_FILE', file: 'store.json', table: null, user_id: null, what, cure: restoreFolder });
     }
     return shards;
   }
@@ -142,7 +141,7 @@ async function openToCheck(path: string, tally: CheckTally): Promise<CheckedFile
       table: null,
       user_id: null,
       what: what.replace(/; keep the folder.*/, ''),
-      cure: restore,
+      cure: restoreFolder,
     });
     return null;
   }

@@ -1,6 +1,7 @@
 // Rows that are not as they were written: how they are recognised when they are read, and what is said of them.
 import { errorText, MobilityError } from '../../model/errors.ts';
 import { unescapeText } from '../../model/json-text.ts';
+import { mendRows, rebuildUser, restoreFolder } from '../cures.ts';
 import type { StatementSource } from './driver.ts';
 import { isSound, type SummedRow, type SummedTable } from './row-sums.ts';
 
@@ -15,9 +16,9 @@ export const mendedTables: readonly OwnedTable[] = ['profiles', 'errors', 'batch
 
 /** What mends a damaged row. */
 export function cureOf(table: OwnedTable, userId: string | null): string {
-  if (userId !== null && derivedTables.includes(table)) return `mobility rebuild --user ${userId}`;
-  if (userId !== null && mendedTables.includes(table)) return `mobility store mend --user ${userId}`;
-  return 'keep the folder as it is and restore a backup beside it';
+  if (userId !== null && derivedTables.includes(table)) return rebuildUser(userId);
+  if (userId !== null && mendedTables.includes(table)) return mendRows(userId);
+  return restoreFolder;
 }
 
 /** The error of a row that is not as it was written. `user`: their number in the file, or their UUID. */

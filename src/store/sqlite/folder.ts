@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { access, constants, link, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MobilityError } from '../../model/errors.ts';
+import { restoreFolder } from '../cures.ts';
 import type { Connection } from './driver.ts';
 import { storeError } from './engine-errors.ts';
 import { openFile, type StoreFile, setUp, whenFree } from './file.ts';
@@ -273,8 +274,5 @@ function unsuitable(path: string, found: string): MobilityError {
 }
 
 function damaged(path: string, expected: string, found: string): MobilityError {
-  return new MobilityError(
-    'MOBILITY_STORE_DAMAGED',
-    `${path}: expected ${expected}, found ${found}; keep the folder as it is and restore a backup beside it`,
-  );
+  return new MobilityError('MOBILITY_STORE_DAMAGED', `${path}: expected ${expected}, found ${found}; ${restoreFolder}`);
 }

@@ -11,7 +11,7 @@ import { type CheckedFile, checkTable, numbersOf, type TableRow as Row, whyBroke
 import { derivedTables, mendedTables, type OwnedTable } from './damaged.ts';
 import type { SqlValue } from './driver.ts';
 import { flippedBit } from './flipped-bit.ts';
-import { fileName, openFolder } from './folder.ts';
+import { fileName, openFolder, type Shard } from './folder.ts';
 import { admittedUser } from './ids.ts';
 import { leases, mergeState } from './pipeline.ts';
 import { putWaiting } from './put-waiting.ts';
@@ -42,7 +42,9 @@ export interface MendOptions {
   leaseSeconds: number;
   /** Seconds since the epoch. */
   now: () => number;
-  /** Called with a row before it is removed; what it throws leaves the row. */
+  /** Once aborted, the mending ends with its reason as the error; what is done stays. */
+  signal?: AbortSignal;
+  /** Called with a row before it is removed. What it throws leaves the row and ends the mending. */
   keep: (row: { file: string; table: string; row: number; columns: Record<string, SqlValue> }) => Promise<void>;
 }
 
@@ -68,37 +70,47 @@ export async function mendSqliteUser(folder: string, userId: string, options: Me
       const text = `${taken.heldBy.owner} works on this user; try again when it is done`;
       throw new MobilityError('MOBILITY_LEASE_HELD', text);
     }
-    const number = opened.indexOf(shard);
-    const mended: MendedRow[] = [];
-    const tables = options.derived ? derivedTables : mendedTables;
-    for (const role of ['usercache', 'timeseries'] as const) {
-      const file = shard[role];
-      const checked = { file, name: fileName(role, number), ...(await numbersOf(file)) };
-      for (const table of tables.filter(
-        (one) => (['profiles', 'errors', 'batches'].includes(one) ? 'usercache' : 'timeseries') === role,
-      )) {
-        const tally = new CheckTally({});
-        await checkTable(checked, table, tally, { userId });
-        for (const finding of tally.findings) {
-          if (finding.row === undefined) continue;
-          mended.push(await mendRow({ checked, table, finding }, shard, userId, options));
-        }
-      }
+    try {
+      return await mendTables(shard, opened.indexOf(shard), userId, options);
+    } finally {
+      // Where even this fails, the lease ends by itself; the caller hears of what failed before.
+      await held.release(taken.lease).catch(() => {});
     }
-    if (options.derived && mended.length > 0) {
-      await shard.timeseries.write(() => {
-        const user = shard.timeseries.sql('SELECT id FROM user_ids WHERE uuid = ?').get<{ id: number }>(userId);
-        if (user !== undefined) mergeState(shard.timeseries, user.id, { documents_due: true });
-      });
-    }
-    await held.release(taken.lease);
-    return mended;
   } finally {
     for (const { usercache, timeseries } of opened) {
       usercache.close();
       timeseries.close();
     }
   }
+}
+
+async function mendTables(shard: Shard, number: number, userId: string, options: MendOptions): Promise<MendedRow[]> {
+  const { signal } = options;
+  const mended: MendedRow[] = [];
+  const tables = options.derived ? derivedTables : mendedTables;
+  for (const role of ['usercache', 'timeseries'] as const) {
+    const file = shard[role];
+    const checked = { file, name: fileName(role, number), ...(await numbersOf(file)) };
+    for (const table of tables.filter(
+      (one) => (['profiles', 'errors', 'batches'].includes(one) ? 'usercache' : 'timeseries') === role,
+    )) {
+      const tally = new CheckTally({});
+      await checkTable(checked, table, tally, { userId, ...(signal && { signal }) });
+      for (const finding of tally.findings) {
+        signal?.throwIfAborted();
+        if (finding.row === undefined) continue;
+        mended.push(await mendRow({ checked, table, finding }, shard, userId, options));
+      }
+      signal?.throwIfAborted();
+    }
+  }
+  if (options.derived && mended.length > 0) {
+    await shard.timeseries.write(() => {
+      const user = shard.timeseries.sql('SELECT id FROM user_ids WHERE uuid = ?').get<{ id: number }>(userId);
+      if (user !== undefined) mergeState(shard.timeseries, user.id, { documents_due: true });
+    });
+  }
+  return mended;
 }
 
 /** Puts the indexes of all files in order again from their tables. */
@@ -115,7 +127,7 @@ export async function mendIndexes(folder: string): Promise<string[]> {
 
 async function mendRow(
   { checked, table, finding }: Place,
-  shard: ReturnType<ReturnType<typeof shardsOf>['of']>,
+  shard: Shard,
   userId: string,
   options: MendOptions,
 ): Promise<MendedRow> {

@@ -1,0 +1,119 @@
+// Commands that the program tells people to run: in errors, findings, help texts and the manual. Each is one that runs.
+import { randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Command, Option } from 'commander';
+import { expect, it } from 'vitest';
+import { createContext } from '../../src/cli/context.ts';
+import { buildProgram } from '../../src/cli/main.ts';
+import * as cures from '../../src/store/cures.ts';
+import { freshProgram } from './kit.ts';
+
+const project = fileURLToPath(new URL('../..', import.meta.url));
+
+/** The program as it is, but that its commands do nothing. */
+function idleProgram(): Command {
+  const streams = { stdout: { write: () => true }, stderr: { write: () => true } };
+  const program = buildProgram(
+    createContext({ ...streams, env: {}, stdin: process.stdin, now: () => 0, zone: 'UTC' }),
+    streams,
+  );
+  const idle = (command: Command): void => {
+    if (command.commands.length === 0) command.action(() => {});
+    command.commands.forEach(idle);
+  };
+  idle(program);
+  return program;
+}
+
+/** Words of a command line, without what the shell takes; `${…}` and NAME are words like others. */
+const wordsOf = (line: string): string[] =>
+  (
+    line
+      .replace(/ +([|>#(]|&& ).*| < .*/, '')
+      .replace(/\$\([^)]*\)/g, 'VALUE')
+      .match(/'[^']*'|\$\{[^}]*\}|\S+/g) ?? []
+  ).map((word) => word.replace(/^'(.*)'$/, '$1'));
+
+/** What is wrong with words behind `mobility`, where they only name a command and some of its flags. */
+function unknownIn(program: Command, words: readonly string[]): string | null {
+  let command = program;
+  const flags = new Map([...program.options, new Option('--help')].map((option) => [option.long, option]));
+  for (let i = 0; i < words.length; i++) {
+    const word = words[i]!;
+    if (word.startsWith('-')) {
+      const option = flags.get(word);
+      if (option === undefined) return `${command.name()} has no flag ${word}`;
+      if (option.required) i += 1;
+      continue;
+    }
+    const child = command.commands.find((one) => one.name() === word);
+    if (child === undefined && (command.commands.length > 0 || command.registeredArguments.length === 0)) {
+      return `${command.name()} takes no word ${word}`;
+    }
+    if (child === undefined) continue;
+    command = child;
+    const meant = child.name() === 'logs' ? child.commands.find((one) => one.name() === 'calls') : undefined;
+    for (const option of [...child.options, ...(meant?.options ?? [])]) flags.set(option.long, option);
+  }
+  return null;
+}
+
+function filesIn(folder: string, ending: string): string[] {
+  const names = readdirSync(join(project, folder), { recursive: true, encoding: 'utf8' });
+  return names.filter((name) => name.endsWith(ending)).map((name) => join(folder, name));
+}
+
+/** Command lines of a text, each with its place: `quoted` within a sentence, or a line of their own. */
+function toldIn(file: string, how: 'quoted' | 'lines'): { place: string; words: string[] }[] {
+  const pattern = how === 'quoted' ? /\\?`mobility ([a-z][^`\\]*)\\?`/g : /^ *mobility ([a-z][^`\n]*)/gm;
+  const text = readFileSync(join(project, file), 'utf8');
+  return [...text.matchAll(pattern)]
+    .filter((match) => !match[1]!.startsWith('listens on'))
+    .map((match) => ({
+      place: `${file}: mobility ${match[1]}`,
+      words: wordsOf(match[1]!),
+    }));
+}
+
+it('commands and flags that messages, comments and the manual name exist', () => {
+  const program = idleProgram();
+  const files = [...filesIn('src', '.ts'), ...filesIn('docs', '.md'), 'README.md', 'CONTRIBUTING.md', 'SECURITY.md'];
+  const told = files.flatMap((file) => toldIn(file, 'quoted'));
+  expect(told.length).toBeGreaterThan(50);
+  const wrong = told.flatMap(({ place, words }) => {
+    const why = unknownIn(program, words);
+    return why === null ? [] : [`${place}: ${why}`];
+  });
+  expect(wrong).toEqual([]);
+});
+
+it('command lines of help texts and of the manual parse as they stand', async () => {
+  const files = [...filesIn('src/cli', '.ts'), ...filesIn('docs', '.md'), 'README.md'];
+  const told = files.flatMap((file) => toldIn(file, 'lines'));
+  expect(told.length).toBeGreaterThan(80);
+  const wrong: string[] = [];
+  const program = idleProgram();
+  for (const { place, words } of told) {
+    await program.parseAsync(words, { from: 'user' }).catch((error: Error) => wrong.push(`${place}: ${error.message}`));
+  }
+  expect(wrong).toEqual([]);
+});
+
+it('every cure of damage is a command that runs as it is told, or says what to do without one', async () => {
+  const { run, folder, withStore } = await freshProgram();
+  const uuid = randomUUID();
+  const texts = Object.values(cures).map((cure) => (typeof cure === 'string' ? cure : cure(uuid)));
+  const commands = texts.flatMap((text) => [...(/^mobility /.test(text) ? [text] : (text.match(/`[^`]+`/g) ?? []))]);
+  expect(commands).toHaveLength(6);
+  for (const command of commands) {
+    const words = wordsOf(command.replaceAll('`', '')).slice(1);
+    const args = words.map((word) => (word === 'NEW' ? join(folder, 'new') : word));
+    // An erasure asks a person at a terminal, who is not here; it has understood the command then.
+    const answered = args[0] === 'erase' ? [...args, '--yes'] : args;
+    await withStore((store) => store.users.register('ada', { uuid, now: 1 })); // the erasure takes them away
+    const said = await run(answered);
+    expect(said, `${command}: ${said.stderr}`).toMatchObject({ code: 0 });
+  }
+});
