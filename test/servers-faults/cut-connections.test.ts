@@ -138,7 +138,7 @@ describeOnServers(
         ),
     );
   },
-  { only: startedHere }, // a proxy stands before one host
+  { only: startedHere, mayLeave: true }, // a proxy stands before one host
 );
 
 describeOnServers(
@@ -188,5 +188,46 @@ describeOnServers(
       }
     });
   },
-  { only: startedHere },
+  { only: startedHere, mayLeave: true },
+);
+
+describeOnServers(
+  'commits whose answers are lost all at once',
+  (server) => {
+    it('take effect once, and tell what they did', { timeout: 120_000 }, async () => {
+      const address = server().newAddress();
+      const store = await openStore(address);
+      const proxy = await startProxy(address);
+      const through = await openMongoStore(proxy.through(address), { retrySeconds: 60 });
+      const change = { put: [{ key: 'any', write_ts: 1, data: {} }], remove: [] };
+      try {
+        for (let round = 0; round < 3; round++) {
+          const leases = await Promise.all(
+            Array.from({ length: 8 }, async (_, i) => {
+              const user = `user ${round} ${i}`;
+              await store.users.admit(user);
+              const taken = await store.leases.acquire(user, 'a run', 300);
+              if (!('lease' in taken)) throw new Error('expected a free user');
+              return taken.lease;
+            }),
+          );
+          let commits = 0;
+          proxy.decide((direction, piece) => {
+            const isCommit = direction === 'to server' && piece.includes('commitTransaction');
+            if (isCommit && ++commits <= 12 && commits % 3 === 0) setTimeout(() => proxy.cutAll(), 2);
+            return 'pass';
+          });
+          const applied = await Promise.all(
+            leases.map((lease) => through.documents.apply(lease.user_id, change, lease, { release: true })),
+          );
+          expect(applied).toEqual(leases.map(() => ({ results: ['inserted'], removed: 0 })));
+        }
+      } finally {
+        await through.close();
+        await proxy.close();
+        await store.close();
+      }
+    });
+  },
+  { only: startedHere, mayLeave: true },
 );

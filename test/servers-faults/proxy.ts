@@ -8,7 +8,7 @@ export interface CuttingProxy {
   /** The same address, through the proxy. */
   through(address: string): string;
   /** Decides about each piece from now on; null: everything passes. */
-  decide(fate: ((direction: 'to server' | 'to client') => Fate) | null): void;
+  decide(fate: ((direction: 'to server' | 'to client', piece: Buffer) => Fate) | null): void;
   /** Connections cut so far. */
   readonly cuts: number;
   /** Cuts every connection. */
@@ -20,7 +20,7 @@ export interface CuttingProxy {
 export async function startProxy(address: string): Promise<CuttingProxy> {
   const { hostname, port } = new URL(address);
   const open = new Set<() => void>();
-  let decide: ((direction: 'to server' | 'to client') => Fate) | null = null;
+  let decide: ((direction: 'to server' | 'to client', piece: Buffer) => Fate) | null = null;
   let cuts = 0;
   const listener = createServer((client) => {
     const server = dial(Number(port), hostname);
@@ -32,8 +32,8 @@ export async function startProxy(address: string): Promise<CuttingProxy> {
     open.add(cut);
     const carry = (from: Socket, to: Socket, direction: 'to server' | 'to client'): void => {
       let silent = false;
-      from.on('data', (piece) => {
-        const fate = silent ? 'silence' : (decide?.(direction) ?? 'pass');
+      from.on('data', (piece: Buffer) => {
+        const fate = silent ? 'silence' : (decide?.(direction, piece) ?? 'pass');
         silent ||= fate === 'silence';
         if (fate === 'pass') to.write(piece);
         if (fate === 'pass and cut') to.write(piece, cut);

@@ -8,12 +8,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const program = fileURLToPath(new URL('../../.servers/bin/secantusd-py', import.meta.url));
+const python = fileURLToPath(new URL('../../.servers/bin/python3', import.meta.url));
+const program = fileURLToPath(new URL('server.py', import.meta.url));
 const startLimit = 20_000; // ms
 
 const [command, ...args] = process.argv.slice(2);
 if (command === undefined) fail('expected a command to run', 2);
-if (!existsSync(program)) fail('no test server is installed: run `npm run test:servers`', 1);
+if (!existsSync(python)) fail('no test server is installed: run `npm run test:servers`', 1);
 
 function fail(message, code) {
   console.error(`with-server: ${message}`);
@@ -44,7 +45,7 @@ async function listens(port) {
 const folder = mkdtempSync(join(tmpdir(), 'mobility-mongodb-'));
 const port = await freePort();
 const place = ['--host', '127.0.0.1', '--port', String(port), '--storage-path', join(folder, 'data')];
-const server = spawn(program, place, { stdio: ['ignore', 'ignore', 'pipe'] });
+const server = spawn(python, [program, ...place], { stdio: ['pipe', 'ignore', 'pipe'] });
 let said = '';
 server.stderr.on('data', (text) => {
   said = (said + text).slice(-4000);

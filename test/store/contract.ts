@@ -20,8 +20,6 @@ import { tripTests } from './contract/trips.ts';
 export type { Opened } from './contract/kit.ts';
 
 const parts: Record<string, (use: Use) => void> = {
-  // Erasures wait for writes: on a server that is new, since the test server of MongoDB may leave transactions open later.
-  admission: admissionTests,
   'identity of entries': identityTests,
   payloads: payloadTests,
   'reading by time': findTests,
@@ -34,6 +32,7 @@ const parts: Record<string, (use: Use) => void> = {
   people: peopleTests,
   studies: studyTests,
   leases: leaseTests,
+  admission: admissionTests,
   lifecycle: lifecycleTests,
 };
 

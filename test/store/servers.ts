@@ -6,12 +6,14 @@ import { mkdtemp, open, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { type MongoStoreOptions, openMongoStore } from '../../src/store/mongodb/store.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Opened } from './contract.ts';
 import { python, skippedMark, whyNoServer } from './installed-server.ts';
+import { watch } from './watch.ts';
 
 /** A running server. */
 export interface TestServer {
@@ -48,13 +50,8 @@ export interface Mode {
   start(durable: boolean): Promise<TestServer>;
 }
 
-/** Runs the server, and ends with the process that started it, however that ends: its standard input is closed then. */
-const program = `
-import os, sys, threading
-threading.Thread(target=lambda: (sys.stdin.buffer.read(), os._exit(0)), daemon=True).start()
-from secantus.cli import main
-sys.exit(main())
-`;
+/** Runs the server with corrections, and ends with the process that started it, however that ends. */
+const program = fileURLToPath(new URL('../servers/server.py', import.meta.url));
 
 /** Every mode that can run here. Throws when none can and MOBILITY_REQUIRE_SERVERS says that one must. */
 export function modes(): Mode[] {
@@ -87,13 +84,15 @@ export interface Needs {
   only?: (mode: string) => boolean;
   /** For tests that kill the server; default: false. */
   durable?: boolean;
+  /** For tests that kill processes or cut connections: transactions may be open after them; default: as `durable`. */
+  mayLeave?: boolean;
 }
 
 /** Describes tests once for each mode, or skips them, loudly counted, where there is no server. */
 export function describeOnServers(
   title: string,
   tests: (server: () => TestServer, mode: string) => void,
-  { only = () => true, durable = false }: Needs = {},
+  { only = () => true, durable = false, mayLeave = durable }: Needs = {},
 ): void {
   const found = modes();
   const wanted = found.filter(({ name }) => only(name));
@@ -107,6 +106,7 @@ export function describeOnServers(
         server = await mode.start(durable);
       });
       afterAll(() => server?.stop());
+      watch(() => server, { mayLeave });
       tests(() => server, mode.name);
     });
   }
@@ -206,7 +206,7 @@ async function launch(folder: string, port: number, durable: boolean): Promise<C
   const log = await open(join(folder, 'server.log'), 'a');
   const options = ['--enable-test-commands', ...(durable ? ['--sync-on-commit'] : [])];
   const place = ['--host', '127.0.0.1', '--port', String(port), '--storage-path', join(folder, 'data')];
-  const child = spawn(python, ['-c', program, ...place, ...options], { stdio: ['pipe', log.fd, log.fd] });
+  const child = spawn(python, [program, ...place, ...options], { stdio: ['pipe', log.fd, log.fd] });
   await log.close();
   const deadline = Date.now() + startLimit;
   while (!(await answers(port))) {

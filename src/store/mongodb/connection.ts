@@ -155,7 +155,11 @@ function connectionOf(client: MongoClient, nature: Nature): Connection {
         ),
       ),
     guard: door.guard,
-    close: () => (closing ??= door.close().then(() => client.close())),
+    close: () =>
+      (closing ??= door
+        .close()
+        .then(() => sessions.close())
+        .then(() => client.close())),
   };
 }
 
@@ -197,14 +201,18 @@ async function inTransaction<T>(
   }
 }
 
-/** A commit of unknown outcome is sent again: the server answers for the same transaction and does nothing twice. */
+/**
+ * A commit of unknown outcome is sent again: the server answers for the same transaction and does nothing twice. Any
+ * commit that nobody answered is one: the driver says so only as long as it knows the server, so not where other
+ * connections were lost before.
+ */
 async function commit(session: ClientSession, deadline: number): Promise<void> {
   for (;;) {
     try {
       await session.commitTransaction();
       return;
     } catch (error) {
-      if (!isUnknownCommit(error) || Date.now() + leastPause > deadline) throw error;
+      if (!(isUnknownCommit(error) || isOutOfReach(error)) || Date.now() + leastPause > deadline) throw error;
       await sleep(leastPause);
     }
   }

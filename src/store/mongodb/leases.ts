@@ -118,7 +118,7 @@ export function leasesOn(connection: Connection): Leases {
       const isMine = mark.equals(row.mark);
       // Asked after the lease was taken: an erasure that begins later takes it away.
       if (await isAdmitted(connection, userId)) return isMine ? { lease } : { heldBy: lease };
-      if (isMine) await connection.reading(userId, (from) => from.rows('leases').deleteMany(ownFilter(lease)));
+      if (isMine) await connection.reading(userId, (from) => from.rows('leases').deleteOne(ownFilter(lease)));
       throw notAdmitted();
     },
     renew: (lease, seconds) =>

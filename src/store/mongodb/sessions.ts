@@ -1,6 +1,8 @@
 // The sessions for transactions: few, with known ids, so that a process that takes over a user can end the open
 // transaction of a dead process.
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Binary, ClientSession, MongoClient } from 'mongodb';
+import { isOutOfReach, isUnknownCommit } from './failures.ts';
 
 /** A fixed number of server sessions, shared by all transactions of a process. */
 export interface SessionPool {
@@ -8,6 +10,8 @@ export interface SessionPool {
   readonly ids: readonly Binary[];
   /** Runs `work` in a session that nobody else uses meanwhile; waits for one where all are in use. */
   use<T>(work: (session: ClientSession) => Promise<T>): Promise<T>;
+  /** Resolves when no transaction of a lost connection is left open at the server, as far as it can be reached. */
+  close(): Promise<void>;
 }
 
 /** Transactions at once in one process. More would queue at the server. */
@@ -17,6 +21,7 @@ const mostSessions = 16;
 export function openSessions(client: MongoClient): SessionPool {
   const idle = Array.from({ length: mostSessions }, () => client.startSession({ causalConsistency: false }));
   const waiting: ((session: ClientSession) => void)[] = [];
+  const ending = new Set<Promise<void>>();
   const take = async (): Promise<ClientSession> =>
     idle.pop() ?? (await new Promise<ClientSession>((resolve) => waiting.push(resolve)));
   const giveBack = (session: ClientSession): void => {
@@ -24,34 +29,61 @@ export function openSessions(client: MongoClient): SessionPool {
     if (next === undefined) idle.push(session);
     else next(session);
   };
+  /** Nobody waits for this but the session. */
+  const endLater = (session: ClientSession): void => {
+    const ended = endTransaction(client, session).then(() => {
+      ending.delete(ended);
+      giveBack(session);
+    });
+    ending.add(ended);
+  };
   return {
     ids: idle.map((session) => session.id!.id),
     async use(work) {
       const session = await take();
       try {
-        return await work(session);
-      } finally {
-        // Still in a transaction: the connection was lost. Nobody waits for its end but the session.
-        if (!session.inTransaction()) giveBack(session);
-        else
-          void session
-            .abortTransaction()
-            .catch(() => {})
-            .then(() => giveBack(session));
+        const result = await work(session);
+        giveBack(session);
+        return result;
+      } catch (error) {
+        if (session.inTransaction() || isOutOfReach(error) || isUnknownCommit(error)) endLater(session);
+        else giveBack(session);
+        throw error;
       }
+    },
+    close: async () => {
+      await Promise.all(ending);
     },
   };
 }
 
+const triesToEnd = 3;
+const pauseBetween = 50; // ms
+
+/**
+ * Ends the transaction of a connection that was lost. The driver does not tell whether the server heard of the abort;
+ * what it has locked would stay so until its own limit.
+ */
+async function endTransaction(client: MongoClient, session: ClientSession): Promise<void> {
+  if (session.inTransaction()) await session.abortTransaction().catch(() => {});
+  for (let tries = 1; tries <= triesToEnd && !(await killSessions(client, [session.id!.id])); tries++) {
+    await sleep(pauseBetween);
+  }
+}
+
 /**
  * Ends what runs in sessions of another process. A user of the database may do so with sessions of their own only: the
- * transaction of another one lasts until the server's own limit, a minute unless set otherwise.
+ * transaction of another one lasts until the server's own limit, a minute unless set otherwise. False when that could
+ * not be done.
  */
-export async function killSessions(client: MongoClient, ids: readonly Binary[]): Promise<void> {
-  if (ids.length === 0) return;
+export async function killSessions(client: MongoClient, ids: readonly Binary[]): Promise<boolean> {
+  if (ids.length === 0) return true;
   const command = { killSessions: ids.map((id) => ({ id })) };
-  await client
+  return client
     .db('admin')
     .command(command)
-    .catch(() => {});
+    .then(
+      () => true,
+      () => false,
+    );
 }

@@ -212,6 +212,8 @@ export interface Statements<Row extends { user_id: string }> {
   /** Returns how many rows matched. */
   updateOne(filter: Document, change: Document | Document[], options?: UpdateOptions): Promise<number>;
   findOneAndUpdate(filter: Document, change: Document[], options: FindOneAndUpdateOptions): Promise<Row | null>;
+  /** Removes the row, if it is there. */
+  deleteOne(filter: Document): Promise<void>;
   /** Returns how many rows went. */
   deleteMany(filter?: Document, options?: { maxTimeMS?: number }): Promise<number>;
 }
@@ -275,6 +277,9 @@ function statementsOn<Row extends { user_id: string }>(
       (await collection.updateOne(own(filter), change, { ...options, ...within })).matchedCount,
     findOneAndUpdate: async (filter, change, options) =>
       (await collection.findOneAndUpdate(own(filter), change, { ...options, ...within })) as Row | null,
+    deleteOne: async (filter) => {
+      await collection.deleteOne(own(filter), within);
+    },
     deleteMany: async (filter = {}, options = {}) =>
       (await collection.deleteMany(own(filter), { ...options, ...within })).deletedCount,
   };
