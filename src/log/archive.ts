@@ -5,8 +5,7 @@ import { readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { compareLogNames, type LogKind, type LogName, liveName, logNames, nextPart, partName } from './names.ts';
-import { inodeOf } from './writer.ts';
+import { compareLogNames, inodeOf, type LogKind, liveName, logNames, nextPartName } from './names.ts';
 
 const draftPattern = /\.log\.gz\.[\w-]+\.draft$/;
 const staleDraftSeconds = 3600;
@@ -48,7 +47,10 @@ export async function archiveFiles({ folder, kind, today, own, holds, quietSecon
     if (found === null || holds(inodeOf(found))) continue;
     if (log.source !== own && (await quietFor(join(folder, log.name))) < quietSeconds) continue;
     const part = log.part === null ? finishLive(folder, log.source, log.day) : log.name;
-    if (part !== null) await compress(folder, part, names.includes(`${part}.gz`));
+    if (part === null) continue;
+    const path = join(folder, part);
+    if (names.includes(`${part}.gz`)) await rm(path, { force: true });
+    else await replaceByCompressed(path, () => createReadStream(path));
   }
 }
 
@@ -66,7 +68,7 @@ const realNow = (): number => performance.timeOrigin + performance.now();
  */
 export function finishLive(folder: string, source: string, day: string): string | null {
   for (;;) {
-    const part = partName(source, day, nextPart(readdirSync(folder), source, day));
+    const part = nextPartName(readdirSync(folder), source, day);
     try {
       closeSync(openSync(join(folder, part), 'wx', 0o600)); // the name is ours now: renaming replaces silently
     } catch (error) {
@@ -84,41 +86,30 @@ export function finishLive(folder: string, source: string, day: string): string 
   }
 }
 
-/** Replaces a part by its compressed form, which keeps the time of the last change. */
-async function compress(folder: string, name: string, done: boolean): Promise<void> {
-  const plain = join(folder, name);
-  const fill = (target: NodeJS.WritableStream): Promise<void> => pipeline(createReadStream(plain), target);
-  if (done || (await writeCompressed(plain, `${plain}.gz`, fill))) await rm(plain, { force: true });
-}
-
 /**
- * Writes a compressed file as a whole or not at all, with the times of `source`. `fill` is given the stream that
- * compresses. False: the source has vanished, removed as one too many or by hand.
+ * Replaces a file by a compressed one with this content and the times of the old one: as a whole or not at all. False:
+ * the file has vanished, removed as one too many or by hand.
  */
-export async function writeCompressed(
-  source: string,
-  path: string,
-  fill: (target: NodeJS.WritableStream) => Promise<void>,
-): Promise<boolean> {
-  const draft = `${path}.${process.pid}-${Math.round(performance.now() * 1000)}.draft`;
+export async function replaceByCompressed(path: string, content: () => AsyncIterable<Buffer>): Promise<boolean> {
+  const target = path.endsWith('.gz') ? path : `${path}.gz`;
+  const draft = `${target}.${process.pid}-${Math.round(performance.now() * 1000)}.draft`;
   try {
-    const { atime, mtime } = await stat(source);
-    const gzip = createGzip();
-    const written = pipeline(gzip, createWriteStream(draft, { mode: 0o600, flush: true }));
-    await Promise.all([fill(gzip), written]);
-    await rename(draft, path);
-    await utimes(path, atime, mtime);
-    return true;
+    const { atime, mtime } = await stat(path);
+    await pipeline(content, createGzip(), createWriteStream(draft, { mode: 0o600, flush: true }));
+    await rename(draft, target);
+    await utimes(target, atime, mtime);
   } catch (error) {
     await rm(draft, { force: true });
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
     throw error;
   }
+  if (target !== path) await rm(path, { force: true });
+  return true;
 }
 
 /** Removes the oldest finished files of a kind until `maxFiles` are left. */
 export async function limitFiles(folder: string, kind: LogKind, maxFiles: number): Promise<void> {
-  const finished = logNames(await readdir(folder)).filter((log: LogName) => log.kind === kind && log.part !== null);
+  const finished = logNames(await readdir(folder)).filter((log) => log.kind === kind && log.part !== null);
   const newestFirst = finished.sort((a, b) => -compareLogNames(a, b));
   for (const log of newestFirst.slice(maxFiles)) await rm(join(folder, log.name), { force: true });
 }

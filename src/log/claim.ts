@@ -3,7 +3,6 @@ import { readFileSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { newUuid } from '../model/ids.ts';
-import { sourceName } from './names.ts';
 
 /** A source of this process, until `release`. */
 export interface Claim {
@@ -17,15 +16,14 @@ export interface Claim {
 /** s between two renewals of a claim. */
 export const renewSeconds = 20;
 
-// s without renewal after which an owner counts as gone. Whether a process in the same place lives can be asked, so
-// silence alone tells little there: it may be suspended. A process in another container or on another host cannot be
-// asked.
+// s without renewal after which an owner counts as gone. A process in the same place can be asked whether it lives, so
+// silence tells little: it may be suspended. A process in another container or on another host cannot be asked.
 const silentHere = 3600;
 const silentElsewhere = 120;
 
+/** Who has a source; `place`: where the process number means something. */
 interface Owner {
   token: string;
-  /** Where its process number means something. */
   place: string;
   pid: number;
 }
@@ -35,15 +33,15 @@ interface Owner {
  * its source: they share the file, which loses no line, and one of them finds out when it renews.
  */
 export function claimSource(folder: string, now: number): Claim {
+  const owner: Owner = { token: newUuid(), place: thisPlace(), pid: process.pid };
   for (let number = 1; ; number += 1) {
-    const source = sourceName('server', number);
+    const source = number === 1 ? 'server' : `server-${number}`;
     const path = join(folder, `.${source}.lock`);
-    const owner: Owner = { token: newUuid(), place: thisPlace(), pid: process.pid };
     if (!write(path, owner, 'wx')) {
-      if (!isGone(path, now)) continue;
+      if (!isGone(path, owner.place, now)) continue;
       write(path, owner, 'w');
     }
-    const isOurs = (): boolean => readOwner(path)?.token === owner.token;
+    const isOurs = (): boolean => ownerOf(path)?.token === owner.token;
     return {
       source,
       renew: (at) => {
@@ -58,6 +56,7 @@ export function claimSource(folder: string, now: number): Claim {
   }
 }
 
+/** False if there is such a file. */
 function write(path: string, owner: Owner, flag: 'w' | 'wx'): boolean {
   try {
     writeFileSync(path, JSON.stringify(owner), { flag, mode: 0o600 });
@@ -69,27 +68,22 @@ function write(path: string, owner: Owner, flag: 'w' | 'wx'): boolean {
   }
 }
 
-const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
-
-/** null if the file does not exist or is not readable as a claim, such as while it is being written. */
-function readOwner(path: string): Owner | null {
-  try {
-    const owner = JSON.parse(readFileSync(path, 'utf8')) as Partial<Owner> | null;
-    const isWhole = typeof owner?.token === 'string' && typeof owner.place === 'string' && Number.isInteger(owner.pid);
-    return isWhole ? (owner as Owner) : null;
-  } catch (error) {
-    if (error instanceof SyntaxError || codeOf(error) === 'ENOENT') return null;
-    throw error;
-  }
-}
-
-function isGone(path: string, now: number): boolean {
+function isGone(path: string, place: string, now: number): boolean {
   const renewed = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
   if (renewed === undefined) return true;
   const silent = now - renewed / 1000;
-  const owner = readOwner(path);
-  if (owner === null || owner.place !== thisPlace()) return silent > silentElsewhere;
+  const owner = ownerOf(path);
+  if (owner?.place !== place) return silent > silentElsewhere;
   return !isAlive(owner.pid) || silent > silentHere;
+}
+
+/** null if the file does not exist or cannot be read as a claim, such as while it is being written. */
+function ownerOf(path: string): Owner | null {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch {
+    return null;
+  }
 }
 
 // Containers may share a host's name without sharing its process numbers, so Linux is asked for what makes them unique.
@@ -109,3 +103,5 @@ function isAlive(pid: number): boolean {
     return codeOf(error) === 'EPERM'; // it lives, and belongs to somebody else
   }
 }
+
+const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;

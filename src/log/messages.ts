@@ -126,68 +126,52 @@ export type Message =
   | { kind: 'endCall'; method: string; path: string; user: string | null; seconds: number }
   | { kind: 'aboutUser'; user: string; text: string };
 
-type Parts = Record<string, string | undefined>;
+type Parts = [string, string, string, string];
+
+const entryPattern = `\\S+, key = (?:${quotedPattern}), write_ts = (\\S+) = (inserted|updated|rejected) ?(?:\\(.*\\))?`;
+const countsPattern = String.raw`\S+, inserted = (\d+), updated = (\d+), rejected = (\d+)`;
 
 // The commonest first. Each pattern needs one way only to match: no part of one can be read as a part of the next.
-const formats: readonly [prefix: string, rest: RegExp, read: (parts: Parts) => Message][] = [
+const formats = (
   [
-    'Updated result for user = ',
-    new RegExp(
-      `^\\S+, key = (?:${quotedPattern}), write_ts = (?<ts>\\S+) = (?<result>inserted|updated|rejected) ?(?:\\(.*\\))?$`,
-    ),
-    ({ ts, result }) => ({
-      kind: 'entryStored',
-      result: result as keyof PutCounts,
-      write_ts: ts === 'null' ? null : Number(ts),
-    }),
-  ],
-  [
-    'START ',
-    /^(?<method>\S+) (?<path>\S+)$/,
-    ({ method, path }) => ({ kind: 'startCall', method: method!, path: path! }),
-  ],
-  [
-    'END ',
-    /^(?<method>\S+) (?<path>\S+)(?: (?<user>\S+))? (?<seconds>\d+\.\d+)$/,
-    ({ method, path, user = null, seconds }) => ({
-      ...{ kind: 'endCall', method: method!, path: path! },
-      ...{ user, seconds: Number(seconds) },
-    }),
-  ],
-  [
-    'Answered ',
-    /^(?<status>\d{3}) (?<method>\S+) (?<path>\S+)(?: (?<code>\S+))?$/,
-    ({ status, method, path, code = null }) => ({
-      ...{ kind: 'answered', status: Number(status) },
-      ...{ method: method!, path: path!, code },
-    }),
-  ],
-  ['Called ', /^(?<handler>\S+)$/, ({ handler }) => ({ kind: 'called', handler: handler! })],
-  ['Found user email ', /^(?<email>.*)$/, ({ email }) => ({ kind: 'foundEmail', email: email! })],
-  ['user_uuid ', /^(?<user>\S+)$/, ({ user }) => ({ kind: 'userUuid', user: user! })],
-  [
-    'Stored entries of user = ',
-    /^\S+, inserted = (?<inserted>\d+), updated = (?<updated>\d+), rejected = (?<rejected>\d+)$/,
-    ({ inserted, updated, rejected }) => ({
-      kind: 'putStored',
-      counts: { inserted: Number(inserted), updated: Number(updated), rejected: Number(rejected) },
-    }),
-  ],
-  ['Server started with workers = ', /^\d+ on \S+$/, () => ({ kind: 'serverStarted' })],
-  ['UUID ', /^(?<user>\S+): (?<text>.*)$/, ({ user, text }) => ({ kind: 'aboutUser', user: user!, text: text! })],
-  [
-    '**********UUID ',
-    /^(?<user>\S+): (?<text>.*)\*{10}$/,
-    ({ user, text }) => ({ kind: 'aboutUser', user: user!, text: text! }),
-  ],
-];
+    ['Updated result for user = ', entryPattern, ([ts, result]) => ({ kind: 'entryStored', ...stored(ts, result) })],
+    ['START ', '(\\S+) (\\S+)', ([method, path]) => ({ kind: 'startCall', method, path })],
+    [
+      'END ',
+      '(\\S+) (\\S+)(?: (\\S+))? (\\d+\\.\\d+)',
+      ([method, path, user = null, seconds]) => ({ kind: 'endCall', method, path, user, seconds: Number(seconds) }),
+    ],
+    [
+      'Answered ',
+      '(\\d{3}) (\\S+) (\\S+)(?: (\\S+))?',
+      ([status, method, path, code = null]) => ({ kind: 'answered', status: Number(status), method, path, code }),
+    ],
+    ['Called ', '(\\S+)', ([handler]) => ({ kind: 'called', handler })],
+    ['Found user email ', '(.*)', ([email]) => ({ kind: 'foundEmail', email })],
+    ['user_uuid ', '(\\S+)', ([user]) => ({ kind: 'userUuid', user })],
+    ['Stored entries of user = ', countsPattern, (counts) => ({ kind: 'putStored', counts: countsOf(counts) })],
+    ['Server started with workers = ', '\\d+ on \\S+', () => ({ kind: 'serverStarted' })],
+    ['UUID ', '(\\S+): (.*)', ([user, text]) => ({ kind: 'aboutUser', user, text })],
+    ['**********UUID ', '(\\S+): (.*)\\*{10}', ([user, text]) => ({ kind: 'aboutUser', user, text })],
+  ] satisfies [prefix: string, rest: string, read: (parts: Parts) => Message][]
+).map(([prefix, rest, read]) => ({ prefix, rest: new RegExp(`^${rest}$`), read }));
+
+const stored = (ts: string, result: string) => ({
+  result: result as keyof PutCounts,
+  write_ts: ts === 'null' ? null : Number(ts),
+});
+
+function countsOf(parts: string[]): PutCounts {
+  const [inserted, updated, rejected] = parts.map(Number) as [number, number, number];
+  return { inserted, updated, rejected };
+}
 
 /** Takes a message apart; null for those that nobody reads back. */
 export function parseMessage(message: string): Message | null {
-  for (const [prefix, rest, read] of formats) {
+  for (const { prefix, rest, read } of formats) {
     if (!message.startsWith(prefix)) continue;
     const match = rest.exec(message.slice(prefix.length));
-    if (match !== null) return read(match.groups ?? {});
+    if (match !== null) return read(match.slice(1) as Parts);
   }
   return null;
 }

@@ -18,29 +18,16 @@ export interface LogName {
 
 const pattern = /^((server|pipeline)(?:-\d{1,4})?)-(\d{4}-\d{2}-\d{2})(?:\.part(\d{1,9}))?\.log(\.gz)?$/;
 
-/** Takes a file name apart; null for files that are no log files of ours. */
-export function parseLogName(name: string): LogName | null {
-  const match = pattern.exec(name);
-  if (match === null) return null;
-  const [, source, kind, day, part, compressed] = match;
-  return {
-    name,
-    kind: kind as LogKind,
-    source: source!,
-    day: day!,
-    part: part === undefined ? null : Number(part),
-    compressed: compressed !== undefined,
-  };
-}
-
-/** Log files among `names`. */
+/** The log files of ours among `names`. */
 export function logNames(names: readonly string[]): LogName[] {
-  return names.map(parseLogName).filter((log) => log !== null);
-}
-
-/** The `number`th source of a kind, from 1. */
-export function sourceName(kind: LogKind, number: number): string {
-  return number === 1 ? kind : `${kind}-${number}`;
+  return names.flatMap((name) => {
+    const match = pattern.exec(name);
+    if (match === null) return [];
+    const [, source, kind, day, part, compressed] = match as unknown as [string, string, LogKind, string, ...string[]];
+    return [
+      { name, kind, source, day, part: part === undefined ? null : Number(part), compressed: compressed !== undefined },
+    ];
+  });
 }
 
 /** The file that is being written. */
@@ -48,23 +35,18 @@ export function liveName(source: string, day: string): string {
   return `${source}-${day}.log`;
 }
 
-/** A finished part, not compressed yet. */
-export function partName(source: string, day: string, part: number): string {
-  return `${source}-${day}.part${part}.log`;
-}
-
-/** Number of the next part of that source and day, given the names that are there. */
-export function nextPart(names: readonly string[], source: string, day: string): number {
-  let last = 0;
-  for (const name of names) {
-    const parsed = parseLogName(name);
-    if (parsed?.source === source && parsed.day === day) last = Math.max(last, parsed.part ?? 0);
-  }
-  return last + 1;
+/** The name of the next finished part of that source and day, given the names that are there. */
+export function nextPartName(names: readonly string[], source: string, day: string): string {
+  const ofDay = logNames(names).filter((log) => log.source === source && log.day === day);
+  return `${source}-${day}.part${Math.max(0, ...ofDay.map(({ part }) => part ?? 0)) + 1}.log`;
 }
 
 /** The order in which one source wrote its files: days, parts, and last the file that is being written. */
 export function compareLogNames(a: LogName, b: LogName): number {
   if (a.day !== b.day) return a.day < b.day ? -1 : 1;
-  return (a.part ?? Number.POSITIVE_INFINITY) < (b.part ?? Number.POSITIVE_INFINITY) ? -1 : a.part === b.part ? 0 : 1;
+  if (a.part === b.part) return 0;
+  return (a.part ?? Number.POSITIVE_INFINITY) < (b.part ?? Number.POSITIVE_INFINITY) ? -1 : 1;
 }
+
+/** Names an open file, whatever it is called by now. */
+export const inodeOf = ({ dev, ino }: { dev: number; ino: number }): string => `${dev}:${ino}`;

@@ -6,13 +6,11 @@ import { pipeline } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
 import { errorText, MobilityError } from '../model/errors.ts';
-import type { FileLine } from './format.ts';
-import { compareLogNames, type LogKind, type LogName, parseLogName } from './names.ts';
-import { createSplitter, newStats, type ReadStats, type Splitter } from './split-lines.ts';
-
-export type { ReadStats } from './split-lines.ts';
+import { type FileLine, parseFileLine, tornMark } from './format.ts';
+import { compareLogNames, inodeOf, type LogKind, type LogName, logNames } from './names.ts';
 
 const chunkBytes = 64 * 1024;
+const maxLine = 64 * 1024; // characters held of a line; what we write is far below
 const pollSeconds = 0.25; // between two looks at files that are followed
 const mostAttempts = 100; // to find a folder at rest; only one that rotates all the time needs more than two
 const daySeconds = 86_400;
@@ -39,6 +37,20 @@ export interface ReadOptions {
   signal?: AbortSignal;
 }
 
+/** What was found in log files besides lines. */
+export interface ReadStats {
+  files: number;
+  lines: number;
+  /** Lines that no log of ours writes. */
+  foreign: number;
+  /** Lines cut short by a crash or a full disk. */
+  torn: number;
+  /** Files that could not be read, or not to their end. */
+  unreadable: { file: string; reason: string }[];
+  /** How often a reader that follows has looked for news. */
+  looks: number;
+}
+
 /** Lines being read, and what was skipped so far. */
 export interface LogReader {
   lines: AsyncGenerator<LogLine[]>;
@@ -50,55 +62,56 @@ export interface LogReader {
  * file that cannot be read is noted in `stats`. Throws `MOBILITY_LOG_UNREADABLE` when the folder cannot be read.
  */
 export function readLogs(options: ReadOptions): LogReader {
-  const stats = newStats();
+  const stats: ReadStats = { files: 0, lines: 0, foreign: 0, torn: 0, unreadable: [], looks: 0 };
   return { lines: readAll(options, stats), stats };
 }
 
 async function* readAll(options: ReadOptions, stats: ReadStats): AsyncGenerator<LogLine[]> {
-  const { since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY, follow = false } = options;
-  const inRange = (lines: LogLine[]): LogLine[] => lines.filter(({ time }) => time >= since && time < until);
-  const files = await openFolder(options, stats);
+  const { since, follow = false, signal } = options;
+  const plain: PlainFiles = new Map();
   try {
-    if (follow && options.since === undefined) {
-      for (const file of files.plain.values()) await file.skipToEnd();
-    } else {
-      for await (const lines of mergeByTime(sourcesOf(files, options, stats))) yield inRange(lines);
-    }
-    files.compressed = [];
-    while (follow && options.signal?.aborted !== true) {
-      await openPlain(options.dir, await listLogs(options), files, stats);
-      for await (const lines of mergeByTime(sourcesOf(files, options, stats))) yield inRange(lines);
+    const compressed = await openFolder(options, plain, stats);
+    stats.files = compressed.length + plain.size;
+    if (follow && since === undefined) for (const file of plain.values()) await file.skipToEnd();
+    else yield* linesOf([...compressed, ...plain.values()], options, stats);
+    while (follow && signal?.aborted !== true) {
+      await openPlain(options.dir, await listLogs(options), plain, stats);
+      yield* linesOf([...plain.values()], options, stats);
+      for (const [inode, file] of plain) {
+        if (!file.isRemoved()) continue;
+        plain.delete(inode);
+        await file.close();
+      }
       stats.looks += 1;
-      await sleep(pollSeconds * 1000, undefined, { signal: options.signal }).catch(() => {});
+      await sleep(pollSeconds * 1000, undefined, { signal }).catch(() => {});
     }
-    for (const file of files.plain.values()) file.splitter.end();
   } finally {
-    for (const file of files.plain.values()) await file.handle.close();
+    for (const file of plain.values()) await file.close();
   }
 }
 
 // ---------------------------------------------------------------- the files of a folder
 
-/** A file that is not compressed: it may grow, get another name, or vanish while it is being read. */
-interface PlainFile {
+interface LogFile {
   name: LogName;
-  handle: FileHandle;
-  splitter: Splitter;
-  /** What was written since the last time, up to one chunk; null at the end of what is there. */
-  next(): Promise<LogLine[] | null>;
-  skipToEnd(): Promise<void>;
+  /** The lines that were not read yet. */
+  lines(): AsyncGenerator<FileLine[]>;
 }
 
-interface Folder {
-  compressed: LogName[];
-  /** By inode. */
-  plain: Map<string, PlainFile>;
+/** A file that is not compressed: it may grow, get another name, or vanish while it is being read. */
+interface PlainFile extends LogFile {
+  skipToEnd(): Promise<void>;
+  /** True if it had no name any more before its last lines were read. */
+  isRemoved(): boolean;
+  close(): Promise<void>;
 }
+
+/** By inode: it stays when the name changes. */
+type PlainFiles = Map<string, PlainFile>;
 
 async function listLogs({ dir, kinds }: ReadOptions): Promise<LogName[]> {
   try {
-    const logs = (await readdir(dir)).map(parseLogName).filter((log) => log !== null);
-    return logs.filter(({ kind }) => kinds === undefined || kinds.includes(kind));
+    return logNames(await readdir(dir)).filter(({ kind }) => kinds === undefined || kinds.includes(kind));
   } catch (error) {
     throw new MobilityError(
       'MOBILITY_LOG_UNREADABLE',
@@ -108,56 +121,45 @@ async function listLogs({ dir, kinds }: ReadOptions): Promise<LogName[]> {
   }
 }
 
-/** Opens what is not compressed before anything is read, so that a rotation in between hides nothing. */
-async function openFolder(options: ReadOptions, stats: ReadStats): Promise<Folder> {
-  const folder: Folder = { compressed: [], plain: new Map() };
-  for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
+/**
+ * Opens what is not compressed before anything is read, so that a rotation in between hides nothing; returns the
+ * compressed files.
+ */
+async function openFolder(options: ReadOptions, plain: PlainFiles, stats: ReadStats): Promise<LogFile[]> {
+  const names = (logs: LogName[]): string => JSON.stringify(logs.map(({ name }) => name).sort());
+  for (let attempt = 1; ; attempt += 1) {
     const logs = await listLogs(options);
-    const seen = await openPlain(options.dir, logs, folder, stats);
-    for (const [inode, { handle }] of folder.plain) {
-      if (seen.has(inode)) continue;
-      folder.plain.delete(inode); // compressed or removed meanwhile
-      await handle.close();
-    }
+    await openPlain(options.dir, logs, plain, stats);
     const after = await listLogs(options);
-    const names = (of: LogName[]): string =>
-      of
-        .map(({ name }) => name)
-        .sort()
-        .join('\n');
-    const finished = new Set([...folder.plain.values()].map(({ name }) => `${name.name}.gz`));
-    folder.compressed = after.filter(({ name, compressed }) => compressed && !finished.has(name));
-    if (names(logs) === names(after)) break;
+    if (attempt === mostAttempts || names(logs) === names(after)) {
+      const open = new Set([...plain.values()].map(({ name }) => `${name.name}.gz`));
+      const compressed = after.filter((log) => log.compressed && !open.has(log.name));
+      return compressed.map((name) => ({ name, lines: () => readCompressed(join(options.dir, name.name), stats) }));
+    }
+    for (const file of plain.values()) await file.close();
+    plain.clear();
     await sleep(Math.min(attempt, 20));
   }
-  stats.files = folder.compressed.length + folder.plain.size;
-  return folder;
 }
 
 /** Opens files that are new, and takes note of new names of those that are open. */
-async function openPlain(dir: string, logs: LogName[], folder: Folder, stats: ReadStats): Promise<Set<string>> {
-  const seen = new Set<string>();
-  for (const name of logs) {
-    if (name.compressed) continue;
+async function openPlain(dir: string, logs: LogName[], plain: PlainFiles, stats: ReadStats): Promise<void> {
+  for (const name of logs.filter(({ compressed }) => !compressed)) {
     try {
       let inode = inodeOf(await stat(join(dir, name.name)));
-      if (!folder.plain.has(inode)) {
+      if (!plain.has(inode)) {
         // The name may be another file's by now: what counts is what was opened.
         const handle = await open(join(dir, name.name), 'r');
         inode = inodeOf(await handle.stat());
-        if (folder.plain.has(inode)) await handle.close();
-        else folder.plain.set(inode, plainFile(name, handle, stats));
+        if (plain.has(inode)) await handle.close();
+        else plain.set(inode, plainFile(name, handle, stats));
       }
-      folder.plain.get(inode)!.name = name;
-      seen.add(inode);
+      plain.get(inode)!.name = name;
     } catch (error) {
       note(stats, name, error);
     }
   }
-  return seen;
 }
-
-const inodeOf = ({ dev, ino }: { dev: number; ino: number }): string => `${dev}:${ino}`;
 
 function note(stats: ReadStats, { name }: LogName, error: unknown): void {
   if ((error as NodeJS.ErrnoException).code === 'ENOENT') return; // removed as one too many, or compressed meanwhile
@@ -169,91 +171,94 @@ function plainFile(name: LogName, handle: FileHandle, stats: ReadStats): PlainFi
   const splitter = createSplitter(stats);
   const buffer = Buffer.alloc(chunkBytes);
   let position = 0;
-  const file: PlainFile = {
+  let removed = false;
+  return {
     name,
-    handle,
-    splitter,
-    next: async () => {
-      const { bytesRead } = await handle.read(buffer, 0, chunkBytes, position);
-      if (bytesRead === 0) {
-        if ((await handle.stat()).size < position) position = 0; // emptied in place by another tool
-        return null;
+    lines: async function* () {
+      removed = (await handle.stat()).nlink === 0; // asked first: a removed file was complete before
+      for (;;) {
+        const { bytesRead } = await handle.read(buffer, 0, chunkBytes, position);
+        if (bytesRead === 0) break;
+        position += bytesRead;
+        yield splitter.feed(buffer.subarray(0, bytesRead));
       }
-      position += bytesRead;
-      return ofSource(file.name.source, splitter.feed(buffer.subarray(0, bytesRead)));
+      if ((await handle.stat()).size < position) position = 0; // emptied in place by another tool
     },
     skipToEnd: async () => {
       position = (await handle.stat()).size;
     },
+    isRemoved: () => removed,
+    close: () => {
+      splitter.end();
+      return handle.close();
+    },
   };
-  return file;
 }
 
-function ofSource(source: string, lines: FileLine[]): LogLine[] {
-  // Written out: copying by `...` takes three times as long, and this is done for each line.
-  return lines.map(({ time, stamp, level, thread, message }) => ({ time, stamp, level, thread, message, source }));
+async function* readCompressed(path: string, stats: ReadStats): AsyncGenerator<FileLine[]> {
+  const splitter = createSplitter(stats);
+  const unzipped = pipeline(createReadStream(path), createGunzip(), () => {});
+  try {
+    for await (const bytes of unzipped) yield splitter.feed(bytes as Buffer);
+  } finally {
+    splitter.end();
+  }
+}
+
+/** Splits the bytes of one file into lines. What is left at the `end` is a torn line. */
+function createSplitter(stats: ReadStats) {
+  const decoder = new TextDecoder();
+  let rest = '';
+  const parse = (text: string): FileLine | null => {
+    const line = text.length < maxLine ? parseFileLine(text.endsWith('\r') ? text.slice(0, -1) : text) : null;
+    if (line !== null) stats.lines += 1;
+    else if (text.endsWith(tornMark)) stats.torn += 1;
+    else if (text !== '') stats.foreign += 1;
+    return line;
+  };
+  return {
+    feed: (bytes: Uint8Array): FileLine[] => {
+      const pieces = (rest + decoder.decode(bytes, { stream: true })).split('\n');
+      rest = pieces.pop()!.slice(0, maxLine);
+      return pieces.map(parse).filter((line) => line !== null);
+    },
+    end: (): void => {
+      if (rest !== '') stats.torn += 1;
+      rest = '';
+    },
+  };
 }
 
 // ---------------------------------------------------------------- their lines
 
-/** One stream of batches for each source: its files in the order of writing, each from where it was left. */
-function sourcesOf(folder: Folder, options: ReadOptions, stats: ReadStats): AsyncGenerator<LogLine[]>[] {
-  const bySource = new Map<string, (LogName | PlainFile)[]>();
-  for (const file of [...folder.compressed, ...folder.plain.values()]) {
-    const name = nameOf(file);
-    if (!mayHold(name, options)) continue;
-    bySource.set(name.source, [...(bySource.get(name.source) ?? []), file]);
+/** The lines of the period asked for. */
+async function* linesOf(files: LogFile[], options: ReadOptions, stats: ReadStats): AsyncGenerator<LogLine[]> {
+  const { since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = options;
+  const bySource = new Map<string, LogFile[]>();
+  for (const file of files.filter(({ name }) => mayHold(name, since, until))) {
+    bySource.set(file.name.source, [...(bySource.get(file.name.source) ?? []), file]);
   }
-  return [...bySource.values()].map((files) =>
-    readInOrder(
-      files.sort((a, b) => compareLogNames(nameOf(a), nameOf(b))),
-      folder,
-      options,
-      stats,
-    ),
-  );
+  const sources = [...bySource].map(([source, some]) => readInOrder(source, some, stats));
+  for await (const lines of mergeByTime(sources)) yield lines.filter(({ time }) => time >= since && time < until);
 }
 
-const nameOf = (file: LogName | PlainFile): LogName => ('handle' in file ? file.name : file);
-
-/** Files are named by local day; two days to spare cover every zone. A file that is followed is always read. */
-function mayHold({ day }: LogName, { since, until }: ReadOptions): boolean {
+/** Files are named by local day; two days to spare cover every zone. */
+function mayHold({ day }: LogName, since: number, until: number): boolean {
   const start = Date.parse(`${day}T00:00:00Z`) / 1000;
-  if (since !== undefined && start + 3 * daySeconds < since) return false;
-  return until === undefined || start - 2 * daySeconds < until;
+  return start + 3 * daySeconds >= since && start - 2 * daySeconds < until;
 }
 
-async function* readInOrder(
-  files: (LogName | PlainFile)[],
-  { plain }: Folder,
-  { dir, follow }: ReadOptions,
-  stats: ReadStats,
-): AsyncGenerator<LogLine[]> {
-  for (const file of files) {
+/** The files of one source in the order of writing, each from where it was left. */
+async function* readInOrder(source: string, files: LogFile[], stats: ReadStats): AsyncGenerator<LogLine[]> {
+  for (const file of files.sort((a, b) => compareLogNames(a.name, b.name))) {
     try {
-      if (!('handle' in file)) {
-        yield* readCompressed(dir, file, stats);
-        continue;
+      for await (const lines of file.lines()) {
+        // Written out: copying by `...` takes three times as long, and this is done for each line.
+        yield lines.map(({ time, stamp, level, thread, message }) => ({ time, stamp, level, thread, message, source }));
       }
-      const found = await file.handle.stat(); // asked first: a file that is gone was complete before it went
-      for (let lines = await file.next(); lines !== null; lines = await file.next()) yield lines;
-      if (follow !== true || found.nlink > 0) continue;
-      file.splitter.end();
-      plain.delete(inodeOf(found));
-      await file.handle.close();
     } catch (error) {
-      note(stats, nameOf(file), error);
+      note(stats, file.name, error);
     }
-  }
-}
-
-async function* readCompressed(dir: string, { name, source }: LogName, stats: ReadStats): AsyncGenerator<LogLine[]> {
-  const splitter = createSplitter(stats);
-  const unzipped = pipeline(createReadStream(join(dir, name)), createGunzip(), () => {});
-  try {
-    for await (const bytes of unzipped) yield ofSource(source, splitter.feed(bytes as Buffer));
-  } finally {
-    splitter.end();
   }
 }
 

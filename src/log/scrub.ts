@@ -1,14 +1,13 @@
 // Takes a person out of log files: name and UUID are replaced in every line, in compressed files and in those being
 // written too.
 import { createReadStream } from 'node:fs';
-import { readdir, rm, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { pipeline } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
 import { errorText } from '../model/errors.ts';
-import { finishLive, letGoSeconds, quietFor, writeCompressed } from './archive.ts';
+import { finishLive, letGoSeconds, quietFor, replaceByCompressed } from './archive.ts';
 import { type LogName, logNames } from './names.ts';
 import { oneLine, word } from './text.ts';
 
@@ -51,7 +50,7 @@ export async function scrubLogs({
   const receipt: ScrubReceipt = { folder, files: 0, rewritten: 0, lines: 0, left: [] };
   const replace = replacer(uuid, email);
   for (let round = 0; round < mostRounds; round += 1) {
-    const logs = await list(folder);
+    const logs = logNames(await readdir(folder).catch(noFiles));
     receipt.files = logs.length;
     receipt.left = [];
     let found = false;
@@ -74,54 +73,43 @@ export async function scrubLogs({
   return receipt;
 }
 
-async function list(folder: string): Promise<LogName[]> {
-  try {
-    return logNames(await readdir(folder));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
-  }
+function noFiles(error: NodeJS.ErrnoException): string[] {
+  if (error.code === 'ENOENT') return [];
+  throw error;
 }
 
+/** Changes a line, which may end with a line break. */
 type Replace = (line: string) => string;
+
+function replacer(uuid: string, email: string | null): Replace {
+  if (email === null) return (line) => line.replaceAll(uuid, gone);
+  const [asText, asWord] = [oneLine(email), word(email)].map((name) =>
+    bytesOf(name).replace(/[.*+?^${}()|[\]\\/]/g, '\\$&'),
+  );
+  const asCaller = new RegExp(`(?<=:Found user email )${asText}(?=\n?$)`);
+  const alone = new RegExp(`(?<![\\w.+-])(?:${asText}|${asWord})(?![\\w-])`, 'g');
+  return (line) => {
+    const clear = line.replaceAll(uuid, gone).replace(asCaller, gone);
+    return email.includes('@') ? clear.replace(alone, gone) : clear;
+  };
+}
 
 // Lines are handled as bytes, one character each, so that those which stay are written back as they were.
 const bytesOf = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
 
-function replacer(uuid: string, email: string | null): Replace {
-  if (email === null) return (line) => line.replaceAll(uuid, gone);
-  const found = `:Found user email ${bytesOf(oneLine(email))}`;
-  const names = [...new Set([bytesOf(oneLine(email)), bytesOf(word(email))])].map((name) =>
-    name.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&'),
-  );
-  const alone = email.includes('@') ? new RegExp(`(?<![\\w.+-])(?:${names.join('|')})(?![\\w-])`, 'g') : null;
-  return (line) => {
-    const clear = line.replaceAll(uuid, gone);
-    const unnamed = clear.endsWith(found)
-      ? `${clear.slice(0, clear.length - found.length)}:Found user email ${gone}`
-      : clear;
-    return alone === null ? unnamed : unnamed.replace(alone, gone);
-  };
-}
-
 async function* linesOf(path: string, compressed: boolean): AsyncGenerator<string> {
   const file = createReadStream(path);
-  const bytes = compressed ? file.pipe(createGunzip()) : file;
-  file.on('error', (error) => bytes.destroy(error));
   let rest = '';
-  for await (const chunk of bytes) {
-    const pieces = (rest + (chunk as Buffer).toString('latin1')).split('\n');
-    rest = pieces.pop()!;
-    for (const line of pieces) yield `${line}\n`;
+  for await (const chunk of compressed ? pipeline(file, createGunzip(), () => {}) : file) {
+    const lines = (rest + (chunk as Buffer).toString('latin1')).split(/(?<=\n)/);
+    rest = lines.at(-1)!.endsWith('\n') ? '' : lines.pop()!;
+    yield* lines;
   }
   if (rest !== '') yield rest;
 }
 
-const apply = (line: string, replace: Replace): string =>
-  line.endsWith('\n') ? `${replace(line.slice(0, -1))}\n` : replace(line);
-
 async function mentions(path: string, compressed: boolean, replace: Replace): Promise<boolean> {
-  for await (const line of linesOf(path, compressed)) if (apply(line, replace) !== line) return true;
+  for await (const line of linesOf(path, compressed)) if (replace(line) !== line) return true;
   return false;
 }
 
@@ -132,21 +120,15 @@ async function rewrite(folder: string, log: LogName, replace: Replace, quietSeco
   const path = join(folder, name);
   while (!log.compressed && (await quietFor(path)) < quietSeconds) await sleep(50);
   const before = await stat(path);
-  const target = log.compressed ? path : `${path}.gz`;
   let lines = 0;
-  const written = await writeCompressed(path, target, async (gzip) => {
-    const replaced = async function* (): AsyncGenerator<Buffer> {
-      for await (const line of linesOf(path, log.compressed)) {
-        const clear = apply(line, replace);
-        if (clear !== line) lines += 1;
-        yield Buffer.from(clear, 'latin1');
-      }
-    };
-    await pipeline(Readable.from(replaced()), gzip);
+  const replaced = async function* (): AsyncGenerator<Buffer> {
+    for await (const line of linesOf(path, log.compressed)) {
+      const clear = replace(line);
+      if (clear !== line) lines += 1;
+      yield Buffer.from(clear, 'latin1');
+    }
     const after = await stat(path);
     if (after.size !== before.size) throw new Error('lines were added while it was rewritten');
-  });
-  if (!written) return 0;
-  if (!log.compressed) await rm(path, { force: true });
-  return lines;
+  };
+  return (await replaceByCompressed(path, replaced)) ? lines : 0;
 }

@@ -4,6 +4,7 @@ import * as fs from 'node:fs';
 import winston from 'winston';
 import DailyRotateFile from 'winston-daily-rotate-file';
 import { tornMark } from './format.ts';
+import { inodeOf } from './names.ts';
 
 /** An open log file. */
 export interface LogFile {
@@ -20,9 +21,6 @@ export interface LogFile {
   /** Resolves when the file is synchronised and closed. */
   close(): Promise<void>;
 }
-
-/** Names a file whatever it is called. */
-export const inodeOf = ({ dev, ino }: { dev: number; ino: number }): string => `${dev}:${ino}`;
 
 type Done = (error: NodeJS.ErrnoException | null, bytes: number, data: unknown) => void;
 
