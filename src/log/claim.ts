@@ -46,7 +46,9 @@ export function claimSource(folder: string, now: number): Claim {
       source,
       renew: (at) => {
         if (!isOurs()) return false;
-        utimesSync(path, at, at);
+        try {
+          utimesSync(path, at, at);
+        } catch {} // the file system has trouble, not the claim
         return true;
       },
       release: () => {

@@ -1,6 +1,6 @@
 // Log files: written through winston, rotated by day and size, compressed when finished, safe with several processes
 // and a full disk.
-import { accessSync, constants, mkdirSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorText, MobilityError } from '../model/errors.ts';
@@ -63,22 +63,27 @@ export function openFileLog(options: FileLogOptions): FileLog {
   const { dir, name, now = () => Date.now() / 1000, zone = hostZone(), warn = () => {} } = options;
   const threadId = threadWord(options.threadId ?? `p${process.pid}`);
   const maxSize = Math.max(1024, options.maxSizeMiB * mebibyte);
-  const warnOnce = once(warn);
   let claim: Claim | null = null;
   let file: LogFile | null = null;
   let failed = { at: Number.NEGATIVE_INFINITY, error: null as unknown };
   let looked = { at: 0, lines: 0 }; // when the file was last found in place, and what was written to it since
-  let claimLost = false;
+  let tidied = Promise.resolve();
   let closing: Promise<void> | null = null;
+  let warned = false;
 
+  const warnOnce = (text: string): void => {
+    if (!warned) warn(text);
+    warned = true;
+  };
   const today = (): string => localDay(now(), hostZone());
   const sourceOf = (): string => claim?.source ?? name;
+  /** A file that somebody else owns is found out now, and not when the first line is written. */
   const makePlace = (): void => {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
     if (name === 'server') claim ??= claimSource(dir, now());
-    checkWritable(join(dir, liveName(sourceOf(), today())));
+    closeSync(openSync(join(dir, liveName(sourceOf(), today())), 'a', 0o600));
   };
-  const tidy = oneAfterAnother(async () => {
+  const tidy = async (): Promise<void> => {
     try {
       const { maxFiles, quietSeconds = letGoSeconds } = options;
       const holds = (inode: string): boolean => file?.inode() === inode;
@@ -88,7 +93,10 @@ export function openFileLog(options: FileLogOptions): FileLog {
     } catch (error) {
       warnOnce(`log files in ${dir} could not be compressed: ${errorText(error)}`);
     }
-  });
+  };
+  const startTidy = (): void => {
+    tidied = tidied.then(tidy);
+  };
   const closeFile = async (): Promise<void> => {
     const old = file;
     file = null;
@@ -96,7 +104,7 @@ export function openFileLog(options: FileLogOptions): FileLog {
   };
   /** True for a file that is full, or another server's, or not in its place: removed, or under another name. */
   const isOver = (open: LogFile): boolean => {
-    if (claimLost) return true;
+    if (name === 'server' && claim === null) return true;
     if (Math.abs(now() - looked.at) >= lookSeconds) {
       const standing = open.standing();
       if (standing === 'removed') queue.lost(looked.lines, looked.at, 'the log file was removed');
@@ -128,9 +136,8 @@ export function openFileLog(options: FileLogOptions): FileLog {
         if (file !== null && isOver(file)) await closeFile();
         if (file !== null) return;
         makePlace();
-        claimLost = false;
         looked = { at: now(), lines: 0 };
-        file = await openLogFile(dir, sourceOf(), tidy);
+        file = await openLogFile(dir, sourceOf(), startTidy);
       });
     },
     write: (text, count) =>
@@ -149,24 +156,19 @@ export function openFileLog(options: FileLogOptions): FileLog {
 
   try {
     makePlace();
-    tidy();
+    startTidy();
   } catch (error) {
-    if (!isTransient(error)) throw unwritable(dir, error);
+    if (!transientCodes.has((error as NodeJS.ErrnoException).code ?? '')) throw unwritable(dir, error);
   }
   const renewal = setInterval(() => {
-    if (claim === null || stillOurs(claim, now())) return;
-    claim = null; // another server writes these files now: take others
-    claimLost = true;
+    if (claim?.renew(now()) === false) claim = null; // another server writes these files now: take others
   }, renewSeconds * 1000).unref();
   const close = async (): Promise<void> => {
     clearInterval(renewal);
     const written = queue.close().then(closeFile);
-    const limit = new AbortController();
-    const tooLong = sleep(closeSeconds * 1000, undefined, { signal: limit.signal });
-    await Promise.race([written, tooLong]).catch(() => {});
-    limit.abort();
-    tidy();
-    await tidy.done();
+    await Promise.race([written, sleep(closeSeconds * 1000, undefined, { ref: false })]).catch(() => {});
+    startTidy();
+    await tidied;
     claim?.release();
   };
   return {
@@ -176,17 +178,7 @@ export function openFileLog(options: FileLogOptions): FileLog {
   };
 }
 
-const isTransient = (error: unknown): boolean =>
-  ['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'EIO', 'EAGAIN'].includes((error as NodeJS.ErrnoException).code ?? '');
-
-/** A file that somebody else owns is found out now, and not when the first line is written. */
-function checkWritable(path: string): void {
-  try {
-    accessSync(path, constants.W_OK);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-  }
-}
+const transientCodes: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'EIO', 'EAGAIN']);
 
 function unwritable(dir: string, error: unknown): MobilityError {
   return new MobilityError(
@@ -195,35 +187,4 @@ function unwritable(dir: string, error: unknown): MobilityError {
       'give another one with MOBILITY_LOG_DIR or --log-dir',
     { cause: error },
   );
-}
-
-function stillOurs(claim: Claim, now: number): boolean {
-  try {
-    return claim.renew(now);
-  } catch {
-    return true; // the file system has trouble, not the claim
-  }
-}
-
-function once(tell: (text: string) => void): (text: string) => void {
-  let told = false;
-  return (text) => {
-    if (!told) tell(text);
-    told = true;
-  };
-}
-
-/** Runs `work` at each call, one run after another; calls that wait are one. */
-function oneAfterAnother(work: () => Promise<void>): { (): void; done(): Promise<void> } {
-  let running = Promise.resolve();
-  let waiting = false;
-  const start = (): void => {
-    if (waiting) return;
-    waiting = true;
-    running = running.then(() => {
-      waiting = false;
-      return work();
-    });
-  };
-  return Object.assign(start, { done: () => running });
 }

@@ -22,7 +22,7 @@ export interface LogFile {
   close(): Promise<void>;
 }
 
-type Done = (error: NodeJS.ErrnoException | null, bytes: number, data: unknown) => void;
+type Written = (error: NodeJS.ErrnoException | null, bytes: number, data: unknown) => void;
 
 /**
  * Opens `<source>-<day>.log` for appending, so that processes may share it; `onClosed` is called whenever a file was
@@ -32,26 +32,18 @@ type Done = (error: NodeJS.ErrnoException | null, bytes: number, data: unknown) 
 export async function openLogFile(dir: string, source: string, onClosed: () => void): Promise<LogFile> {
   let path = '';
   let [fd, inode, size] = [0, '', 0];
-  let [total, written] = [0, 0];
+  let missing = 0; // bytes handed on that have not arrived
   let failure: unknown = null;
-  let arrived = (): void => {};
+  let settle = (): void => {};
 
-  // Node's streams take the functions that reach the file system as an option. The transport does not tell when a write
-  // has arrived: these do.
-  const counted =
-    (done: Done): Done =>
-    (error, bytes, data) => {
-      if (error === null) written += bytes;
+  // The transport does not tell when a write has arrived. `fs.createWriteStream`, whose options it hands on, does: it
+  // takes the functions that reach the file system as its option `fs`.
+  const write = (to: number, data: Buffer, offset: number, length: number, at: number, done: Written): void =>
+    fs.write(to, data, offset, length, at, (error, bytes) => {
+      if (error === null) missing -= bytes;
       done(error, bytes, data);
-      arrived();
-    };
-  const watched = {
-    ...fs,
-    write: (to: number, data: Buffer, offset: number, length: number, position: number, done: Done) =>
-      fs.write(to, data, offset, length, position, counted(done)),
-    writev: (to: number, chunks: Buffer[], position: number, done: Done) =>
-      fs.writev(to, chunks, position, counted(done)),
-  };
+      settle();
+    });
   const transport = new DailyRotateFile({
     dirname: dir,
     filename: `${source}-%DATE%`,
@@ -60,7 +52,7 @@ export async function openLogFile(dir: string, source: string, onClosed: () => v
     frequency: 'daily',
     eol: '\n',
     auditFile: `${dir}/.${source}-audit.json`,
-    options: { flags: 'a+', mode: 0o600, flush: true, fs: watched },
+    options: { flags: 'a+', mode: 0o600, flush: true, fs: { open: fs.open, close: fs.close, fsync: fs.fsync, write } },
   });
   const logger = winston.createLogger({
     format: winston.format.printf((info) => String(info.message)),
@@ -70,18 +62,16 @@ export async function openLogFile(dir: string, source: string, onClosed: () => v
   const stream: NodeJS.EventEmitter = transport.logStream;
   const fail = (error: unknown): void => {
     failure ??= error;
-    arrived();
+    settle();
   };
   for (const emitter of [logger, transport, stream]) emitter.on('error', fail);
   transport.on('new', (file: string) => {
     path = file;
   });
   stream.on('open', (opened: number) => {
-    fd = opened;
     try {
-      const found = fs.fstatSync(fd);
-      inode = inodeOf(found);
-      size = found.size;
+      const found = fs.fstatSync(opened);
+      [fd, inode, size] = [opened, inodeOf(found), found.size];
       endTornLine(fd, found);
     } catch (error) {
       fail(error); // such as a full disk
@@ -97,14 +87,13 @@ export async function openLogFile(dir: string, source: string, onClosed: () => v
   return {
     write: async (text) => {
       const bytes = Buffer.byteLength(text) + 1;
-      total += bytes;
-      const end = new Promise<void>((resolve) => {
-        arrived = () => {
-          if (failure !== null || written >= total) resolve();
+      missing += bytes;
+      await new Promise<void>((resolve) => {
+        settle = () => {
+          if (failure !== null || missing <= 0) resolve();
         };
+        logger.info(text);
       });
-      logger.info(text);
-      await end;
       if (failure !== null) throw failure;
       size += bytes;
     },
