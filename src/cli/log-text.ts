@@ -1,5 +1,5 @@
 // How calls and lines of the logs are shown, as text and as JSON.
-import { callOutcome, callTime, isPut, type LoggedCall, missingStep, putSteps, stepsOf } from '../log/calls.ts';
+import { callOutcome, callTime, isPut, type LoggedCall, missingStep, putSteps } from '../log/calls.ts';
 import { createStamp } from '../log/format.ts';
 import type { PutCounts } from '../log/messages.ts';
 import type { LogLine } from '../log/read.ts';
@@ -65,15 +65,14 @@ function countsText(counts: PutCounts): string {
 function putText(call: LoggedCall, time: string): string {
   const seconds = call.seconds === null ? '-' : `${call.seconds.toFixed(3)} s`;
   const head = [time, call.thread, `${call.method} ${call.path}`, String(call.status ?? '-'), seconds].join('  ');
-  const found = stepsOf(call);
   const failed = missingStep(call);
-  const details: Partial<Record<(typeof putSteps)[number], string>> = {
+  const details: Record<string, string> = {
     'user name found': call.user_email ?? '',
     'user UUID found': call.user_id ?? '',
     'entries stored': `${countsText(call.stored ?? call.entries) || 'none were sent'}${writtenText(call)}`,
   };
-  const steps = putSteps.map((step) => {
-    if (!found[step]) return `  MISSING  ${step}${step === failed ? `: ${failureText(call)}` : ''}`;
+  const steps = putSteps(call).map(({ step, found }) => {
+    if (!found) return `  MISSING  ${step}${step === failed ? `: ${failureText(call)}` : ''}`;
     return `  found    ${step}${details[step] === undefined ? '' : `: ${details[step]}`}`;
   });
   return [head, ...steps, ...call.notes.map((note) => `  note     ${note}`)].join('\n');
@@ -92,8 +91,7 @@ function writtenText({ first_write_ts, last_write_ts }: LoggedCall): string {
 export function callJson(call: LoggedCall): object {
   const common = { ...call, outcome: callOutcome(call) };
   if (!isPut(call)) return common;
-  const found = stepsOf(call);
-  return { ...common, steps: putSteps.map((step) => ({ step, found: found[step] })), missing_step: missingStep(call) };
+  return { ...common, steps: putSteps(call), missing_step: missingStep(call) };
 }
 
 /** A line as `--json` shows it. */

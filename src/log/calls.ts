@@ -60,35 +60,28 @@ export function isPut({ handler, path }: LoggedCall): boolean {
   return handler === null ? path.startsWith('/usercache/put') : handler.startsWith('userCache.put');
 }
 
-/** The steps of a put, in order: it has failed at the first that is missing. */
-export const putSteps = [
-  'START',
-  'handler called',
-  'user name found',
-  'user UUID found',
-  'entries stored',
-  'END',
-] as const;
-/** A step of a put that the call log times. */
-export type PutStep = (typeof putSteps)[number];
+/** A step of a put, and whether it is in the log. */
+export interface PutStep {
+  step: string;
+  found: boolean;
+}
 
-/** Which steps of a put are in the log. */
-export function stepsOf(call: LoggedCall): Record<PutStep, boolean> {
-  const { inserted, updated, rejected } = call.stored ?? call.entries;
-  return {
-    START: call.start_ts !== null,
-    'handler called': call.handler !== null,
-    'user name found': call.user_email !== null,
-    'user UUID found': call.user_id !== null,
-    'entries stored': call.stored !== null || inserted + updated + rejected > 0,
-    END: call.end_ts !== null,
-  };
+/** The steps of a put, in order: it has failed at the first that is missing. */
+export function putSteps({ start_ts, handler, user_email, user_id, stored, entries, end_ts }: LoggedCall): PutStep[] {
+  const { inserted, updated, rejected } = entries;
+  return [
+    { step: 'START', found: start_ts !== null },
+    { step: 'handler called', found: handler !== null },
+    { step: 'user name found', found: user_email !== null },
+    { step: 'user UUID found', found: user_id !== null },
+    { step: 'entries stored', found: stored !== null || inserted + updated + rejected > 0 },
+    { step: 'END', found: end_ts !== null },
+  ];
 }
 
 /** The step at which a put failed; null when it has them all. */
-export function missingStep(call: LoggedCall): PutStep | null {
-  const found = stepsOf(call);
-  return putSteps.find((step) => !found[step]) ?? null;
+export function missingStep(call: LoggedCall): string | null {
+  return putSteps(call).find(({ found }) => !found)?.step ?? null;
 }
 
 /** Gathers lines into calls. Holds a bounded number of calls, whatever is in the logs. */
@@ -143,8 +136,8 @@ export function createCallTracker(): CallTracker {
         done.push(...oldest());
       }
       current = call;
-      if (message === null) note(call, line.message);
-      else apply(call, message, line.time);
+      if (message !== null) apply(call, message, line.time);
+      else if (call.notes.length < maxNotes) call.notes.push(line.message);
       if (message?.kind === 'endCall') done.push(...take(id));
       return done;
     },
@@ -154,63 +147,29 @@ export function createCallTracker(): CallTracker {
 }
 
 function newCall({ source, thread, time }: LogLine): LoggedCall {
+  const unknown = { start_ts: null, end_ts: null, user_id: null, user_email: null, seconds: null, status: null };
   return {
-    ...{
-      source,
-      thread,
-      seen_ts: time,
-      start_ts: null,
-      end_ts: null,
-      method: '',
-      path: '',
-      user_id: null,
-      user_email: null,
-    },
-    ...{ seconds: null, status: null, code: null, handler: null, stored: null, notes: [] },
-    ...{ entries: { inserted: 0, updated: 0, rejected: 0 }, first_write_ts: null, last_write_ts: null },
+    ...{ source, thread, seen_ts: time, method: '', path: '', ...unknown, code: null, handler: null },
+    ...{ entries: { inserted: 0, updated: 0, rejected: 0 }, stored: null },
+    ...{ first_write_ts: null, last_write_ts: null, notes: [] },
   };
 }
 
-function note(call: LoggedCall, text: string): void {
-  if (call.notes.length < maxNotes) call.notes.push(text);
-}
-
-function apply(call: LoggedCall, message: Message, time: number): void {
-  switch (message.kind) {
-    case 'startCall':
-      call.start_ts = time;
-      Object.assign(call, { method: message.method, path: message.path });
-      break;
-    case 'called':
-      call.handler = message.handler;
-      break;
-    case 'foundEmail':
-      call.user_email = message.email;
-      break;
-    case 'userUuid':
-      call.user_id = message.user;
-      break;
-    case 'entryStored':
-      count(call, message.result, message.write_ts);
-      break;
-    case 'putStored':
-      call.stored = message.counts;
-      break;
-    case 'answered':
-      Object.assign(call, { method: message.method, path: message.path, status: message.status, code: message.code });
-      break;
-    case 'endCall':
-      Object.assign(call, { method: message.method, path: message.path, seconds: message.seconds, end_ts: time });
-      call.user_id ??= message.user;
-      break;
-    default:
-      break;
+function apply(call: LoggedCall, { kind, ...told }: Message, time: number): void {
+  if (kind === 'entryStored') {
+    count(call, told);
+  } else if (kind === 'putStored') {
+    call.stored = told as PutCounts;
+  } else {
+    Object.assign(call, told);
+    if (kind === 'startCall') call.start_ts = time;
+    if (kind === 'endCall') call.end_ts = time;
   }
 }
 
-function count(call: LoggedCall, result: keyof PutCounts, writeTs: number | null): void {
-  call.entries[result] += 1;
-  if (writeTs === null) return;
-  call.first_write_ts = Math.min(call.first_write_ts ?? writeTs, writeTs);
-  call.last_write_ts = Math.max(call.last_write_ts ?? writeTs, writeTs);
+function count(call: LoggedCall, { result, write_ts }: Omit<Message, 'kind'>): void {
+  call.entries[result!] += 1;
+  if (write_ts == null) return;
+  call.first_write_ts = Math.min(call.first_write_ts ?? write_ts, write_ts);
+  call.last_write_ts = Math.max(call.last_write_ts ?? write_ts, write_ts);
 }

@@ -111,67 +111,59 @@ export const line = {
   aboutUser: (user: string, text: string): string => about(user, text),
 } as const;
 
-/**
- * A message that `mobility logs` reads back, taken apart; `kind` is the name of the function of `line` that wrote it.
- */
-export type Message =
-  | { kind: 'serverStarted' }
-  | { kind: 'startCall'; method: string; path: string }
-  | { kind: 'called'; handler: string }
-  | { kind: 'foundEmail'; email: string }
-  | { kind: 'userUuid'; user: string }
-  | { kind: 'entryStored'; result: keyof PutCounts; write_ts: number | null }
-  | { kind: 'putStored'; counts: PutCounts }
-  | { kind: 'answered'; status: number; method: string; path: string; code: string | null }
-  | { kind: 'endCall'; method: string; path: string; user: string | null; seconds: number }
-  | { kind: 'aboutUser'; user: string; text: string };
-
-type Parts = [string, string, string, string];
-
-const entryPattern = `\\S+, key = (?:${quotedPattern}), write_ts = (\\S+) = (inserted|updated|rejected) ?(?:\\(.*\\))?`;
-const countsPattern = String.raw`\S+, inserted = (\d+), updated = (\d+), rejected = (\d+)`;
-
-// The commonest first. Each pattern needs one way only to match: no part of one can be read as a part of the next.
+// What `mobility logs` reads back, the commonest first. Each pattern needs one way only to match: no part of one can be
+// read as a part of the next.
 const formats = (
   [
-    ['Updated result for user = ', entryPattern, ([ts, result]) => ({ kind: 'entryStored', ...stored(ts, result) })],
-    ['START ', '(\\S+) (\\S+)', ([method, path]) => ({ kind: 'startCall', method, path })],
     [
-      'END ',
-      '(\\S+) (\\S+)(?: (\\S+))? (\\d+\\.\\d+)',
-      ([method, path, user = null, seconds]) => ({ kind: 'endCall', method, path, user, seconds: Number(seconds) }),
+      'entryStored',
+      'Updated result for user = ',
+      `\\S+, key = (?:${quotedPattern}), write_ts = (?<write_ts>\\S+) = (?<result>inserted|updated|rejected) ?(?:\\(.*\\))?`,
     ],
+    ['startCall', 'START ', '(?<method>\\S+) (?<path>\\S+)'],
+    ['endCall', 'END ', '(?<method>\\S+) (?<path>\\S+)(?: (?<user_id>\\S+))? (?<seconds>\\d+\\.\\d+)'],
+    ['answered', 'Answered ', '(?<status>\\d{3}) (?<method>\\S+) (?<path>\\S+)(?: (?<code>\\S+))?'],
+    ['called', 'Called ', '(?<handler>\\S+)'],
+    ['foundEmail', 'Found user email ', '(?<user_email>.*)'],
+    ['userUuid', 'user_uuid ', '(?<user_id>\\S+)'],
     [
-      'Answered ',
-      '(\\d{3}) (\\S+) (\\S+)(?: (\\S+))?',
-      ([status, method, path, code = null]) => ({ kind: 'answered', status: Number(status), method, path, code }),
+      'putStored',
+      'Stored entries of user = ',
+      '\\S+, inserted = (?<inserted>\\d+), updated = (?<updated>\\d+), rejected = (?<rejected>\\d+)',
     ],
-    ['Called ', '(\\S+)', ([handler]) => ({ kind: 'called', handler })],
-    ['Found user email ', '(.*)', ([email]) => ({ kind: 'foundEmail', email })],
-    ['user_uuid ', '(\\S+)', ([user]) => ({ kind: 'userUuid', user })],
-    ['Stored entries of user = ', countsPattern, (counts) => ({ kind: 'putStored', counts: countsOf(counts) })],
-    ['Server started with workers = ', '\\d+ on \\S+', () => ({ kind: 'serverStarted' })],
-    ['UUID ', '(\\S+): (.*)', ([user, text]) => ({ kind: 'aboutUser', user, text })],
-    ['**********UUID ', '(\\S+): (.*)\\*{10}', ([user, text]) => ({ kind: 'aboutUser', user, text })],
-  ] satisfies [prefix: string, rest: string, read: (parts: Parts) => Message][]
-).map(([prefix, rest, read]) => ({ prefix, rest: new RegExp(`^${rest}$`), read }));
+    ['serverStarted', 'Server started with workers = ', '\\d+ on \\S+'],
+    ['aboutUser', 'UUID ', '(?<user_id>\\S+): .*'],
+    ['stage', '**********UUID ', '(?<user_id>\\S+): .*\\*{10}'],
+  ] as const
+).map(([kind, prefix, rest]) => ({ kind, prefix, rest: new RegExp(`^${rest}$`) }));
 
-const stored = (ts: string, result: string) => ({
-  result: result as keyof PutCounts,
-  write_ts: ts === 'null' ? null : Number(ts),
-});
+const numbers: ReadonlySet<string> = new Set(['write_ts', 'seconds', 'status', 'inserted', 'updated', 'rejected']);
 
-function countsOf(parts: string[]): PutCounts {
-  const [inserted, updated, rejected] = parts.map(Number) as [number, number, number];
-  return { inserted, updated, rejected };
+/** The parts of a message, by the names that they have in a call; those that it lacks are left out. */
+export interface Message extends Partial<PutCounts> {
+  /** The name of the function of `line` that wrote it, or of one that writes the same form. */
+  kind: (typeof formats)[number]['kind'];
+  method?: string;
+  path?: string;
+  handler?: string;
+  user_email?: string;
+  user_id?: string;
+  status?: number;
+  code?: string;
+  seconds?: number;
+  result?: keyof PutCounts;
+  write_ts?: number | null;
 }
 
 /** Takes a message apart; null for those that nobody reads back. */
 export function parseMessage(message: string): Message | null {
-  for (const { prefix, rest, read } of formats) {
+  for (const { kind, prefix, rest } of formats) {
     if (!message.startsWith(prefix)) continue;
     const match = rest.exec(message.slice(prefix.length));
-    if (match !== null) return read(match.slice(1) as Parts);
+    if (match === null) continue;
+    const parts = Object.entries(match.groups ?? {}).filter(([, text]) => text !== undefined);
+    const read = (name: string, text: string) => (numbers.has(name) ? (text === 'null' ? null : Number(text)) : text);
+    return { kind, ...Object.fromEntries(parts.map(([name, text]) => [name, read(name, text)])) };
   }
   return null;
 }

@@ -269,7 +269,7 @@ describe('a message read back', () => {
       fc.property(anyText, anyText, anyNumber, anyText, (email, key, write_ts, reason) => {
         expect(readBack(line.foundEmail(email))).toEqual({
           kind: 'foundEmail',
-          email: oneLine(`Found user email ${email}`).slice(17),
+          user_email: oneLine(`Found user email ${email}`).slice(17),
         });
         for (const result of ['inserted', 'updated'] as const) {
           expect(readBack(line.entryStored(user, key, write_ts, result))).toEqual({
@@ -284,7 +284,7 @@ describe('a message read back', () => {
       }),
     );
     const counts = { inserted: 2, updated: 1, rejected: 3 };
-    expect(readBack(line.putStored(user, counts))).toEqual({ kind: 'putStored', counts });
+    expect(readBack(line.putStored(user, counts))).toEqual({ kind: 'putStored', ...counts });
   });
 
   it('of a call is read back as written', () => {
@@ -303,21 +303,20 @@ describe('a message read back', () => {
             kind: 'answered',
             status,
             ...known,
-            code: code === null ? null : word(code),
+            ...(code !== null && { code: word(code) }),
           });
           const seconds = Number(s.toFixed(6));
           expect(readBack(line.endCall(method, path, null, s))).toEqual({
             kind: 'endCall',
             ...known,
-            user: null,
             seconds,
           });
-          expect(readBack(line.endCall(method, path, user, s))).toMatchObject({ ...known, user });
+          expect(readBack(line.endCall(method, path, user, s))).toMatchObject({ ...known, user_id: user });
         },
       ),
     );
     expect(readBack(line.called('userCache.put'))).toEqual({ kind: 'called', handler: 'userCache.put' });
-    expect(readBack(line.userUuid(user))).toEqual({ kind: 'userUuid', user });
+    expect(readBack(line.userUuid(user))).toEqual({ kind: 'userUuid', user_id: user });
     expect(readBack(line.serverStarted(2, 'http://127.0.0.1:8080'))).toEqual({ kind: 'serverStarted' });
   });
 
@@ -332,7 +331,7 @@ describe('a message read back', () => {
           line.entryFailed(user, text, key, ts, text),
           line.documentUpdated(user, key, 'inserted'),
         ]) {
-          expect(readBack(message)).toMatchObject({ kind: 'aboutUser', user });
+          expect(readBack(message)).toMatchObject({ user_id: user });
         }
       }),
     );

@@ -176,8 +176,7 @@ async function showStory(context: CommandContext, name: string, flags: LogFlags)
   const onLine = async (line: LogLine): Promise<void> => {
     for (const call of tracker.add(line)) await showCall(call);
     if (line.source.startsWith('server') || user.uuid === null || isBeyond(line, flags)) return;
-    const message = parseMessage(line.message);
-    if (message === null || !('user' in message) || message.user !== user.uuid) return;
+    if (parseMessage(line.message)?.user_id !== user.uuid) return;
     found += 1;
     await output.line(
       output.json
@@ -217,7 +216,7 @@ async function showErrors(context: CommandContext, flags: LogFlags): Promise<Out
     if (call !== undefined) names.learn(call);
     if ((line.level !== 'WARNING' && line.level !== 'ERROR') || isBeyond(line, flags)) return;
     found.lines += 1;
-    const user = call === undefined ? userOf(line) : call.user_id;
+    const user = call === undefined ? (parseMessage(line.message)?.user_id ?? null) : call.user_id;
     const who = user === null ? null : (names.of(user) ?? user);
     const told = line.message.replace(`UUID ${user}: `, '');
     await output.line(
@@ -228,12 +227,6 @@ async function showErrors(context: CommandContext, flags: LogFlags): Promise<Out
   if (!flags.follow) for (const call of tracker.open()) await showCall(call);
   const told = `${counted(found.lines, 'warning or error', 'warnings and errors')}, ${counted(found.calls, 'call')} without an end`;
   return conclude(context, stats, flags, told);
-}
-
-/** The user whom a line of the pipeline names. */
-function userOf({ message }: LogLine): string | null {
-  const read = parseMessage(message);
-  return read !== null && 'user' in read ? read.user : null;
 }
 
 /** Names by UUID, from the lines of calls; the first ten thousand. */
