@@ -61,7 +61,7 @@ export function isPut({ handler, path }: LoggedCall): boolean {
 }
 
 /** A step of a put, and whether it is in the log. */
-export interface PutStep {
+interface PutStep {
   step: string;
   found: boolean;
 }

@@ -7,8 +7,8 @@ import { errorText, MobilityError } from '../model/errors.ts';
 import { localDay } from '../model/time.ts';
 import { archiveFiles, finishLive, letGoSeconds, limitFiles } from './archive.ts';
 import { type Claim, claimSource, renewSeconds } from './claim.ts';
-import { hostZone, threadWord } from './format.ts';
-import { createLineLog, type LeastLevel, linesOf } from './line-log.ts';
+import { hostZone } from './format.ts';
+import { type LeastLevel, linesOf } from './line-log.ts';
 import type { Log } from './log.ts';
 import { type LogKind, liveName } from './names.ts';
 import { createQueue } from './queue.ts';
@@ -61,7 +61,7 @@ export interface FileLog {
  */
 export function openFileLog(options: FileLogOptions): FileLog {
   const { dir, name, now = () => Date.now() / 1000, zone = hostZone(), warn = () => {} } = options;
-  const threadId = threadWord(options.threadId ?? `p${process.pid}`);
+  const { threadId = `p${process.pid}` } = options;
   const maxSize = Math.max(1024, options.maxSizeMiB * mebibyte);
   let claim: Claim | null = null;
   let file: LogFile | null = null;
@@ -148,10 +148,7 @@ export function openFileLog(options: FileLogOptions): FileLog {
     batch: Math.min(mostAtOnce, maxSize / 4),
     most: mostWaiting,
     tooSlow: 'the disk is too slow',
-    threadId,
-    now,
-    zone,
-    warn,
+    ...{ level: options.level, threadId, now, zone, warn },
   });
 
   try {
@@ -172,7 +169,7 @@ export function openFileLog(options: FileLogOptions): FileLog {
     claim?.release();
   };
   return {
-    log: createLineLog({ level: options.level, threadId, zone, now, emit: queue.add }),
+    log: queue.log,
     append: (lines) => queue.add(linesOf(lines, lines.split('\n').length)),
     close: () => (closing ??= close()),
   };

@@ -1,13 +1,14 @@
-// Lines on their way to a file or to another process: gathered during one turn of the event loop, handed on one batch
+// A log whose lines go to a file or to another process: gathered during one turn of the event loop, handed on one batch
 // after another, and counted where they are lost.
 import { setImmediate as turn } from 'node:timers/promises';
 import { errorText } from '../model/errors.ts';
-import { createStamp, fileLine } from './format.ts';
-import type { Lines } from './line-log.ts';
+import { createStamp, fileLine, threadWord } from './format.ts';
+import { createLineLog, type LineLogOptions, type Lines } from './line-log.ts';
+import type { Log } from './log.ts';
 import { line } from './messages.ts';
 
 /** Where lines go, and what happens to those that cannot go there. */
-export interface QueueOptions {
+export interface QueueOptions extends Omit<LineLogOptions, 'emit'> {
   /** Called before each batch; throws if nothing can be written now. */
   prepare?: () => Promise<void>;
   /** Resolves when `count` lines, joined by line breaks, have arrived; throws if they have not. */
@@ -17,16 +18,14 @@ export interface QueueOptions {
   /** Characters that wait before lines are dropped, for this reason. */
   most: number;
   tooSlow: string;
-  /** The thread, clock and time zone of reports. */
-  threadId: string;
-  now: () => number;
-  zone: string;
   /** Called once per trouble, when the first lines are dropped. */
   warn?: (text: string) => void;
 }
 
 /** A queue of lines. Nothing throws: what cannot be handed on is dropped, counted, and reported with the next lines. */
 export interface Queue {
+  readonly log: Log;
+  /** Adds lines that another log built. */
   add(lines: Lines): void;
   /** Counts lines that were lost later, at some time since `since`. */
   lost(lines: number, since: number, reason: string): void;
@@ -70,7 +69,7 @@ export function createQueue(options: QueueOptions): Queue {
       const reported = dropped?.lines ?? 0;
       if (dropped !== null) {
         const report = line.linesDropped(dropped.lines, dropped.since, dropped.reason);
-        texts.unshift(fileLine(stamp(now()), 'WARNING', threadId, report));
+        texts.unshift(fileLine(stamp(now()), 'WARNING', threadWord(threadId), report));
       }
       if (texts.length > 0) await write(texts.join('\n'), count);
       if (dropped !== null) dropped.lines -= reported;
@@ -86,15 +85,21 @@ export function createQueue(options: QueueOptions): Queue {
     working = null;
   };
 
+  const add = (lines: Lines): void => {
+    if (closed) return;
+    if (size > most) {
+      lost(lines.count, now(), tooSlow);
+      return;
+    }
+    waiting.push(lines);
+    size += lines.size;
+    working ??= work();
+  };
+
   working = work();
   return {
-    add: (lines) => {
-      if (closed) return;
-      if (size > most) return lost(lines.count, now(), tooSlow);
-      waiting.push(lines);
-      size += lines.size;
-      working ??= work();
-    },
+    log: createLineLog({ ...options, emit: add }),
+    add,
     lost,
     close: async () => {
       closed = true;

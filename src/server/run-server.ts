@@ -4,7 +4,6 @@ import type { Config } from '../config.ts';
 import type { FileLog } from '../log/files.ts';
 import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
-import { receiveWorkerLog } from '../log/worker-log.ts';
 import { MobilityError } from '../model/errors.ts';
 import type { Store } from '../store/store.ts';
 import { type AppParts, callerLimits, createApp } from './app.ts';
@@ -96,7 +95,7 @@ async function runPrimary(options: RunServerOptions): Promise<void> {
   const workers = await startWorkers({
     count: config.workers,
     drainSeconds: config.drainSeconds,
-    onLines: receiveWorkerLog(files),
+    onLines: files.append,
     onDeath: (text) => {
       files.log.write('ERROR', text);
       stderr(`mobility: ${text}\n`);

@@ -1,7 +1,7 @@
 // The processes of a server with several workers: the primary starts and replaces them and takes their log lines.
 import cluster, { type Worker } from 'node:cluster';
 import type { Config } from '../config.ts';
-import { type WorkerLog, workerLog } from '../log/worker-log.ts';
+import { workerLog } from '../log/worker-log.ts';
 import { MobilityError } from '../model/errors.ts';
 
 const firstBackoff = 100; // ms before a dead worker is replaced; doubled each time
@@ -15,7 +15,7 @@ export interface WorkersOptions {
   /** s that workers have to finish running calls. */
   drainSeconds: number;
   /** Takes log lines of a worker, joined by line breaks. */
-  onLines: (lines: unknown) => void;
+  onLines: (lines: string) => void;
   /** Told when a worker died and is going to be replaced. */
   onDeath: (text: string) => void;
 }
@@ -103,17 +103,19 @@ export function workerNumber(): number {
 
 interface Lines {
   mobility: 'log';
-  lines: unknown;
+  lines: string;
 }
 
 const isLines = (message: unknown): message is Lines =>
-  typeof message === 'object' && message !== null && (message as Partial<Lines>).mobility === 'log';
+  typeof message === 'object' &&
+  (message as Partial<Lines> | null)?.mobility === 'log' &&
+  typeof (message as Lines).lines === 'string';
 
 /** A log whose lines the primary writes. */
 export function createWorkerLog(
   { config, now }: { config: Pick<Config, 'logLevel'>; now: () => number },
   threadId: string,
-): WorkerLog {
+) {
   return workerLog({ send: sendLines, threadId, level: config.logLevel, now });
 }
 

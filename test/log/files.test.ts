@@ -283,7 +283,7 @@ describe('several pipelines at once', () => {
     }
     expect([...counts.values()].map((numbers) => numbers.size)).toEqual([3000, 3000]);
     expect(messagesOf(dir)).toHaveLength(6000);
-  });
+  }, 120_000);
 
   it('leave few files when a timer starts them again and again', async () => {
     const dir = newFolder();

@@ -10,6 +10,7 @@ import { callJson, createLogText, lineJson, resultText } from '../log-text.ts';
 import { counted } from '../output.ts';
 
 const lateEnd = 600; // s beyond `--until` in which the END of a call is looked for
+const mostNames = 10_000; // of users that `errors` remembers
 
 /** Reads the server's and the pipeline's log files back; without a subcommand it shows calls. */
 export function logsCommand(context: CommandContext): Command {
@@ -52,13 +53,19 @@ Files and formats: docs/logs.md`;
 interface Reading {
   flags: LogFlags;
   kinds?: readonly LogKind[];
-  /** Called for each line, in order. */
-  onLine: (line: LogLine) => Promise<void> | undefined;
+  /** Called for each call when it is complete, and at the end for those that are not. */
+  onCall: (call: LoggedCall) => Promise<void>;
+  /** Called for each line, in order; `call`: the one it belongs to. */
+  onLine?: (line: LogLine, call: LoggedCall | undefined) => Promise<void> | undefined;
 }
 
 /** Reads what the flags ask for. Ctrl-C is the proper end of `--follow`. */
-async function readThrough(context: CommandContext, { flags, kinds, onLine }: Reading): Promise<ReadStats> {
+async function readThrough(
+  context: CommandContext,
+  { flags, kinds, onCall, onLine = () => undefined }: Reading,
+): Promise<ReadStats> {
   const { since, until, follow, dir = context.config().logDir } = flags;
+  const tracker = createCallTracker();
   const { lines, stats } = readLogs({
     dir,
     ...(kinds && { kinds }),
@@ -68,10 +75,12 @@ async function readThrough(context: CommandContext, { flags, kinds, onLine }: Re
   });
   for await (const batch of lines) {
     for (const line of batch) {
-      const pending = onLine(line);
+      for (const call of tracker.add(line)) await onCall(call);
+      const pending = onLine(line, tracker.current());
       if (pending !== undefined) await pending;
     }
   }
+  if (!follow) for (const call of tracker.open()) await onCall(call);
   return stats;
 }
 
@@ -97,21 +106,13 @@ async function readCalls(
   wanted: (call: LoggedCall) => boolean = () => true,
 ): Promise<Outcome> {
   const user = flags.user === undefined ? null : await userMeant(context, flags.user);
-  const tracker = createCallTracker();
   const found = { ok: 0, failed: 0, unfinished: 0 };
-  const showAll = async (calls: readonly LoggedCall[]): Promise<void> => {
-    for (const call of calls) {
-      if (!wanted(call) || !isAskedFor(call, flags, user)) continue;
-      found[callOutcome(call)] += 1;
-      await show(call);
-    }
+  const onCall = async (call: LoggedCall): Promise<void> => {
+    if (!wanted(call) || !isAskedFor(call, flags, user)) return;
+    found[callOutcome(call)] += 1;
+    await show(call);
   };
-  const onLine = (line: LogLine): Promise<void> | undefined => {
-    const calls = tracker.add(line);
-    return calls.length > 0 ? showAll(calls) : undefined;
-  };
-  const stats = await readThrough(context, { flags, kinds: ['server'], onLine });
-  if (!flags.follow) await showAll(tracker.open());
+  const stats = await readThrough(context, { flags, kinds: ['server'], onCall });
   const all = found.ok + found.failed + found.unfinished;
   const text = `${counted(all, 'call')}, ${found.failed} failed, ${found.unfinished} without an end`;
   return conclude(context, stats, flags, text);
@@ -159,9 +160,8 @@ async function showStory(context: CommandContext, name: string, flags: LogFlags)
   const { output } = context;
   const text = createLogText(context.zone);
   const user = await userMeant(context, name);
-  const tracker = createCallTracker();
   let found = 0;
-  const showCall = async (call: LoggedCall): Promise<void> => {
+  const onCall = async (call: LoggedCall): Promise<void> => {
     if (!isAskedFor(call, flags, user)) return;
     found += 1;
     const time = call.end_ts ?? callTime(call);
@@ -173,19 +173,17 @@ async function showStory(context: CommandContext, name: string, flags: LogFlags)
         : text.line(said, null, told.join(' ').trimEnd()),
     );
   };
-  const onLine = async (line: LogLine): Promise<void> => {
-    for (const call of tracker.add(line)) await showCall(call);
+  const onLine = (line: LogLine): Promise<void> | undefined => {
     if (line.source.startsWith('server') || user.uuid === null || isBeyond(line, flags)) return;
     if (parseMessage(line.message)?.user_id !== user.uuid) return;
     found += 1;
-    await output.line(
+    return output.line(
       output.json
         ? JSON.stringify({ kind: 'line', ...lineJson(line) })
         : text.line(line, null, line.message.replace(`UUID ${user.uuid}: `, '')),
     );
   };
-  const stats = await readThrough(context, { flags, onLine });
-  if (!flags.follow) for (const call of tracker.open()) await showCall(call);
+  const stats = await readThrough(context, { flags, onCall, onLine });
   return conclude(context, stats, flags, counted(found, 'event'));
 }
 
@@ -196,10 +194,9 @@ const isBeyond = ({ time }: LogLine, { until }: LogFlags): boolean => until !== 
 async function showErrors(context: CommandContext, flags: LogFlags): Promise<Outcome> {
   const { output } = context;
   const text = createLogText(context.zone);
-  const tracker = createCallTracker();
   const found = { lines: 0, calls: 0 };
-  const names = rememberNames();
-  const showCall = async (call: LoggedCall): Promise<void> => {
+  const names = new Map<string, string>(); // by UUID, from the lines of calls
+  const onCall = async (call: LoggedCall): Promise<void> => {
     if (callOutcome(call) !== 'unfinished' || !isAskedFor(call, flags, null)) return;
     found.calls += 1;
     const said = { ...call, time: callTime(call), level: 'WARNING' } as const;
@@ -210,32 +207,18 @@ async function showErrors(context: CommandContext, flags: LogFlags): Promise<Out
         : text.line(said, who, `${call.method} ${call.path}: ${resultText(call)}`),
     );
   };
-  const onLine = async (line: LogLine): Promise<void> => {
-    for (const call of tracker.add(line)) await showCall(call);
-    const call = tracker.current();
-    if (call !== undefined) names.learn(call);
+  const onLine = (line: LogLine, call?: LoggedCall): Promise<void> | undefined => {
+    if (call?.user_id && call.user_email && names.size < mostNames) names.set(call.user_id, call.user_email);
     if ((line.level !== 'WARNING' && line.level !== 'ERROR') || isBeyond(line, flags)) return;
     found.lines += 1;
     const user = call === undefined ? (parseMessage(line.message)?.user_id ?? null) : call.user_id;
-    const who = user === null ? null : (names.of(user) ?? user);
+    const who = user === null ? null : (names.get(user) ?? user);
     const told = line.message.replace(`UUID ${user}: `, '');
-    await output.line(
+    return output.line(
       output.json ? JSON.stringify({ kind: 'line', ...lineJson(line), user_id: user }) : text.line(line, who, told),
     );
   };
-  const stats = await readThrough(context, { flags, onLine });
-  if (!flags.follow) for (const call of tracker.open()) await showCall(call);
+  const stats = await readThrough(context, { flags, onCall, onLine });
   const told = `${counted(found.lines, 'warning or error', 'warnings and errors')}, ${counted(found.calls, 'call')} without an end`;
   return conclude(context, stats, flags, told);
-}
-
-/** Names by UUID, from the lines of calls; the first ten thousand. */
-function rememberNames() {
-  const names = new Map<string, string>();
-  return {
-    learn: ({ user_id, user_email }: LoggedCall): void => {
-      if (user_id !== null && user_email !== null && names.size < 10_000) names.set(user_id, user_email);
-    },
-    of: (uuid: string): string | undefined => names.get(uuid),
-  };
 }
