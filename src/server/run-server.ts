@@ -4,7 +4,7 @@ import type { Config } from '../config.ts';
 import type { FileLog } from '../log/files.ts';
 import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
-import { MobilityError } from '../model/errors.ts';
+import { errorText, MobilityError } from '../model/errors.ts';
 import type { Store } from '../store/store.ts';
 import { type AppParts, callerLimits, createApp } from './app.ts';
 import { CallerCounts } from './caller-limits.ts';
@@ -23,6 +23,11 @@ export interface RunServerOptions {
    * opened.
    */
   openStore: (options: { checkpointer: boolean; onWarning?: (message: string) => void }) => Promise<Store>;
+  /**
+   * Looks for damage of the store within a bounded time, and tells what it found; called once, in one process, when
+   * the server listens.
+   */
+  damage: () => Promise<readonly string[]>;
   /** Opens the server's log files with that thread id; called once, and only in the process that writes them. */
   openLog: (threadId: string) => Promise<FileLog>;
   /** Aborted: stop accepting, finish what runs, resolve. */
@@ -64,7 +69,9 @@ async function runAlone(options: RunServerOptions): Promise<void> {
   const { log } = await options.openLog('w1');
   const serving = await listen(options, log, 'w1');
   announce(options, log, urlOf(serving));
+  const told = tellDamage(options, log);
   await stopped(options.signal);
+  await told;
   await serving.close();
   log.write('INFO', line.serverStopped());
 }
@@ -102,7 +109,9 @@ async function runPrimary(options: RunServerOptions): Promise<void> {
     },
   });
   announce(options, files.log, urlOf({ host: config.host, port: workers.port }));
+  const told = tellDamage(options, files.log);
   await stopped(signal);
+  await told;
   await workers.stop();
   files.log.write('INFO', line.serverStopped());
 }
@@ -143,6 +152,14 @@ function metricsOfAll(): NonNullable<AppParts['metrics']> {
 function announce({ config, stderr }: RunServerOptions, log: Log, url: string): void {
   log.write('INFO', line.serverStarted(config.workers, url));
   stderr(`mobility listens on ${url} (workers: ${config.workers}, auth: ${config.auth})\n`);
+}
+
+/** Tells damage of the store. The server works on: what is damaged concerns some users, or none of today's calls. */
+async function tellDamage(options: RunServerOptions, log: Log): Promise<void> {
+  const texts = await options
+    .damage()
+    .catch((error) => [`the store could not be looked at for damage: ${errorText(error)}`]);
+  for (const text of texts) warn(options, log, text);
 }
 
 /** Reports the warnings of the store, in the log and on standard error. */

@@ -1,7 +1,7 @@
 // Store address -> backend. The only file that names both.
 import { withoutCredentials } from '../model/address.ts';
 import { MobilityError } from '../model/errors.ts';
-import type { CheckOptions, CheckReport } from './check.ts';
+import type { CheckOptions, CheckReport, Finding, LastCheck } from './check.ts';
 import type { Store } from './store.ts';
 
 /** Options for opening a store. A backend ignores options that it does not use. */
@@ -25,7 +25,7 @@ export interface OpenOptions {
  * anything else, and what the backend throws.
  */
 export async function openStore(address: string, options: OpenOptions = {}): Promise<Store> {
-  if (/^mongodb(\+srv)?:\/\//.test(address)) {
+  if (isMongo(address)) {
     const { openMongoStore } = await import('./mongodb/store.ts');
     const { make, onWarning } = options;
     return openMongoStore(address, { ...(make !== undefined && { make }), ...(onWarning && { onWarning }) });
@@ -37,7 +37,7 @@ export async function openStore(address: string, options: OpenOptions = {}): Pro
 
 /** Checks the store at `address` and changes nothing. Throws what `openStore` throws, but for damage. */
 export async function checkStore(address: string, options: CheckOptions = {}): Promise<CheckReport> {
-  if (/^mongodb(\+srv)?:\/\//.test(address)) {
+  if (isMongo(address)) {
     const { openMongoStore } = await import('./mongodb/store.ts');
     const { checkRows } = await import('./check-rows.ts');
     const store = await openMongoStore(address, { make: false });
@@ -47,6 +47,38 @@ export async function checkStore(address: string, options: CheckOptions = {}): P
   const { checkSqliteStore } = await import('./sqlite/check.ts');
   return checkSqliteStore(folder, options);
 }
+
+/**
+ * Keeps in an embedded store what a check found, for those who come to it later. MongoDB, which checks its pages
+ * itself, keeps nothing.
+ */
+export async function keepLastCheck(address: string, report: CheckReport, now: number): Promise<void> {
+  if (isMongo(address)) return;
+  const { writeLastCheck } = await import('./sqlite/last-check.ts');
+  await writeLastCheck(folderOf(address), report, now);
+}
+
+/** What the last check of an embedded store found; null: none was made. */
+export async function lastCheckOf(address: string): Promise<LastCheck | null> {
+  if (isMongo(address)) return null;
+  const { readLastCheck } = await import('./sqlite/last-check.ts');
+  return readLastCheck(folderOf(address));
+}
+
+/**
+ * A short look at an embedded store, of so many milliseconds of CPU at most, whatever its size. What it finds is there;
+ * what it does not find may be there too.
+ */
+export async function lookAtStore(
+  address: string,
+  options: { milliseconds: number; signal?: AbortSignal },
+): Promise<Finding[]> {
+  if (isMongo(address)) return [];
+  const { lookAtSqliteStore } = await import('./sqlite/look.ts');
+  return lookAtSqliteStore(folderOf(address), options);
+}
+
+const isMongo = (address: string): boolean => /^mongodb(\+srv)?:\/\//.test(address);
 
 function folderOf(address: string): string {
   const folder = address.replace(/^sqlite:/, '');

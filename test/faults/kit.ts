@@ -7,6 +7,7 @@ import type { Entry } from '../../src/model/entry.ts';
 import { type Random, seededRandom } from '../../src/simulate/random.ts';
 import { simulateDays } from '../../src/simulate/simulate-day.ts';
 import { openStore } from '../../src/store/open.ts';
+import { connect, type SqlValue } from '../../src/store/sqlite/driver.ts';
 import type { EntryCursor, Store } from '../../src/store/store.ts';
 
 /** Gives `work` a new folder, and removes it afterwards. */
@@ -118,3 +119,32 @@ export async function allEntries(store: Store, userId: string): Promise<Entry[]>
     after = page.next;
   }
 }
+
+// ---------------------------------------------------------------- damage
+
+/** Changes a column of the first row of a user in a table. */
+export function changeRow(
+  folder: string,
+  uuid: string,
+  [role, table, column]: readonly string[],
+  changed: (value: Uint8Array) => SqlValue,
+) {
+  const connection = connect(join(folder, `${role}-0.sqlite`));
+  try {
+    const { id } = connection.prepare('SELECT id FROM user_ids WHERE uuid = ?').get<{ id: number }>(uuid)!;
+    const sql = `SELECT rowid AS at, ${column} AS value FROM ${table} WHERE user = ? LIMIT 1`;
+    const { at, value } = connection.prepare(sql).get<{ at: number; value: Uint8Array }>(id)!;
+    connection.prepare(`UPDATE ${table} SET ${column} = ? WHERE rowid = ?`).run(changed(Buffer.from(value)), at);
+  } finally {
+    connection.close();
+  }
+}
+
+/** A bit in the middle the other way. */
+export const flipped = (bytes: Uint8Array): Uint8Array => {
+  bytes[bytes.length >> 1]! ^= 4;
+  return bytes;
+};
+
+/** Nothing of what was there. */
+export const garbage = (bytes: Uint8Array): Uint8Array => bytes.fill(7);

@@ -4,9 +4,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { checkStore } from '../../src/store/open.ts';
-import { connect, type SqlValue } from '../../src/store/sqlite/driver.ts';
 import { run } from '../cli/kit.ts';
-import { copyOf, everythingOf, fillStore, inFolder, patience, pushesOf, withStore } from './kit.ts';
+import {
+  changeRow,
+  copyOf,
+  everythingOf,
+  fillStore,
+  flipped,
+  garbage,
+  inFolder,
+  patience,
+  pushesOf,
+  withStore,
+} from './kit.ts';
 
 /** A store with two people, the first day in the diary and the second waiting. */
 async function madeStore(folder: string): Promise<Record<string, string>> {
@@ -32,30 +42,6 @@ afterAll(() => rm(whole, { recursive: true, force: true }));
 const onCopy = (work: (folder: string, uuids: Record<string, string>) => Promise<void>) =>
   inFolder(async (folder) => work(await copyOf(join(whole, 'store'), join(folder, 'store')), uuids));
 
-/** Changes a column of the first row of a user in a table. */
-function change(
-  folder: string,
-  uuid: string,
-  [role, table, column]: string[],
-  changed: (value: Uint8Array) => SqlValue,
-) {
-  const connection = connect(join(folder, `${role}-0.sqlite`));
-  try {
-    const { id } = connection.prepare('SELECT id FROM user_ids WHERE uuid = ?').get<{ id: number }>(uuid)!;
-    const sql = `SELECT rowid AS at, ${column} AS value FROM ${table} WHERE user = ? LIMIT 1`;
-    const { at, value } = connection.prepare(sql).get<{ at: number; value: Uint8Array }>(id)!;
-    connection.prepare(`UPDATE ${table} SET ${column} = ? WHERE rowid = ?`).run(changed(Buffer.from(value)), at);
-  } finally {
-    connection.close();
-  }
-}
-
-const flipped = (bytes: Uint8Array): Uint8Array => {
-  bytes[bytes.length >> 1]! ^= 4;
-  return bytes;
-};
-const garbage = (bytes: Uint8Array): Uint8Array => bytes.fill(7);
-
 const digestsOf = async (folder: string) => (await checkStore(folder, { digest: true })).users;
 
 it.each([
@@ -66,7 +52,7 @@ it.each([
 ])('a flipped bit in %s is told with its cure, which puts it right', { timeout: patience }, (place) =>
   onCopy(async (folder, { ada }) => {
     const before = await digestsOf(folder);
-    change(folder, ada!, place, flipped);
+    changeRow(folder, ada!, place, flipped);
     const check = await run(['store', 'check', '--json', '--store', folder]);
     expect(check.code).toBe(3);
     const { findings } = JSON.parse(check.stdout);
@@ -90,7 +76,7 @@ it.each([
   onCopy(async (folder, { ada }) => {
     expect((await run(['pipeline', '--all', '--store', folder])).code).toBe(0);
     const before = await withStore(folder, (store) => everythingOf(store, ada!));
-    change(folder, ada!, place, garbage);
+    changeRow(folder, ada!, place, garbage);
     const { findings } = await checkStore(folder);
     expect(findings).toMatchObject([{ code: 'DAMAGED_ROW', user_id: ada, cure: `mobility rebuild --user ${ada}` }]);
     const rebuilt = await run(['rebuild', '--user', ada!, '--store', folder]);
@@ -102,7 +88,7 @@ it.each([
 
 it('a mending that fails changes no row and holds up nobody after it', { timeout: patience }, () =>
   onCopy(async (folder, { ada }) => {
-    change(folder, ada!, ['timeseries', 'chunks', 'entries'], garbage);
+    changeRow(folder, ada!, ['timeseries', 'chunks', 'entries'], garbage);
     const { findings } = await checkStore(folder);
     const kept = join(folder, 'kept.jsonl');
     await writeFile(kept, 'of another time');
@@ -119,8 +105,8 @@ it('a mending that fails changes no row and holds up nobody after it', { timeout
 it('what cannot be read leaves the store into a file, and nothing else does', { timeout: patience }, () =>
   onCopy(async (folder, { ada, ben }) => {
     const before = await digestsOf(folder);
-    change(folder, ada!, ['timeseries', 'chunks', 'entries'], garbage);
-    change(folder, ada!, ['usercache', 'batches', 'columns'], garbage);
+    changeRow(folder, ada!, ['timeseries', 'chunks', 'entries'], garbage);
+    changeRow(folder, ada!, ['usercache', 'batches', 'columns'], garbage);
     const kept = join(folder, 'kept.jsonl');
     const mend = await run(['store', 'mend', '--user', ada!, '--keep', kept, '--json', '--store', folder]);
     expect(mend, mend.stderr).toMatchObject({ code: 3 });

@@ -7,11 +7,14 @@ import { runPipeline, type UserReport } from '../../pipeline/run-pipeline.ts';
 import type { Store } from '../../store/store.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
+import { damageNotes } from '../known-damage.ts';
 import { counted } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
 import { runInProcesses, type SharedRun } from '../pipeline-workers.ts';
 import { userReportText } from '../reports.ts';
 import { workTimeText } from '../wording.ts';
+
+const lookLength = 200; // ms of CPU of a look at the store before a run
 
 interface Options {
   user?: string;
@@ -62,6 +65,7 @@ async function runOne(context: CommandContext, user: UserRecord): Promise<Outcom
 async function runEvery(context: CommandContext, { workers, startAt }: Options): Promise<Outcome> {
   const store = await context.store();
   const signal = context.interruptible();
+  if (startAt === undefined) await tellDamage(context);
   const progress = context.output.progress('looking for users with new data');
   signal.addEventListener('abort', () =>
     context.output.note('finishing the users in work; press Ctrl-C again to stop at once'),
@@ -81,6 +85,13 @@ async function runEvery(context: CommandContext, { workers, startAt }: Options):
   if (report.failed === 0) return lost.length === 0 ? {} : { exitCode: 3 };
   if (report.failed < report.users) return { exitCode: 3 };
   throw new Error(`the pipeline failed for every user: ${report.reports[0]?.message}`);
+}
+
+/** Damage stops the run of the users whose data it concerns; it is told before, in the log too. */
+async function tellDamage(context: CommandContext): Promise<void> {
+  const notes = await damageNotes(context, lookLength);
+  for (const text of notes) context.output.note(text);
+  if (notes.length > 0) (await context.log('pipeline')).writeAll('WARNING', notes);
 }
 
 function lostText(lost: readonly string[]): string {

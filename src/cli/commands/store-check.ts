@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { errorText, MobilityError } from '../../model/errors.ts';
 import type { CheckReport, Finding } from '../../store/check.ts';
-import { checkStore } from '../../store/open.ts';
+import { checkStore, keepLastCheck } from '../../store/open.ts';
 import { collections } from '../../store/store.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
@@ -15,7 +15,7 @@ interface Options {
   against?: string;
 }
 
-/** Checks the store and changes nothing. */
+/** Checks the store, and keeps beside the data what it found. */
 export function checkCommand(context: CommandContext): Command {
   return new Command('check')
     .description('check that everything in the store is as it was written')
@@ -30,7 +30,8 @@ Examples:
   mobility store check --digest --json > before.json
   mobility store check --against before.json
 
-Server and pipeline can run meanwhile. The check changes nothing; Ctrl-C ends it with what it found so far.
+Server and pipeline can run meanwhile. The check changes no data; what it found is
+kept beside them, for status, serve and pipeline. Ctrl-C ends it with what it found so far.
 Exit code 3: something was found, or the stores differ. docs/errors.md explains the codes of findings.`,
     )
     .action(context.run((options: Options) => run(context, options)));
@@ -49,6 +50,9 @@ async function run(context: CommandContext, { user, digest, against }: Options):
     signal,
     onProgress: (text) => progress.update(text),
   }).finally(() => progress.done());
+  await keepLastCheck(address, report, started).catch((error) =>
+    context.output.note(`what the check found could not be kept in the store: ${errorText(error)}`),
+  );
   const seconds = context.now() - started;
   const differ = earlier === null ? null : differences(earlier, report, userId);
   await context.output.result({ ...report, seconds, ...(differ && { against: differ }) }, () =>

@@ -6,12 +6,12 @@ import type { TripRecord } from '../../model/trip.ts';
 import { startSlices } from '../../turns.ts';
 import { CheckTally, type Finding } from '../check.ts';
 import { zonesNamed } from '../chunks/edit.ts';
-import { BrokenChunk, decodeTexts, decodeTimes } from '../chunks/form.ts';
+import { BrokenChunk, checksumOf, decodeTexts, decodeTimes } from '../chunks/form.ts';
 import { type PackedText, unpackText } from '../chunks/packed-text.ts';
 import { documentContent, errorContent, fieldsContent, keptContent, linkContent, waitingContent } from '../content.ts';
 import { restoreOrCopy } from '../cures.ts';
 import { type Collection, initialPipelineState } from '../store.ts';
-import { BrokenBatch, readIdentities, splitTexts } from './batch-form.ts';
+import { BrokenBatch, checksumIn, readIdentities, splitTexts } from './batch-form.ts';
 import { type BatchSummary, isMarked, summaryOf } from './batches.ts';
 import { cureOf, type OwnedTable } from './damaged.ts';
 import type { SqlValue } from './driver.ts';
@@ -321,12 +321,65 @@ export async function checkTable(
       after = next;
       continue;
     }
-    for (const row of rows) checkRow(checked, table, row, tally);
+    for (const row of rows) await checkRow(checked, table, row, tally);
     done += rows.length;
     options.onRows?.(table, done);
     if (rows.length < limit) return true;
     after = rows.at(-1)!.at!;
     limit = Math.min(2 * limit, rowsAtOnce);
+  }
+}
+
+const isRight = ({ covers, difference }: { covers: number; difference: number }): boolean =>
+  covers > 0 && difference === 0;
+
+/** True if the row has checksums and they are right, which costs a hundredth of a look at what it says. */
+function hasItsChecksum(table: OwnedTable, row: Row): boolean {
+  try {
+    if (table in summedColumns) return row.sum != null && isSound(table as SummedTable, row as SummedRow);
+    if (table === 'chunks') return [row.times, row.entries].every((bytes) => isRight(checksumOf(bytes as Uint8Array)));
+    if (table === 'batches')
+      return [row.columns, row.entries].every((bytes) => isRight(checksumIn(bytes as Uint8Array)));
+  } catch {
+    // The look at the row says what it is.
+  }
+  return false;
+}
+
+const rowsOfSample = 4;
+const placesOfSample = 6;
+
+/**
+ * Looks at the first and the last rows of a table, and at some from places in between that are others each time, until
+ * `isOver` says so.
+ */
+export async function sampleTable(
+  checked: CheckedFile,
+  table: OwnedTable,
+  tally: CheckTally,
+  isOver: () => boolean,
+): Promise<void> {
+  const { file, name } = checked;
+  const at = namedBy[table] ?? 'rowid';
+  const seen = new Set<SqlValue>();
+  const look = async (rest: string, ...values: SqlValue[]): Promise<void> => {
+    const sql = `SELECT ${at} AS "at", * FROM ${table} ${rest} LIMIT ${rowsOfSample}`;
+    for (const row of await file.read(() => file.connection.prepare(sql).all<Row>(...values))) {
+      if (!seen.has(row.at!) && !hasItsChecksum(table, row)) await checkRow(checked, table, row, tally);
+      seen.add(row.at!);
+    }
+  };
+  try {
+    await look(`ORDER BY ${at}`);
+    await look(`ORDER BY ${at} DESC`);
+    const [least, most] = [[...seen][0], Math.max(...[...seen].map(Number))];
+    if (namedBy[table] !== undefined || typeof least !== 'number') return;
+    for (let i = 0; i < placesOfSample && !isOver(); i++) {
+      await look(`WHERE rowid >= ? ORDER BY rowid`, Math.floor(least + Math.random() * (most - least)));
+    }
+  } catch {
+    const what = 'rows that cannot be read';
+    tally.find({ code: 'DAMAGED_PAGES', file: name, table, user_id: null, what, cure: restoreOrCopy });
   }
 }
 
@@ -346,11 +399,34 @@ function ownRows(
 }
 
 /** Looks at one row, and reports what is wrong with it. */
-function checkRow(checked: CheckedFile, table: OwnedTable, row: Row, tally: CheckTally): void {
-  const { name, users } = checked;
-  const { tell } = tables[table];
+async function checkRow(checked: CheckedFile, table: OwnedTable, row: Row, tally: CheckTally): Promise<void> {
+  if (table in summedColumns && row.sum == null) tally.unsummed += 1;
+  if (isWhole(checked, table, row, tally)) return;
+  // Others write meanwhile: users and keys may have got their numbers since, and the row may have changed.
+  const at = namedBy[table] ?? 'rowid';
+  const sql = `SELECT ${at} AS "at", * FROM ${table} WHERE ${at} = ?`;
+  const read = (): Row | undefined => checked.file.connection.prepare(sql).get<Row>(row.at!);
+  const again = await checked.file.read(read).catch(() => row);
+  const now = { ...checked, ...(await numbersOf(checked.file)) };
+  if (again !== undefined) reportRow(now, table, again, tally);
+}
+
+/** Whose a row is; null for nobody known. */
+function ownerOf({ users }: CheckedFile, row: Row): string | null {
   const found = typeof row.user === 'number' ? users.get(row.user) : (row.user_id ?? row.uuid);
-  const userId = typeof found === 'string' ? unescapeText(found) : null;
+  return typeof found === 'string' ? unescapeText(found) : null;
+}
+
+function isWhole(checked: CheckedFile, table: OwnedTable, row: Row, tally: CheckTally): boolean {
+  const userId = ownerOf(checked, row);
+  if (userId === null && table !== 'studies') return false;
+  return whyNot(table, row, { checked, tally, userId: userId ?? '' }) === null;
+}
+
+function reportRow(checked: CheckedFile, table: OwnedTable, row: Row, tally: CheckTally): void {
+  const { name } = checked;
+  const { tell } = tables[table];
+  const userId = ownerOf(checked, row);
   const at = { checked, tally, userId: userId ?? '' };
   const report = (code: Finding['code'], what: string): void => {
     const place = tell?.(row, at) ?? {};
@@ -369,8 +445,7 @@ function checkRow(checked: CheckedFile, table: OwnedTable, row: Row, tally: Chec
     report('WRONG_REFERENCE', `user number ${row.user}, which nobody has in this file`);
     return;
   }
-  if (table in summedColumns && row.sum == null) tally.unsummed += 1;
-  const why = whyNot(table, row, at);
+  const why = whyNot(table, row, { ...at, tally: new CheckTally({}) });
   if (why !== null) report('DAMAGED_ROW', why);
 }
 

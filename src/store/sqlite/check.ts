@@ -14,7 +14,7 @@ import { checkPresent, pathsOf, readLabel } from './folder.ts';
 import { shardNumber } from './rows.ts';
 
 /** Tables with rows of people, in the order in which they are looked at: small ones first. */
-const ownedTables: readonly OwnedTable[] = [
+export const ownedTables: readonly OwnedTable[] = [
   'users',
   'tokens',
   'studies',
@@ -95,7 +95,7 @@ async function checkOpened(
 }
 
 /** The number of shards, by the label or else by the files that are there. */
-async function shardsIn(folder: string, tally: CheckTally): Promise<number> {
+export async function shardsIn(folder: string, tally: CheckTally): Promise<number> {
   try {
     const label = await readLabel(folder);
     if (label !== null) return label.shards;
@@ -118,7 +118,7 @@ async function shardsIn(folder: string, tally: CheckTally): Promise<number> {
 }
 
 /** Opens a file as it is; null if that cannot be, which is then in the report. */
-async function openToCheck(path: string, tally: CheckTally): Promise<CheckedFile | null> {
+export async function openToCheck(path: string, tally: CheckTally): Promise<CheckedFile | null> {
   const name = basename(path);
   try {
     await checkPresent([path]);
@@ -147,7 +147,8 @@ async function openToCheck(path: string, tally: CheckTally): Promise<CheckedFile
   }
 }
 
-async function tablesIn({ file }: CheckedFile): Promise<Set<string>> {
+/** The names of the tables of a file; none where they cannot be read. */
+export async function tablesIn({ file }: CheckedFile): Promise<Set<string>> {
   const sql = "SELECT name FROM sqlite_schema WHERE type = 'table'";
   const rows = await file.read(() => file.connection.prepare(sql).all<{ name: string }>()).catch(() => []);
   return new Set(rows.map(({ name }) => name));

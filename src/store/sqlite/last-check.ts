@@ -1,0 +1,46 @@
+// What the last check of a store found, kept in a file beside its databases. It names nobody, so that no erasure has to
+// look here.
+import { randomUUID } from 'node:crypto';
+import { open, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { CheckReport, LastCheck } from '../check.ts';
+
+const fileOfCheck = 'last-check.json';
+
+/** Keeps what a check of the whole store found. A check that was interrupted and found nothing says nothing new. */
+export async function writeLastCheck(folder: string, report: CheckReport, now: number): Promise<void> {
+  const { complete, findings, more, checked } = report;
+  const isWhole = complete && checked.pages && checked.texts && checked.references;
+  if (!isWhole && findings.length === 0) return;
+  const counts = new Map<string, LastCheck['findings'][number]>();
+  for (const { code, file } of findings) {
+    const known = counts.get(`${code} ${file}`);
+    if (known === undefined) counts.set(`${code} ${file}`, { code, file, count: 1 });
+    else known.count += 1;
+  }
+  const kept: LastCheck = { checked_ts: now, complete: isWhole, findings: [...counts.values()], more };
+  const path = join(folder, fileOfCheck);
+  const temporary = `${path}.${randomUUID()}`;
+  const handle = await open(temporary, 'wx', 0o600);
+  try {
+    await handle.writeFile(`${JSON.stringify(kept, null, 2)}\n`);
+    await handle.sync();
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** What the last check found; null if there was none, or what it left cannot be read. */
+export async function readLastCheck(folder: string): Promise<LastCheck | null> {
+  const text = await readFile(join(folder, fileOfCheck), 'utf8').catch(() => null);
+  try {
+    const kept = text === null ? null : (JSON.parse(text) as LastCheck);
+    return typeof kept?.checked_ts === 'number' && Array.isArray(kept.findings) ? kept : null;
+  } catch {
+    return null;
+  }
+}
