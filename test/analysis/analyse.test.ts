@@ -67,7 +67,7 @@ describe('a chain of trips', () => {
     expect(link!.trip!.zone_guessed).toBe(true);
   });
 
-  it('has ids that follow from the user and the times alone', () => {
+  it('has ids that depend on the user and the times only', () => {
     const ids = (records: TripRecord[]) =>
       records.map(({ trip }) => [
         trip!.id,
@@ -83,7 +83,7 @@ describe('a chain of trips', () => {
     expect(ids(links({ userId: 'v', locations, motions: readings })).flat()).not.toContain(one[0]![0]);
   });
 
-  it('is settled by the first location too late to continue the journey, and depends on the end of the data until then', () => {
+  it('depends on the end of the data until a location comes too late to continue the journey; that location settles it', () => {
     const [first, , last] = links({ locations, motions: readings });
     expect(since(first!.settled_ts!)).toBe(hour); // 45 minutes after the dwell at 720
     expect(last!.settled_ts).toBeNull();
@@ -93,18 +93,18 @@ describe('a chain of trips', () => {
 describe('a trip that has not ended', () => {
   const open = moving({ from: 0, to: 900, speed: 10 });
 
-  it('is no link; the next look begins with it', () => {
+  it('is not a link, and the next stretch begins with it', () => {
     const { records, goOn } = run({ locations: open, motions: by(0) });
     expect(records).toEqual([]);
     expect(goOn).toEqual({ resume_ts: t0, started: true, raw_place: null, place: null });
   });
 
-  it('depends on the end of the data if the phone reported its end', () => {
+  it('depends on the end of the data if only the phone reported its end', () => {
     const [link] = links({ locations: open, motions: by(0), events: [event(960, 'STOPPED_MOVING')] });
     expect(link).toMatchObject({ kind: 'trip', settled_ts: null });
   });
 
-  it('that the phone ended may be cut otherwise when more data come', () => {
+  it('and was ended by the phone only may get another end when more data come', () => {
     const more = moving({ from: 930, to: 2000, east: 9000, speed: 10 });
     const events = [event(960, 'STOPPED_MOVING')];
     expect(links({ locations: [...open, ...more], motions: by(0), events })).toEqual([]);
@@ -117,7 +117,7 @@ describe('a trip too short to keep', () => {
     ...moving({ from: from + 90, to: from + 600, east: east + 30 }),
   ];
 
-  it('is a dropped link, and the user stays at the place', () => {
+  it('becomes a dropped link, and the user stays at the place', () => {
     const locations = [...ride(0, 0), ...stroll(hour, 6000), ...ride(2 * hour, 6030)];
     const [first, dropped, next] = links({
       locations,
@@ -130,13 +130,13 @@ describe('a trip too short to keep', () => {
     });
   });
 
-  it('as the first of all leaves the first place where the first kept trip begins', () => {
+  it('and first of all leaves the first place where the first kept trip begins', () => {
     const [dropped, kept] = links({ locations: [...stroll(0, 0), ...ride(hour, 30)], motions: by(hour) });
     expect(dropped!.carry.place).toBeNull();
     expect(kept!.trip!.start_place.enter_ts).toBeNull();
   });
 
-  it('several that lead away step by step: the way there is untracked time, not a jump', () => {
+  it('repeated until it leads away becomes untracked time, not a jump', () => {
     const steps = [0, 1, 2, 3].flatMap((i) => stroll(hour + i * 1200, 6000 + i * 80));
     const start = hour + 4 * 1200;
     const walks = [0, 1, 2, 3].flatMap((i) => motions(hour + i * 1200, hour + i * 1200 + 90, 'WALKING'));
@@ -151,7 +151,7 @@ describe('a trip too short to keep', () => {
     expect(kept.trip!.start_place.id).not.toBe(records[0]!.trip!.end_place.id);
   });
 
-  it('that led away and back again left nothing', () => {
+  it('that led away and back again leaves nothing in the diary', () => {
     const strolls = [6000, 6080, 6060].flatMap((east, i) => stroll(hour + i * 1200, east));
     const records = links({
       locations: [...ride(0, 0), ...strolls, ...ride(3 * hour, 6090)],
@@ -194,7 +194,7 @@ describe('untracked time', () => {
     return records.at(-1)!;
   };
 
-  it('is when the user turns up 2500 m away, slower than a walk of 3 km/h', () => {
+  it('is recorded when the user is next seen 2500 m away, after less than a walk of 3 km/h', () => {
     const link = turnsUp(5 * hour, 6000 + 2600);
     expect(Math.abs(since(link.untracked!.start_ts) - 600)).toBeLessThan(120);
     expect(since(link.untracked!.end_ts)).toBe(5 * hour);
@@ -203,12 +203,12 @@ describe('untracked time', () => {
     expect(since(link.trip!.start_ts)).toBe(5 * hour);
   });
 
-  it('does not exist when the user is nearer, or was faster: the trip begins at the place', () => {
+  it('is not recorded when the user was nearer or faster: the trip begins at the place', () => {
     expect(turnsUp(5 * hour, 6000 + 2400).untracked).toBeNull();
     expect(turnsUp(hour, 6000 + 2600).untracked).toBeNull();
   });
 
-  it('with distance sampling begins at 1200 m', () => {
+  it('is recorded from 1200 m on with distance sampling', () => {
     const ios = (from: number, east: number) =>
       Array.from({ length: 11 }, (_, i) => iosAt(from + i * minute, east + i * 600));
     const last = (east: number) =>
@@ -220,13 +220,13 @@ describe('untracked time', () => {
     expect(last(6000 + 1100).untracked).toBeNull();
   });
 
-  it('is after a restart in between, however near, but not within 100 m', () => {
+  it('is recorded after a restart of the phone at any distance above 100 m', () => {
     const events = [event(hour, 'BOOTED')];
     expect(turnsUp(2 * hour, 6000 + 300, { events }).untracked).not.toBeNull();
     expect(turnsUp(2 * hour, 6000 + 90, { events }).untracked).toBeNull();
   });
 
-  it('before a dropped trip is recorded with the next kept trip', () => {
+  it('that precedes a dropped trip is recorded with the next kept trip', () => {
     const ghost = [at(5 * hour, 30_000), ...moving({ from: 5 * hour + 30, to: 5 * hour + 400, east: 30_000 })];
     const records = links({
       locations: [...ride(0, 0), ...ghost, ...ride(7 * hour, 30_000)],
@@ -244,7 +244,7 @@ describe('looking at the data in stretches', () => {
   const locations = [...ride(0, 0), ...ride(hour, 6000), ...ride(2 * hour, 12_000, -20)];
   const readings = [...by(0), ...by(hour), ...by(2 * hour), motion(4 * hour, 'WALKING')];
 
-  it('a link that follows from data not loaded yet is left to the next stretch', () => {
+  it('leaves a link that depends on data not loaded yet to the next stretch', () => {
     const until = (seconds: number) =>
       run({ locations: locations.filter((l) => since(l.ts) < seconds), motions: readings, loadedUntil: t0 + seconds });
     expect(until(hour).records).toEqual([]);

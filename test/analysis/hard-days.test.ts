@@ -64,7 +64,7 @@ async function lived(entries: Entry[]): Promise<{ trips: Trip[]; chain: TripReco
 const modes = (trip: Trip | undefined): string[] => trip!.sections.map((s) => s.sensed_mode.split('.')[1]!);
 const motor = /CAR|BUS|TRAIN/;
 
-describe('two trips', () => {
+describe('the diary has two trips for', () => {
   it('a car errand of twenty minutes: in the shop on foot, and on from where the car was parked', async () => {
     const { trips } = await lived(pushedDay([drive(900), walk(90), rest(1020), back(90), drive(900), ...home]));
     expect(trips).toHaveLength(2);
@@ -77,14 +77,14 @@ describe('two trips', () => {
     expect(trips).toHaveLength(2);
   });
 
-  it('to a friend on foot and back: turning back means a stay', async () => {
+  it('a walk to a friend and back: turning back means a stay', async () => {
     const { trips } = await lived(pushedDay([walk(900), rest(600), asleep(900), back(900), ...home]));
     expect(trips).toHaveLength(2);
     expect(trips.flatMap(modes)).toEqual(trips.flatMap(modes).map(() => 'WALKING'));
   });
 });
 
-describe('one trip', () => {
+describe('the diary has one trip for', () => {
   it('a walk, eight minutes of waiting, a bus: the wait is a stop with its times', async () => {
     const { trips } = await lived(pushedDay([walk(600), rest(480), drive(1200, 9), walk(300), ...home]));
     expect(trips).toHaveLength(1);
@@ -117,19 +117,19 @@ describe('one trip', () => {
     expect(Math.abs(trips[0]!.distance / way - 1)).toBeLessThan(0.06);
   });
 
-  it('a night train over midnight belongs to the day on which it left', async () => {
+  it('a night train over midnight, on the day on which it left', async () => {
     const { trips, chain } = await lived(pushedDay([asleep(15 * 3600), drive(5 * 3600, 30), ...home])); // from 23:00
     expect(trips).toHaveLength(1);
     expect(chain[0]!.day).toBe('2023-11-14');
   });
 
-  it('a ferry: an hour on the water is not a rest', async () => {
+  it('a ferry, although it spends an hour on the water', async () => {
     const { trips } = await lived(pushedDay([walk(500), rest(420), { seconds: 3600, speed: 8 }, walk(400), ...home]));
     expect(trips).toHaveLength(1);
   });
 
   // Known limit: the ways to and from an airport without a wait are part of the flight, see docs/quality.md.
-  it('a flight, hours without a location: by air, and as long as the way', async () => {
+  it('a flight without a location for hours: by air, and as long as the way', async () => {
     const flown: Part = { ...drive(3 * 3600, 220), silent: true, word: null };
     const { trips } = await lived(pushedDay([drive(900), walk(120), flown, walk(120), drive(900), ...home]));
     expect(trips.flatMap(modes)).toContain('AIR_OR_HSR');
@@ -137,7 +137,7 @@ describe('one trip', () => {
     expect(Math.abs(way / (3 * 3600 * 220) - 1)).toBeLessThan(0.1);
   });
 
-  it('a night train from one zone into another belongs to the day on which it left, by the clock there', async () => {
+  it('a night train from one zone into another, on the day on which it left by the local time there', async () => {
     const day = pushedDay([asleep(15 * 3600), drive(6 * 3600, 30), ...home]); // 23:00 in Berlin, midnight in Helsinki
     const border = t0 + 17 * 3600;
     const zoned = day.map((entry) =>
@@ -152,7 +152,7 @@ describe('one trip', () => {
     expect(Math.abs(trips[0]!.distance / (6 * 3600 * 30) - 1)).toBeLessThan(0.02);
   });
 
-  it('through the hour that comes twice, and through the one that never comes', async () => {
+  it('a journey through the hour that occurs twice, and through the one that is skipped', async () => {
     for (const night of ['2023-10-29T00:30:00Z', '2024-03-31T00:30:00Z']) {
       const first = Date.parse(night) / 1000 - t0; // half an hour before the clocks of Berlin change
       const { trips, chain } = await lived(pushedDay([walk(400), drive(3600), walk(300), ...home], { from: first }));
@@ -162,7 +162,7 @@ describe('one trip', () => {
     }
   });
 
-  it('by one of two phones in the same pocket, of two kinds', async () => {
+  it('a journey that two phones of two platforms in the same pocket record', async () => {
     const parts = [walk(400), drive(1500), walk(300), ...home];
     const [alone, both] = [pushedDay(parts), [...pushedDay(parts), ...pushedDay(parts, { phone: iphone, seed: 2 })]];
     const { trips } = await lived(both);
@@ -172,21 +172,21 @@ describe('one trip', () => {
     expect(Math.abs(trips[0]!.distance / one!.distance - 1)).toBeLessThan(0.05);
   });
 
-  it('by a phone without motion readings', async () => {
+  it('a journey recorded by a phone without motion readings', async () => {
     const { trips } = await lived(pushedDay([walk(400), drive(1500), walk(300), ...home], { readings: false }));
     expect(trips).toHaveLength(1);
     expect(modes(trips[0]).some((mode) => motor.test(mode))).toBe(true);
     expect(trips[0]!.evidence!.model).toContain('sparse');
   });
 
-  it('by a phone that reports its position once a minute', async () => {
+  it('a journey recorded by a phone that reports its position once a minute', async () => {
     const { trips } = await lived(pushedDay([walk(400), drive(1500), walk(300), ...home], { every: 60 }));
     expect(trips).toHaveLength(1);
     expect(Math.abs(since(trips[0]!.end_ts) - 2200)).toBeLessThan(120);
     expect(modes(trips[0]).some((mode) => motor.test(mode))).toBe(true);
   });
 
-  it('as long as the street, although the receiver jumps by two kilometres', async () => {
+  it('a drive during which the receiver jumps by two kilometres: as long as the street', async () => {
     const plain = pushedDay([drive(1800), ...home]);
     const jumping = plain.map((entry, i) =>
       entry.metadata.key === keys.filteredLocation && i < 55 && i % 9 === 4
@@ -206,13 +206,13 @@ describe('one trip', () => {
     },
   );
 
-  it('which a single stray location after it does not make a draft', async () => {
+  it('a journey that is final although a single stray location follows', async () => {
     const day = pushedDay([drive(1500), ...home]);
     const stray = pushedFix(android, 1500 + 700, 25_000, 0, { accuracy: 30 });
     expect((await lived([...day, stray])).trips).toHaveLength(1);
   });
 
-  it('whatever a clock far ahead adds', async () => {
+  it('a journey, whatever a clock far ahead adds', async () => {
     const plain = pushedDay([drive(1800), ...home]);
     const future = pushedFix(android, 300, 90_000, 0, { ts: t0 + 40 * 86_400 });
     expect((await lived([...plain, future])).trips).toEqual((await lived(plain)).trips);
@@ -228,7 +228,7 @@ describe('the way back', () => {
     expect(trips[1]!.distance).toBeGreaterThan(900);
   });
 
-  it('begins not with a receiver that errs about the house', async () => {
+  it('does not begin with the errors of a receiver at home', async () => {
     const { trips } = await lived(pushedDay([walk(900), rest(4 * 3600)]));
     expect(trips).toHaveLength(1);
   });
@@ -237,7 +237,7 @@ describe('the way back', () => {
 describe('a day of strolls', () => {
   const atHome = [rest(900), asleep(2 * 3600)];
 
-  it('there and back is a trip for each of them', async () => {
+  it('there and back has one trip for each stroll', async () => {
     const stroll = [walk(420), back(420), ...atHome];
     const { trips } = await lived(pushedDay([...stroll, ...stroll, ...stroll]));
     expect(trips.map(modes)).toEqual([['WALKING'], ['WALKING'], ['WALKING']]);
@@ -245,7 +245,7 @@ describe('a day of strolls', () => {
   });
 
   // Known limit: such a stroll is two trips that touch, see docs/quality.md.
-  it('with a pause where they turn back: nothing of them is lost, and the hours at home stay free', async () => {
+  it('with a pause at each turning point loses nothing of them, and keeps the hours at home free of trips', async () => {
     const stroll = [walk(420), rest(120), back(420), ...atHome];
     const { trips } = await lived(pushedDay([...stroll, ...stroll, ...stroll]));
     expect(new Set(trips.flatMap(modes))).toEqual(new Set(['WALKING']));
@@ -261,7 +261,7 @@ describe('a day of strolls', () => {
   });
 });
 
-describe('who walks about while waiting', () => {
+describe('a user who walks about while waiting', () => {
   it('is still on the same journey', async () => {
     const waiting = [rest(420), walk(90), rest(420)];
     const { trips } = await lived(pushedDay([drive(1500), walk(180), ...waiting, drive(1500), ...home]));
@@ -269,13 +269,13 @@ describe('who walks about while waiting', () => {
   });
 });
 
-describe('no trip', () => {
-  it('in a week of a phone that stays at home and sometimes wakes', async () => {
+describe('the diary has no trip for', () => {
+  it('a week of a phone that stays at home and sometimes wakes', async () => {
     const week = Array.from({ length: 7 * 12 }, () => [rest(420), asleep(6780)]).flat();
     expect((await lived(pushedDay(week))).trips).toEqual([]);
   });
 
-  it('in a week of a phone that hardly ever wakes, and errs by a street when it does', async () => {
+  it('a week of a phone that hardly ever wakes, and then errs by a street', async () => {
     const { next } = seededRandom(5);
     const week = Array.from({ length: 7 * 24 }, (_, i) =>
       pushedFix(iphone, i * 3600, next() * 120, next() * 120, { accuracy: 65 }),
@@ -283,13 +283,13 @@ describe('no trip', () => {
     expect((await lived(week)).trips).toEqual([]);
   });
 
-  it('in strolls about the house', async () => {
+  it('strolls about the house', async () => {
     const stroll = [{ ...walk(24) }, { ...back(24) }, rest(600), asleep(3000)];
     expect((await lived(pushedDay([...stroll, ...stroll, ...stroll, ...stroll]))).trips).toEqual([]);
   });
 });
 
-describe('how sure a mode is', () => {
+describe('the confidence of a mode', () => {
   it('is a probability, and the probabilities of all modes sum to one', async () => {
     const { trips } = await lived(pushedDay([walk(600), rest(480), drive(1200, 9), walk(300), ...home]));
     for (const { sensed_mode, mode_confidence, mode_probabilities } of trips.flatMap((trip) => trip.sections)) {

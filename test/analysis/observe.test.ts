@@ -33,35 +33,35 @@ describe('locations', () => {
     ]);
   });
 
-  it('less sure than 200 m are left out, unknown accuracy is not', () => {
+  it('with an accuracy above 200 m are left out, those of unknown accuracy are kept', () => {
     expect(clean(fix({ accuracy: 199.9 }))).toHaveLength(1);
     expect(clean(fix({ accuracy: 200 }))).toHaveLength(0);
     expect(clean(fix({ accuracy: null }))).toHaveLength(1);
   });
 
-  it('more than a day ahead of their writing are left out', () => {
+  it('with a time more than a day after their write time are left out', () => {
     expect(clean(fix({}, { write_ts: ts - 86_400 }))).toHaveLength(1);
     expect(clean(fix({}, { write_ts: ts - 86_401 }))).toHaveLength(0);
   });
 
-  it('that a phone with time sampling remembered for 1000 s are left out; an iPhone may deliver late', () => {
+  it('written more than 1000 s late are left out with time sampling and kept from an iPhone', () => {
     expect(clean(fix({}, { write_ts: ts + 999 }))).toHaveLength(1);
     expect(clean(fix({}, { write_ts: ts + 1000 }))).toHaveLength(0);
     expect(clean(fix({ filter: 'distance' }, { write_ts: ts + 9999 }))).toHaveLength(1);
   });
 
-  it('at times that no phone can have measured, or no calendar can show, are left out', () => {
+  it('are left out if their time is before phones existed or beyond the calendar', () => {
     for (const time of [0, -5, -6e10, 253_402_300_700])
       expect(clean(fix({ ts: time }, { write_ts: time }))).toEqual([]);
   });
 
-  it('without a filter sample as their platform does', () => {
+  it('that name no filter are sampled as usual on their platform', () => {
     expect(clean(fix({ filter: null }))[0]!.sampling).toBe('time');
     expect(clean(fix({ filter: null }, { platform: 'iOS' }))[0]!.sampling).toBe('distance');
     expect(clean(fix({ filter: 'distance' }))[0]!.sampling).toBe('distance');
   });
 
-  it('of one time: the surest stays, of equally sure ones that written first', () => {
+  it('of the same time are reduced to the most accurate, and of equals to the one written first', () => {
     const [kept, ...more] = clean(
       fix({ accuracy: 20, latitude: 1 }, { write_ts: ts + 1 }),
       fix({ accuracy: 5, latitude: 3 }, { write_ts: ts + 3 }),
@@ -71,7 +71,7 @@ describe('locations', () => {
     expect(kept!.latitude).toBe(2);
   });
 
-  it('are the same for any order of the entries, ascending and once per time', () => {
+  it('are the same for any order of the entries: ascending, one per time', () => {
     const entry = fc
       .record({
         ts: fc.integer({ min: ts, max: ts + 5 }),
@@ -99,7 +99,7 @@ describe('locations', () => {
 describe('motions and transitions', () => {
   const row = (data: JsonObject): Entry => ({ metadata: { key: 'k', write_ts: 1 }, data });
 
-  it('motions ascend, exact repeats once', () => {
+  it('are ascending, and without exact repeats of a motion', () => {
     const a = row({ ts: 2, type: 7, confidence: 90 });
     const b = row({ ts: 1, type: 7, confidence: 90 });
     expect(cleanMotions([a, b, a, row({ ts: 1, type: 0, confidence: null }), row({ type: 7 })])).toEqual([
@@ -109,7 +109,7 @@ describe('motions and transitions', () => {
     ]);
   });
 
-  it('transitions ascend; one without a name stays a sign of life', () => {
+  it('are ascending, and a transition without a name still shows that the phone was on', () => {
     expect(cleanEvents([row({ ts: 5, transition: 2, curr_state: 2 }), row({ ts: 4, transition: null })])).toEqual([
       { ts: 4, transition: null, state: null },
       { ts: 5, transition: 2, state: 2 },

@@ -34,11 +34,11 @@ describe('resample', () => {
     expect(line.speeds.map((m) => Number(m.toFixed(3)))).toEqual([0, 2, 1.333, 0, 0]);
   });
 
-  it('has the end once where it falls on a whole interval', () => {
+  it('has the end once if it falls on a multiple of 30 s', () => {
     expect(resample(through(at(0, 0), at(60, 100))).times.map(since)).toEqual([0, 30, 60]);
   });
 
-  it('begins and ends with the very coordinates of the first and last location', () => {
+  it('begins and ends with the exact coordinates of the first and last location', () => {
     const [first, last] = [at(0.123, 3.3), at(77.7, 98.7)];
     const { coordinates, times } = resample(through(first, last));
     expect(coordinates[0]).toEqual([first.longitude, first.latitude]);
@@ -46,13 +46,13 @@ describe('resample', () => {
     expect([times[0], times.at(-1)]).toEqual([first.ts, last.ts]);
   });
 
-  it('a single location is a single vertex', () => {
+  it('turns a single location into a single vertex', () => {
     const line = resample(through(at(5, 5)));
     expectAligned(line);
     expect(line.times.map(since)).toEqual([5]);
   });
 
-  it('altitudes are linear, and unknown where one of two is', () => {
+  it('interpolates altitudes, and leaves them unknown if one of the two is unknown', () => {
     const [low, high, unknown] = [10, 20, null].map((altitude, i) => at(60 * i, Math.min(60 * i, 60), 0, { altitude }));
     const line = resample(through(low!, high!, unknown!));
     expect(line.altitudes).toEqual([10, 15, 20, null, null]);
@@ -66,14 +66,14 @@ describe('resample', () => {
     expect(Math.max(...distances)).toBeLessThan(12_000);
   });
 
-  it('a night in one section stays within the most vertices a line may have', () => {
+  it('keeps a section of a whole night below the maximum number of vertices', () => {
     const line = resample(through(at(0, 0), at(3_000_000, 1000)));
     expectAligned(line);
     expect(line.times.length).toBeLessThanOrEqual(20_001);
     expect(since(line.times.at(-1)!)).toBe(3_000_000);
   });
 
-  it('for any locations: ascending times, steps of 30 s, finite numbers, and the whole way', () => {
+  it('gives ascending times, steps of 30 s, finite numbers and the whole way for any locations', () => {
     const steps = fc.array(
       fc.record({
         seconds: fc.double({ min: 0.001, max: 500, noNaN: true }),
@@ -102,7 +102,7 @@ describe('resample', () => {
     );
   });
 
-  it('takes no time that grows with the square of the locations', () => {
+  it('takes time in proportion to the number of locations', () => {
     const many = through(...moving({ from: 0, to: 400_000, every: 4, speed: 1 }));
     const started = performance.now();
     expect(resample(many).times.length).toBeGreaterThan(10_000);

@@ -39,7 +39,7 @@ async function chainIn(store: StretchStore, sizes: readonly number[]): Promise<T
 const whole = (store: StretchStore): Promise<TripRecord[]> => chainIn(store, [1_000_000]);
 
 describe('stretches', () => {
-  it('of any sizes give the chain of one look, whatever the life', { timeout: 60_000 }, async () => {
+  it('of any sizes give the chain of a single stretch, for random lives', { timeout: 60_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(life, fc.array(fc.integer({ min: 2, max: 90 }), { minLength: 1 }), async (entries, sizes) => {
         const store = memoryTimeseries(entries);
@@ -51,14 +51,14 @@ describe('stretches', () => {
     );
   });
 
-  it('are read whole from a store that gives small pages', async () => {
+  it('are read completely from a store that gives small pages', async () => {
     const entries = [...pushedRide(android, 0, 0), ...pushedRide(android, 20_000, 6000)];
     const expected = await whole(memoryTimeseries(entries));
     expect(expected).toHaveLength(2);
     expect(await whole(memoryTimeseries(entries, 3))).toEqual(expected);
   });
 
-  it('find the chain by the rules, whatever the life', { timeout: 60_000 }, async () => {
+  it('find the chain that the rules define, for random lives', { timeout: 60_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(life, async (entries) => {
         expect(chainProblems(await whole(memoryTimeseries(entries)))).toEqual([]);
@@ -118,7 +118,7 @@ describe('one stretch', () => {
     place: null,
   });
 
-  it('is complete below the time up to which it was read: a time read in part is left to the next', async () => {
+  it('is complete below the time up to which it was read; a time read in part belongs to the next stretch', async () => {
     const entries = pushedMove(android, { from: 0, to: 300 });
     entries.splice(4, 0, { ...pushedFix(android, 90, 7), metadata: { ...entries[3]!.metadata, write_ts: t0 + 91 } });
     const { locations, loadedUntil } = await stretch(entries, null, 2);
@@ -155,7 +155,7 @@ describe('one stretch', () => {
     expect((await stretch(entries, resumeAt(1211 + lookAround), 100)).events).toEqual([]);
   });
 
-  it('gives an entry without a zone that of the entry nearest in writing, the earlier of two, else that of the coordinate', async () => {
+  it('gives an entry without a zone the zone of the entry nearest in write time (of two, the earlier), or else of its coordinate', async () => {
     const zoneOf = async (...near: [seconds: number, zone: string][]) => {
       const entries = [
         pushedFix({ platform: 'android', zone: null }, 100, 0),

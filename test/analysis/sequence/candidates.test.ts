@@ -33,12 +33,12 @@ const ride = moving({ from: 0, to: 600, speed: 10 });
 /** Standing where the ride ended. */
 const standing = (from: number, to: number, every = 30) => moving({ from, to, every, east: 6000 });
 
-describe('time sampling', () => {
-  it('no data give no candidates', () => {
+describe('the search for candidates with time sampling', () => {
+  it('gives no candidates without data', () => {
     expect(segment({ locations: [], endOfData: true })).toEqual({ trips: [], raw: [], open: null });
   });
 
-  it('a trip goes on until the locations of five minutes lie within 100 m, and ended in the middle of these', () => {
+  it('ends a trip when the locations of five minutes lie within 100 m, in the middle of these', () => {
     const { trips, raw, open } = segment({ locations: [...ride, ...standing(630, 1200)] });
     // 270 s after the arrival at 600 the oldest of the last five minutes is 270 s old, and so are the last nine.
     expect(trips).toEqual([[0, 720]]);
@@ -47,7 +47,7 @@ describe('time sampling', () => {
     expect(open).toBeNull();
   });
 
-  it('a stop of four minutes does not end a trip, an errand of ten minutes does', () => {
+  it('does not end a trip at a stop of four minutes, and ends it at an errand of ten minutes', () => {
     const onwards = (from: number) => moving({ from, to: from + 600, east: 6000, speed: 10 });
     expect(segment({ locations: [...ride, ...standing(630, 810), ...onwards(840)] }).trips).toEqual([]);
     const errand = segment({ locations: [...ride, ...standing(630, 1200), ...onwards(1230)] });
@@ -55,27 +55,27 @@ describe('time sampling', () => {
     expect(errand.open).toBe(1260);
   });
 
-  it('locations near and soon after the end are glued to it; one after more than a minute begins a trip', () => {
+  it('joins locations near and soon after the end to it; one after more than a minute begins a trip', () => {
     const { trips, open } = segment({ locations: [...ride, ...standing(630, 1200), at(1261, 6000)] });
     expect(trips).toHaveLength(1);
     expect(open).toBe(1261);
   });
 
-  it('a location 100 m away begins a trip at once', () => {
+  it('begins a trip at once with a location 100 m away', () => {
     expect(segment({ locations: [...ride, ...standing(630, 900), at(930, 6101)] }).open).toBe(930);
   });
 
-  it.each([45, 64, 75, 96])('a phone that sends every %i s shows a dwell of ten minutes, too', (every) => {
+  it.each([45, 64, 75, 96])('finds a dwell of ten minutes of a phone that sends every %i s', (every) => {
     const { trips } = segment({ locations: [...ride, ...standing(600 + every, 1500, every)] });
     expect(trips).toHaveLength(1);
     expect(Math.abs(trips[0]![1]! - 600)).toBeLessThanOrEqual(450);
   });
 
-  it('few locations show no dwell', () => {
+  it('finds no dwell in a few locations', () => {
     expect(segment({ locations: [...ride, ...standing(700, 1100, 200)] }).trips).toEqual([]);
   });
 
-  it('a gap of more than ten minutes without motion ends the trip; the next location begins another', () => {
+  it('ends the trip at a gap of more than ten minutes without motion; the next location begins another', () => {
     const later = moving({ from: 1300, to: 1390, east: 20_000, speed: 10 });
     const { trips, open, raw } = segment({ locations: [...ride, ...later] });
     expect(trips).toEqual([[0, 600]]);
@@ -83,11 +83,11 @@ describe('time sampling', () => {
     expect(raw[0]!.resume).toEqual({ resume_ts: t0 + 1300, started: true });
   });
 
-  it('a gap of exactly ten minutes does not end the trip', () => {
+  it('does not end the trip at a gap of exactly ten minutes', () => {
     expect(segment({ locations: [...ride, at(1200, 12_000)] }).trips).toEqual([]);
   });
 
-  it('a gap with motion in it does not end the trip, unless it is slow or longer than twelve hours', () => {
+  it('ends the trip at a gap with motion only if it is slow or longer than twelve hours', () => {
     const withGap = (seconds: number, east: number) => ({
       locations: [...ride, at(seconds, east)],
       motions: motions(700, 900, 'IN_VEHICLE'),
@@ -98,12 +98,12 @@ describe('time sampling', () => {
     expect(segment(withGap(600 + 12 * 3600, 900_000)).trips).toEqual([]);
   });
 
-  it('any motion reading counts as motion, even one that says still', () => {
+  it('counts any motion reading as motion, even one that says still', () => {
     const given = { locations: [...ride, at(1300, 20_000)], motions: motions(900, 900, 'STILL') };
     expect(segment(given).trips).toEqual([]);
   });
 
-  it('a restart of the phone ends the trip, however short the gap', () => {
+  it('ends the trip at a restart of the phone, however short the gap', () => {
     for (const transition of ['BOOTED', 'STOP_TRACKING'] as const) {
       const { trips, open } = segment({ locations: ride, events: [event(310, transition)] });
       expect(trips).toHaveLength(1);
@@ -112,23 +112,23 @@ describe('time sampling', () => {
     expect(segment({ locations: ride, events: [event(310, 'INITIALIZE')] }).trips).toEqual([]);
   });
 
-  it('before a gap the trip ended in the middle of the last locations that lie together', () => {
+  it('ends a trip before a gap in the middle of the last locations that lie together', () => {
     const { trips } = segment({ locations: [...ride, ...standing(630, 750), at(2000, 30_000)] });
     expect(trips).toEqual([[0, 660]]); // 600 to 750 lie together
   });
 
-  it('a user who stays at home and reports every few seconds has no further trips', () => {
+  it('gives no further trips to a user who stays at home and reports every few seconds', () => {
     const { trips, open } = segment({ locations: [...ride, ...standing(605, 4000, 5)] });
     expect(trips).toHaveLength(1);
     expect(open).toBeNull();
   });
 });
 
-describe('distance sampling', () => {
+describe('the search for candidates with distance sampling', () => {
   /** 1200 m in 10 minutes, a fix every 60 m. */
   const walk = iosMoving({ from: 0, to: 600, every: 30, speed: 2 });
 
-  it('a gap of more than ten minutes without motion ends the trip at the last location', () => {
+  it('ends the trip at the last location before a gap of more than ten minutes without motion', () => {
     const { trips, open, raw } = segment({ locations: [...walk, iosAt(1201, 1300)] });
     expect(trips).toEqual([[0, 600]]);
     expect(open).toBe(1201);
@@ -136,31 +136,31 @@ describe('distance sampling', () => {
     expect(since(raw[0]!.settledTs!)).toBe(1201);
   });
 
-  it('a gap of exactly ten minutes does not end the trip', () => {
+  it('does not end the trip at a gap of exactly ten minutes', () => {
     expect(segment({ locations: [...walk, iosAt(1200, 1300)] }).trips).toEqual([]);
   });
 
-  it('a gap with motion does not end the trip if it was fast enough for travel: a tunnel', () => {
+  it('continues the trip over a gap with motion that was fast enough for travel, such as a tunnel', () => {
     const given = { locations: [...walk, iosAt(1500, 20_000)], motions: motions(700, 1400, 'IN_VEHICLE') };
     expect(segment(given).trips).toEqual([]);
     expect(segment({ ...given, locations: [...walk, iosAt(1500, 1499)] }).trips).toHaveLength(1);
   });
 
-  it('a restart within a gap ends the trip; within ten minutes it does not', () => {
+  it('ends the trip at a restart within a gap, and not at one within ten minutes', () => {
     const vehicle = motions(0, 2000, 'IN_VEHICLE');
     const locations = [...walk, iosAt(1500, 20_000)];
     expect(segment({ locations, motions: vehicle, events: [event(900, 'BOOTED')] }).trips).toHaveLength(1);
     expect(segment({ locations, motions: vehicle, events: [event(310, 'BOOTED')] }).trips).toEqual([]);
   });
 
-  it('the end of a visit counts as a restart only while the phone waits for a trip', () => {
+  it('treats the end of a visit as a restart only while the phone waits for a trip', () => {
     expect(restartedBetween([event(5, 'VISIT_ENDED', 'WAITING_FOR_TRIP_START')], t0, t0 + 10)).toBe(true);
     expect(restartedBetween([event(5, 'VISIT_ENDED', 'ONGOING_TRIP')], t0, t0 + 10)).toBe(false);
     expect(restartedBetween([event(10, 'BOOTED')], t0, t0 + 10), 'both ends count').toBe(true);
     expect(restartedBetween([event(11, 'BOOTED')], t0, t0 + 10)).toBe(false);
   });
 
-  it('noise at the place is glued to the ended trip, at any time; a step of 50 m begins the next', () => {
+  it('joins noise at the place to the ended trip, at any time; a step of 50 m begins the next', () => {
     const noise = [iosAt(4000, 1220), iosAt(9000, 1195), iosAt(20_000, 1230)];
     const { trips, open } = segment({ locations: [...walk, ...noise, iosAt(20_100, 1279), iosAt(20_200, 1330)] });
     expect(trips).toEqual([[0, 600]]);
@@ -168,21 +168,21 @@ describe('distance sampling', () => {
   });
 });
 
-describe('the end of data', () => {
+describe('the search for candidates at the end of data', () => {
   const stopped = [event(700, 'STOPPED_MOVING')];
 
-  it('an open trip stays open without the word of the phone', () => {
+  it('leaves an open trip open if the phone reported no end', () => {
     expect(segment({ locations: ride, endOfData: true })).toMatchObject({ trips: [], open: 0 });
   });
 
-  it('the phone says that it stopped: the trip ends, but may be looked at again', () => {
+  it('ends the trip if the phone reported its end, but lets later data change it', () => {
     const { trips, raw, open } = segment({ locations: ride, events: stopped, endOfData: true });
     expect(trips).toEqual([[0, 600]]);
     expect(raw[0]).toMatchObject({ settledTs: null, resume: { resume_ts: t0 + 600, started: false } });
     expect(open).toBeNull();
   });
 
-  it('the word of the phone counts only at the end of data and after the last location', () => {
+  it('uses the report of the phone only at the end of data and after the last location', () => {
     expect(segment({ locations: ride, events: stopped, endOfData: false })).toMatchObject({ trips: [], open: 0 });
     const early = { locations: ride, events: [event(590, 'STOPPED_MOVING')], endOfData: true };
     expect(segment(early)).toMatchObject({ trips: [], open: 0 });
@@ -190,18 +190,18 @@ describe('the end of data', () => {
     expect(segment(otherWord)).toMatchObject({ trips: [], open: 0 });
   });
 
-  it('a trip by the word of the phone is at the last locations that lie together', () => {
+  it('ends a trip that the phone reported at the last locations that lie together', () => {
     const locations = [...ride, ...standing(630, 750)];
     expect(segment({ locations, events: [event(760, 'STOPPED_MOVING')], endOfData: true }).trips).toEqual([[0, 660]]);
   });
 });
 
-describe('going on where an earlier trip ended', () => {
+describe('the search for candidates from the end of an earlier trip', () => {
   const day = [...ride, ...standing(630, 1200), ...moving({ from: 5000, to: 5600, east: 6000, speed: -10 })];
   const stay = moving({ from: 5630, to: 6200, east: 0 });
   const locations = [...day, ...stay];
 
-  it('finds the same later trips as one look over everything', () => {
+  it('finds the same later trips as a single pass over everything', () => {
     const whole = segmentTrips({ locations, motions: [], events: [], endOfData: false, resume: null });
     expect(whole.trips).toHaveLength(2);
     const [first, second] = whole.trips;
@@ -213,7 +213,7 @@ describe('going on where an earlier trip ended', () => {
     ]);
   });
 
-  it('a location that itself begins the next trip is its start', () => {
+  it('takes a location that itself begins the next trip as its start', () => {
     const resume = { resume_ts: t0 + 5000, started: true };
     const rest = locations.filter((l) => l.ts >= resume.resume_ts);
     expect(segment({ locations: rest, resume }).trips[0]![0]).toBe(5000);
@@ -273,7 +273,7 @@ describe('two phones of one user that sample differently', () => {
   });
 });
 
-describe('bounds', () => {
+describe('the bounds', () => {
   it('a trip with too many locations is cut, and continues as another trip', () => {
     const endless = moving({ from: 0, to: 3000, speed: 10 });
     const { trips, open } = segment({ locations: endless }, { longestTrip: 40 });

@@ -30,13 +30,13 @@ describe('an Android phone', () => {
   const startWith = (...events: AnalyseInput['events']): number =>
     since(lastTrip({ locations, motions: riding, events }).start_ts);
 
-  it('that slept until its geofence woke it left two to three minutes before that', () => {
+  it('that slept until its geofence woke it departed two to three minutes earlier', () => {
     const start = startWith(event(hour - 40, 'EXITED_GEOFENCE', 'WAITING_FOR_TRIP_START'));
     expect(start).toBeGreaterThan(hour - 40 - 180);
     expect(start).toBeLessThan(hour - 40 - 120);
   });
 
-  it('that no geofence woke was not late by its delay', () => {
+  it('that no geofence woke departed without that delay', () => {
     const rule = (...events: AnalyseInput['events']) =>
       lastTrip({ locations, motions: riding, events }).evidence!.start;
     expect(rule()).toBe('movement');
@@ -50,7 +50,7 @@ describe('an Android phone', () => {
     expect(startWith(on, exit)).toBeGreaterThanOrEqual(hour - 20);
   });
 
-  it('that was off at a place and on again tells where its user was when its geofence woke it', () => {
+  it('that was switched off and on at a place shows where its user was when its geofence woke it', () => {
     const before = ride(0, 0);
     const events = [event(hour, 'BOOTED'), event(4 * hour - 5, 'EXITED_GEOFENCE', 'WAITING_FOR_TRIP_START')];
     const trip = lastTrip({
@@ -79,16 +79,16 @@ describe('an iPhone', () => {
   const startWith = (told: ReturnType<typeof readings>): number =>
     since(lastTrip({ locations: [...drive(hour, 0), later], motions: told }).start_ts);
 
-  it('whose first location comes a quarter of an hour late has told of the walk to the car', () => {
+  it('whose first location comes a quarter of an hour late shows the walk to the car by its motion readings', () => {
     expect(Math.abs(startWith(readings(hour - 14 * minute)) - (hour - 14 * minute))).toBeLessThan(45);
   });
 
-  it('that rested before the ride was not under way yet', () => {
+  it('that rested before the ride had not departed yet', () => {
     const rested = [motion(hour - 8 * minute, 'STILL'), motion(hour - 6 * minute, 'UNKNOWN')];
     expect(startWith(readings(hour - 14 * minute, rested))).toBeGreaterThan(hour - 6 * minute);
   });
 
-  it('that told of motion all the time did not lose its user, who turns up four kilometres away', () => {
+  it('that reported motion all the time did not lose its user, who is next seen four kilometres away', () => {
     const first = drive(0, 0);
     const again = drive(4 * hour, 9600 + 4000);
     const walked = [motion(4 * hour - 14 * minute, 'WALKING'), motion(4 * hour - 5 * minute, 'IN_VEHICLE')];

@@ -21,7 +21,7 @@ describe('the decoder', () => {
       0,
     );
 
-  it('finds a course of states that no other one is likelier than', () => {
+  it('finds the most likely sequence of states', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(probability, probability, probability, probability), { maxLength: 6 }), (cells) => {
         const p = Float64Array.from(cells.flat());
@@ -105,7 +105,7 @@ function directly(times: readonly number[], measured: readonly number[], accurac
 }
 
 describe('the smoother', () => {
-  it('gives the likeliest way that a direct solution gives', () => {
+  it('gives the same most likely path as a direct solution', () => {
     const step = fc.tuple(fc.integer({ min: 1, max: 60 }), fc.integer({ min: -8, max: 8 }));
     fc.assert(
       fc.property(
@@ -135,7 +135,7 @@ describe('the smoother', () => {
 describe('the trees', () => {
   const tree = (f: number[], t: number[], l: number[], r: number[], v: number[]): TreeFile => ({ f, t, l, r, v });
 
-  it('give a cell the same whatever cells were asked for before it', () => {
+  it('give a cell the same odds whatever cells were asked for before it', () => {
     const figure = fc.oneof(fc.integer({ min: -1, max: 40 }), fc.double({ min: 0, max: 30 }), fc.constant(Number.NaN));
     const change = fc.record({ feature: fc.nat(featureNames.length - 1), to: figure });
     fc.assert(
