@@ -8,6 +8,7 @@ import { justAfter, type TimeRange } from '../model/time.ts';
 import type { Carry, TripRecord } from '../model/trip.ts';
 import { everyLink } from '../store/pages.ts';
 import type { PipelineState, Store } from '../store/store.ts';
+import { noFields } from './observed-fields.ts';
 import { readStretch } from './read-stretch.ts';
 import type { RunContext, Stage, StageResult, TripChange } from './stage.ts';
 
@@ -43,7 +44,8 @@ export const analyseTrips: Stage = {
 
 /** The phone's filtered locations; all of its locations where it never sent a filtered one (always-on tracking). */
 async function locationKey(store: Store, userId: string): Promise<NonNullable<PipelineState['locations_from']>> {
-  const { entries } = await store.timeseries.find(userId, { keys: [keys.filteredLocation], time: 'ts', limit: 1 });
+  const query = { keys: [keys.filteredLocation], time: 'ts', limit: 1, fields: noFields } as const;
+  const { entries } = await store.timeseries.find(userId, query);
   return entries.length > 0 ? keys.filteredLocation : keys.location;
 }
 

@@ -8,6 +8,7 @@ import type { Entry } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
 import { entryPages } from '../store/pages.ts';
 import type { Timeseries } from '../store/store.ts';
+import { locationFields } from './observed-fields.ts';
 
 /** Entries read at a time. */
 const pageSize = 5000;
@@ -95,7 +96,14 @@ async function readPart(
   const bound = end === Number.POSITIVE_INFINITY ? {} : { to: end };
   let count = 0;
   let held: Entry[] = []; // of the last time seen, of which the next page may have more
-  const query = { keys: [key], time: 'ts', from, ...bound, limit: Math.min(pageSize, size) } as const;
+  const query = {
+    keys: [key],
+    time: 'ts',
+    from,
+    ...bound,
+    limit: Math.min(pageSize, size),
+    fields: locationFields,
+  } as const;
   for await (const page of entryPages(timeseries, userId, query)) {
     const entries = [...held, ...page.entries.map(meaningOf)];
     const until = page.next === null ? end : page.next.time;

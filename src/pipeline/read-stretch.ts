@@ -11,7 +11,8 @@ import { keys } from '../model/keys.ts';
 import { isTimeZone, justAfter } from '../model/time.ts';
 import type { Carry } from '../model/trip.ts';
 import { entryPages } from '../store/pages.ts';
-import type { Timeseries } from '../store/store.ts';
+import type { EntryQuery, Timeseries } from '../store/store.ts';
+import { eventFields, motionFields } from './observed-fields.ts';
 import { readLocations } from './read-locations.ts';
 
 /** Entries read at a time. */
@@ -56,8 +57,18 @@ export async function readStretch(
   const eventsTo = complete ? Number.MAX_VALUE : loadedUntil;
   return {
     locations,
-    motions: await readInPages(store, userId, motionKeys, from - lookAround, to, cleanMotions),
-    events: await readInPages(store, userId, [keys.transition], eventsFrom, eventsTo, cleanEvents),
+    motions: await readInPages(
+      store,
+      userId,
+      { keys: motionKeys, from: from - lookAround, to, fields: motionFields },
+      cleanMotions,
+    ),
+    events: await readInPages(
+      store,
+      userId,
+      { keys: [keys.transition], from: eventsFrom, to: eventsTo, fields: eventFields },
+      cleanEvents,
+    ),
     loadedUntil,
   };
 }
@@ -66,13 +77,11 @@ export async function readStretch(
 async function readInPages<T extends { ts: number }>(
   store: StretchStore,
   userId: string,
-  of: string[],
-  from: number,
-  to: number,
+  selection: Pick<EntryQuery, 'keys' | 'from' | 'to' | 'fields'>,
   clean: (entries: Entry[]) => T[],
 ): Promise<T[]> {
   const parts: T[][] = [];
-  const query = { keys: of, time: 'ts', from, to, limit: pageSize } as const;
+  const query = { ...selection, time: 'ts', limit: pageSize } as const;
   for await (const { entries } of entryPages(store.timeseries, userId, query)) {
     parts.push(clean(entries.map(meaningOf)));
   }

@@ -356,6 +356,17 @@ export interface EntryQuery {
   after?: EntryCursor;
   limit: number;
   descending?: boolean;
+  /**
+   * What the caller reads of the entries: other fields may be missing, and values may be shared between entries.
+   * Missing: entries whole.
+   */
+  fields?: EntryFields;
+}
+
+/** Names of fields of entries. */
+export interface EntryFields {
+  metadata: readonly string[];
+  data: readonly string[];
 }
 
 /**

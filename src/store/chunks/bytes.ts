@@ -116,16 +116,15 @@ export class ByteReader {
     return this.buffer.subarray(this.at - length, this.at);
   }
 
-  /** Start and end of so many stretches of bytes, each of which ends before `end`. */
-  spots(count: number, end: number): Int32Array {
-    const spots = new Int32Array(2 * count);
-    for (let i = 0; i < count; i += 1) {
-      const to = this.buffer.indexOf(end, this.at);
-      if (to < 0) throw new RangeError('the bytes end too early');
-      spots[2 * i] = this.at;
-      spots[2 * i + 1] = to;
-      this.at = to + 1;
-    }
-    return spots;
+  /** Where the next byte lies. */
+  get place(): number {
+    return this.at;
+  }
+
+  /** Leaves out so many bytes. Returns where they begin. */
+  skip(count: number): number {
+    this.at += count;
+    if (this.at > this.buffer.length) throw new RangeError('the bytes end too early');
+    return this.at - count;
   }
 }

@@ -1,9 +1,11 @@
 // A chunk that was read: columns at once, texts when they are asked for.
+import type { Entry } from '../../model/entry.ts';
 import type { TimeRange } from '../../model/time.ts';
 import { united } from '../marks.ts';
-import type { EntryQuery } from '../store.ts';
+import type { EntryFields, EntryQuery } from '../store.ts';
 import { compareTexts } from '../text-order.ts';
-import type { ChunkRow, ChunkTimes } from './form.ts';
+import { type EntryReader, fieldReader } from './entry-fields.ts';
+import type { ChunkContent, ChunkRow, ChunkTimes } from './form.ts';
 
 /** The description of a chunk without its content. Chunks of a key do not overlap in `write_ts`. */
 export interface ChunkHead {
@@ -19,28 +21,44 @@ export interface ChunkHead {
 export class Chunk<Head extends ChunkHead> {
   readonly head: Head;
   readonly times: ChunkTimes;
-  private readonly readTexts: () => readonly string[];
+  private readonly readContent: () => ChunkContent;
+  private content: ChunkContent | null = null;
   private kept: readonly string[] | null = null;
   private order: Uint16Array | null = null;
+  private reader: { fields: EntryFields; read: EntryReader } | null = null; // the one used last
 
-  constructor(head: Head, times: ChunkTimes, readTexts: () => readonly string[]) {
+  constructor(head: Head, times: ChunkTimes, readContent: () => ChunkContent) {
     this.head = head;
     this.times = times;
-    this.readTexts = readTexts;
+    this.readContent = readContent;
   }
 
   /** The texts of its entries, in the order of `write_ts`. */
   get texts(): readonly string[] {
-    this.kept ??= this.readTexts();
+    this.content ??= this.readContent();
+    this.kept ??= this.content.texts();
     return this.kept;
+  }
+
+  /** The entry of a place; with `fields` these of it at least. What it holds may be shared with other entries. */
+  entryAt(place: number, fields?: EntryFields): Entry {
+    return (fields && this.partAt(place, fields)) ?? (JSON.parse(this.texts[place]!) as Entry);
+  }
+
+  private partAt(place: number, fields: EntryFields): Entry | null {
+    this.content ??= this.readContent();
+    if (this.content.columns === null) return null;
+    if (this.reader?.fields !== fields) this.reader = { fields, read: fieldReader(this.content.columns, fields) };
+    return this.reader.read(place);
   }
 
   /** Places of the entries that have a data time, by data time, then `write_ts`. */
   get byTs(): Uint16Array {
     if (this.order === null) {
       const { ts } = this.times;
-      const there = [...ts.keys()].filter((at) => !Number.isNaN(ts[at]!));
-      this.order = Uint16Array.from(there.sort((a, b) => ts[a]! - ts[b]! || a - b));
+      const there = Array.from(ts.keys()).filter((at) => !Number.isNaN(ts[at]!));
+      const inOrder = there.every((at, i) => i === 0 || ts[there[i - 1]!]! <= ts[at]!);
+      this.order = Uint16Array.from(inOrder ? there : there.sort((a, b) => ts[a]! - ts[b]! || a - b));
     }
     return this.order;
   }

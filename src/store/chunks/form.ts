@@ -1,8 +1,10 @@
 // The form of a chunk of entries on disk: their times and zones as columns, the values of their texts as columns. Pure.
 import { crc32 } from 'node:zlib';
 import { ByteReader, ByteWriter } from './bytes.ts';
+import type { KnownTimes } from './column-form.ts';
 import { pack, unpack } from './pack.ts';
-import { decodeColumns, encodeColumns, type KnownTimes } from './value-columns.ts';
+import { type Columns, readColumns, textsOf } from './read-columns.ts';
+import { encodeColumns } from './value-columns.ts';
 
 /** An entry in a chunk: its text, and what it is found by. */
 export interface ChunkRow {
@@ -68,15 +70,31 @@ export function decodeTimes(blob: Uint8Array, count: number): ChunkTimes {
   return { write_ts, ts, received_ts, zone, zones };
 }
 
-/** The texts of a chunk with these columns. Throws `BrokenChunk`. */
-export function decodeTexts(blob: Uint8Array, times: ChunkTimes): string[] {
+/** The entries of a chunk, unpacked. */
+export interface ChunkContent {
+  /** Their texts; throws where the bytes are not as they were written. */
+  texts(): string[];
+  /** The values of their texts; null in a chunk that keeps texts as they are. */
+  columns: Columns | null;
+}
+
+/** The entries of a chunk with these times. Throws `BrokenChunk`. */
+export function decodeContent(blob: Uint8Array, times: ChunkTimes): ChunkContent {
   const { form, bytes } = opened(blob, Object.values(forms));
   const count = times.write_ts.length;
-  if (form === forms.columns) return decodeColumns(bytes, count, times);
+  if (form === forms.columns) {
+    const columns = readColumns(bytes, count, times);
+    return { texts: () => textsOf(columns), columns };
+  }
   const text = bytes.toString('utf8');
   const texts = form === forms.list ? (JSON.parse(text) as string[]) : text.split(separator);
-  if (texts.length === count) return texts;
+  if (texts.length === count) return { texts: () => texts, columns: null };
   throw new BrokenChunk(`expected ${count} entries, found ${texts.length}`);
+}
+
+/** The texts of a chunk with these times. Throws `BrokenChunk`. */
+export function decodeTexts(blob: Uint8Array, times: ChunkTimes): string[] {
+  return decodeContent(blob, times).texts();
 }
 
 /** A chunk that is not as it was written. */

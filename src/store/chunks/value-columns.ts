@@ -1,20 +1,9 @@
 // The texts of a chunk as columns of values: what neighbours have in common is kept once, and numbers as differences.
 // Lossless, byte by byte, for any texts.
-import { ByteReader, ByteWriter } from './bytes.ts';
-import { type DecimalForm, longestDecimal, readDecimals, writeDecimal } from './decimals.ts';
-import { endOfText, type Group, skeletonGroups } from './skeletons.ts';
-
-/** The columns that a chunk has beside its texts: numbers that texts repeat are kept as these. */
-export interface KnownTimes {
-  write_ts: Float64Array;
-  ts: Float64Array;
-}
-
-/** How the values of a column lie. */
-const layout = { same: 0, texts: 1, numbers: 2, differences: 3, fromWriteTs: 4, fromTs: 5 } as const;
-
-/** Ends each value of a column of texts. JSON has it between its values only. */
-const endOfValue = 0x0a;
+import { ByteWriter } from './bytes.ts';
+import { baseOf, endOfValue, type KnownTimes, layout, scalesOf256 } from './column-form.ts';
+import { type DecimalForm, readDecimals } from './decimals.ts';
+import { type Group, skeletonGroups } from './skeletons.ts';
 
 /** The texts as columns; null for texts that would not come back from them. */
 export function encodeColumns(texts: readonly string[], times: KnownTimes): Uint8Array | null {
@@ -112,10 +101,6 @@ function toDifferences(
   }
 }
 
-const scales = Array.from({ length: 17 }, (_, i) => 10 ** i);
-
-const baseOf = (time: number, { decimals }: DecimalForm): number => Math.round(time * scales[decimals]!);
-
 // ---------------------------------------------------------------- writing
 
 function writeSkeleton(writer: ByteWriter, bytes: Uint8Array, group: Group, columns: readonly Column[]): void {
@@ -169,10 +154,7 @@ function writeNumbers(writer: ByteWriter, values: Float64Array): void {
   }
 }
 
-const scalesOf256 = Array.from({ length: 8 }, (_, i) => 256 ** i);
-
 const unsigned = (value: number): number => (value < 0 ? -2 * value - 1 : 2 * value);
-const signed = (value: number): number => (value % 2 === 1 ? -(value + 1) / 2 : value / 2);
 
 /** False for values that hold the character that ends one. */
 function writeTexts(writer: ByteWriter, bytes: Uint8Array, { rows, kinds, spots }: Group, slot: number): boolean {
@@ -191,113 +173,4 @@ function writeTexts(writer: ByteWriter, bytes: Uint8Array, { rows, kinds, spots 
     out[at++] = endOfValue;
   }
   return true;
-}
-
-// ---------------------------------------------------------------- reading
-
-/** What the values of a column are read from. */
-interface ReadColumn {
-  kind: number;
-  form: DecimalForm;
-  numbers: Float64Array;
-  /** Start and end of each value in the bytes, of texts. */
-  spots: Int32Array;
-}
-
-/** Texts of one skeleton, as they are read. */
-interface ReadGroup {
-  literals: Uint8Array[];
-  columns: ReadColumn[];
-  rows: number[];
-}
-
-/** The texts that `encodeColumns` was given. */
-export function decodeColumns(bytes: Uint8Array, count: number, times: KnownTimes): string[] {
-  const { groups, groupOf } = readColumns(bytes, count, times);
-  const next = new Uint16Array(groups.length);
-  let out = Buffer.allocUnsafe(Math.max(512 * count, 4096));
-  let at = 0;
-  for (let row = 0; row < count; row += 1) {
-    const group = groupOf[row]!;
-    const { literals, columns } = groups[group]!;
-    const place = next[group]!++;
-    for (let i = 0; i < literals.length; i += 1) {
-      const literal = literals[i]!;
-      const column = columns[i];
-      const isText = column !== undefined && column.kind === layout.texts;
-      const start = isText ? column.spots[2 * place]! : 0;
-      const length = isText ? column.spots[2 * place + 1]! - start : longestDecimal;
-      if (at + literal.length + length + 1 > out.length) {
-        const larger = Buffer.allocUnsafe(2 * out.length + literal.length + length);
-        larger.set(out.subarray(0, at));
-        out = larger;
-      }
-      for (let j = 0; j < literal.length; j += 1) out[at++] = literal[j]!;
-      if (column === undefined) break;
-      if (isText) for (let j = 0; j < length; j += 1) out[at++] = bytes[start + j]!;
-      else at = writeDecimal(out, at, column.numbers[place]!, column.form);
-    }
-    out[at++] = endOfText;
-  }
-  return out.toString('utf8', 0, at - 1).split('\x1e');
-}
-
-function readColumns(
-  bytes: Uint8Array,
-  count: number,
-  times: KnownTimes,
-): { groups: ReadGroup[]; groupOf: Uint8Array } {
-  const reader = new ByteReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
-  const groups: ReadGroup[] = Array.from({ length: reader.varint() }, () => {
-    const columns = Array.from({ length: reader.varint() }, (): ReadColumn => {
-      const kind = reader.byte();
-      const isNumbers = kind !== layout.texts;
-      const [decimals, least, pad] = isNumbers ? [reader.byte(), reader.byte(), reader.byte()] : [0, 0, 0];
-      return { kind, form: { decimals, least, pad }, numbers: noNumbers, spots: noSpots };
-    });
-    return { columns, literals: Array.from({ length: columns.length + 1 }, () => reader.block()), rows: [] };
-  });
-  const groupOf = new Uint8Array(count);
-  for (let start = 0; start < count; ) {
-    const end = Math.min(start + reader.varint(), count);
-    const group = reader.byte();
-    groupOf.fill(group, start, end);
-    for (let row = start; row < end; row += 1) groups[group]!.rows.push(row);
-    start = end;
-  }
-  for (const { columns, rows } of groups) {
-    for (const column of columns)
-      if (column.kind !== layout.texts) column.numbers = readNumbers(reader, column, rows, times);
-  }
-  for (const { columns, rows } of groups) {
-    for (const column of columns)
-      if (column.kind === layout.texts) column.spots = reader.spots(rows.length, endOfValue);
-  }
-  return { groups, groupOf };
-}
-
-const noNumbers = new Float64Array(0);
-const noSpots = new Int32Array(0);
-
-function readNumbers(
-  reader: ByteReader,
-  { kind, form }: ReadColumn,
-  rows: readonly number[],
-  times: KnownTimes,
-): Float64Array {
-  const numbers = new Float64Array(rows.length);
-  const width = reader.byte();
-  for (let place = 0; place < width; place += 1) {
-    const scale = scalesOf256[place]!;
-    for (let i = 0; i < numbers.length; i += 1) numbers[i] = numbers[i]! + reader.byte() * scale;
-  }
-  let before = 0;
-  const base = kind === layout.fromTs ? times.ts : times.write_ts;
-  for (let i = 0; i < numbers.length; i += 1) {
-    const value = signed(numbers[i]!);
-    if (kind === layout.numbers) numbers[i] = value;
-    else if (kind === layout.differences) numbers[i] = before += value;
-    else numbers[i] = value + baseOf(base[rows[i]!]!, form);
-  }
-  return numbers;
 }

@@ -6,7 +6,7 @@ import { affectsOf } from '../../model/keys.ts';
 import { justAfter } from '../../model/time.ts';
 import { Chunk, firstPlace } from '../chunks/chunk.ts';
 import { chunkRecord, type Edit, editedRows, evenPieces, isClosed, piecesInOrder, zonesNamed } from '../chunks/edit.ts';
-import { BrokenChunk, type ChunkRow, decodeTexts, decodeTimes } from '../chunks/form.ts';
+import { BrokenChunk, type ChunkRow, decodeContent, decodeTimes } from '../chunks/form.ts';
 import { PartsMissingError } from './failures.ts';
 import { inPieces } from './rows.ts';
 import type { ChunkDocument, Tx, UserRows } from './user-rows.ts';
@@ -32,7 +32,8 @@ async function openChunk(from: UserRows, document: ChunkDocument): Promise<RowCh
   const times = decoded(document, () => decodeTimes(bytesOf(document.times), document.count));
   return new Chunk(document, times, () => {
     if (entries === undefined) throw new Error('a chunk was read without its texts'); // a mistake of this program
-    return decoded(document, () => decodeTexts(bytesOf(entries), times));
+    const content = decoded(document, () => decodeContent(bytesOf(entries), times));
+    return { ...content, texts: () => decoded(document, content.texts) };
   });
 }
 

@@ -1,7 +1,7 @@
 // The table of chunks: which entries are stored together, and how a chunk is found, read and rewritten.
 import { Chunk, type ChunkHead, firstPlace } from '../chunks/chunk.ts';
 import { chunkRecord, type Edit, editedRows, evenPieces, isClosed, piecesInOrder } from '../chunks/edit.ts';
-import { BrokenChunk, type ChunkRow, decodeTexts, decodeTimes, olderForm } from '../chunks/form.ts';
+import { BrokenChunk, type ChunkRow, decodeContent, decodeTimes, olderForm } from '../chunks/form.ts';
 import { damagedRow } from './damaged.ts';
 import type { StoreFile } from './file.ts';
 
@@ -69,7 +69,8 @@ function readChunk(file: StoreFile, head: FileHead): FileChunk {
   const columns = decoded(file, head, () => decodeTimes(times, count));
   return new Chunk(head, columns, () => {
     const { entries } = file.sql('SELECT entries FROM chunks WHERE id = ?').get<{ entries: Uint8Array }>(id)!;
-    return decoded(file, head, () => decodeTexts(entries, columns));
+    const content = decoded(file, head, () => decodeContent(entries, columns));
+    return { ...content, texts: () => decoded(file, head, content.texts) };
   });
 }
 

@@ -10,7 +10,7 @@ import type { FileHead } from './chunks.ts';
 import type { StoreFile } from './file.ts';
 import { placesBehind, readPlace } from './find-chunks.ts';
 import { userIn } from './ids.ts';
-import { pageBytes, parseEntry } from './rows.ts';
+import { pageBytes } from './rows.ts';
 
 type Row = ChunkPlace<FileHead>;
 
@@ -27,7 +27,7 @@ interface Source {
   bound: OrderPoint | null;
 }
 
-const mostRows = 256; // read ahead of one key
+const mostRows = 1024; // read ahead of one key
 const manyKeys = 2_000; // with more than that it is asked first where each begins
 
 /**
@@ -103,7 +103,12 @@ function chunkReader(file: StoreFile, user: number, query: EntryQuery, ahead: nu
   };
 }
 
-function merge(file: StoreFile, sources: Source[], { limit, descending }: EntryQuery, refill: Refill): EntryPage {
+function merge(
+  file: StoreFile,
+  sources: Source[],
+  { limit, descending, fields }: EntryQuery,
+  refill: Refill,
+): EntryPage {
   const entries: Entry[] = [];
   const received_ts: number[] = [];
   const sign = descending ? -1 : 1;
@@ -129,11 +134,11 @@ function merge(file: StoreFile, sources: Source[], { limit, descending }: EntryQ
     }
     const row = source.rows[source.next]!;
     if (entries.length >= limit) return { entries, received_ts, next: last };
-    const found = readPlace(file, row);
-    bytes += found.text.length;
+    const found = readPlace(file, row, fields);
+    bytes += found.characters;
     if (entries.length > 0 && bytes > pageBytes) return { entries, received_ts, next: last };
     source.next++;
-    entries.push(parseEntry(found.text));
+    entries.push(found.entry);
     received_ts.push(found.received_ts);
     last = { time: row.time, key: nameOf(source), write_ts: row.write_ts };
     if (source.next === source.rows.length && source.more) refill(source);
