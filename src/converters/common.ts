@@ -1,31 +1,57 @@
 // Local times and field checks that converters share.
-import type { Entry, Metadata } from '../model/entry.ts';
+import { dataTime, type Entry, type Metadata } from '../model/entry.ts';
 import { type JsonObject, type JsonValue, kindOf } from '../model/json.ts';
 import { formatTime, isTimeZone, localDateTime, maxTime, minTime } from '../model/time.ts';
 import { ConversionError } from './conversion-error.ts';
 
 /**
- * From an entry as pushed to what it means: the payload as in `payloads.ts`, without local times. Pure; never changes
- * its input but may share parts with it. Throws a `ConversionError`.
+ * Checks an entry as pushed, and tells what it means: the payload as in `payloads.ts`, without local times. Pure; never
+ * changes its input. Throws a `ConversionError`.
  */
-export type Converter = (entry: Entry) => Entry;
+export type Converter = (entry: Entry) => Conversion;
 
-/** The converted entry: `data`, and the metadata as pushed, whose `write_ts` is checked. */
-export function converted(entry: Entry, data: JsonObject): Entry {
-  checkLocalTime(entry, timeOf(entry.metadata.write_ts, 'metadata.write_ts'), 'metadata.write_ts');
-  return { metadata: entry.metadata, data };
+/** What an entry that passed its checks means. Most are only kept: their payload is not made before it is asked for. */
+export interface Conversion {
+  /** The `dataTime` of the payload. */
+  ts: number | null;
+  /** The payload; may share parts with the entry. */
+  data(): JsonObject;
+}
+
+/** A payload that stays as pushed; checks the `write_ts` of the metadata. */
+export function unchanged(entry: Entry): Conversion {
+  return converted(entry, () => entry.data);
+}
+
+/** A payload with the data time of the one that was pushed; checks the `write_ts` of the metadata. */
+export function converted(entry: Entry, data: () => JsonObject): Conversion {
+  checkWriteTime(entry);
+  return { ts: dataTime(entry.data), data };
 }
 
 /**
- * A copy of the payload without the fields `gone`, with those of `added` and `ts`. What the phone says about local time
- * goes: `withLocalTimes` adds it again.
+ * A copy of the payload without the fields `gone`, with those of `added` and `ts`; checks `ts` and the `write_ts` of
+ * the metadata. What the phone says about local time goes: `withLocalTimes` adds it again.
  */
-export function withTime(entry: Entry, ts: number, added: JsonObject = {}, gone: readonly string[] = []): JsonObject {
-  const data = copyWithout(entry.data, ['local_dt', 'fmt_time', ...gone]);
-  Object.assign(data, added);
-  data.ts = ts;
+export function withTime(
+  entry: Entry,
+  ts: number,
+  added: JsonObject | (() => JsonObject) = {},
+  gone: readonly string[] = [],
+): Conversion {
   checkLocalTime(entry, ts, 'data.ts');
-  return data;
+  checkWriteTime(entry);
+  const data = (): JsonObject => {
+    const copy = copyWithout(entry.data, ['local_dt', 'fmt_time', ...gone]);
+    Object.assign(copy, typeof added === 'function' ? added() : added);
+    copy.ts = ts;
+    return copy;
+  };
+  return { ts, data };
+}
+
+function checkWriteTime(entry: Entry): void {
+  checkLocalTime(entry, timeOf(entry.metadata.write_ts, 'metadata.write_ts'), 'metadata.write_ts');
 }
 
 /** s; no zone is farther from UTC. */
@@ -150,10 +176,10 @@ export function codeOf(
   value: JsonValue | undefined,
   field: string,
 ): number {
+  const code = codes.get(value as string | number);
+  if (code !== undefined) return code;
   const type = typeof codes.keys().next().value === 'number' ? 'number' : 'string';
   const raw = typed(value, type, field, type === 'number' ? 'a known number' : 'a known name');
-  const code = codes.get(raw);
-  if (code !== undefined) return code;
   throw new ConversionError(
     'unknown_value',
     `${field}: expected one of ${[...codes.keys()].join(', ')}, found ${shortText(raw)}`,

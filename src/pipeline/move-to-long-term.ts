@@ -1,5 +1,5 @@
 // Stage "move to long term": usercache -> timeseries where the converters accept an entry, or error timeseries.
-import { ConversionError, convert, meaningOf } from '../converters/convert.ts';
+import { ConversionError, meaningOf, timeMeant } from '../converters/convert.ts';
 import { line } from '../log/messages.ts';
 import { dataTime, type Entry, type Identity, identityOf, identityText } from '../model/entry.ts';
 import { errorText } from '../model/errors.ts';
@@ -27,7 +27,7 @@ export function checkAll(waiting: readonly WaitingEntry[]): MoveOutcome {
   for (const { entry, text, revision, received_ts, kept } of waiting) {
     const ref = { ...identityOf(entry), revision };
     try {
-      const ts = dataTime((kept ? meaningOf(entry) : convert(entry)).data);
+      const ts = kept ? dataTime(meaningOf(entry).data) : timeMeant(entry);
       outcome.kept.push({ entry, ts, received_ts, ...(text !== undefined && { text }) });
       outcome.moved.push(ref);
     } catch (error) {

@@ -1,9 +1,9 @@
 // Properties of conversion: what holds for any entry, as pushed or mutated. FUZZ_RUNS=1000000 looks longer.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ConversionError, conversionReasons, convert, present } from '../../src/converters/convert.ts';
+import { ConversionError, conversionReasons, convert, present, timeMeant } from '../../src/converters/convert.ts';
 import { isEntry, takeEntry } from '../../src/intake/take-entry.ts';
-import { type Entry, identityOf } from '../../src/model/entry.ts';
+import { dataTime, type Entry, identityOf } from '../../src/model/entry.ts';
 import type { JsonObject, JsonValue } from '../../src/model/json.ts';
 import { keyRow } from '../../src/model/keys.ts';
 import { fixtureNames, readFixture } from './fixtures.ts';
@@ -98,7 +98,7 @@ function deepFreeze<Value>(value: Value): Value {
 }
 
 describe('converting any entry that intake lets through', () => {
-  it(`ends in an entry or in a ConversionError, changes nothing, repeats itself, and adds no number that JSON lacks (${runs} runs)`, () => {
+  it(`ends in an entry or in a ConversionError, changes nothing, repeats itself, tells its data time alone too, and adds no number that JSON lacks (${runs} runs)`, () => {
     let good = 0;
     let bad = 0;
     fc.assert(
@@ -112,11 +112,13 @@ describe('converting any entry that intake lets through', () => {
           bad += 1;
           expect(conversionReasons).toHaveProperty(result.reason);
           expect((attempt(entry) as ConversionError).message).toBe(result.message);
+          expect(() => timeMeant(entry)).toThrow(result);
           return;
         }
         good += 1;
         expect(identityOf(result)).toEqual(identityOf(entry));
         expect(attempt(entry)).toStrictEqual(result);
+        expect(timeMeant(entry)).toBe(dataTime(result.data));
         const before = unholdable(entry);
         for (const path of unholdable(result)) expect(before).toContain(path);
       }),

@@ -2,7 +2,7 @@
 import type { Entry } from '../../model/entry.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { motionTypes } from '../../model/payloads.ts';
-import { codeOf, converted, numberOf, shortText, timeOf, withTime } from '../common.ts';
+import { type Conversion, codeOf, numberOf, shortText, timeOf, withTime } from '../common.ts';
 import { ConversionError } from '../conversion-error.ts';
 
 const codes = new Map<number, number>(Object.values(motionTypes).map((code) => [code, code]));
@@ -18,7 +18,7 @@ const legacyNames: readonly (readonly [type: string, confidence: string])[] = [
 ];
 
 /** Payload `MotionActivity`. The time is that of the reading, of entries without one that of writing. */
-export function convertAndroidMotionActivity(entry: Entry): Entry {
+export function convertAndroidMotionActivity(entry: Entry): Conversion {
   const { data } = entry;
   const [typeName, confidenceName] = namesIn(data);
   const type = codeOf(codes, data[typeName], `data.${typeName}`);
@@ -27,7 +27,7 @@ export function convertAndroidMotionActivity(entry: Entry): Entry {
   const ts = hasTime ? timeOf(data.ts, 'data.ts') : timeOf(entry.metadata.write_ts, 'metadata.write_ts');
   // Old and without a time it is the library's own object: nothing else in it was meant to be sent.
   const gone = typeName !== 'type' && !hasTime ? Object.keys(data) : [typeName, confidenceName];
-  return converted(entry, withTime(entry, ts, { type, confidence }, gone));
+  return withTime(entry, ts, { type, confidence }, gone);
 }
 
 function namesIn(data: JsonObject): readonly [type: string, confidence: string] {

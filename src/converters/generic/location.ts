@@ -1,25 +1,29 @@
 // Locations, raw and filtered: alike on both platforms but for fields that only one of them sends.
 import type { Entry } from '../../model/entry.ts';
 import type { JsonObject, JsonValue } from '../../model/json.ts';
-import { checkNumber, checkText, converted, numberOf, timeOf, withTime } from '../common.ts';
+import { type Conversion, checkNumber, checkText, numberOf, timeOf, withTime } from '../common.ts';
 
 /** Numbers that may be missing. -1 for "unknown" is normal in all of them. */
-const numbers = ['altitude', 'sensed_speed', 'bearing', 'heading', 'vaccuracy', 'floor', 'elapsedRealtimeNanos'];
+const numbers = ['altitude', 'sensed_speed', 'bearing', 'heading', 'vaccuracy', 'floor', 'elapsedRealtimeNanos'].map(
+  (name) => [name, `data.${name}`] as const,
+);
 
 /**
  * Payload `Location`: adds the GeoJSON point, renames `bearing` to `heading`, takes `filter` from the metadata of 2015.
  */
-export function convertLocation(entry: Entry): Entry {
+export function convertLocation(entry: Entry): Conversion {
   const { data } = entry;
   const ts = timeOf(data.ts, 'data.ts');
   const loc = pointOf(data.longitude, data.latitude, 'data.longitude', 'data.latitude');
   checkNumber(data.accuracy, 'data.accuracy', { min: 0 });
-  for (const name of numbers) checkNumber(data[name], `data.${name}`);
-  const added: JsonObject = { loc };
-  if (data.bearing !== undefined) added.heading = data.bearing;
+  for (const [name, field] of numbers) checkNumber(data[name], field);
   const filter = filterOf(entry);
-  if (typeof filter === 'string') added.filter = filter;
-  return converted(entry, withTime(entry, ts, added, ['bearing']));
+  const added = (): JsonObject => ({
+    loc,
+    ...(data.bearing !== undefined && { heading: data.bearing }),
+    ...(typeof filter === 'string' && { filter }),
+  });
+  return withTime(entry, ts, added, ['bearing']);
 }
 
 function filterOf({ metadata, data }: Entry): JsonValue | undefined {

@@ -2,6 +2,7 @@
 import type { Entry } from '../../model/entry.ts';
 import { isJsonObject, type JsonValue, kindOf } from '../../model/json.ts';
 import {
+  type Conversion,
   checkLocalTime,
   checkNumber,
   checkText,
@@ -15,7 +16,7 @@ import { ConversionError } from '../conversion-error.ts';
 import { pointOf } from './location.ts';
 
 /** Payload `UserInput`: labels over the time of a trip. */
-export function convertUserInput(entry: Entry): Entry {
+export function convertUserInput(entry: Entry): Conversion {
   timeOf(entry.data.start_ts, 'data.start_ts');
   timeOf(entry.data.end_ts, 'data.end_ts');
   return convertOpenUserInput(entry);
@@ -25,8 +26,8 @@ export function convertUserInput(entry: Entry): Entry {
  * Payload `UserInput`: surveys and notes about a trip or a place. The first place of all has no start and the one where
  * the user is has no end: one of the two times may be missing.
  */
-export function convertOpenUserInput(entry: Entry): Entry {
-  const data = copyWithout(entry.data, ['start_local_dt', 'start_fmt_time', 'end_local_dt', 'end_fmt_time']);
+export function convertOpenUserInput(entry: Entry): Conversion {
+  const { data } = entry;
   if ((data.start_ts ?? null) === null && (data.end_ts ?? null) === null) timeOf(data.start_ts, 'data.start_ts');
   if (data.ts !== undefined && data.ts !== null) timeOf(data.ts, 'data.ts');
   checkText(data.label, 'data.label');
@@ -36,22 +37,24 @@ export function convertOpenUserInput(entry: Entry): Entry {
     const ts = timeOf(data[field], `data.${field}`);
     checkLocalTime(entry, ts, `data.${field}`);
   }
-  return converted(entry, data);
+  return converted(entry, () =>
+    copyWithout(data, ['start_local_dt', 'start_fmt_time', 'end_local_dt', 'end_fmt_time']),
+  );
 }
 
 /** Payload `Survey`: answers at one time. */
-export function convertSurvey(entry: Entry): Entry {
+export function convertSurvey(entry: Entry): Conversion {
   const ts = timeOf(entry.data.ts, 'data.ts');
   checkText(entry.data.label, 'data.label');
-  return converted(entry, withTime(entry, ts));
+  return withTime(entry, ts);
 }
 
 /** Payload `Incident`. */
-export function convertIncident(entry: Entry): Entry {
+export function convertIncident(entry: Entry): Conversion {
   const ts = timeOf(entry.data.ts, 'data.ts');
   checkPoint(entry.data.loc);
   checkNumber(entry.data.stress, 'data.stress', { min: 0, max: 100 });
-  return converted(entry, withTime(entry, ts));
+  return withTime(entry, ts);
 }
 
 function checkPoint(loc: JsonValue | undefined): void {

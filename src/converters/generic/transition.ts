@@ -1,6 +1,6 @@
 // Transitions of the phone's state machine: one converter, made for the texts of a platform.
 import { states as stateCodes, transitions as transitionCodes } from '../../model/payloads.ts';
-import { type Converter, converted, nameOrCode, timeOf, withTime } from '../common.ts';
+import { type Converter, nameOrCode, timeOf, withTime } from '../common.ts';
 
 /** What a platform calls states and transitions. */
 export interface TransitionTexts {
@@ -14,15 +14,13 @@ export interface TransitionTexts {
  */
 export function transitionConverter(texts: TransitionTexts): Converter {
   const states = new Map(Object.entries(texts.states));
+  const [knownStates, knownTransitions] = [Object.values(stateCodes), Object.values(transitionCodes)];
   const transitions = new Map(Object.entries(texts.transitions));
   return (entry) => {
     const { currState, curr_state: otherSpelling, transition } = entry.data;
-    const state = nameOrCode(states, currState ?? otherSpelling, 'data.currState', Object.values(stateCodes));
-    const code =
-      transition === null
-        ? null
-        : nameOrCode(transitions, transition, 'data.transition', Object.values(transitionCodes));
+    const state = nameOrCode(states, currState ?? otherSpelling, 'data.currState', knownStates);
+    const code = transition === null ? null : nameOrCode(transitions, transition, 'data.transition', knownTransitions);
     const ts = timeOf(entry.metadata.write_ts, 'metadata.write_ts');
-    return converted(entry, withTime(entry, ts, { curr_state: state, transition: code }, ['currState']));
+    return withTime(entry, ts, { curr_state: state, transition: code }, ['currState']);
   };
 }

@@ -2,7 +2,7 @@
 import type { Entry } from '../../model/entry.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { batteryStatuses } from '../../model/payloads.ts';
-import { codeOf, converted, numberOf, timeOf, withTime } from '../common.ts';
+import { type Conversion, codeOf, numberOf, timeOf, withTime } from '../common.ts';
 
 const statuses = new Map<number, number>([
   [0, batteryStatuses.UNKNOWN],
@@ -16,12 +16,12 @@ const statuses = new Map<number, number>([
  * level. An entry that was converted before has the percentage already; the codes of the status are the same in both
  * forms.
  */
-export function convertIosBattery(entry: Entry): Entry {
+export function convertIosBattery(entry: Entry): Conversion {
   const level = levelOf(entry.data);
   const status = codeOf(statuses, entry.data.battery_status, 'data.battery_status');
   const ts = timeOf(entry.metadata.write_ts, 'metadata.write_ts');
   const added = { battery_level_pct: level, battery_status: status };
-  return converted(entry, withTime(entry, ts, added, ['battery_level_ratio']));
+  return withTime(entry, ts, added, ['battery_level_ratio']);
 }
 
 function levelOf({ battery_level_ratio: ratio, battery_level_pct: percent }: JsonObject): number {

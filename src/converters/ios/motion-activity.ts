@@ -2,17 +2,17 @@
 import type { Entry } from '../../model/entry.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { motionTypes } from '../../model/payloads.ts';
-import { checkNumber, converted, timeOf, typed, withTime } from '../common.ts';
+import { type Conversion, checkNumber, timeOf, typed, withTime } from '../common.ts';
 import { ConversionError } from '../conversion-error.ts';
 
-const flags: readonly (readonly [name: string, type: number])[] = [
-  ['stationary', motionTypes.STILL],
-  ['walking', motionTypes.WALKING],
-  ['running', motionTypes.RUNNING],
-  ['cycling', motionTypes.BICYCLING],
-  ['automotive', motionTypes.IN_VEHICLE],
-  ['unknown', motionTypes.UNKNOWN],
-];
+const flags = Object.entries({
+  stationary: motionTypes.STILL,
+  walking: motionTypes.WALKING,
+  running: motionTypes.RUNNING,
+  cycling: motionTypes.BICYCLING,
+  automotive: motionTypes.IN_VEHICLE,
+  unknown: motionTypes.UNKNOWN,
+}).map(([name, type]) => ({ name, type, field: `data.${name}` }));
 
 /** Percent for the phone's word. */
 const confidences = new Map([
@@ -25,17 +25,17 @@ const confidences = new Map([
  * Payload `MotionActivity`, the flags beside it. The time is that of writing, which on iPhones is the start of the
  * activity.
  */
-export function convertIosMotionActivity(entry: Entry): Entry {
+export function convertIosMotionActivity(entry: Entry): Conversion {
   const ts = timeOf(entry.metadata.write_ts, 'metadata.write_ts');
   const added = { type: typeOf(entry.data), ...confidenceOf(entry.data) };
-  return converted(entry, withTime(entry, ts, added));
+  return withTime(entry, ts, added);
 }
 
 function typeOf(data: JsonObject): number {
-  const set = flags.filter(([name]) => typed(data[name], 'boolean', `data.${name}`, 'true or false'));
+  const set = flags.filter(({ name, field }) => typed(data[name], 'boolean', field, 'true or false'));
   if (set.length === 0) return motionTypes.NONE;
-  if (set.length === 1) return set[0]![1];
-  const names = set.map(([name]) => name).join(' and ');
+  if (set.length === 1) return set[0]!.type;
+  const names = set.map(({ name }) => name).join(' and ');
   if (names === 'stationary and automotive') return motionTypes.STOPPED_WHILE_IN_VEHICLE;
   throw new ConversionError(
     'conflicting_flags',

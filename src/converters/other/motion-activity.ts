@@ -1,7 +1,7 @@
 // Motion readings of other apps: the codes of `motionTypes`.
 import type { Entry } from '../../model/entry.ts';
 import { motionTypes } from '../../model/payloads.ts';
-import { codeOf, converted, numberOf, timeOf, withTime } from '../common.ts';
+import { type Conversion, codeOf, numberOf, timeOf, withTime } from '../common.ts';
 
 const codes = new Map<number, number>(Object.values(motionTypes).map((code) => [code, code]));
 
@@ -9,10 +9,10 @@ const codes = new Map<number, number>(Object.values(motionTypes).map((code) => [
 const usualConfidence = 75;
 
 /** Payload `MotionActivity`. */
-export function convertOtherMotionActivity(entry: Entry): Entry {
+export function convertOtherMotionActivity(entry: Entry): Conversion {
   const { data } = entry;
   const type = codeOf(codes, data.type, 'data.type');
   const told = data.confidence !== undefined && data.confidence !== null;
   const confidence = told ? numberOf(data.confidence, 'data.confidence', { min: 0, max: 100 }) : usualConfidence;
-  return converted(entry, withTime(entry, timeOf(data.ts, 'data.ts'), { type, confidence }));
+  return withTime(entry, timeOf(data.ts, 'data.ts'), { type, confidence });
 }
