@@ -18,7 +18,7 @@ export function convert(entry: Entry): Entry {
   return found === null ? entry : { metadata: entry.metadata, data: found.data() };
 }
 
-/** The `dataTime` of `convert(entry)`, for as much less as it costs not to make that entry. Throws as `convert` does. */
+/** The `dataTime` of `convert(entry)`, found without making the converted entry. Throws as `convert` does. */
 export function timeMeant(entry: Entry): number | null {
   const found = conversionOf(entry);
   return found === null ? dataTime(entry.data) : found.ts;
