@@ -1,27 +1,6 @@
 // The program: its commands in order, its global flags, and the one place where what happened becomes an exit code.
 import { Command, CommanderError } from 'commander';
 import { errorText, isMobilityError } from '../model/errors.ts';
-import { backupCommand } from './commands/backup.ts';
-import { configCommand } from './commands/config.ts';
-import { diaryCommand } from './commands/diary.ts';
-import { eraseCommand } from './commands/erase.ts';
-import { evaluateCommand } from './commands/evaluate.ts';
-import { exportCommand } from './commands/export.ts';
-import { importCommand } from './commands/import.ts';
-import { labelCommand } from './commands/label.ts';
-import { logsCommand } from './commands/logs.ts';
-import { migrateCommand } from './commands/migrate.ts';
-import { pipelineCommand } from './commands/pipeline.ts';
-import { purgeKeysCommand } from './commands/purge-keys.ts';
-import { rebuildCommand } from './commands/rebuild.ts';
-import { recoverErrorsCommand } from './commands/recover-errors.ts';
-import { reportCommand } from './commands/report.ts';
-import { serveCommand } from './commands/serve.ts';
-import { simulateCommand } from './commands/simulate.ts';
-import { statusCommand } from './commands/status.ts';
-import { storeCommand } from './commands/store.ts';
-import { studyCommand } from './commands/study.ts';
-import { usersCommand } from './commands/users.ts';
 import { type CommandContext, type ContextOptions, createContext } from './context.ts';
 import { OutputClosed } from './output.ts';
 import { packageVersion } from './version.ts';
@@ -29,30 +8,30 @@ import { packageVersion } from './version.ts';
 /** Exit codes of every command. */
 const exitCodes = { ok: 0, failed: 1, usage: 2, partly: 3, interrupted: 130 } as const;
 
-/** Every command, by name. */
-const commandFactories: readonly ((context: CommandContext) => Command)[] = [
-  backupCommand,
-  configCommand,
-  diaryCommand,
-  eraseCommand,
-  evaluateCommand,
-  exportCommand,
-  importCommand,
-  labelCommand,
-  logsCommand,
-  migrateCommand,
-  pipelineCommand,
-  purgeKeysCommand,
-  rebuildCommand,
-  recoverErrorsCommand,
-  reportCommand,
-  serveCommand,
-  simulateCommand,
-  statusCommand,
-  storeCommand,
-  studyCommand,
-  usersCommand,
-];
+/** Every command, by name. Each is loaded when it is asked for: to load all takes longer than most take to run. */
+const commandLoaders: Readonly<Record<string, () => Promise<(context: CommandContext) => Command>>> = {
+  backup: async () => (await import('./commands/backup.ts')).backupCommand,
+  config: async () => (await import('./commands/config.ts')).configCommand,
+  diary: async () => (await import('./commands/diary.ts')).diaryCommand,
+  erase: async () => (await import('./commands/erase.ts')).eraseCommand,
+  evaluate: async () => (await import('./commands/evaluate.ts')).evaluateCommand,
+  export: async () => (await import('./commands/export.ts')).exportCommand,
+  import: async () => (await import('./commands/import.ts')).importCommand,
+  label: async () => (await import('./commands/label.ts')).labelCommand,
+  logs: async () => (await import('./commands/logs.ts')).logsCommand,
+  migrate: async () => (await import('./commands/migrate.ts')).migrateCommand,
+  pipeline: async () => (await import('./commands/pipeline.ts')).pipelineCommand,
+  'purge-keys': async () => (await import('./commands/purge-keys.ts')).purgeKeysCommand,
+  rebuild: async () => (await import('./commands/rebuild.ts')).rebuildCommand,
+  'recover-errors': async () => (await import('./commands/recover-errors.ts')).recoverErrorsCommand,
+  report: async () => (await import('./commands/report.ts')).reportCommand,
+  serve: async () => (await import('./commands/serve.ts')).serveCommand,
+  simulate: async () => (await import('./commands/simulate.ts')).simulateCommand,
+  status: async () => (await import('./commands/status.ts')).statusCommand,
+  store: async () => (await import('./commands/store.ts')).storeCommand,
+  study: async () => (await import('./commands/study.ts')).studyCommand,
+  users: async () => (await import('./commands/users.ts')).usersCommand,
+};
 
 /**
  * Runs one command line and resolves with its exit code: 0 ok, 1 failed, 2 wrong usage, 3 partly done, 130 interrupted.
@@ -63,15 +42,15 @@ export async function main(
   surroundings: ContextOptions = processSurroundings(),
 ): Promise<number> {
   const context = createContext(surroundings);
-  const program = buildProgram(context, surroundings);
   let debug = isSet(surroundings.env.MOBILITY_DEBUG);
-  program.hook('preAction', (_, command) => {
-    const { store, logDir, json = false, debug: asked } = command.optsWithGlobals();
-    context.setFlags({ json, settings: { store, logDir } });
-    debug ||= asked === true;
-  });
   let code: number;
   try {
+    const program = await buildProgram(context, surroundings, commandIn(argv.slice(2)));
+    program.hook('preAction', (_, command) => {
+      const { store, logDir, json = false, debug: asked } = command.optsWithGlobals();
+      context.setFlags({ json, settings: { store, logDir } });
+      debug ||= asked === true;
+    });
     await program.parseAsync([...argv]);
     code = context.outcome.exitCode ?? exitCodes.ok;
   } catch (error) {
@@ -85,8 +64,31 @@ export async function main(
   return context.signal.aborted && context.outcome.exitCode === undefined ? exitCodes.interrupted : code;
 }
 
-/** The program with all its commands; also what docs/cli.md is checked against. */
-export function buildProgram(context: CommandContext, streams: Pick<ContextOptions, 'stdout' | 'stderr'>): Command {
+/** Global flags that a command may follow, and how many words each takes. */
+const globalFlags: ReadonlyMap<string, number> = new Map([
+  ['--store', 2],
+  ['--log-dir', 2],
+  ['--json', 1],
+  ['--debug', 1],
+]);
+
+/** The command that a line names beyond doubt; undefined for any other, such as a call for help. */
+function commandIn(words: readonly string[]): string | undefined {
+  let at = 0;
+  while (globalFlags.has(words[at]!)) at += globalFlags.get(words[at]!)!;
+  const name = words[at];
+  return name !== undefined && Object.hasOwn(commandLoaders, name) ? name : undefined;
+}
+
+/**
+ * The program with all its commands, or with one; also what docs/cli.md is checked against. Help and the word about a
+ * wrong command know all of them.
+ */
+export async function buildProgram(
+  context: CommandContext,
+  streams: Pick<ContextOptions, 'stdout' | 'stderr'>,
+  only?: string,
+): Promise<Command> {
   const program = new Command('mobility')
     .description('Mobility data service: phones push what they sensed, the pipeline turns it into a diary of trips.')
     .version(packageVersion(), '-V, --version', 'print the version')
@@ -95,7 +97,8 @@ export function buildProgram(context: CommandContext, streams: Pick<ContextOptio
     .option('--json', 'print results as JSON')
     .option('--debug', 'print the stack of an error (MOBILITY_DEBUG)')
     .addHelpText('after', '\nExit codes: 0 ok, 1 failed, 2 wrong usage, 3 partly done.\nManual: docs/cli.md');
-  for (const factory of commandFactories) program.addCommand(factory(context));
+  const loaders = only === undefined ? Object.values(commandLoaders) : [commandLoaders[only]!];
+  for (const factory of await Promise.all(loaders.map((load) => load()))) program.addCommand(factory(context));
   const shape = (command: Command): void => {
     command
       .exitOverride()

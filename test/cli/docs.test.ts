@@ -8,7 +8,7 @@ import { settings } from '../../src/config.ts';
 
 const page = (name: string): string => readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8');
 
-function program(): Command {
+function program(): Promise<Command> {
   const streams = { stdout: { write: () => true }, stderr: { write: () => true } };
   return buildProgram(createContext({ ...streams, env: {}, stdin: process.stdin, now: () => 0, zone: 'UTC' }), streams);
 }
@@ -23,9 +23,9 @@ function sections(command: Command, path: readonly string[] = []): { heading: st
   return [own, ...command.commands.flatMap((child) => sections(child, here))];
 }
 
-it('docs/cli.md has a section for every command with all of its flags, and for no others', () => {
+it('docs/cli.md has a section for every command with all of its flags, and for no others', async () => {
   const text = page('cli');
-  const expected = sections(program());
+  const expected = sections(await program());
   for (const { heading, rows } of expected) {
     const level = heading.split(' ').filter((word) => !word.startsWith('<')).length === 3 ? '###' : '##';
     const title = heading === 'mobility' ? '## Flags of every command' : `${level} ${heading}`;

@@ -109,7 +109,7 @@ it('a command ends quietly when the reader of its output goes away', async () =>
 it('every command and subcommand describes itself, its flags and arguments, and gives an example', async () => {
   const streams = { stdout: { write: () => true }, stderr: { write: () => true } };
   const context = createContext({ ...streams, env: {}, stdin: process.stdin, now: () => 0, zone: 'UTC' });
-  const program = buildProgram(context, streams);
+  const program = await buildProgram(context, streams);
   const names = program.commands.map((command) => command.name());
   expect(names).toEqual(names.toSorted());
   const walk = async (command: Command, path: readonly string[]): Promise<void> => {

@@ -13,9 +13,9 @@ import { freshProgram } from './kit.ts';
 const project = fileURLToPath(new URL('../..', import.meta.url));
 
 /** The program as it is, but that its commands do nothing. */
-function idleProgram(): Command {
+async function idleProgram(): Promise<Command> {
   const streams = { stdout: { write: () => true }, stderr: { write: () => true } };
-  const program = buildProgram(
+  const program = await buildProgram(
     createContext({ ...streams, env: {}, stdin: process.stdin, now: () => 0, zone: 'UTC' }),
     streams,
   );
@@ -77,8 +77,8 @@ function toldIn(file: string, how: 'quoted' | 'lines'): { place: string; words: 
     }));
 }
 
-it('commands and flags that messages, comments and the manual name exist', () => {
-  const program = idleProgram();
+it('commands and flags that messages, comments and the manual name exist', async () => {
+  const program = await idleProgram();
   const files = [...filesIn('src', '.ts'), ...filesIn('docs', '.md'), 'README.md', 'CONTRIBUTING.md', 'SECURITY.md'];
   const told = files.flatMap((file) => toldIn(file, 'quoted'));
   expect(told.length).toBeGreaterThan(50);
@@ -94,7 +94,7 @@ it('command lines of help texts and of the manual parse as they stand', async ()
   const told = files.flatMap((file) => toldIn(file, 'lines'));
   expect(told.length).toBeGreaterThan(80);
   const wrong: string[] = [];
-  const program = idleProgram();
+  const program = await idleProgram();
   for (const { place, words } of told) {
     await program.parseAsync(words, { from: 'user' }).catch((error: Error) => wrong.push(`${place}: ${error.message}`));
   }

@@ -54,10 +54,10 @@ describe.each(['SECURITY.md', 'docs/operations.md', 'docs/promises.md'])('%s', (
 describe.each(['SECURITY.md', 'docs/operations.md'])('%s', (page) => {
   const text = textOf(page).replaceAll('\\\n', ' ');
 
-  it('names only commands and flags that exist', () => {
+  it('names only commands and flags that exist', async () => {
     const streams = { stdout: { write: () => true }, stderr: { write: () => true } };
     const context = createContext({ ...streams, env: {}, stdin: process.stdin, now: () => 0, zone: 'UTC' });
-    const program = buildProgram(context, streams);
+    const program = await buildProgram(context, streams);
     const calls = [...text.matchAll(/(?<=[`/]|^|&& )mobility ([a-z][^`\n#|&>]*)/gm)].map(([, words]) =>
       words!.trim().split(/ +/),
     );
