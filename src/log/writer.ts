@@ -51,7 +51,6 @@ export async function openLogFile(dir: string, source: string, onClosed: () => v
     datePattern: 'YYYY-MM-DD',
     frequency: 'daily',
     eol: '\n',
-    auditFile: `${dir}/.${source}-audit.json`,
     options: { flags: 'a+', mode: 0o600, flush: true, fs: { open: fs.open, close: fs.close, fsync: fs.fsync, write } },
   });
   const logger = winston.createLogger({
