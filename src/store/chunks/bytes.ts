@@ -82,7 +82,10 @@ export class ByteReader {
   }
 
   byte(): number {
-    return this.buffer.readUInt8(this.at++);
+    const byte = this.buffer[this.at];
+    if (byte === undefined) throw new RangeError('the bytes end too early');
+    this.at += 1;
+    return byte;
   }
 
   double(): number {

@@ -31,7 +31,7 @@ function decoded<T>(file: StoreFile, { id }: FileHead, decode: () => T): T {
 const keptCharacters = 8 * 1024 * 1024; // of the chunks that a connection read last
 
 /** The most recently read chunks, oldest first. A chunk never changes: a rewritten chunk gets another number. */
-const read = new WeakMap<StoreFile, { chunks: Map<number, FileChunk>; size: number }>();
+const read = new WeakMap<StoreFile, { chunks: Map<number, FileChunk>; size: number; last: FileChunk | null }>();
 
 /** What the columns of a chunk take in memory beside its texts, counted in characters. */
 const columnSize = 32;
@@ -44,9 +44,10 @@ function sizeOf({ count, size }: ChunkHead): number {
 export function openChunk(file: StoreFile, head: FileHead): FileChunk {
   let kept = read.get(file);
   if (kept === undefined) {
-    kept = { chunks: new Map(), size: 0 };
+    kept = { chunks: new Map(), size: 0, last: null };
     read.set(file, kept);
   }
+  if (kept.last?.head.id === head.id) return kept.last;
   const { chunks } = kept;
   let chunk = chunks.get(head.id);
   chunks.delete(head.id);
@@ -55,6 +56,7 @@ export function openChunk(file: StoreFile, head: FileHead): FileChunk {
     kept.size += sizeOf(head);
   }
   chunks.set(head.id, chunk);
+  kept.last = chunk;
   for (const [id, oldest] of chunks) {
     if (kept.size <= keptCharacters || id === head.id) break;
     chunks.delete(id);
