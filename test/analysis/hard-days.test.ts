@@ -12,19 +12,21 @@ import { since, t0 } from '../support/phone.ts';
 import { android, iphone, type MotionWord, pushedFix, pushedMotions } from '../support/pushes.ts';
 
 /**
- * A part of a day: so many seconds at a speed, m/s eastwards, and what the phone calls it; `silent`: it does not know
- * where it is.
+ * A part of a day: so many seconds at a speed, m/s eastwards, and what the phone calls it; `north`: northwards instead;
+ * `silent`: it does not know where it is.
  */
 interface Part {
   seconds: number;
   speed: number;
   word?: MotionWord | null;
+  north?: boolean;
   silent?: boolean;
 }
 
 const walk = (seconds: number): Part => ({ seconds, speed: 1.35, word: 'walking' });
 const back = (seconds: number): Part => ({ seconds, speed: -1.35, word: 'walking' });
 const drive = (seconds: number, speed = 14): Part => ({ seconds, speed, word: 'automotive' });
+const driveNorth = (seconds: number, speed = 14): Part => ({ ...drive(seconds, speed), north: true });
 const rest = (seconds: number): Part => ({ seconds, speed: 0, word: 'still' });
 const asleep = (seconds: number): Part => ({ seconds, speed: 0, word: null, silent: true });
 /** Home after a trip: the phone sees ten minutes of rest, then sleeps. */
@@ -41,13 +43,15 @@ function pushedDay(
   const { next } = seededRandom(seed);
   const error = (): number => (next() + next() + next() - 1.5) * 8;
   const entries: Entry[] = [];
-  let [now, east] = [from, 0];
-  for (const { seconds, speed, word, silent } of parts) {
+  let [now, x, y] = [from, 0, 0];
+  for (const { seconds, speed, word, north, silent } of parts) {
+    const [east, up] = north ? [0, speed] : [speed, 0];
     for (let s = 0; !silent && s < seconds; s += every)
-      entries.push(pushedFix(phone, now + s, east + s * speed + error(), error(), { accuracy: 12 }));
+      entries.push(pushedFix(phone, now + s, x + s * east + error(), y + s * up + error(), { accuracy: 12 }));
     if (word && readings) entries.push(...pushedMotions(phone, now + 7, now + seconds - 8, word));
     now += seconds;
-    east += seconds * speed;
+    x += seconds * east;
+    y += seconds * up;
   }
   return entries;
 }
@@ -72,6 +76,12 @@ describe('the diary has two trips for', () => {
     expect(trips[1]!.start_place).toEqual(trips[0]!.end_place);
   });
 
+  it('a short errand on foot at a corner of a drive', async () => {
+    const errand = [walk(90), rest(420), back(90)];
+    const { trips } = await lived(pushedDay([drive(900), ...errand, driveNorth(900), ...home]));
+    expect(trips).toHaveLength(2);
+  });
+
   it('a rest of twenty minutes on a drive, without a walk', async () => {
     const { trips } = await lived(pushedDay([drive(1800, 25), rest(1200), drive(1800, 25), ...home]));
     expect(trips).toHaveLength(2);
@@ -94,6 +104,40 @@ describe('the diary has one trip for', () => {
     const wait = trip!.stops.toSorted((a, b) => b.duration - a.duration)[0]!;
     expect(Math.abs(wait.duration - 480)).toBeLessThan(150);
     expect(Math.abs(since(wait.enter_ts) - 600)).toBeLessThan(120);
+  });
+
+  it('a change of trains at one platform, where the line turns', async () => {
+    const { trips } = await lived(pushedDay([walk(600), drive(1500, 25), rest(420), driveNorth(1500, 25), ...home]));
+    expect(trips).toHaveLength(1);
+    expect(Math.max(...trips[0]!.stops.map(({ duration }) => duration))).toBeGreaterThan(240);
+  });
+
+  it('a train that the phone loses under ground between two candidates was not parked there', async () => {
+    const platform = rest(330);
+    const tunnel = [{ ...driveNorth(660, 20), silent: true }];
+    const { trips } = await lived(pushedDay([drive(1500, 25), platform, ...tunnel, driveNorth(900, 25), ...home]));
+    expect(trips).toHaveLength(1);
+  });
+
+  it('a bus, a wait, and a tram as slow as a bicycle, without a word of the phone', async () => {
+    const tram: Part = { seconds: 600, speed: 4.5, word: null };
+    const wait = [walk(240), rest(420)];
+    const { trips } = await lived(pushedDay([walk(600), rest(300), drive(1200, 11), ...wait, tram, ...home]));
+    expect(trips).toHaveLength(1);
+    expect(modes(trips[0])).not.toContain('BICYCLING');
+  });
+
+  it('a bicycle that was left at the stop where its rider now alights and unlocks it', async () => {
+    const ride: Part = { seconds: 600, speed: 4.5, word: 'cycling' };
+    const { trips } = await lived(pushedDay([walk(600), rest(300), drive(1200, 11), rest(90), ride, ...home]));
+    expect(trips.flatMap(modes).at(-1)).toBe('BICYCLING');
+  });
+
+  it('a platform where the phone feels a vehicle, before the train comes', async () => {
+    const platform: Part = { seconds: 420, speed: 0, word: 'automotive' };
+    const { trips } = await lived(pushedDay([walk(600), platform, drive(1500, 25), walk(300), ...home]));
+    expect(trips).toHaveLength(1);
+    expect(Math.max(...trips[0]!.stops.map(({ duration }) => duration))).toBeGreaterThan(240);
   });
 
   it('a train through tunnels of minutes', async () => {

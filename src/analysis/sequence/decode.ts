@@ -8,19 +8,22 @@ export interface DecodeOptions {
   evidence: number;
   /** The least probability that counts. */
   floor: number;
-  /** ln-probability of each change of state, by states before and after. */
+  /**
+   * ln-probability of each change of state, by states before and after. Who changes between a bicycle and a vehicle
+   * gets off: by rest or on foot is likelier.
+   */
   change: readonly (readonly number[])[];
 }
 
 /** The values in use, set by hand on the training days. */
 export const decodeDefaults: DecodeOptions = {
-  evidence: 0.4,
+  evidence: 0.5,
   floor: 1e-4,
   change: [
     [0, -3.5, -5, -5],
     [-3.5, 0, -4.5, -4.5],
-    [-5, -4.5, 0, -7],
-    [-5, -4.5, -7, 0],
+    [-5, -4.5, 0, -12],
+    [-5, -4.5, -12, 0],
   ],
 };
 

@@ -246,10 +246,14 @@ function judge(
   if (at(a.end).length - at(all.moved.start).length < options.leastBefore) return 'too short';
   if (last < 0) return walkOff >= options.walkBefore ? 'walk to a vehicle' : 'no walk';
   const [alighted, boarded] = [came[last]!.end, going[first]!.start];
-  if (apart(at(alighted), at(boarded)) <= options.parked && directness < options.parkedDirectness) return 'parked';
-  const away = stop > options.shortStop && stoodBefore(came, last, options) < options.boarding;
+  const walked = walkOff + walkOn >= options.changeOnFoot;
+  const long = stop > options.shortStop;
+  // Who never left the vehicle, or changed at one platform, ran no errand.
+  const back = apart(at(alighted), at(boarded)) <= options.parked && directness < options.parkedDirectness;
+  if (back && (walked || long)) return 'parked';
+  const away = long && stoodBefore(came, last, options) < options.boarding;
   if (away && closest(track, alighted, boarded) <= options.parked) return 'parked';
-  return walkOff + walkOn >= options.changeOnFoot || stop <= options.shortStop ? 'change of vehicle' : 'no walk';
+  return walked || !long ? 'change of vehicle' : 'no walk';
 }
 
 /** m between where the user was around two times; a state changes half a minute too early or late. */

@@ -42,11 +42,36 @@ export function sleepsIn(events: readonly PhoneEvent[]): Sleep[] {
   return sleeps;
 }
 
-/** The runs of an outing: those of its cells; who walks on the spot stands, and so does who stays in the geofence. */
+/**
+ * The runs of an outing: those of its cells; who walks on the spot stands, and so does who stays in the geofence or
+ * rides nowhere.
+ */
 export function runsOf(cells: Cells, track: Track, sleeps: readonly Sleep[]): Run[] {
   let runs = walkedRuns(cells, track);
   for (const sleep of sleeps) runs = withSleep(runs, sleep, track);
-  return runs;
+  return runs.map((run) => (leadsNowhere(run, track) ? { ...run, state: cellStates.still } : run));
+}
+
+/** m; a ride that ends this near to its start, and stays within the extent, leads nowhere: receivers drift so far */
+const nowhere = { apart: 100, extent: 200 };
+
+/** True for a ride, by vehicle or bicycle, that leads nowhere, as far as there are locations in it: the user stands. */
+function leadsNowhere({ state, start, end }: Run, track: Track): boolean {
+  if (state !== cellStates.motor && state !== cellStates.cycle) return false;
+  const [first, last] = [firstAfter(track, start), firstAfter(track, end)];
+  if (first === last) return false;
+  const [from, to] = [positionAt(track, start), positionAt(track, end)];
+  if (Math.sqrt((from.x - to.x) ** 2 + (from.y - to.y) ** 2) >= nowhere.apart) return false;
+  let [west, east] = [Math.min(from.x, to.x), Math.max(from.x, to.x)];
+  let [south, north] = [Math.min(from.y, to.y), Math.max(from.y, to.y)];
+  for (let i = first; i < last; i += 1) {
+    west = Math.min(west, track.x[i]!);
+    east = Math.max(east, track.x[i]!);
+    south = Math.min(south, track.y[i]!);
+    north = Math.max(north, track.y[i]!);
+    if (east - west >= nowhere.extent || north - south >= nowhere.extent) return false;
+  }
+  return true;
 }
 
 /** The runs, at rest in a sleep up to when the user left, and then as after it. */

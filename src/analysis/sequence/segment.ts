@@ -6,6 +6,7 @@ import { lookAround } from '../look-around.ts';
 import type { Location } from '../observations.ts';
 import { unseenFrom } from '../places.ts';
 import type { Segmented, SegmentedTrip, Segmenter, Stay, Stretch } from '../segmenter.ts';
+import { boardedAfterWaits } from './boarded.ts';
 import { segmentTrips } from './candidates.ts';
 import { decodeCells } from './decode.ts';
 import { journeyDefaults, journeysOf } from './journeys.ts';
@@ -17,7 +18,7 @@ import { trackOf } from './track.ts';
 import { type Decoded, failedTrip, tripOf } from './trip.ts';
 
 /** Raised whenever the same entries and model would give other trips than before. */
-const codeVersion = 5;
+const codeVersion = 6;
 
 /**
  * s before and after an outing for which states are asked; what these look at lies within `lookAround`. iPhones tell
@@ -107,10 +108,11 @@ function decode(outing: Outing, { locations, motions, events }: Stretch, models:
   const track = trackOf(near);
   const sleeps = sampling === 'time' ? sleepsIn(within(events, from - lookAround, to + lookAround)) : [];
   const model = readings.length > 0 ? models.full : models.sparse;
-  const cells = decodeCells(
+  const seen = decodeCells(
     { track, motions: readings, sampling, from: from - margin.before[sampling], to: to + margin.after },
     model,
   );
+  const cells = boardedAfterWaits(seen, runsOf(seen, track, sleeps));
   return {
     outing,
     locations,
