@@ -27,6 +27,7 @@ export interface TestServer {
 }
 
 export interface Control {
+  isRunning(): boolean;
   /** SIGKILL; resolves when the process is gone. */
   kill(): Promise<void>;
   /** Starts it again on the same folder and port; resolves when it answers. */
@@ -190,6 +191,7 @@ async function startServer(durable: boolean): Promise<TestServer> {
     address,
     newAddress: () => address(newDatabase()),
     control: {
+      isRunning: () => isRunning(child),
       kill: () => end(child),
       restart: async () => {
         child = await launch(folder, port, durable);
@@ -231,8 +233,12 @@ async function answers(port: number): Promise<boolean> {
   }
 }
 
+function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode === null && signalCode === null;
+}
+
 function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  if (!isRunning(child)) return Promise.resolve();
   return new Promise((resolve) => {
     child.once('exit', () => resolve());
     child.kill('SIGKILL');

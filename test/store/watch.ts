@@ -3,7 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { MongoClient } from 'mongodb';
 import { afterAll, afterEach, beforeEach } from 'vitest';
-import type { TestServer } from './servers.ts';
+import type { Control, TestServer } from './servers.ts';
 
 const probeLimit = 20_000; // ms
 const settleLimit = 5_000; // ms
@@ -20,7 +20,7 @@ export function watch(server: () => TestServer | undefined, { mayLeave }: { mayL
     const { control, newAddress } = server() ?? { control: null };
     if (control === null || stuck !== null) return;
     client ??= new MongoClient(newAddress!(), { serverSelectionTimeoutMS: 1_000 });
-    const works = await Promise.race([probe(client), pause(probeLimit, 'stuck' as const, { ref: false })]);
+    const works = await Promise.race([probe(client, control), pause(probeLimit, 'stuck' as const, { ref: false })]);
     if (works === 'stuck') {
       stuck = task.name;
       await control.kill();
@@ -32,15 +32,18 @@ export function watch(server: () => TestServer | undefined, { mayLeave }: { mayL
 }
 
 /** A transaction of its own. A server that tests have stopped is no matter here. */
-async function probe(client: MongoClient): Promise<'answers' | 'is not there'> {
-  try {
-    await client.withSession((session) =>
-      session.withTransaction(() => client.db().collection('any').findOne({}, { session })),
-    );
-    return 'answers';
-  } catch {
-    return 'is not there';
+async function probe(client: MongoClient, { isRunning }: Control): Promise<'answers' | 'is not there'> {
+  while (isRunning()) {
+    try {
+      await client.withSession((session) =>
+        session.withTransaction(() => client.db().collection('any').findOne({}, { session })),
+      );
+      return 'answers';
+    } catch {
+      await pause(100); // it may have been started again just now
+    }
   }
+  return 'is not there';
 }
 
 /** What the store does not wait for, such as the end of a transaction over a lost connection, may take a moment. */
