@@ -255,7 +255,7 @@ describeOnServers(
           opened.address,
           entries.map((own) => oldRow(user, own, 9)),
         );
-        const stores = await Promise.all([1, 2, 3].map(() => openMongoStore(opened.address)));
+        const stores = await Promise.all([1, 2, 3].map(() => openMongoStore(opened.address, { retrySeconds: 60 })));
         const found = await Promise.all(stores.map((one) => everything(one, user)));
         for (const list of found) same(list, entries);
         expect(await store.counts(user)).toMatchObject({ timeseries: entries.length });

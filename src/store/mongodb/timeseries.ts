@@ -3,7 +3,7 @@ import type { Document } from 'mongodb';
 import type { Entry } from '../../model/entry.ts';
 import { unescapeText } from '../../model/json-text.ts';
 import { justAfter, type TimeRange } from '../../model/time.ts';
-import { zonesNamed } from '../chunks/edit.ts';
+import { widestSpan, zonesNamed } from '../chunks/edit.ts';
 import { united } from '../marks.ts';
 import { isAhead } from '../receipts.ts';
 import type { KeptEntry, Timeseries, ZoneSighting } from '../store.ts';
@@ -91,13 +91,18 @@ async function summarise(from: UserRows): ReturnType<Timeseries['summary']> {
 
 const chunksAtFirst = 32;
 
+/** s; the ends of a chunk that holds a time are no farther from it, however times are rounded: bounds of both ends. */
+const chunkReach = 2 * widestSpan;
+
 /**
  * The nearest entry with a zone on one side of `writeTs`; of several at the same time that with the smallest key.
  * Chunks come by the end at which they are nearest: one that is farther than what was found ends the search.
  */
 async function zoneNextTo(from: UserRows, writeTs: number, side: 1 | -1): Promise<ZoneSighting | null> {
   const filter: Document =
-    side === -1 ? { named: true, first: { $lt: justAfter(writeTs) } } : { named: true, last: { $gt: writeTs } };
+    side === -1
+      ? { named: true, first: { $lt: justAfter(writeTs) }, last: { $lt: justAfter(writeTs + chunkReach) } }
+      : { named: true, last: { $gt: writeTs }, first: { $gte: writeTs - chunkReach } };
   const sort: Record<string, 1 | -1> = side === -1 ? { last: -1 } : { first: 1 };
   for (let limit = chunksAtFirst; ; limit *= 4) {
     const options = { sort, limit, projection: withoutTexts, hint: side === -1 ? 'named_last' : 'named_first' };
@@ -133,7 +138,7 @@ const spanFields = ['first', 'last', 'first_ts', 'last_ts', 'zones'] as const;
 
 async function zonelessSpan(from: UserRows, { from: start, to: end }: TimeRange): Promise<TimeRange | null> {
   const chunks = from.rows('chunks');
-  const filter = { bare: true, first: { $lt: end }, last: { $gte: start } };
+  const filter = { bare: true, first: { $gte: start - chunkReach, $lt: end }, last: { $gte: start } };
   const heads = await chunks.pick(filter, ['_id', ...spanFields], { hint: 'bare' }).toArray();
   let found: TimeRange | null = null;
   const partly: ChunkDocument['_id'][] = [];
