@@ -460,6 +460,11 @@ export interface Timeseries {
    * after an interruption. Other calls convert only what they cannot read as it is.
    */
   convert(userId: string, signal?: AbortSignal): Promise<number>;
+  /**
+   * The same timeseries for one run that holds the user's lease: it may answer from what it has read before, until the
+   * run applies a change through it. Missing where that saves nothing.
+   */
+  forRun?(userId: string): Timeseries;
 }
 
 /** The time zone that a phone had when it wrote an entry. */

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 
 const python = fileURLToPath(new URL('../../.servers/bin/python3', import.meta.url));
 const program = fileURLToPath(new URL('server.py', import.meta.url));
-const startLimit = 20_000; // ms
+const startLimit = 60_000; // ms
 
 const [command, ...args] = process.argv.slice(2);
 if (command === undefined) fail('expected a command to run', 2);

@@ -7,7 +7,7 @@ import { expect, it, vi } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
 import { openMongoStore } from '../../src/store/mongodb/store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { apply, battery, entry, findAll, fix, location, newUser, put, rejects, same } from './contract/kit.ts';
+import { apply, battery, entry, findAll, fix, leaseOn, location, newUser, put, rejects, same } from './contract/kit.ts';
 import { describeOnServers, startedHere, withClient, withStore } from './servers.ts';
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 });
@@ -56,6 +56,42 @@ async function everything(store: Store, user: string): Promise<Entry[]> {
 }
 
 describeOnServers('chunks of MongoDB', (server) => {
+  it('a run reads from memory what the database holds, whatever it applies in between', async () => {
+    const keys = [location, 'background/filtered_location', 'statemachine/transition', 'manual/incident', battery];
+    const time = fc.integer({ min: 0, max: 100 }).map((n) => n * 43_200);
+    const step = fc.record({
+      put: fc.array(fc.record({ key: fc.constantFrom(...keys), ts: time, late: time }), { maxLength: 30 }),
+      ask: fc.array(
+        fc.record({
+          keys: fc.subarray(keys, { minLength: 1 }),
+          from: fc.option(time, { nil: undefined }),
+          to: fc.option(time, { nil: undefined }),
+          limit: fc.constantFrom(3, 100, 1000),
+        }),
+        { minLength: 1, maxLength: 4 },
+      ),
+    });
+    const runs = fc.array(step, { minLength: 1, maxLength: 3 });
+    await withStore(server(), async (store) => {
+      await fc.assert(
+        fc.asyncProperty(runs, async (steps) => {
+          const user = await newUser(store);
+          const own = store.timeseries.forRun!(user);
+          const lease = await leaseOn(store, user);
+          for (const { put: added, ask } of steps) {
+            const entries = added.map(({ key, ts, late }) => entry(key, ts + late, { ts }));
+            await own.apply(user, { put: entries, remove: [] }, lease);
+            for (const query of ask) {
+              const asked = { time: 'ts', ...query } as const;
+              same(await findAll(own, user, asked), await findAll(store.timeseries, user, asked));
+            }
+          }
+        }),
+        { numRuns: 15 },
+      );
+    });
+  });
+
   it('for any entries in any order, chunks share all times of a key among them and contain each identity once', async () => {
     const times = fc.oneof(
       fc.integer({ min: 0, max: 40 }).map((n) => n * 3600),

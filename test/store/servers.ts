@@ -177,7 +177,7 @@ export async function withClient<T>(address: string, work: (client: MongoClient)
   }
 }
 
-const startLimit = 20_000; // ms
+const startLimit = 60_000; // ms
 
 /** Starts a replica set of one in a temporary folder. */
 async function startServer(durable: boolean): Promise<TestServer> {

@@ -5,7 +5,7 @@ import { MongoClient } from 'mongodb';
 import { afterAll, afterEach, beforeEach } from 'vitest';
 import type { Control, TestServer } from './servers.ts';
 
-const probeLimit = 20_000; // ms
+const probeLimit = 40_000; // ms
 const settleLimit = 5_000; // ms
 
 /** Watches a server that the tests started. `mayLeave`: tests kill processes or cut connections in transactions. */
@@ -24,10 +24,10 @@ export function watch(server: () => TestServer | undefined, { mayLeave }: { mayL
     if (works === 'stuck') {
       stuck = task.name;
       await control.kill();
-      throw new Error('expected a test server that does transactions after this test, found none within 20 s');
+      throw new Error('expected a test server that does transactions after this test, found none within 40 s');
     }
     if (works === 'answers' && !mayLeave) await expectNoneOpen(client);
-  }, 60_000);
+  }, 90_000);
   afterAll(() => client?.close());
 }
 

@@ -80,7 +80,7 @@ interface Found extends ChunkPlace<ChunkDocument> {
 }
 
 /** The page, as far as the chunks reach; null if they do not reach to the first entry of it. */
-function pageOf(chunks: readonly RowChunk[], query: EntryQuery, edge: number | null): EntryPage | null {
+export function pageOf(chunks: readonly RowChunk[], query: EntryQuery, edge: number | null): EntryPage | null {
   const { descending, limit } = query;
   const sign = descending ? -1 : 1;
   const names = new Map(chunks.map(({ head: { key } }) => [key, unescapeText(key)]));

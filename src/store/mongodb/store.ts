@@ -8,6 +8,7 @@ import { findRowsLeft, formatVersion, indexes, makeLayout, metaOf, readFormat } 
 import { leasesOn } from './leases.ts';
 import { profilesOn, tokensOn, usersOn } from './people.ts';
 import { pipelineStatesOn } from './pipeline-states.ts';
+import { readsOfRun } from './run-reads.ts';
 import { studiesOn } from './studies.ts';
 import { timeseriesOn } from './timeseries.ts';
 import { tripsOn } from './trips.ts';
@@ -95,7 +96,12 @@ function storeOn(connection: Connection): Store {
     usercache: guard(usercacheOn(connection)),
     documents: guard(documentsOn(connection)),
     errors: guard(errorsOn(connection)),
-    timeseries: guard(timeseriesOn(connection)),
+    timeseries: {
+      ...guard(timeseriesOn(connection)),
+      forRun(userId) {
+        return readsOfRun(connection, this, userId);
+      },
+    },
     trips: guard(tripsOn(connection)),
     pipeline: guard(pipelineStatesOn(connection)),
     leases: guard(leasesOn(connection)),

@@ -88,7 +88,7 @@ describeOnServers(
   (server) => {
     it(
       'comes to the same there and back, killed in the middle, and the pipeline goes on from there',
-      { timeout: 120_000 + kills * 20_000 },
+      { timeout: 300_000 + kills * 20_000 },
       () => withDatabaseOn(server(), (address) => inFolder((folder) => thereAndBack(address, folder))),
     );
 
