@@ -5,7 +5,7 @@ import type { TripFeatureCollection } from '../diary/trip-features.ts';
 import { line } from '../log/messages.ts';
 import type { JsonValue } from '../model/json.ts';
 import { dayKey } from '../model/keys.ts';
-import type { Document, Store } from '../store/store.ts';
+import type { DocumentsChange, Store } from '../store/store.ts';
 import { type DocumentWindow, documentWindow } from './document-window.ts';
 import { findObsoleteKeys } from './obsolete-keys.ts';
 import { endOfRun, type RunContext, type Stage, type StageResult } from './stage.ts';
@@ -24,7 +24,7 @@ export const writeDocuments: Stage = {
     const built = state.documents_due && window !== null ? await buildDays(context, window, days, present) : new Map();
     const counts = { days: days.length, written: 0, unchanged: days.length, removed: obsolete.length };
     if (built.size > 0) log.write('INFO', line.binned(userId, built.size, 0));
-    const put: Document[] = [];
+    const put: NewDocument[] = [];
     for (const [day, trips] of built) {
       log.write('DEBUG', line.addingTrips(userId, trips.length, day));
       const document = await documentOf(context, dayKey(day), trips);
@@ -105,14 +105,23 @@ async function followers(
   });
 }
 
-/** The document of a day; null if it equals the stored one. */
+type NewDocument = DocumentsChange['put'][number];
+
+/** The document of a day; null if it equals the stored one. A store that keeps texts never asks for its data. */
 async function documentOf(
   { store, userId, now }: RunContext,
   key: string,
   trips: readonly TripFeatureCollection[],
-): Promise<Document | null> {
+): Promise<NewDocument | null> {
   const text = JSON.stringify(trips);
   const present = await store.documents.get(userId, key);
   if (present !== null && JSON.stringify(present.data) === text) return null;
-  return { key, write_ts: now(), data: JSON.parse(text) as JsonValue };
+  return {
+    key,
+    write_ts: now(),
+    text,
+    get data(): JsonValue {
+      return JSON.parse(text) as JsonValue;
+    },
+  };
 }

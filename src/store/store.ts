@@ -273,8 +273,11 @@ export interface Document {
 
 /** A change of a user's documents, done in one transaction. */
 export interface DocumentsChange {
-  /** Each document replaces the one with its key or is inserted; of two with the same key, the last one stays. */
-  put: readonly Document[];
+  /**
+   * Each document replaces the one with its key or is inserted; of two with the same key, the last one stays. `text`:
+   * the JSON text of its data, if available.
+   */
+  put: readonly (Document & { text?: string })[];
   /** Keys of documents to remove; keys without a document are ignored. */
   remove: readonly string[];
 }

@@ -30,7 +30,11 @@ export function documents(shards: Shards): Documents {
     apply: async (userId, { put, remove }, lease, { state, release = false } = {}) => {
       // Taken at once: what the caller does to a document later has no effect.
       const rows = put.map(
-        ({ key, write_ts, data }): Row => ({ key: escapeText(key), write_ts, data: packText(jsonText(data)) }),
+        (one): Row => ({
+          key: escapeText(one.key),
+          write_ts: one.write_ts,
+          data: packText(one.text ?? jsonText(one.data)),
+        }),
       );
       const gone = remove.map(escapeText);
       const file = shards.of(userId).timeseries;
