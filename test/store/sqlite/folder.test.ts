@@ -5,6 +5,7 @@ import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, truncate, writeF
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { checkStore } from '../../../src/store/open.ts';
 import { startCheckpointer } from '../../../src/store/sqlite/checkpointer.ts';
 import { connect } from '../../../src/store/sqlite/driver.ts';
 import { fileName, openFolder, upgradeFolder } from '../../../src/store/sqlite/folder.ts';
@@ -245,6 +246,44 @@ describe('every opening', () => {
       const found = (await waitingEntries(copy, user)).map((one) => one.metadata.write_ts);
       expect(found).toEqual(Array.from({ length: 2 * commits }, (_, i) => i));
       await copy.close();
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it('refuses a log in which any bit flipped after a kill, and takes one that is as it was', async () => {
+    const open = join(await places.folder(), 'open');
+    const folder = join(await places.folder(), 'copy');
+    const store = await places.open(open);
+    const user = await newUser(store);
+    for (let i = 0; i < 5; i++) await put(store, user, [fix(i, { text: 'x'.repeat(10_000) })]);
+    const log = await readFile(join(open, `${usercache}-wal`));
+    const frame = 32 + 24; // the header of the log, and that of its first page
+    const known = [0, 5, 9, 13, 17, 21, 25, 30, 33, 37, 41, 45, 49, 53, frame, frame + 4095, log.length - 1];
+    const drawn = Array.from({ length: 8 }, () => Math.floor(Math.random() * log.length));
+    for (const at of [null, ...known, ...drawn]) {
+      // As after a kill: the index of the log is there, and nobody has it open.
+      await cp(open, folder, { recursive: true });
+      if (at !== null) {
+        const changed = Buffer.from(log);
+        changed[at]! ^= 1 << (at % 8);
+        await writeFile(join(folder, `${usercache}-wal`), changed);
+        const before = await stateOf(folder);
+        const error = await openSqliteStore({ folder }).then(
+          () => null,
+          (one: Error) => one,
+        );
+        expect(error, `byte ${at} of ${log.length}`).toMatchObject({ code: 'MOBILITY_STORE_DAMAGED' });
+        expect(error!.message).toMatch(
+          /expected a write-ahead log with \d+ pages, found one that is as it was written/,
+        );
+        same(await stateOf(folder), before);
+        const [finding] = (await checkStore(folder)).findings;
+        expect(finding).toMatchObject({ code: 'DAMAGED_LOG', file: usercache });
+      } else {
+        const copy = await openSqliteStore({ folder });
+        expect(await waitingEntries(copy, user)).toHaveLength(5);
+        await copy.close();
+      }
       await rm(folder, { recursive: true });
     }
   });
