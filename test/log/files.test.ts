@@ -116,7 +116,7 @@ describe('close', () => {
     const dir = newFolder();
     expect(await ended(startChild('./write-log.ts', dir, 'pipeline', '2000', 'close'))).toBe(0);
     expect(messagesOf(dir).map((text) => text.replace(/ of \d+$/, ''))).toEqual(numbered(2000));
-  });
+  }, 120_000);
 
   it('resolves when nothing was written', async () => {
     const dir = newFolder();
@@ -236,7 +236,7 @@ describe('files that an earlier process left', () => {
     await files.close();
     expect(logFiles(dir)).toHaveLength(1);
     expect(messagesOf(dir).at(-1)).toBe('next');
-  });
+  }, 120_000);
 });
 
 describe('several pipelines at once', () => {
