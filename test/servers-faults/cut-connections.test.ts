@@ -231,3 +231,34 @@ describeOnServers(
   },
   { only: startedHere, mayLeave: true },
 );
+
+describeOnServers(
+  'a server that is gone',
+  (server) => {
+    it('holds up no process that ends', { timeout: 60_000 }, async () => {
+      const address = server().newAddress();
+      const store = await openStore(address);
+      const proxy = await startProxy(address);
+      try {
+        const leaving = await openMongoStore(proxy.through(address), { retrySeconds: 3 });
+        await store.users.admit('any');
+        const taken = await store.leases.acquire('any', 'a run', 100);
+        if (!('lease' in taken)) throw new Error('expected a free user');
+        let gone = false;
+        proxy.decide((_, piece) => {
+          gone ||= piece.includes('commitTransaction');
+          return gone ? 'cut' : 'pass';
+        });
+        const applied = leaving.documents.apply('any', { put: [], remove: [] }, taken.lease);
+        await expect(applied).rejects.toMatchObject({ code: 'MOBILITY_STORE_UNAVAILABLE' });
+        const began = performance.now();
+        await leaving.close();
+        expect((performance.now() - began) / 1000).toBeLessThan(6);
+      } finally {
+        await proxy.close();
+        await store.close();
+      }
+    });
+  },
+  { only: startedHere, mayLeave: true },
+);

@@ -10,7 +10,7 @@ export interface SessionPool {
   readonly ids: readonly Binary[];
   /** Runs `work` in a session that nobody else uses meanwhile; waits for one where all are in use. */
   use<T>(work: (session: ClientSession) => Promise<T>): Promise<T>;
-  /** Resolves when no transaction of a lost connection is left open at the server, as far as it can be reached. */
+  /** Resolves when no transaction of a lost connection is left open at the server, or the server does not answer. */
   close(): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ export function openSessions(client: MongoClient): SessionPool {
       }
     },
     close: async () => {
-      await Promise.all(ending);
+      if (ending.size > 0) await Promise.race([Promise.all(ending), sleep(longestClose)]);
     },
   };
 }
@@ -60,13 +60,17 @@ export function openSessions(client: MongoClient): SessionPool {
 const triesToEnd = 3;
 const pauseBetween = 50; // ms
 
+/** A server that is gone holds nobody up: it gives up open transactions by itself. */
+const longestClose = 1_000; // ms
+
 /**
  * Ends the transaction of a connection that was lost. The driver does not tell whether the server heard of the abort;
  * what it has locked would stay so until its own limit.
  */
 async function endTransaction(client: MongoClient, session: ClientSession): Promise<void> {
+  const { id } = session.id!;
   if (session.inTransaction()) await session.abortTransaction().catch(() => {});
-  for (let tries = 1; tries <= triesToEnd && !(await killSessions(client, [session.id!.id])); tries++) {
+  for (let tries = 1; tries <= triesToEnd && !(await killSessions(client, [id])); tries++) {
     await sleep(pauseBetween);
   }
 }
