@@ -123,3 +123,13 @@ it('every command and subcommand describes itself, its flags and arguments, and 
   };
   for (const command of program.commands) await walk(command, [command.name()]);
 });
+
+it('help and the word about a wrong command know every command, whatever stands before', async () => {
+  for (const words of [['--help'], ['--store', 'users', '--help'], ['--json', 'help'], ['--help', 'users']]) {
+    const { code, stdout } = await run(words);
+    const told = ['backup', 'pipeline', 'users'].filter((name) => stdout.includes(`\n  ${name} `));
+    expect([words, code, told]).toEqual([words, 0, ['backup', 'pipeline', 'users']]);
+  }
+  const { code, stderr } = await run(['--store', 'users', 'pipelin']);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('pipeline')]);
+});
