@@ -1,6 +1,7 @@
 // A lease is renewed while its owner works, and given back.
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { holdLease } from '../../src/pipeline/lease.ts';
+import { MobilityError } from '../../src/model/errors.ts';
+import { holdLease, withLease } from '../../src/pipeline/lease.ts';
 import type { Store } from '../../src/store/store.ts';
 import { newUser, useStore } from '../support/store.ts';
 
@@ -68,4 +69,32 @@ it('a lease is renewed three times in its term', async () => {
   if ('held' in taken) await taken.held.end();
   await vi.advanceTimersByTimeAsync(60_000);
   expect(renew).toHaveBeenCalledTimes(3);
+});
+
+it('a renewal that finds the lease lost is the last, and one that fails otherwise is not', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const lease = { user_id: 'u', owner: 'worker', fence: 1, expires_ts: 60, seconds: 60 };
+  const failures = [new Error('the network'), new MobilityError('MOBILITY_LEASE_LOST', 'another owner')];
+  const renew = vi.fn(async () => Promise.reject(failures.shift()));
+  const leases = { acquire: async () => ({ lease }), renew, release: async () => {} };
+  await holdLease({ leases } as unknown as Store, 'u', 'worker', 60);
+  for (let i = 0; i < 5; i++) await vi.advanceTimersByTimeAsync(20_000);
+  expect(renew).toHaveBeenCalledTimes(2);
+});
+
+it('work under a lease begins only if nobody else works, and gives it back however it ends', async () => {
+  const user = await newUser(store);
+  const options = { owner: 'first', leaseSeconds: 60 };
+  const failing = withLease(store, user, options, async (held) => {
+    expect(held.current()).toMatchObject({ owner: 'first' });
+    const second = withLease(store, user, { owner: 'second' }, () => Promise.reject(new Error('it began')));
+    await expect(second).rejects.toMatchObject({
+      code: 'MOBILITY_LEASE_HELD',
+      message: expect.stringMatching(/^first works on user/),
+    });
+    throw new Error('the work failed');
+  });
+  await expect(failing).rejects.toThrow('the work failed');
+  expect(await store.leases.get(user)).toBeNull();
 });
