@@ -61,10 +61,11 @@ it('an index that says something else than its table is found, told with its cur
   const connection = connect(path);
   const sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'trips_day'";
   const { rootpage } = connection.prepare(sql).get<{ rootpage: number }>()!;
+  connection.exec('PRAGMA wal_checkpoint(TRUNCATE)'); // the page is changed in the file, not in its log
   connection.close();
   const bytes = await readFile(path);
   const day = bytes.indexOf('2024-03-12', (rootpage - 1) * 4096);
-  expect(day).toBeLessThan(rootpage * 4096);
+  expect([day > 0, day < rootpage * 4096]).toEqual([true, true]);
   bytes.write('2024-03-19', day);
   await writeFile(path, bytes);
 

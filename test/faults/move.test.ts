@@ -17,13 +17,17 @@ vi.setConfig({ testTimeout: patience });
 const converter = vi.hoisted(() => ({ repaired: false }));
 vi.mock('../../src/converters/convert.ts', async (original) => {
   const actual = await original<typeof import('../../src/converters/convert.ts')>();
-  const convert = (entry: Entry): Entry => {
+  const flawless = (entry: Entry): Entry => {
     if (entry.data.flaw === 'repairable' && !converter.repaired) {
       throw new actual.ConversionError('unknown_value', 'data.flaw: expected none, found one');
     }
-    return actual.convert(entry);
+    return entry;
   };
-  return { ...actual, convert };
+  return {
+    ...actual,
+    convert: (entry: Entry) => actual.convert(flawless(entry)),
+    timeMeant: (entry: Entry) => actual.timeMeant(flawless(entry)),
+  };
 });
 
 const store = useStore();

@@ -1,5 +1,6 @@
 // Leases: one document per user, changed atomically by the server's clock.
 import { type Document, ObjectId } from 'mongodb';
+import { MobilityError } from '../../model/errors.ts';
 import { escapeText, unescapeText } from '../../model/json-text.ts';
 import { clockSlack, longestLease } from '../lease-end.ts';
 import { leaseLost, notAdmitted } from '../refusals.ts';
@@ -104,6 +105,21 @@ function changeLease(from: UserRows, change: Document[], returnDocument: 'before
   return from.rows('leases').findOneAndUpdate({}, change, { returnDocument, upsert: true });
 }
 
+const triesToTake = 50;
+
+/** Takes the lease if it is free, and returns whose it is then. */
+async function takenOrHeld(from: UserRows, change: Document[]): Promise<LeaseRow> {
+  for (let tries = 1; tries <= triesToTake; tries++) {
+    const row = await changeLease(from, change, 'after');
+    // A server may answer with no document where another process created it at the same moment.
+    if (row !== null) return row;
+  }
+  throw new MobilityError(
+    'MOBILITY_STORE_UNAVAILABLE',
+    `expected MongoDB to answer with the lease document that it created or changed, found none ${triesToTake} times: try again`,
+  );
+}
+
 /** The leases on users. */
 export function leasesOn(connection: Connection): Leases {
   return {
@@ -113,7 +129,7 @@ export function leasesOn(connection: Connection): Leases {
       const change = takeIt(connection, name, seconds, mark);
       const lost = { owner: { $type: 'string', $ne: name }, $expr: isOver };
       await endTransactionsOf(connection, userId, lost);
-      const row = (await connection.reading(userId, (from) => changeLease(from, change, 'after')))!;
+      const row = await connection.reading(userId, (from) => takenOrHeld(from, change));
       const lease = leaseOf(row);
       const isMine = mark.equals(row.mark);
       // Asked after the lease was taken: an erasure that begins later takes it away.
