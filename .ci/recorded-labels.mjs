@@ -2,6 +2,7 @@
 // labels over HTTP, runs the pipeline, and compares what the composite trips say with what was expected. Needs a built
 // program.
 import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -54,7 +55,9 @@ async function checkCase(name) {
     return compare(name, expected.trips, trips.map(({ data }) => data), labels.phone_to_server);
   } finally {
     server.removeAllListeners('exit');
+    const ended = server.exitCode === null && server.signalCode === null && once(server, 'exit');
     server.kill();
+    await ended; // it writes until then
     await rm(folder, { recursive: true, force: true });
   }
 }

@@ -11,7 +11,7 @@ import { type RunningServer, run, startServer } from '../faults/program.ts';
 import { describeOnServers, startedHere } from '../store/servers.ts';
 import { type CuttingProxy, startProxy } from './proxy.ts';
 
-const rounds = times('MOBILITY_TEST_ROUNDS', 30);
+const rounds = times('MOBILITY_TEST_ROUNDS', 24);
 const batchSize = 40;
 const name = 'ada@example.org';
 const mostTries = 20;

@@ -13,7 +13,7 @@ import { everythingOf, inFolder, pause, pushesOf, times, withSeed, withStore } f
 import { buildProgram, type Exit, type Running, run, start } from '../faults/program.ts';
 import { describeOnServers, withClient, withDatabaseOn } from '../store/servers.ts';
 
-const people = times('MOBILITY_TEST_PEOPLE', 24);
+const people = times('MOBILITY_TEST_PEOPLE', 16);
 const processes = 3;
 const leaseSeconds = 2;
 const mostSeconds = 300 + people * 8; // on a machine that others share
