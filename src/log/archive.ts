@@ -10,6 +10,9 @@ import { compareLogNames, inodeOf, type LogKind, liveName, logNames, nextPartNam
 const draftPattern = /\.log\.gz\.[\w-]+\.draft$/;
 const staleDraftSeconds = 3600;
 
+/** Compressed files that somebody writes, or wrote until they were killed, among `names`. */
+export const draftNames = (names: readonly string[]): string[] => names.filter((name) => draftPattern.test(name));
+
 /**
  * Seconds after its last change in which a file that got another name may still be written by another process: writers
  * look each second whether their file is still there.
@@ -36,7 +39,7 @@ export interface ArchiveOptions {
  */
 export async function archiveFiles({ folder, kind, today, own, holds, quietSeconds }: ArchiveOptions): Promise<void> {
   const names = await readdir(folder);
-  for (const name of names.filter((one) => draftPattern.test(one))) {
+  for (const name of draftNames(names)) {
     const written = (await stat(join(folder, name)).catch(() => null))?.mtimeMs ?? Number.POSITIVE_INFINITY;
     if (written < realNow() - staleDraftSeconds * 1000) await rm(join(folder, name), { force: true });
   }

@@ -1,13 +1,13 @@
 // Takes a person out of log files: name and UUID are replaced in every line, in compressed files and in those being
 // written too.
 import { createReadStream } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
 import { errorText } from '../model/errors.ts';
-import { finishLive, letGoSeconds, quietFor, replaceByCompressed } from './archive.ts';
+import { draftNames, finishLive, letGoSeconds, quietFor, replaceByCompressed } from './archive.ts';
 import { type LogName, logNames } from './names.ts';
 import { oneLine, word } from './text.ts';
 
@@ -50,9 +50,9 @@ export async function scrubLogs({
   const receipt: ScrubReceipt = { folder, files: 0, rewritten: 0, lines: 0, left: [] };
   const replace = replacer(uuid, email);
   for (let round = 0; round < mostRounds; round += 1) {
+    receipt.left = await endDrafts(folder, quietSeconds);
     const logs = logNames(await readdir(folder).catch(noFiles));
     receipt.files = logs.length;
-    receipt.left = [];
     let found = false;
     for (const log of logs) {
       try {
@@ -76,6 +76,21 @@ export async function scrubLogs({
 function noFiles(error: NodeJS.ErrnoException): string[] {
   if (error.code === 'ENOENT') return [];
   throw error;
+}
+
+/**
+ * Waits for the drafts of files that are being compressed: one that was begun before may name the person, and takes the
+ * place of its file when it is done. One that nobody goes on with, as its process was killed, is removed: what it was
+ * made of is still there.
+ */
+async function endDrafts(folder: string, quietSeconds: number): Promise<ScrubReceipt['left']> {
+  const left: ScrubReceipt['left'] = [];
+  for (const file of draftNames(await readdir(folder).catch(noFiles))) {
+    const path = join(folder, file);
+    while ((await quietFor(path)) < quietSeconds) await sleep(50);
+    await rm(path, { force: true }).catch((error) => left.push({ file, reason: errorText(error) }));
+  }
+  return left;
 }
 
 /** Changes a line, which may end with a line break. */

@@ -1,6 +1,7 @@
 // A person taken out of log files: no byte of theirs stays, and no line of others changes.
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { openFileLog } from '../../src/log/files.ts';
@@ -79,6 +80,30 @@ it('rewrites the file that a running process writes, and that process continues 
   expect(messagesOf(dir).length).toBe(before.length + 20);
   expect(messagesOf(dir)).toContain('19 of erased');
 }, 60_000);
+
+it('removes what a killed process left of a file that it compressed', async () => {
+  const dir = newFolder();
+  writeFileSync(join(dir, 'server-2026-03-13.part1.log'), text([...callsOf(ada), ...callsOf(ben)]));
+  const draft = gzipSync(text(callsOf(ada)));
+  for (const name of ['server-2026-03-13.part1.log.gz.77-1.draft', 'pipeline-2026-03-12.part2.log.gz.78-5.draft'])
+    writeFileSync(join(dir, name), draft.subarray(0, draft.length - 3));
+  const receipt = await scrubLogs({ folder: dir, ...ada, quietSeconds: 0 });
+  expect(receipt).toMatchObject({ rewritten: 1, left: [] });
+  expect(logFiles(dir)).toEqual(['server-2026-03-13.part1.log.gz']);
+  expect(everything(dir)).not.toContain(ada.uuid);
+});
+
+it('waits for a file that another process compresses, and takes the person out of it', async () => {
+  const dir = newFolder();
+  const name = 'server-2026-03-13.part1.log.gz';
+  writeFileSync(join(dir, `${name}.77-1.draft`), gzipSync(text([...callsOf(ada), ...callsOf(ben)])));
+  const done = sleep(200).then(() => renameSync(join(dir, `${name}.77-1.draft`), join(dir, name)));
+  const receipt = await scrubLogs({ folder: dir, ...ada, quietSeconds: 60 });
+  await done;
+  expect(receipt).toMatchObject({ files: 1, rewritten: 1, left: [] });
+  expect(textOf(dir, name)).not.toContain(ada.uuid);
+  expect(textOf(dir, name)).toContain(ben.uuid);
+});
 
 it('names the files that it could not read, and finds nothing in a folder that does not exist', async () => {
   const dir = newFolder();
