@@ -76,7 +76,8 @@ function walFault(path: string): Fault | null {
  * knows. The engine checks them too, when it is the first to open the log, and drops the rest without a word.
  */
 function wholeFrames(path: string, { frames, pageSize, salts, isBigEndian }: WalIndex): number | null {
-  const file = openSync(path, 'r');
+  const file = openIfThere(path);
+  if (file === null) return 0;
   try {
     const swaps = isBigEndian !== (endianness() === 'BE');
     let [s0, s1] = [0, 0];
@@ -113,11 +114,17 @@ function wholeFrames(path: string, { frames, pageSize, salts, isBigEndian }: Wal
   }
 }
 
-/** True if some process holds a lock on the file, which one that has the database open does. Needs `/proc`. */
+/**
+ * True if some process holds a lock on the file, which one that has the database open does. Needs `/proc`. False where
+ * that is not told, as to a process of another container, or the file is gone.
+ */
 function isInUse(path: string): boolean {
-  if (!existsSync('/proc/locks') || !existsSync(path)) return false;
-  const { ino } = statSync(path);
-  return readFileSync('/proc/locks', 'utf8').includes(`:${ino} `);
+  try {
+    const { ino } = statSync(path);
+    return readFileSync('/proc/locks', 'utf8').includes(`:${ino} `);
+  } catch {
+    return false;
+  }
 }
 
 interface WalIndex {
@@ -150,13 +157,23 @@ function readIndex(path: string): WalIndex | null {
 
 /** Size and first bytes of a file; null if it does not exist. */
 function firstBytes(path: string, count: number): { size: number; bytes: Buffer } | null {
-  if (!existsSync(path)) return null;
-  const file = openSync(path, 'r');
+  const file = openIfThere(path);
+  if (file === null) return null;
   try {
     const bytes = Buffer.alloc(count);
     return { size: fstatSync(file).size, bytes: bytes.subarray(0, readSync(file, bytes, 0, count, 0)) };
   } finally {
     closeSync(file);
+  }
+}
+
+/** The file, opened for reading; null if it does not exist: who closes a database last removes its log. */
+function openIfThere(path: string): number | null {
+  try {
+    return openSync(path, 'r');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
   }
 }
 

@@ -57,6 +57,35 @@ it('processes that make a new store at once with different numbers of shards agr
   expect(await waiting(await places.open(folder), user)).toHaveLength(3);
 });
 
+it('an opening finds nothing wrong with files that another process removes as it closes', async () => {
+  const folder = join(await places.folder(), 'store');
+  // Whoever is the last to close a store removes its logs.
+  const visitor = `
+    for (let i = 0; i < 60; i++) {
+      const store = await openSqliteStore({ folder: args.folder });
+      await store.users.admit(args.user);
+      const fix = { metadata: { key: 'background/location', write_ts: i }, data: { ts: i } };
+      await store.usercache.put(args.user, { entries: [fix], unusable: [] }, 1);
+      await store.close();
+    }
+  `;
+  const looker = `
+    const { checkPresent, pathsOf } = await import(args.folderModule);
+    say('looks');
+    for (;;) {
+      await checkPresent(pathsOf(args.folder, 1)).catch((error) => say('found ' + error.message));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  `;
+  await (await places.open(folder)).close();
+  const folderModule = join(compiled.folder, 'src/store/sqlite/folder.js');
+  const looks = startChild(compiled, looker, { folder, folderModule });
+  await looks.line('looks');
+  expect(await startChild(compiled, visitor, { folder, user }).ended).toBe(0);
+  await looks.kill();
+  expect(looks.lines).toEqual(['looks']);
+});
+
 it('acknowledged entries are there after the writers were killed', async () => {
   const folder = join(await places.folder(), 'store');
   for (let round = 0; round < 4; round++) {
