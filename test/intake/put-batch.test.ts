@@ -51,30 +51,43 @@ it('a JSON text with half a character comes back as it is', async () => {
   expect((await stored()).map(({ data }) => data.text)).toEqual(texts);
 });
 
-it('lists, generators and streams of more than a transaction takes are stored in parts and counted once', async () => {
-  const count = maxTransactionEntries + 1;
-  const parts: number[] = [];
+it('lists, generators and streams of more than a transaction takes are stored in parts, counted once and noted once', async () => {
+  const parts: [entries: number, unusable: number, isWithReceipts: boolean][] = [];
+  let notes = 0;
   const counting: Pick<Store, 'usercache' | 'profiles'> = {
-    profiles: store.profiles,
+    profiles: {
+      ...store.profiles,
+      merge: (...args) => {
+        notes += 1;
+        return store.profiles.merge(...args);
+      },
+    },
     usercache: {
       ...store.usercache,
       put: (userId, batch, ts) => {
-        parts.push(batch.entries.length);
+        parts.push([batch.entries.length, batch.unusable.length, batch.received_ts !== undefined]);
         return store.usercache.put(userId, batch, ts);
       },
     },
   };
-  const list = Array.from({ length: count }, (_, i) => entry(i));
+  const list = [null, ...Array.from({ length: maxTransactionEntries }, (_, i) => entry(i))];
   async function* stream() {
     yield* list;
   }
   expect(await putBatch(user, stream(), { store: counting, now })).toEqual({
-    inserted: count,
+    inserted: maxTransactionEntries,
     updated: 0,
-    rejected: 0,
+    rejected: 1,
   });
-  expect(await putBatch(user, list.values(), { store: counting, now })).toMatchObject({ updated: count });
-  expect(parts).toEqual([maxTransactionEntries, 1, maxTransactionEntries, 1]);
+  const again = await putBatch(user, list.values(), { store: counting, now });
+  expect(again).toMatchObject({ updated: maxTransactionEntries, rejected: 1 });
+  expect(parts).toEqual([
+    [maxTransactionEntries - 1, 1, false],
+    [1, 0, false],
+    [maxTransactionEntries - 1, 1, false],
+    [1, 0, false],
+  ]);
+  expect(notes).toBe(2);
 });
 
 it('logs the result of each entry, and records the last put in the profile', async () => {
