@@ -97,6 +97,7 @@ it('waits for a file that another process compresses, and takes the person out o
   const dir = newFolder();
   const name = 'server-2026-03-13.part1.log.gz';
   writeFileSync(join(dir, `${name}.77-1.draft`), gzipSync(text([...callsOf(ada), ...callsOf(ben)])));
+  // Should the other process be done before the erasure looks, the outcome has to be the same.
   const done = sleep(200).then(() => renameSync(join(dir, `${name}.77-1.draft`), join(dir, name)));
   const receipt = await scrubLogs({ folder: dir, ...ada, quietSeconds: 60 });
   await done;

@@ -1,5 +1,5 @@
 // The form of columns of values: what writing and reading them agree on.
-import type { DecimalForm } from './decimals.ts';
+import { type DecimalForm, powersOfTen } from './decimals.ts';
 
 /** The columns that a chunk has beside its texts: numbers that texts repeat are kept as these. */
 export interface KnownTimes {
@@ -13,11 +13,8 @@ export const layout = { same: 0, texts: 1, numbers: 2, differences: 3, fromWrite
 /** Ends each value of a column of texts. JSON has it between its values only. */
 export const endOfValue = 0x0a;
 
-/** Powers of ten, all of them exact. */
-export const scales = Array.from({ length: 17 }, (_, i) => 10 ** i);
-
 /** Powers of 256: what a byte of a number stands for, by its place. */
 export const scalesOf256 = Array.from({ length: 8 }, (_, i) => 256 ** i);
 
 /** A time as a whole number of a column's last digit. */
-export const baseOf = (time: number, { decimals }: DecimalForm): number => Math.round(time * scales[decimals]!);
+export const baseOf = (time: number, { decimals }: DecimalForm): number => Math.round(time * powersOfTen[decimals]!);

@@ -3,8 +3,7 @@
 import type { Entry } from '../../model/entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import type { EntryFields } from '../store.ts';
-import { scales } from './column-form.ts';
-import { longestDecimal, writeDecimal } from './decimals.ts';
+import { longestDecimal, powersOfTen, readDecimal, writeDecimal } from './decimals.ts';
 import type { ColumnGroup, Columns, ValueColumn } from './read-columns.ts';
 
 /** Reads the entry of a place; null where its text has to be parsed. */
@@ -131,12 +130,12 @@ function valueReader(bytes: Buffer, column: ValueColumn): ValueReader {
     return (place) => {
       const spots = column.spots();
       const [start, end] = [spots[2 * place]!, spots[2 * place + 1]!];
-      return decimalIn(bytes, start, end) ?? (JSON.parse(bytes.toString('utf8', start, end)) as JsonValue);
+      return readDecimal(bytes, start, end) ?? (JSON.parse(bytes.toString('utf8', start, end)) as JsonValue);
     };
   }
   const { decimals, pad } = form;
-  const scale = scales[decimals]!;
-  const least = pad > 1 ? scales[pad - 1]! * scale : 0; // a smaller number has zeros in front, which JSON has not
+  const scale = powersOfTen[decimals]!;
+  const least = pad > 1 ? powersOfTen[pad - 1]! * scale : 0; // a smaller number has zeros in front, which JSON has not
   return (place) => {
     const whole = column.numbers()[place]!;
     if (Math.abs(whole) < least) throw notJson();
@@ -145,35 +144,6 @@ function valueReader(bytes: Buffer, column: ValueColumn): ValueReader {
 }
 
 const notJson = (): SyntaxError => new SyntaxError('a number is not as JSON has them');
-
-const [minus, point, zero] = [0x2d, 0x2e, 0x30];
-
-/** Digits that doubles hold exactly, whatever they are. */
-const exactDigits = 15;
-
-/** A short decimal number as `JSON.parse` reads it; null for anything else. */
-function decimalIn(bytes: Uint8Array, start: number, end: number): number | null {
-  let at = start;
-  const negative = bytes[at] === minus;
-  if (negative) at += 1;
-  const begin = at;
-  if (end - begin > exactDigits + 1 || (bytes[begin] === zero && end > begin + 1 && bytes[begin + 1] !== point)) {
-    return null;
-  }
-  let value = 0;
-  let dot = -1;
-  for (; at < end; at += 1) {
-    const digit = bytes[at]! - zero;
-    if (digit >= 0 && digit <= 9) value = value * 10 + digit;
-    else if (bytes[at] === point && dot < 0) dot = at;
-    else return null;
-  }
-  const decimals = dot < 0 ? 0 : end - dot - 1;
-  const whole = end - begin - (dot < 0 ? 0 : decimals + 1);
-  if (whole === 0 || (dot >= 0 && decimals === 0) || whole + decimals > exactDigits) return null;
-  const number = value / scales[decimals]!;
-  return negative ? -number : number;
-}
 
 /** Values within quotes: what their bytes say. */
 function quotedReader(bytes: Buffer, column: ValueColumn): ValueReader {

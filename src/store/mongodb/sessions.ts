@@ -52,7 +52,7 @@ export function openSessions(client: MongoClient): SessionPool {
       }
     },
     close: async () => {
-      if (ending.size > 0) await Promise.race([Promise.all(ending), sleep(longestClose)]);
+      if (ending.size > 0) await Promise.race([Promise.all(ending), sleep(longestEnd)]);
     },
   };
 }
@@ -60,8 +60,8 @@ export function openSessions(client: MongoClient): SessionPool {
 const triesToEnd = 3;
 const pauseBetween = 50; // ms
 
-/** A server that is gone holds nobody up: it gives up open transactions by itself. */
-const longestClose = 1_000; // ms
+/** A server that is gone holds up neither who waits for a session nor a process that ends. */
+const longestEnd = 1_000; // ms
 
 /**
  * Ends the transaction of a connection that was lost. The driver does not tell whether the server heard of the abort;
@@ -73,7 +73,7 @@ async function endTransaction(client: MongoClient, session: ClientSession): Prom
   const began = performance.now();
   for (let tries = 1; tries <= triesToEnd && !(await killSessions(client, [id])); tries++) {
     // The driver has looked for the server for a while: it is gone, and others wait for the session.
-    if (performance.now() - began > longestClose) return;
+    if (performance.now() - began > longestEnd) return;
     await sleep(pauseBetween);
   }
 }

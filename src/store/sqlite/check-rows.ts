@@ -6,12 +6,12 @@ import type { TripRecord } from '../../model/trip.ts';
 import { startSlices } from '../../turns.ts';
 import { CheckTally, type Finding } from '../check.ts';
 import { zonesNamed } from '../chunks/edit.ts';
-import { BrokenChunk, checksumOf, decodeTexts, decodeTimes } from '../chunks/form.ts';
+import { BrokenChunk, decodeTexts, decodeTimes } from '../chunks/form.ts';
 import { type PackedText, unpackText } from '../chunks/packed-text.ts';
 import { documentContent, errorContent, fieldsContent, keptContent, linkContent, waitingContent } from '../content.ts';
 import { restoreOrCopy } from '../cures.ts';
 import { type Collection, initialPipelineState } from '../store.ts';
-import { BrokenBatch, checksumIn, readIdentities, splitTexts } from './batch-form.ts';
+import { BrokenBatch, readIdentities, splitTexts } from './batch-form.ts';
 import { type BatchSummary, isMarked, summaryOf } from './batches.ts';
 import { cureOf, type OwnedTable } from './damaged.ts';
 import type { SqlValue } from './driver.ts';
@@ -279,7 +279,7 @@ function lookAtChunk(row: Row, { checked, tally, userId }: Look): void {
 const rowsAtOnce = 100;
 
 /** What `row` is called in a table: its column of numbers, or its text of a table without. */
-const namedBy: Partial<Record<OwnedTable, string>> = { users: 'uuid', tokens: 'hash', studies: 'name' };
+export const namedBy: Partial<Record<OwnedTable, string>> = { users: 'uuid', tokens: 'hash', studies: 'name' };
 
 /** Which rows are looked at, and how the look is ended. */
 export interface RowsOptions {
@@ -330,59 +330,6 @@ export async function checkTable(
   }
 }
 
-const isRight = ({ covers, difference }: { covers: number; difference: number }): boolean =>
-  covers > 0 && difference === 0;
-
-/** True if the row has checksums and they are right, which costs a hundredth of a look at what it says. */
-function hasItsChecksum(table: OwnedTable, row: Row): boolean {
-  try {
-    if (table in summedColumns) return row.sum != null && isSound(table as SummedTable, row as SummedRow);
-    if (table === 'chunks') return [row.times, row.entries].every((bytes) => isRight(checksumOf(bytes as Uint8Array)));
-    if (table === 'batches')
-      return [row.columns, row.entries].every((bytes) => isRight(checksumIn(bytes as Uint8Array)));
-  } catch {
-    // The look at the row says what it is.
-  }
-  return false;
-}
-
-const rowsOfSample = 4;
-const placesOfSample = 6;
-
-/**
- * Looks at the first and the last rows of a table, and at some from places in between that are others each time, until
- * `isOver` says so.
- */
-export async function sampleTable(
-  checked: CheckedFile,
-  table: OwnedTable,
-  tally: CheckTally,
-  isOver: () => boolean,
-): Promise<void> {
-  const { file, name } = checked;
-  const at = namedBy[table] ?? 'rowid';
-  const seen = new Set<SqlValue>();
-  const look = async (rest: string, ...values: SqlValue[]): Promise<void> => {
-    const sql = `SELECT ${at} AS "at", * FROM ${table} ${rest} LIMIT ${rowsOfSample}`;
-    for (const row of await file.read(() => file.connection.prepare(sql).all<Row>(...values))) {
-      if (!seen.has(row.at!) && !hasItsChecksum(table, row)) await checkRow(checked, table, row, tally);
-      seen.add(row.at!);
-    }
-  };
-  try {
-    await look(`ORDER BY ${at}`);
-    await look(`ORDER BY ${at} DESC`);
-    const [least, most] = [[...seen][0], Math.max(...[...seen].map(Number))];
-    if (namedBy[table] !== undefined || typeof least !== 'number') return;
-    for (let i = 0; i < placesOfSample && !isOver(); i++) {
-      await look(`WHERE rowid >= ? ORDER BY rowid`, Math.floor(least + Math.random() * (most - least)));
-    }
-  } catch {
-    const what = 'rows that cannot be read';
-    tally.find({ code: 'DAMAGED_PAGES', file: name, table, user_id: null, what, cure: restoreOrCopy });
-  }
-}
-
 /** Which rows of a table are the user's, as a part of a WHERE; null: none are. */
 function ownRows(
   { users }: CheckedFile,
@@ -399,7 +346,7 @@ function ownRows(
 }
 
 /** Looks at one row, and reports what is wrong with it. */
-async function checkRow(checked: CheckedFile, table: OwnedTable, row: Row, tally: CheckTally): Promise<void> {
+export async function checkRow(checked: CheckedFile, table: OwnedTable, row: Row, tally: CheckTally): Promise<void> {
   if (table in summedColumns && row.sum == null) tally.unsummed += 1;
   if (isWhole(checked, table, row, tally)) return;
   // Others write meanwhile: users and keys may have got their numbers since, and the row may have changed.

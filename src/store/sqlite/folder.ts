@@ -235,20 +235,29 @@ function aboutOf(connection: Connection): Record<string, string> {
 /** Writes `store.json` atomically. If another process wrote it meanwhile, that one stays. */
 export async function writeLabel(folder: string, { version, shards }: Label, make: boolean): Promise<void> {
   const path = join(folder, labelFile);
-  const temporary = `${path}.${randomUUID()}`;
-  const handle = await open(temporary, 'wx', 0o600);
-  try {
-    await handle.writeFile(`${JSON.stringify({ format: label, version, shards }, null, 2)}\n`);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  const temporary = await writeTemporary(path, { format: label, version, shards });
   if (!make) return await rename(temporary, path);
   await link(temporary, path).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
   });
   await rm(temporary);
   await syncFolder(folder);
+}
+
+/** Writes a file as JSON beside the one of that path, and puts it on disk; returns its path. To be renamed. */
+export async function writeTemporary(path: string, content: object): Promise<string> {
+  const temporary = `${path}.${randomUUID()}`;
+  const handle = await open(temporary, 'wx', 0o600);
+  try {
+    await handle.writeFile(`${JSON.stringify(content, null, 2)}\n`);
+    await handle.sync();
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  } finally {
+    await handle.close();
+  }
+  return temporary;
 }
 
 /** Puts the names in a folder on disk, where the system can. */

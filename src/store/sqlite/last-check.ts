@@ -1,9 +1,9 @@
 // What the last check of a store found, kept in a file beside its databases. It names nobody, so that no erasure has to
 // look here.
-import { randomUUID } from 'node:crypto';
-import { open, readFile, rename, rm } from 'node:fs/promises';
+import { readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CheckReport, LastCheck } from '../check.ts';
+import { writeTemporary } from './folder.ts';
 
 const fileOfCheck = 'last-check.json';
 
@@ -20,18 +20,7 @@ export async function writeLastCheck(folder: string, report: CheckReport, now: n
   }
   const kept: LastCheck = { checked_ts: now, complete: isWhole, findings: [...counts.values()], more };
   const path = join(folder, fileOfCheck);
-  const temporary = `${path}.${randomUUID()}`;
-  const handle = await open(temporary, 'wx', 0o600);
-  try {
-    await handle.writeFile(`${JSON.stringify(kept, null, 2)}\n`);
-    await handle.sync();
-    await rename(temporary, path);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  } finally {
-    await handle.close();
-  }
+  await rename(await writeTemporary(path, kept), path);
 }
 
 /** What the last check found; null if there was none, or what it left cannot be read. */

@@ -5,8 +5,8 @@ import { startSlices } from '../../turns.ts';
 import { CheckTally, type Finding } from '../check.ts';
 import { openToCheck, ownedTables, shardsIn, tablesIn } from './check.ts';
 import { checkPages } from './check-pages.ts';
-import { sampleTable } from './check-rows.ts';
 import { pathsOf } from './folder.ts';
+import { sampleTable } from './sample-rows.ts';
 
 /** Bytes of a file up to which its pages are looked at, too: some 20 ms, in which the process does nothing else. */
 const smallFile = 4 * 1024 * 1024;
