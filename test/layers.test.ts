@@ -121,7 +121,7 @@ function work(name: string, others: readonly string[] = []): typeof parts {
 /** Each package has one home, so that it can be replaced in one place. */
 const homes: Record<string, RegExp> = {
   '@hono/node-server': /^server\/serve\.ts$/,
-  '@photostructure/sqlite': /^store\/sqlite\//,
+  '@photostructure/sqlite': /^(store\/sqlite\/|log\/claim\.ts$)/,
   '@photostructure/tz-lookup': /^geo\//,
   ajv: /^server\/schemas\.ts$/,
   commander: /^cli\//,

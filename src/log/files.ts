@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { errorText, MobilityError } from '../model/errors.ts';
 import { localDay } from '../model/time.ts';
 import { archiveFiles, finishLive, letGoSeconds, limitFiles } from './archive.ts';
-import { type Claim, claimSource, renewSeconds } from './claim.ts';
+import { type Claim, claimSource } from './claim.ts';
 import { hostZone } from './format.ts';
 import { type LeastLevel, linesOf } from './line-log.ts';
 import type { Log } from './log.ts';
@@ -80,7 +80,7 @@ export function openFileLog(options: FileLogOptions): FileLog {
   /** A file that somebody else owns is found out now, and not when the first line is written. */
   const makePlace = (): void => {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
-    if (name === 'server') claim ??= claimSource(dir, now());
+    if (name === 'server') claim ??= claimSource(dir);
     closeSync(openSync(join(dir, liveName(sourceOf(), today())), 'a', 0o600));
   };
   const tidy = async (): Promise<void> => {
@@ -102,9 +102,8 @@ export function openFileLog(options: FileLogOptions): FileLog {
     file = null;
     await old?.close();
   };
-  /** True for a file that is full, or another server's, or not in its place: removed, or under another name. */
+  /** True for a file that is full or not in its place: removed, or under another name. */
   const isOver = (open: LogFile): boolean => {
-    if (name === 'server' && claim === null) return true;
     if (Math.abs(now() - looked.at) >= lookSeconds) {
       const standing = open.standing();
       if (standing === 'removed') queue.lost(looked.lines, looked.at, 'the log file was removed');
@@ -157,11 +156,7 @@ export function openFileLog(options: FileLogOptions): FileLog {
   } catch (error) {
     if (!transientCodes.has((error as NodeJS.ErrnoException).code ?? '')) throw unwritable(dir, error);
   }
-  const renewal = setInterval(() => {
-    if (claim?.renew(now()) === false) claim = null; // another server writes these files now: take others
-  }, renewSeconds * 1000).unref();
   const close = async (): Promise<void> => {
-    clearInterval(renewal);
     const written = queue.close().then(closeFile);
     await Promise.race([written, sleep(closeSeconds * 1000, undefined, { ref: false })]).catch(() => {});
     startTidy();

@@ -311,45 +311,26 @@ describe('several servers at once', () => {
     expect(messagesOf(dir)).toEqual(['second 1', 'second 2', 'first 1', 'first 2']);
   });
 
-  it('respect the claim of a server on another host until it is silent for two minutes', async () => {
+  it('leave the file to a server in another process until that one ends, however it ends', async () => {
+    vi.useRealTimers();
     const dir = newFolder();
-    const lock = join(dir, '.server.lock');
-    const claimedAt = (seconds: number): void => {
-      writeFileSync(lock, JSON.stringify({ token: 'x', place: 'another host', pid: 1 }));
-      utimesSync(lock, seconds, seconds);
+    const child = startChild('./write-log.ts', dir, 'server', '1', 'wait');
+    const end = ended(child);
+    await spoke(child);
+    const sources = async (): Promise<string[]> => {
+      const both = [open(dir), open(dir)];
+      for (const [i, { log }] of both.entries()) log.write('INFO', `of ${i}`);
+      for (const { close } of both) await close();
+      return logFiles(dir)
+        .filter((name) => textOf(dir, name).includes(':of '))
+        .map((name) => name.slice(0, -15))
+        .sort();
     };
-    const sourceUsed = async (): Promise<string[]> => {
-      await open(dir).close();
-      const names = logFiles(dir);
-      for (const name of names) rmSync(join(dir, name));
-      return names;
-    };
-    claimedAt(noon - 60);
-    expect(await sourceUsed()).toEqual(['server-2-2026-03-14.log']);
-    claimedAt(noon - 180);
-    expect(await sourceUsed()).toEqual([live]);
-  });
-});
-
-describe('a claim that was lost', () => {
-  it('makes the log continue in another file without losing a line', async () => {
-    vi.useFakeTimers({ toFake: ['Date', 'setInterval', 'clearInterval'], now: noon * 1000 });
-    const dir = newFolder();
-    const files = open(dir);
-    files.log.write('INFO', 'one');
-    vi.advanceTimersByTime(60_000);
-    files.log.write('INFO', 'two');
-    await until(() => messagesOf(dir).length === 2);
-    const lock = join(dir, '.server.lock');
-    writeFileSync(lock, JSON.stringify({ token: 'x', place: 'another host', pid: 1 }));
-    utimesSync(lock, noon + 60, noon + 60);
-    vi.advanceTimersByTime(30_000);
-    files.log.write('INFO', 'three');
-    await files.close();
-    expect(logFiles(dir)).toEqual(['server-2-2026-03-14.log', live]);
-    expect(messagesOf(dir)).toEqual(['three', 'one', 'two']);
-    expect(existsSync(lock)).toBe(true);
-  });
+    expect(await sources()).toEqual(['server-2', 'server-3']);
+    child.kill('SIGKILL');
+    await end;
+    expect(await sources()).toEqual(['server', 'server-2', 'server-3']);
+  }, 120_000);
 });
 
 describe('trouble', () => {

@@ -1,4 +1,4 @@
-// The one file that knows the SQLite binding. What it offers, `node:sqlite` offers too and can take its place.
+// The store's one file that knows the SQLite binding. What it offers, `node:sqlite` offers too and can replace it.
 import { backup, DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 
 /** A value that is bound to a statement or read from a row. */
