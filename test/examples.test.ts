@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { buildProgram, run, startServer } from './faults/program.ts';
+import { run, startServer } from './faults/program.ts';
+import { buildProgram } from './support/build.ts';
 
 const sources = fileURLToPath(new URL('../examples', import.meta.url));
 let examples: string;

@@ -8,7 +8,8 @@ import { beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import type { AllReport } from '../../src/pipeline/run-all.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
-import { buildProgram, run, start } from '../faults/program.ts';
+import { run, start } from '../faults/program.ts';
+import { buildProgram } from '../support/build.ts';
 import { until } from '../support/until.ts';
 import { freshProgram, tempFolder } from './kit.ts';
 

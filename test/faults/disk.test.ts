@@ -7,9 +7,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
 import { connect } from '../../src/store/sqlite/driver.ts';
+import { buildProgram } from '../support/build.ts';
 import { noise } from '../support/noise.ts';
 import { allEntries, copyOf, fillStore, inFolder, patience, pushesOf, withStore } from './kit.ts';
-import { buildProgram, type How, type RunningServer, run, startServer } from './program.ts';
+import { type How, type RunningServer, run, startServer } from './program.ts';
 
 const mebibyte = 1024 * 1024;
 

@@ -1,66 +1,7 @@
-// The built program as processes: one build for all tests, commands to run, servers and pipelines to kill.
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+// The built program as processes: commands to run, servers and pipelines to kill.
+import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-
-const project = fileURLToPath(new URL('../..', import.meta.url));
-const builds = join(project, 'node_modules', '.cache', 'mobility');
-const oldBuild = 86_400_000; // ms
-
-// ---------------------------------------------------------------- the build
-
-let building: Promise<string> | undefined;
-
-/**
- * The folder of a build of the sources as they are now: `bin/mobility.js` in it runs. Built once per state of the
- * sources and kept beside the dependencies, so that test files and runs share it.
- */
-export function buildProgram(): Promise<string> {
-  building ??= findOrBuild();
-  return building;
-}
-
-async function findOrBuild(): Promise<string> {
-  const folder = join(builds, await sourcesHash());
-  if (existsSync(folder)) return folder;
-  await mkdir(builds, { recursive: true });
-  await removeOldBuilds();
-  const draft = await mkdtemp(join(builds, 'draft-'));
-  await chmod(draft, 0o755); // for tests that run the program as somebody else
-  const tsc = join(project, 'node_modules', 'typescript', 'bin', 'tsc');
-  const args = [tsc, '-p', 'tsconfig.build.json', '--noCheck', '--sourceMap', 'false', '--outDir', join(draft, 'dist')];
-  await promisify(execFile)(process.execPath, args, { cwd: project });
-  await cp(join(project, 'bin'), join(draft, 'bin'), { recursive: true });
-  await cp(join(project, 'models'), join(draft, 'models'), { recursive: true });
-  await cp(join(project, 'package.json'), join(draft, 'package.json'));
-  // Another test file may have been faster: its build is as good.
-  await rename(draft, folder).catch(() => rm(draft, { recursive: true, force: true }));
-  return folder;
-}
-
-async function sourcesHash(): Promise<string> {
-  const found = await readdir(join(project, 'src'), { recursive: true, withFileTypes: true });
-  const sources = found.filter((file) => file.isFile()).map((file) => join(file.parentPath, file.name));
-  const others = ['bin/mobility.js', 'package.json', 'tsconfig.json', 'tsconfig.build.json'];
-  const models = (await readdir(join(project, 'models'))).sort().map((name) => join('models', name));
-  const hash = createHash('sha256');
-  for (const path of [...sources.sort(), ...[...others, ...models].map((name) => join(project, name))]) {
-    hash.update(`${path}\0`).update(await readFile(path));
-  }
-  return hash.digest('hex').slice(0, 16);
-}
-
-async function removeOldBuilds(): Promise<void> {
-  for (const name of await readdir(builds)) {
-    const path = join(builds, name);
-    const { mtimeMs } = await stat(path);
-    if (Date.now() - mtimeMs > oldBuild) await rm(path, { recursive: true, force: true });
-  }
-}
+import { buildProgram } from '../support/build.ts';
 
 // ---------------------------------------------------------------- processes
 

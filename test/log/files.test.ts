@@ -114,7 +114,7 @@ describe('a log file', () => {
 describe('close', () => {
   it('brings every line to disk in a process that exits right after it', async () => {
     const dir = newFolder();
-    expect(await ended(startChild('./write-log.ts', dir, 'pipeline', '2000', 'close'))).toBe(0);
+    expect(await ended(await startChild(dir, 'pipeline', '2000', 'close'))).toBe(0);
     expect(messagesOf(dir).map((text) => text.replace(/ of \d+$/, ''))).toEqual(numbered(2000));
   }, 120_000);
 
@@ -222,21 +222,6 @@ describe('files that an earlier process left', () => {
     expect(existsSync(join(dir, part))).toBe(false);
     expect(messagesOf(dir).sort()).toEqual(numbered(300).sort());
   });
-
-  it('are continued after a kill, and the claim of the killed process is taken over at once', async () => {
-    vi.useRealTimers();
-    const dir = newFolder();
-    const child = startChild('./write-log.ts', dir, 'server', '10', 'wait');
-    const end = ended(child);
-    await spoke(child);
-    child.kill('SIGKILL');
-    await end;
-    const files = open(dir);
-    files.log.write('INFO', 'next');
-    await files.close();
-    expect(logFiles(dir)).toHaveLength(1);
-    expect(messagesOf(dir).at(-1)).toBe('next');
-  }, 120_000);
 });
 
 describe('several pipelines at once', () => {
@@ -273,7 +258,7 @@ describe('several pipelines at once', () => {
   it('lose no line when they rotate all the time', async () => {
     vi.useRealTimers();
     const dir = newFolder();
-    const children = [1, 2].map(() => startChild('./write-log.ts', dir, 'pipeline', '3000', 'close', '0.02'));
+    const children = await Promise.all([1, 2].map(() => startChild(dir, 'pipeline', '3000', 'close', '0.02')));
     expect(await Promise.all(children.map(ended))).toEqual([0, 0]);
     const counts = new Map<string, Set<string>>();
     for (const message of messagesOf(dir)) {
@@ -311,25 +296,31 @@ describe('several servers at once', () => {
     expect(messagesOf(dir)).toEqual(['second 1', 'second 2', 'first 1', 'first 2']);
   });
 
-  it('leave the file to a server in another process until that one ends, however it ends', async () => {
+  it('leave the file to a server in another process until that one ends, by a kill too, and then continue it', async () => {
     vi.useRealTimers();
     const dir = newFolder();
-    const child = startChild('./write-log.ts', dir, 'server', '1', 'wait');
+    const child = await startChild(dir, 'server', '10', 'wait');
     const end = ended(child);
     await spoke(child);
-    const sources = async (): Promise<string[]> => {
-      const both = [open(dir), open(dir)];
-      for (const [i, { log }] of both.entries()) log.write('INFO', `of ${i}`);
-      for (const { close } of both) await close();
-      return logFiles(dir)
-        .filter((name) => textOf(dir, name).includes(':of '))
-        .map((name) => name.slice(0, -15))
-        .sort();
+    const write = async (text: string): Promise<void> => {
+      const servers = [open(dir), open(dir)];
+      for (const { log } of servers) log.write('INFO', text);
+      for (const { close } of servers) await close();
     };
-    expect(await sources()).toEqual(['server-2', 'server-3']);
+    await write('beside it');
     child.kill('SIGKILL');
     await end;
-    expect(await sources()).toEqual(['server', 'server-2', 'server-3']);
+    await write('after it');
+    const found = logFiles(dir)
+      .map((name) => [name.slice(0, -15), textOf(dir, name).trimEnd().split(':').at(-1)])
+      .sort();
+    expect(found).toEqual(
+      [
+        ['server-2', 'after it'],
+        ['server', 'after it'],
+        ['server-3', 'beside it'],
+      ].sort(),
+    );
   }, 120_000);
 });
 

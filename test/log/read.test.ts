@@ -157,7 +157,7 @@ describe('reading a folder of logs', () => {
 
   it('loses and doubles nothing while another process writes and rotates', async () => {
     const dir = newFolder();
-    const children = [1, 2].map(() => startChild('./write-log.ts', dir, 'server', '2000', 'close', '0.01'));
+    const children = await Promise.all([1, 2].map(() => startChild(dir, 'server', '2000', 'close', '0.01')));
     const over = Promise.all(children.map(ended));
     let running = true;
     void over.then(() => {

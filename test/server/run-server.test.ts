@@ -9,7 +9,8 @@ import { parseFileLine } from '../../src/log/format.ts';
 import { isLoopback } from '../../src/server/loopback.ts';
 import { urlOf } from '../../src/server/run-server.ts';
 import { openStore } from '../../src/store/open.ts';
-import { buildProgram, type RunningServer, start, startServer } from '../faults/program.ts';
+import { type RunningServer, start, startServer } from '../faults/program.ts';
+import { buildProgram } from '../support/build.ts';
 import { androidLocation } from './kit.ts';
 
 let folder: string;

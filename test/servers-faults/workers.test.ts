@@ -10,8 +10,9 @@ import type { Random } from '../../src/simulate/random.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { everythingOf, inFolder, pause, pushesOf, times, withSeed, withStore } from '../faults/kit.ts';
-import { buildProgram, type Exit, type Running, run, start } from '../faults/program.ts';
+import { type Exit, type Running, run, start } from '../faults/program.ts';
 import { describeOnServers, withClient, withDatabaseOn } from '../store/servers.ts';
+import { buildProgram } from '../support/build.ts';
 
 const people = times('MOBILITY_TEST_PEOPLE', 16);
 const processes = 3;

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { afterEach } from 'vitest';
+import { buildProgram } from '../../support/build.ts';
 
 const folders: string[] = [];
 
@@ -20,13 +21,10 @@ export function newFolder(): string {
   return folder;
 }
 
-const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
-
-/** Starts a child that runs a TypeScript file of this folder. */
-export function startChild(file: string, ...args: string[]): ChildProcess {
-  return spawn(process.execPath, ['--import', here('./ts-loader.mjs'), here(file), ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+/** Starts a process that writes a log: `DIR KIND LINES END [SIZE]`, see `write-log.mjs`. */
+export async function startChild(...args: string[]): Promise<ChildProcess> {
+  const writer = fileURLToPath(new URL('./write-log.mjs', import.meta.url));
+  return spawn(process.execPath, [writer, await buildProgram(), ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
 }
 
 /** Resolves with the exit code or signal. */

@@ -1,22 +1,22 @@
 // Backups of the embedded store: consistent while others write, and good to go on from.
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { beforeAll, expect, it, vi } from 'vitest';
 import { backupSqliteStore } from '../../../src/store/sqlite/backup.ts';
 import { fileName } from '../../../src/store/sqlite/folder.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { buildProgram } from '../../support/build.ts';
 import { apply, fix, leaseOn, newUser, pause, put, rejects, waiting, waitingEntries } from '../contract/kit.ts';
-import { type CompiledStore, compileStore, startChild } from '../support/child.ts';
+import { startChild } from '../support/child.ts';
 import { usePlaces } from '../support/folders.ts';
 
 const places = usePlaces();
 vi.setConfig({ testTimeout: 120_000 }); // a process beside, on a machine that may be busy
-let compiled: CompiledStore;
+let program: string;
 beforeAll(async () => {
-  compiled = await compileStore();
-});
-afterAll(() => compiled.remove());
+  program = await buildProgram();
+}, 120_000);
 
 /** write_ts of all entries of a user, where each is: `w` waiting, `t` in the timeseries. */
 async function entriesOf(store: Store, user: string): Promise<Map<number, string>> {
@@ -57,7 +57,7 @@ it('a backup while a process puts and moves has everything acknowledged before, 
         await store.usercache.settle(user, { moved, failed: [] }, 1);
       }
     }`;
-  const child = startChild(compiled, writer, { folder, users });
+  const child = startChild(program, writer, { folder, users });
   places.later(() => child.kill());
   await child.line('ack 200');
   for (let round = 0; round < 3; round++) {

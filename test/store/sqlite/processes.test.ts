@@ -1,18 +1,18 @@
 // The embedded store used by several processes, some of which are killed.
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { beforeAll, expect, it, vi } from 'vitest';
+import { buildProgram } from '../../support/build.ts';
 import { fix, pause, put, waiting } from '../contract/kit.ts';
-import { type CompiledStore, compileStore, startChild } from '../support/child.ts';
+import { startChild } from '../support/child.ts';
 import { usePlaces } from '../support/folders.ts';
 
 const user = '9b1b3f2e-0000-4000-8000-000000000001';
 const places = usePlaces();
 vi.setConfig({ testTimeout: 120_000 }); // several processes, on a machine that may be busy
-let compiled: CompiledStore;
+let program: string;
 beforeAll(async () => {
-  compiled = await compileStore();
-});
-afterAll(() => compiled.remove());
+  program = await buildProgram();
+}, 120_000);
 
 /** Puts entries of its own and of all writers, each alone; says which were acknowledged. */
 const writer = `
@@ -36,7 +36,7 @@ it('processes that make a new store at once and write to it lose nothing and ins
     const names = ['a', 'b', 'c', 'd'];
     const children = names.map((name, i) => {
       const own = `9b1b3f2e-0000-4000-8000-00000000010${i}`;
-      return { own, child: startChild(compiled, writer, { folder, shards, user, own, name, count: 60 }) };
+      return { own, child: startChild(program, writer, { folder, shards, user, own, name, count: 60 }) };
     });
     for (const { child } of children) expect(await child.ended).toBe(0);
     const store = await places.open(folder);
@@ -51,7 +51,7 @@ it('processes that make a new store at once and write to it lose nothing and ins
 it('processes that make a new store at once with different numbers of shards agree on one', async () => {
   const folder = join(await places.folder(), 'new');
   const children = [1, 2, 3, 4].map((shards) =>
-    startChild(compiled, writer, { folder, shards, user, own: user, name: 'x', count: 3 }),
+    startChild(program, writer, { folder, shards, user, own: user, name: 'x', count: 3 }),
   );
   for (const child of children) expect(await child.ended).toBe(0);
   expect(await waiting(await places.open(folder), user)).toHaveLength(3);
@@ -78,10 +78,10 @@ it('an opening finds nothing wrong with files that another process removes as it
     }
   `;
   await (await places.open(folder)).close();
-  const folderModule = join(compiled.folder, 'src/store/sqlite/folder.js');
-  const looks = startChild(compiled, looker, { folder, folderModule });
+  const folderModule = join(program, 'dist/store/sqlite/folder.js');
+  const looks = startChild(program, looker, { folder, folderModule });
   await looks.line('looks');
-  expect(await startChild(compiled, visitor, { folder, user }).ended).toBe(0);
+  expect(await startChild(program, visitor, { folder, user }).ended).toBe(0);
   await looks.kill();
   expect(looks.lines).toEqual(['looks']);
 });
@@ -91,7 +91,7 @@ it('acknowledged entries are there after the writers were killed', async () => {
   for (let round = 0; round < 4; round++) {
     const children = ['a', 'b'].map((name, i) => {
       const own = `9b1b3f2e-0000-4000-8000-0000000${round}010${i}`;
-      return { own, child: startChild(compiled, writer, { folder, user, own, name, count: 1e9 }) };
+      return { own, child: startChild(program, writer, { folder, user, own, name, count: 1e9 }) };
     });
     for (const { child } of children) await child.line('ack 5 ');
     await pause(Math.random() * 0.15);
@@ -136,7 +136,7 @@ it('a move that was killed anywhere leaves each entry in the usercache, the time
     all.map((ts) => fix(ts)),
   );
   for (let round = 0; round < 3; round++) {
-    const child = startChild(compiled, mover, { folder, user });
+    const child = startChild(program, mover, { folder, user });
     await child.line('moved');
     await pause(Math.random() * 0.03);
     await child.kill();
@@ -145,7 +145,7 @@ it('a move that was killed anywhere leaves each entry in the usercache, the time
     const found = new Set([...left, ...moved.entries.map((one) => one.metadata.write_ts)]);
     expect([...found].sort((a, b) => a - b)).toEqual(all);
   }
-  const last = startChild(compiled, mover, { folder, user });
+  const last = startChild(program, mover, { folder, user });
   expect(await last.ended).toBe(0);
   expect(await store.counts(user)).toMatchObject({ usercache: 0, timeseries: 400 });
 });
@@ -153,7 +153,7 @@ it('a move that was killed anywhere leaves each entry in the usercache, the time
 it('the checkpointer moves commits into the files and does not keep its process alive', async () => {
   const folder = join(await places.folder(), 'store');
   const child = startChild(
-    compiled,
+    program,
     `const { statSync } = await import('node:fs');
      const { randomBytes } = await import('node:crypto');
      const store = await openSqliteStore({ folder: args.folder, checkpointer: true });

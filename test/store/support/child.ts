@@ -1,44 +1,7 @@
-// Other processes that use the embedded store: Node does not run TypeScript, so the store's sources are translated for
-// them.
+// Other processes that use the embedded store.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-import ts from 'typescript';
-import { newFolder } from './folders.ts';
-
-const root = fileURLToPath(new URL('../../..', import.meta.url));
-const parts = ['src', 'src/model', 'src/store', 'src/store/chunks', 'src/store/sqlite'];
-
-export interface CompiledStore {
-  folder: string;
-  remove(): Promise<void>;
-}
-
-/** Translates what a child needs into a folder of its own. */
-export async function compileStore(): Promise<CompiledStore> {
-  const folder = await newFolder();
-  for (const part of parts) {
-    for (const name of await readdir(join(root, part))) {
-      if (!name.endsWith('.ts')) continue;
-      const { outputText } = ts.transpileModule(await readFile(join(root, part, name), 'utf8'), {
-        compilerOptions: {
-          target: ts.ScriptTarget.ES2023,
-          module: ts.ModuleKind.ESNext,
-          verbatimModuleSyntax: true,
-          rewriteRelativeImportExtensions: true,
-        },
-      });
-      const target = join(folder, part, name.replace(/\.ts$/, '.js'));
-      await mkdir(dirname(target), { recursive: true });
-      await writeFile(target, outputText);
-    }
-  }
-  await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
-  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
-  return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
-}
 
 export interface Child {
   process: ChildProcess;
@@ -52,12 +15,12 @@ export interface Child {
 }
 
 /**
- * Starts `body`, the body of an async function of `openSqliteStore`, `args` and `say`, which writes a line. It ends
+ * Starts, with the program as `buildProgram` made it, `body`: the body of an async function of `openSqliteStore`, `args` and `say`, which writes a line. It ends
  * with the body, unless something keeps it alive. What it writes to standard error is shown.
  */
-export function startChild(compiled: CompiledStore, body: string, args: Record<string, unknown>): Child {
+export function startChild(program: string, body: string, args: Record<string, unknown>): Child {
   const script = `
-    import { openSqliteStore } from ${JSON.stringify(join(compiled.folder, 'src/store/sqlite/store.js'))};
+    import { openSqliteStore } from ${JSON.stringify(join(program, 'dist/store/sqlite/store.js'))};
     import { writeSync } from 'node:fs';
     const args = ${JSON.stringify(args)};
     const say = (line) => writeSync(1, line + '\\n');
