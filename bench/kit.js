@@ -16,7 +16,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const program = fileURLToPath(new URL('../bin/mobility.js', import.meta.url));
+const own = fileURLToPath(new URL('..', import.meta.url));
+const programOf = (root) => join(root, 'bin', 'mobility.js');
+const program = programOf(own);
 
 /** Gives `work` a new folder, and removes it afterwards. */
 export async function inFolder(work) {
@@ -105,12 +107,13 @@ export function openFloor(folder) {
 // ---------------------------------------------------------------- processes
 
 /**
- * Starts `mobility serve` and waits until it listens. Of all its processes: `peak()`, the peak RSS in MiB; `cpu()`, the
+ * Starts `mobility serve`, of the build in the folder `root` or this one, and waits until it listens. Of all its
+ * processes: `peak()`, the peak RSS in MiB; `cpu()`, the
  * seconds of CPU so far.
  */
-export async function startServer(store, { workers = 1, env = {} } = {}) {
+export async function startServer(store, { workers = 1, env = {}, root = own } = {}) {
   const settings = { MOBILITY_AUTH: 'dev', MOBILITY_WORKERS: String(workers), MOBILITY_PORT: '0' };
-  const child = spawn(process.execPath, [program, 'serve', '--store', store], {
+  const child = spawn(process.execPath, [programOf(root), 'serve', '--store', store], {
     env: { ...process.env, ...settings, ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
   });

@@ -1,4 +1,7 @@
-// A durable put of 10,000 entries over HTTP, as a ratio to JSON.parse, append and fsync of the same bytes.
+// A durable put of 10,000 entries over HTTP, as a ratio to JSON.parse, append and fsync of the same bytes; and, in
+// turns with it, the same put by another build.
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { openStore } from '../dist/index.js';
 import {
   against,
@@ -19,8 +22,9 @@ const entries = 10_000; // as many as a phone sends in one push
 const warmUp = 3; // rounds
 const target = 3; // times the floor
 
-/** Prints what one put of 10,000 new entries takes. */
-export async function put({ rounds = 15 } = {}) {
+/** Prints what one put of 10,000 new entries takes. `peer`: the folder of another commit, built, to compare with. */
+export async function put({ rounds = 15, peer } = {}) {
+  if (peer !== undefined) return compare(peer);
   console.log(`\nput: ${entries} new entries in one push, ${rounds} rounds, floor and put in turns`);
   for (const workers of [1, 2]) await inFolder((folder) => measure(folder, workers, rounds));
 }
@@ -61,6 +65,58 @@ async function measure(folder, workers, rounds) {
   floor.close();
   client.close();
   await server.stop();
+}
+
+const people = 10; // who push in turn: no one of them meets a limit
+
+/** The same push to this build and to the one in `peer`, one after the other: the ratio does not depend on the load. */
+async function compare(peer, rounds = 100) {
+  console.log(`\nput: ${entries} new entries in one push, ${rounds} rounds, this build and ${peer} in turns`);
+  for (const workers of [1, 2]) await inFolder((folder) => inTurns(folder, peer, workers, rounds));
+}
+
+async function inTurns(folder, peer, workers, rounds) {
+  const [ours, theirs] = [
+    await startSide(join(folder, 'ours'), { workers }),
+    await startSide(join(folder, 'theirs'), { workers, root: peer }),
+  ];
+  const sides = [ours, theirs];
+  for (let round = 0; round < warmUp + rounds; round++) {
+    const body = bodyOf(`ada${round % people}`, locations(entries, 1_700_000_000 + round * entries));
+    if (round === warmUp) for (const side of sides) side.begin();
+    for (const side of round % 2 ? sides : sides.toReversed()) await side.push(body);
+  }
+  const ratios = ours.times.map((took, i) => took / theirs.times[i]);
+  const all = `${workers} worker${workers > 1 ? 's' : ''}`;
+  line(`${all}: put, median, this and the other`, sides.map(({ times }) => ms(median(times))).join(', '));
+  line(`${all}: CPU of the server, this and the other`, sides.map(({ cpu }) => ms(cpu() / rounds)).join(', '));
+  line(`${all}: ratio of both, median`, `${median(ratios).toFixed(2)} x`, against(median(ratios), 1, '1 x'));
+  line(`${all}: ratio of both, quartiles`, [0.25, 0.75].map((q) => `${quantile(ratios, q).toFixed(2)} x`).join(', '));
+  for (const side of sides) await side.stop();
+}
+
+async function startSide(folder, { workers, root }) {
+  const build = root === undefined ? { openStore } : await import(pathToFileURL(join(root, 'dist', 'index.js')).href);
+  const store = await build.openStore(folder);
+  for (let i = 0; i < people; i++) await store.users.register(`ada${i}`, { now: 1 });
+  await store.close();
+  const server = await startServer(folder, { workers, ...(root !== undefined && { root }) });
+  const client = createClient(server.port);
+  const times = [];
+  let before = 0;
+  return {
+    times,
+    begin: () => {
+      times.length = 0;
+      before = server.cpu();
+    },
+    push: async (body) => void times.push(await timed(() => client.post('/usercache/put', body))),
+    cpu: () => server.cpu() - before,
+    stop: async () => {
+      client.close();
+      await server.stop();
+    },
+  };
 }
 
 async function timed(work) {

@@ -1,6 +1,6 @@
 // The one way in: what was pushed, by a phone or by anybody else, becomes entries of a user, is counted and told in the
 // log.
-import { type Level, type Log, silentLog } from '../log/log.ts';
+import { type Log, silentLog, writeLater } from '../log/log.ts';
 import { line, type PutCounts } from '../log/messages.ts';
 import type { Entry, EntryText } from '../model/entry.ts';
 import { errorText } from '../model/errors.ts';
@@ -138,26 +138,22 @@ async function logEntries(
   { entries, unusable }: Batch,
   results: readonly PutResult[],
 ): Promise<void> {
-  const slices = startSlices();
-  const writeAll = async (level: Level, count: number, lineOf: (i: number) => string): Promise<void> => {
-    if (!log.enabled(level)) return;
-    for (let start = 0; start < count; start += linesAtOnce) {
-      const length = Math.min(linesAtOnce, count - start);
-      log.writeAll(
-        level,
-        Array.from({ length }, (_, i) => lineOf(start + i)),
-      );
-      if (slices.isOver()) await slices.next();
-    }
-  };
-  await writeAll('DEBUG', entries.length, (i) => {
-    const { key, write_ts } = entries[i]!;
+  // What the lines say, without the texts of the entries: they are made when the put has its answer.
+  const identities = log.enabled('DEBUG') ? entries.map(({ key, write_ts }) => ({ key, write_ts })) : [];
+  writeLater(log, 'DEBUG', identities.length, (i) => {
+    const { key, write_ts } = identities[i]!;
     return line.entryStored(userId, key, write_ts, results[i]!);
   });
-  await writeAll('WARNING', unusable.length, (i) => {
-    const { entry, reason } = unusable[i]!;
-    return line.entryRejected(userId, ...named(entry), reason);
-  });
+  if (!log.enabled('WARNING')) return;
+  const slices = startSlices();
+  for (let start = 0; start < unusable.length; start += linesAtOnce) {
+    const some = unusable.slice(start, start + linesAtOnce);
+    log.writeAll(
+      'WARNING',
+      some.map(({ entry, reason }) => line.entryRejected(userId, ...named(entry), reason)),
+    );
+    if (slices.isOver()) await slices.next();
+  }
 }
 
 /** Key and `write_ts` of something unusable, as far as it names them. */

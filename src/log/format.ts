@@ -2,7 +2,7 @@
 // parsed.
 import { formatTime, isTimeZone } from '../model/time.ts';
 import type { Level } from './log.ts';
-import { oneLine, pathWord, secondsText, word } from './text.ts';
+import { arePlainLines, oneLine, pathWord, secondsText, word } from './text.ts';
 
 /** Stands at the end of a line that a crash or a full disk cut short. No line that was written whole contains it. */
 export const tornMark = '\u0018';
@@ -66,6 +66,15 @@ export function threadWord(id: string): string {
 /** `<timestamp>:<LEVEL>:<thread_id>:<message>`; `thread` as `threadWord` gives it. The message is made one line. */
 export function fileLine(stamp: string, level: Level, thread: string, message: string): string {
   return `${stamp}:${level}:${thread}:${oneLine(message)}`;
+}
+
+/** As `fileLine` for each of these messages, joined by line breaks. */
+export function framedLines(stamp: string, level: Level, thread: string, messages: readonly string[]): string {
+  const frame = `${stamp}:${level}:${thread}:`;
+  const text = frame + messages.join(`\n${frame}`);
+  // Nearly always: one look at all of them instead of one at each.
+  if (arePlainLines(text, messages.length)) return text;
+  return messages.map((message) => fileLine(stamp, level, thread, message)).join('\n');
 }
 
 const filePattern = new RegExp(`^(${stampPattern}):(DEBUG|INFO|WARNING|ERROR):([\\w.-]+):(.*)$`);

@@ -1,5 +1,5 @@
 // A Log that makes whole lines of messages and hands them on as text; what both kinds of writers have in common.
-import { createStamp, fileLine, threadWord } from './format.ts';
+import { createStamp, fileLine, framedLines, threadWord } from './format.ts';
 import type { Level, Log } from './log.ts';
 
 /** The least level kept, as the settings spell it. */
@@ -17,7 +17,7 @@ export interface LineLogOptions {
   emit: (lines: Lines) => void;
 }
 
-/** Some lines of a log. Joining many lines takes time, so the receiver does it when no call waits. */
+/** Some lines of a log. Making many lines takes time, so the receiver does it when no call waits. */
 export interface Lines {
   count: number;
   /** About how many characters there are. */
@@ -30,6 +30,8 @@ export interface Lines {
 export function linesOf(text: string, count: number): Lines {
   return { count, size: text.length, text: () => text };
 }
+
+const linesAtOnce = 500; // made in one go: others have their turn in between
 
 const ranks: Readonly<Record<Level, number>> = { DEBUG: 0, INFO: 1, WARNING: 2, ERROR: 3 };
 
@@ -46,9 +48,19 @@ export function createLineLog({ level, threadId, zone, now, emit }: LineLogOptio
     writeAll: (of, messages) => {
       if (messages.length === 0 || !enabled(of)) return;
       const time = stamp(now());
-      const text = (): string => messages.map((message) => fileLine(time, of, thread, message)).join('\n');
+      const text = (): string => framedLines(time, of, thread, messages);
       const each = time.length + thread.length + messages[0]!.length;
       hand({ count: messages.length, size: messages.length * each, text });
+    },
+    writeLater: (of, count, messageOf) => {
+      if (!enabled(of)) return;
+      const time = stamp(now());
+      for (let start = 0; start < count; start += linesAtOnce) {
+        const length = Math.min(linesAtOnce, count - start);
+        const messages = (): string[] => Array.from({ length }, (_, i) => messageOf(start + i));
+        const each = time.length + thread.length + messageOf(start).length;
+        hand({ count: length, size: length * each, text: () => framedLines(time, of, thread, messages()) });
+      }
     },
     child: (suffix) => ofThread(threadWord(`${thread}-${suffix}`), hand),
     hold: () => {

@@ -12,6 +12,11 @@ export interface Log {
   /** Writes several messages of one level, one line each, in order. */
   writeAll(level: Level, messages: readonly string[]): void;
   /**
+   * Writes `count` messages of one level, one line each, in order. `messageOf` makes each from its number, later, when
+   * no call waits for it: it must be pure. Logs that make lines at once leave it out: use `writeLater`.
+   */
+  writeLater?(level: Level, count: number, messageOf: (i: number) => string): void;
+  /**
    * A log whose lines carry the thread id `<thread_id>-<suffix>`. Logs without threads leave it out: use `childLog`.
    */
   child?(suffix: string): Log;
@@ -30,6 +35,17 @@ export interface HeldLog {
 
 /** A log that keeps nothing. */
 export const silentLog: Log = { enabled: () => false, write: () => {}, writeAll: () => {} };
+
+/** Writes many messages, which are made when no call waits for them, as far as the log can do that. */
+export function writeLater(log: Log, level: Level, count: number, messageOf: (i: number) => string): void {
+  if (count === 0 || !log.enabled(level)) return;
+  if (log.writeLater !== undefined) log.writeLater(level, count, messageOf);
+  else
+    log.writeAll(
+      level,
+      Array.from({ length: count }, (_, i) => messageOf(i)),
+    );
+}
 
 /**
  * The log for one call, or for one user of a pipeline run: its lines can be told from those of others that run at the

@@ -2,6 +2,7 @@
 // after another, and counted where they are lost.
 import { setImmediate as turn } from 'node:timers/promises';
 import { errorText } from '../model/errors.ts';
+import { mapInSlices } from '../turns.ts';
 import { createStamp, fileLine, threadWord } from './format.ts';
 import { createLineLog, type LineLogOptions, type Lines } from './line-log.ts';
 import type { Log } from './log.ts';
@@ -65,7 +66,7 @@ export function createQueue(options: QueueOptions): Queue {
     const count = some.reduce((sum, lines) => sum + lines.count, 0);
     try {
       await prepare();
-      const texts = some.map((lines) => lines.text());
+      const texts = await mapInSlices(some, (lines) => lines.text());
       const reported = dropped?.lines ?? 0;
       if (dropped !== null) {
         const report = line.linesDropped(dropped.lines, dropped.since, dropped.reason);

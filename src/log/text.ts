@@ -33,6 +33,23 @@ export function oneLine(text: string): string {
   return cut(clean, maxMessage).replace(halfPairs, '\ufffd');
 }
 
+const plainLines = /^[ -~\n]*$/;
+
+/**
+ * True for a text of so many lines, of which `oneLine` would change none: no message in it has a line break of its own.
+ */
+export function arePlainLines(text: string, count: number): boolean {
+  if (!plainLines.test(text)) return false;
+  let lines = 1;
+  let start = 0;
+  for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', start)) {
+    if (end - start > maxMessage) return false;
+    lines += 1;
+    start = end + 1;
+  }
+  return lines === count && text.length - start <= maxMessage;
+}
+
 /**
  * `text` as one word: blanks and controls as `%20`, empty as `-`. For methods, paths and ids. Cut at 300 characters.
  */

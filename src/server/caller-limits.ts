@@ -126,7 +126,8 @@ export class CallerCounts {
     if (limit === 0) return list;
     const { keys } = this.#of(userId);
     const isUnknown = (taken: Taken): boolean => isEntry(taken) && !known.has(taken.key) && !keys.has(taken.key);
-    if (keys.size < limit && list.some(isUnknown)) {
+    if (!list.some(isUnknown)) return list;
+    if (keys.size < limit) {
       const waiting = await store.usercache.keys(userId);
       const moved = (await store.timeseries.summary(userId)).map(({ key }) => key);
       for (const key of [...waiting, ...moved]) if (!known.has(key)) keys.add(key);

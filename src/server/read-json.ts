@@ -151,14 +151,18 @@ class Reading<Element> {
     const elements: Element[] = [];
     const quick = quickElements(text, open);
     let at = open;
+    let pause = open + parsedLength;
     try {
       for (;;) {
+        if (at > pause) {
+          pause = at + parsedLength;
+          yield;
+        }
         const short = quick(at);
         if (short !== null) {
           elements.push(list.read(short.value, short.text));
           this.#checkElements(elements.length);
           at = short.end + 1;
-          yield;
           continue;
         }
         const { end, values, depth } = endOfElement(text, at);
@@ -173,7 +177,6 @@ class Reading<Element> {
           break;
         }
         at = end + 1;
-        yield;
       }
     } catch (error) {
       if (!(error instanceof JsonSyntaxError || error instanceof NotMended)) throw error;
@@ -301,6 +304,7 @@ function endOfString(text: string, open: number): number {
 const quote = 0x22;
 const closingBracket = 0x5d;
 const scanLength = 64 * 1024; // characters looked at between two steps
+const parsedLength = 8 * 1024; // characters parsed between two steps
 
 /**
  * Behind the bracket that opens the list which is the first member of that name in an object; -1 where there is none.

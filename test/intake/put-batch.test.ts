@@ -1,7 +1,8 @@
 // The one way in: whatever form something is pushed in, it ends as an entry or is set aside, is counted and told.
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { maxTransactionEntries, type Pushed, putBatch } from '../../src/intake/put-batch.ts';
-import { createLineLog } from '../../src/log/line-log.ts';
+import { createLineLog, type Lines } from '../../src/log/line-log.ts';
+import { line } from '../../src/log/messages.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import type { Store } from '../../src/store/store.ts';
 import { newStore } from '../support/store.ts';
@@ -106,6 +107,21 @@ it('logs the result of each entry, and records the last put in the profile', asy
     `Stored entries of user = ${user}, inserted = 1, updated = 0, rejected = 1`,
   ]);
   expect(await store.profiles.get(user)).toEqual({ last_put_ts: now(), last_phone_data_ts: 5, last_location_ts: 5 });
+});
+
+it('the lines of a large put are made when it has its answer', async () => {
+  const lines: Lines[] = [];
+  const log = createLineLog({ level: 'debug', threadId: 'p', zone: 'UTC', now, emit: (one) => lines.push(one) });
+  const held = vi.spyOn(line, 'entryStored');
+  const pushed = Array.from({ length: 2_000 }, (_, i) => entry(i));
+  await putBatch(user, pushed, { store, now, log });
+  expect(held.mock.calls.length).toBeLessThan(20);
+  held.mockRestore();
+  const texts = lines.flatMap((one) => one.text().split('\n'));
+  expect(texts.map((text) => /write_ts = (\d+) = inserted$/.exec(text)?.[1]).slice(0, -1)).toEqual(
+    pushed.map((_, i) => String(i)),
+  );
+  expect(texts).toHaveLength(lines.reduce((sum, { count }) => sum + count, 0));
 });
 
 it('an empty batch is a put of nothing', async () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type FileLogOptions, openFileLog } from '../../src/log/files.ts';
 import { parseFileLine, tornMark } from '../../src/log/format.ts';
-import { childLog } from '../../src/log/log.ts';
+import { childLog, writeLater } from '../../src/log/log.ts';
 import { isMobilityError } from '../../src/model/errors.ts';
 import { until } from '../support/until.ts';
 import { ended, logFiles, messagesOf, newFolder, spoke, startChild, textOf } from './support/kit.ts';
@@ -55,11 +55,35 @@ describe('a log file', () => {
     );
   });
 
+  it('has many lines in order, which are made in the turns that others leave', async () => {
+    const dir = newFolder();
+    const files = open(dir, { maxSizeMiB: 1000 });
+    const made: number[] = [];
+    const count = 50_000;
+    writeLater(files.log, 'DEBUG', count, (i) => {
+      made.push(i);
+      return `line ${i}`;
+    });
+    files.log.write('INFO', 'the last one');
+    expect(made.length).toBeLessThan(count / 10);
+    let turnsOfOthers = 0;
+    const others = (): void => {
+      if (made.length > count / 10) turnsOfOthers += 1;
+      if (made.length < count) setImmediate(others);
+    };
+    setImmediate(others);
+    await until(() => made.length >= count);
+    expect(turnsOfOthers).toBeGreaterThan(1);
+    await files.close();
+    expect(messagesOf(dir)).toEqual([...numbered(count), 'the last one']);
+  });
+
   it('keeps lines of the configured level and above', async () => {
     const dir = newFolder();
     const { log, close } = open(dir, { level: 'warning' });
     for (const level of ['DEBUG', 'INFO', 'WARNING', 'ERROR'] as const) log.write(level, level);
     log.writeAll('INFO', ['no', 'no']);
+    writeLater(log, 'INFO', 2, () => 'no');
     expect(log.enabled('INFO')).toBe(false);
     expect(childLog(log, 1).enabled('WARNING')).toBe(true);
     await close();

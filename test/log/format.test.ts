@@ -6,6 +6,7 @@ import {
   consoleStart,
   createStamp,
   fileLine,
+  framedLines,
   parseFileLine,
   parseStamp,
   threadWord,
@@ -142,6 +143,17 @@ describe('a line of the file', () => {
   it('turns line breaks into blanks and shows other control characters', () => {
     expect(oneLine('a\r\nb\nc\td\u2028e')).toBe('a b c d e');
     expect(oneLine('\u001b[2J\u0000\u202ex')).toBe('\\u001b[2J\\u0000\\u202ex');
+  });
+
+  it('is the same whether it is made alone or with others', () => {
+    const long = fc.constantFrom('x'.repeat(15_999), 'x'.repeat(16_000), 'x'.repeat(20_000));
+    const plain = fc.string({ unit: 'grapheme-ascii', maxLength: 30 });
+    fc.assert(
+      fc.property(fc.array(fc.oneof(plain, anyText, long), { minLength: 1, maxLength: 5 }), (messages) => {
+        const alone = messages.map((message) => fileLine(stamp(at), 'DEBUG', 'w1', message));
+        expect(framedLines(stamp(at), 'DEBUG', 'w1', messages)).toBe(alone.join('\n'));
+      }),
+    );
   });
 
   it('has a maximum length', () => {
