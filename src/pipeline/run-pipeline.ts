@@ -103,9 +103,17 @@ async function contextOf(
   const reanalyseFrom = options.reanalyseFrom ?? null;
   const state = await store.pipeline.get(userId);
   const whole = state.changed === null && !state.documents_due && reanalyseFrom === null;
-  const timeseries = store.timeseries.forRun?.(userId);
-  const read = timeseries === undefined ? store : { ...store, timeseries };
-  const parts = { store: read, userId, log, now, started: now(), lease, state, segmenter, reanalyseFrom };
+  const parts = {
+    store: store.forRun?.(userId) ?? store,
+    userId,
+    log,
+    now,
+    started: now(),
+    lease,
+    state,
+    segmenter,
+    reanalyseFrom,
+  };
   return { ...parts, changedTrips: whole ? [] : null, ...(stretchSize && { stretchSize }) };
 }
 

@@ -50,6 +50,12 @@ export interface Store {
   ping(): Promise<void>;
   /** What the store takes on disk, and what is free there; null: the server does not tell. */
   disk(): Promise<{ bytes: number; free: number | null }>;
+  /**
+   * The same store for one run that holds the user's lease until it ends, and changes the user's entries, trips and
+   * documents through it only: it may answer from what it has read or written before. What waits may grow meanwhile
+   * without being seen. Missing where that saves nothing.
+   */
+  forRun?(userId: string): Store;
   /** Finishes running calls and releases all resources. A second close does nothing. */
   close(): Promise<void>;
 }
@@ -463,11 +469,6 @@ export interface Timeseries {
    * after an interruption. Other calls convert only what they cannot read as it is.
    */
   convert(userId: string, signal?: AbortSignal): Promise<number>;
-  /**
-   * The same timeseries for one run that holds the user's lease: it may answer from what it has read before, until the
-   * run applies a change through it. Missing where that saves nothing.
-   */
-  forRun?(userId: string): Timeseries;
 }
 
 /** The time zone that a phone had when it wrote an entry. */

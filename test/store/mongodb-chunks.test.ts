@@ -76,7 +76,7 @@ describeOnServers('chunks of MongoDB', (server) => {
       await fc.assert(
         fc.asyncProperty(runs, async (steps) => {
           const user = await newUser(store);
-          const own = store.timeseries.forRun!(user);
+          const own = store.forRun!(user).timeseries;
           const lease = await leaseOn(store, user);
           for (const { put: added, ask } of steps) {
             const entries = added.map(({ key, ts, late }) => entry(key, ts + late, { ts }));

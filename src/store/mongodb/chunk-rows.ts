@@ -6,8 +6,8 @@ import { affectsOf } from '../../model/keys.ts';
 import { justAfter } from '../../model/time.ts';
 import { Chunk, firstPlace } from '../chunks/chunk.ts';
 import { chunkRecord, type Edit, editedRows, evenPieces, isClosed, piecesInOrder, zonesNamed } from '../chunks/edit.ts';
-import { BrokenChunk, type ChunkRow, decodeContent, decodeTimes } from '../chunks/form.ts';
-import { PartsMissingError } from './failures.ts';
+import { BrokenChunk, type ChunkRow, type ChunkTimes, decodeContent, decodeTimes } from '../chunks/form.ts';
+import { PartsMissingError, StaleReadError } from './failures.ts';
 import { inPieces } from './rows.ts';
 import type { ChunkDocument, Tx, UserRows } from './user-rows.ts';
 
@@ -27,7 +27,14 @@ export async function openChunks(from: UserRows, documents: readonly ChunkDocume
   return chunks;
 }
 
-async function openChunk(from: UserRows, document: ChunkDocument): Promise<RowChunk> {
+const noTimes: ChunkTimes = {
+  ...{ write_ts: new Float64Array(0), ts: new Float64Array(0), received_ts: new Float64Array(0) },
+  ...{ zone: new Uint16Array(0), zones: [] },
+};
+
+/** The chunk that a document holds, which may be empty. */
+export async function openChunk(from: UserRows, document: ChunkDocument): Promise<RowChunk> {
+  if (document.count === 0) return new Chunk(document, noTimes, () => ({ columns: null, texts: () => [] }));
   const entries = document.in_parts ? await bytesOfParts(from, document) : document.entries;
   const times = decoded(document, () => decodeTimes(bytesOf(document.times), document.count));
   return new Chunk(document, times, () => {
@@ -124,6 +131,10 @@ export type EditsByKey = ReadonlyMap<string, ReadonlyMap<number, Edit>>;
 /** What a rewriting comes to. */
 interface Rewriting {
   operations: AnyBulkWriteOperation<Document>[];
+  /** Operations that replace or change a chunk as it was read. */
+  changes: number;
+  /** The newest chunk of each key that got another one. */
+  newest: Map<string, ChunkDocument>;
   parts: Document[];
   /** Documents whose parts are no longer theirs. */
   replaced: ChunkDocument[];
@@ -131,16 +142,26 @@ interface Rewriting {
   emptied: Set<string>;
 }
 
-/** Edits entries: each chunk that has or gets one of them is written once. */
-export async function editChunks(tx: Tx, edits: EditsByKey): Promise<void> {
+/** What an edit of chunks changed. */
+export type EditedChunks = Pick<Rewriting, 'newest' | 'emptied'>;
+
+/** The chunks around the times that somebody has read and that are as they were; null where they are not known. */
+export type KnownChunks = (times: TimesByKey) => ReadonlyMap<string, ChunkDocument[]> | null;
+
+/** Edits entries: each chunk that has or gets one of them is written once. `known` saves reading them. */
+export async function editChunks(tx: Tx, edits: EditsByKey, known: KnownChunks = () => null): Promise<EditedChunks> {
   const times = new Map([...edits].map(([key, own]) => [escapeText(key), Float64Array.from(own.keys()).sort()]));
-  const around = await chunksAround(tx, times);
-  const done: Rewriting = { operations: [], parts: [], replaced: [], emptied: new Set() };
+  const around = known(times) ?? (await chunksAround(tx, times));
+  const done: Rewriting = {
+    ...{ operations: [], changes: 0, newest: new Map(), parts: [], replaced: [] },
+    emptied: new Set(),
+  };
   for (const [name, own] of edits) {
     const key = escapeText(name);
     await editKey(tx, { key, affectsTrips: affectsOf(name) === 'trips' }, around.get(key)!, times.get(key)!, own, done);
   }
   await write(tx, done);
+  return done;
 }
 
 interface KeyOfChunks {
@@ -184,7 +205,8 @@ async function editChunk(
   const rows = editedRows(chunk?.rows() ?? [], times, edits);
   if (rows === null) return;
   const pieces = isNewest ? piecesInOrder(rows) : evenPieces(rows);
-  const filter = { user_id: tx.userId, _id: document._id };
+  const filter = { user_id: tx.userId, _id: document._id, revision: document.revision };
+  done.changes += 1;
   if (apart) {
     const start = rows[0]!.write_ts;
     done.operations.push({ updateOne: { filter, update: { $set: { until: start } } } });
@@ -197,6 +219,7 @@ async function editChunk(
   const until = others[0]?.[0]?.write_ts ?? document.until;
   const replacement = rowOf(tx.userId, key, first, { from: document.from, until }, done.parts);
   done.operations.push({ replaceOne: { filter, replacement } });
+  noteNewest({ ...replacement, _id: document._id } as ChunkDocument, done);
   insertPieces(tx.userId, key, others, { from: until, until: document.until }, done);
 }
 
@@ -211,9 +234,14 @@ function insertPieces(
   for (const [i, rows] of pieces.entries()) {
     const start = i === 0 ? from : rows[0]!.write_ts;
     const end = pieces[i + 1]?.[0]?.write_ts ?? until;
-    const document = rowOf(userId, key, rows, { from: start, until: end }, done.parts);
+    const document = { _id: new ObjectId(), ...rowOf(userId, key, rows, { from: start, until: end }, done.parts) };
     done.operations.push({ insertOne: { document } });
+    noteNewest(document as unknown as ChunkDocument, done);
   }
+}
+
+function noteNewest(document: ChunkDocument, { newest }: Rewriting): void {
+  if (document.until === Number.POSITIVE_INFINITY) newest.set(document.key, document);
 }
 
 /** The document of a chunk; without rows one that keeps its stretch, so that every time has its chunk. */
@@ -257,9 +285,10 @@ async function bytesOfParts(from: UserRows, { revision, entries_parts = 0 }: Chu
   return Buffer.concat(parts.map(({ bytes }) => bytesOf(bytes)));
 }
 
-async function write(tx: Tx, { operations, parts, replaced, emptied }: Rewriting): Promise<void> {
+async function write(tx: Tx, { operations, changes, parts, replaced, emptied }: Rewriting): Promise<void> {
   if (operations.length === 0) return;
-  await tx.rows('chunks').bulkWrite(operations);
+  const matched = await tx.rows('chunks').bulkWrite(operations);
+  if (matched !== changes) throw new StaleReadError(changes, matched, 'chunks');
   if (replaced.length > 0)
     await tx.rows('parts').deleteMany({ row: { $in: replaced.map(({ revision }) => revision) } });
   // One by one: together they may be larger than a message may be.

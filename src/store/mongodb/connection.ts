@@ -21,6 +21,7 @@ import {
   isPassing,
   isUnknownCommit,
   PartsMissingError,
+  StaleReadError,
   toAddressError,
   toStoreError,
 } from './failures.ts';
@@ -175,7 +176,7 @@ async function withRetries<T>(retryMs: number, work: (deadline: number, tries: n
     } catch (error) {
       if (error instanceof PartsMissingError) {
         if (tries >= triesForParts) throw new MobilityError('MOBILITY_STORE_DAMAGED', error.message, { cause: error });
-      } else if (!isPassing(error) && !isDuplicateKey(error)) throw error;
+      } else if (!(error instanceof StaleReadError) && !isPassing(error) && !isDuplicateKey(error)) throw error;
       const pause = Math.min(leastPause * 2 ** tries, longestPause) * (0.5 + Math.random() / 2);
       if (Date.now() + pause > deadline) throw error;
       await sleep(pause);

@@ -1,37 +1,23 @@
 // What phones pull: one row per user and key, replaced in place.
 import type { JsonValue } from '../../model/json.ts';
 import { escapeText, unescapeText } from '../../model/json-text.ts';
-import type { Document, Documents, PutResult } from '../store.ts';
+import type { Document, Documents, DocumentsChange, PutResult } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { requireLease } from './leases.ts';
 import { mergeState } from './pipeline-states.ts';
-import { type KnownRow, knownFields, newRow, payloadsOf, removeRows, writeRows } from './rows.ts';
+import { type KnownRow, knownFields, type NewRow, newRow, payloadsOf, removeRows, writeRows } from './rows.ts';
 import type { DocumentRow, Tx, UserRows } from './user-rows.ts';
 
 /** The documents of users. */
 export function documentsOn(connection: Connection): Documents {
   return {
-    async apply(userId, { put, remove }, lease, { state, release = false } = {}) {
-      const made = put.map(({ key, write_ts, data }) =>
-        newRow('documents', userId, { key: escapeText(key) }, { write_ts }, { data }),
-      );
-      const gone = [...new Set(remove.map(escapeText))];
+    apply: (userId, change, lease, end = {}) => {
+      const made = documentRows(userId, change);
       return connection.atomically(userId, async (tx) => {
-        await requireLease(tx, lease, release);
-        const old = await byKey(tx, [...gone, ...made.map(({ row }) => row.key)]);
-        const removed = gone.flatMap((key) => old.get(key) ?? []);
-        await removeRows(tx, 'documents', removed, [{ key: { $in: gone } }]);
-        for (const key of gone) old.delete(key);
-        const latest = new Map(made.map((one) => [one.row.key as string, one]));
-        await writeRows(tx, [...latest.values()], ({ row }) => old.get(row.key));
-        if (state !== undefined) await mergeState(tx, state);
-        const known = new Set(old.keys());
-        const results = made.map(({ row: { key } }): PutResult => {
-          const result = known.has(key) ? 'updated' : 'inserted';
-          known.add(key); // the next one of the change updates this one
-          return result;
-        });
-        return { results, removed: removed.length };
+        await requireLease(tx, lease, end.release);
+        const done = await changeDocuments(tx, made, null);
+        if (end.state !== undefined) await mergeState(tx, end.state);
+        return done;
       });
     },
     get: (userId, key) =>
@@ -55,8 +41,49 @@ export function documentsOn(connection: Connection): Documents {
   };
 }
 
+/** A change to be written; keys in the form of rows. */
+export interface DocumentRows {
+  made: readonly NewRow[];
+  gone: readonly string[];
+}
+
+/** The rows of a change. */
+export function documentRows(userId: string, { put, remove }: DocumentsChange): DocumentRows {
+  const made = put.map(({ key, write_ts, data }) =>
+    newRow('documents', userId, { key: escapeText(key) }, { write_ts }, { data }),
+  );
+  return { made, gone: [...new Set(remove.map(escapeText))] };
+}
+
+/** What is read of a document that is going to be replaced or removed. */
+export type KnownDocument = KnownRow & Pick<DocumentRow, 'key'>;
+
+/**
+ * Writes and removes documents. `known`: those that are there, by key, for who holds the lease since they were read;
+ * null: they are read.
+ */
+export async function changeDocuments(
+  tx: Tx,
+  { made, gone }: DocumentRows,
+  known: ReadonlyMap<string, KnownDocument> | null,
+): ReturnType<Documents['apply']> {
+  const old = new Map(known ?? (await byKey(tx, [...gone, ...made.map(({ row }) => row.key)])));
+  const removed = gone.flatMap((key) => old.get(key) ?? []);
+  await removeRows(tx, 'documents', removed, [{ key: { $in: gone } }]);
+  for (const key of gone) old.delete(key);
+  const latest = new Map(made.map((one) => [one.row.key as string, one]));
+  await writeRows(tx, [...latest.values()], ({ row }) => old.get(row.key));
+  const there = new Set(old.keys());
+  const results = made.map(({ row: { key } }): PutResult => {
+    const result = there.has(key) ? 'updated' : 'inserted';
+    there.add(key); // the next one of the change updates this one
+    return result;
+  });
+  return { results, removed: removed.length };
+}
+
 /** What is known of the documents with these keys. */
-async function byKey(tx: Tx, keys: readonly string[]): Promise<Map<string, KnownRow>> {
+async function byKey(tx: Tx, keys: readonly string[]): Promise<Map<string, KnownDocument>> {
   if (keys.length === 0) return new Map();
   const rows = await tx
     .rows('documents')

@@ -56,6 +56,14 @@ export class PartsMissingError extends Error {
   }
 }
 
+/** Rows that a transaction changes by what was read before it are no longer as they were. Another try reads them. */
+export class StaleReadError extends Error {
+  constructor(expected: number, found: number, place: string) {
+    super(`expected ${expected} rows of ${place} as they were read, found ${found}`);
+    this.name = 'StaleReadError';
+  }
+}
+
 /**
  * What really happened: a bulk write wraps errors of the connection in one of its own, without their kind and labels.
  */

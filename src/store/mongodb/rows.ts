@@ -1,7 +1,7 @@
 // How payloads get into rows and out of them, and how rows are written and removed together with what belongs to them.
 import { type AnyBulkWriteOperation, type Document, ObjectId } from 'mongodb';
 import type { JsonValue } from '../../model/json.ts';
-import { PartsMissingError } from './failures.ts';
+import { PartsMissingError, StaleReadError } from './failures.ts';
 import { type Stored, toStored } from './payload.ts';
 import type { PayloadRow, RowTypes, Tx, UserCollection, UserRows } from './user-rows.ts';
 
@@ -136,7 +136,9 @@ export async function writeRows(
 ): Promise<void> {
   if (rows.length === 0) return;
   const operations = rows.map((row) => (old(row) === undefined ? insertion(row) : replacement(row)));
-  await tx.rows(rows[0]!.in).bulkWrite(operations);
+  const matched = await tx.rows(rows[0]!.in).bulkWrite(operations);
+  const replaced = rows.filter((row) => old(row) !== undefined).length;
+  if (matched !== replaced) throw new StaleReadError(replaced, matched, rows[0]!.in);
   await removeParts(tx, rows.map(old));
   const parts = rows.flatMap((row) => row.parts);
   // One by one: together they may be larger than a message may be.

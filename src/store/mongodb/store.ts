@@ -8,7 +8,7 @@ import { findRowsLeft, formatVersion, indexes, makeLayout, metaOf, readFormat } 
 import { leasesOn } from './leases.ts';
 import { profilesOn, tokensOn, usersOn } from './people.ts';
 import { pipelineStatesOn } from './pipeline-states.ts';
-import { readsOfRun } from './run-reads.ts';
+import { partsOfRun, type RunParts } from './run.ts';
 import { studiesOn } from './studies.ts';
 import { timeseriesOn } from './timeseries.ts';
 import { tripsOn } from './trips.ts';
@@ -87,22 +87,26 @@ export async function initMongoStore(address: string, options: MongoStoreOptions
 
 function storeOn(connection: Connection): Store {
   const { guard } = connection;
+  const parts: RunParts = {
+    usercache: usercacheOn(connection),
+    timeseries: timeseriesOn(connection),
+    trips: tripsOn(connection),
+    documents: documentsOn(connection),
+  };
+  const guarded = ({ usercache, timeseries, trips, documents }: RunParts): RunParts => ({
+    usercache: guard(usercache),
+    timeseries: guard(timeseries),
+    trips: guard(trips),
+    documents: guard(documents),
+  });
   return {
+    ...guarded(parts),
     address: connection.address,
     users: guard(usersOn(connection)),
     tokens: guard(tokensOn(connection)),
     studies: guard(studiesOn(connection)),
     profiles: guard(profilesOn(connection)),
-    usercache: guard(usercacheOn(connection)),
-    documents: guard(documentsOn(connection)),
     errors: guard(errorsOn(connection)),
-    timeseries: {
-      ...guard(timeseriesOn(connection)),
-      forRun(userId) {
-        return readsOfRun(connection, this, userId);
-      },
-    },
-    trips: guard(tripsOn(connection)),
     pipeline: guard(pipelineStatesOn(connection)),
     leases: guard(leasesOn(connection)),
     use: guard(callerUseOn(connection)),
@@ -113,6 +117,9 @@ function storeOn(connection: Connection): Store {
       ping: () => ping(connection),
       disk: () => diskOf(connection),
     }),
+    forRun(userId) {
+      return { ...this, ...guarded(partsOfRun(connection, parts, userId)) };
+    },
     close: () => connection.close(),
   };
 }

@@ -107,20 +107,25 @@ async function zoneNextTo(from: UserRows, writeTs: number, side: 1 | -1): Promis
   for (let limit = chunksAtFirst; ; limit *= 4) {
     const options = { sort, limit, projection: withoutTexts, hint: side === -1 ? 'named_last' : 'named_first' };
     const chunks = await openChunks(from, await from.rows('chunks').find(filter, options).toArray());
-    let nearest: (ZoneSighting & { key: string }) | null = null;
-    for (const chunk of chunks) {
-      const { head } = chunk;
-      if (nearest !== null && (side === -1 ? head.last < nearest.write_ts : head.first > nearest.write_ts)) {
-        return { write_ts: nearest.write_ts, zone: nearest.zone };
-      }
-      const found = zoneIn(chunk, writeTs, side);
-      if (found === null) continue;
-      const order: number = nearest === null ? -1 : side * (found.write_ts - nearest.write_ts);
-      if (order < 0 || (order === 0 && compareEscaped(head.key, nearest!.key) < 0))
-        nearest = { ...found, key: head.key };
-    }
-    if (chunks.length < limit) return nearest && { write_ts: nearest.write_ts, zone: nearest.zone };
+    const nearest = nearestZone(chunks, writeTs, side);
+    const end = chunks.at(-1)?.head;
+    const isBeyond = nearest !== null && (side === -1 ? end!.last < nearest.write_ts : end!.first > nearest.write_ts);
+    if (isBeyond || chunks.length < limit) return nearest;
   }
+}
+
+/** Of the entries of these chunks, see `zoneNextTo`. */
+export function nearestZone(chunks: readonly RowChunk[], writeTs: number, side: 1 | -1): ZoneSighting | null {
+  let nearest: (ZoneSighting & { key: string }) | null = null;
+  for (const chunk of chunks) {
+    const { head } = chunk;
+    if (nearest !== null && (side === -1 ? head.last < nearest.write_ts : head.first > nearest.write_ts)) continue;
+    const found = zoneIn(chunk, writeTs, side);
+    if (found === null) continue;
+    const order: number = nearest === null ? -1 : side * (found.write_ts - nearest.write_ts);
+    if (order < 0 || (order === 0 && compareEscaped(head.key, nearest!.key) < 0)) nearest = { ...found, key: head.key };
+  }
+  return nearest && { write_ts: nearest.write_ts, zone: nearest.zone };
 }
 
 function zoneIn(chunk: RowChunk, writeTs: number, side: 1 | -1): ZoneSighting | null {

@@ -7,11 +7,11 @@ import { addDays } from '../../model/time.ts';
 import type { TripRecord } from '../../model/trip.ts';
 import { outlineOf } from '../outline.ts';
 import { checkRange } from '../refusals.ts';
-import type { Lease, PipelineState, Trips } from '../store.ts';
+import type { Trips } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { requireLease } from './leases.ts';
 import { mergeState } from './pipeline-states.ts';
-import { knownFields, type NewRow, newRow, payloadsOf, removeRows, writeRows } from './rows.ts';
+import { type KnownRow, knownFields, type NewRow, newRow, payloadsOf, removeRows, writeRows } from './rows.ts';
 import type { TripRow, Tx, UserRows } from './user-rows.ts';
 
 /** The chains of users. */
@@ -75,10 +75,13 @@ export function tripsOn(connection: Connection): Trips {
         return (await recordsOf(from, await from.rows('trips').find(filter, options).toArray())).map(outlineOf);
       }),
     replace: async (userId, range, records, state, lease) => {
-      checkRange(range, records);
-      const now = Date.now() / 1000;
-      const made = new Map(records.map((record) => [record.chain_ts, tripRow(userId, record, now)]));
-      return connection.atomically(userId, (tx) => replace(tx, range, made, state, lease));
+      const made = tripRows(userId, range, records);
+      return connection.atomically(userId, async (tx) => {
+        await requireLease(tx, lease);
+        const done = await replaceTrips(tx, range, made, null);
+        await mergeState(tx, state);
+        return done;
+      });
     },
   };
 }
@@ -91,7 +94,8 @@ const outlineFields: Document = Object.fromEntries(
     .map((name) => [name, 1]),
 );
 
-async function recordsOf(from: UserRows, rows: readonly TripRow[]): Promise<TripRecord[]> {
+/** The links that rows hold, in their order. */
+export async function recordsOf(from: UserRows, rows: readonly TripRow[]): Promise<TripRecord[]> {
   return payloadsOf<TripRecord>(from, rows, 'record');
 }
 
@@ -104,7 +108,8 @@ async function summarise(from: UserRows): ReturnType<Trips['summary']> {
   return { count: await trips.count(filter), start_ts: one?.start_ts ?? null, end_ts: last?.end_ts ?? null };
 }
 
-function rangeOf(from: number = Number.NEGATIVE_INFINITY, to?: number): Document {
+/** The filter of a half-open range. */
+export function rangeOf(from: number = Number.NEGATIVE_INFINITY, to?: number): Document {
   return to === undefined ? { $gte: from } : { $gte: from, $lt: to };
 }
 
@@ -118,35 +123,55 @@ async function firstUnsettled(from: UserRows, ts: number): Promise<number> {
   return Math.min(await first({ $gte: ts }), await first(null));
 }
 
+/** Links to be written, by `chain_ts`. Throws when one lies outside the range. */
+export function tripRows(
+  userId: string,
+  range: { from: number; to: number },
+  records: readonly TripRecord[],
+): Map<number, NewTrip> {
+  checkRange(range, records);
+  const now = Date.now() / 1000;
+  return new Map(records.map((record) => [record.chain_ts, tripRow(userId, record, now)]));
+}
+
+/** A link to be written, and its JSON text. */
+export interface NewTrip {
+  made: NewRow;
+  text: string;
+}
+
 /** The record as a whole, and beside it what links are found by, and when it was written. */
-function tripRow(userId: string, record: TripRecord, written_ts: number): NewRow {
+function tripRow(userId: string, record: TripRecord, written_ts: number): NewTrip {
   const { kind, chain_ts, start_ts, end_ts, day, settled_ts } = record;
   const text = jsonText(record as unknown as JsonValue);
   const hash = createHash('sha256').update(text).digest('base64url');
   const plain = { kind, start_ts, end_ts, day, settled_ts: settled_ts ?? null, written_ts, hash };
-  return newRow('trips', userId, { chain_ts }, plain, { record });
+  return { made: newRow('trips', userId, { chain_ts }, plain, { record }), text };
 }
 
-async function replace(
+/** What is read of a link that is going to be replaced. */
+export type KnownTrip = KnownRow & Pick<TripRow, 'chain_ts' | 'hash'>;
+
+/**
+ * Replaces the links of a range. `known`: those that are there, as they are, for who holds the lease since it was read;
+ * null: they are read.
+ */
+export async function replaceTrips(
   tx: Tx,
   range: { from: number; to: number },
-  made: ReadonlyMap<number, NewRow>,
-  state: Partial<PipelineState>,
-  lease: Lease,
+  rows: ReadonlyMap<number, NewTrip>,
+  known: readonly KnownTrip[] | null,
 ): ReturnType<Trips['replace']> {
-  await requireLease(tx, lease);
   const fields = ['chain_ts', 'hash', ...knownFields] as const;
-  const rows = await tx
-    .rows('trips')
-    .pick({ chain_ts: rangeOf(range.from, range.to) }, fields)
-    .toArray();
-  const old = new Map(rows.map((row) => [row.chain_ts, row]));
-  const gone = rows.filter((row) => !made.has(row.chain_ts));
-  const different = [...made.values()].filter(({ row }) => old.get(row.chain_ts)?.hash !== row.hash);
+  const filter = { chain_ts: rangeOf(range.from, range.to) };
+  const there = known ?? (await tx.rows('trips').pick(filter, fields).toArray());
+  const old = new Map(there.map((row) => [row.chain_ts, row]));
+  const gone = there.filter((row) => !rows.has(row.chain_ts));
+  const made = [...rows.values()].map((row) => row.made);
+  const different = made.filter(({ row }) => old.get(row.chain_ts)?.hash !== row.hash);
   await writeRows(tx, different, ({ row }) => old.get(row.chain_ts));
   await removeRows(tx, 'trips', gone, [{ chain_ts: { $in: gone.map(({ chain_ts }) => chain_ts) } }]);
-  await mergeState(tx, state);
   const added = different.filter(({ row }) => !old.has(row.chain_ts)).length;
   const changed = different.length - added;
-  return { added, removed: gone.length, changed, unchanged: made.size - different.length };
+  return { added, removed: gone.length, changed, unchanged: rows.size - different.length };
 }

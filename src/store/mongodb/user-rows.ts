@@ -207,8 +207,8 @@ export interface Statements<Row extends { user_id: string }> {
   distinct(field: keyof Row & string): Promise<string[]>;
   /** Aggregates the rows that match `filter`. */
   aggregate<Result extends Document>(filter: Document, stages: Document[]): AggregationCursor<Result>;
-  /** Sends operations, which name the user themselves, in any order. */
-  bulkWrite(operations: readonly AnyBulkWriteOperation<Document>[], options?: BulkWriteOptions): Promise<void>;
+  /** Sends operations, which name the user themselves, in any order. Returns how many rows updates matched. */
+  bulkWrite(operations: readonly AnyBulkWriteOperation<Document>[], options?: BulkWriteOptions): Promise<number>;
   /** Returns how many rows matched. */
   updateOne(filter: Document, change: Document | Document[], options?: UpdateOptions): Promise<number>;
   findOneAndUpdate(filter: Document, change: Document[], options: FindOneAndUpdateOptions): Promise<Row | null>;
@@ -270,9 +270,8 @@ function statementsOn<Row extends { user_id: string }>(
     distinct: (field) => collection.distinct(field, own({}), within),
     aggregate: (filter, stages) =>
       collection.aggregate([{ $match: own(filter) }, ...stages], { ...within, ...reading }),
-    bulkWrite: async (operations, options = {}) => {
-      await collection.bulkWrite([...operations], { ordered: false, ...options, ...within });
-    },
+    bulkWrite: async (operations, options = {}) =>
+      (await collection.bulkWrite([...operations], { ordered: false, ...options, ...within })).matchedCount,
     updateOne: async (filter, change, options = {}) =>
       (await collection.updateOne(own(filter), change, { ...options, ...within })).matchedCount,
     findOneAndUpdate: async (filter, change, options) =>

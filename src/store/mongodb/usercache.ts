@@ -21,7 +21,7 @@ export function usercacheOn(connection: Connection): Usercache {
   return {
     put: (userId, batch, now) => put(connection, userId, batch, now),
     read: (userId, { after, limit, at = Number.POSITIVE_INFINITY }) =>
-      connection.reading(userId, (from) => readWaiting(from, after, limit, at)),
+      connection.reading(userId, async (from) => (await readWaiting(from, after, limit, at)).entries),
     settle: settleOn(connection),
     find: (userId, query) => connection.reading(userId, (from) => findRows(from, 'usercache', query)),
     summary: (userId) =>
@@ -140,12 +140,13 @@ async function receiptsInChunks(tx: Tx, identities: readonly RowIdentity[]): Pro
   return found;
 }
 
-async function readWaiting(
+/** A page of waiting entries, see `Usercache.read`. `isLast`: nothing came after it. */
+export async function readWaiting(
   from: UserRows,
   after: Identity | undefined,
   limit: number,
   at: number,
-): Promise<WaitingEntry[]> {
+): Promise<{ entries: WaitingEntry[]; isLast: boolean }> {
   const page = newPage<WaitingRow>(limit);
   const usercache = from.rows('usercache');
   const everything = at === Number.POSITIVE_INFINITY;
@@ -161,10 +162,10 @@ async function readWaiting(
     await page.fill(taking(usercache.find({ key, write_ts: { $gt: write_ts } }, options)));
     await page.fill(taking(usercache.find({ key: { $gt: key } }, options)));
   }
-  const entries = await entriesOf(from, page.rows);
-  return entries.map((entry, i) => {
+  const entries = (await entriesOf(from, page.rows)).map((entry, i): WaitingEntry => {
     const { revision, failed, kept } = page.rows[i]!;
     const known = { ...(failed !== undefined && { failed }), ...(kept && { kept }) };
     return { entry, revision: revision.toHexString(), received_ts: receivedOf(page.rows[i]!), ...known };
   });
+  return { entries, isLast: !page.full };
 }

@@ -20,10 +20,7 @@ import {
 
 /** Every method of the parts of a store. A method that the interface gains is missing here until it is added. */
 const methods: {
-  [Part in keyof Store as Store[Part] extends object ? PartName<Part> : never]: Record<
-    Exclude<keyof Store[Part], 'forRun'>,
-    true
-  >;
+  [Part in keyof Store as Store[Part] extends object ? PartName<Part> : never]: Record<keyof Store[Part], true>;
 } = {
   users: { register: true, admit: true, byEmail: true, byUuid: true, list: true },
   tokens: { add: true, byHash: true, list: true, remove: true, touch: true },
@@ -59,7 +56,7 @@ const methods: {
   leases: { acquire: true, renew: true, release: true, get: true },
 };
 type PartName<Part extends keyof Store> = Store[Part] extends (...args: never[]) => unknown ? never : Part;
-const ownMethods: Record<Exclude<keyof Store, keyof typeof methods | 'address' | 'use' | 'close'>, true> = {
+const ownMethods: Record<Exclude<keyof Store, keyof typeof methods | 'address' | 'use' | 'forRun' | 'close'>, true> = {
   counts: true,
   erase: true,
   unowned: true,
