@@ -41,7 +41,10 @@ try {
     await mobility('pipeline', '--all');
 
     step('Read the diary');
-    for (const { name } of people) await mobility('diary', '--user', name, '--day', day);
+    for (const [index, { name }] of people.entries()) {
+      if (index > 0) console.log();
+      await mobility('diary', '--user', name, '--day', day);
+    }
   } finally {
     await server.stop();
   }

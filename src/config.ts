@@ -304,7 +304,7 @@ export function readConfig(
     try {
       found[setting.name] = setting.parse(value);
     } catch (error) {
-      const source = given === undefined ? setting.variable : `the flag for ${setting.name}`;
+      const source = given === undefined ? setting.variable : flagOf(setting.name);
       throw new MobilityError(
         'MOBILITY_CONFIG',
         `${source}: expected ${(error as Error).message}, found ${JSON.stringify(value)}`,
@@ -314,6 +314,11 @@ export function readConfig(
   const config = found as unknown as Config;
   if (config.logDir === '') config.logDir = defaultLogDir(config.store);
   return config;
+}
+
+/** `logDir` -> `--log-dir` */
+function flagOf(name: string): string {
+  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
 /** `logs` in the folder of an embedded store; `./logs` beside any other. */

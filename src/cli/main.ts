@@ -96,13 +96,17 @@ export async function buildProgram(
     .option('--log-dir <folder>', "folder of the log files (MOBILITY_LOG_DIR; default: logs in the store's folder)")
     .option('--json', 'print results as JSON')
     .option('--debug', 'print the stack of an error (MOBILITY_DEBUG)')
-    .addHelpText('after', '\nExit codes: 0 ok, 1 failed, 2 wrong usage, 3 partly done.\nManual: docs/cli.md');
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 ok, 1 failed, 2 wrong usage, 3 partly done, 130 interrupted.\nManual: docs/cli.md',
+    );
   const loaders = only === undefined ? Object.values(commandLoaders) : [commandLoaders[only]!];
   for (const factory of await Promise.all(loaders.map((load) => load()))) program.addCommand(factory(context));
   const shape = (command: Command): void => {
     command
       .exitOverride()
       .showHelpAfterError('(add --help for how to use it)')
+      .addHelpText('before', ({ error }) => (error ? 'mobility: MOBILITY_USAGE: expected one of these commands' : ''))
       .configureHelp({
         showGlobalOptions: command !== program,
         sortSubcommands: true,

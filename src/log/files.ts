@@ -1,8 +1,9 @@
 // Log files: written through winston, rotated by day and size, compressed when finished, safe with several processes
 // and a full disk.
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { makeFolders } from '../make-folders.ts';
 import { errorText, MobilityError } from '../model/errors.ts';
 import { localDay } from '../model/time.ts';
 import { archiveFiles, finishLive, letGoSeconds, limitFiles } from './archive.ts';
@@ -79,7 +80,7 @@ export function openFileLog(options: FileLogOptions): FileLog {
   const sourceOf = (): string => claim?.source ?? name;
   /** A file that somebody else owns is found out now, and not when the first line is written. */
   const makePlace = (): void => {
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    makeFolders(dir);
     if (name === 'server') claim ??= claimSource(dir);
     closeSync(openSync(join(dir, liveName(sourceOf(), today())), 'a', 0o600));
   };

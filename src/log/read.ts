@@ -113,9 +113,10 @@ async function listLogs({ dir, kinds }: ReadOptions): Promise<LogName[]> {
   try {
     return logNames(await readdir(dir)).filter(({ kind }) => kinds === undefined || kinds.includes(kind));
   } catch (error) {
+    const found = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'nothing' : errorText(error);
     throw new MobilityError(
       'MOBILITY_LOG_UNREADABLE',
-      `expected a folder of log files, found ${dir} (${errorText(error)}); name another one with MOBILITY_LOG_DIR or --dir`,
+      `expected a folder of log files at ${dir}, found ${found}; name another one with MOBILITY_LOG_DIR or --dir`,
       { cause: error },
     );
   }

@@ -223,7 +223,10 @@ describe('mobility logs', () => {
   it('says what to do when there is no folder, and names wrong values', async () => {
     const missing = await mobility(['logs', '--dir', join(folder, 'none')]);
     expect(missing.code).toBe(1);
-    expect(missing.err).toMatch(/MOBILITY_LOG_UNREADABLE: expected a folder of log files.*MOBILITY_LOG_DIR/);
+    expect(missing.out).toBe('');
+    expect(missing.err).toMatch(
+      /MOBILITY_LOG_UNREADABLE: expected a folder of log files.*found nothing; .*MOBILITY_LOG_DIR/,
+    );
     for (const flags of [
       ['--since', 'soon'],
       ['--until', '2026-02-30'],

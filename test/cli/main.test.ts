@@ -19,11 +19,11 @@ describe('exit codes', () => {
     expect((await run(['--version'])).stdout).toBe(`${packageVersion()}\n`);
   });
 
-  it('2 for a command line without a command, with the help on standard error', async () => {
-    for (const args of [[], ['users']]) {
+  it('2 for a command line without a command, and for help on none there is, with the help on standard error', async () => {
+    for (const args of [[], ['users'], ['help', 'nothing']]) {
       const { code, stdout, stderr } = await run(args);
       expect([code, stdout]).toEqual([2, '']);
-      expect(stderr).toMatch(/^Usage: mobility/);
+      expect(stderr).toMatch(/^mobility: MOBILITY_USAGE: expected one of these commands\nUsage: mobility/);
     }
   });
 

@@ -139,10 +139,12 @@ function isOf(call: LoggedCall, user: UserMeant): boolean {
 async function showCalls(context: CommandContext, flags: LogFlags): Promise<Outcome> {
   const { output } = context;
   const text = createLogText(context.zone);
-  if (!output.json) await output.line(text.callTitles());
-  return readCalls(context, flags, (call) =>
-    output.line(output.json ? JSON.stringify(callJson(call)) : text.call(call)),
-  );
+  let titled = output.json;
+  return readCalls(context, flags, async (call) => {
+    if (!titled) await output.line(text.callTitles());
+    titled = true;
+    await output.line(output.json ? JSON.stringify(callJson(call)) : text.call(call));
+  });
 }
 
 async function showPuts(context: CommandContext, flags: LogFlags): Promise<Outcome> {

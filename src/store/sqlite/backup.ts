@@ -1,7 +1,8 @@
 // A consistent copy of a store while others write to it.
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { makeFolders } from '../../make-folders.ts';
 import { MobilityError } from '../../model/errors.ts';
 import { type Connection, connect } from './driver.ts';
 import { storeError } from './engine-errors.ts';
@@ -30,7 +31,7 @@ export async function backupSqliteStore(folder: string, target: string): Promise
   await checkFree(target);
   const partial = join(dirname(resolve(target)), `.${basename(target)}.${randomUUID().slice(0, 8)}`);
   try {
-    await mkdir(partial, { recursive: true, mode: 0o700 });
+    makeFolders(partial);
     await copyFiles(paths, partial);
     await writeLabel(partial, label, true);
     await rename(partial, target);

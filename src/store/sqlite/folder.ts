@@ -1,7 +1,8 @@
 // The folder of a store: created once, checked at every opening, its files upgraded to the present version.
 import { randomUUID } from 'node:crypto';
-import { access, constants, link, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { access, constants, link, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolders } from '../../make-folders.ts';
 import { MobilityError } from '../../model/errors.ts';
 import { restoreFolder } from '../cures.ts';
 import type { Connection } from './driver.ts';
@@ -37,7 +38,7 @@ export function fileName(role: Role, shard: number): string {
 export async function openFolder(folder: string, options: { shards?: number }): Promise<Shard[]> {
   try {
     const wanted = checkedShards(options.shards ?? 1);
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    makeFolders(folder);
     const known = await readLabel(folder);
     const paths = pathsOf(folder, known?.shards ?? 0);
     await checkPresent(paths);

@@ -1,0 +1,23 @@
+// Folders for the eyes of their owner alone.
+import { mkdirSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/**
+ * Makes a folder, and those above it, unless it is there. Throws what the file system throws. Node's own `recursive`
+ * never returns where a file system refuses a folder with ENOENT, such as in a working directory that was removed.
+ */
+export function makeFolders(path: string): void {
+  if (isThere(path)) return;
+  const above = dirname(path);
+  if (above !== path && !isThere(above)) makeFolders(above);
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !isThere(path)) throw error; // another process was first
+  }
+}
+
+/** False also for a file: making the folder then says what is wrong. */
+function isThere(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}

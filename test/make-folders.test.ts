@@ -1,0 +1,22 @@
+// Folders are made with those above them, or refused.
+import { existsSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { makeFolders } from '../src/make-folders.ts';
+import { newFolder } from './log/support/kit.ts';
+
+it('a folder is made with those above it, private, and is left as it is when it is there', () => {
+  const folder = newFolder();
+  for (let time = 0; time < 2; time += 1) makeFolders(join(folder, 'a', 'b'));
+  expect(statSync(join(folder, 'a', 'b')).mode & 0o777).toBe(0o700);
+});
+
+it('a folder in a file, or in place of one, is refused', () => {
+  const file = join(newFolder(), 'file');
+  writeFileSync(file, '');
+  for (const path of [file, join(file, 'a', 'b')]) expect(() => makeFolders(path)).toThrow(/EEXIST|ENOTDIR/);
+});
+
+it.skipIf(!existsSync('/proc/self'))('a folder that its file system refuses is refused at once', () => {
+  expect(() => makeFolders('/proc/none/a')).toThrow('ENOENT');
+});
