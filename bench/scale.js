@@ -1,5 +1,5 @@
-// What many people cost: bytes on disk an entry, CPU of a day with the model and without, of a day after a long history,
-// of a put and of small pushes.
+// What many people cost: bytes on disk an entry, CPU of a day with the model and without, of a day in hourly parts, of a
+// day after a long history, of a put and of small pushes.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -34,6 +34,7 @@ export async function scale({ folder, users = 100, days = 365 } = {}) {
   await inFolder((place) => measureUsers(place, cases, users));
   const segmenter = await plainSegmenter();
   await inFolder((place) => measureUsers(place, cases, users, segmenter));
+  await inFolder((place) => measureHourly(place));
   await inFolder((place) => measureHistory(place, [30, days]));
   await inFolder(measurePut);
   await inFolder(measurePushes);
@@ -136,6 +137,38 @@ async function measureUsers(place, cases, users, segmenter) {
     `${everybody.toFixed(0)} s`,
     against(everybody, 100, '100 s'),
   );
+}
+
+/** A simulated day that comes in 24 parts, with a run after each. */
+async function measureHourly(place, users = 16, parts = 24) {
+  const store = await openStore(place);
+  const spent = new Map();
+  let [runs, kept] = [0, 0];
+  for (let i = 0; i < users; i++) {
+    const platform = i % 2 === 0 ? 'android' : 'ios';
+    const [entries] = [...simulateDays({ platform, day: '2024-03-12', seed: `hourly ${i}` }, 1)];
+    const { user } = await store.users.register(`user ${i}`, { now: 1 });
+    for (let part = 0; part < parts; part++) {
+      const [from, to] = [part, part + 1].map((at) => Math.floor((at * entries.length) / parts));
+      await putBatch(user.uuid, entries.slice(from, to), { store, now });
+      const cpu = startCpu();
+      const stages = [{ stage: 'lease', from: 0 }];
+      await run(store, user.uuid, { onStage: (stage) => stages.push({ stage, from: cpu() }) });
+      const whole = cpu();
+      if (i < 4) continue; // compiles the program
+      runs++;
+      for (const [at, { stage, from }] of stages.entries()) {
+        spent.set(stage, (spent.get(stage) ?? 0) + (stages[at + 1]?.from ?? whole) - from);
+      }
+    }
+    kept += (await store.counts(user.uuid)).timeseries;
+  }
+  await store.close();
+  const total = [...spent.values()].reduce((sum, cpu) => sum + cpu, 0);
+  line(`one of ${parts} runs a day, ${Math.round(kept / users / parts)} new entries each: CPU`, ms(total / runs));
+  for (const [stage, cpu] of spent) line(`  ${stage}: CPU`, ms(cpu / runs));
+  const bytes = readdirSync(place).reduce((sum, file) => sum + statSync(join(place, file)).size, 0);
+  line('  bytes on disk an entry, after such a day, as left', (bytes / kept).toFixed(1));
 }
 
 async function measureHistory(place, lengths) {

@@ -45,6 +45,42 @@ export function isClosed({ count, size, last }: ChunkHead, writeTs: number): boo
   return count >= most.entries || size >= most.characters || (count >= enough && dayOf(last) !== dayOf(writeTs));
 }
 
+/** A chunk with the least and the greatest data time of its entries. */
+export interface TimedHead extends ChunkHead {
+  first_ts: number | null;
+  last_ts: number | null;
+}
+
+/** A chunk is joined with what comes behind it unless it has so many times as many entries. */
+const joinedFrom = 4;
+
+/**
+ * How many of the newest chunks of a key, which come newest first, are written anew with `added` entries that were
+ * written behind all of them, the first at `writeTs`. Sizes of chunks of one day grow at least by `joinedFrom` from each
+ * to the one before it: so an entry is written a few times only, however often something is added. Once the day is over,
+ * its chunks become one.
+ */
+export function countToJoin(newestFirst: readonly TimedHead[], added: number, writeTs: number): number {
+  const newest = newestFirst[0];
+  if (newest === undefined) return 0;
+  const isOver = dayOf(newest.last) !== dayOf(writeTs);
+  let [entries, characters, low, high] = [isOver ? 0 : added, 0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  let joined = 0;
+  for (const head of newestFirst) {
+    const belongs = isOver
+      ? dayOf(head.last) === dayOf(newest.last) || !isClosed(head, writeTs)
+      : head.count <= joinedFrom * entries && !isClosed(head, writeTs);
+    entries += head.count;
+    characters += head.size;
+    [low, high] = [Math.min(low, head.first_ts ?? low), Math.max(high, head.last_ts ?? high)];
+    const isLarge = entries > most.entries || characters > most.characters;
+    const isLong = high - low > widestSpan || newest.last - head.first > widestSpan;
+    if (!belongs || isLarge || isLong) break;
+    joined += 1;
+  }
+  return joined === 1 && isClosed(newest, writeTs) ? 0 : joined;
+}
+
 const dayOf = (time: number): number => Math.floor(time / day);
 
 /** Cuts the newest entries of a key into chunks that are full, or end with a day. */

@@ -7,8 +7,22 @@ import { constants, deflateRawSync, inflateRawSync } from 'node:zlib';
  */
 const level = 5;
 
+/** Bytes up to here are kept as they are, in the form that deflate has for that: to compress them saves next to none. */
+const few = 160;
+
+/** What deflate puts before bytes that it keeps as they are: a last block, its length, and the complement of that. */
+const storedHead = 5;
+
 /** The bytes, compressed. */
 export function pack(bytes: Uint8Array): Buffer {
+  if (bytes.length <= few) {
+    const block = Buffer.allocUnsafe(storedHead + bytes.length);
+    block[0] = 1;
+    block.writeUInt16LE(bytes.length, 1);
+    block.writeUInt16LE(0xffff - bytes.length, 3);
+    block.set(bytes, storedHead);
+    return block;
+  }
   // A window larger than the bytes finds nothing more, and to make one takes longer than to fill it.
   const window = Math.ceil(Math.log2(bytes.length + 1));
   const windowBits = Math.min(Math.max(window, 9), constants.Z_MAX_WINDOWBITS);
@@ -18,5 +32,13 @@ export function pack(bytes: Uint8Array): Buffer {
 
 /** The bytes that `pack` was given. */
 export function unpack(packed: Uint8Array): Buffer {
+  if (isStored(packed)) return Buffer.from(packed.buffer, packed.byteOffset + storedHead, packed.length - storedHead);
   return inflateRawSync(packed);
+}
+
+/** True for one block of bytes as they are, and nothing else. */
+function isStored(packed: Uint8Array): boolean {
+  const [first, low, high, lowOff, highOff] = packed;
+  const count = packed.length - storedHead;
+  return first === 1 && count === low! + 256 * high! && low! + lowOff! === 0xff && high! + highOff! === 0xff;
 }

@@ -1,6 +1,14 @@
 // The table of chunks: which entries are stored together, and how a chunk is found, read and rewritten.
 import { Chunk, type ChunkHead, firstPlace } from '../chunks/chunk.ts';
-import { chunkRecord, type Edit, editedRows, evenPieces, isClosed, piecesInOrder } from '../chunks/edit.ts';
+import {
+  chunkRecord,
+  countToJoin,
+  type Edit,
+  editedRows,
+  evenPieces,
+  piecesInOrder,
+  type TimedHead,
+} from '../chunks/edit.ts';
 import { BrokenChunk, type ChunkRow, decodeContent, decodeTimes, olderForm } from '../chunks/form.ts';
 import { damagedRow } from './damaged.ts';
 import type { StoreFile } from './file.ts';
@@ -125,8 +133,12 @@ export function editChunks(file: StoreFile, user: number, key: number, edits: Re
   for (let start = 0; start < times.length; ) {
     const head = headFor(file, user, key, times[start]!);
     const next = head && headAfter(file, user, key, head.first);
+    if (next === undefined && !(head !== undefined && times[start]! <= head.last)) {
+      addBehind(file, { user, key }, times.subarray(start), edits);
+      return;
+    }
     const end = next === undefined ? times.length : firstPlace(times.length, (i) => times[i]! >= next.first);
-    editChunk(file, { user, key }, head, next === undefined, times.subarray(start, end), edits);
+    editChunk(file, { user, key }, head!, next === undefined, times.subarray(start, end), edits);
     start = end;
   }
 }
@@ -134,23 +146,41 @@ export function editChunks(file: StoreFile, user: number, key: number, edits: Re
 function editChunk(
   file: StoreFile,
   owner: Owner,
-  head: FileHead | undefined,
+  head: FileHead,
   isLast: boolean,
   times: Float64Array,
   edits: ReadonlyMap<number, Edit>,
 ): void {
-  const apart = head === undefined || (isLast && times[0]! > head.last && isClosed(head, times[0]!));
-  const old = apart ? [] : readChunk(file, head).rows();
-  const rows = editedRows(old, times, edits);
+  const rows = editedRows(readChunk(file, head).rows(), times, edits);
   if (rows === null) return;
-  if (!apart) file.sql('DELETE FROM chunks WHERE id = ?').run(head.id);
+  removeChunk(file, head);
   for (const piece of isLast ? piecesInOrder(rows) : evenPieces(rows)) insertChunk(file, owner, piece);
+}
+
+const mostJoined = 32; // chunks
+
+/** Edits at times behind all chunks of a key: what is added becomes a chunk, with small ones before it. */
+function addBehind(file: StoreFile, owner: Owner, times: Float64Array, edits: ReadonlyMap<number, Edit>): void {
+  const added = editedRows([], times, edits);
+  if (added === null) return;
+  const sql = `
+    SELECT ${headColumns}, first_ts, last_ts FROM chunks WHERE user = ? AND key = ?
+    ORDER BY first DESC LIMIT ${mostJoined}`;
+  const newest = file.sql(sql).all<FileHead & TimedHead>(owner.user, owner.key);
+  const joined = newest.slice(0, countToJoin(newest, added.length, added[0]!.write_ts)).reverse();
+  const rows = joined.flatMap((head) => readChunk(file, head).rows());
+  for (const head of joined) removeChunk(file, head);
+  for (const piece of piecesInOrder([...rows, ...added])) insertChunk(file, owner, piece);
 }
 
 /** The user and key of a chunk. */
 interface Owner {
   user: number;
   key: number;
+}
+
+function removeChunk(file: StoreFile, { id }: FileHead): void {
+  file.sql('DELETE FROM chunks WHERE id = ?').run(id);
 }
 
 function insertChunk(file: StoreFile, { user, key }: Owner, rows: readonly ChunkRow[]): void {
@@ -184,7 +214,7 @@ export function rewriteOlder(
   const heads = file.sql(sql).all<FileHead & ChunkPoint>(user, key, first, most);
   for (const head of heads) {
     const rows = readChunk(file, head).rows();
-    file.sql('DELETE FROM chunks WHERE id = ?').run(head.id);
+    removeChunk(file, head);
     insertChunk(file, { user, key: head.key }, rows);
   }
   const last = heads.at(-1);

@@ -177,18 +177,21 @@ it('for any entries in any order, chunks contain each identity once and find it 
   );
 });
 
+/** The chunks of a store with one user and one key. */
+function chunksOf(folder: string): { id: number; first: number; count: number }[] {
+  const connection = connect(join(folder, 'timeseries-0.sqlite'));
+  const rows = connection.prepare('SELECT id, first, count FROM chunks ORDER BY first').all();
+  connection.close();
+  return rows as { id: number; first: number; count: number }[];
+}
+
 it('a put sees what is in chunks, and one entry pushed again changes one chunk', async () => {
   const folder = join(await places.folder(), 'store');
   const store = await places.open(folder);
   const user = await newUser(store);
   const many = Array.from({ length: 2_000 }, (_, i) => fix(1_463_400_000 + i));
   await apply(store, user, { put: many });
-  const chunks = (): number[] => {
-    const connection = connect(join(folder, 'timeseries-0.sqlite'));
-    const ids = connection.prepare('SELECT id FROM chunks ORDER BY first').all<{ id: number }>();
-    connection.close();
-    return ids.map(({ id }) => id);
-  };
+  const chunks = (): number[] => chunksOf(folder).map(({ id }) => id);
   const before = chunks();
   expect(before.length).toBeGreaterThan(3);
   expect(before.length).toBeLessThan(10);
@@ -197,6 +200,44 @@ it('a put sees what is in chunks, and one entry pushed again changes one chunk',
   const after = chunks();
   expect(after.filter((id) => !before.includes(id))).toHaveLength(1);
   expect(after).toHaveLength(before.length);
+});
+
+it('of entries that come little by little each is written a few times, and a day that is over becomes one chunk', async () => {
+  const day = 86_400;
+  const midnight = 19_000 * day;
+  const folder = join(await places.folder(), 'store');
+  const store = await places.open(folder);
+  const user = await newUser(store);
+  const seen = new Set<number>();
+  let written = 0; // entries, each as often as a chunk with it was written
+  let anew = 0; // as often as if each put wrote the chunk of its day
+  let most = 0; // chunks of the present day
+  const all: Entry[] = [];
+  for (let hour = 0; hour < 49; hour++) {
+    const some = Array.from({ length: 1 + (hour % 9) }, (_, i) => fix(midnight + 3600 * hour + 60 * i));
+    all.push(...some);
+    await apply(store, user, { put: some });
+    const today = midnight + day * Math.floor(hour / 24);
+    anew += all.filter(({ metadata: { write_ts } }) => write_ts >= today).length;
+    const now = chunksOf(folder);
+    for (const { id, count } of now.filter((one) => !seen.has(one.id))) {
+      seen.add(id);
+      written += count;
+    }
+    most = Math.max(most, now.filter(({ first }) => first >= today).length);
+  }
+  expect(most).toBeGreaterThan(1);
+  expect(most).toBeLessThan(7);
+  expect(written).toBeLessThan(anew / 2);
+  const after = chunksOf(folder).map(({ first, count }) => [first, count]);
+  const ofDay = (from: number): number =>
+    all.filter(({ metadata: { write_ts } }) => Math.floor(write_ts / day) === from).length;
+  expect(after).toEqual([
+    [midnight, ofDay(19_000)],
+    [midnight + day, ofDay(19_001)],
+    [midnight + 2 * day, ofDay(19_002)],
+  ]);
+  same(await findAll(store.timeseries, user, { time: 'ts', limit: 50 }), all);
 });
 
 it('a damaged chunk is reported by file and number, and is not returned', async () => {
