@@ -1,4 +1,5 @@
-// Small calls beside large bodies: getTrips while 64 connections push 10,000 entries each, as a ratio to an idle server.
+// Small calls beside large bodies: getTrips while 64 connections push 10,000 entries each, as a ratio to an idle
+// server.
 import { once } from 'node:events';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { openStore, runPipeline, silentLog, simulateDays } from '../dist/index.js';
@@ -9,7 +10,9 @@ const entries = 10_000; // as many as a phone sends in one push
 const latencyTarget = 2; // times idle
 const memoryTarget = 300; // MiB a worker
 
-/** Prints p99 of getTrips idle, beside one push after the other, and beside 64 at once, and the memory of each process. */
+/**
+ * Prints p99 of getTrips idle, beside one push after the other, and beside 64 at once, and the memory of each process.
+ */
 export async function beside({ duration = 12, workers = 2 } = {}) {
   console.log(`\nbeside: getTrips of one caller beside pushes of ${entries} entries, ${workers} workers`);
   await inFolder(async (folder) => {

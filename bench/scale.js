@@ -1,5 +1,5 @@
-// What many people cost: bytes on disk an entry, CPU of a day with the model and without, of a day in hourly parts, of a
-// day after a long history, of a put and of small pushes.
+// What many people cost: bytes on disk an entry, CPU of a day with the model and without, of a day in hourly parts, of
+// a day after a long history, of a put and of small pushes.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -24,8 +24,8 @@ import {
 const dayOfEntries = 1_064; // of a recorded day, on average
 
 /**
- * `folder`: recorded days, `*.put.json.gz` with the body of a put each; without it some simulated ones. They are copied to `users`
- * users. `days`: of the long history.
+ * `folder`: recorded days, `*.put.json.gz` with the body of a put each; without it some simulated ones. They are copied
+ * to `users` users. `days`: of the long history.
  */
 export async function scale({ folder, users = 100, days = 365 } = {}) {
   const cases = folder ? readCases(folder) : simulatedCases();
@@ -220,7 +220,9 @@ async function measurePut(place) {
   line('put of 10,000 without HTTP and logs, CPU against the floor', ratio.toFixed(1), against(ratio, 2, '2'));
 }
 
-/** Pushes of 100 entries over HTTP, each line of the log written: CPU of the server, as entries a second of two cores. */
+/**
+ * Pushes of 100 entries over HTTP, each line of the log written: CPU of the server, as entries a second of two cores.
+ */
 async function measurePushes(place) {
   const size = 100;
   const store = await openStore(place);

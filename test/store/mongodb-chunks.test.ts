@@ -1,5 +1,5 @@
-// Chunks of entries on MongoDB: what they hold whatever comes in whatever order, how documents of earlier layouts become
-// chunks, and how damage is reported.
+// Chunks of entries on MongoDB: what they hold whatever comes in whatever order, how documents of earlier layouts
+// become chunks, and how damage is reported.
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { type Document, type MongoClient, ObjectId } from 'mongodb';
@@ -253,7 +253,8 @@ describeOnServers(
           opened.address,
           entries.map((own) => oldRow(user, own, 9)),
         );
-        // Killed when the second transaction reads: one thing is done, the rest is not. (The first look is that of the opening.)
+        // Killed when the second transaction reads: one thing is done, the rest is not. (The first look is that of the
+        // opening.)
         let reads = 0;
         const halfway = new Promise<void>((resolve, reject) => {
           const onCommand = ({ find }: Document): void => {

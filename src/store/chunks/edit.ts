@@ -56,9 +56,9 @@ const joinedFrom = 4;
 
 /**
  * How many of the newest chunks of a key, which come newest first, are written anew with `added` entries that were
- * written behind all of them, the first at `writeTs`. Sizes of chunks of one day grow at least by `joinedFrom` from each
- * to the one before it: so an entry is written a few times only, however often something is added. Once the day is over,
- * its chunks become one.
+ * written behind all of them, the first at `writeTs`. Sizes of chunks of one day grow at least by `joinedFrom` from
+ * each to the one before it: so an entry is written a few times only, however often something is added. Once the day is
+ * over, its chunks become one.
  */
 export function countToJoin(newestFirst: readonly TimedHead[], added: number, writeTs: number): number {
   const newest = newestFirst[0];

@@ -7,7 +7,9 @@ import { constants, deflateRawSync, inflateRawSync } from 'node:zlib';
  */
 const level = 5;
 
-/** Bytes up to here are kept as they are, in the form that deflate has for that: to compress them saves next to none. */
+/**
+ * Bytes up to here are kept as they are, in the form that deflate has for that: to compress them saves next to none.
+ */
 const few = 160;
 
 /** What deflate puts before bytes that it keeps as they are: a last block, its length, and the complement of that. */

@@ -1,4 +1,5 @@
-// Fields of entries from the columns of a chunk: what they say is what JSON.parse says of the texts, whatever these are.
+// Fields of entries from the columns of a chunk: what they say is what JSON.parse says of the texts, whatever these
+// are.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Chunk } from '../../../src/store/chunks/chunk.ts';
