@@ -49,7 +49,7 @@ export function decodeCells(input: CellInput, model: Model, options = decodeDefa
   const walking = new Float64Array(room);
   let n = 0;
   let known = -1; // the last cell that was asked for
-  const ask = probabilities(model);
+  const ask = askerOf(model);
   const asked = new Float64Array(featureNames.length).fill(Number.NaN);
   forEachCell(input, (at, features) => {
     ts[n] = at;
@@ -76,6 +76,15 @@ export function decodeCells(input: CellInput, model: Model, options = decodeDefa
   return cells;
 }
 
+/** What each model was asked last is where its next question begins: the answers do not depend on it. */
+const askers = new WeakMap<Model, ReturnType<typeof probabilities>>();
+
+function askerOf(model: Model): ReturnType<typeof probabilities> {
+  const ask = askers.get(model) ?? probabilities(model);
+  askers.set(model, ask);
+  return ask;
+}
+
 /** s; in a silence in which nothing changes the model is asked this seldom */
 const sameSilence = 60;
 
@@ -97,6 +106,7 @@ export function viterbi(
   { evidence, floor, change }: DecodeOptions,
 ): void {
   const before = new Uint8Array(4 * (to - from));
+  const changes = Float64Array.from(change.flat()); // by state before, then by state after
   let score = new Float64Array([0, Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY]);
   let next = new Float64Array(4);
   for (let i = from; i < to; i += 1) {
@@ -104,7 +114,7 @@ export function viterbi(
       let best = s;
       let most = score[s]!;
       for (let b = 0; b < 4; b += 1) {
-        const reached = score[b]! + change[b]![s]!;
+        const reached = score[b]! + changes[4 * b + s]!;
         if (reached > most) {
           most = reached;
           best = b;
@@ -113,7 +123,9 @@ export function viterbi(
       before[4 * (i - from) + s] = best;
       next[s] = most + evidence * Math.log(Math.max(probability[4 * i + s]!, floor));
     }
-    [score, next] = [next, score];
+    const last = score;
+    score = next;
+    next = last;
   }
   let s: number = cellStates.still;
   for (let k = 1; k < 4; k += 1) if (score[k]! > score[s]!) s = k;

@@ -105,20 +105,45 @@ export type CellVisitor = (ts: number, features: Float64Array) => void;
 /** Cells on either side that a cell looks at: 420 s for its neighbours' speed, one more for theirs. */
 const margin = 29;
 
+/** Features of a cell. */
+const width = featureNames.length;
+
+/** Cells whose features are found together: few enough to stay in the cache of a processor. */
+const blockSize = 128;
+
+/** Cells that follow each other, and their features, cell after cell. */
+interface Block {
+  /** s since the epoch, of the first cell */
+  ts: number;
+  /** Its index in the grid. */
+  first: number;
+  count: number;
+  rows: Float64Array;
+}
+
 /** Visits every cell within reach of a location, in order of time. */
 export function forEachCell(input: CellInput, visit: CellVisitor, options = featureDefaults): void {
-  const readings = readingShares(input, options);
-  const speeds = meanSpeeds(input);
-  const out = new Float64Array(featureNames.length);
+  const readings = readingsOf(input, options);
+  const sensed = sensedSpeeds(input);
+  const features = new Float64Array(width);
+  const rows = new Float64Array(blockSize * width);
   for (const [from, to] of stretchesNear(input, options)) {
     const grid = gridOf(input.track, from, to, options);
-    const windows = windowsOf(grid, options);
-    for (let i = 0, ts = from; ts <= to; i += 1, ts += cellSeconds) {
-      around(grid, i + margin, out, options);
-      windows(i + margin, out);
-      speeds(ts, out);
-      readings(ts, out);
-      visit(ts, out);
+    const sums = sumsOf(grid, options);
+    const cells = (to - from) / cellSeconds + 1;
+    for (let done = 0; done < cells; done += blockSize) {
+      const count = Math.min(blockSize, cells - done);
+      const block = { ts: from + done * cellSeconds, first: margin + done, count, rows };
+      writeWay(block, grid, options);
+      writeOrder(block, grid);
+      writeShares(block, sums);
+      writeSensed(block, sensed);
+      writeReadings(block, readings);
+      for (let i = 0; i < count; i += 1) {
+        const at = i * width;
+        for (let f = 0; f < width; f += 1) features[f] = rows[at + f]!;
+        visit(block.ts + i * cellSeconds, features);
+      }
     }
   }
 }
@@ -150,22 +175,23 @@ interface Grid {
   gapSpeed: Float64Array;
   /** m/s from the cell before to the one after */
   speed: Float64Array;
+  /** 1 where the locations around the cell lie near together */
+  covered: Uint8Array;
 }
 
 function gridOf(track: Track, from: number, to: number, options: FeatureOptions): Grid {
   const n = (to - from) / cellSeconds + 1 + 2 * margin;
-  const list = (): Float64Array => new Float64Array(n);
-  const grid: Grid = {
-    x: list(),
-    y: list(),
-    metres: list(),
-    since: list(),
-    until: list(),
-    gapSpeed: list(),
-    speed: list(),
-  };
-  const { ts: times, x, y, metres } = track;
+  const x = new Float64Array(n);
+  const y = new Float64Array(n);
+  const metres = new Float64Array(n);
+  const since = new Float64Array(n);
+  const until = new Float64Array(n);
+  const gapSpeed = new Float64Array(n);
+  const speed = new Float64Array(n);
+  const covered = new Uint8Array(n);
+  const { ts: times, x: fixX, y: fixY, metres: fixMetres } = track;
   const count = times.length;
+  const { longestSilence } = options;
   let after = 0;
   for (let i = 0; i < n; i += 1) {
     const ts = from + (i - margin) * cellSeconds;
@@ -173,15 +199,16 @@ function gridOf(track: Track, from: number, to: number, options: FeatureOptions)
     const a = Math.max(0, after - 1);
     const b = Math.min(after, count - 1);
     const share = b > a ? (ts - times[a]!) / (times[b]! - times[a]!) : 0;
-    grid.x[i] = x[a]! + share * (x[b]! - x[a]!);
-    grid.y[i] = y[a]! + share * (y[b]! - y[a]!);
-    grid.metres[i] = metres[a]! + share * (metres[b]! - metres[a]!);
-    grid.since[i] = after > 0 ? Math.min(ts - times[a]!, options.longestSilence) : options.longestSilence;
-    grid.until[i] = after < count ? Math.min(times[b]! - ts, options.longestSilence) : options.longestSilence;
-    grid.gapSpeed[i] = after > 0 && after < count ? apart(x, y, a, b) / (times[b]! - times[a]!) : missingFeature;
+    x[i] = fixX[a]! + share * (fixX[b]! - fixX[a]!);
+    y[i] = fixY[a]! + share * (fixY[b]! - fixY[a]!);
+    metres[i] = fixMetres[a]! + share * (fixMetres[b]! - fixMetres[a]!);
+    since[i] = after > 0 ? Math.min(ts - times[a]!, longestSilence) : longestSilence;
+    until[i] = after < count ? Math.min(times[b]! - ts, longestSilence) : longestSilence;
+    gapSpeed[i] = after > 0 && after < count ? apart(fixX, fixY, a, b) / (times[b]! - times[a]!) : missingFeature;
+    covered[i] = since[i]! + until[i]! < options.covered ? 1 : 0;
   }
-  for (let i = 1; i < n - 1; i += 1) grid.speed[i] = apart(grid.x, grid.y, i - 1, i + 1) / (2 * cellSeconds);
-  return grid;
+  for (let i = 1; i < n - 1; i += 1) speed[i] = apart(x, y, i - 1, i + 1) / (2 * cellSeconds);
+  return { x, y, metres, since, until, gapSpeed, speed, covered };
 }
 
 function apart(x: Float64Array, y: Float64Array, a: number, b: number): number {
@@ -190,101 +217,135 @@ function apart(x: Float64Array, y: Float64Array, a: number, b: number): number {
   return Math.sqrt(dx * dx + dy * dy);
 }
 
-/** Silence around the cell, and how far the user got around it: features 0 to 18. */
-function around(
-  { x, y, metres, since, until, gapSpeed, speed }: Grid,
-  i: number,
-  out: Float64Array,
-  options: FeatureOptions,
-): void {
-  out[0] = since[i]!;
-  out[1] = until[i]!;
-  out[2] = Math.min(since[i]! + until[i]!, 2 * options.longestSilence);
-  out[3] = gapSpeed[i]!;
-  out[4] = speed[i]!;
-  out[5] = apart(x, y, i - 2, i + 2) / 60;
-  out[6] = apart(x, y, i - 4, i + 4) / 120;
-  out[7] = (metres[i + 4]! - metres[i - 4]!) / 120;
-  const d150 = apart(x, y, i - 10, i + 10) / 300;
-  const p150 = (metres[i + 10]! - metres[i - 10]!) / 300;
-  out[8] = d150;
-  out[9] = d150 / Math.max(p150, 0.05);
-  const d300 = apart(x, y, i - 20, i + 20) / 600;
-  const p300 = (metres[i + 20]! - metres[i - 20]!) / 600;
-  out[10] = d300;
-  out[11] = p300;
-  out[12] = d300 / Math.max(p300, 0.05);
-  out[13] = apart(x, y, i, i - 4) / 60;
-  out[14] = apart(x, y, i, i + 4) / 60;
-  out[15] = apart(x, y, i, i - 12) / 180;
-  out[16] = apart(x, y, i, i + 12) / 180;
-  out[17] = apart(x, y, i, i - 28) / 420;
-  out[18] = apart(x, y, i, i + 28) / 420;
+/** Silence around the cells, and how far the user got around them: features 0 to 18. */
+function writeWay({ first, count, rows }: Block, grid: Grid, options: FeatureOptions): void {
+  const { x, y, metres, since, until, gapSpeed, speed } = grid;
+  const longestGap = 2 * options.longestSilence;
+  for (let i = first, at = 0; i < first + count; i += 1, at += width) {
+    rows[at] = since[i]!;
+    rows[at + 1] = until[i]!;
+    rows[at + 2] = Math.min(since[i]! + until[i]!, longestGap);
+    rows[at + 3] = gapSpeed[i]!;
+    rows[at + 4] = speed[i]!;
+    rows[at + 5] = apart(x, y, i - 2, i + 2) / 60;
+    rows[at + 6] = apart(x, y, i - 4, i + 4) / 120;
+    rows[at + 7] = (metres[i + 4]! - metres[i - 4]!) / 120;
+    const d150 = apart(x, y, i - 10, i + 10) / 300;
+    const p150 = (metres[i + 10]! - metres[i - 10]!) / 300;
+    rows[at + 8] = d150;
+    rows[at + 9] = d150 / Math.max(p150, 0.05);
+    const d300 = apart(x, y, i - 20, i + 20) / 600;
+    const p300 = (metres[i + 20]! - metres[i - 20]!) / 600;
+    rows[at + 10] = d300;
+    rows[at + 11] = p300;
+    rows[at + 12] = d300 / Math.max(p300, 0.05);
+    rows[at + 13] = apart(x, y, i, i - 4) / 60;
+    rows[at + 14] = apart(x, y, i, i + 4) / 60;
+    rows[at + 15] = apart(x, y, i, i - 12) / 180;
+    rows[at + 16] = apart(x, y, i, i + 12) / 180;
+    rows[at + 17] = apart(x, y, i, i - 28) / 420;
+    rows[at + 18] = apart(x, y, i, i + 28) / 420;
+  }
 }
 
-/** Speed, turning and acceleration over some minutes: features 19 to 28. Cells have to be visited in order. */
-function windowsOf(grid: Grid, options: FeatureOptions): (i: number, out: Float64Array) => void {
-  const { speed, since, until } = grid;
+/** Cells on either side whose speeds are put in order: two minutes and five. */
+const nearby = 8;
+const far = 20;
+
+/** Speed and acceleration over some minutes, by order: features 19 to 24 and 28. */
+function writeOrder({ first, count, rows }: Block, { speed, covered }: Grid): void {
+  const nearSpeeds = new SortedWindow(2 * nearby + 1);
+  const speeds = new SortedWindow(2 * far + 1);
+  const changes = new SortedWindow(2 * far + 1);
+  for (let i = first - nearby; i < first + nearby; i += 1) if (covered[i] === 1) nearSpeeds.add(speed[i]!);
+  for (let i = first - far; i < first + far; i += 1) {
+    if (covered[i] === 1) speeds.add(speed[i]!);
+    changes.add(changeAt(speed, i));
+  }
+  for (let i = first, at = 0; i < first + count; i += 1, at += width) {
+    if (covered[i + nearby] === 1) nearSpeeds.add(speed[i + nearby]!);
+    if (covered[i + far] === 1) speeds.add(speed[i + far]!);
+    changes.add(changeAt(speed, i + far));
+    rows[at + 19] = nearSpeeds.at(0.5, missingFeature);
+    rows[at + 20] = nearSpeeds.at(0.9, missingFeature);
+    rows[at + 21] = speeds.at(0.1, missingFeature);
+    rows[at + 22] = speeds.at(0.5, missingFeature);
+    rows[at + 23] = speeds.at(0.9, missingFeature);
+    rows[at + 24] = speeds.at(1, missingFeature);
+    rows[at + 28] = changes.at(0.9, missingFeature);
+    if (covered[i - nearby] === 1) nearSpeeds.remove(speed[i - nearby]!);
+    if (covered[i - far] === 1) speeds.remove(speed[i - far]!);
+    changes.remove(changeAt(speed, i - far));
+  }
+}
+
+/** m/s2 since the cell before */
+function changeAt(speed: Float64Array, i: number): number {
+  return Math.abs(speed[i]! - speed[i - 1]!) / cellSeconds;
+}
+
+/** Sums up to each cell of a grid, without the cell itself. */
+interface Sums {
+  /** Covered cells in which the user is slow, and fast. */
+  slow: Float64Array;
+  fast: Float64Array;
+  /** rad, and km in the cells that have a heading */
+  turned: Float64Array;
+  ridden: Float64Array;
+}
+
+function sumsOf({ x, y, speed, covered }: Grid, options: FeatureOptions): Sums {
   const n = speed.length;
-  const isCovered = (i: number): boolean => since[i]! + until[i]! < options.covered;
-  const [slow, fast, turned, ridden] = [n, n, n, n].map((size) => new Float64Array(size + 1)) as Float64Array[];
+  const slow = new Float64Array(n + 1);
+  const fast = new Float64Array(n + 1);
+  const turned = new Float64Array(n + 1);
+  const ridden = new Float64Array(n + 1);
   let heading = Number.NaN;
   for (let i = 0; i < n; i += 1) {
-    const covered = isCovered(i);
-    slow![i + 1] = slow![i]! + (covered && speed[i]! < options.slow ? 1 : 0);
-    fast![i + 1] = fast![i]! + (covered && speed[i]! > options.fast ? 1 : 0);
+    slow[i + 1] = slow[i]! + (covered[i] === 1 && speed[i]! < options.slow ? 1 : 0);
+    fast[i + 1] = fast[i]! + (covered[i] === 1 && speed[i]! > options.fast ? 1 : 0);
     const moving = i > 0 && i < n - 1 && speed[i]! > options.heading;
-    const here = moving ? Math.atan2(grid.y[i + 1]! - grid.y[i - 1]!, grid.x[i + 1]! - grid.x[i - 1]!) : Number.NaN;
+    const here = moving ? Math.atan2(y[i + 1]! - y[i - 1]!, x[i + 1]! - x[i - 1]!) : Number.NaN;
     const change = Math.abs(here - heading); // NaN unless both move
-    turned![i + 1] = turned![i]! + (change >= 0 ? Math.min(change, 2 * Math.PI - change) : 0);
-    ridden![i + 1] = ridden![i]! + (moving ? (speed[i]! * cellSeconds) / 1000 : 0);
+    turned[i + 1] = turned[i]! + (change >= 0 ? Math.min(change, 2 * Math.PI - change) : 0);
+    ridden[i + 1] = ridden[i]! + (moving ? (speed[i]! * cellSeconds) / 1000 : 0);
     heading = here;
   }
-  const near = new SortedWindow(17);
-  const far = new SortedWindow(41);
-  const changes = new SortedWindow(41);
-  const first = margin - 20;
-  let next = first; // cells before this one went into the windows
-  const change = (i: number): number => Math.abs(speed[i]! - speed[i - 1]!) / cellSeconds;
-  return (i, out) => {
-    for (; next <= i + 20; next += 1) {
-      if (isCovered(next)) far.add(speed[next]!);
-      changes.add(change(next));
-      const gone = next - 41;
-      if (gone >= first) {
-        if (isCovered(gone)) far.remove(speed[gone]!);
-        changes.remove(change(gone));
-      }
-      const behind = next - 12; // the near window ends 12 cells before the far one
-      if (behind >= margin - 8 && isCovered(behind)) near.add(speed[behind]!);
-      if (behind - 17 >= margin - 8 && isCovered(behind - 17)) near.remove(speed[behind - 17]!);
-    }
-    out[19] = near.at(0.5, missingFeature);
-    out[20] = near.at(0.9, missingFeature);
-    out[21] = far.at(0.1, missingFeature);
-    out[22] = far.at(0.5, missingFeature);
-    out[23] = far.at(0.9, missingFeature);
-    out[24] = far.at(1, missingFeature);
-    out[25] = (slow![i + 21]! - slow![i - 20]!) / 41;
-    out[26] = (fast![i + 21]! - fast![i - 20]!) / 41;
-    out[27] = (turned![i + 13]! - turned![i - 12]!) / Math.max(ridden![i + 13]! - ridden![i - 12]!, 0.05);
-    out[28] = changes.at(0.9, missingFeature);
-  };
+  return { slow, fast, turned, ridden };
 }
 
-/**
- * Index of the first of ascending `times` that is later than a time (or at it, if `atToo`); asked for ascending times.
- */
-function cursor(times: Float64Array, atToo: boolean): (ts: number) => number {
-  let i = 0;
-  return (ts) => {
-    while (i < times.length && (atToo ? times[i]! < ts : times[i]! <= ts)) i += 1;
-    return i;
-  };
+/** Shares of slow and fast cells in five minutes, and turning over three: features 25 to 27. */
+function writeShares({ first, count, rows }: Block, { slow, fast, turned, ridden }: Sums): void {
+  for (let i = first, at = 0; i < first + count; i += 1, at += width) {
+    rows[at + 25] = (slow[i + 21]! - slow[i - 20]!) / 41;
+    rows[at + 26] = (fast[i + 21]! - fast[i - 20]!) / 41;
+    rows[at + 27] = (turned[i + 13]! - turned[i - 12]!) / Math.max(ridden[i + 13]! - ridden[i - 12]!, 0.05);
+  }
 }
 
-/** Mean speed that the phone sensed: features 29 and 30. Android says 0, iOS -1 of what it does not know. */
-function meanSpeeds({ track, sampling }: CellInput): (ts: number, out: Float64Array) => void {
+/** Index of the first of ascending `times`, from `i` on, that is not before a time. */
+function firstFrom(times: Float64Array, i: number, ts: number): number {
+  let found = i;
+  while (found < times.length && times[found]! < ts) found += 1;
+  return found;
+}
+
+/** Index of the first of ascending `times`, from `i` on, that is after a time. */
+function firstBehind(times: Float64Array, i: number, ts: number): number {
+  let found = i;
+  while (found < times.length && times[found]! <= ts) found += 1;
+  return found;
+}
+
+/** Speeds that the phone sensed: their times, and sums and counts of those before each. */
+interface SensedSpeeds {
+  times: Float64Array;
+  sum: Float64Array;
+  count: Float64Array;
+}
+
+/** Android says 0, iOS -1 of a speed that it does not know. */
+function sensedSpeeds({ track, sampling }: CellInput): SensedSpeeds {
   const n = track.ts.length;
   const sum = new Float64Array(n + 1);
   const count = new Float64Array(n + 1);
@@ -294,77 +355,135 @@ function meanSpeeds({ track, sampling }: CellInput): (ts: number, out: Float64Ar
     sum[i + 1] = sum[i]! + (known ? speed : 0);
     count[i + 1] = count[i]! + (known ? 1 : 0);
   }
-  const spans = [30, 120].map((h) => ({ h, from: cursor(track.ts, true), to: cursor(track.ts, false) }));
-  return (ts, out) => {
-    spans.forEach(({ h, from, to }, k) => {
-      const a = from(ts - h);
-      const b = to(ts + h);
+  return { times: track.ts, sum, count };
+}
+
+/** s before and after a cell for which sensed speeds are averaged */
+const sensedSpans = [30, 120];
+
+/** Mean speed that the phone sensed: features 29 and 30. */
+function writeSensed({ ts: start, count: cells, rows }: Block, { times, sum, count }: SensedSpeeds): void {
+  for (let s = 0; s < sensedSpans.length; s += 1) {
+    const span = sensedSpans[s]!;
+    let a = 0;
+    let b = 0;
+    for (let i = 0, at = 29 + s; i < cells; i += 1, at += width) {
+      const ts = start + i * cellSeconds;
+      a = firstFrom(times, a, ts - span);
+      b = firstBehind(times, Math.max(a, b), ts + span);
       const known = count[b]! - count[a]!;
-      out[29 + k] = known > 0 ? (sum[b]! - sum[a]!) / known : missingFeature;
-    });
-  };
+      rows[at] = known > 0 ? (sum[b]! - sum[a]!) / known : missingFeature;
+    }
+  }
 }
 
 const { IN_VEHICLE, BICYCLING, ON_FOOT, STILL, WALKING, RUNNING, STOPPED_WHILE_IN_VEHICLE, AIR_OR_HSR } = motionTypes;
 
-/** Kinds of motion reading in the order of the features; every other code is the last, `none`. */
-const readingKinds: readonly (readonly number[])[] = [
-  [STILL],
-  [WALKING, RUNNING, ON_FOOT],
-  [BICYCLING],
-  [IN_VEHICLE, STOPPED_WHILE_IN_VEHICLE, AIR_OR_HSR],
-];
+/** What `readingKind` gives, in the order of the features. */
+export const readingKindOf = { still: 0, walk: 1, bike: 2, motor: 3, none: 4 } as const;
 const kinds = 5;
 
-/** What `readingKind` gives. */
-export const readingKindOf = { still: 0, walk: 1, bike: 2, motor: 3, none: 4 } as const;
+/** Kinds of motion reading; every other code is `none`. */
+const kindByCode: ReadonlyMap<number, number> = new Map([
+  [STILL, readingKindOf.still],
+  [WALKING, readingKindOf.walk],
+  [RUNNING, readingKindOf.walk],
+  [ON_FOOT, readingKindOf.walk],
+  [BICYCLING, readingKindOf.bike],
+  [IN_VEHICLE, readingKindOf.motor],
+  [STOPPED_WHILE_IN_VEHICLE, readingKindOf.motor],
+  [AIR_OR_HSR, readingKindOf.motor],
+]);
 
 /** Kind of a motion reading: one of `readingKindOf`. */
 export function readingKind(type: number): number {
-  const kind = readingKinds.findIndex((codes) => codes.includes(type));
-  return kind < 0 ? kinds - 1 : kind;
+  return kindByCode.get(type) ?? readingKindOf.none;
 }
 
+/** s before and after a cell for which readings are looked at */
 const readingSpans = [30, 90, 300];
 
-/**
- * What motion readings say around a cell: features 31 to 45. Android sends readings all the time, each with a
- * confidence; an iPhone sends one when something changes, which holds until the next.
- */
-function readingShares(input: CellInput, options: FeatureOptions): (ts: number, out: Float64Array) => void {
-  const n = input.motions.length;
-  if (n === 0) return (_, out) => out.fill(missingFeature, 31);
-  const times = Float64Array.from(input.motions, (m) => m.ts);
-  const kind = Uint8Array.from(input.motions, (m) => readingKind(m.type));
-  const held = input.sampling === 'distance';
-  const holds = (i: number): number =>
-    held ? Math.min((times[i + 1] ?? Number.POSITIVE_INFINITY) - times[i]!, options.reading) : 0;
-  // Sums before each reading, by kind: seconds that it holds, or its confidence.
-  const sums = Array.from({ length: kinds }, () => new Float64Array(n + 1));
+/** Motion readings: their times and kinds, and sums of those before each. */
+interface Readings {
+  times: Float64Array;
+  kind: Uint8Array;
+  /** True when a reading holds until the next: an iPhone sends one when something changes. */
+  held: boolean;
+  /** By kind, side by side: seconds that it held before each reading, or its confidence. */
+  sums: Float64Array;
+}
+
+function readingsOf({ motions, sampling }: CellInput, options: FeatureOptions): Readings {
+  const n = motions.length;
+  const held = sampling === 'distance';
+  const times = new Float64Array(n);
+  const kind = new Uint8Array(n);
+  const sums = new Float64Array(kinds * (n + 1));
   for (let i = 0; i < n; i += 1) {
-    const weight = held ? holds(i) : input.motions[i]!.confidence / 100;
-    for (let k = 0; k < kinds; k += 1) sums[k]![i + 1] = sums[k]![i]! + (kind[i] === k ? weight : 0);
+    times[i] = motions[i]!.ts;
+    kind[i] = readingKind(motions[i]!.type);
   }
-  const spans = readingSpans.map((h) => ({ h, from: cursor(times, !held), to: cursor(times, false) }));
-  if (!held)
-    return (ts, out) => {
-      spans.forEach(({ h, from, to }, s) => {
-        const a = from(ts - h);
-        const b = to(ts + h);
-        for (let k = 0; k < kinds; k += 1)
-          out[31 + 3 * k + s] = b > a ? (sums[k]![b]! - sums[k]![a]!) / (b - a) : missingFeature;
-      });
-    };
-  // Seconds for which kind `k` held up to `ts`; `i` readings began by then.
-  const until = (k: number, i: number, ts: number): number =>
-    i === 0
-      ? 0
-      : sums[k]![i - 1]! + (kind[i - 1] === k ? Math.min(ts - times[i - 1]!, sums[k]![i]! - sums[k]![i - 1]!) : 0);
-  return (ts, out) => {
-    spans.forEach(({ h, from, to }, s) => {
-      const a = from(ts - h);
-      const b = to(ts + h);
-      for (let k = 0; k < kinds; k += 1) out[31 + 3 * k + s] = (until(k, b, ts + h) - until(k, a, ts - h)) / (2 * h);
-    });
-  };
+  for (let i = 0; i < n; i += 1) {
+    const next = i + 1 < n ? times[i + 1]! : Number.POSITIVE_INFINITY;
+    const weight = held ? Math.min(next - times[i]!, options.reading) : motions[i]!.confidence / 100;
+    for (let k = 0; k < kinds; k += 1) {
+      sums[kinds * (i + 1) + k] = sums[kinds * i + k]! + (kind[i] === k ? weight : 0);
+    }
+  }
+  return { times, kind, held, sums };
+}
+
+/**
+ * What motion readings say around the cells: features 31 to 45. Android sends readings all the time, each with a
+ * confidence; those of an iPhone hold for some time.
+ */
+function writeReadings(block: Block, readings: Readings): void {
+  for (let s = 0; s < readingSpans.length; s += 1) {
+    if (readings.times.length === 0) writeNoReadings(block, 31 + s);
+    else if (readings.held) writeHeld(block, readings, readingSpans[s]!, 31 + s);
+    else writeMeans(block, readings, readingSpans[s]!, 31 + s);
+  }
+}
+
+function writeNoReadings({ count, rows }: Block, feature: number): void {
+  for (let i = 0, at = feature; i < count; i += 1, at += width) {
+    for (let k = 0; k < kinds; k += 1) rows[at + 3 * k] = missingFeature;
+  }
+}
+
+/** Mean confidence by kind, from `feature` on. */
+function writeMeans({ ts: start, count, rows }: Block, readings: Readings, span: number, feature: number): void {
+  const { times, sums } = readings;
+  let a = 0;
+  let b = 0;
+  for (let i = 0, at = feature; i < count; i += 1, at += width) {
+    const ts = start + i * cellSeconds;
+    a = firstFrom(times, a, ts - span);
+    b = firstBehind(times, Math.max(a, b), ts + span);
+    for (let k = 0; k < kinds; k += 1) {
+      rows[at + 3 * k] = b > a ? (sums[kinds * b + k]! - sums[kinds * a + k]!) / (b - a) : missingFeature;
+    }
+  }
+}
+
+/** Share of time for which each kind held, from `feature` on. */
+function writeHeld({ ts: start, count, rows }: Block, readings: Readings, span: number, feature: number): void {
+  const { times } = readings;
+  let a = 0;
+  let b = 0;
+  for (let i = 0, at = feature; i < count; i += 1, at += width) {
+    const ts = start + i * cellSeconds;
+    a = firstBehind(times, a, ts - span);
+    b = firstBehind(times, Math.max(a, b), ts + span);
+    for (let k = 0; k < kinds; k += 1) {
+      rows[at + 3 * k] = (heldUntil(readings, k, b, ts + span) - heldUntil(readings, k, a, ts - span)) / (2 * span);
+    }
+  }
+}
+
+/** Seconds for which kind `k` held up to a time; `i` readings began by then. */
+function heldUntil({ times, kind, sums }: Readings, k: number, i: number, ts: number): number {
+  if (i === 0) return 0;
+  const before = sums[kinds * (i - 1) + k]!;
+  return before + (kind[i - 1] === k ? Math.min(ts - times[i - 1]!, sums[kinds * i + k]! - before) : 0);
 }

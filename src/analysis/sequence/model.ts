@@ -165,32 +165,38 @@ export function probabilities(model: Model): CellProbabilities {
   function stepAt(f: number, i: number): number {
     return i < stepsFrom[f + 1]! ? steps[i]! : Number.POSITIVE_INFINITY;
   }
-  function crossed(step: number): void {
-    const tree = stepTrees[step]!;
-    if ((way[tree]! & stepBits[step]!) === 0 || isStale[tree] === 1) return;
-    isStale[tree] = 1;
-    stale[staleCount] = tree;
-    staleCount += 1;
-  }
+  /** Moves a feature over the steps to its new value. */
   function move(f: number, x: number): void {
     const [start, end] = [stepsFrom[f]!, stepsFrom[f + 1]!];
-    let i = at[f]!;
-    for (; i < end && !(x <= steps[i]!); i += 1) crossed(i);
-    for (; i > start && x <= steps[i - 1]!; i -= 1) crossed(i - 1);
+    const before = at[f]!;
+    let i = before;
+    while (i < end && !(x <= steps[i]!)) i += 1;
+    while (i > start && x <= steps[i - 1]!) i -= 1;
     at[f] = i;
     over[f] = i > start ? steps[i - 1]! : Number.NEGATIVE_INFINITY;
     upTo[f] = stepAt(f, i);
-  }
-  function walk(tree: number, values: Float64Array): void {
-    let node = roots[tree]!;
-    let passed = 0;
-    while (node >= 0) {
-      passed |= nodes[node + 3]!;
-      node = nodes[values[nodes[node]!]! <= thresholds[node >> 2]! ? node + 1 : node + 2]!;
+    for (let step = Math.min(before, i); step < before || step < i; step += 1) {
+      const tree = stepTrees[step]!;
+      if ((way[tree]! & stepBits[step]!) === 0 || isStale[tree] === 1) continue;
+      isStale[tree] = 1;
+      stale[staleCount] = tree;
+      staleCount += 1;
     }
-    way[tree] = passed;
-    value[tree] = leaf[-node - 1]!;
-    isStale[tree] = 0;
+  }
+  function walk(values: Float64Array): void {
+    for (let i = 0; i < staleCount; i += 1) {
+      const tree = stale[i]!;
+      let node = roots[tree]!;
+      let passed = 0;
+      while (node >= 0) {
+        passed |= nodes[node + 3]!;
+        node = nodes[values[nodes[node]!]! <= thresholds[node >> 2]! ? node + 1 : node + 2]!;
+      }
+      way[tree] = passed;
+      value[tree] = leaf[-node - 1]!;
+      isStale[tree] = 0;
+    }
+    staleCount = 0;
   }
   function score(): void {
     let a = 0;
@@ -216,8 +222,7 @@ export function probabilities(model: Model): CellProbabilities {
       if (!(x > over[f]! && x <= upTo[f]!)) move(f, x);
     }
     if (staleCount > 0) {
-      for (let i = 0; i < staleCount; i += 1) walk(stale[i]!, values);
-      staleCount = 0;
+      walk(values);
       score();
     }
     for (let c = 0; c < 4; c += 1) into[from + c] = found[c]!;

@@ -23,10 +23,11 @@ export class SortedWindow {
   /** Takes one element of this value out; it has to be there. */
   remove(value: number): void {
     const { values } = this;
+    const last = this.count - 1;
     let i = 0;
-    while (values[i] !== value) i += 1;
-    values.copyWithin(i, i + 1, this.count);
-    this.count -= 1;
+    while (i < last && values[i] !== value) i += 1;
+    for (; i < last; i += 1) values[i] = values[i + 1]!;
+    this.count = last;
   }
 
   /** The value at share `q` (0 to 1) of the order, the nearest one; `otherwise` when there is none. */

@@ -206,11 +206,12 @@ function sectionsOf(
   const found = legsOf(inside, start, end);
   const legs = found.length > 0 ? closeTravelled(found, track, motions) : [onlyLeg(cells, start, end)];
   const path = pathOf(track, { start, end, firstTs }, legs, stay);
-  const vehicles = vehiclesOf(track, inside, legs, start);
+  const fastest = legs.map((leg) => fastestSpeed(track, leg));
+  const vehicles = vehiclesOf(track, inside, legs, fastest, start);
   return legs.map((leg, i) => {
     const way = sliceOf(path, leg.start, leg.end);
     const average = (way.at(-1)!.length - way[0]!.length) / (leg.end - leg.start);
-    return { ...modeOf(leg, cells, vehicles[i]!, { average, fastest: fastestSpeed(track, leg) }), path: way, source };
+    return { ...modeOf(leg, cells, vehicles[i]!, { average, fastest: fastest[i]! }), path: way, source };
   });
 }
 

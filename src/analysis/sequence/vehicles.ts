@@ -91,16 +91,17 @@ export interface RideFigures {
   silent: number;
 }
 
-/** Odds of the vehicle for each leg; null for legs that are no rides. */
+/** Odds of the vehicle for each leg; null for legs that are no rides. `fastest`: as `fastestSpeed` says of each leg. */
 export function vehiclesOf(
   track: Track,
   runs: readonly Run[],
   legs: readonly Leg[],
+  fastest: readonly number[],
   start: number,
   options = vehicleDefaults,
 ): (VehicleOdds | null)[] {
   const figures = legs.map((leg, i) =>
-    leg.state === cellStates.motor ? rideFigures(track, runs, legs, i, start, options) : null,
+    leg.state === cellStates.motor ? rideFigures(track, runs, legs, i, fastest[i]!, start, options) : null,
   );
   const shared: (number | null)[] = [];
   figures.forEach((ride, i) => {
@@ -154,6 +155,7 @@ function rideFigures(
   runs: readonly Run[],
   legs: readonly Leg[],
   i: number,
+  fastest: number,
   tripStart: number,
   options: VehicleOptions,
 ): RideFigures {
@@ -171,7 +173,7 @@ function rideFigures(
     walkAfter: after?.state === cellStates.walk ? after.end - after.start : 0,
     earlier,
     turn: turnPerKm(track, ride),
-    fastest: fastestSpeed(track, ride),
+    fastest,
     silent: silentShare(track, ride),
   };
 }

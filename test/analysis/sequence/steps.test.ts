@@ -1,13 +1,13 @@
-// Steps of the segmenter against slow and certain ways to the same: the decoder, the smoother, and the trees.
+// Steps of the segmenter against slow and certain ways to the same: the decoder, the smoother, the features, the trees.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeDefaults, viterbi } from '../../../src/analysis/sequence/decode.ts';
-import { featureNames } from '../../../src/analysis/sequence/features.ts';
+import { featureNames, forEachCell } from '../../../src/analysis/sequence/features.ts';
 import { modelOf, probabilities, stateNames, type TreeFile } from '../../../src/analysis/sequence/model.ts';
 import { shippedModels } from '../../../src/analysis/sequence/shipped-models.ts';
 import { trackDefaults, trackOf } from '../../../src/analysis/sequence/track.ts';
 import { runs } from '../../support/lives.ts';
-import { at } from '../../support/phone.ts';
+import { at, t0 } from '../../support/phone.ts';
 
 const probability = fc.integer({ min: 0, max: 1000 }).map((n) => n / 1000);
 
@@ -128,6 +128,50 @@ describe('the smoother', () => {
         },
       ),
       runs(60),
+    );
+  });
+});
+
+describe('the features', () => {
+  const fix = fc.tuple(
+    fc.integer({ min: 5, max: 200 }),
+    fc.integer({ min: -400, max: 400 }),
+    fc.integer({ min: -1, max: 30 }),
+  );
+  const reading = fc.tuple(
+    fc.integer({ min: 1, max: 150 }),
+    fc.constantFrom(0, 1, 2, 3, 7, 9),
+    fc.integer({ min: 0, max: 100 }),
+  );
+
+  it('of a cell are the same, whatever other cells are asked for', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fix, { minLength: 30, maxLength: 80 }),
+        fc.array(reading, { maxLength: 80 }),
+        fc.constantFrom('time' as const, 'distance' as const),
+        (fixes, readings, sampling) => {
+          const upTo = (steps: readonly number[], i: number): number => steps.slice(0, i + 1).reduce((a, b) => a + b);
+          const [seconds, east] = [fixes.map(([step]) => step), fixes.map(([, step]) => step)];
+          const locations = fixes.map(([, , speed], i) => at(upTo(seconds, i), upTo(east, i), 0, { speed }));
+          const told = readings.map(([step]) => step);
+          const motions = readings.map(([, type, confidence], i) => ({ ts: t0 + upTo(told, i), type, confidence }));
+          const track = trackOf(locations);
+          const cellsOf = (from: number, to: number): number[][] => {
+            const cells: number[][] = [];
+            forEachCell({ track, motions, sampling, from, to }, (cell, features) => cells.push([cell, ...features]));
+            return cells;
+          };
+          const all = cellsOf(t0 - 600, locations.at(-1)!.ts + 600);
+          expect(all.length).toBeGreaterThan(128);
+          for (let i = 0; i < all.length; i += 31) {
+            const [alone] = cellsOf(all[i]![0]!, all[i]![0]!);
+            // Turning is a difference of sums, which begin elsewhere.
+            expect(alone).toEqual(all[i]!.map((value, f) => (f === 28 ? expect.closeTo(value, 9) : value)));
+          }
+        },
+      ),
+      runs(20),
     );
   });
 });
