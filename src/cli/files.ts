@@ -2,8 +2,9 @@
 
 import { once } from 'node:events';
 import { createWriteStream, type ReadStream } from 'node:fs';
-import { access, constants, mkdir, open, rename, rm, stat } from 'node:fs/promises';
-import { MobilityError } from '../model/errors.ts';
+import { access, constants, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { errorText, MobilityError } from '../model/errors.ts';
+import type { JsonValue } from '../model/json.ts';
 
 /** Opens a file named on the command line. Throws `MOBILITY_USAGE` when it cannot be read. */
 export async function fileToRead(path: string): Promise<ReadStream> {
@@ -22,6 +23,16 @@ export async function fileText(path: string): Promise<string> {
   let text = '';
   for await (const piece of (await fileToRead(path)).setEncoding('utf8')) text += piece;
   return text;
+}
+
+/** What a JSON file named on the command line holds. Throws `MOBILITY_USAGE` when it cannot be read or is no JSON. */
+export async function fileJson(path: string): Promise<JsonValue> {
+  const text = await fileText(path);
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new MobilityError('MOBILITY_USAGE', `${path}: expected JSON, found: ${errorText(error)}`, { cause: error });
+  }
 }
 
 /** Where data goes piece by piece. */
@@ -58,9 +69,21 @@ export async function writeFileWhole(path: string, fill: (writer: ByteSink) => P
   } catch (error) {
     await rm(draft, { force: true }).catch(() => {});
     if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
-    throw new MobilityError('MOBILITY_USAGE', `cannot write ${path}: ${reasonOf(error)}`, { cause: error });
+    throw cannotWrite(path, error);
   }
 }
+
+/** Writes a file, over one that is there. Throws `MOBILITY_USAGE` when it cannot be written. */
+export async function replaceFile(path: string, text: string): Promise<void> {
+  try {
+    await writeFile(path, text);
+  } catch (error) {
+    throw cannotWrite(path, error);
+  }
+}
+
+const cannotWrite = (path: string, cause: unknown): MobilityError =>
+  new MobilityError('MOBILITY_USAGE', `cannot write ${path}: ${reasonOf(cause)}`, { cause });
 
 /** Makes a folder for the eyes of its owner, unless it is there. Throws `MOBILITY_USAGE` when that cannot be. */
 export async function makeFolder(path: string): Promise<void> {
@@ -74,7 +97,8 @@ export async function makeFolder(path: string): Promise<void> {
   }
 }
 
-async function refuseExisting(path: string): Promise<void> {
+/** Throws `MOBILITY_USAGE` when a file is there already. */
+export async function refuseExisting(path: string): Promise<void> {
   const there = await access(path, constants.F_OK).then(
     () => true,
     () => false,

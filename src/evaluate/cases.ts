@@ -7,7 +7,7 @@ import { cleanEvents, cleanLocations, cleanMotions } from '../analysis/observe.t
 import { convert } from '../converters/convert.ts';
 import { zoneAt } from '../geo/zone.ts';
 import type { Entry } from '../model/entry.ts';
-import { MobilityError } from '../model/errors.ts';
+import { errorText, MobilityError } from '../model/errors.ts';
 import { keys } from '../model/keys.ts';
 import { isTimeZone } from '../model/time.ts';
 
@@ -65,7 +65,7 @@ function listOf(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch (cause) {
-    throw new MobilityError('MOBILITY_USAGE', `cannot read the folder ${folder}`, { cause });
+    throw new MobilityError('MOBILITY_USAGE', `cannot read the folder ${folder}: ${errorText(cause)}`, { cause });
   }
 }
 

@@ -36,20 +36,27 @@ export interface TableExport {
 /** Rows handed to a writer at once. */
 const rowsAtOnce = 500;
 
+const manifestName = 'datapackage.json';
+
+/** The names of the files that an export writes. */
+export function tableFiles({ kinds, format, names }: Pick<TableExport, 'kinds' | 'format' | 'names'>): string[] {
+  return [...kinds.map((kind) => fileOf(kind, format, names)), manifestName];
+}
+
+function fileOf(kind: Kind, format: FormatName, names: TableExport['names']): string {
+  return `${names ? renamed(kind, tables[kind], names).file : kind}.${formats[format].ending}`;
+}
+
 /** Writes one file a kind and `datapackage.json`; returns what was written. */
 export async function exportTables(options: TableExport): Promise<WrittenTable[]> {
   const format = formats[options.format];
   const makeWriter = await format.open();
   const written: WrittenTable[] = [];
   for (const kind of options.kinds) {
-    const {
-      file,
-      columns,
-      row: shown,
-    } = options.names
+    const { columns, row: shown } = options.names
       ? renamed(kind, tables[kind], options.names)
-      : { file: kind, columns: tables[kind], row: (row: Row) => row };
-    const path = `${file}.${format.ending}`;
+      : { columns: tables[kind], row: (row: Row) => row };
+    const path = fileOf(kind, options.format, options.names);
     await options.file(path, async (writer) => {
       const counted = counting(writer);
       const table = makeWriter(counted, columns as Column[]);
@@ -69,7 +76,7 @@ export async function exportTables(options: TableExport): Promise<WrittenTable[]
     names: options.names ?? null,
   };
   const manifest = dataPackage(written, treatment, new Date(options.now * 1000).toISOString());
-  await options.file('datapackage.json', (writer) => writer.write(manifest));
+  await options.file(manifestName, (writer) => writer.write(manifest));
   return written;
 }
 

@@ -172,5 +172,13 @@ describe('studies', () => {
       2,
       expect.stringContaining('survey_info.trip-labels: expected MULTILABEL or ENKETO'),
     ]);
+    const server = ['--server', 'https://a.example'];
+    for (const [flags, said] of [
+      [['--file', `${texts}.none`], 'cannot read'],
+      [['--out', `${texts}/none`], 'cannot write'],
+    ] as const) {
+      const refused = await run(['study', 'config', 'sunny', ...server, ...flags]);
+      expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(said)]);
+    }
   });
 });

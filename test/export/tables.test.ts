@@ -1,6 +1,6 @@
 // Tables of an export: they join, they stream, they are safe in a spreadsheet, and they hide who and where when asked
 // to.
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { check } from '@placemarkio/check-geojson';
@@ -171,6 +171,14 @@ it('flags that do not go together are refused, and the error says what to do', a
     expect(code).toBe(2);
     expect(stderr).toMatch(/expected/i);
   }
+});
+
+it('an export into the folder of another one is refused before it writes a file', async () => {
+  const before = await readdir(out('csv'));
+  const flags = ['--all', '--format', 'parquet', '--kind', 'sections', '--out', out('csv')];
+  const { code, stderr } = await run(['export', ...flags], { env });
+  expect([code, stderr]).toEqual([2, expect.stringContaining('datapackage.json already exists')]);
+  expect(await readdir(out('csv'))).toEqual(before);
 });
 
 it('text that a spreadsheet would run as a formula is disarmed', async () => {

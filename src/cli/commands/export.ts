@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { type Kind, kinds } from '../../export/columns.ts';
 import { type Days, entryRows, errorRows, tripsGeoJson } from '../../export/export-rows.ts';
-import { exportTables } from '../../export/export-tables.ts';
+import { exportTables, tableFiles } from '../../export/export-tables.ts';
 import { type FormatName, formats } from '../../export/formats/formats.ts';
 import { kindsNamed, type NameSet, nameSets } from '../../export/names.ts';
 import { MobilityError } from '../../model/errors.ts';
@@ -14,7 +14,7 @@ import { everyUser } from '../../store/pages.ts';
 import type { Store } from '../../store/store.ts';
 import { dayArgument, repeated } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { fileText, makeFolder, type TextWriter, writeFileWhole } from '../files.ts';
+import { fileText, makeFolder, refuseExisting, type TextWriter, writeFileWhole } from '../files.ts';
 import { counted, table } from '../output.ts';
 import { isMember } from '../whom.ts';
 
@@ -73,14 +73,15 @@ export function exportCommand(context: CommandContext): Command {
       `
 Examples:
   mobility export --all --format csv --out study
-  mobility export --all --format parquet --kind sections --kind places --out study
+  mobility export --all --format parquet --kind sections --kind places --out sections
   mobility export --all --format csv --names trackintel --pseudonyms key.txt --coarse 100m --out handed-on
   mobility export --user ada@example.org --out ada
   mobility export --user ada@example.org --entries --key manual/incident | jq .data
   mobility export --user ada@example.org --trips --from 2024-03-01 --to 2024-03-31 > march.geojson
 
 With --format the folder gets one file per kind, and datapackage.json, which describes every column.
-Without it the folder is an archive that \`mobility import\` reads: entries.jsonl (as pushed), errors.jsonl (set aside,
+The key of --pseudonyms is yours to keep: \`openssl rand -hex 32 > key.txt\`.
+Without --format the folder is an archive that \`mobility import\` reads: entries.jsonl (as pushed), errors.jsonl (set aside,
 with reasons), documents.jsonl, trips.geojson and user.json. With several users, each gets a folder.`,
     )
     .action(context.run((options: Options) => run(context, options)));
@@ -167,6 +168,8 @@ async function exportFiles(context: CommandContext, options: Options, what: File
   const signal = context.interruptible();
   try {
     await makeFolder(out);
+    const planned = tableFiles({ kinds: chosen, format, ...(names && { names }) });
+    for (const name of planned) await refuseExisting(join(out, name));
     let done = 0;
     const written = await exportTables({
       store,

@@ -74,7 +74,10 @@ async function report(context: CommandContext, { from, to = from, by, least, csv
   }
   const text = csv === undefined ? reportPage(months, least) : csvText(months);
   if (file === '-') await context.output.write(text);
-  else await writeFileWhole(file, (writer) => writer.write(text));
+  else {
+    await writeFileWhole(file, (writer) => writer.write(text));
+    context.output.note(`${counted(months.length, 'month')} written to ${file}`);
+  }
   return {};
 }
 

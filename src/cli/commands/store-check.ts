@@ -1,11 +1,11 @@
 // `mobility store check`: whether everything in the store is as it was written, and whether two stores hold the same.
-import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { errorText, MobilityError } from '../../model/errors.ts';
 import type { CheckReport, Finding } from '../../store/check.ts';
 import { checkStore, keepLastCheck } from '../../store/open.ts';
 import { collections } from '../../store/store.ts';
 import type { CommandContext, Outcome } from '../context.ts';
+import { fileJson } from '../files.ts';
 import { counted, table } from '../output.ts';
 import { minuteText, workTimeText } from '../wording.ts';
 
@@ -69,12 +69,9 @@ interface Difference {
 }
 
 async function readReport(path: string): Promise<CheckReport> {
-  try {
-    const report = JSON.parse(await readFile(path, 'utf8')) as CheckReport;
-    if (report.complete && Array.isArray(report.users) && report.users.every((one) => 'digest' in one)) return report;
-  } catch (error) {
-    throw new MobilityError('MOBILITY_USAGE', `expected an earlier check in ${path}, found: ${errorText(error)}`);
-  }
+  const report = (await fileJson(path)) as Partial<CheckReport> | null;
+  const users = report?.complete === true && Array.isArray(report.users) ? report.users : [null];
+  if (users.every((one) => one?.digest !== undefined)) return report as CheckReport;
   throw new MobilityError(
     'MOBILITY_USAGE',
     `expected a complete check in ${path}, written by \`mobility store check --digest --json\`, found something else`,

@@ -1,10 +1,9 @@
 // `mobility study`: studies that people join with today's app, their links, tokens and configuration.
 import { randomInt } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
-import { errorText, MobilityError } from '../../model/errors.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import { MobilityError } from '../../model/errors.ts';
+import { isJsonObject, type JsonObject } from '../../model/json.ts';
 import {
   defaultSubgroup,
   isStudyName,
@@ -18,6 +17,7 @@ import { everyUser } from '../../store/pages.ts';
 import { phoneAddress } from '../app-settings.ts';
 import { repeated, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
+import { fileJson, replaceFile } from '../files.ts';
 import { counted, table } from '../output.ts';
 import { qrSvg, qrText } from '../qr.ts';
 import { minuteText } from '../wording.ts';
@@ -213,7 +213,7 @@ function configCommand(context: CommandContext): Command {
         await (await context.store()).studies.put({ ...settingsOf(study), config });
         const text = `${JSON.stringify(config, null, 2)}\n`;
         const file = options.out === undefined ? null : join(options.out, configFileName(name));
-        if (file !== null) await writeFile(file, text);
+        if (file !== null) await replaceFile(file, text);
         await context.output.result(config, file ?? text.trimEnd());
         const same = config === study.config ? 'unchanged' : 'phones in the study get it with their next push';
         context.output.note(`version ${String(config.version)}, ${same}`);
@@ -223,12 +223,7 @@ function configCommand(context: CommandContext): Command {
 }
 
 async function jsonOf(file: string): Promise<JsonObject> {
-  let found: JsonValue;
-  try {
-    found = JSON.parse(await readFile(file, 'utf8')) as JsonValue;
-  } catch (error) {
-    throw new MobilityError('MOBILITY_USAGE', `${file}: expected JSON, found: ${errorText(error)}`, { cause: error });
-  }
+  const found = await fileJson(file);
   if (isJsonObject(found)) return found;
   throw new MobilityError('MOBILITY_USAGE', `${file}: expected a JSON object`);
 }
@@ -273,7 +268,7 @@ function linkCommand(context: CommandContext): Command {
             ? `${phoneAddress(options.server, context.config().publicUrl)}/join/`
             : `${options.scheme}://join`;
         const link = `${base}?${query.toString()}`;
-        if (options.qrFile !== undefined) await writeFile(options.qrFile, qrSvg(link));
+        if (options.qrFile !== undefined) await replaceFile(options.qrFile, qrSvg(link));
         await context.output.result({ study: name, subgroup, link }, options.qr ? `${link}\n${qrText(link)}` : link);
         if (study.joining === 'list') context.output.note('this study is by list: nobody can join with the link alone');
         if (!study.open) context.output.note('this study is closed: nobody can join');
