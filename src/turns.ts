@@ -65,8 +65,12 @@ export function atOnce<T>(steps: Generator<void, T>): T {
 }
 
 /** As `list.map(change)`, in slices. */
-export async function mapInSlices<T, R>(list: readonly T[], change: (one: T, index: number) => R): Promise<R[]> {
-  const slices = startSlices();
+export async function mapInSlices<T, R>(
+  list: readonly T[],
+  change: (one: T, index: number) => R,
+  options: { urgent?: boolean } = {},
+): Promise<R[]> {
+  const slices = startSlices(options);
   const changed: R[] = [];
   for (const [i, one] of list.entries()) {
     changed.push(change(one, i));

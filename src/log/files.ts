@@ -166,9 +166,15 @@ export function openFileLog(options: FileLogOptions): FileLog {
   };
   return {
     log: queue.log,
-    append: (lines) => queue.add(linesOf(lines, lines.split('\n').length)),
+    append: (lines) => queue.add(linesOf(lines, countLines(lines))),
     close: () => (closing ??= close()),
   };
+}
+
+function countLines(text: string): number {
+  let count = 1;
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count += 1;
+  return count;
 }
 
 const transientCodes: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'EIO', 'EAGAIN']);

@@ -66,7 +66,8 @@ export function createQueue(options: QueueOptions): Queue {
     const count = some.reduce((sum, lines) => sum + lines.count, 0);
     try {
       await prepare();
-      const texts = await mapInSlices(some, (lines) => lines.text());
+      // Urgent: beside much other work lines would come faster than they go, and be dropped in the end.
+      const texts = await mapInSlices(some, (lines) => lines.text(), { urgent: true });
       const reported = dropped?.lines ?? 0;
       if (dropped !== null) {
         const report = line.linesDropped(dropped.lines, dropped.since, dropped.reason);
