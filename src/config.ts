@@ -1,5 +1,6 @@
 // Every setting once: name, environment variable, default, unit, meaning. Flags of the command line override variables.
 import { join } from 'node:path';
+import { folderIn, isMongoAddress } from './model/address.ts';
 import { MobilityError } from './model/errors.ts';
 
 /** The settings of the program, checked and with defaults filled in. */
@@ -323,6 +324,6 @@ function flagOf(name: string): string {
 
 /** `logs` in the folder of an embedded store; `./logs` beside any other. */
 function defaultLogDir(store: string): string {
-  if (/^mongodb(\+srv)?:/.test(store)) return './logs';
-  return join(store.replace(/^sqlite:/, ''), 'logs');
+  if (isMongoAddress(store)) return './logs';
+  return join(folderIn(store), 'logs');
 }

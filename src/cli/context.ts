@@ -3,6 +3,7 @@ import { type Config, readConfig } from '../config.ts';
 import type { FileLog } from '../log/files.ts';
 import type { Log } from '../log/log.ts';
 import type { LogKind } from '../log/names.ts';
+import { folderIn } from '../model/address.ts';
 import { MobilityError } from '../model/errors.ts';
 import { isUuid } from '../model/ids.ts';
 import { type UserRecord, userNameOf } from '../model/user.ts';
@@ -154,7 +155,7 @@ export interface GlobalFlags {
 /** Opens any store, as `CommandContext.store` opens that of the settings. The caller closes it. */
 export async function openStoreAt(address: string, { make = false, ...options }: StoreOptions): Promise<Store> {
   const { openStore } = await import('../store/open.ts');
-  if (!make && !/^[a-z+]+:\/\//i.test(address)) await expectStore(address.replace(/^sqlite:/, ''));
+  if (!make && !/^[a-z+]+:\/\//i.test(address)) await expectStore(folderIn(address));
   return openStore(address, { ...options, make });
 }
 

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import type { Entry, Origin } from '../model/entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import { keys } from '../model/keys.ts';
-import type { batteryStatuses, motionTypes } from '../model/payloads.ts';
+import type { BatteryStatus, MotionType } from '../model/payloads.ts';
 import type { UnusableEntry } from '../store/store.ts';
 
 /** Why something another app sent cannot become an entry: every code with a sentence. Codes stay. */
@@ -58,22 +58,12 @@ export function locationEntry(fix: OtherFix, origin: Origin, reported: JsonObjec
 }
 
 /** A motion reading of another program. `confidence` in percent, if given. */
-export function motionEntry(
-  ts: number,
-  type: (typeof motionTypes)[keyof typeof motionTypes],
-  origin: Origin,
-  confidence?: number,
-): Entry {
+export function motionEntry(ts: number, type: MotionType, origin: Origin, confidence?: number): Entry {
   return otherEntry(keys.motionActivity, ts, { ts, type, ...(confidence !== undefined && { confidence }) }, origin);
 }
 
 /** A battery reading of another program; the level in percent. */
-export function batteryEntry(
-  ts: number,
-  level: number,
-  status: (typeof batteryStatuses)[keyof typeof batteryStatuses],
-  origin: Origin,
-): Entry {
+export function batteryEntry(ts: number, level: number, status: BatteryStatus, origin: Origin): Entry {
   return otherEntry(keys.battery, ts, { ts, battery_level_pct: level, battery_status: status }, origin);
 }
 

@@ -1,7 +1,7 @@
 // Overland: one batch of GeoJSON features -> entries.
 import type { Entry, Origin } from '../model/entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue, kindOf } from '../model/json.ts';
-import { batteryStatuses, motionTypes } from '../model/payloads.ts';
+import { type BatteryStatus, batteryStatuses, type MotionType, motionTypes } from '../model/payloads.ts';
 import {
   batteryEntry,
   firstTime,
@@ -35,7 +35,7 @@ const notReported = new Set([
 ]);
 const notKept = new Set(['timestamp', 'wifi']);
 
-const motions: Readonly<Record<string, (typeof motionTypes)[keyof typeof motionTypes]>> = {
+const motions: Readonly<Record<string, MotionType>> = {
   stationary: motionTypes.STILL,
   walking: motionTypes.WALKING,
   running: motionTypes.RUNNING,
@@ -43,7 +43,7 @@ const motions: Readonly<Record<string, (typeof motionTypes)[keyof typeof motionT
   driving: motionTypes.IN_VEHICLE,
 };
 
-const batteryStates: Readonly<Record<string, (typeof batteryStatuses)[keyof typeof batteryStatuses]>> = {
+const batteryStates: Readonly<Record<string, BatteryStatus>> = {
   unplugged: batteryStatuses.DISCHARGING,
   charging: batteryStatuses.CHARGING,
   full: batteryStatuses.FULL,

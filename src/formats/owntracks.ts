@@ -1,7 +1,7 @@
 // OwnTracks (HTTP mode, and the files its recorder keeps): one message -> entries.
 import type { Origin } from '../model/entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue, kindOf } from '../model/json.ts';
-import { batteryStatuses, motionTypes } from '../model/payloads.ts';
+import { type BatteryStatus, batteryStatuses, iosMotions, type MotionType, motionTypes } from '../model/payloads.ts';
 import {
   batteryEntry,
   firstTime,
@@ -27,16 +27,6 @@ const notKept = new Set(['_id', ...hidden]);
  * Messages about the app itself or about friends: they say nothing about the user's travel, and some contain passwords.
  */
 const passedOver = new Set(['card', 'cmd', 'configuration', 'dump', 'lwt', 'request', 'response']);
-
-/** What iPhones say of their motion. */
-const motions: Readonly<Record<string, (typeof motionTypes)[keyof typeof motionTypes]>> = {
-  stationary: motionTypes.STILL,
-  walking: motionTypes.WALKING,
-  running: motionTypes.RUNNING,
-  cycling: motionTypes.BICYCLING,
-  automotive: motionTypes.IN_VEHICLE,
-  unknown: motionTypes.UNKNOWN,
-};
 
 /**
  * One message of OwnTracks. A location becomes a location, with a motion reading and a battery reading where it tells
@@ -111,16 +101,13 @@ function positive(value: JsonValue | undefined): number | undefined {
 }
 
 /** One motion; several at the same time are used only if they mean "stationary" in a vehicle. */
-function motionOf(told: JsonValue | undefined): (typeof motionTypes)[keyof typeof motionTypes] | null {
+function motionOf(told: JsonValue | undefined): MotionType | null {
   if (!Array.isArray(told)) return null;
-  return oneMotion(told, motions);
+  return oneMotion(told, iosMotions);
 }
 
 /** The motion that a list of words means, by `names`; null for no motion, or several that do not go together. */
-export function oneMotion(
-  words: readonly JsonValue[],
-  names: Readonly<Record<string, (typeof motionTypes)[keyof typeof motionTypes]>>,
-): (typeof motionTypes)[keyof typeof motionTypes] | null {
+export function oneMotion(words: readonly JsonValue[], names: Readonly<Record<string, MotionType>>): MotionType | null {
   const found = new Set(
     words.map((word) => (typeof word === 'string' && Object.hasOwn(names, word) ? names[word]! : null)),
   );
@@ -132,7 +119,7 @@ export function oneMotion(
   return found.size === 1 ? first : null;
 }
 
-function statusOf(bs: JsonValue | undefined): (typeof batteryStatuses)[keyof typeof batteryStatuses] {
+function statusOf(bs: JsonValue | undefined): BatteryStatus {
   if (bs === 1) return batteryStatuses.DISCHARGING;
   if (bs === 2) return batteryStatuses.CHARGING;
   return bs === 3 ? batteryStatuses.FULL : batteryStatuses.UNKNOWN;

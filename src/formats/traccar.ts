@@ -1,7 +1,7 @@
 // Traccar Client (its JSON, since version 9): one or more locations -> entries.
 import type { Origin } from '../model/entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue, kindOf } from '../model/json.ts';
-import { batteryStatuses, motionTypes } from '../model/payloads.ts';
+import { type BatteryStatus, batteryStatuses, type MotionType, motionTypes } from '../model/payloads.ts';
 import {
   batteryEntry,
   firstTime,
@@ -19,7 +19,7 @@ const origin: Origin = { program: 'traccar' };
 /** Told by other fields of the entry; `_` repeats the token. */
 const notReported = new Set(['timestamp', 'coords', 'battery', 'activity', '_']);
 
-const motions: Readonly<Record<string, (typeof motionTypes)[keyof typeof motionTypes]>> = {
+const motions: Readonly<Record<string, MotionType>> = {
   still: motionTypes.STILL,
   walking: motionTypes.WALKING,
   on_foot: motionTypes.ON_FOOT,
@@ -85,7 +85,7 @@ function confidenceOf({ confidence }: JsonObject): number | undefined {
   return percent === undefined ? undefined : Math.min(percent, 100);
 }
 
-function statusOf({ is_charging: charging }: JsonObject): (typeof batteryStatuses)[keyof typeof batteryStatuses] {
+function statusOf({ is_charging: charging }: JsonObject): BatteryStatus {
   if (typeof charging !== 'boolean') return batteryStatuses.UNKNOWN;
   return charging ? batteryStatuses.CHARGING : batteryStatuses.DISCHARGING;
 }

@@ -1,4 +1,10 @@
-// Addresses of stores and databases: the database that one names, and its form for people.
+// Addresses of stores and databases: what they name, and their form for people.
+
+/** True for a store in MongoDB; all others are folders. */
+export const isMongoAddress = (address: string): boolean => /^mongodb(\+srv)?:\/\//.test(address);
+
+/** The folder of an embedded store. */
+export const folderIn = (address: string): string => address.replace(/^sqlite:/, '');
 
 /** The database that a MongoDB address names after its hosts; null when it names none. */
 export function databaseIn(address: string): string | null {

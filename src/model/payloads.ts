@@ -66,6 +66,19 @@ export const motionTypes = {
   AIR_OR_HSR: 11,
 } as const;
 
+/** A code of `motionTypes`. */
+export type MotionType = (typeof motionTypes)[keyof typeof motionTypes];
+
+/** What iPhones call motions. */
+export const iosMotions = {
+  stationary: motionTypes.STILL,
+  walking: motionTypes.WALKING,
+  running: motionTypes.RUNNING,
+  cycling: motionTypes.BICYCLING,
+  automotive: motionTypes.IN_VEHICLE,
+  unknown: motionTypes.UNKNOWN,
+} as const;
+
 /**
  * `background/battery`. Android keeps its own fields, `android_temperature` (0.1 degrees C) and others, beside these.
  */
@@ -80,6 +93,9 @@ export interface BatteryPayload extends LocalTimeFields {
 
 /** Battery status on the wire, by name. */
 export const batteryStatuses = { UNKNOWN: 0, DISCHARGING: 1, CHARGING: 2, FULL: 3, NOT_CHARGING: 4 } as const;
+
+/** A code of `batteryStatuses`. */
+export type BatteryStatus = (typeof batteryStatuses)[keyof typeof batteryStatuses];
 
 /** `statemachine/transition`: a step of the state machine that switches tracking on and off. */
 export interface TransitionPayload extends LocalTimeFields {

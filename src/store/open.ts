@@ -1,5 +1,5 @@
 // Store address -> backend. The only file that names both.
-import { withoutCredentials } from '../model/address.ts';
+import { folderIn, isMongoAddress, withoutCredentials } from '../model/address.ts';
 import { MobilityError } from '../model/errors.ts';
 import type { CheckOptions, CheckReport, Finding, LastCheck } from './check.ts';
 import type { Store } from './store.ts';
@@ -25,7 +25,7 @@ export interface OpenOptions {
  * anything else, and what the backend throws.
  */
 export async function openStore(address: string, options: OpenOptions = {}): Promise<Store> {
-  if (isMongo(address)) {
+  if (isMongoAddress(address)) {
     const { openMongoStore } = await import('./mongodb/store.ts');
     const { make, onWarning } = options;
     return openMongoStore(address, { ...(make !== undefined && { make }), ...(onWarning && { onWarning }) });
@@ -37,7 +37,7 @@ export async function openStore(address: string, options: OpenOptions = {}): Pro
 
 /** Checks the store at `address` and changes nothing. Throws what `openStore` throws, but for damage. */
 export async function checkStore(address: string, options: CheckOptions = {}): Promise<CheckReport> {
-  if (isMongo(address)) {
+  if (isMongoAddress(address)) {
     const { openMongoStore } = await import('./mongodb/store.ts');
     const { checkRows } = await import('./check-rows.ts');
     const store = await openMongoStore(address, { make: false });
@@ -53,14 +53,14 @@ export async function checkStore(address: string, options: CheckOptions = {}): P
  * itself, keeps nothing.
  */
 export async function keepLastCheck(address: string, report: CheckReport, now: number): Promise<void> {
-  if (isMongo(address)) return;
+  if (isMongoAddress(address)) return;
   const { writeLastCheck } = await import('./sqlite/last-check.ts');
   await writeLastCheck(folderOf(address), report, now);
 }
 
 /** What the last check of an embedded store found; null: none was made. */
 export async function lastCheckOf(address: string): Promise<LastCheck | null> {
-  if (isMongo(address)) return null;
+  if (isMongoAddress(address)) return null;
   const { readLastCheck } = await import('./sqlite/last-check.ts');
   return readLastCheck(folderOf(address));
 }
@@ -73,15 +73,13 @@ export async function lookAtStore(
   address: string,
   options: { milliseconds: number; signal?: AbortSignal },
 ): Promise<Finding[]> {
-  if (isMongo(address)) return [];
+  if (isMongoAddress(address)) return [];
   const { lookAtSqliteStore } = await import('./sqlite/look.ts');
   return lookAtSqliteStore(folderOf(address), options);
 }
 
-const isMongo = (address: string): boolean => /^mongodb(\+srv)?:\/\//.test(address);
-
 function folderOf(address: string): string {
-  const folder = address.replace(/^sqlite:/, '');
+  const folder = folderIn(address);
   // One letter before a colon may be a drive; a longer word is the name of some other kind of store.
   const otherScheme = /^[A-Za-z][A-Za-z0-9+.-]+:/.test(folder);
   const usable = folder !== '' && !otherScheme && !folder.includes('\0') && !/^\/\/[^/]/.test(folder);

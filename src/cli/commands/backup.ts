@@ -1,6 +1,6 @@
 // `mobility backup`: a copy of the embedded store, taken while server and pipeline go on.
 import { Command } from 'commander';
-import { withoutCredentials } from '../../model/address.ts';
+import { folderIn, isMongoAddress, withoutCredentials } from '../../model/address.ts';
 import { MobilityError } from '../../model/errors.ts';
 import { checkStore } from '../../store/open.ts';
 import { backupSqliteStore } from '../../store/sqlite/backup.ts';
@@ -31,7 +31,7 @@ Back up a store in MongoDB with the tools of MongoDB.`,
 
 async function backup(context: CommandContext, target: string): Promise<Outcome> {
   const { store } = context.config();
-  if (/^mongodb(\+srv)?:/.test(store)) {
+  if (isMongoAddress(store)) {
     throw new MobilityError(
       'MOBILITY_UNSUPPORTED',
       `expected an embedded store, found ${withoutCredentials(store)}: back up MongoDB with its own tools, such as ` +
@@ -42,7 +42,7 @@ async function backup(context: CommandContext, target: string): Promise<Outcome>
   const started = context.now();
   const progress = context.output.progress(`copying to ${target}`);
   const copied = async () => {
-    const report = await backupSqliteStore(store.replace(/^sqlite:/, ''), target);
+    const report = await backupSqliteStore(folderIn(store), target);
     // Its pages were looked at while it was copied.
     const onProgress = (text: string): void => progress.update(`checking ${text}`);
     return { ...report, check: await checkStore(target, { pages: false, onProgress }) };

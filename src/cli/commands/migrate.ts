@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
-import { withoutCredentials } from '../../model/address.ts';
+import { folderIn, withoutCredentials } from '../../model/address.ts';
 import { isMobilityError, MobilityError } from '../../model/errors.ts';
 import type { Store } from '../../store/store.ts';
 import { type MigrationReport, migrate } from '../../upkeep/migrate/migrate.ts';
@@ -78,7 +78,7 @@ function addressesOf(context: CommandContext, options: Options): { from: string;
 }
 
 function placeOf(address: string): string {
-  return address.includes('://') ? withoutCredentials(address) : resolve(address.replace(/^sqlite:/, ''));
+  return address.includes('://') ? withoutCredentials(address) : resolve(folderIn(address));
 }
 
 async function copy(context: CommandContext, from: Store, to: Store, options: Options): Promise<Outcome> {

@@ -1,5 +1,6 @@
 // `mobility rebuild`: derives the diary of one user again and shows the differences.
 import { Command } from 'commander';
+import { folderIn, isMongoAddress } from '../../model/address.ts';
 import { MobilityError } from '../../model/errors.ts';
 import { startOfDay } from '../../model/time.ts';
 import { type RebuildReport, rebuild } from '../../upkeep/rebuild.ts';
@@ -42,10 +43,10 @@ async function run(context: CommandContext, { user, from }: { user: string; from
 /** Removes damaged trips, documents and state, which derive from the entries; true if there were any. */
 async function mendDerived(context: CommandContext, uuid: string): Promise<boolean> {
   const { store } = context.config();
-  if (/^mongodb(\+srv)?:/.test(store)) return false;
+  if (isMongoAddress(store)) return false;
   const { mendSqliteUser } = await import('../../store/sqlite/mend.ts');
   const options = { ...mendOptions(context), derived: true, keep: async () => {} };
-  const mended = await mendSqliteUser(store.replace(/^sqlite:/, ''), uuid, options);
+  const mended = await mendSqliteUser(folderIn(store), uuid, options);
   for (const { file, table: name, row, found } of mended) {
     context.output.note(`${file}, table ${name}, row ${row}: ${found}; it is derived again from the entries`);
   }

@@ -2,6 +2,7 @@
 import { open } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { Command } from 'commander';
+import { folderIn, isMongoAddress } from '../../model/address.ts';
 import { MobilityError } from '../../model/errors.ts';
 import { isUuid } from '../../model/ids.ts';
 import type { MendedRow, MendOptions } from '../../store/sqlite/mend.ts';
@@ -77,7 +78,7 @@ export function mendOptions(context: CommandContext): Omit<MendOptions, 'keep' |
 
 function expectFolder(context: CommandContext): string {
   const { store } = context.config();
-  if (!/^mongodb(\+srv)?:/.test(store)) return store.replace(/^sqlite:/, '');
+  if (!isMongoAddress(store)) return folderIn(store);
   throw new MobilityError(
     'MOBILITY_UNSUPPORTED',
     'expected an embedded store, found one in MongoDB: MongoDB checks its pages itself; restore a backup of the database',

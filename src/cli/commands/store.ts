@@ -1,6 +1,7 @@
 // `mobility store`: the place where everything is kept: made ready before anybody uses it, and kept in order.
 import { basename } from 'node:path';
 import { Command } from 'commander';
+import { folderIn, isMongoAddress } from '../../model/address.ts';
 import { convertStore } from '../../upkeep/convert-store.ts';
 import { purgeUnowned } from '../../upkeep/erase-user.ts';
 import { wholeNumber } from '../arguments.ts';
@@ -44,10 +45,10 @@ Exit code 3: the store works, but a part could not be done, such as sharding wit
 
 async function init(context: CommandContext, { shards }: { shards?: number }): Promise<Outcome> {
   const address = context.config().store;
-  if (/^mongodb(\+srv)?:\/\//.test(address)) return initMongo(context, address);
+  if (isMongoAddress(address)) return initMongo(context, address);
   const store = await context.store({ make: true, ...(shards !== undefined && { shards }) });
   const { pathsOf, readLabel } = await import('../../store/sqlite/folder.ts');
-  const folder = address.replace(/^sqlite:/, '');
+  const folder = folderIn(address);
   const label = (await readLabel(folder))!;
   const files = pathsOf(folder, label.shards).map((path) => basename(path));
   await context.output.result({ address: store.address, engine: 'sqlite', ...label, files }, () => {

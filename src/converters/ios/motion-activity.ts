@@ -1,18 +1,11 @@
 // Motion activity of iPhones: six flags instead of a type.
 import type { Entry } from '../../model/entry.ts';
 import type { JsonObject } from '../../model/json.ts';
-import { motionTypes } from '../../model/payloads.ts';
+import { iosMotions, motionTypes } from '../../model/payloads.ts';
 import { type Conversion, checkNumber, timeOf, typed, withTime } from '../common.ts';
 import { ConversionError } from '../conversion-error.ts';
 
-const flags = Object.entries({
-  stationary: motionTypes.STILL,
-  walking: motionTypes.WALKING,
-  running: motionTypes.RUNNING,
-  cycling: motionTypes.BICYCLING,
-  automotive: motionTypes.IN_VEHICLE,
-  unknown: motionTypes.UNKNOWN,
-}).map(([name, type]) => ({ name, type, field: `data.${name}` }));
+const flags = Object.entries(iosMotions).map(([name, type]) => ({ name, type, field: `data.${name}` }));
 
 /** Percent for the phone's word. */
 const confidences = new Map([

@@ -1,7 +1,5 @@
 // What Google calls ways of moving, in its exports of every year.
-import { motionTypes } from '../../model/payloads.ts';
-
-type MotionType = (typeof motionTypes)[keyof typeof motionTypes];
+import { type MotionType, motionTypes } from '../../model/payloads.ts';
 
 const named: Readonly<Record<string, MotionType>> = {
   CYCLING: motionTypes.BICYCLING,

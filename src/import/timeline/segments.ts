@@ -1,7 +1,7 @@
 // Google Timeline as phones export it since 2024: segments (visits, movements, paths) and, from Android, raw signals.
 import { locationEntry, motionEntry, numberFrom, type OtherFix, secondsFrom } from '../../formats/other-entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJsonObject } from '../../model/json.ts';
-import { motionTypes } from '../../model/payloads.ts';
+import { type MotionType, motionTypes } from '../../model/payloads.ts';
 import type { FileFormat, Found, SourceReadOptions } from '../format.ts';
 import { jsonElements } from '../read/json-elements.ts';
 import type { SourceFile } from '../source.ts';
@@ -123,9 +123,7 @@ function* signalFound({ position, activityRecord }: JsonObject, where: string): 
  * The surest of several activities, `confidence` as a share or in percent; the first of equals. Null where none is
  * known.
  */
-export function surest(
-  activities: JsonValue | undefined,
-): { type: (typeof motionTypes)[keyof typeof motionTypes]; percent: number } | null {
+export function surest(activities: JsonValue | undefined): { type: MotionType; percent: number } | null {
   let best: ReturnType<typeof surest> = null;
   for (const one of Array.isArray(activities) ? activities : []) {
     if (!isJsonObject(one)) continue;
