@@ -2,6 +2,7 @@
 import { errorText } from '../../model/errors.ts';
 import type { CheckTally, Finding } from '../check.ts';
 import { restoreOrCopy, rewriteIndexes } from '../cures.ts';
+import { unlessTrouble } from './engine-errors.ts';
 import { type StoreFile, whenFree } from './file.ts';
 
 const mostMessages = 200;
@@ -11,7 +12,7 @@ export async function checkPages(file: StoreFile, name: string, tally: CheckTall
   const pragma = `PRAGMA integrity_check(${mostMessages})`;
   const messages = await whenFree(() => file.connection.prepare(pragma).all<{ integrity_check: string }>()).then(
     (rows) => rows.map((row) => row.integrity_check),
-    (error: unknown) => [errorText(error)],
+    (error: unknown) => unlessTrouble(error, file.path, [errorText(error)]),
   );
   if (messages.length === 1 && messages[0] === 'ok') return;
   const trees = await treesOf(file);

@@ -15,6 +15,7 @@ import { BrokenBatch, readIdentities, splitTexts } from './batch-form.ts';
 import { type BatchSummary, isMarked, summaryOf } from './batches.ts';
 import { cureOf, type OwnedTable } from './damaged.ts';
 import type { SqlValue } from './driver.ts';
+import { unlessTrouble } from './engine-errors.ts';
 import type { StoreFile } from './file.ts';
 import { forgottenName } from './ids.ts';
 import { isSound, type SummedRow, type SummedTable, summedColumns } from './row-sums.ts';
@@ -308,7 +309,7 @@ export async function checkTable(
     const from: SqlValue = after;
     const rows = await file
       .read(() => file.connection.prepare(sql).all<Row>(from, ...chosen.values, limit))
-      .catch(() => null);
+      .catch((error) => unlessTrouble(error, file.path, null));
     if (slices.isOver()) await slices.next();
     if (rows === null && limit > 1) {
       // One of them cannot be read: those before it can.
@@ -353,7 +354,7 @@ export async function checkRow(checked: CheckedFile, table: OwnedTable, row: Row
   const at = namedBy[table] ?? 'rowid';
   const sql = `SELECT ${at} AS "at", * FROM ${table} WHERE ${at} = ?`;
   const read = (): Row | undefined => checked.file.connection.prepare(sql).get<Row>(row.at!);
-  const again = await checked.file.read(read).catch(() => row);
+  const again = await checked.file.read(read).catch((error) => unlessTrouble(error, checked.file.path, row));
   const now = { ...checked, ...(await numbersOf(checked.file)) };
   if (again !== undefined) reportRow(now, table, again, tally);
 }
@@ -482,7 +483,8 @@ async function ownersOf(
 
 /** UUIDs and key names of a file by their numbers; what cannot be read is left out. */
 export async function numbersOf(file: StoreFile): Promise<Pick<CheckedFile, 'users' | 'keys'>> {
-  const read = <T>(sql: string): Promise<T[]> => file.read(() => file.connection.prepare(sql).all<T>()).catch(() => []);
+  const read = <T>(sql: string): Promise<T[]> =>
+    file.read(() => file.connection.prepare(sql).all<T>()).catch((error) => unlessTrouble<T[]>(error, file.path, []));
   const users = await read<{ id: number; uuid: string }>('SELECT id, uuid FROM user_ids');
   const keys = await read<{ id: number; name: string }>('SELECT id, name FROM keys');
   return {

@@ -9,6 +9,7 @@ import { checkPages } from './check-pages.ts';
 import { type CheckedShard, checkReferences } from './check-references.ts';
 import { type CheckedFile, checkTable, numbersOf } from './check-rows.ts';
 import type { OwnedTable } from './damaged.ts';
+import { unlessTrouble } from './engine-errors.ts';
 import { openFile, setUp, whenFree } from './file.ts';
 import { checkPresent, pathsOf, readLabel } from './folder.ts';
 import { shardNumber } from './rows.ts';
@@ -133,6 +134,7 @@ export async function openToCheck(path: string, tally: CheckTally): Promise<Chec
     }
   } catch (error) {
     if (isMobilityError(error) && !isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
+    unlessTrouble(error, path, null);
     const isLog = error instanceof Error && error.message.includes('write-ahead log');
     const what = (error instanceof Error ? error.message : String(error)).replace(`${path}: `, '');
     tally.find({
@@ -150,6 +152,10 @@ export async function openToCheck(path: string, tally: CheckTally): Promise<Chec
 /** The names of the tables of a file; none where they cannot be read. */
 export async function tablesIn({ file }: CheckedFile): Promise<Set<string>> {
   const sql = "SELECT name FROM sqlite_schema WHERE type = 'table'";
-  const rows = await file.read(() => file.connection.prepare(sql).all<{ name: string }>()).catch(() => []);
+  const rows = await file
+    .read(() => file.connection.prepare(sql).all<{ name: string }>())
+    .catch((error) => {
+      return unlessTrouble(error, file.path, []);
+    });
   return new Set(rows.map(({ name }) => name));
 }

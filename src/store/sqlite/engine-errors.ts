@@ -19,6 +19,39 @@ export function isBusy(error: unknown): boolean {
   return busy.includes(primary(error));
 }
 
+const noMemory = 7;
+const cannotOpen = 14;
+const troubleOfFiles: ReadonlySet<unknown> = new Set([
+  'EMFILE',
+  'ENFILE',
+  'ENOMEM',
+  'EAGAIN',
+  'EBUSY',
+  'EACCES',
+  'EPERM',
+  'EROFS',
+  'ENOSPC',
+  'EDQUOT',
+  'ESTALE',
+]);
+
+/**
+ * True for trouble around a file, which says nothing of what is in it: locks, rights, space, memory, too many open
+ * files. What cannot be read for another reason may be damaged.
+ */
+function isTrouble(error: unknown): boolean {
+  const first = isMobilityError(error) && error.cause !== undefined ? error.cause : error;
+  const extended = resultCode(first);
+  if (extended === null) return troubleOfFiles.has((first as NodeJS.ErrnoException | null)?.code);
+  return isBusy(first) || [noMemory, readOnly, full, cannotOpen].includes(extended & 0xff);
+}
+
+/** Returns `otherwise` for what may be damage; throws what is trouble around the file at `path`. */
+export function unlessTrouble<T>(error: unknown, path: string, otherwise: T): T {
+  if (isTrouble(error)) throw storeError(error, path);
+  return otherwise;
+}
+
 /** True for errors after which a transaction cannot go on, as opposed to a refused statement. */
 export function endsTransaction(error: unknown): boolean {
   const code = primary(error);

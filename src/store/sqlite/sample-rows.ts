@@ -6,6 +6,7 @@ import { checksumIn } from './batch-form.ts';
 import { type CheckedFile, checkRow, namedBy, type TableRow } from './check-rows.ts';
 import type { OwnedTable } from './damaged.ts';
 import type { SqlValue } from './driver.ts';
+import { unlessTrouble } from './engine-errors.ts';
 import { isSound, type SummedRow, type SummedTable, summedColumns } from './row-sums.ts';
 
 const isRight = ({ covers, difference }: { covers: number; difference: number }): boolean =>
@@ -55,7 +56,8 @@ export async function sampleTable(
     for (let i = 0; i < placesOfSample && !isOver(); i++) {
       await look(`WHERE rowid >= ? ORDER BY rowid`, Math.floor(least + Math.random() * (most - least)));
     }
-  } catch {
+  } catch (error) {
+    unlessTrouble(error, file.path, null);
     const what = 'rows that cannot be read';
     tally.find({ code: 'DAMAGED_PAGES', file: name, table, user_id: null, what, cure: restoreOrCopy });
   }
