@@ -52,8 +52,10 @@ export interface Store {
   disk(): Promise<{ bytes: number; free: number | null }>;
   /**
    * The same store for one run that holds the user's lease until it ends, and changes the user's entries, trips and
-   * documents through it only: it may answer from what it has read or written before. What waits may grow meanwhile
-   * without being seen. Missing where that saves nothing.
+   * documents through it only. It may answer from what it has read or written before, and what waits may grow meanwhile
+   * without being seen. What is settled, and the trips that end an analysis (`changed` is null then), may be stored with
+   * the next change, at the latest with that of documents: a run that ends before repeats them. Missing where that saves
+   * nothing.
    */
   forRun?(userId: string): Store;
   /** Finishes running calls and releases all resources. A second close does nothing. */
@@ -193,7 +195,10 @@ export interface UnusableEntry {
   message: string;
 }
 
-/** A waiting entry and the revision it was read at: it changes with every push, and is never used again. */
+/**
+ * A waiting entry and the revision it was read at: it changes with every push, and is never used again for the same
+ * identity.
+ */
 export interface WaitingEntry {
   entry: Entry;
   /** JSON text of `entry`, where the store has it. */

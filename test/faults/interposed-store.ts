@@ -9,6 +9,9 @@ export function interposedStore(store: Store, interpose: Interposer): Store {
   return new Proxy(store, {
     get: (target, part: keyof Store & string) => {
       const value: unknown = Reflect.get(target, part);
+      if (part === 'forRun' && target.forRun !== undefined) {
+        return (userId: string) => interposedStore(target.forRun!(userId), interpose);
+      }
       if (typeof value === 'function') return interposed(part, value.bind(target), interpose);
       if (typeof value !== 'object' || value === null) return value;
       return new Proxy(value, {

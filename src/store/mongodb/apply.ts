@@ -3,13 +3,13 @@
 import type { Identity } from '../../model/entry.ts';
 import { editsByKey, type PutRow, putRows } from '../chunks/change.ts';
 import { isTouched, united } from '../marks.ts';
-import type { Lease, Marked, Timeseries } from '../store.ts';
+import type { Marked, Timeseries } from '../store.ts';
 import { type EditedChunks, editChunks, type KnownChunks } from './chunk-rows.ts';
 import type { Connection } from './connection.ts';
 import { fold } from './fold.ts';
-import { requireLease } from './leases.ts';
 import { markState } from './pipeline-states.ts';
 import { groupsOf } from './rows.ts';
+import { type UnderLease, underLeaseOn } from './under-lease.ts';
 import type { Tx } from './user-rows.ts';
 
 type Counts = Omit<Awaited<ReturnType<Timeseries['apply']>>, 'marked'>;
@@ -22,6 +22,7 @@ export interface ChunkKnowledge {
   known: KnownChunks;
   /** Called when a change is stored. */
   changed(edited: EditedChunks): Promise<void>;
+  underLease: UnderLease;
 }
 
 /** Applies a change, see the contract. What is removed goes first. */
@@ -32,14 +33,15 @@ export function applyOn(connection: Connection, knowledge?: ChunkKnowledge): Tim
       ...putRows(put).map((row) => ({ put: row, bytes: row.text.length })),
     ];
     await fold(connection, userId);
+    const underLease = knowledge?.underLease ?? underLeaseOn(connection);
     const total: Counts = { inserted: 0, updated: 0, unchanged: 0, removed: 0 };
     const marked: Marked = { changed: null, documents: false };
     const groups = groupsOf(steps);
     if (groups.length === 0) groups.push([]);
     for (const [i, group] of groups.entries()) {
-      const { counts, touched, edited } = await connection.atomically(userId, (tx, tries) =>
+      const { counts, touched, edited } = await underLease(userId, lease, (tx, tries) =>
         // Another try reads for itself.
-        applySteps(tx, group, i === 0 ? alsoChanged : null, lease, tries === 1 ? knowledge?.known : undefined),
+        applySteps(tx, group, i === 0 ? alsoChanged : null, tries === 1 ? knowledge?.known : undefined),
       );
       await knowledge?.changed(edited);
       marked.changed = united(marked.changed, touched.changed);
@@ -54,10 +56,8 @@ async function applySteps(
   tx: Tx,
   steps: readonly Step[],
   changed: Marked['changed'],
-  lease: Lease,
   known: KnownChunks | undefined,
 ): Promise<{ counts: Counts; touched: Marked; edited: EditedChunks }> {
-  await requireLease(tx, lease);
   const counts: Counts = { inserted: 0, updated: 0, unchanged: 0, removed: 0 };
   const touched: Marked = { changed, documents: false };
   const put = steps.flatMap((step) => ('put' in step ? [step.put] : []));

@@ -287,7 +287,7 @@ async function bytesOfParts(from: UserRows, { revision, entries_parts = 0 }: Chu
 
 async function write(tx: Tx, { operations, changes, parts, replaced, emptied }: Rewriting): Promise<void> {
   if (operations.length === 0) return;
-  const matched = await tx.rows('chunks').bulkWrite(operations);
+  const { matchedCount: matched } = await tx.rows('chunks').bulkWrite(operations);
   if (matched !== changes) throw new StaleReadError(changes, matched, 'chunks');
   if (replaced.length > 0)
     await tx.rows('parts').deleteMany({ row: { $in: replaced.map(({ revision }) => revision) } });

@@ -3,9 +3,8 @@ import type { JsonValue } from '../../model/json.ts';
 import { escapeText, unescapeText } from '../../model/json-text.ts';
 import type { Document, Documents, DocumentsChange, PutResult } from '../store.ts';
 import type { Connection } from './connection.ts';
-import { requireLease } from './leases.ts';
-import { mergeState } from './pipeline-states.ts';
 import { type KnownRow, knownFields, type NewRow, newRow, payloadsOf, removeRows, writeRows } from './rows.ts';
+import { underLeaseOn } from './under-lease.ts';
 import type { DocumentRow, Tx, UserRows } from './user-rows.ts';
 
 /** The documents of users. */
@@ -13,12 +12,7 @@ export function documentsOn(connection: Connection): Documents {
   return {
     apply: (userId, change, lease, end = {}) => {
       const made = documentRows(userId, change);
-      return connection.atomically(userId, async (tx) => {
-        await requireLease(tx, lease, end.release);
-        const done = await changeDocuments(tx, made, null);
-        if (end.state !== undefined) await mergeState(tx, end.state);
-        return done;
-      });
+      return underLeaseOn(connection)(userId, lease, (tx) => changeDocuments(tx, made, null), end);
     },
     get: (userId, key) =>
       connection.reading(userId, async (from) => {

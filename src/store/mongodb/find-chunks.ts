@@ -79,6 +79,11 @@ interface Found extends ChunkPlace<ChunkDocument> {
   chunk: RowChunk;
 }
 
+/** Characters of an entry; where no texts are read, what its chunk has on average. */
+function charactersAt({ chunk, place }: Found, { fields }: EntryQuery): number {
+  return fields === undefined ? chunk.texts[place]!.length : chunk.head.size / chunk.head.count;
+}
+
 /** The page, as far as the chunks reach; null if they do not reach to the first entry of it. */
 export function pageOf(chunks: readonly RowChunk[], query: EntryQuery, edge: number | null): EntryPage | null {
   const { descending, limit } = query;
@@ -97,13 +102,13 @@ export function pageOf(chunks: readonly RowChunk[], query: EntryQuery, edge: num
   for (const [i, place] of found.entries()) {
     const isUncertain = edge !== null && sign * (place.time - edge) >= 0;
     if (isUncertain && i === 0) return null;
-    const text = isUncertain || entries.length >= limit ? '' : place.chunk.texts[place.place]!;
-    characters += text.length;
-    if (text === '' || (i > 0 && characters > charactersOfPage)) {
+    const isEnd = isUncertain || entries.length >= limit;
+    if (!isEnd) characters += charactersAt(place, query);
+    if (isEnd || (i > 0 && characters > charactersOfPage)) {
       const { time, write_ts } = found[i - 1]!;
       return { entries, received_ts, next: { time, key: nameOf(found[i - 1]!), write_ts } };
     }
-    entries.push(JSON.parse(text) as Entry);
+    entries.push(place.chunk.entryAt(place.place, query.fields));
     received_ts.push(place.chunk.times.received_ts[place.place]!);
   }
   if (edge === null) return { entries, received_ts, next: null };

@@ -136,7 +136,7 @@ export async function writeRows(
 ): Promise<void> {
   if (rows.length === 0) return;
   const operations = rows.map((row) => (old(row) === undefined ? insertion(row) : replacement(row)));
-  const matched = await tx.rows(rows[0]!.in).bulkWrite(operations);
+  const { matchedCount: matched } = await tx.rows(rows[0]!.in).bulkWrite(operations);
   const replaced = rows.filter((row) => old(row) !== undefined).length;
   if (matched !== replaced) throw new StaleReadError(replaced, matched, rows[0]!.in);
   await removeParts(tx, rows.map(old));

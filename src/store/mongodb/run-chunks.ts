@@ -14,6 +14,7 @@ import { pageOf } from './find-chunks.ts';
 import { fold } from './fold.ts';
 import { rowIdentity } from './identities.ts';
 import { nearestZone } from './timeseries.ts';
+import type { RunTransactions } from './under-lease.ts';
 import type { ChunkDocument, UserRows } from './user-rows.ts';
 
 /** Chunks kept at most of each kind: some days of a phone. Who has more reads them when they are asked for. */
@@ -35,7 +36,12 @@ interface Tail {
 type Newest = Map<string, RowChunk>;
 
 /** The timeseries for one run. `base` does what is not answered from memory. */
-export function timeseriesOfRun(connection: Connection, base: Timeseries, userId: string): Timeseries {
+export function timeseriesOfRun(
+  connection: Connection,
+  base: Timeseries,
+  run: RunTransactions,
+  userId: string,
+): Timeseries {
   let newest: Newest | 'too many' | null = null;
   let tail: Tail | 'too long' | null = null;
   const forget = (): void => {
@@ -54,6 +60,7 @@ export function timeseriesOfRun(connection: Connection, base: Timeseries, userId
     return connection.reading(userId, (rows) => readTail(rows, from));
   };
   const apply = applyOn(connection, {
+    underLease: run.underLease,
     known: (times) => (newest === null || newest === 'too many' ? null : chunksKnown(newest, times)),
     async changed(edited) {
       tail = null;
@@ -66,6 +73,7 @@ export function timeseriesOfRun(connection: Connection, base: Timeseries, userId
     async apply(user, change, lease) {
       if (user !== userId) return base.apply(user, change, lease);
       await newestChunks();
+      await run.flushState();
       try {
         return await apply(user, change, lease);
       } catch (error) {

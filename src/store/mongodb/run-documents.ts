@@ -3,12 +3,16 @@ import { escapeText, unescapeText } from '../../model/json-text.ts';
 import type { Documents } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { changeDocuments, documentRows, type KnownDocument } from './documents.ts';
-import { requireLease } from './leases.ts';
-import { mergeState } from './pipeline-states.ts';
 import { knownFields } from './rows.ts';
+import type { RunTransactions } from './under-lease.ts';
 
 /** The documents for one run. `base` does what is not answered from memory. */
-export function documentsOfRun(connection: Connection, base: Documents, userId: string): Documents {
+export function documentsOfRun(
+  connection: Connection,
+  base: Documents,
+  run: RunTransactions,
+  userId: string,
+): Documents {
   let kept: Map<string, KnownDocument> | null = null;
   const known = async (): Promise<Map<string, KnownDocument>> => {
     kept ??= await connection.reading(userId, async (from) => {
@@ -33,12 +37,7 @@ export function documentsOfRun(connection: Connection, base: Documents, userId: 
       const there = await known();
       const rows = documentRows(userId, change);
       kept = null; // `keys` is not asked again by a run that has ended
-      return connection.atomically(userId, async (tx, tries) => {
-        await requireLease(tx, lease, end.release);
-        const done = await changeDocuments(tx, rows, tries === 1 ? there : null);
-        if (end.state !== undefined) await mergeState(tx, end.state);
-        return done;
-      });
+      return run.underLease(userId, lease, (tx, tries) => changeDocuments(tx, rows, tries === 1 ? there : null), end);
     },
   };
 }

@@ -5,10 +5,9 @@ import { addDays, justAfter } from '../../model/time.ts';
 import type { TripRecord } from '../../model/trip.ts';
 import type { TripSpan, Trips } from '../store.ts';
 import type { Connection } from './connection.ts';
-import { requireLease } from './leases.ts';
-import { mergeState } from './pipeline-states.ts';
 import { knownFields } from './rows.ts';
-import { type NewTrip, rangeOf, recordsOf, replaceTrips, tripRows } from './trips.ts';
+import { type NewTrip, rangeOf, recordsOf, replaceTrips, tripRows, tripsChange } from './trips.ts';
+import type { RunTransactions, Work } from './under-lease.ts';
 import type { TripRow } from './user-rows.ts';
 
 /** Links of which it is known what they are found by: some weeks of a phone. */
@@ -38,11 +37,14 @@ interface Known {
 /** Days that the local day of a start may be away from that of the same moment elsewhere, and some. */
 const daysApart = 3;
 
-/** The chain of trips for one run. `base` does what is not answered from memory. */
-export function tripsOfRun(connection: Connection, base: Trips, userId: string): Trips {
+/** The chain of trips for one run. `stored` does what is not answered from memory. */
+export function tripsOfRun(connection: Connection, stored: Trips, run: RunTransactions, userId: string): Trips {
+  const base = afterFlush(stored, run);
   let kept: Known | null = null;
   const known = async (): Promise<Known> => {
-    kept ??= await connection.reading(userId, async (rows) => {
+    if (kept !== null) return kept;
+    await run.flushState();
+    kept = await connection.reading(userId, async (rows) => {
       const options = { sort: { chain_ts: -1 }, limit: mostLinks } as const;
       const heads = (await rows.rows('trips').pick({}, headFields, options).toArray()).reverse();
       const from = heads.length < mostLinks ? Number.NEGATIVE_INFINITY : heads[0]!.chain_ts;
@@ -54,6 +56,7 @@ export function tripsOfRun(connection: Connection, base: Trips, userId: string):
   const whole = async ({ records }: Known, heads: readonly Head[]): Promise<TripRecord[]> => {
     const missing = heads.filter(({ chain_ts }) => !records.has(chain_ts));
     if (missing.length > 0) {
+      await run.flushState();
       await connection.reading(userId, async (rows) => {
         const chain_ts = rangeOf(missing[0]!.chain_ts, justAfter(missing.at(-1)!.chain_ts));
         const found = await rows.rows('trips').find({ chain_ts }).toArray();
@@ -132,17 +135,43 @@ export function tripsOfRun(connection: Connection, base: Trips, userId: string):
       if (own === null) return base.replace(user, range, records, state, lease);
       const made = tripRows(userId, range, records);
       const there = own.heads.filter(({ chain_ts }) => chain_ts >= range.from && chain_ts < range.to);
+      const isKnown = range.from >= own.from;
+      const work: Work<Awaited<ReturnType<Trips['replace']>>> = (tx, tries) =>
+        replaceTrips(tx, range, made, isKnown && tries === 1 ? there : null);
       kept = null; // until it is known what came of it
-      const done = await connection.atomically(userId, async (tx, tries) => {
-        await requireLease(tx, lease);
-        const isKnown = tries === 1 && range.from >= own.from;
-        const counts = await replaceTrips(tx, range, made, isKnown ? there : null);
-        await mergeState(tx, state);
-        return counts;
-      });
+      let done: Awaited<ReturnType<Trips['replace']>>;
+      if (isKnown && state.changed === null) {
+        // The analysis has ended: this is stored with the documents that follow from it.
+        run.wait(lease, work, state);
+        done = tripsChange(there, made).counts;
+      } else {
+        done = await run.underLease(userId, lease, work, { state });
+      }
       kept = afterReplacing(own, range, made);
       return done;
     },
+  };
+}
+
+/** The same methods, each after what waits was done. */
+function afterFlush(trips: Trips, run: RunTransactions): Trips {
+  const flushed =
+    <Args extends unknown[], T>(method: (...args: Args) => Promise<T>) =>
+    async (...args: Args): Promise<T> => {
+      await run.flushState();
+      return method(...args);
+    };
+  return {
+    chain: flushed(trips.chain),
+    lastSettledBefore: flushed(trips.lastSettledBefore),
+    byDay: flushed(trips.byDay),
+    days: flushed(trips.days),
+    next: flushed(trips.next),
+    previous: flushed(trips.previous),
+    summary: flushed(trips.summary),
+    spans: flushed(trips.spans),
+    outlines: flushed(trips.outlines),
+    replace: flushed(trips.replace),
   };
 }
 

@@ -6,38 +6,68 @@ import type { Connection } from './connection.ts';
 import { timeseriesOfRun } from './run-chunks.ts';
 import { documentsOfRun } from './run-documents.ts';
 import { tripsOfRun } from './run-trips.ts';
+import { leavingOf, settledAtOnce, settleSome, settleUnread } from './settle.ts';
+import { type RunTransactions, statesOfRun, transactionsOfRun } from './under-lease.ts';
 import { readWaiting } from './usercache.ts';
 
 /** The parts of a store that a run reads and changes. */
-export type RunParts = Pick<Store, 'usercache' | 'timeseries' | 'trips' | 'documents'>;
+export type RunParts = Pick<Store, 'usercache' | 'timeseries' | 'trips' | 'documents' | 'pipeline'>;
 
 /** These parts for one run, see `Store.forRun`. */
 export function partsOfRun(connection: Connection, base: RunParts, userId: string): RunParts {
+  const run = transactionsOfRun(connection);
   return {
-    usercache: usercacheOfRun(connection, base.usercache, userId),
-    timeseries: timeseriesOfRun(connection, base.timeseries, userId),
-    trips: tripsOfRun(connection, base.trips, userId),
-    documents: documentsOfRun(connection, base.documents, userId),
+    usercache: usercacheOfRun(connection, base.usercache, run, userId),
+    timeseries: timeseriesOfRun(connection, base.timeseries, run, userId),
+    trips: tripsOfRun(connection, base.trips, run, userId),
+    documents: documentsOfRun(connection, base.documents, run, userId),
+    pipeline: statesOfRun(base.pipeline, run, userId),
   };
 }
 
-/** Knows when it has read all that waits. What is pushed after that is for the next run. */
-function usercacheOfRun(connection: Connection, base: Usercache, userId: string): Usercache {
+/**
+ * Knows when it has read all that waits: what is pushed after that is for the next run. What was moved leaves with the
+ * run's next transaction.
+ */
+function usercacheOfRun(connection: Connection, stored: Usercache, run: RunTransactions, userId: string): Usercache {
   let end: string | null = null;
+  let hasParts = false;
+  const flushed =
+    <Args extends unknown[], T>(method: (...args: Args) => Promise<T>) =>
+    async (...args: Args): Promise<T> => {
+      await run.flush();
+      return method(...args);
+    };
   return {
-    ...base,
-    async put(user, batch, now) {
+    put: flushed(async (...args: Parameters<Usercache['put']>) => {
       end = null;
-      return base.put(user, batch, now);
-    },
+      return stored.put(...args);
+    }),
     async read(user, page) {
-      if (user !== userId) return base.read(user, page);
       const { after, limit, at = Number.POSITIVE_INFINITY } = page;
+      if (user !== userId || after === undefined) await run.flush();
+      if (user !== userId) return stored.read(user, page);
       if (after !== undefined && end === identityText(after)) return [];
-      const { entries, isLast } = await connection.reading(userId, (from) => readWaiting(from, after, limit, at));
-      const last = entries.at(-1);
-      end = isLast && last !== undefined ? identityText(identityOf(last.entry)) : null;
-      return entries;
+      const read = await connection.reading(userId, (from) => readWaiting(from, after, limit, at));
+      hasParts ||= read.hasParts;
+      const last = read.entries.at(-1);
+      end = read.isLast && last !== undefined ? identityText(identityOf(last.entry)) : null;
+      return read.entries;
     },
+    async settle(user, outcome, now) {
+      const lease = run.lastLease();
+      const leaving = leavingOf(outcome);
+      if (user !== userId || lease === null || leaving.length > settledAtOnce) {
+        await run.flush();
+        return stored.settle(user, outcome, now);
+      }
+      const isPlain = !hasParts;
+      run.wait(lease, (tx, tries) => (isPlain && tries === 1 ? settleUnread : settleSome)(tx, leaving, now));
+      return leaving.length;
+    },
+    find: flushed(stored.find),
+    summary: flushed(stored.summary),
+    keys: flushed(stored.keys),
+    ahead: flushed(stored.ahead),
   };
 }

@@ -1,23 +1,24 @@
 // The end of an entry's stay in the usercache: moved to the timeseries, or set aside.
+import { ObjectId } from 'mongodb';
 import { identityText } from '../../model/entry.ts';
 import { errorIdOf } from '../error-ids.ts';
 import type { FailedEntry, Usercache, WaitingRef } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { entriesOf, receivedOf } from './entries.ts';
 import { failureRow, findErrors, removeErrors, writeErrors } from './errors.ts';
+import { StaleReadError } from './failures.ts';
 import { exactFilters, findBySpan, identityOfRow, rowIdentity, textOf } from './identities.ts';
 import { inPieces, type KnownRow, knownFields, removeRows } from './rows.ts';
 import type { PastFailures, Tx, WaitingRow } from './user-rows.ts';
 
 /** More refs than this take several transactions. */
-const rowsAtOnce = 5000;
+export const settledAtOnce = 5000;
 
 /** Ends stays, see the contract. */
 export function settleOn(connection: Connection): Usercache['settle'] {
-  return async (userId, { moved, failed }, now) => {
-    const leaving = [...moved.map((ref) => ({ ref, why: null })), ...failed.map((why) => ({ ref: why, why }))];
+  return async (userId, outcome, now) => {
     let left = 0;
-    for (const some of inPieces(leaving, rowsAtOnce)) {
+    for (const some of inPieces(leavingOf(outcome), settledAtOnce)) {
       left += await connection.atomically(userId, (tx) => settleSome(tx, some, now));
     }
     return left;
@@ -25,9 +26,14 @@ export function settleOn(connection: Connection): Usercache['settle'] {
 }
 
 /** One end of a stay; `why` for an entry that failed. */
-interface Leaving {
+export interface Leaving {
   ref: WaitingRef;
   why: FailedEntry | null;
+}
+
+/** The ends that an outcome names. */
+export function leavingOf({ moved, failed }: Parameters<Usercache['settle']>[1]): Leaving[] {
+  return [...moved.map((ref) => ({ ref, why: null })), ...failed.map((why) => ({ ref: why, why }))];
 }
 
 /** A waiting row that leaves. */
@@ -35,7 +41,8 @@ interface LeavingRow extends Leaving {
   row: KnownRow & { failed?: PastFailures };
 }
 
-async function settleSome(tx: Tx, leaving: readonly Leaving[], now: number): Promise<number> {
+/** Ends stays in a transaction; returns how many. */
+export async function settleSome(tx: Tx, leaving: readonly Leaving[], now: number): Promise<number> {
   const waiting = await stillWaiting(tx, leaving);
   const moved = waiting.filter(({ why }) => why === null).map(({ ref }) => errorIdOf(ref));
   await removeErrors(tx, await findErrors(tx, moved));
@@ -47,6 +54,29 @@ async function settleSome(tx: Tx, leaving: readonly Leaving[], now: number): Pro
     exactFilters(waiting.map(({ ref }) => rowIdentity(ref))),
   );
   return waiting.length;
+}
+
+/** With more revisions than these, rows are read before they go. */
+const mostRevisions = 100;
+
+/**
+ * The same for rows without parts, of which nearly always all still wait at their revision: they are not read. Throws
+ * `StaleReadError` if one does not.
+ */
+export async function settleUnread(tx: Tx, leaving: readonly Leaving[], now: number): Promise<void> {
+  const revisions = [...new Set(leaving.map(({ ref }) => ref.revision))];
+  if (revisions.length > mostRevisions || leaving.some(({ why }) => why !== null)) {
+    await settleSome(tx, leaving, now);
+    return;
+  }
+  await removeErrors(tx, await findErrors(tx, [...new Set(leaving.map(({ ref }) => errorIdOf(ref)))]));
+  const revision = { $in: revisions.map((text) => new ObjectId(text)) };
+  const filters = exactFilters(leaving.map(({ ref }) => rowIdentity(ref)));
+  const operations = filters.map((filter) => ({ deleteMany: { filter: { ...filter, revision, user_id: tx.userId } } }));
+  if (operations.length === 0) return;
+  const { deletedCount } = await tx.rows('usercache').bulkWrite(operations);
+  const expected = new Set(leaving.map(({ ref }) => identityText(ref))).size;
+  if (deletedCount !== expected) throw new StaleReadError(expected, deletedCount, 'usercache');
 }
 
 /** Those that still wait at their revision, each once. */

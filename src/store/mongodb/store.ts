@@ -92,12 +92,14 @@ function storeOn(connection: Connection): Store {
     timeseries: timeseriesOn(connection),
     trips: tripsOn(connection),
     documents: documentsOn(connection),
+    pipeline: pipelineStatesOn(connection),
   };
-  const guarded = ({ usercache, timeseries, trips, documents }: RunParts): RunParts => ({
+  const guarded = ({ usercache, timeseries, trips, documents, pipeline }: RunParts): RunParts => ({
     usercache: guard(usercache),
     timeseries: guard(timeseries),
     trips: guard(trips),
     documents: guard(documents),
+    pipeline: guard(pipeline),
   });
   return {
     ...guarded(parts),
@@ -107,7 +109,6 @@ function storeOn(connection: Connection): Store {
     studies: guard(studiesOn(connection)),
     profiles: guard(profilesOn(connection)),
     errors: guard(errorsOn(connection)),
-    pipeline: guard(pipelineStatesOn(connection)),
     leases: guard(leasesOn(connection)),
     use: guard(callerUseOn(connection)),
     ...guard({

@@ -9,9 +9,8 @@ import { outlineOf } from '../outline.ts';
 import { checkRange } from '../refusals.ts';
 import type { Trips } from '../store.ts';
 import type { Connection } from './connection.ts';
-import { requireLease } from './leases.ts';
-import { mergeState } from './pipeline-states.ts';
 import { type KnownRow, knownFields, type NewRow, newRow, payloadsOf, removeRows, writeRows } from './rows.ts';
+import { underLeaseOn } from './under-lease.ts';
 import type { TripRow, Tx, UserRows } from './user-rows.ts';
 
 /** The chains of users. */
@@ -76,12 +75,7 @@ export function tripsOn(connection: Connection): Trips {
       }),
     replace: async (userId, range, records, state, lease) => {
       const made = tripRows(userId, range, records);
-      return connection.atomically(userId, async (tx) => {
-        await requireLease(tx, lease);
-        const done = await replaceTrips(tx, range, made, null);
-        await mergeState(tx, state);
-        return done;
-      });
+      return underLeaseOn(connection)(userId, lease, (tx) => replaceTrips(tx, range, made, null), { state });
     },
   };
 }
@@ -152,6 +146,27 @@ function tripRow(userId: string, record: TripRecord, written_ts: number): NewTri
 /** What is read of a link that is going to be replaced. */
 export type KnownTrip = KnownRow & Pick<TripRow, 'chain_ts' | 'hash'>;
 
+type Replaced = Awaited<ReturnType<Trips['replace']>>;
+
+/** What a change of links comes to. */
+interface TripsChange {
+  counts: Replaced;
+  different: NewRow[];
+  gone: KnownTrip[];
+}
+
+/** What it means to replace the links `there` by `rows`. */
+export function tripsChange(there: readonly KnownTrip[], rows: ReadonlyMap<number, NewTrip>): TripsChange {
+  const old = new Map(there.map((row) => [row.chain_ts, row]));
+  const gone = there.filter((row) => !rows.has(row.chain_ts));
+  const made = [...rows.values()].map((row) => row.made);
+  const different = made.filter(({ row }) => old.get(row.chain_ts)?.hash !== row.hash);
+  const added = different.filter(({ row }) => !old.has(row.chain_ts)).length;
+  const changed = different.length - added;
+  const counts = { added, removed: gone.length, changed, unchanged: rows.size - different.length };
+  return { counts, different, gone };
+}
+
 /**
  * Replaces the links of a range. `known`: those that are there, as they are, for who holds the lease since it was read;
  * null: they are read.
@@ -161,17 +176,13 @@ export async function replaceTrips(
   range: { from: number; to: number },
   rows: ReadonlyMap<number, NewTrip>,
   known: readonly KnownTrip[] | null,
-): ReturnType<Trips['replace']> {
+): Promise<Replaced> {
   const fields = ['chain_ts', 'hash', ...knownFields] as const;
   const filter = { chain_ts: rangeOf(range.from, range.to) };
   const there = known ?? (await tx.rows('trips').pick(filter, fields).toArray());
   const old = new Map(there.map((row) => [row.chain_ts, row]));
-  const gone = there.filter((row) => !rows.has(row.chain_ts));
-  const made = [...rows.values()].map((row) => row.made);
-  const different = made.filter(({ row }) => old.get(row.chain_ts)?.hash !== row.hash);
+  const { counts, different, gone } = tripsChange(there, rows);
   await writeRows(tx, different, ({ row }) => old.get(row.chain_ts));
   await removeRows(tx, 'trips', gone, [{ chain_ts: { $in: gone.map(({ chain_ts }) => chain_ts) } }]);
-  const added = different.filter(({ row }) => !old.has(row.chain_ts)).length;
-  const changed = different.length - added;
-  return { added, removed: gone.length, changed, unchanged: rows.size - different.length };
+  return counts;
 }

@@ -193,6 +193,12 @@ export type UserCollection = keyof RowTypes;
 /** The collections that hold entries. */
 export type EntryCollection = 'usercache' | 'timeseries';
 
+/** How many rows the updates of a bulk write matched, and how many its deletions removed. */
+export interface BulkCounts {
+  matchedCount: number;
+  deletedCount: number;
+}
+
 /** Statements on the rows of one user in one collection. Filters need not name the user. */
 export interface Statements<Row extends { user_id: string }> {
   find(filter: Document, options?: FindOptions): FindCursor<Row>;
@@ -207,8 +213,8 @@ export interface Statements<Row extends { user_id: string }> {
   distinct(field: keyof Row & string): Promise<string[]>;
   /** Aggregates the rows that match `filter`. */
   aggregate<Result extends Document>(filter: Document, stages: Document[]): AggregationCursor<Result>;
-  /** Sends operations, which name the user themselves, in any order. Returns how many rows updates matched. */
-  bulkWrite(operations: readonly AnyBulkWriteOperation<Document>[], options?: BulkWriteOptions): Promise<number>;
+  /** Sends operations, which name the user themselves, in any order. */
+  bulkWrite(operations: readonly AnyBulkWriteOperation<Document>[], options?: BulkWriteOptions): Promise<BulkCounts>;
   /** Returns how many rows matched. */
   updateOne(filter: Document, change: Document | Document[], options?: UpdateOptions): Promise<number>;
   findOneAndUpdate(filter: Document, change: Document[], options: FindOneAndUpdateOptions): Promise<Row | null>;
@@ -270,8 +276,8 @@ function statementsOn<Row extends { user_id: string }>(
     distinct: (field) => collection.distinct(field, own({}), within),
     aggregate: (filter, stages) =>
       collection.aggregate([{ $match: own(filter) }, ...stages], { ...within, ...reading }),
-    bulkWrite: async (operations, options = {}) =>
-      (await collection.bulkWrite([...operations], { ordered: false, ...options, ...within })).matchedCount,
+    bulkWrite: (operations, options = {}) =>
+      collection.bulkWrite([...operations], { ordered: false, ...options, ...within }),
     updateOne: async (filter, change, options = {}) =>
       (await collection.updateOne(own(filter), change, { ...options, ...within })).matchedCount,
     findOneAndUpdate: async (filter, change, options) =>

@@ -1,4 +1,5 @@
 // Entries on their way in.
+import { ObjectId } from 'mongodb';
 import type { Entry, Identity } from '../../model/entry.ts';
 import { unescapeText } from '../../model/json-text.ts';
 import { errorIdOf } from '../error-ids.ts';
@@ -62,9 +63,12 @@ async function put(connection: Connection, userId: string, batch: PutBatch, now:
     times.set(row.at.id, (times.get(row.at.id) ?? 0) + 1);
   }
   const rows = [...unusable.values()];
+  const revision = new ObjectId();
   for (const { entry, received_ts } of latest.values()) {
     const plain = { ...(received_ts !== undefined && { received_ts }), ...(batch.kept && { kept: true }) };
-    rows.push(entryRow('usercache', userId, entry, plain));
+    const made = entryRow('usercache', userId, entry, plain);
+    // One revision for a put, so that a few name all rows that leave; parts are found by that of their row.
+    rows.push(made.row.in_parts ? made : { ...made, row: { ...made.row, revision } });
   }
 
   await fold(connection, userId);
@@ -140,13 +144,22 @@ async function receiptsInChunks(tx: Tx, identities: readonly RowIdentity[]): Pro
   return found;
 }
 
-/** A page of waiting entries, see `Usercache.read`. `isLast`: nothing came after it. */
+/** A page of waiting entries, see `Usercache.read`. */
+export interface WaitingPage {
+  entries: WaitingEntry[];
+  /** Nothing came after it. */
+  isLast: boolean;
+  /** An entry has payloads in documents of their own. */
+  hasParts: boolean;
+}
+
+/** Reads a page of waiting entries. */
 export async function readWaiting(
   from: UserRows,
   after: Identity | undefined,
   limit: number,
   at: number,
-): Promise<{ entries: WaitingEntry[]; isLast: boolean }> {
+): Promise<WaitingPage> {
   const page = newPage<WaitingRow>(limit);
   const usercache = from.rows('usercache');
   const everything = at === Number.POSITIVE_INFINITY;
@@ -167,5 +180,5 @@ export async function readWaiting(
     const known = { ...(failed !== undefined && { failed }), ...(kept && { kept }) };
     return { entry, revision: revision.toHexString(), received_ts: receivedOf(page.rows[i]!), ...known };
   });
-  return { entries, isLast: !page.full };
+  return { entries, isLast: !page.full, hasParts: page.rows.some((row) => row.in_parts) };
 }

@@ -122,7 +122,8 @@ const staging: fc.Arbitrary<Operation>[] = [
     return side.waiting.map(({ revision, text, ...rest }) => {
       // A store need not have the text; one that has it has that of the entry.
       if (text !== undefined) deepStrictEqual(JSON.parse(text), rest.entry);
-      return { ...rest, revision: place(side, revision) };
+      const { key, write_ts } = identity(rest.entry);
+      return { ...rest, revision: place(side, JSON.stringify([userId, key, write_ts, revision])) };
     });
   }),
   operation(
