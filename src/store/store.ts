@@ -53,9 +53,9 @@ export interface Store {
   /**
    * The same store for one run that holds the user's lease until it ends, and changes the user's entries, trips and
    * documents through it only. It may answer from what it has read or written before, and what waits may grow meanwhile
-   * without being seen. What is settled, and the trips that end an analysis (`changed` is null then), may be stored with
-   * the next change, at the latest with that of documents: a run that ends before repeats them. Missing where that saves
-   * nothing.
+   * without being seen. What is settled, and the trips that end an analysis (`changed` is null then), may be stored
+   * with the next change, at the latest with that of documents: a run that ends before repeats them. Missing where that
+   * saves nothing.
    */
   forRun?(userId: string): Store;
   /** Finishes running calls and releases all resources. A second close does nothing. */
