@@ -114,8 +114,7 @@ async function documentOf(
   trips: readonly TripFeatureCollection[],
 ): Promise<NewDocument | null> {
   const text = JSON.stringify(trips);
-  const present = await store.documents.get(userId, key);
-  if (present !== null && JSON.stringify(present.data) === text) return null;
+  if ((await store.documents.text(userId, key)) === text) return null;
   return {
     key,
     write_ts: now(),

@@ -25,10 +25,11 @@ export interface MoveOutcome {
 export function checkAll(waiting: readonly WaitingEntry[]): MoveOutcome {
   const outcome: MoveOutcome = { kept: [], moved: [], failed: [] };
   for (const { entry, text, revision, received_ts, kept } of waiting) {
-    const ref = { ...identityOf(entry), revision };
+    const { key, write_ts } = entry.metadata;
+    const ref: WaitingRef = { key, write_ts, revision };
     try {
       const ts = kept ? dataTime(meaningOf(entry).data) : timeMeant(entry);
-      outcome.kept.push({ entry, ts, received_ts, ...(text !== undefined && { text }) });
+      outcome.kept.push(text === undefined ? { entry, ts, received_ts } : { entry, ts, received_ts, text });
       outcome.moved.push(ref);
     } catch (error) {
       const reason = error instanceof ConversionError ? error.reason : 'conversion_failed';

@@ -306,6 +306,8 @@ export interface Documents {
     end?: { state?: Partial<PipelineState>; release?: boolean },
   ): Promise<{ results: PutResult[]; removed: number }>;
   get(userId: string, key: string): Promise<Document | null>;
+  /** The data of a document as JSON text; null without the document. A store that keeps texts need not parse it. */
+  text(userId: string, key: string): Promise<string | null>;
   /** All documents of the user by `write_ts`, then key. */
   list(userId: string): Promise<Document[]>;
   /** Keys present, sorted. */

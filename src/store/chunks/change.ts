@@ -27,7 +27,9 @@ export function putRows(put: TimeseriesChange['put']): PutRow[] {
     const { entry, ts, text: known, received_ts } = keptEntry(one);
     const { key, write_ts, text } = entryTextOf(entry, known);
     const zone = isTimeZone(entry.metadata.time_zone) ? entry.metadata.time_zone : null;
-    return { key, write_ts, ts, text, zone, ...(received_ts !== undefined && { received_ts }) };
+    return received_ts === undefined
+      ? { key, write_ts, ts, text, zone }
+      : { key, write_ts, ts, text, zone, received_ts };
   });
 }
 

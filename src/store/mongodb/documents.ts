@@ -9,16 +9,21 @@ import type { DocumentRow, Tx, UserRows } from './user-rows.ts';
 
 /** The documents of users. */
 export function documentsOn(connection: Connection): Documents {
+  const get: Documents['get'] = (userId, key) =>
+    connection.reading(userId, async (from) => {
+      const row = await from.rows('documents').findOne({ key: escapeText(key) });
+      return row === null ? null : (await unpacked(from, [row]))[0]!;
+    });
   return {
     apply: (userId, change, lease, end = {}) => {
       const made = documentRows(userId, change);
       return underLeaseOn(connection)(userId, lease, (tx) => changeDocuments(tx, made, null), end);
     },
-    get: (userId, key) =>
-      connection.reading(userId, async (from) => {
-        const row = await from.rows('documents').findOne({ key: escapeText(key) });
-        return row === null ? null : (await unpacked(from, [row]))[0]!;
-      }),
+    get,
+    text: async (userId, key) => {
+      const document = await get(userId, key);
+      return document === null ? null : JSON.stringify(document.data);
+    },
     list: (userId) =>
       connection.reading(userId, async (from) => {
         const sort = { write_ts: 1, key: 1 } as const;

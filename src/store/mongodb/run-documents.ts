@@ -32,6 +32,10 @@ export function documentsOfRun(
       if (user === userId && !(await known()).has(escapeText(key))) return null;
       return base.get(user, key);
     },
+    async text(user, key) {
+      if (user === userId && !(await known()).has(escapeText(key))) return null;
+      return base.text(user, key);
+    },
     async apply(user, change, lease, end = {}) {
       if (user !== userId) return base.apply(user, change, lease, end);
       const there = await known();

@@ -51,9 +51,15 @@ export function documents(shards: Shards): Documents {
     get: async (userId, key) => {
       const file = shards.of(userId).timeseries;
       return file.read(() => {
-        const sql = `SELECT ${columns} FROM documents WHERE user = ? AND key = ?`;
-        const row = file.sql(sql).get<Row & SummedRow>(userIn(file, userId), escapeText(key));
+        const row = rowOf(file, userId, key);
         return row === undefined ? null : documentOf(file, row);
+      });
+    },
+    text: async (userId, key) => {
+      const file = shards.of(userId).timeseries;
+      return file.read(() => {
+        const row = rowOf(file, userId, key);
+        return row === undefined ? null : soundRow(file, 'documents', row, ({ data }) => unpackText(data));
       });
     },
     list: async (userId) => {
@@ -72,6 +78,11 @@ export function documents(shards: Shards): Documents {
       });
     },
   };
+}
+
+function rowOf(file: StoreFile, userId: string, key: string): (Row & SummedRow) | undefined {
+  const sql = `SELECT ${columns} FROM documents WHERE user = ? AND key = ?`;
+  return file.sql(sql).get<Row & SummedRow>(userIn(file, userId), escapeText(key));
 }
 
 function putRow(file: StoreFile, user: number, { key, write_ts, data }: Row): PutResult {

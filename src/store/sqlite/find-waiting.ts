@@ -104,15 +104,16 @@ function* waitingBehind(batch: Batch, key: number, beyond: number, at: number): 
 
 function waitingEntry({ batch, place }: Found): WaitingEntry {
   const text = batch.texts[place]!;
-  const failed = batch.failedAt(place);
-  return {
+  const waiting: WaitingEntry = {
     entry: parseEntry(text),
     text,
     revision: String(batch.head.id + place),
     received_ts: batch.columns.received_ts[place]!,
-    ...(batch.keptAt(place) && { kept: true }),
-    ...(failed !== null && { failed }),
   };
+  if (batch.keptAt(place)) waiting.kept = true;
+  const failed = batch.failedAt(place);
+  if (failed !== null) waiting.failed = failed;
+  return waiting;
 }
 
 /** The keys of batches, by name. */
