@@ -81,6 +81,10 @@ export function openFileLog(options: FileLogOptions): FileLog {
   /** A file that somebody else owns is found out now, and not when the first line is written. */
   const makePlace = (): void => {
     makeFolders(dir);
+    if (claim?.stands() === false) {
+      claim.release();
+      claim = null;
+    }
     if (name === 'server') claim ??= claimSource(dir);
     closeSync(openSync(join(dir, liveName(sourceOf(), today())), 'a', 0o600));
   };

@@ -348,6 +348,35 @@ describe('several servers at once', () => {
   }, 120_000);
 });
 
+describe('a claim', () => {
+  it('is made again with a folder that was removed, so that the next server has a file of its own', async () => {
+    const dir = join(newFolder(), 'logs');
+    let now = noon;
+    const first = open(dir, { now: () => now });
+    rmSync(dir, { recursive: true });
+    now += 2;
+    first.log.write('INFO', 'of the first');
+    await until(() => existsSync(dir) && logFiles(dir).length === 1);
+    const second = open(dir, { now: () => now });
+    second.log.write('INFO', 'of the second');
+    await Promise.all([first.close(), second.close()]);
+    expect(logFiles(dir).map((name) => textOf(dir, name).trimEnd().split(':').at(-1))).toEqual([
+      'of the second',
+      'of the first',
+    ]);
+  });
+
+  it('that cannot be locked lets servers share a file, and loses no line', async () => {
+    const dir = newFolder();
+    writeFileSync(join(dir, '.server.claim'), 'no lock here '.repeat(100));
+    const servers = [open(dir), open(dir)];
+    for (const [i, { log }] of servers.entries()) log.write('INFO', `of ${i}`);
+    for (const { close } of servers) await close();
+    expect(logFiles(dir)).toEqual([live]);
+    expect(messagesOf(dir).sort()).toEqual(['of 0', 'of 1']);
+  });
+});
+
 describe('trouble', () => {
   it.skipIf(!existsSync('/dev/full'))(
     'of a full disk never reaches the writer; dropped lines are counted and reported once',
