@@ -313,6 +313,23 @@ describe('a user who walks about while waiting', () => {
   });
 });
 
+describe('what an Android phone says of how its user moves', () => {
+  it('makes a run at three metres a second a section on foot, not one by bicycle', async () => {
+    const run: Part = { seconds: 900, speed: 3.1, word: 'walking' };
+    const { trips } = await lived(pushedDay([walk(300), run, walk(300), ...home]));
+    expect(new Set(trips.flatMap(modes))).toEqual(new Set(['WALKING']));
+    const cycled = pushedDay([walk(300), { ...run, word: 'cycling' }, walk(300), ...home]);
+    expect((await lived(cycled)).trips.flatMap(modes)).toContain('BICYCLING');
+  });
+
+  it('shows a walk between two rides that is too short for the locations to show', async () => {
+    const platform: Part = { seconds: 120, speed: 0.4, word: 'walking' };
+    const { trips } = await lived(pushedDay([drive(900, 20), platform, drive(900, 20), ...home]));
+    expect(trips).toHaveLength(1);
+    expect(modes(trips[0]).map((mode) => (motor.test(mode) ? 'ride' : mode))).toEqual(['ride', 'WALKING', 'ride']);
+  });
+});
+
 describe('the diary has no trip for', () => {
   it('a week of a phone that stays at home and sometimes wakes', async () => {
     const week = Array.from({ length: 7 * 12 }, () => [rest(420), asleep(6780)]).flat();

@@ -1,6 +1,7 @@
 // Step "decode": probabilities of the states in every cell -> the likeliest course of states (Viterbi).
 import { type CellInput, cellSeconds, featureDefaults, featureNames, forEachCell } from './features.ts';
 import { cellStates, type Model, probabilities } from './model.ts';
+import { weighSaid } from './said.ts';
 
 /** Weights of the decoder, all set by hand (flat around these values, see docs/quality.md). */
 export interface DecodeOptions {
@@ -68,6 +69,7 @@ export function decodeCells(input: CellInput, model: Model, options = decodeDefa
     probability: probability.subarray(0, 4 * n),
     walking: walking.subarray(0, n),
   };
+  if (input.sampling === 'time') weighSaid(cells, input.motions);
   for (let from = 0, i = 1; i <= n; i += 1) {
     if (i < n && ts[i]! - ts[i - 1]! === cellSeconds) continue;
     viterbi(cells.probability, from, i, cells.state, options);

@@ -8,17 +8,19 @@ import { unseenFrom } from '../places.ts';
 import type { Segmented, SegmentedTrip, Segmenter, Stay, Stretch } from '../segmenter.ts';
 import { boardedAfterWaits } from './boarded.ts';
 import { segmentTrips } from './candidates.ts';
-import { decodeCells } from './decode.ts';
+import { type Cells, decodeCells } from './decode.ts';
 import { journeyDefaults, journeysOf } from './journeys.ts';
 import type { Model } from './model.ts';
 import { type Outing, outingsOf } from './outings.ts';
+import { runnersOnFoot } from './runners.ts';
 import { isUnderWay, runsOf, sleepsIn } from './runs.ts';
 import { shippedModels } from './shipped-models.ts';
 import { trackOf } from './track.ts';
 import { type Decoded, failedTrip, tripOf } from './trip.ts';
+import { walkedOff } from './walked-off.ts';
 
 /** Raised whenever the same entries and model would give other trips than before. */
-const codeVersion = 6;
+const codeVersion = 7;
 
 /**
  * s before and after an outing for which states are asked; what these look at lies within `lookAround`. iPhones tell
@@ -108,11 +110,17 @@ function decode(outing: Outing, { locations, motions, events }: Stretch, models:
   const track = trackOf(near);
   const sleeps = sampling === 'time' ? sleepsIn(within(events, from - lookAround, to + lookAround)) : [];
   const model = readings.length > 0 ? models.full : models.sparse;
-  const seen = decodeCells(
+  let cells = decodeCells(
     { track, motions: readings, sampling, from: from - margin.before[sampling], to: to + margin.after },
     model,
   );
-  const cells = boardedAfterWaits(seen, runsOf(seen, track, sleeps));
+  let runs = runsOf(cells, track, sleeps);
+  const change = (changed: Cells): void => {
+    if (changed !== cells) runs = runsOf(changed, track, sleeps);
+    cells = changed;
+  };
+  if (sampling === 'time') change(runnersOnFoot(cells, runs, track, readings));
+  change(boardedAfterWaits(cells, runs));
   return {
     outing,
     locations,
@@ -120,7 +128,7 @@ function decode(outing: Outing, { locations, motions, events }: Stretch, models:
     events,
     track,
     cells,
-    runs: runsOf(cells, track, sleeps),
+    runs: sampling === 'time' ? walkedOff(runs, readings) : runs,
     model: model.id,
   };
 }

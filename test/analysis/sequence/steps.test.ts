@@ -3,9 +3,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeDefaults, viterbi } from '../../../src/analysis/sequence/decode.ts';
 import { featureNames, forEachCell } from '../../../src/analysis/sequence/features.ts';
-import { modelOf, probabilities, stateNames, type TreeFile } from '../../../src/analysis/sequence/model.ts';
+import { cellStates, modelOf, probabilities, stateNames, type TreeFile } from '../../../src/analysis/sequence/model.ts';
 import { shippedModels } from '../../../src/analysis/sequence/shipped-models.ts';
 import { trackDefaults, trackOf } from '../../../src/analysis/sequence/track.ts';
+import { walkedOff } from '../../../src/analysis/sequence/walked-off.ts';
+import { motionTypes } from '../../../src/model/payloads.ts';
 import { runs } from '../../support/lives.ts';
 import { at, t0 } from '../../support/phone.ts';
 
@@ -50,6 +52,26 @@ describe('the decoder', () => {
       }),
       runs(40),
     );
+  });
+});
+
+describe('rest after a ride', () => {
+  const { still, walk, motor } = cellStates;
+  const day = [
+    { state: motor, start: 0, end: 900 },
+    { state: still, start: 900, end: 2000 },
+  ];
+  const reading = (ts: number, type: number, confidence = 92) => ({ ts, type, confidence });
+
+  it('begins with a walk up to the last sure reading of it, unless one of rest comes before', () => {
+    const walked = [reading(940, motionTypes.ON_FOOT), reading(980, motionTypes.WALKING)];
+    const left = { state: walk, start: 900, end: 987.5 };
+    expect(walkedOff(day, walked)).toEqual([day[0], left, { state: still, start: 987.5, end: 2000 }]);
+    expect(walkedOff(day, [reading(920, motionTypes.STILL), ...walked])).toEqual(day);
+  });
+
+  it('stays rest where readings of walking are unsure, or come minutes later', () => {
+    expect(walkedOff(day, [reading(940, motionTypes.ON_FOOT, 60), reading(1100, motionTypes.ON_FOOT)])).toEqual(day);
   });
 });
 
