@@ -92,6 +92,32 @@ describeOnServers('chunks of MongoDB', (server) => {
     });
   });
 
+  it('a run answers the same for a user with more keys than it keeps chunks of', async () => {
+    await withStore(server(), async (store) => {
+      const user = await newUser(store);
+      const lease = await leaseOn(store, user);
+      const zone = (n: number) => (n % 3 === 0 ? { time_zone: 'Asia/Kolkata' } : {});
+      for (const keys of [10, 60, 80]) {
+        const run = store.forRun!(user);
+        expect(await run.timeseries.zonesAround(user, 5)).toEqual(await store.timeseries.zonesAround(user, 5));
+        const put = Array.from({ length: keys }, (_, n) => entry(`a/${n}`, n, { ts: n }, zone(n)));
+        const more = [entry(location, keys, { ts: keys }), entry(location, keys + 1, { ts: 7 }, zone(0))];
+        await run.timeseries.apply(user, { put: [...put, ...more], remove: [] }, lease);
+        for (const view of [run, store.forRun!(user)]) {
+          const answers = ({ timeseries }: Store) => [
+            timeseries.zonesAround(user, keys / 2),
+            timeseries.zonelessSpan(user, { from: -1, to: 2 * keys }),
+            timeseries.get(user, { key: 'a/9', write_ts: 9 }),
+            timeseries.get(user, { key: 'a/9', write_ts: 10 }),
+            timeseries.ahead(user, { at: 0, limit: 3 }),
+            timeseries.find(user, { keys: [location], time: 'ts', limit: 100 }),
+          ];
+          same(await Promise.all(answers(view)), await Promise.all(answers(store)));
+        }
+      }
+    });
+  });
+
   it('for any entries in any order, chunks share all times of a key among them and contain each identity once', async () => {
     const times = fc.oneof(
       fc.integer({ min: 0, max: 40 }).map((n) => n * 3600),

@@ -17,8 +17,11 @@ import { nearestZone } from './timeseries.ts';
 import type { RunTransactions } from './under-lease.ts';
 import type { ChunkDocument, UserRows } from './user-rows.ts';
 
-/** Chunks kept at most of each kind: some days of a phone. Who has more reads them when they are asked for. */
+/** Chunks kept at most of each kind: some days of a phone. What is more is read when it is asked for. */
 const mostChunks = 64;
+
+/** Characters of their texts: some keys may have entries of many MiB. */
+const mostCharacters = 16 * 2 ** 20;
 
 /** A query for fewer entries asks whether there are any, and is no reason to read days. */
 const leastLimit = 100;
@@ -125,7 +128,19 @@ async function readNewest(from: UserRows): Promise<Newest | 'too many'> {
   if (keys.length > mostChunks) return 'too many';
   if (keys.length === 0) return new Map();
   const filter = { key: { $in: keys }, until: Number.POSITIVE_INFINITY };
-  return openEach(from, await chunks.find(filter, { hint: 'identity' }).toArray());
+  const documents = await readFew(chunks.find(filter, { hint: 'identity' }));
+  return documents === null ? 'too many' : openEach(from, documents);
+}
+
+/** All that a cursor gives; null where that is more than is kept. */
+async function readFew(found: AsyncIterable<ChunkDocument>): Promise<ChunkDocument[] | null> {
+  const documents: ChunkDocument[] = [];
+  let characters = 0;
+  for await (const document of found) {
+    characters += document.size;
+    if (documents.push(document) > mostChunks || characters > mostCharacters) return null;
+  }
+  return documents;
 }
 
 /** Also those that are empty: they say from when on there is nothing. */
@@ -138,10 +153,13 @@ async function openEach(from: UserRows, documents: readonly ChunkDocument[]): Pr
 }
 
 /** How they are after an edit; null where that is not known without reading. */
-async function afterEdit(from: UserRows, newest: Newest, edited: EditedChunks): Promise<Newest | null> {
+async function afterEdit(from: UserRows, newest: Newest, edited: EditedChunks): Promise<Newest | 'too many' | null> {
   if (edited.emptied.size > 0) return null;
-  const after = new Map([...newest, ...(await openEach(from, [...edited.newest.values()]))]);
-  return after.size > mostChunks ? null : after;
+  const heads = new Map([...newest].map(([key, { head }]) => [key, head]));
+  for (const [key, head] of edited.newest) heads.set(key, head);
+  const characters = [...heads.values()].reduce((sum, { size }) => sum + size, 0);
+  if (heads.size > mostChunks || characters > mostCharacters) return 'too many';
+  return new Map([...newest, ...(await openEach(from, [...edited.newest.values()]))]);
 }
 
 /** Whether whatever was written from `writeTs` on lies in them. */
@@ -186,8 +204,8 @@ function allChunksOf(newest: Newest, keys: readonly string[]): RowChunk[] | null
 async function readTail(rows: UserRows, from: number): Promise<Tail | 'too long'> {
   const filter = { key: { $in: keysOfRuns }, first_ts: { $gte: from - widestSpan }, last_ts: { $gte: from } };
   const options = { sort: { first_ts: 1 }, limit: mostChunks + 1, hint: 'first_ts' } as const;
-  const documents = await rows.rows('chunks').find(filter, options).toArray();
-  return documents.length > mostChunks ? 'too long' : { from, chunks: await openChunks(rows, documents) };
+  const documents = await readFew(rows.rows('chunks').find(filter, options));
+  return documents === null ? 'too long' : { from, chunks: await openChunks(rows, documents) };
 }
 
 function isOfRuns({ time, descending, keys, limit }: EntryQuery): boolean {

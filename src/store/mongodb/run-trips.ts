@@ -7,15 +7,14 @@ import type { TripSpan, Trips } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { knownFields } from './rows.ts';
 import { type NewTrip, rangeOf, recordsOf, replaceTrips, tripRows, tripsChange } from './trips.ts';
-import type { RunTransactions, Work } from './under-lease.ts';
+import { doneAfter, type RunTransactions, type Work } from './under-lease.ts';
 import type { TripRow } from './user-rows.ts';
 
 /** Links of which it is known what they are found by: some weeks of a phone. */
 const mostLinks = 512;
 
-/** Records that are read ahead, and those that are kept. */
-const mostAhead = 64;
-const mostRecords = 256;
+/** Whole records that are read ahead, and those that are kept after a change. */
+const mostRecords = 64;
 
 const headFields = [
   ...(['chain_ts', 'kind', 'start_ts', 'end_ts', 'day', 'settled_ts', 'hash', 'written_ts'] as const),
@@ -97,7 +96,7 @@ export function tripsOfRun(connection: Connection, stored: Trips, run: RunTransa
       if (at < 0) return null;
       // What follows is compared with new links, and its first day is shown again.
       const first = heads.findIndex(({ day }) => day === heads[at]!.day);
-      if (heads.length - first <= mostAhead) await whole(own, heads.slice(first));
+      if (heads.length - first <= mostRecords) await whole(own, heads.slice(first));
       return trip(own, heads[at]);
     },
     async byDay(user, days) {
@@ -155,23 +154,18 @@ export function tripsOfRun(connection: Connection, stored: Trips, run: RunTransa
 
 /** The same methods, each after what waits was done. */
 function afterFlush(trips: Trips, run: RunTransactions): Trips {
-  const flushed =
-    <Args extends unknown[], T>(method: (...args: Args) => Promise<T>) =>
-    async (...args: Args): Promise<T> => {
-      await run.flushState();
-      return method(...args);
-    };
+  const flush = run.flushState;
   return {
-    chain: flushed(trips.chain),
-    lastSettledBefore: flushed(trips.lastSettledBefore),
-    byDay: flushed(trips.byDay),
-    days: flushed(trips.days),
-    next: flushed(trips.next),
-    previous: flushed(trips.previous),
-    summary: flushed(trips.summary),
-    spans: flushed(trips.spans),
-    outlines: flushed(trips.outlines),
-    replace: flushed(trips.replace),
+    chain: doneAfter(flush, trips.chain),
+    lastSettledBefore: doneAfter(flush, trips.lastSettledBefore),
+    byDay: doneAfter(flush, trips.byDay),
+    days: doneAfter(flush, trips.days),
+    next: doneAfter(flush, trips.next),
+    previous: doneAfter(flush, trips.previous),
+    summary: doneAfter(flush, trips.summary),
+    spans: doneAfter(flush, trips.spans),
+    outlines: doneAfter(flush, trips.outlines),
+    replace: doneAfter(flush, trips.replace),
   };
 }
 

@@ -7,7 +7,7 @@ import { timeseriesOfRun } from './run-chunks.ts';
 import { documentsOfRun } from './run-documents.ts';
 import { tripsOfRun } from './run-trips.ts';
 import { leavingOf, settledAtOnce, settleSome, settleUnread } from './settle.ts';
-import { type RunTransactions, statesOfRun, transactionsOfRun } from './under-lease.ts';
+import { doneAfter, type RunTransactions, statesOfRun, transactionsOfRun } from './under-lease.ts';
 import { readWaiting } from './usercache.ts';
 
 /** The parts of a store that a run reads and changes. */
@@ -32,14 +32,8 @@ export function partsOfRun(connection: Connection, base: RunParts, userId: strin
 function usercacheOfRun(connection: Connection, stored: Usercache, run: RunTransactions, userId: string): Usercache {
   let end: string | null = null;
   let hasParts = false;
-  const flushed =
-    <Args extends unknown[], T>(method: (...args: Args) => Promise<T>) =>
-    async (...args: Args): Promise<T> => {
-      await run.flush();
-      return method(...args);
-    };
   return {
-    put: flushed(async (...args: Parameters<Usercache['put']>) => {
+    put: doneAfter(run.flush, async (...args: Parameters<Usercache['put']>) => {
       end = null;
       return stored.put(...args);
     }),
@@ -65,9 +59,9 @@ function usercacheOfRun(connection: Connection, stored: Usercache, run: RunTrans
       run.wait(lease, (tx, tries) => (isPlain && tries === 1 ? settleUnread : settleSome)(tx, leaving, now));
       return leaving.length;
     },
-    find: flushed(stored.find),
-    summary: flushed(stored.summary),
-    keys: flushed(stored.keys),
-    ahead: flushed(stored.ahead),
+    find: doneAfter(run.flush, stored.find),
+    summary: doneAfter(run.flush, stored.summary),
+    keys: doneAfter(run.flush, stored.keys),
+    ahead: doneAfter(run.flush, stored.ahead),
   };
 }

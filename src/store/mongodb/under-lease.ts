@@ -93,6 +93,17 @@ export function transactionsOfRun(connection: Connection): RunTransactions {
   };
 }
 
+/** The same method, called when `before` is done. */
+export function doneAfter<Args extends unknown[], T>(
+  before: () => Promise<void>,
+  method: (...args: Args) => Promise<T>,
+): (...args: Args) => Promise<T> {
+  return async (...args) => {
+    await before();
+    return method(...args);
+  };
+}
+
 /** The states for a run. A failure is noted also where what waits is what fails. */
 export function statesOfRun(base: PipelineStates, run: RunTransactions, userId: string): PipelineStates {
   return {
