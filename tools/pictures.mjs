@@ -74,7 +74,7 @@ try {
   picture(page, 'day-page.png', '640,800');
   const terminal = join(work, 'terminal.html');
   writeFileSync(terminal, screen(await said(...of)));
-  picture(terminal, 'day-terminal.png', '700,428');
+  picture(terminal, 'day-terminal.png', '700,446');
 } finally {
   rmSync(work, { recursive: true, force: true, maxRetries: 5 });
 }
