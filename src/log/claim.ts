@@ -39,7 +39,7 @@ function lockOn(path: string): DatabaseSyncInstance | 'taken' | null {
   let database: DatabaseSyncInstance | undefined;
   try {
     database = new DatabaseSync(path, { timeout: 0 });
-    database.exec('BEGIN EXCLUSIVE');
+    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE'); // without a file for the journal
     return database;
   } catch (error) {
     database?.close();

@@ -1,6 +1,6 @@
 // Log files: what is written is there after close, rotation and compression lose nothing, trouble never reaches the
 // writer.
-import { chmodSync, existsSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type FileLogOptions, openFileLog } from '../../src/log/files.ts';
@@ -338,6 +338,11 @@ describe('several servers at once', () => {
     const found = logFiles(dir)
       .map((name) => [name.slice(0, -15), textOf(dir, name).trimEnd().split(':').at(-1)])
       .sort();
+    expect(readdirSync(dir).filter((name) => name.startsWith('.'))).toEqual([
+      '.server-2.claim',
+      '.server-3.claim',
+      '.server.claim',
+    ]);
     expect(found).toEqual(
       [
         ['server-2', 'after it'],
