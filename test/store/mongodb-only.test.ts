@@ -5,7 +5,7 @@ import type { Entry } from '../../src/model/entry.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
 import { formatVersion, indexes } from '../../src/store/mongodb/indexes.ts';
 import { initMongoStore, openMongoStore } from '../../src/store/mongodb/store.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { Lease, Store } from '../../src/store/store.ts';
 import { putDocument, removeDocument } from '../support/store.ts';
 import {
   apply,
@@ -83,8 +83,24 @@ async function workOut(store: Store): Promise<void> {
   await store.pipeline.withWork([id], 4e9);
   await store.leases.release(lease);
   await store.leases.get(id);
+  await put(store, id, [fix(5), fix(6), entry('a/b', 7)]);
+  await leased(store, id, (held) => workAsRun(store.forRun!(id), id, held));
   await store.counts(id);
   await store.erase(id);
+}
+
+/** Does what a run of the pipeline does. */
+async function workAsRun(run: Store, id: string, lease: Lease): Promise<void> {
+  const rows = await run.usercache.read(id, { limit: 10 });
+  await run.timeseries.apply(id, { put: rows.map((row) => row.entry), remove: [] }, lease);
+  const moved = rows.map((row) => ({ ...row.entry.metadata, revision: row.revision }));
+  await run.usercache.settle(id, { moved, failed: [] }, 1);
+  await run.timeseries.find(id, { keys: ['background/location'], time: 'ts', from: 0, limit: 500 });
+  await run.trips.lastSettledBefore(id, 9);
+  await run.trips.replace(id, everything, [link(2), link(3)], { changed: null }, lease);
+  await run.documents.keys(id);
+  await run.documents.apply(id, { put: [], remove: [] }, lease, { state: { documents_due: false } });
+  expect(await run.usercache.summary(id)).toMatchObject({ count: 0 });
 }
 
 interface Statement {
