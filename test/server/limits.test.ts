@@ -49,6 +49,28 @@ it('calls and bytes per minute are limited for each caller, who keeps the data a
     .toMatchObject({ last_limit: 'bytes_per_minute', last_limit_ts: clock });
 });
 
+it('calls and bytes per day are limited over all its minutes, and again from the next day on', async () => {
+  const midnight = Math.ceil(now / 86_400) * 86_400;
+  const body = { note: 'x'.repeat(600 * 1024) };
+  for (const [limits, data, limit] of [
+    [{ callsPerDay: 2 }, {}, 'calls_per_day'],
+    [{ mibPerDay: 1 }, body, 'bytes_per_day'],
+  ] as const) {
+    await kit.close();
+    await open({ callsPerMinute: 0, mibPerMinute: 0, ...limits });
+    for (const [i, time] of [midnight - 400, midnight - 300].entries()) {
+      clock = time;
+      expect((await put([androidLocation(i, data)])).status).toBe(200);
+    }
+    clock = midnight - 100;
+    const refused = await put([androidLocation(3)]);
+    expect(refused.json).toMatchObject({ status: 429, limit });
+    expect(refused.headers.get('retry-after')).toBe('100');
+    clock = midnight;
+    expect((await put([androidLocation(3)])).status).toBe(200);
+  }
+});
+
 it('a caller whose bodies are refused again and again is refused without reading them, until the minute is over', async () => {
   await kit.close();
   await open({ callsPerMinute: 1000 });
