@@ -74,6 +74,8 @@ class Analysis {
   private readonly changes: TripChange[] = [];
   private pending: TripRecord[] = [];
   private readonly problems: string[] = [];
+  /** Links are compared more than once. */
+  private readonly texts = new WeakMap<TripRecord, string>();
   private readonly counts = { locations: 0, links: 0, trips: 0, added: 0, removed: 0, changed: 0 };
 
   constructor(
@@ -159,7 +161,7 @@ class Analysis {
       const needsFrom = Math.min(resumesFrom, link.carry.raw_place?.enter_ts ?? resumesFrom);
       if (link.settled_ts === null || needsFrom <= this.changed.to) return false;
       const twin = byStart.get(link.chain_ts);
-      return twin !== undefined && JSON.stringify(twin) === JSON.stringify(link);
+      return twin !== undefined && this.isSame(twin, link);
     });
     return index < 0 ? null : index;
   }
@@ -177,12 +179,23 @@ class Analysis {
       const twin = before.get(link.chain_ts);
       before.delete(link.chain_ts);
       if (link.trip) this.counts.trips += 1;
-      if (!twin) this.counts.added += 1;
-      else if (JSON.stringify(twin) !== JSON.stringify(link)) this.counts.changed += 1;
+      if (twin && this.isSame(twin, link)) continue;
+      if (twin) this.counts.changed += 1;
+      else this.counts.added += 1;
       this.noteChange(twin, link);
     }
     this.counts.removed += before.size;
     for (const link of before.values()) this.noteChange(link, undefined);
+  }
+
+  private isSame(a: TripRecord, b: TripRecord): boolean {
+    return this.textOf(a) === this.textOf(b);
+  }
+
+  private textOf(link: TripRecord): string {
+    const text = this.texts.get(link) ?? JSON.stringify(link);
+    this.texts.set(link, text);
+    return text;
   }
 
   private noteChange(before: TripRecord | undefined, after: TripRecord | undefined): void {

@@ -50,7 +50,8 @@ export function timeseries(shards: Shards, now: () => number): Timeseries {
     zonesAround: (userId, writeTs) =>
       reading(userId, (file, user) => {
         if (user === null) return { before: null, after: null };
-        return { before: sighting(file, user, '<=', writeTs), after: sighting(file, user, '>', writeTs) };
+        const keys = chosenKeys(file, user).map(({ id }) => id);
+        return { before: lastZone(file, user, keys, writeTs), after: nextZone(file, user, keys, writeTs) };
       }),
     zonelessSpan: (userId, written) => reading(userId, (file, user) => zonelessSpan(file, user, written)),
     older: (userId) => olderEntries(shards.of(userId).timeseries, userId),
@@ -105,45 +106,62 @@ function summaryOf(
   };
 }
 
-/** The nearest entry with a zone on one side of `writeTs`; of several at the same time that with the smallest key. */
-function sighting(file: StoreFile, user: number, side: '<=' | '>', writeTs: number): ZoneSighting | null {
-  let nearest: ZoneSighting | null = null;
-  for (const { id } of chosenKeys(file, user)) {
-    const found = side === '<=' ? zoneBefore(file, user, id, writeTs) : zoneAfter(file, user, id, writeTs);
-    if (found === null) continue;
-    // Keys come by name: of two equally near the first stays.
-    const nearer =
-      nearest === null || (side === '<=' ? found.write_ts > nearest.write_ts : found.write_ts < nearest.write_ts);
-    if (nearer) nearest = found;
-  }
-  return nearest;
+/** The last entry with a zone up to `writeTs`; `keys` come by name: of several at the same time that of the first. */
+function lastZone(file: StoreFile, user: number, keys: readonly number[], writeTs: number): ZoneSighting | null {
+  const later = (last: ZoneSighting | null, key: number): ZoneSighting | null =>
+    zoneBefore(file, user, key, writeTs, last?.write_ts) ?? last;
+  return keys.reduce(later, null);
 }
 
-function zoneBefore(file: StoreFile, user: number, key: number, writeTs: number): ZoneSighting | null {
-  const chunks = `SELECT ${headColumns} FROM chunks WHERE user = ? AND key = ? AND zones > ${zonesNamed.none}`;
-  const around = file.sql(`${chunks} AND first <= ? ORDER BY first DESC LIMIT 1`);
-  const before = file.sql(`${chunks} AND first < ? ORDER BY first DESC LIMIT 1`);
-  let head = around.get<FileHead>(user, key, writeTs);
-  for (; head !== undefined; head = before.get<FileHead>(user, key, head.first)) {
+/** The first entry with a zone after `writeTs`, as above. */
+function nextZone(file: StoreFile, user: number, keys: readonly number[], writeTs: number): ZoneSighting | null {
+  const earlier = (next: ZoneSighting | null, key: number): ZoneSighting | null =>
+    zoneAfter(file, user, key, writeTs, next?.write_ts) ?? next;
+  return keys.reduce(earlier, null);
+}
+
+/** Chunks of a key with zones. These texts are made once, as all statements are found by them. */
+const zoned = `SELECT ${headColumns} FROM chunks WHERE user = ? AND key = ? AND zones > ${zonesNamed.none}`;
+const zonedUpTo = `${zoned} AND first <= ? ORDER BY first DESC LIMIT 1`;
+const zonedBefore = `${zoned} AND first < ? ORDER BY first DESC LIMIT 1`;
+const zonedFrom = `${zoned} AND first >= ? ORDER BY first LIMIT 1`;
+const zonedAfter = `${zoned} AND first > ? ORDER BY first LIMIT 1`;
+
+/** The last entry of a key with a zone up to `writeTs`; null where it is not later than `than`. */
+function zoneBefore(
+  file: StoreFile,
+  user: number,
+  key: number,
+  writeTs: number,
+  than = Number.NEGATIVE_INFINITY,
+): ZoneSighting | null {
+  let head = file.sql(zonedUpTo).get<FileHead>(user, key, writeTs);
+  for (; head !== undefined; head = file.sql(zonedBefore).get<FileHead>(user, key, head.first)) {
+    if (Math.min(head.last, writeTs) <= than) return null;
     const chunk = openChunk(file, head);
     for (let place = chunk.placeAfter(writeTs) - 1; place >= 0; place--) {
-      const zone = chunk.zoneAt(place);
-      if (zone !== null) return { write_ts: chunk.times.write_ts[place]!, zone };
+      const [zone, write_ts] = [chunk.zoneAt(place), chunk.times.write_ts[place]!];
+      if (zone !== null) return write_ts > than ? { write_ts, zone } : null;
     }
   }
   return null;
 }
 
-function zoneAfter(file: StoreFile, user: number, key: number, writeTs: number): ZoneSighting | null {
-  const chunks = `SELECT ${headColumns} FROM chunks WHERE user = ? AND key = ? AND zones > ${zonesNamed.none}`;
-  const around = file.sql(`${chunks} AND first >= ? ORDER BY first LIMIT 1`);
-  const after = file.sql(`${chunks} AND first > ? ORDER BY first LIMIT 1`);
-  let head = around.get<FileHead>(user, key, chunkStart(file, user, key, writeTs));
-  for (; head !== undefined; head = after.get<FileHead>(user, key, head.first)) {
+/** The first entry of a key with a zone after `writeTs`; null where it is not earlier than `than`. */
+function zoneAfter(
+  file: StoreFile,
+  user: number,
+  key: number,
+  writeTs: number,
+  than = Number.POSITIVE_INFINITY,
+): ZoneSighting | null {
+  let head = file.sql(zonedFrom).get<FileHead>(user, key, chunkStart(file, user, key, writeTs));
+  for (; head !== undefined; head = file.sql(zonedAfter).get<FileHead>(user, key, head.first)) {
+    if (Math.max(head.first, writeTs) >= than) return null;
     const chunk = openChunk(file, head);
     for (let place = chunk.placeAfter(writeTs); place < head.count; place++) {
-      const zone = chunk.zoneAt(place);
-      if (zone !== null) return { write_ts: chunk.times.write_ts[place]!, zone };
+      const [zone, write_ts] = [chunk.zoneAt(place), chunk.times.write_ts[place]!];
+      if (zone !== null) return write_ts < than ? { write_ts, zone } : null;
     }
   }
   return null;

@@ -172,17 +172,29 @@ function replaceRows(
 ): Awaited<ReturnType<Trips['replace']>> {
   const sql = `SELECT ${columns} FROM trips WHERE user = ? AND chain_ts >= ? AND chain_ts < ?`;
   const stored = file.sql(sql).all<Row>(user, from, to);
-  const old = new Map(stored.map((row) => [row.chain_ts, textOf(row)]));
+  const old = new Map(stored.map((row) => [row.chain_ts, row]));
   const counts = { added: 0, removed: 0, changed: 0, unchanged: 0 };
   for (const { record, text } of rows) {
     const before = old.get(record.chain_ts);
     old.delete(record.chain_ts);
-    counts[before === undefined ? 'added' : before === text ? 'unchanged' : 'changed']++;
-    if (before !== text) putLink(file, user, record, text, now);
+    const same = before !== undefined && isLike(before, record) && textOf(before) === text;
+    counts[before === undefined ? 'added' : same ? 'unchanged' : 'changed']++;
+    if (!same) putLink(file, user, record, text, now);
   }
   const remove = file.sql('DELETE FROM trips WHERE user = ? AND chain_ts = ?');
   for (const chainTs of old.keys()) counts.removed += remove.run(user, chainTs).changes;
   return counts;
+}
+
+/** False when columns beside the text tell that a link is another one: then nothing is unpacked. */
+function isLike(row: Row, { kind, start_ts, end_ts, day, settled_ts }: TripRecord): boolean {
+  return (
+    row.kind === kind &&
+    row.start_ts === start_ts &&
+    row.end_ts === end_ts &&
+    row.day === day &&
+    row.settled_ts === (settled_ts ?? null)
+  );
 }
 
 /** The stored text of a link; null if it is damaged, so that the new one takes its place. */
