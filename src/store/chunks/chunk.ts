@@ -54,12 +54,7 @@ export class Chunk<Head extends ChunkHead> {
 
   /** Places of the entries that have a data time, by data time, then `write_ts`. */
   get byTs(): Uint16Array {
-    if (this.order === null) {
-      const { ts } = this.times;
-      const there = Array.from(ts.keys()).filter((at) => !Number.isNaN(ts[at]!));
-      const inOrder = there.every((at, i) => i === 0 || ts[there[i - 1]!]! <= ts[at]!);
-      this.order = Uint16Array.from(inOrder ? there : there.sort((a, b) => ts[a]! - ts[b]! || a - b));
-    }
+    this.order ??= orderOf(this.times.ts);
     return this.order;
   }
 
@@ -105,6 +100,21 @@ export class Chunk<Head extends ChunkHead> {
       text,
     }));
   }
+}
+
+/** The places of numbers in their order; of equal ones the first place first. */
+function orderOf(numbers: Float64Array): Uint16Array {
+  const order = new Uint16Array(numbers.length);
+  let [count, last, isSorted] = [0, Number.NEGATIVE_INFINITY, true];
+  for (let place = 0; place < numbers.length; place++) {
+    const number = numbers[place]!;
+    if (Number.isNaN(number)) continue;
+    order[count++] = place;
+    if (number < last) isSorted = false;
+    last = number;
+  }
+  const there = order.subarray(0, count);
+  return isSorted ? there : there.sort((a, b) => numbers[a]! - numbers[b]! || a - b);
 }
 
 /** The first of `count` places that is `beyond`, where all after it are too; `count` if none is. */

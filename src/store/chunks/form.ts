@@ -46,10 +46,11 @@ const separator = '\x1e';
 
 /** Both parts of a chunk, each with its form and checksum. `rows` come in the order of `write_ts`, at least one. */
 export function encodeChunk(rows: readonly ChunkRow[]): { times: Uint8Array; entries: Uint8Array } {
-  const times = {
-    write_ts: Float64Array.from(rows, (row) => row.write_ts),
-    ts: Float64Array.from(rows, (row) => row.ts ?? Number.NaN),
-  };
+  const times = { write_ts: new Float64Array(rows.length), ts: new Float64Array(rows.length) };
+  for (let i = 0; i < rows.length; i++) {
+    times.write_ts[i] = rows[i]!.write_ts;
+    times.ts[i] = rows[i]!.ts ?? Number.NaN;
+  }
   return { times: sealed(forms.plain, encodeTimes(rows, times)), entries: encodeTexts(rows, times) };
 }
 

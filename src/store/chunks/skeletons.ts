@@ -31,6 +31,8 @@ export interface Group {
   spots: Int32Array;
   /** The texts, by number. */
   rows: number[];
+  /** Start and end of the text that was added last. */
+  last: { from: number; to: number };
 }
 
 /** A text with more values is one value: lists of different lengths have no skeleton in common. */
@@ -92,6 +94,7 @@ function groupOf(literals: readonly number[], kinds: readonly number[]): Group {
     differs: new Uint8Array(kinds.length),
     spots: new Int32Array(2 * kinds.length * firstRows),
     rows: [],
+    last: { from: literals[0]!, to: literals.at(-1)! },
   };
 }
 
@@ -148,12 +151,19 @@ function add(group: Group, texts: TextBytes, from: number, to: number, row: numb
     larger.set(group.spots);
     group.spots = larger;
   }
-  if (!follow(group, texts, from, to, offset, stride)) return false;
+  // The first one is the text whose skeleton it is: between its literals lie its values.
+  if (group.rows.length === 0) group.spots.set(group.literals.subarray(1, 1 + stride));
+  else if (!follow(group, texts, from, to, offset, stride)) return false;
   group.rows.push(row);
+  group.last.from = from;
+  group.last.to = to;
   return true;
 }
 
-/** Notes the start and end of each value of a text. False for a text of another skeleton. */
+/**
+ * Notes the start and end of each value of a text that is not the first. False for a text of another skeleton. It is
+ * compared with the text before, from one value that differs to the next at once.
+ */
 function follow(
   group: Group,
   { bytes, view }: TextBytes,
@@ -162,42 +172,43 @@ function follow(
   offset: number,
   stride: number,
 ): boolean {
-  const { literals, kinds, differs, spots } = group;
+  const { literals, kinds, differs, spots, last } = group;
   let at = from;
+  let before = last.from; // the place in the text before that belongs to `at`
+  let same = sameBytes(bytes, view, before, at, Math.min(last.to - before, to - at)); // from both on
   for (let i = 0; ; i += 1) {
-    const start = literals[2 * i]!;
-    const length = literals[2 * i + 1]! - start;
-    if (at + length > to || !isSame(bytes, view, start, at, length)) return false;
+    const length = literals[2 * i + 1]! - literals[2 * i]!;
+    if (length > same) return false;
     at += length;
+    same -= length;
     if (i === kinds.length) return at === to;
     const spot = offset + 2 * i;
     const kind = kinds[i];
+    before = spots[spot - stride + 1]!;
+    const size = before - spots[spot - stride]!;
     spots[spot] = at;
-    if (offset > 0) {
-      // Most values are those of the text before, with the same byte behind them: they end where these did.
-      const before = spots[spot - stride]!;
-      const size = spots[spot - stride + 1]! - before;
-      if (kind !== slotKind.rest && at + size < to && isSame(bytes, view, before, at, size + 1)) {
-        at += size;
-        spots[spot + 1] = at;
-        continue;
-      }
+    // Most values are those of the text before, with the same byte behind them: they end where these did.
+    if (size < same && kind !== slotKind.rest) {
+      at += size;
+      same -= size;
+    } else {
       differs[i] = 1;
+      if (kind === slotKind.scalar) at = endOfScalar(bytes, at, to);
+      else if (kind === slotKind.string) at = endOfString(bytes, at, to);
+      else if (kind === slotKind.digits) at = endOfDigits(bytes, at, to);
+      else at = to;
+      same = sameBytes(bytes, view, before, at, Math.min(last.to - before, to - at));
     }
-    if (kind === slotKind.scalar) at = endOfScalar(bytes, at, to);
-    else if (kind === slotKind.string) at = endOfString(bytes, at, to);
-    else if (kind === slotKind.digits) at = endOfDigits(bytes, at, to);
-    else at = to;
     spots[spot + 1] = at;
   }
 }
 
-/** True when as many bytes are the same from two places on. */
-function isSame(bytes: Uint8Array, view: DataView, one: number, other: number, length: number): boolean {
+/** How many bytes are the same from two places on, `most` at most. */
+function sameBytes(bytes: Uint8Array, view: DataView, one: number, other: number, most: number): number {
   let i = 0;
-  for (; i + 4 <= length; i += 4) if (view.getInt32(one + i) !== view.getInt32(other + i)) return false;
-  for (; i < length; i += 1) if (bytes[one + i] !== bytes[other + i]) return false;
-  return true;
+  while (i + 4 <= most && view.getInt32(one + i) === view.getInt32(other + i)) i += 4;
+  while (i < most && bytes[one + i] === bytes[other + i]) i += 1;
+  return i;
 }
 
 /** The most skeletons of a chunk; further texts are kept whole. */
@@ -222,7 +233,9 @@ export function skeletonGroups(texts: TextBytes, count: number): { groups: Group
     if (from > bytes.length) return null;
     let to = bytes.indexOf(endOfText, from);
     if (to < 0) to = bytes.length;
-    let place = order.findIndex((one) => add(groups[one]!, texts, from, to, row));
+    let place = 0;
+    while (place < order.length && !add(groups[order[place]!]!, texts, from, to, row)) place += 1;
+    if (place === order.length) place = -1;
     if (place < 0 && order.length < mostGroups) {
       const group = groupFor(texts, from, to, order.length < manyGroups);
       if (group !== null && add(group, texts, from, to, row)) place = order.push(start(group)) - 1;
@@ -233,7 +246,7 @@ export function skeletonGroups(texts: TextBytes, count: number): { groups: Group
       found[row] = whole;
     } else {
       const one = order[place]!;
-      order.copyWithin(1, 0, place);
+      if (place > 0) order.copyWithin(1, 0, place);
       order[0] = one;
       found[row] = one;
     }

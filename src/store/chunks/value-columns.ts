@@ -3,13 +3,12 @@
 import { ByteWriter } from './bytes.ts';
 import { baseOf, endOfValue, type KnownTimes, layout, scalesOf256 } from './column-form.ts';
 import { type DecimalForm, readDecimals } from './decimals.ts';
-import { type Group, skeletonGroups } from './skeletons.ts';
+import { endOfText, type Group, skeletonGroups } from './skeletons.ts';
 
 /** The texts as columns; null for texts that would not come back from them. */
 export function encodeColumns(texts: readonly string[], times: KnownTimes): Uint8Array | null {
-  const joined = texts.join('\x1e');
-  const buffer = Buffer.from(joined);
-  if (buffer.length !== joined.length && halfCharacter.test(joined)) return null;
+  const buffer = bytesOf(texts);
+  if (buffer === null) return null;
   const bytes = new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.length);
   const view = new DataView(buffer.buffer, buffer.byteOffset, buffer.length);
   const grouped = skeletonGroups({ bytes, view }, texts.length);
@@ -32,6 +31,23 @@ export function encodeColumns(texts: readonly string[], times: KnownTimes): Uint
 
 /** Half of a pair, which UTF-8 cannot hold. */
 const halfCharacter = /\p{Surrogate}/u;
+
+/** A character takes so many bytes at most. */
+const mostBytes = 3;
+
+/** The texts, parted by `endOfText`; null for such as UTF-8 cannot hold. To join them first would take a copy more. */
+function bytesOf(texts: readonly string[]): Buffer | null {
+  let size = Math.max(texts.length - 1, 0);
+  for (let i = 0; i < texts.length; i += 1) size += texts[i]!.length;
+  const buffer = Buffer.allocUnsafe(mostBytes * size);
+  let at = 0;
+  for (let i = 0; i < texts.length; i += 1) {
+    if (i > 0) buffer[at++] = endOfText;
+    at += buffer.write(texts[i]!, at);
+  }
+  if (at !== size && texts.some((text) => halfCharacter.test(text))) return null;
+  return buffer.subarray(0, at);
+}
 
 // ---------------------------------------------------------------- values to columns
 

@@ -129,7 +129,10 @@ export function findIdentity(
  * only.
  */
 export function editChunks(file: StoreFile, user: number, key: number, edits: ReadonlyMap<number, Edit>): void {
-  const times = Float64Array.from(edits.keys()).sort();
+  const times = new Float64Array(edits.size);
+  let count = 0;
+  for (const writeTs of edits.keys()) times[count++] = writeTs;
+  times.sort();
   for (let start = 0; start < times.length; ) {
     const head = headFor(file, user, key, times[start]!);
     const next = head && headAfter(file, user, key, head.first);
