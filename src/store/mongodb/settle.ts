@@ -7,7 +7,7 @@ import type { Connection } from './connection.ts';
 import { entriesOf, receivedOf } from './entries.ts';
 import { failureRow, findErrors, removeErrors, writeErrors } from './errors.ts';
 import { StaleReadError } from './failures.ts';
-import { exactFilters, findBySpan, identityOfRow, rowIdentity, textOf } from './identities.ts';
+import { exactFilters, findBySpan, identityOfRow, type RowIdentity, rowIdentity, textOf } from './identities.ts';
 import { inPieces, type KnownRow, knownFields, removeRows } from './rows.ts';
 import type { PastFailures, Tx, WaitingRow } from './user-rows.ts';
 
@@ -64,15 +64,22 @@ const mostRevisions = 100;
  * `StaleReadError` if one does not.
  */
 export async function settleUnread(tx: Tx, leaving: readonly Leaving[], now: number): Promise<void> {
-  const revisions = [...new Set(leaving.map(({ ref }) => ref.revision))];
-  if (revisions.length > mostRevisions || leaving.some(({ why }) => why !== null)) {
+  const byRevision = new Map<string, RowIdentity[]>();
+  for (const { ref } of leaving) {
+    const own = byRevision.get(ref.revision);
+    if (own === undefined) byRevision.set(ref.revision, [rowIdentity(ref)]);
+    else own.push(rowIdentity(ref));
+  }
+  if (byRevision.size > mostRevisions || leaving.some(({ why }) => why !== null)) {
     await settleSome(tx, leaving, now);
     return;
   }
   await removeErrors(tx, await findErrors(tx, [...new Set(leaving.map(({ ref }) => errorIdOf(ref)))]));
-  const revision = { $in: revisions.map((text) => new ObjectId(text)) };
-  const filters = exactFilters(leaving.map(({ ref }) => rowIdentity(ref)));
-  const operations = filters.map((filter) => ({ deleteMany: { filter: { ...filter, revision, user_id: tx.userId } } }));
+  // Each identity at its own revision: that of another may be one at which it was pushed again, with other content.
+  const operations = [...byRevision].flatMap(([text, own]) => {
+    const revision = new ObjectId(text);
+    return exactFilters(own).map((filter) => ({ deleteMany: { filter: { ...filter, revision, user_id: tx.userId } } }));
+  });
   if (operations.length === 0) return;
   const { deletedCount } = await tx.rows('usercache').bulkWrite(operations);
   const expected = new Set(leaving.map(({ ref }) => identityText(ref))).size;
