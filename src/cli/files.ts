@@ -2,7 +2,8 @@
 
 import { once } from 'node:events';
 import { createWriteStream, type ReadStream } from 'node:fs';
-import { access, constants, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { access, constants, open, rename, rm, writeFile } from 'node:fs/promises';
+import { makeFolders } from '../make-folders.ts';
 import { errorText, MobilityError } from '../model/errors.ts';
 import type { JsonValue } from '../model/json.ts';
 
@@ -85,14 +86,15 @@ export async function replaceFile(path: string, text: string): Promise<void> {
 const cannotWrite = (path: string, cause: unknown): MobilityError =>
   new MobilityError('MOBILITY_USAGE', `cannot write ${path}: ${reasonOf(cause)}`, { cause });
 
-/** Makes a folder for the eyes of its owner, unless it is there. Throws `MOBILITY_USAGE` when that cannot be. */
-export async function makeFolder(path: string): Promise<void> {
+/**
+ * Makes a folder for the eyes of its owner, and those above it, unless it is there. Throws `MOBILITY_USAGE` when that
+ * cannot be.
+ */
+export function makeFolder(path: string): void {
   try {
-    await mkdir(path, { mode: 0o700 });
+    makeFolders(path);
   } catch (error) {
-    const there = await stat(path).catch(() => null);
-    if (there?.isDirectory()) return;
-    const reason = there === null ? reasonOf(error) : 'it is a file';
+    const reason = (error as NodeJS.ErrnoException).code === 'EEXIST' ? 'it is a file' : reasonOf(error);
     throw new MobilityError('MOBILITY_USAGE', `cannot create the folder ${path}: ${reason}`, { cause: error });
   }
 }

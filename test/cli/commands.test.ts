@@ -109,6 +109,18 @@ describe('diary', () => {
     const { code, stderr } = await run(['diary', '--user', ada, '--day', day, '--geojson', file]);
     expect([code, stderr]).toEqual([2, expect.stringContaining('already exists')]);
     expect(await readFile(file, 'utf8')).toBe('mine');
+    const pages = await run(['diary', '--user', ada, '--all-days', '--html', file]);
+    expect([pages.code, pages.stderr]).toEqual([
+      2,
+      expect.stringContaining(`cannot create the folder ${file}: it is a file`),
+    ]);
+  });
+
+  it('makes the folder that it writes into, and those above it', async () => {
+    const { run, folder } = shared;
+    const pages = join(folder, 'for', 'ada');
+    expect((await run(['diary', '--user', ada, '--all-days', '--html', pages])).code).toBe(0);
+    expect(await readFile(join(pages, 'index.html'), 'utf8')).toContain(`${day}.html`);
   });
 
   it('says why a day is empty and what to do', async () => {
@@ -152,7 +164,7 @@ describe('status', () => {
       const user = (await store.users.byEmail('ada'))!;
       await store.usercache.put(user.uuid, { entries: [refusedEntry(1e300) as never], unusable: [] }, 1.7e9);
     });
-    expect((await run(['status', '--user', 'ada'])).stdout).toMatch(/waiting +1 entry, written 1e\+300 s/);
+    expect((await run(['status', '--user', 'ada'])).stdout).toMatch(/waiting +1 entry, written 1e\+300 s \([^)]*\)\n/);
     expect((await run(['users', 'list', '--counts'])).stdout).toContain('in the future');
     expect((await run(['export', '--user', 'ada', '--entries', '--from', day])).stdout).toBe('');
   });

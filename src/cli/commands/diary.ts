@@ -210,7 +210,7 @@ async function writeFolder(context: CommandContext, user: UserRecord, folder: st
     progress.update(`${counted(index.length, 'page')}: ${day}`);
   };
   try {
-    await makeFolder(folder);
+    makeFolder(folder);
     for await (const next of daysWithTrips(store, user.uuid)) {
       if (open !== null) await write(open, next.day);
       open = next;

@@ -124,7 +124,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   if (out !== undefined) {
     const archive = { store, days, ...(key && { key }) };
     if (users.length === 1) return exportFolder(context, { ...archive, user: users[0]!, out });
-    await makeFolder(out);
+    makeFolder(out);
     for await (const user of all ? everyUser(store) : users)
       await exportFolder(context, { ...archive, user, out: join(out, user.uuid) });
     return {};
@@ -167,7 +167,7 @@ async function exportFiles(context: CommandContext, options: Options, what: File
   const progress = context.output.progress('exporting');
   const signal = context.interruptible();
   try {
-    await makeFolder(out);
+    makeFolder(out);
     const planned = tableFiles({ kinds: chosen, format, ...(names && { names }) });
     for (const name of planned) await refuseExisting(join(out, name));
     let done = 0;
@@ -269,7 +269,7 @@ async function exportFolder(context: CommandContext, { store, user, days, out, k
     });
   };
   try {
-    await makeFolder(out);
+    makeFolder(out);
     await file('entries.jsonl', (writer) => writeLines(writer, entryRows(store, uuid, days, key)));
     await file('errors.jsonl', (writer) => writeLines(writer, errorRows(store, uuid)));
     await file('documents.jsonl', async (writer) => writeLines(writer, await store.documents.list(uuid)));

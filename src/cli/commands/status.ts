@@ -153,7 +153,8 @@ function waitingText(
   when: (ts: number | null) => string,
 ): string {
   if (count === 0) return 'nothing';
-  return `${counted(count, 'entry', 'entries')}, written ${when(oldest_ts)} to ${when(newest_ts)}`;
+  const [oldest, newest] = [when(oldest_ts), when(newest_ts)];
+  return `${counted(count, 'entry', 'entries')}, written ${oldest === newest ? oldest : `${oldest} to ${newest}`}`;
 }
 
 /** The phone's clock was ahead: what it wrote then counts from the time that it claims. */
