@@ -22,6 +22,7 @@ it('store check --against tells who is not the same, and of which kind of row th
   const before = await saved(program, 'before.json');
   const same = await run(['store', 'check', '--against', before]);
   expect(same).toMatchObject({ code: 0, stdout: expect.stringContaining('the same as the earlier check') });
+  expect(same.stdout).toContain('\nrows of 1 user: users 1\n');
 
   const [ada, carl] = await withStore(async (store) => {
     const first = await store.users.byEmail('ada');

@@ -121,7 +121,7 @@ function reportText(report: CheckReport, { seconds, differ, digest, zone }: Show
     report.unsummed > 0 ? `; ${counted(report.unsummed, 'row')} without a checksum, from an earlier version` : '';
   parts.push(
     `${report.store}: ${verdict}; checked: ${looked.join(', ') || 'nothing'}, in ${workTimeText(seconds)}${old}`,
-    `${counted(report.users.length, 'user')}: ${counts.join(', ') || 'no rows'}`,
+    counts.length === 0 ? 'no rows' : `rows of ${counted(report.users.length, 'user')}: ${counts.join(', ')}`,
   );
   if (differ !== null)
     parts.push(differ.length === 0 ? 'the same as the earlier check' : `${counted(differ.length, 'user')} differ`);
