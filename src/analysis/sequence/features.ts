@@ -323,6 +323,18 @@ function writeShares({ first, count, rows }: Block, { slow, fast, turned, ridden
   }
 }
 
+/** Index of the first of ascending `times` at or after a time, wherever it lies: where a block begins to look. */
+function beginAt(times: Float64Array, ts: number): number {
+  let low = 0;
+  let high = times.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (times[middle]! < ts) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 /** Index of the first of ascending `times`, from `i` on, that is not before a time. */
 function firstFrom(times: Float64Array, i: number, ts: number): number {
   let found = i;
@@ -365,7 +377,7 @@ const sensedSpans = [30, 120];
 function writeSensed({ ts: start, count: cells, rows }: Block, { times, sum, count }: SensedSpeeds): void {
   for (let s = 0; s < sensedSpans.length; s += 1) {
     const span = sensedSpans[s]!;
-    let a = 0;
+    let a = beginAt(times, start - span);
     let b = 0;
     for (let i = 0, at = 29 + s; i < cells; i += 1, at += width) {
       const ts = start + i * cellSeconds;
@@ -454,7 +466,7 @@ function writeNoReadings({ count, rows }: Block, feature: number): void {
 /** Mean confidence by kind, from `feature` on. */
 function writeMeans({ ts: start, count, rows }: Block, readings: Readings, span: number, feature: number): void {
   const { times, sums } = readings;
-  let a = 0;
+  let a = beginAt(times, start - span);
   let b = 0;
   for (let i = 0, at = feature; i < count; i += 1, at += width) {
     const ts = start + i * cellSeconds;
@@ -469,7 +481,7 @@ function writeMeans({ ts: start, count, rows }: Block, readings: Readings, span:
 /** Share of time for which each kind held, from `feature` on. */
 function writeHeld({ ts: start, count, rows }: Block, readings: Readings, span: number, feature: number): void {
   const { times } = readings;
-  let a = 0;
+  let a = beginAt(times, start - span);
   let b = 0;
   for (let i = 0, at = feature; i < count; i += 1, at += width) {
     const ts = start + i * cellSeconds;

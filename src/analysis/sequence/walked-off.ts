@@ -4,6 +4,7 @@ import type { Motion } from '../observations.ts';
 import { cellSeconds, readingKind, readingKindOf } from './features.ts';
 import { cellStates } from './model.ts';
 import type { Run } from './runs.ts';
+import { sureConfidence } from './said.ts';
 
 /** When rest after a ride begins with a walk; by hand. */
 export interface WalkedOffOptions {
@@ -14,7 +15,7 @@ export interface WalkedOffOptions {
 }
 
 /** The values in use. */
-const walkedOffDefaults: WalkedOffOptions = { soon: 120, sure: 75 };
+const walkedOffDefaults: WalkedOffOptions = { soon: 120, sure: sureConfidence };
 
 /** The runs of an Android phone, on foot from the end of a ride to the last sure reading of it before one of rest. */
 export function walkedOff(
