@@ -15,11 +15,11 @@ import { createOutput, type Output, type Sink } from './output.ts';
 export type SettingFlags = Partial<Record<keyof Config, string | boolean>>;
 
 /**
- * What a command came to. 3: done in part. Left out: all is well, or, if `signal` was aborted meanwhile, interrupted; a
- * command whose proper end is a signal says 0.
+ * What a command came to. 1: failed, and told why. 3: done in part. Left out: all is well, or, if `signal` was aborted
+ * meanwhile, interrupted; a command whose proper end is a signal says 0.
  */
 export interface Outcome {
-  exitCode?: 0 | 3;
+  exitCode?: 0 | 1 | 3;
 }
 
 /** The surroundings of one run of the program. Opens what a command asks for, once, and `close` closes it. */

@@ -1,6 +1,6 @@
 // Damage of the store that is known, or quickly seen, when a program starts.
 import { isMobilityError } from '../model/errors.ts';
-import type { Finding, LastCheck } from '../store/check.ts';
+import type { Finding, LastCheck, Looked, Unchecked } from '../store/check.ts';
 import { lastCheckOf, lookAtStore } from '../store/open.ts';
 import type { CommandContext } from './context.ts';
 import { counted } from './output.ts';
@@ -13,13 +13,18 @@ export async function damageNotes(context: CommandContext, milliseconds: number)
   const { store: address } = context.config();
   const { signal } = context;
   const last = await lastCheckOf(address);
-  const found = await lookAtStore(address, { milliseconds, signal }).catch((error) => {
+  const { findings, unchecked } = await lookAtStore(address, { milliseconds, signal }).catch((error): Looked => {
     // What cannot be opened at all is told by who opens it.
-    if (isMobilityError(error)) return [];
+    if (isMobilityError(error)) return { findings: [], unchecked: [] };
     throw error;
   });
   const known = last !== null && last.findings.length > 0 ? [lastCheckText(last, context.zone)] : [];
-  return [...known, ...found.slice(0, mostFindings).map(foundText), ...moreText(found.length - mostFindings)];
+  return [
+    ...known,
+    ...findings.slice(0, mostFindings).map(foundText),
+    ...moreText(findings.length - mostFindings),
+    ...unchecked.slice(0, 1).map((one) => uncheckedText(one, unchecked.length - 1)),
+  ];
 }
 
 /** `found 2 DAMAGED_ROW in timeseries-0.sqlite`, or that it found nothing. */
@@ -35,6 +40,12 @@ export function lastCheckText({ checked_ts, complete, findings, more }: LastChec
 function foundText({ code, file, table, user_id, what, cure }: Finding): string {
   const where = [file, ...(table === null ? [] : [`table ${table}`]), ...(user_id === null ? [] : [`user ${user_id}`])];
   return `${code}: ${where.join(', ')}: ${what}; to mend it: ${cure}`;
+}
+
+/** The first file that could not be looked at: the others mostly have the same trouble. */
+function uncheckedText({ file, code, what }: Unchecked, others: number): string {
+  const also = others > 0 ? ` and ${counted(others, 'other file')}` : '';
+  return `the look for damage could not read ${file}${also}: ${code}: ${what}`;
 }
 
 const moreText = (more: number): string[] =>

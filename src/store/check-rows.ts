@@ -1,7 +1,7 @@
 // A check of a store through its interface: everything of everybody is read once. For engines that look after their
 // pages themselves.
-import { errorText } from '../model/errors.ts';
-import { type CheckOptions, type CheckReport, CheckTally } from './check.ts';
+import { errorText, isMobilityError } from '../model/errors.ts';
+import { type CheckOptions, type CheckReport, CheckTally, rowsText } from './check.ts';
 import { documentContent, errorContent, fieldsContent, keptContent, linkContent, waitingContent } from './content.ts';
 import { purgeRows, restoreDatabase } from './cures.ts';
 import { entryPages, everyError, everyLink, everyUser } from './pages.ts';
@@ -15,24 +15,28 @@ export async function checkRows(store: Store, options: CheckOptions): Promise<Ch
   const { userId, signal, onProgress } = options;
   let users = 0;
   let complete = true;
-  for await (const user of everyUser(store)) {
-    if (userId !== undefined && user.uuid !== userId) continue;
-    if (signal?.aborted) complete = false;
-    if (signal?.aborted) break;
-    await checkUser(store, user.uuid, tally);
-    tally.add(user.uuid, 'users');
-    tally.digest(user.uuid, 'users', () => fieldsContent(user));
-    users += 1;
-    onProgress?.(`${users} users`);
-  }
-  if (complete && userId === undefined) await checkOwners(store, tally);
+  // All of it is one server: what is in the way of one read is in the way of the others.
+  await tally.attempt(store.address, async () => {
+    for await (const user of everyUser(store)) {
+      if (userId !== undefined && user.uuid !== userId) continue;
+      if (signal?.aborted) complete = false;
+      if (signal?.aborted) break;
+      await checkUser(store, user.uuid, tally);
+      tally.add(user.uuid, 'users');
+      tally.digest(user.uuid, 'users', () => fieldsContent(user));
+      users += 1;
+      onProgress?.(`${users} users`);
+    }
+    if (complete && userId === undefined) await checkOwners(store, tally);
+  });
+  if (tally.unchecked.length > 0) complete = false;
   const checked = { pages: false, texts: complete, references: complete && userId === undefined };
   return tally.report({ store: store.address, complete, checked });
 }
 
 async function checkOwners(store: Store, tally: CheckTally): Promise<void> {
   for (const { user_id, rows } of await store.unowned()) {
-    const what = `${rows} rows whose owner is not registered`;
+    const what = `${rowsText(rows)} whose owner is not registered`;
     const cure = purgeRows;
     tally.find({ code: 'UNOWNED_ROWS', file: store.address, table: null, user_id, what, entries: rows, cure });
   }
@@ -82,6 +86,7 @@ async function checkUser(store: Store, uuid: string, tally: CheckTally): Promise
     try {
       await look();
     } catch (error) {
+      if (isMobilityError(error) && !isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
       const cure = restoreDatabase;
       const finding = { file: store.address, table: name, user_id: uuid, what: errorText(error), cure };
       tally.find({ code: 'DAMAGED_ROW', ...finding });

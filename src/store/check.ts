@@ -1,5 +1,6 @@
 // What a check of a store reports: findings with their cures, counts, and a digest of what each user has.
 import { createHash } from 'node:crypto';
+import { type ErrorCode, isMobilityError, type MobilityError } from '../model/errors.ts';
 import { type Collection, collections } from './store.ts';
 
 /** Kinds of findings; docs/errors.md explains each. Codes stay, texts may change. */
@@ -34,26 +35,45 @@ export interface Finding {
   cure: string;
 }
 
+/**
+ * A part of the store that could not be checked to its end, for a reason outside of it; whether it is sound is not
+ * known.
+ */
+export interface Unchecked {
+  /** As in `Finding`. */
+  file: string;
+  /** A lock, rights, no space, or out of reach (no memory, too many open files). */
+  code: ErrorCode;
+  what: string;
+}
+
+/** What a look at a store gave: what it found, and what it could not look at. */
+export type Looked = Pick<CheckReport, 'findings' | 'unchecked'>;
+
 /** What a user has, by collection. */
 export interface CheckedUser {
   user_id: string;
   rows: Partial<Record<Collection, number>>;
-  /** SHA-256 over the content of all rows but leases, in any order; null unless asked for, or if rows are damaged. */
+  /**
+   * SHA-256 over the content of all rows but leases, in any order; null unless asked for, if rows are damaged, or if
+   * the check is not complete.
+   */
   digest: string | null;
 }
 
 /** The result of a check. */
 export interface CheckReport {
   store: string;
-  /** True if nothing was found. */
+  /** True if nothing was found, and no part could not be checked. */
   sound: boolean;
-  /** False if the check was interrupted. */
+  /** False if the check was interrupted, or a part could not be checked. */
   complete: boolean;
-  /** What was checked. */
+  /** What was checked, in all parts but those of `unchecked`. */
   checked: { pages: boolean; texts: boolean; references: boolean };
   findings: Finding[];
   /** Findings beyond those listed. */
   more: number;
+  unchecked: Unchecked[];
   /** Rows of all users, by collection; entries count one by one. */
   rows: Partial<Record<Collection, number>>;
   /** Rows without a checksum: an earlier version wrote them. */
@@ -86,8 +106,22 @@ export interface CheckOptions {
   onProgress?: (text: string) => void;
 }
 
+/** `1 row`, `2 rows`. */
+export const rowsText = (count: number): string => `${count} ${count === 1 ? 'row' : 'rows'}`;
+
 const mostFindings = 1_000;
 const digestBytes = 32;
+
+/** True for an error that says nothing of what is stored, and may be gone with the next try. */
+function isInTheWay(error: unknown): error is MobilityError {
+  return isMobilityError(
+    error,
+    'MOBILITY_STORE_BUSY',
+    'MOBILITY_STORE_FULL',
+    'MOBILITY_STORE_READONLY',
+    'MOBILITY_STORE_UNAVAILABLE',
+  );
+}
 
 /** Collects what a check meets. */
 export class CheckTally {
@@ -96,6 +130,7 @@ export class CheckTally {
   unsummed = 0;
   private readonly users = new Map<string, { rows: Partial<Record<Collection, number>>; sums: Map<string, Buffer> }>();
   private readonly damaged = new Set<string>();
+  private readonly leftOut = new Map<string, Unchecked>();
   private readonly withDigest: boolean;
 
   constructor({ digest = false }: CheckOptions) {
@@ -106,6 +141,26 @@ export class CheckTally {
     if (finding.user_id !== null && finding.code.startsWith('DAMAGED')) this.damaged.add(finding.user_id);
     if (this.findings.length < mostFindings) this.findings.push(finding);
     else this.more += 1;
+  }
+
+  /**
+   * Runs a step of the check of a file. Where something around the file is in the way, this file is left out from here
+   * on, and the step gives null; what that says of others is theirs to find out.
+   */
+  async attempt<T>(file: string, step: () => Promise<T>): Promise<T | null> {
+    if (this.leftOut.has(file)) return null;
+    try {
+      return await step();
+    } catch (error) {
+      if (!isInTheWay(error)) throw error;
+      this.leftOut.set(file, { file, code: error.code, what: error.message });
+      return null;
+    }
+  }
+
+  /** The parts that were left out. */
+  get unchecked(): Unchecked[] {
+    return [...this.leftOut.values()];
   }
 
   /** Counts a row of a user. `place` and `content`: for the digest, asked for if it is wanted. */
@@ -134,8 +189,10 @@ export class CheckTally {
     return user;
   }
 
-  /** The report; `about`: what the check itself knows. */
+  /** The report; `about`: what the check itself knows, such as whether it was not interrupted. */
   report(about: Pick<CheckReport, 'store' | 'complete' | 'checked'>): CheckReport {
+    const { findings, more, unsummed, unchecked } = this;
+    const complete = about.complete && unchecked.length === 0;
     const users = [...this.users].sort(([a], [b]) => (a < b ? -1 : 1));
     const rows: CheckReport['rows'] = {};
     for (const [, one] of users) {
@@ -143,12 +200,16 @@ export class CheckTally {
     }
     return {
       ...about,
-      sound: this.findings.length === 0,
-      findings: this.findings,
-      more: this.more,
+      complete,
+      sound: findings.length + unchecked.length === 0,
+      findings,
+      more,
+      unchecked,
       rows,
-      unsummed: this.unsummed,
-      users: users.map(([user_id, one]) => ({ user_id, rows: one.rows, digest: this.digestOf(user_id, one.sums) })),
+      unsummed,
+      users: users.map(([user_id, one]) => {
+        return { user_id, rows: one.rows, digest: complete ? this.digestOf(user_id, one.sums) : null };
+      }),
     };
   }
 

@@ -1,7 +1,7 @@
 // Store address -> backend. The only file that names both.
 import { folderIn, isMongoAddress, withoutCredentials } from '../model/address.ts';
 import { MobilityError } from '../model/errors.ts';
-import type { CheckOptions, CheckReport, Finding, LastCheck } from './check.ts';
+import type { CheckOptions, CheckReport, LastCheck, Looked } from './check.ts';
 import type { Store } from './store.ts';
 
 /** Options for opening a store. A backend ignores options that it does not use. */
@@ -72,8 +72,8 @@ export async function lastCheckOf(address: string): Promise<LastCheck | null> {
 export async function lookAtStore(
   address: string,
   options: { milliseconds: number; signal?: AbortSignal },
-): Promise<Finding[]> {
-  if (isMongoAddress(address)) return [];
+): Promise<Looked> {
+  if (isMongoAddress(address)) return { findings: [], unchecked: [] };
   const { lookAtSqliteStore } = await import('./sqlite/look.ts');
   return lookAtSqliteStore(folderOf(address), options);
 }

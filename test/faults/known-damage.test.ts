@@ -66,10 +66,11 @@ it('a look ends when its time is over, and changes nothing', { timeout: patience
     changeRow(folder, ada!, ['usercache', 'batches', 'entries'], garbage);
     const content = () => readFileSync(join(folder, 'usercache-0.sqlite')).toString('base64');
     const before = content();
-    expect(await lookAtStore(folder, { milliseconds: 0 })).toEqual([]);
-    expect(await lookAtStore(folder, { milliseconds: 60_000, signal: AbortSignal.abort() })).toEqual([]);
-    const found = await lookAtStore(folder, { milliseconds: 60_000 });
-    expect(found).toMatchObject([{ code: 'DAMAGED_ROW', table: 'batches', user_id: ada }]);
+    const nothing = { findings: [], unchecked: [] };
+    expect(await lookAtStore(folder, { milliseconds: 0 })).toEqual(nothing);
+    expect(await lookAtStore(folder, { milliseconds: 60_000, signal: AbortSignal.abort() })).toEqual(nothing);
+    const { findings } = await lookAtStore(folder, { milliseconds: 60_000 });
+    expect(findings).toMatchObject([{ code: 'DAMAGED_ROW', table: 'batches', user_id: ada }]);
     expect(content()).toBe(before);
   }),
 );

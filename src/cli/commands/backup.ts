@@ -22,7 +22,7 @@ Examples:
   mobility backup /var/backups/mobility/$(date +%F)
   mobility status --store /var/backups/mobility/2026-11-21
 
-Exit code 3: the copy is made, and rows of the store are damaged.
+Exit code 3: the copy is made, and rows of the store are damaged or could not be checked.
 To restore, stop server and pipeline, and put the copy where the store was.
 Back up a store in MongoDB with the tools of MongoDB.`,
     )
@@ -53,9 +53,11 @@ async function backup(context: CommandContext, target: string): Promise<Outcome>
   const size = `${report.files.length} files, ${(report.bytes / mebibyte).toFixed(1)} MiB`;
   await context.output.result(
     { folder: target, ...report, seconds, damaged },
-    `${target}: ${size}, pages and rows checked, in ${workTimeText(seconds)}`,
+    `${target}: ${size}, ${check.unchecked.length === 0 ? 'pages and rows' : 'pages'} checked, in ${workTimeText(seconds)}`,
   );
-  if (damaged === 0) return {};
+  for (const { file, code, what } of check.unchecked)
+    context.output.note(`the copy is made, and ${file} in it could not be checked: ${code}: ${what}`);
+  if (damaged === 0) return check.unchecked.length === 0 ? {} : { exitCode: 3 };
   context.output.note(
     `the copy is whole, and holds ${counted(damaged, 'damaged row')} as the store does: see mobility store check. Keep earlier backups`,
   );

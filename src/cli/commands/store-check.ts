@@ -32,7 +32,8 @@ Examples:
 
 Server and pipeline can run meanwhile. The check changes no data; what it found is
 kept beside them, for status, serve and pipeline. Ctrl-C ends it with what it found so far.
-Exit code 3: something was found, or the stores differ. docs/errors.md explains the codes of findings.`,
+Exit code 3: something was found, or the stores differ. docs/errors.md explains the codes of findings.
+Exit code 1: a file could not be checked, such as one that is locked; the others are checked.`,
     )
     .action(context.run((options: Options) => run(context, options)));
 }
@@ -54,10 +55,15 @@ async function run(context: CommandContext, { user, digest, against }: Options):
     context.output.note(`what the check found could not be kept in the store: ${errorText(error)}`),
   );
   const seconds = context.now() - started;
-  const differ = earlier === null ? null : differences(earlier, report, userId);
+  // A check of a part finds nobody in the rest.
+  const differ = earlier === null || !report.complete ? null : differences(earlier, report, userId);
   await context.output.result({ ...report, seconds, ...(differ && { against: differ }) }, () =>
     reportText(report, { seconds, differ, digest: digest === true, zone: context.zone }),
   );
+  for (const { code, what } of report.unchecked) context.output.note(`mobility: ${code}: ${what}`);
+  if (earlier !== null && differ === null)
+    context.output.note('not compared with the earlier check: this one is not complete');
+  if (report.unchecked.length > 0) return { exitCode: 1 };
   if (!report.complete) return {};
   return report.sound && (differ === null || differ.length === 0) ? {} : { exitCode: 3 };
 }
@@ -104,17 +110,13 @@ interface Shown {
 function reportText(report: CheckReport, { seconds, differ, digest, zone }: Shown): string {
   const parts: string[] = report.findings.map((finding) => findingText(finding, zone));
   if (report.more > 0) parts.push(`and ${counted(report.more, 'more finding')}`);
-  if (digest) {
+  if (digest && report.complete) {
     const rows = report.users.map((user) => [user.user_id, user.digest ?? 'damaged']);
     if (rows.length > 0) parts.push(table([['UUID', 'DIGEST'], ...rows]));
   }
   for (const { user_id, what } of differ ?? []) parts.push(`differs  ${user_id}: ${what}`);
   const counts = collections.flatMap((name) => (report.rows[name] ? [`${name} ${report.rows[name]}`] : []));
-  const verdict = report.sound
-    ? report.complete
-      ? 'sound'
-      : 'interrupted; nothing found so far'
-    : counted(report.findings.length + report.more, 'finding');
+  const verdict = verdictText(report);
   const { pages, texts, references } = report.checked;
   const looked = [...(pages ? ['pages'] : []), ...(texts ? ['rows'] : []), ...(references ? ['references'] : [])];
   const old =
@@ -123,9 +125,17 @@ function reportText(report: CheckReport, { seconds, differ, digest, zone }: Show
     `${report.store}: ${verdict}; checked: ${looked.join(', ') || 'nothing'}, in ${workTimeText(seconds)}${old}`,
     counts.length === 0 ? 'no rows' : `rows of ${counted(report.users.length, 'user')}: ${counts.join(', ')}`,
   );
-  if (differ !== null)
-    parts.push(differ.length === 0 ? 'the same as the earlier check' : `${counted(differ.length, 'user')} differ`);
+  if (differ !== null) parts.push(differ.length === 0 ? 'the same as the earlier check' : differText(differ.length));
   return parts.join('\n');
+}
+
+const differText = (count: number): string => (count === 1 ? '1 user differs' : `${counted(count, 'user')} differ`);
+
+function verdictText({ findings, more, complete, unchecked }: CheckReport): string {
+  const left = unchecked.length === 0 ? '' : `; not checked: ${unchecked.map(({ file }) => file).join(', ')}`;
+  if (findings.length > 0) return `${counted(findings.length + more, 'finding')}${left}`;
+  if (unchecked.length > 0) return `nothing found elsewhere${left}`;
+  return complete ? 'sound' : 'interrupted; nothing found so far';
 }
 
 function findingText(finding: Finding, zone: string): string {

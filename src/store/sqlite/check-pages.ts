@@ -47,7 +47,9 @@ async function treesOf(file: StoreFile): Promise<Map<string | number, Tree>> {
   const sql = 'SELECT type, name, tbl_name, rootpage FROM sqlite_schema WHERE rootpage > 0';
   const read = (): { type: string; name: string; tbl_name: string; rootpage: number }[] =>
     file.connection.prepare(sql).all();
-  for (const { type, name, tbl_name, rootpage } of await file.read(read).catch(() => [])) {
+  for (const { type, name, tbl_name, rootpage } of await file
+    .read(read)
+    .catch((error) => unlessTrouble<ReturnType<typeof read>>(error, file.path, []))) {
     const tree = { name, table: tbl_name, isIndex: type === 'index' };
     trees.set(name, tree);
     trees.set(rootpage, tree);

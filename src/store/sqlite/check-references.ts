@@ -5,6 +5,7 @@ import { unescapeText } from '../../model/json-text.ts';
 import type { CheckTally } from '../check.ts';
 import { eraseAgain, purgeRows, restoreFolder } from '../cures.ts';
 import type { CheckedFile } from './check-rows.ts';
+import { unlessTrouble } from './engine-errors.ts';
 import type { StoreFile } from './file.ts';
 
 /** Both files of a shard; null where one cannot be opened. */
@@ -20,29 +21,32 @@ export async function checkReferences(
   tally: CheckTally,
 ): Promise<void> {
   const registry = shards[0]?.usercache;
-  const registered = registry == null ? null : await textsOf(registry.file, 'SELECT uuid AS text FROM users');
+  const fromRegistry = async (sql: string): Promise<Set<string> | null> =>
+    registry == null ? null : tally.attempt(registry.name, () => textsOf(registry.file, sql));
+  const registered = await fromRegistry('SELECT uuid AS text FROM users');
   for (const [number, { usercache, timeseries }] of shards.entries()) {
     for (const checked of [usercache, timeseries]) {
       if (checked === null) continue;
-      await checkNumbers(checked, number, shardOf, tally);
-      await checkCounters(checked, tally);
-    }
-    if (registered !== null && usercache !== null)
-      await checkAdmitted(usercache, { number, shardOf, registered }, tally);
-    if (registered === null) continue;
-    for (const checked of [usercache, timeseries]) {
-      if (checked !== null) reportUnowned(checked, registered, tally);
+      await tally.attempt(checked.name, async () => {
+        await checkNumbers(checked, number, shardOf, tally);
+        await checkCounters(checked, tally);
+        if (registered === null) return;
+        if (checked === usercache) await checkAdmitted(checked, { number, shardOf, registered }, tally);
+        reportUnowned(checked, registered, tally);
+      });
     }
   }
   if (registry == null || registered === null) return;
-  const holders = await textsOf(registry.file, 'SELECT DISTINCT user_id AS text FROM tokens');
+  const holders = await fromRegistry('SELECT DISTINCT user_id AS text FROM tokens');
   for (const userId of holders ?? []) {
     if (!registered.has(userId)) reportOne(registry, userId, 'tokens', tally);
   }
 }
 
 async function textsOf(file: StoreFile, sql: string): Promise<Set<string> | null> {
-  const rows = await file.read(() => file.connection.prepare(sql).all<{ text: string }>()).catch(() => null);
+  const rows = await file
+    .read(() => file.connection.prepare(sql).all<{ text: string }>())
+    .catch((error) => unlessTrouble(error, file.path, null));
   return rows === null ? null : new Set(rows.map(({ text }) => unescapeText(String(text))));
 }
 
@@ -88,7 +92,7 @@ async function checkCounters({ file, name }: CheckedFile, tally: CheckTally): Pr
         const sql = 'SELECT value FROM counters WHERE name = ?';
         return { most: most?.most ?? null, value: file.connection.prepare(sql).get<{ value: number }>(counter)?.value };
       })
-      .catch(() => null);
+      .catch((error) => unlessTrouble(error, file.path, null));
     if (found === null || found.most === null || (found.value ?? -1) >= found.most) continue;
     const what = `the counter ${counter} is at ${found.value}, and ${found.most} has been given`;
     tally.find({ code: 'WRONG_REFERENCE', file: name, table: 'counters', user_id: null, what, cure: restoreFolder });

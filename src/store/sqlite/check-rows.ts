@@ -4,7 +4,7 @@ import type { JsonObject } from '../../model/json.ts';
 import { unescapeText } from '../../model/json-text.ts';
 import type { TripRecord } from '../../model/trip.ts';
 import { startSlices } from '../../turns.ts';
-import { CheckTally, type Finding } from '../check.ts';
+import { CheckTally, type Finding, rowsText } from '../check.ts';
 import { zonesNamed } from '../chunks/edit.ts';
 import { BrokenChunk, decodeTexts, decodeTimes } from '../chunks/form.ts';
 import { type PackedText, unpackText } from '../chunks/packed-text.ts';
@@ -448,7 +448,7 @@ async function skipUnreadable(
         const sql = `SELECT rowid AS at, * FROM ${table} WHERE rowid > ? ORDER BY rowid LIMIT 1`;
         return file.connection.prepare(sql).get<{ at: number }>(from)?.at ?? null;
       })
-      .catch(() => 'damaged' as const);
+      .catch((error) => unlessTrouble(error, file.path, 'damaged' as const));
   const start = Math.max(after, 0);
   let last = start;
   for (let step = 1; step < 2 ** 50; step *= 2) {
@@ -458,7 +458,7 @@ async function skipUnreadable(
       continue;
     }
     for (const [user, count] of await ownersOf(file, table, after, found ?? Number.MAX_SAFE_INTEGER)) {
-      report(`${count} rows between ${start} and ${found ?? 'the end'} cannot be read`, users.get(user) ?? null);
+      report(`${rowsText(count)} between ${start} and ${found ?? 'the end'} cannot be read`, users.get(user) ?? null);
     }
     if (last === start) report(`rows behind ${start} cannot be read`, null);
     return found === null ? null : found - 1;
@@ -478,7 +478,7 @@ async function ownersOf(
   return file
     .read(() => file.connection.prepare(sql).all<{ user: number; count: number }>(after, before))
     .then((rows) => rows.map(({ user, count }): [number, number] => [user, count]))
-    .catch(() => []);
+    .catch((error) => unlessTrouble<[number, number][]>(error, file.path, []));
 }
 
 /** UUIDs and key names of a file by their numbers; what cannot be read is left out. */

@@ -1,15 +1,15 @@
 // The check of an embedded store: files, pages, rows, and what the files say about each other. It changes nothing and
 // opens the files as they are, whatever their format.
 import { readdir } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
 import { isMobilityError, MobilityError } from '../../model/errors.ts';
-import { type CheckOptions, type CheckReport, CheckTally } from '../check.ts';
+import { type CheckOptions, type CheckReport, CheckTally, rowsText } from '../check.ts';
 import { restoreFolder } from '../cures.ts';
 import { checkPages } from './check-pages.ts';
 import { type CheckedShard, checkReferences } from './check-references.ts';
 import { type CheckedFile, checkTable, numbersOf } from './check-rows.ts';
 import type { OwnedTable } from './damaged.ts';
-import { unlessTrouble } from './engine-errors.ts';
+import { storeError, unlessTrouble } from './engine-errors.ts';
 import { openFile, setUp, whenFree } from './file.ts';
 import { checkPresent, pathsOf, readLabel } from './folder.ts';
 import { shardNumber } from './rows.ts';
@@ -31,8 +31,9 @@ export const ownedTables: readonly OwnedTable[] = [
 ];
 
 /**
- * Checks the store in a folder while others use it. Throws `MOBILITY_STORE_ADDRESS` if there is none, and
- * `MOBILITY_STORE_VERSION` if a newer program wrote it; everything else that is wrong is in the report.
+ * Checks the store in a folder while others use it. Throws `MOBILITY_STORE_ADDRESS` if there is none,
+ * `MOBILITY_STORE_VERSION` if a newer program wrote it, and what is wrong with a folder that cannot be read; everything
+ * else is in the report.
  */
 export async function checkSqliteStore(folder: string, options: CheckOptions = {}): Promise<CheckReport> {
   const tally = new CheckTally(options);
@@ -43,7 +44,7 @@ export async function checkSqliteStore(folder: string, options: CheckOptions = {
   try {
     const shards: CheckedShard[] = [];
     for (const path of pathsOf(folder, shardCount)) {
-      const file = await openToCheck(path, tally);
+      const file = await tally.attempt(basename(path), () => openToCheck(path, tally));
       if (file !== null) opened.push(file);
       if (basename(path).startsWith('usercache')) shards.push({ usercache: file, timeseries: null });
       else shards.at(-1)!.timeseries = file;
@@ -66,7 +67,7 @@ async function checkOpened(
   if (pages && userId === undefined) {
     for (const { file, name } of opened) {
       onProgress?.(`${name}: pages`);
-      await checkPages(file, name, tally);
+      await tally.attempt(name, () => checkPages(file, name, tally));
       // Ctrl-C is heard between two files: the engine reads each at once.
       await new Promise((resolve) => setImmediate(resolve));
       if (signal?.aborted) return false;
@@ -79,16 +80,12 @@ async function checkOpened(
     checked.references = true;
   }
   for (const one of opened) {
-    const there = await tablesIn(one);
+    const there = await tally.attempt(one.name, () => tablesIn(one));
     for (const table of ownedTables) {
-      if (!there.has(table)) continue;
-      const onRows = (_: string, rows: number): void => onProgress?.(`${one.name}: ${table}, ${rows} rows`);
-      const whole = await checkTable(one, table, tally, {
-        onRows,
-        ...(userId !== undefined && { userId }),
-        ...(signal && { signal }),
-      });
-      if (!whole) return false;
+      if (!there?.has(table)) continue;
+      const onRows = (_: string, rows: number): void => onProgress?.(`${one.name}: ${table}, ${rowsText(rows)}`);
+      const rows = { onRows, ...(userId !== undefined && { userId }), ...(signal && { signal }) };
+      if ((await tally.attempt(one.name, () => checkTable(one, table, tally, rows))) === false) return false;
     }
   }
   checked.texts = true;
@@ -101,12 +98,12 @@ export async function shardsIn(folder: string, tally: CheckTally): Promise<numbe
     const label = await readLabel(folder);
     if (label !== null) return label.shards;
   } catch (error) {
-    if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
+    if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw storeError(error, join(folder, 'store.json'));
     const cure = `${restoreFolder}; with no other damage, write it anew as docs/storage.md describes it`;
     const what = 'expected the label of a store, found another text';
     tally.find({ code: 'DAMAGED_FILE', file: 'store.json', table: null, user_id: null, what, cure });
   }
-  const names = await readdir(folder).catch(() => [] as string[]);
+  const names = await readdir(folder).catch((error) => unlessTrouble(error, folder, [] as string[]));
   const shards = names.filter((name) => /^(usercache)-\d+\.sqlite$/.test(name)).length;
   if (shards > 0) {
     if (tally.findings.length === 0) {

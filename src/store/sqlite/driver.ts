@@ -75,6 +75,7 @@ const codesByMessage = new Map([
   ['database disk image is malformed', 11],
   ['database or disk is full', 13],
   ['unable to open database file', 14],
+  ['locking protocol', 15],
   ['file is not a database', 26],
 ]);
 

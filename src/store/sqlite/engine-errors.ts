@@ -2,16 +2,19 @@
 import { errorText, isMobilityError, MobilityError } from '../../model/errors.ts';
 import { resultCode } from './driver.ts';
 
-const busy = [5, 6]; // SQLITE_BUSY, SQLITE_LOCKED
+const busy = [5, 6, 15]; // SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL (a race for the log's lock)
 const readOnly = 8;
 const inputOutput = 10;
 const damaged = [11, 26]; // SQLITE_CORRUPT, SQLITE_NOTADB
 const full = 13;
-const outOfReach = [7, 10, 14]; // SQLITE_NOMEM, SQLITE_IOERR, SQLITE_CANTOPEN
+const noMemory = 7;
+const cannotOpen = 14;
+const outOfReach = [noMemory, inputOutput, cannotOpen];
 /**
  * A refused write (a quota, a file size limit) and a shared memory file that cannot grow: as a full disk, gone with
  * more space.
  */
+const ioNoMemory = 10 | (12 << 8); // SQLITE_IOERR_NOMEM
 const refusedWrites = [10 | (3 << 8), 10 | (19 << 8)]; // SQLITE_IOERR_WRITE, SQLITE_IOERR_SHMSIZE
 
 /** True when another connection is at work and a later try may succeed. */
@@ -19,8 +22,12 @@ export function isBusy(error: unknown): boolean {
   return busy.includes(primary(error));
 }
 
-const noMemory = 7;
-const cannotOpen = 14;
+/**
+ * What the disk does not give: SQLITE_IOERR without more (as errors of `all` come), _READ, _SHORT_READ, _DATA,
+ * _CORRUPTFS. Other kinds of SQLITE_IOERR are about locks, shared memory and writes.
+ */
+const unreadable = [10, 10 | (1 << 8), 10 | (2 << 8), 10 | (32 << 8), 10 | (33 << 8)];
+
 const troubleOfFiles: ReadonlySet<unknown> = new Set([
   'EMFILE',
   'ENFILE',
@@ -43,6 +50,7 @@ function isTrouble(error: unknown): boolean {
   const first = isMobilityError(error) && error.cause !== undefined ? error.cause : error;
   const extended = resultCode(first);
   if (extended === null) return troubleOfFiles.has((first as NodeJS.ErrnoException | null)?.code);
+  if ((extended & 0xff) === inputOutput) return !unreadable.includes(extended);
   return isBusy(first) || [noMemory, readOnly, full, cannotOpen].includes(extended & 0xff);
 }
 
@@ -87,6 +95,17 @@ export function storeError(error: unknown, path: string): unknown {
       'expected an undamaged database; keep the folder as it is and restore a backup beside it',
     );
   }
+  if (code === noMemory || extended === ioNoMemory) {
+    return make(
+      'MOBILITY_STORE_UNAVAILABLE',
+      'the process gets no more memory; raise its limit, or end other programs',
+    );
+  }
+  if (code === cannotOpen) {
+    const advice =
+      'the file, its log or a temporary file cannot be opened; look at rights and at the limit of open files';
+    return make('MOBILITY_STORE_UNAVAILABLE', advice);
+  }
   if (outOfReach.includes(code)) return make('MOBILITY_STORE_UNAVAILABLE', 'the file cannot be read or written');
   return error;
 }
@@ -102,7 +121,10 @@ function fileSystemError(error: unknown, path: string): unknown {
   if (['ENOTDIR', 'EEXIST', 'EISDIR', 'ENAMETOOLONG', 'ELOOP'].includes(code)) {
     return make('MOBILITY_STORE_ADDRESS', 'expected a folder, or a path where one can be made');
   }
-  if (['EIO', 'EMFILE', 'ENFILE', 'ESTALE', 'ENOMEM', 'ENOENT'].includes(code)) {
+  if (['EMFILE', 'ENFILE'].includes(code)) {
+    return make('MOBILITY_STORE_UNAVAILABLE', 'too many files are open; raise the limit of open files (ulimit -n)');
+  }
+  if (['EIO', 'EAGAIN', 'EBUSY', 'ESTALE', 'ENOMEM', 'ENOENT'].includes(code)) {
     return make('MOBILITY_STORE_UNAVAILABLE', 'the folder is out of reach');
   }
   return error;

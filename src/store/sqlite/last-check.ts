@@ -7,7 +7,10 @@ import { writeTemporary } from './folder.ts';
 
 const fileOfCheck = 'last-check.json';
 
-/** Keeps what a check of the whole store found. A check that was interrupted and found nothing says nothing new. */
+/**
+ * Keeps what a check of the whole store found. A check of a part adds what it found: it says nothing of the rest, in
+ * which the one before may have found something.
+ */
 export async function writeLastCheck(folder: string, report: CheckReport, now: number): Promise<void> {
   const { complete, findings, more, checked } = report;
   const isWhole = complete && checked.pages && checked.texts && checked.references;
@@ -18,7 +21,14 @@ export async function writeLastCheck(folder: string, report: CheckReport, now: n
     if (known === undefined) counts.set(`${code} ${file}`, { code, file, count: 1 });
     else known.count += 1;
   }
-  const kept: LastCheck = { checked_ts: now, complete: isWhole, findings: [...counts.values()], more };
+  const before = isWhole ? null : await readLastCheck(folder);
+  for (const one of before?.findings ?? []) {
+    const known = counts.get(`${one.code} ${one.file}`);
+    if (known === undefined) counts.set(`${one.code} ${one.file}`, one);
+    else known.count = Math.max(known.count, one.count);
+  }
+  const all = Math.max(more, before?.more ?? 0);
+  const kept: LastCheck = { checked_ts: now, complete: isWhole, findings: [...counts.values()], more: all };
   const path = join(folder, fileOfCheck);
   await rename(await writeTemporary(path, kept), path);
 }

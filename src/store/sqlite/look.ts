@@ -1,8 +1,9 @@
 // A short look at an embedded store, for programs that start: what it costs is bounded, whatever the size of the store.
 // `check.ts` looks at everything.
 import { statSync } from 'node:fs';
+import { basename } from 'node:path';
 import { startSlices } from '../../turns.ts';
-import { CheckTally, type Finding } from '../check.ts';
+import { CheckTally, type Looked } from '../check.ts';
 import { openToCheck, ownedTables, shardsIn, tablesIn } from './check.ts';
 import { checkPages } from './check-pages.ts';
 import { pathsOf } from './folder.ts';
@@ -21,7 +22,7 @@ const longestLook = 5_000; // ms, where disk or machine are slow
 export async function lookAtSqliteStore(
   folder: string,
   { milliseconds, signal }: { milliseconds: number; signal?: AbortSignal },
-): Promise<Finding[]> {
+): Promise<Looked> {
   const [began, until] = [process.cpuUsage(), performance.now() + longestLook];
   const spent = (): number => {
     const { user, system } = process.cpuUsage(began);
@@ -32,19 +33,22 @@ export async function lookAtSqliteStore(
   const slices = startSlices();
   for (const path of pathsOf(folder, await shardsIn(folder, tally))) {
     if (isOver()) break;
-    const checked = await openToCheck(path, tally);
-    if (checked === null) continue;
-    try {
-      if (statSync(path).size <= smallFile) await checkPages(checked.file, checked.name, tally);
-      const there = await tablesIn(checked);
-      for (const table of ownedTables.filter((name) => there.has(name))) {
-        if (isOver()) break;
-        await sampleTable(checked, table, tally, isOver);
-        if (slices.isOver()) await slices.next();
+    await tally.attempt(basename(path), async () => {
+      const checked = await openToCheck(path, tally);
+      if (checked === null) return;
+      try {
+        if (statSync(path).size <= smallFile) await checkPages(checked.file, checked.name, tally);
+        const there = await tablesIn(checked);
+        for (const table of ownedTables.filter((name) => there.has(name))) {
+          if (isOver()) break;
+          await sampleTable(checked, table, tally, isOver);
+          if (slices.isOver()) await slices.next();
+        }
+      } finally {
+        checked.file.close();
       }
-    } finally {
-      checked.file.close();
-    }
+    });
   }
-  return tally.findings;
+  const { findings, unchecked } = tally;
+  return { findings, unchecked };
 }

@@ -10,6 +10,7 @@ import { summaryOf } from './batches.ts';
 import { type CheckedFile, checkTable, numbersOf, type TableRow as Row, whyBroken } from './check-rows.ts';
 import { derivedTables, mendedTables, type OwnedTable } from './damaged.ts';
 import type { SqlValue } from './driver.ts';
+import { unlessTrouble } from './engine-errors.ts';
 import { flippedBit } from './flipped-bit.ts';
 import { fileName, openFolder, type Shard } from './folder.ts';
 import { admittedUser } from './ids.ts';
@@ -136,7 +137,7 @@ async function mendRow(
   const told = { file: name, table, row: at, found: finding.what };
   const read = (): Row | undefined =>
     file.connection.prepare(`SELECT rowid AS at, * FROM ${table} WHERE rowid = ?`).get<Row>(at);
-  const row = await file.read(read).catch(() => undefined);
+  const row = await file.read(read).catch((error) => unlessTrouble(error, file.path, undefined));
   if (row === undefined) return { ...told, outcome: 'left' };
   const isWhole = (one: Row): boolean => whyBroken(checked, table, one, userId) === null;
   const better = rewritten(table, row, isWhole) ?? withoutFlip(table, row, isWhole);

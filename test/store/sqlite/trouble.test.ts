@@ -1,19 +1,27 @@
 // Trouble around the files of a store, such as locks and too many open files, is told as that and not as damage.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
-import { checkStore, lookAtStore, openStore } from '../../../src/store/open.ts';
-import type { Connection } from '../../../src/store/sqlite/driver.ts';
+import { MobilityError } from '../../../src/model/errors.ts';
+import { checkRows } from '../../../src/store/check-rows.ts';
+import { checkStore, lastCheckOf, lookAtStore, openStore } from '../../../src/store/open.ts';
+import { type Connection, connect } from '../../../src/store/sqlite/driver.ts';
 import { unlessTrouble } from '../../../src/store/sqlite/engine-errors.ts';
+import { run } from '../../cli/kit.ts';
 import { newFolder } from '../../log/support/kit.ts';
 
-/** What the engine answers to statements with these words; and what looking at the bytes of a file does. */
-const fault: { words: RegExp | null; error: unknown; inspect: unknown } = { words: null, error: null, inspect: null };
+/**
+ * What the engine answers to statements with these words; what looking at the bytes of a file does; and of which files.
+ */
+const none = { words: null, error: null, inspect: null, files: /./ };
+const fault: { words: RegExp | null; error: unknown; inspect: unknown; files: RegExp } = { ...none };
 
 vi.mock('../../../src/store/sqlite/driver.ts', async (original) => {
   const driver = await original<typeof import('../../../src/store/sqlite/driver.ts')>();
   const connect = (path: string): Connection => {
     const connection = driver.connect(path);
     const prepare: Connection['prepare'] = (sql) => {
-      if (fault.words?.test(sql)) throw fault.error;
+      if (fault.words?.test(sql) && fault.files.test(path)) throw fault.error;
       return connection.prepare(sql);
     };
     return new Proxy(connection, { get: (from, name) => (name === 'prepare' ? prepare : Reflect.get(from, name)) });
@@ -24,13 +32,13 @@ vi.mock('../../../src/store/sqlite/driver.ts', async (original) => {
 vi.mock('../../../src/store/sqlite/inspect.ts', async (original) => {
   const inspect = await original<typeof import('../../../src/store/sqlite/inspect.ts')>();
   const inspectFile: typeof inspect.inspectFile = (...args) => {
-    if (fault.inspect !== null) throw fault.inspect;
+    if (fault.inspect !== null && fault.files.test(args[0])) throw fault.inspect;
     return inspect.inspectFile(...args);
   };
   return { ...inspect, inspectFile };
 });
 
-afterEach(() => Object.assign(fault, { words: null, error: null, inspect: null }));
+afterEach(() => Object.assign(fault, none));
 
 const engineError = (errcode: number) => Object.assign(new Error('no'), { code: 'ERR_SQLITE_ERROR', errcode });
 const fileError = (code: string) => Object.assign(new Error(code), { code });
@@ -45,29 +53,107 @@ async function filled(): Promise<string> {
   return folder;
 }
 
-it('too many open files end a check and a look', async () => {
+/** Nobody is user 7 of these files: a check and a look find a row in each. */
+async function damaged(): Promise<string> {
   const folder = await filled();
-  fault.inspect = fileError('EMFILE');
-  const told = { code: 'MOBILITY_STORE_UNAVAILABLE', message: expect.stringContaining('EMFILE') };
-  await expect(checkStore(folder)).rejects.toMatchObject(told);
-  await expect(lookAtStore(folder, { milliseconds: 60_000 })).rejects.toMatchObject(told);
+  for (const [file, row] of [
+    ['usercache', "INSERT INTO profiles (user, profile) VALUES (7, '{}')"],
+    ['timeseries', "INSERT INTO documents (user, key, write_ts, data) VALUES (7, 'k', 1, '{}')"],
+  ]) {
+    const connection = connect(join(folder, `${file}-0.sqlite`));
+    connection.prepare(row!).run();
+    connection.close();
+  }
+  return folder;
+}
+
+const look = { milliseconds: 60_000 };
+
+/** Everything that may be in the way of one file, wherever a check or a look meets it. */
+const troubles: [string, Partial<typeof fault>][] = [
+  ['EMFILE', { inspect: fileError('EMFILE') }],
+  ['EACCES', { inspect: fileError('EACCES') }],
+  ...[/user_ids/, /integrity_check/, /FROM sqlite_schema/, /FROM profiles|FROM documents/].map(
+    (words): [string, Partial<typeof fault>] => [`14 at ${words}`, { words, error: engineError(14) }],
+  ),
+  // SQLITE_NOMEM, SQLITE_FULL, SQLITE_IOERR_SHMSIZE (a full disk), SQLITE_IOERR_LOCK
+  ...[7, 13, 10 | (19 << 8), 10 | (15 << 8)].map((code): [string, Partial<typeof fault>] => [
+    String(code),
+    { words: /FROM sqlite_schema/, error: engineError(code) },
+  ]),
+];
+
+it.each(troubles)('trouble with a file (%s) is told, and the other files are checked', async (_, trouble) => {
+  const folder = await damaged();
+  for (const [file, other] of [
+    ['usercache-0.sqlite', 'timeseries-0.sqlite'],
+    ['timeseries-0.sqlite', 'usercache-0.sqlite'],
+  ]) {
+    Object.assign(fault, none, trouble, { files: new RegExp(file!) });
+    const report = await checkStore(folder, { digest: true });
+    expect(report).toMatchObject({ sound: false, complete: false, unchecked: [{ file }] });
+    expect(report.unchecked[0]!.code).toMatch(/^MOBILITY_STORE_(UNAVAILABLE|READONLY|FULL)$/);
+    expect(report.users.map(({ digest }) => digest).filter((digest) => digest !== null)).toEqual([]);
+    for (const { findings, unchecked } of [report, await lookAtStore(folder, look)]) {
+      expect(unchecked).toMatchObject([{ file }]);
+      expect(findings.some((one) => one.file === other && one.code === 'WRONG_REFERENCE')).toBe(true);
+      expect(findings.filter(({ code }) => code.startsWith('DAMAGED'))).toEqual([]);
+    }
+  }
 });
 
-it('a file that the engine cannot open ends a check and a look, wherever it shows', async () => {
-  const folder = await filled();
-  const told = { code: 'MOBILITY_STORE_UNAVAILABLE' };
-  for (const words of [/integrity_check/, /FROM user_ids/, /FROM sqlite_schema/, /FROM batches/]) {
-    Object.assign(fault, { words, error: engineError(14) });
-    await expect(checkStore(folder), String(words)).rejects.toMatchObject(told);
-    await expect(lookAtStore(folder, { milliseconds: 60_000 }), String(words)).rejects.toMatchObject(told);
-  }
+it('the command tells what it found and what was in its way, compares nothing, and ends with 1; a run tells both', async () => {
+  const folder = await damaged();
+  const on = ['--store', folder];
+  Object.assign(fault, { words: /FROM sqlite_schema/, error: engineError(14), files: /usercache/ });
+  const check = await run(['store', 'check', ...on]);
+  expect(check.code).toBe(1);
+  expect(check.stdout).toMatch(/^WRONG_REFERENCE {2}timeseries-0\.sqlite, table documents/m);
+  expect(check.stdout).toContain('1 finding; not checked: usercache-0.sqlite; checked: pages, rows, references');
+  expect(check.stderr).toMatch(/^mobility: MOBILITY_STORE_UNAVAILABLE: \S+usercache-0\.sqlite: .*limit of open files/);
+
+  Object.assign(fault, none);
+  const earlier = join(folder, 'earlier.json');
+  writeFileSync(earlier, (await run(['store', 'check', '--digest', '--json', ...on])).stdout);
+  Object.assign(fault, { words: /FROM batches/, error: engineError(7), files: /usercache/ });
+  const compared = await run(['store', 'check', '--against', earlier, '--json', ...on]);
+  expect(compared.code).toBe(1);
+  expect(compared.stderr).toContain('no more memory');
+  expect(compared.stderr).toContain('not compared with the earlier check');
+  expect(compared.json()).toMatchObject({ complete: false, unchecked: [{ file: 'usercache-0.sqlite' }] });
+  expect(compared.json()).not.toHaveProperty('against');
+
+  Object.assign(fault, { words: /^SELECT rowid AS "at", \* FROM batches/, error: engineError(14), files: /usercache/ });
+  const pipeline = await run(['pipeline', '--all', ...on]);
+  expect(pipeline.stderr).toContain('WRONG_REFERENCE: timeseries-0.sqlite, table documents');
+  expect(pipeline.stderr).toContain('could not read usercache-0.sqlite: MOBILITY_STORE_UNAVAILABLE');
+});
+
+it('what a check of a part found is kept with what the one before found elsewhere', async () => {
+  const folder = await damaged();
+  expect((await run(['store', 'check', '--store', folder])).code).toBe(3);
+  Object.assign(fault, { words: /FROM sqlite_schema/, error: engineError(14), files: /usercache/ });
+  expect((await run(['store', 'check', '--store', folder])).code).toBe(1);
+  const kept = await lastCheckOf(folder);
+  expect(kept?.complete).toBe(false);
+  expect(kept?.findings.map(({ file }) => file).sort()).toEqual(['timeseries-0.sqlite', 'usercache-0.sqlite']);
+});
+
+it('a server that goes away while its rows are checked is no damage', async () => {
+  const store = await openStore(await filled());
+  const gone = new MobilityError('MOBILITY_STORE_UNAVAILABLE', 'no server answers');
+  const timeseries = { ...store.timeseries, summary: () => Promise.reject(gone) };
+  const report = await checkRows({ ...store, timeseries }, {});
+  await store.close();
+  expect(report).toMatchObject({ sound: false, complete: false, findings: [] });
+  expect(report.unchecked).toEqual([{ file: store.address, code: gone.code, what: gone.message }]);
 });
 
 it('what the engine finds malformed, or a disk does not give, is damage', async () => {
   const folder = await filled();
   for (const code of [11, 10 | (1 << 8)]) {
     Object.assign(fault, { words: /FROM batches/, error: engineError(code) });
-    expect(await lookAtStore(folder, { milliseconds: 60_000 })).toMatchObject([{ table: 'batches' }]);
+    expect(await lookAtStore(folder, look)).toMatchObject({ findings: [{ table: 'batches' }], unchecked: [] });
   }
   expect(unlessTrouble(fileError('EIO'), 'a file', 'damage')).toBe('damage');
   expect(unlessTrouble(new Error('anything else'), 'a file', 'damage')).toBe('damage');
