@@ -17,10 +17,8 @@ import {
   newUser,
   put,
   putFailed,
-  refOf,
   rejects,
   waiting,
-  waitingEntries,
 } from './contract/kit.ts';
 import { describeOnServers, withClient, withStore } from './servers.ts';
 
@@ -199,24 +197,6 @@ describeOnServers('MongoDB only', (server) => {
       await rejects(openMongoStore(address), 'MOBILITY_STORE_VERSION');
       expect((await client.db().listCollections().toArray()).map(({ name }) => name)).toEqual(['users']);
       await client.db().dropDatabase();
-    });
-  });
-
-  it('in a run, too, an entry pushed again since it was read stays, though others of that push were read after it', async () => {
-    await withStore(server(), async (store) => {
-      const user = await newUser(store);
-      await put(store, user, [fix(1, { a: 1 })]);
-      const run = store.forRun!(user);
-      const [first] = await run.usercache.read(user, { limit: 1 });
-      await put(store, user, [fix(1, { a: 2 }), fix(2)]);
-      const [second] = await run.usercache.read(user, { limit: 1, after: first!.entry.metadata });
-      const moved = [first!, second!];
-      await leased(store, user, async (lease) => {
-        await run.timeseries.apply(user, { put: moved.map((row) => row.entry), remove: [] }, lease);
-        await run.usercache.settle(user, { moved: moved.map(refOf), failed: [] }, 1);
-        await run.documents.apply(user, { put: [], remove: [] }, lease);
-      });
-      expect(await waitingEntries(store, user)).toEqual([fix(1, { a: 2 })]);
     });
   });
 

@@ -1,11 +1,13 @@
 // Contract: the end of an entry's stay in the usercache, the error timeseries, and the way back.
-import { expect, it } from 'vitest';
-import type { ErrorRow, Store, WaitingEntry } from '../../../src/store/store.ts';
+import { describe, expect, it } from 'vitest';
+import { identityText } from '../../../src/model/entry.ts';
+import type { ErrorRow, Lease, Store, Usercache, WaitingEntry } from '../../../src/store/store.ts';
 import {
   battery,
   entry,
   failedOf,
   fix,
+  leaseOn,
   newUser,
   put,
   putFailed,
@@ -22,26 +24,81 @@ async function errorsOf(store: Store, user: string) {
   return store.errors.list(user, { limit: 1_000 });
 }
 
-export function settleTests(use: Use): void {
+/** How a test reads what waits, and ends stays. */
+interface Settling {
+  read(store: Store, user: string): Promise<WaitingEntry[]>;
+  /** Returns how many left. `then`: what happens before the run ends. */
+  settle(
+    store: Store,
+    ...call: [...Parameters<Usercache['settle']>, then?: () => Promise<unknown>]
+  ): ReturnType<Usercache['settle']>;
+}
+
+const atOnce: Settling = {
+  read: waiting,
+  settle: async (store, user, outcome, now, then) => {
+    const left = await store.usercache.settle(user, outcome, now);
+    await then?.();
+    return left;
+  },
+};
+
+/**
+ * As the pipeline does: what a run of a user read is stored in the timeseries and settled through the view of the run,
+ * which ends with the documents.
+ */
+function inRuns(): Settling {
+  const runs = new Map<string, { view: Store; lease: Lease; rows: Map<string, WaitingEntry> }>();
+  const runOf = async (store: Store, user: string) => {
+    const begun = runs.get(user);
+    if (begun !== undefined) return begun;
+    const run = { view: store.forRun?.(user) ?? store, lease: await leaseOn(store, user), rows: new Map() };
+    runs.set(user, run);
+    return run;
+  };
+  return {
+    read: async (store, user) => {
+      const { view, rows } = await runOf(store, user);
+      const found = await waiting(view, user);
+      for (const row of found) rows.set(`${row.revision} ${identityText(row.entry.metadata)}`, row);
+      return found;
+    },
+    settle: async (store, user, outcome, now, then) => {
+      const { view, lease, rows } = await runOf(store, user);
+      runs.delete(user);
+      const kept = outcome.moved.flatMap((ref) => rows.get(`${ref.revision} ${identityText(ref)}`) ?? []);
+      const put = kept.map(({ entry: one, received_ts }) => ({ entry: one, ts: null, received_ts }));
+      await view.timeseries.apply(user, { put, remove: outcome.failed }, lease);
+      const { count } = await store.usercache.summary(user);
+      await view.usercache.settle(user, outcome, now);
+      await then?.();
+      await view.documents.apply(user, { put: [], remove: [] }, lease, { release: true });
+      return count - (await store.usercache.summary(user)).count;
+    },
+  };
+}
+
+/** Ends of stays, told to the store itself or in runs. */
+function stayTests(use: Use, by: Settling): void {
   it('moved entries leave, each by its identity', async () => {
     const user = await newUser(use.store);
     await put(use.store, user, [fix(1), fix(2), entry(battery, 1)]);
-    const rows = await waiting(use.store, user);
-    expect(await use.store.usercache.settle(user, moved(rows.slice(0, 2)), 1)).toBe(2);
+    const rows = await by.read(use.store, user);
+    expect(await by.settle(use.store, user, moved(rows.slice(0, 2)), 1)).toBe(2);
     same(await waiting(use.store, user), rows.slice(2));
-    expect(await use.store.usercache.settle(user, moved(rows), 1)).toBe(1);
-    expect(await use.store.usercache.settle(user, moved(rows), 1)).toBe(0);
-    expect(await use.store.usercache.settle(user, { moved: [], failed: [] }, 1)).toBe(0);
+    expect(await by.settle(use.store, user, moved(rows), 1)).toBe(1);
+    expect(await by.settle(use.store, user, moved(rows), 1)).toBe(0);
+    expect(await by.settle(use.store, user, { moved: [], failed: [] }, 1)).toBe(0);
   });
 
   it('the keys of what waits are told, those of others and of what left are not', async () => {
     const [user, other] = [await newUser(use.store), await newUser(use.store)];
     await put(use.store, user, [fix(1), fix(2), entry('odd.$key\\', 1)]);
     await put(use.store, other, [entry(battery, 1)]);
-    const rows = await waiting(use.store, user);
+    const rows = await by.read(use.store, user);
     const location = fix(1).metadata.key;
     expect((await use.store.usercache.keys(user)).sort()).toEqual([location, 'odd.$key\\']);
-    await use.store.usercache.settle(user, moved(rows.filter((row) => row.entry.metadata.key !== location)), 1);
+    await by.settle(use.store, user, moved(rows.filter((row) => row.entry.metadata.key !== location)), 1);
     expect(await use.store.usercache.keys(user)).toEqual([location]);
     expect(await use.store.usercache.keys('00000000-0000-4000-8000-00000000dead')).toEqual([]);
   });
@@ -49,21 +106,123 @@ export function settleTests(use: Use): void {
   it('an entry pushed again since it was read stays, even with the same content', async () => {
     const user = await newUser(use.store);
     await put(use.store, user, [fix(1, { a: 1 }), fix(2), fix(3)]);
-    const rows = await waiting(use.store, user);
+    const rows = await by.read(use.store, user);
     await put(use.store, user, [fix(1, { a: 2 }), fix(2)]);
-    expect(await use.store.usercache.settle(user, moved(rows), 1)).toBe(1);
+    expect(await by.settle(use.store, user, moved(rows), 1)).toBe(1);
     same(await waitingEntries(use.store, user), [fix(1, { a: 2 }), fix(2)]);
   });
 
   it('a failure of content that was replaced by a newer push is ignored', async () => {
     const user = await newUser(use.store);
     await put(use.store, user, [fix(1, { a: 'bad' })]);
-    const rows = await waiting(use.store, user);
+    const rows = await by.read(use.store, user);
     await put(use.store, user, [fix(1, { a: 'good' })]);
-    expect(await use.store.usercache.settle(user, { moved: [], failed: rows.map((row) => failedOf(row)) }, 1)).toBe(0);
+    expect(await by.settle(use.store, user, { moved: [], failed: rows.map((row) => failedOf(row)) }, 1)).toBe(0);
     same(await waitingEntries(use.store, user), [fix(1, { a: 'good' })]);
     same(await errorsOf(use.store, user), []);
   });
+
+  it('a failed entry is set aside as it was pushed, with why and when', async () => {
+    const user = await newUser(use.store);
+    const sent = entry('manual/survey', 7.25, { 'a.b': [-0, null] }, { $x: { y: '\u0000' } });
+    await put(use.store, user, [sent, fix(1)]);
+    const row = (await by.read(use.store, user)).find((one) => one.entry.metadata.key === 'manual/survey')!;
+    const failed = [failedOf(row, 'bad_value', 'data.x: expected é, found "\u0000"')];
+    expect(await by.settle(use.store, user, { moved: [], failed }, 50.5)).toBe(1);
+    expect(await by.settle(use.store, user, { moved: [], failed }, 60)).toBe(0);
+    const errors = await errorsOf(use.store, user);
+    same(errors, [
+      {
+        id: errors[0]!.id,
+        entry: sent as never,
+        identity: { key: 'manual/survey', write_ts: 7.25 },
+        reason: 'bad_value',
+        message: 'data.x: expected é, found "\u0000"',
+        first_ts: 50.5,
+        last_ts: 50.5,
+        tries: 1,
+        received_ts: 1_000,
+      },
+    ]);
+    same(await waitingEntries(use.store, user), [fix(1)]);
+  });
+
+  it('an entry that fails again is one error, with its newest content and reason and how often', async () => {
+    const user = await newUser(use.store);
+    await putFailed(use.store, user, [fix(1, { a: 1 })], 10, 'first');
+    await putFailed(use.store, user, [fix(1, { a: 2 })], 20, 'second');
+    const errors = await errorsOf(use.store, user);
+    expect(errors).toHaveLength(1);
+    expect(errors[0]).toMatchObject({ reason: 'second', first_ts: 10, last_ts: 20, tries: 2, entry: fix(1, { a: 2 }) });
+  });
+
+  it('the error of an identity is removed when newer content of it is moved', async () => {
+    const user = await newUser(use.store);
+    await putFailed(use.store, user, [fix(1, { a: 'bad' }), fix(2, { a: 'bad' })]);
+    await put(use.store, user, [fix(1, { a: 'good' })]);
+    const rows = await by.read(use.store, user);
+    expect(await errorsOf(use.store, user)).toHaveLength(2);
+    await by.settle(use.store, user, moved(rows), 1);
+    expect((await errorsOf(use.store, user)).map((row) => row.identity?.write_ts)).toEqual([2]);
+  });
+
+  it('one settle takes moved and failed entries at once', async () => {
+    const user = await newUser(use.store);
+    await put(
+      use.store,
+      user,
+      Array.from({ length: 300 }, (_, i) => fix(i)),
+    );
+    const rows = await by.read(use.store, user);
+    const outcome = { moved: rows.slice(0, 200).map(refOf), failed: rows.slice(200).map((row) => failedOf(row)) };
+    expect(await by.settle(use.store, user, outcome, 1)).toBe(300);
+    expect(await use.store.counts(user)).toMatchObject({ usercache: 0, errors: 100 });
+  });
+
+  it('settling at once with puts loses nothing', async () => {
+    const user = await newUser(use.store);
+    const times = Array.from({ length: 30 }, (_, i) => i);
+    await put(
+      use.store,
+      user,
+      times.map((ts) => fix(ts, { round: 0 })),
+    );
+    const rows = await by.read(use.store, user);
+    const again = times.filter((ts) => ts % 2 === 0);
+    await Promise.all([
+      by.settle(use.store, user, moved(rows), 1),
+      ...again.map((ts) => put(use.store, user, [fix(ts, { round: 1 })])),
+    ]);
+    same(
+      await waitingEntries(use.store, user),
+      again.map((ts) => fix(ts, { round: 1 })),
+    );
+  });
+
+  it('an entry pushed again after its stay was ended waits, in a run too that goes on', async () => {
+    const user = await newUser(use.store);
+    await put(use.store, user, [fix(1, { a: 1 }), fix(2), fix(3)]);
+    const rows = await by.read(use.store, user);
+    await by.settle(use.store, user, { moved: rows.slice(1).map(refOf), failed: [failedOf(rows[0]!)] }, 1, () =>
+      put(use.store, user, [fix(1, { a: 2 }), fix(2)]),
+    );
+    same(await waitingEntries(use.store, user), [fix(1, { a: 2 }), fix(2)]);
+  });
+
+  it('an entry pushed again stays, also if the run has read another entry of the put that brought it', async () => {
+    const user = await newUser(use.store);
+    await put(use.store, user, [fix(1, { a: 1 }), fix(2)]);
+    const first = await by.read(use.store, user);
+    await put(use.store, user, [fix(1, { a: 2 }), fix(3)]);
+    const later = (await by.read(use.store, user)).slice(2);
+    expect(await by.settle(use.store, user, moved([...first, ...later]), 1)).toBe(2);
+    same(await waitingEntries(use.store, user), [fix(1, { a: 2 })]);
+  });
+}
+
+export function settleTests(use: Use): void {
+  stayTests(use, atOnce);
+  describe('in a run', () => stayTests(use, inRuns()));
 
   it('a revision is never used again, not even after the entry left and came back', async () => {
     const user = await newUser(use.store);
@@ -100,83 +259,6 @@ export function settleTests(use: Use): void {
     } finally {
       await opened.dispose();
     }
-  });
-
-  it('a failed entry is set aside as it was pushed, with why and when', async () => {
-    const user = await newUser(use.store);
-    const sent = entry('manual/survey', 7.25, { 'a.b': [-0, null] }, { $x: { y: '\u0000' } });
-    await put(use.store, user, [sent, fix(1)]);
-    const row = (await waiting(use.store, user)).find((one) => one.entry.metadata.key === 'manual/survey')!;
-    const failed = [failedOf(row, 'bad_value', 'data.x: expected é, found "\u0000"')];
-    expect(await use.store.usercache.settle(user, { moved: [], failed }, 50.5)).toBe(1);
-    expect(await use.store.usercache.settle(user, { moved: [], failed }, 60)).toBe(0);
-    const errors = await errorsOf(use.store, user);
-    same(errors, [
-      {
-        id: errors[0]!.id,
-        entry: sent as never,
-        identity: { key: 'manual/survey', write_ts: 7.25 },
-        reason: 'bad_value',
-        message: 'data.x: expected é, found "\u0000"',
-        first_ts: 50.5,
-        last_ts: 50.5,
-        tries: 1,
-        received_ts: 1_000,
-      },
-    ]);
-    same(await waitingEntries(use.store, user), [fix(1)]);
-  });
-
-  it('an entry that fails again is one error, with its newest content and reason and how often', async () => {
-    const user = await newUser(use.store);
-    await putFailed(use.store, user, [fix(1, { a: 1 })], 10, 'first');
-    await putFailed(use.store, user, [fix(1, { a: 2 })], 20, 'second');
-    const errors = await errorsOf(use.store, user);
-    expect(errors).toHaveLength(1);
-    expect(errors[0]).toMatchObject({ reason: 'second', first_ts: 10, last_ts: 20, tries: 2, entry: fix(1, { a: 2 }) });
-  });
-
-  it('the error of an identity is removed when newer content of it is moved', async () => {
-    const user = await newUser(use.store);
-    await putFailed(use.store, user, [fix(1, { a: 'bad' }), fix(2, { a: 'bad' })]);
-    await put(use.store, user, [fix(1, { a: 'good' })]);
-    const rows = await waiting(use.store, user);
-    expect(await errorsOf(use.store, user)).toHaveLength(2);
-    await use.store.usercache.settle(user, moved(rows), 1);
-    expect((await errorsOf(use.store, user)).map((row) => row.identity?.write_ts)).toEqual([2]);
-  });
-
-  it('one settle takes moved and failed entries at once', async () => {
-    const user = await newUser(use.store);
-    await put(
-      use.store,
-      user,
-      Array.from({ length: 300 }, (_, i) => fix(i)),
-    );
-    const rows = await waiting(use.store, user);
-    const outcome = { moved: rows.slice(0, 200).map(refOf), failed: rows.slice(200).map((row) => failedOf(row)) };
-    expect(await use.store.usercache.settle(user, outcome, 1)).toBe(300);
-    expect(await use.store.counts(user)).toMatchObject({ usercache: 0, errors: 100 });
-  });
-
-  it('settling at once with puts loses nothing', async () => {
-    const user = await newUser(use.store);
-    const times = Array.from({ length: 30 }, (_, i) => i);
-    await put(
-      use.store,
-      user,
-      times.map((ts) => fix(ts, { round: 0 })),
-    );
-    const rows = await waiting(use.store, user);
-    const again = times.filter((ts) => ts % 2 === 0);
-    await Promise.all([
-      use.store.usercache.settle(user, moved(rows), 1),
-      ...again.map((ts) => put(use.store, user, [fix(ts, { round: 1 })])),
-    ]);
-    same(
-      await waitingEntries(use.store, user),
-      again.map((ts) => fix(ts, { round: 1 })),
-    );
   });
 
   it('errors are listed by id in pages, chosen by key and reason', async () => {
