@@ -21,6 +21,9 @@ export type Fault = { expected: string; found: string } | { newer: number };
  * Tells why the database at `path` must not be opened; null when it may. `version` is the newest format that is known.
  * Changes nothing, and needs no lock. A write-ahead log that was cut off or taken away is seen where the process that
  * wrote it left its index behind, that is, after it was killed: the engine would drop the commits in it and go on.
+ * After a power cut the index may be any earlier one, or none. An earlier one belongs to this log or to the one before
+ * it, whose salts are others: only while an erasure empties the log (`wipe.ts`) it would be taken for that of a log cut
+ * off.
  */
 export function inspectFile(path: string, version: number): Fault | null {
   // Closing a file drops all locks that this process has on it (POSIX), the engine's too. Who has it open has inspected

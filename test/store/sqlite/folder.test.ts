@@ -250,6 +250,30 @@ describe('every opening', () => {
     }
   });
 
+  it('a log that an erasure emptied is no damage after a power cut that kept an older index of it', async () => {
+    const open = join(await places.folder(), 'open');
+    const folder = join(await places.folder(), 'copy');
+    const store = await places.open(open);
+    const [user, gone] = [await newUser(store), await newUser(store)];
+    for (let i = 0; i < 5; i++) {
+      for (const id of [user, gone]) await put(store, id, [fix(i, { text: 'x'.repeat(10_000) })]);
+    }
+    const indexes = [usercache, timeseries].map((name) => `${name}-shm`);
+    const older = await Promise.all(indexes.map((name) => readFile(join(open, name))));
+    await store.erase(gone);
+    for (const count of [5, 6]) {
+      // The index is never synchronised: the disk may hold it as it was at any earlier moment.
+      await cp(open, folder, { recursive: true });
+      for (const [i, name] of indexes.entries()) await writeFile(join(folder, name), older[i]!);
+      expect((await checkStore(folder)).findings).toEqual([]);
+      const copy = await openSqliteStore({ folder });
+      expect(await waitingEntries(copy, user)).toHaveLength(count);
+      await copy.close();
+      await rm(folder, { recursive: true });
+      await put(store, user, [fix(count)]);
+    }
+  });
+
   it('refuses a log in which any bit flipped after a kill, and takes one that is as it was', async () => {
     const open = join(await places.folder(), 'open');
     const folder = join(await places.folder(), 'copy');
