@@ -85,7 +85,15 @@ const smallJsonLimits: JsonLimits = { elements: 0, values: 50_000 };
 function bodyLimits({ config: { waitingLimitMiB }, bodyPatience = 30_000 }: AppParts): BodyLimits {
   const total = waitingLimitMiB * mebibyte;
   const small = { size: strangersLimit, room: total / 8 };
-  return { total, perCaller: total / 2, strangers: total / 2, patience: bodyPatience, small, turns: 2 };
+  return {
+    total,
+    perCaller: total / 2,
+    strangers: total / 2,
+    patience: bodyPatience,
+    small,
+    turns: 2,
+    ahead: total / 4,
+  };
 }
 
 /** Makes the app; it listens nowhere yet. `serve` does that, tests call `app.request`. */

@@ -1,6 +1,7 @@
 // How many bytes of bodies a process holds at once: in all, of one caller, and of those of whom nobody knows yet who
 // sends them; and how many large bodies are processed at the same time.
 import { type Problem, tooManyCalls, unavailable } from './problem.ts';
+import { type Reading, ReadingLine } from './reading-line.ts';
 
 /** Bytes that may be held at once. */
 export interface BodyLimits {
@@ -16,6 +17,8 @@ export interface BodyLimits {
   small?: { size: number; room: number };
   /** Large bodies that are processed at the same time. Default 1. */
   turns?: number;
+  /** Bytes in memory from which on large bodies are read one after the other. Default: `total`. */
+  ahead?: number;
 }
 
 /** The part of a `BodyBudget` that one call holds. */
@@ -32,6 +35,11 @@ export interface BodyShare {
   reserve(bytes: number): Promise<void>;
   /** Takes bytes that came, first of those reserved, as soon as they fit; rejects as `check` throws. */
   arrive(bytes: number): Promise<void>;
+  /**
+   * Resolves when the next piece of this body may be read: at once, unless so much has come already that more would
+   * only wait in memory. Undefined: now.
+   */
+  readOn(): Promise<void> | undefined;
   /** As `arrive`, without waiting; throws as `check` does. */
   grow(bytes: number): void;
   /**
@@ -63,6 +71,10 @@ interface Held {
   /** When this window began, ms; and the call. */
   since: number;
   born: number;
+  /** Place among all calls, as they began. */
+  number: number;
+  /** True while it is not read on, for the sake of others. */
+  paused: boolean;
   evict: (problem: Problem) => void;
 }
 
@@ -79,13 +91,23 @@ export class BodyBudget {
   readonly #line: Held[] = [];
   readonly #working: Held[] = [];
   readonly #queue: { held: Held; begin: () => void }[] = [];
+  readonly #reading: ReadingLine<Held>;
   #total = 0;
+  /** Of these, bytes that have not come yet. */
+  #ahead = 0;
+  #count = 0;
   #strangers = 0;
 
   /** `now`: a steady clock, ms. */
   constructor(limits: BodyLimits, now: () => number = () => performance.now()) {
     this.#limits = limits;
     this.#now = now;
+    this.#reading = new ReadingLine({
+      reading: () => this.#mayBeRead(),
+      // Who has others at work comes after those who have none, as they do when their turn is given.
+      rank: ({ userId }) => this.#working.filter((one) => one.userId === userId).length,
+      order: ({ number }) => number,
+    });
   }
 
   /** A share that grows with a body. */
@@ -96,7 +118,10 @@ export class BodyBudget {
       evict = reject;
     });
     evicted.catch(() => {}); // possibly without a listener
-    const held: Held = { bytes: 0, ahead: 0, userId: null, fresh: 0, before: 0, since: now, born: now, evict };
+    const held: Held = {
+      ...{ bytes: 0, ahead: 0, userId: null, fresh: 0, before: 0, since: now, born: now, evict },
+      ...{ number: this.#count++, paused: false },
+    };
     return {
       evicted,
       check: (bytes) => this.#check(held, bytes),
@@ -104,7 +129,9 @@ export class BodyBudget {
         this.#fit(held, bytes, () => {
           this.#take(held, bytes);
           held.ahead += bytes;
+          this.#ahead += bytes;
         }),
+      readOn: () => this.#readOn(held),
       arrive: async (bytes) => {
         const more = Math.max(0, bytes - held.ahead);
         if (more > 0) await this.#fit(held, more, () => this.#grow(held, bytes));
@@ -114,20 +141,21 @@ export class BodyBudget {
         if (bytes > held.ahead) this.#check(held, bytes - held.ahead);
         this.#grow(held, bytes);
       },
-      turn: () => this.#begin(held),
+      turn: () => {
+        const begun = this.#begin(held);
+        this.#reading.leave(held);
+        return begun;
+      },
       belongsTo: (userId) => {
         if (held.userId === null) this.#strangers -= held.bytes;
         held.userId = userId;
         this.#check(held, 0);
       },
       release: () => {
-        this.#all.delete(held);
-        this.#total -= held.bytes;
-        if (held.userId === null) this.#strangers -= held.bytes;
-        held.bytes = 0;
-        held.ahead = 0;
-        this.#wake();
+        this.#giveBack(held);
         this.#end(held);
+        this.#reading.leave(held);
+        this.#wake();
       },
     };
   }
@@ -179,6 +207,7 @@ export class BodyBudget {
   #grow(held: Held, bytes: number): void {
     const more = Math.max(0, bytes - held.ahead);
     held.ahead -= bytes - more;
+    this.#ahead -= bytes - more;
     this.#take(held, more);
     this.#turn(held);
     held.fresh += bytes;
@@ -188,9 +217,31 @@ export class BodyBudget {
   #endSlow(): void {
     const now = this.#now();
     for (const one of this.#all) {
-      if (one.ahead === 0 || now - one.born < 2 * pace || this.#pace(one) >= leastPace) continue;
+      if (one.ahead === 0 || one.paused || now - one.born < 2 * pace || this.#pace(one) >= leastPace) continue;
       this.#drop(one);
     }
+  }
+
+  #mayBeRead(): Reading {
+    const { total, ahead = total } = this.#limits;
+    if (this.#total - this.#ahead < ahead) return 'all';
+    return this.#queue.length === 0 ? 'one' : 'none'; // whole bodies that wait for their turn
+  }
+
+  #readOn(held: Held): Promise<void> | undefined {
+    const isSmall = held.bytes - held.ahead <= (this.#limits.small?.size ?? 0);
+    if (held.userId === null || isSmall || this.#mayBeRead() === 'all') return;
+    return this.#pause(held);
+  }
+
+  /** For this time, a sender that sends nothing is not slow. */
+  async #pause(held: Held): Promise<void> {
+    const began = this.#now();
+    held.paused = true;
+    await this.#reading.join(held);
+    held.paused = false;
+    held.since += this.#now() - began;
+    held.born += this.#now() - began;
   }
 
   async #begin(held: Held): Promise<void> {
@@ -270,12 +321,17 @@ export class BodyBudget {
     }
   }
 
-  #drop(held: Held): void {
+  #giveBack(held: Held): void {
     this.#all.delete(held);
     this.#total -= held.bytes;
+    this.#ahead -= held.ahead;
     if (held.userId === null) this.#strangers -= held.bytes;
     held.bytes = 0;
     held.ahead = 0;
+  }
+
+  #drop(held: Held): void {
+    this.#giveBack(held);
     held.evict(unavailable('this body came so slowly that others needed its room; nothing was stored, send it again'));
     this.#wake();
   }

@@ -112,6 +112,8 @@ async function collect(
   const iterator = chunks[Symbol.asyncIterator]();
   try {
     for (;;) {
+      const pause = share.readOn();
+      if (pause !== undefined) await pause;
       const next = await Promise.race([iterator.next(), share.evicted]).catch((error: unknown) => {
         if (error instanceof Problem) throw error;
         throw badRequest(`${broken} (${errorText(error).slice(0, 80)})`);

@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BodyBudget, type BodyShare } from '../../src/server/body-budget.ts';
 import { Problem } from '../../src/server/problem.ts';
@@ -147,5 +148,107 @@ describe('the budget of all bodies', () => {
       shares[i]!.share.release();
     }
     expect(order).toEqual(['eve', 'ada', 'eve', 'eve']);
+  });
+
+  it('what has come waits in bounded memory; who sends slowly, or no more, or is gone holds up nobody', async () => {
+    const piece = 10;
+    const ahead = 50;
+    const turns = 2;
+    const sender = fc.record({
+      pieces: fc.integer({ min: 2, max: 12 }),
+      user: fc.constantFrom('ada', 'eve', 'bob'),
+      kind: fc.constantFrom('quick', 'quick', 'quick', 'slow', 'silent', 'gone'),
+      known: fc.boolean(), // whether it says how much comes
+    });
+    const tick = () => new Promise((resolve) => setImmediate(resolve));
+    const check = async (senders: { pieces: number; user: string; kind: string; known: boolean }[]) => {
+      const limits = { total: 1e6, perCaller: 1e6, strangers: 1e6, small: { size: 0, room: 0 }, turns, ahead };
+      const budget = new BodyBudget(limits);
+      let [held, most, atWork] = [0, 0, 0];
+      const end = new Promise<never>((_, reject) => void over.then(() => reject(new Error('lost'))));
+      end.catch(() => {});
+      const results = senders.map(async ({ pieces, user, kind, known }) => {
+        const share = budget.share();
+        share.belongsTo(user);
+        let came = 0;
+        const chunks = (async function* () {
+          for (let i = 0; i < pieces; i++) {
+            if (kind === 'slow') await tick();
+            if (kind === 'gone' && i === pieces - 1) throw new Error('lost');
+            if (kind === 'silent' && i === pieces - 1) await end;
+            came += piece;
+            held += piece;
+            most = Math.max(most, held);
+            yield Buffer.alloc(piece);
+          }
+        })();
+        try {
+          const incoming = { chunks, contentLength: known ? String(pieces * piece) : null, contentEncoding: null };
+          await readBody(incoming, 1000, share);
+          await share.turn();
+          atWork += 1;
+          expect(atWork).toBeLessThanOrEqual(turns);
+          for (let i = 0; i < 3; i++) await tick();
+          atWork -= 1;
+          return 'answered';
+        } catch (error) {
+          if (!(error instanceof Problem)) throw error;
+          return 'refused';
+        } finally {
+          held -= came;
+          share.release();
+        }
+      });
+      const isQuick = ({ kind }: { kind: string }): boolean => kind === 'quick' || kind === 'slow';
+      const answers = await Promise.all(results.filter((_, i) => isQuick(senders[i]!)));
+      expect(answers.every((answer) => answer === 'answered')).toBe(true);
+      letGo();
+      for (const [i, result] of results.entries()) {
+        expect(await result).toBe(isQuick(senders[i]!) ? 'answered' : 'refused');
+      }
+      // Beside what may come ahead: bodies at work, one that waits for its turn, and a last piece of each slow sender.
+      const slow = senders.filter(({ kind }) => kind !== 'quick').length;
+      expect(most).toBeLessThanOrEqual(ahead + (turns + 1) * 12 * piece + (slow + senders.length) * piece);
+    };
+    let letGo: () => void = () => {};
+    let over = Promise.resolve();
+    await fc.assert(
+      fc.asyncProperty(fc.array(sender, { minLength: 1, maxLength: 30 }), async (senders) => {
+        over = new Promise((resolve) => {
+          letGo = resolve;
+        });
+        await check(senders);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('who has a body at work is read after those who have none, and others in the order in which they came', async () => {
+    const limits = { total: 1e6, perCaller: 1e6, strangers: 1e6, small: { size: 0, room: 0 }, turns: 1, ahead: 10 };
+    const budget = new BodyBudget(limits);
+    const shareOf = (userId: string): BodyShare => {
+      const share = budget.share();
+      share.belongsTo(userId);
+      share.grow(10);
+      return share;
+    };
+    const first = shareOf('eve');
+    await first.turn();
+    const waiting = shareOf('eve');
+    const begun = waiting.turn(); // a whole body waits: nobody is read meanwhile
+    const order: string[] = [];
+    const reading = ['eve', 'eve', 'ada', 'bob'].map(async (userId, i) => {
+      const share = shareOf(userId);
+      await share.readOn();
+      order.push(`${userId} ${i}`);
+      share.release();
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(order).toEqual([]);
+    first.release();
+    await begun;
+    await Promise.all(reading);
+    expect(order).toEqual(['ada 2', 'bob 3', 'eve 0', 'eve 1']);
+    waiting.release();
   });
 });

@@ -203,6 +203,36 @@ describe('callers who use more than their share', () => {
     byField.socket.destroy();
   });
 
+  it('150 large bodies at once are all stored beside some that stop coming or disappear, also while the server stops', async () => {
+    await close();
+    kit = await openKit({ config: { ...config, waitingLimitMiB: 16 }, bodyPatience: 60_000 });
+    serving = await serve({ app: kit.app, host: '127.0.0.1', port: 0, drainSeconds: 60 });
+    for (let i = 0; i < 10; i++) await kit.user(`phone${i}`);
+    const note = 'x'.repeat(300_000);
+    const bodyOf = (i: number) => putBody([androidLocation(1463502000 + i, { note })]);
+    const half = async (i: number) => {
+      const connection = await rawConnection();
+      const body = bodyOf(i);
+      connection.socket.write(get('/usercache/put', `phone${i % 10}`, body.length) + body.slice(0, -20_000));
+      return connection;
+    };
+    const bad = await Promise.all(Array.from({ length: 20 }, (_, i) => half(i)));
+    await until(() => kit.log.filter((line) => line.includes('START')).length === 20);
+    const pushing = Array.from({ length: 150 }, async (_, i) => {
+      const headers = { Authorization: `Bearer phone${i % 10}` };
+      return (await post('/usercache/put', bodyOf(100 + i).replace('"user":"ada",', ''), headers)).status;
+    });
+    for (const { socket } of bad.slice(10)) socket.destroy();
+    await until(() => kit.log.filter((line) => line.includes('START')).length === 170);
+    const closing = serving.close();
+    expect(new Set(await Promise.all(pushing))).toEqual(new Set([200]));
+    for (const { socket } of bad) socket.destroy();
+    await closing;
+    const users = await Promise.all(Array.from({ length: 10 }, (_, i) => kit.store.users.byEmail(`phone${i}`)));
+    const counts = await Promise.all(users.map(async (user) => (await kit.store.usercache.summary(user!.uuid)).count));
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(150);
+  });
+
   it('answers that are not read are ended, limited for each caller, and close the door to nobody', async () => {
     await serving.close();
     serving = await serve({ app: kit.app, host: '127.0.0.1', port: 0, drainSeconds: 10, stallSeconds: 3 });
