@@ -1,7 +1,7 @@
 // How many bytes of bodies a process holds at once: in all, of one caller, and of those of whom nobody knows yet who
 // sends them; and how many large bodies are processed at the same time.
 import { type Problem, tooManyCalls, unavailable } from './problem.ts';
-import { type Reading, ReadingLine } from './reading-line.ts';
+import { type MayRead, ReadingLine } from './reading-line.ts';
 
 /** Bytes that may be held at once. */
 export interface BodyLimits {
@@ -222,7 +222,7 @@ export class BodyBudget {
     }
   }
 
-  #mayBeRead(): Reading {
+  #mayBeRead(): MayRead {
     const { total, ahead = total } = this.#limits;
     if (this.#total - this.#ahead < ahead) return 'all';
     return this.#queue.length === 0 ? 'one' : 'none'; // whole bodies that wait for their turn

@@ -2,11 +2,11 @@
 // their connections and not in memory.
 
 /** Who may be read on: everybody, one at a time, or nobody for now. */
-export type Reading = 'all' | 'one' | 'none';
+export type MayRead = 'all' | 'one' | 'none';
 
 /** What the line has to know of the bodies in it. */
 export interface ReadingRules<Body> {
-  reading(): Reading;
+  reading(): MayRead;
   /** The smaller, the sooner; of equal ones the one that began first. Asked for each time. */
   rank(body: Body): number;
   /** A number that grows from body to body as they began. */
