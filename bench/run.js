@@ -23,6 +23,7 @@ const measurements = {
     (await import('./scale.js')).scale({
       folder: process.env.MOBILITY_BENCH_DAYS,
       days: Number(process.env.MOBILITY_BENCH_HISTORY ?? 365),
+      peer: process.env.MOBILITY_BENCH_PEER,
     }),
   malformed: async () =>
     (await import('./malformed.js')).malformed({

@@ -3,9 +3,10 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import ts from 'typescript';
-import { openStore, putBatch, runPipeline, silentLog, simulateDays } from '../dist/index.js';
+import * as own from '../dist/index.js';
 import {
   against,
   bodyOf,
@@ -17,20 +18,25 @@ import {
   median,
   ms,
   openFloor,
+  quantile,
   startServer,
   thousands,
 } from './kit.js';
+
+const { openStore, putBatch, runPipeline, silentLog, simulateDays } = own;
 
 const dayOfEntries = 1_064; // of a recorded day, on average
 
 /**
  * `folder`: recorded days, `*.put.json.gz` with the body of a put each; without it some simulated ones. They are copied
- * to `users` users. `days`: of the long history.
+ * to `users` users; in the runs of the first half the program is compiled, and figures of a day come from the others.
+ * `days`: of the long history. `peer`: the folder of another commit, built, to compare a day with, and nothing else.
  */
-export async function scale({ folder, users = 100, days = 365 } = {}) {
+export async function scale({ folder, users = 400, days = 365, peer } = {}) {
   const cases = folder ? readCases(folder) : simulatedCases();
   const name = folder ? `${cases.length} recorded cases` : `${cases.length} simulated cases`;
   console.log(`\nscale: ${name}, copied to ${users} users; CPU is user and system of all threads`);
+  if (peer !== undefined) return inFolder((place) => compare(place, cases, users, peer));
   await inFolder((place) => measureUsers(place, cases, users));
   const segmenter = await plainSegmenter();
   await inFolder((place) => measureUsers(place, cases, users, segmenter));
@@ -81,6 +87,9 @@ async function run(store, userId, options = {}) {
   return report;
 }
 
+/** How many of the runs warm up: enough to compile the program for all cases, where there are as many. */
+const warmUpOf = (users) => Math.floor(users / 2);
+
 /** `segmenter`: one without a model; without it the shipped one, and everything else that is measured. */
 async function measureUsers(place, cases, users, segmenter) {
   const store = await openStore(place);
@@ -107,14 +116,16 @@ async function measureUsers(place, cases, users, segmenter) {
     kept += (await store.counts(uuid)).timeseries;
   }
   await store.close();
-  const warm = runs.slice(Math.min(cases.length, users - 1)); // the first round compiles the program
+  const warm = runs.slice(warmUpOf(users));
   const sum = (of, list = warm) => list.reduce((total, one) => total + of(one), 0);
   const aDay = (cpu) => (cpu / sum(({ entries }) => entries)) * dayOfEntries;
   const day = aDay(sum(({ cpu }) => cpu));
   const what = `a day of ${dayOfEntries} entries, usercache to document: CPU`;
+  const measured = `a day: runs measured, after ${users - warm.length} to warm up`;
   const analysis = sum(({ stages }) => stages.get('analyse trips'));
   const rate = sum(({ locations }) => locations) / analysis;
   const ratesText = (least) => `${rate >= least ? 'within' : 'MISSED:'} ${thousands(least)}`;
+  line(segmenter ? `${measured}, without the model` : measured, String(warm.length));
   if (segmenter) {
     line(`${what}, without the model`, ms(day), against(day, 0.012, '12 ms'));
     line('  analysis as a stage, locations a CPU second', thousands(rate), ratesText(150_000));
@@ -137,6 +148,53 @@ async function measureUsers(place, cases, users, segmenter) {
     `${everybody.toFixed(0)} s`,
     against(everybody, 100, '100 s'),
   );
+}
+
+/**
+ * The same days by this build and by the one in `peer`, in turns in one process: the ratio holds on a busy machine and
+ * between machines, the times do not.
+ */
+async function compare(place, cases, users, peer) {
+  const other = await import(pathToFileURL(join(peer, 'dist', 'index.js')).href);
+  const sides = [await startSide(join(place, 'ours'), own), await startSide(join(place, 'theirs'), other)];
+  for (let i = 0; i < users; i++) {
+    for (const side of i % 2 ? sides : sides.toReversed()) await side.day(`user ${i}`, cases[i % cases.length]);
+  }
+  const [ours, theirs] = sides.map(({ runs }) => runs.slice(warmUpOf(users)));
+  const entries = ours.reduce((total, one) => total + one.entries, 0);
+  const aDay = (list, of) => (list.reduce((total, one) => total + one[of], 0) / entries) * dayOfEntries;
+  line('runs by each build, after as many to warm up', String(ours.length));
+  for (const [of, what] of Object.entries({ run: 'usercache to document', put: 'its put, in the process' })) {
+    const ratios = ours.map((one, i) => one[of] / theirs[i][of]);
+    const both = [ours, theirs].map((list) => ms(aDay(list, of))).join(', ');
+    line(`a day of ${dayOfEntries} entries, ${what}: CPU, this and the other`, both);
+    const quartiles = [0.25, 0.75].map((q) => quantile(ratios, q).toFixed(2)).join(' to ');
+    line('  ratio, median (quartiles)', `${median(ratios).toFixed(2)} x (${quartiles})`);
+    line('  ratio of the sums', `${(aDay(ours, of) / aDay(theirs, of)).toFixed(2)} x`);
+  }
+  for (const side of sides) await side.store.close();
+}
+
+/** A store of one build, and what its days cost. */
+async function startSide(folder, build) {
+  const store = await build.openStore(folder);
+  const runs = [];
+  // Commits before `putBatch` have a list of checked entries for the store.
+  const push = (userId, entries) =>
+    build.putBatch
+      ? build.putBatch(userId, entries, { store, now })
+      : store.usercache.put(userId, build.checkEntries(entries), now());
+  const day = async (name, entries) => {
+    const { user } = await store.users.register(name, { now: 1 });
+    const putCpu = startCpu();
+    await push(user.uuid, entries);
+    const put = putCpu();
+    const cpu = startCpu();
+    const { status = 'done' } = await build.runPipeline(store, user.uuid, { log: build.silentLog, now });
+    if (status !== 'done') throw new Error(`the run ended as ${status}`);
+    runs.push({ entries: entries.length, put, run: cpu() });
+  };
+  return { store, runs, day };
 }
 
 /** A simulated day that comes in 24 parts, with a run after each. */
