@@ -1,11 +1,11 @@
 // Finished log files: named as parts, compressed, limited in number, and taken over from processes that ended without
 // doing so.
 import { closeSync, createReadStream, createWriteStream, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { readdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import { chmod, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { compareLogNames, inodeOf, type LogKind, liveName, logNames, nextPartName } from './names.ts';
+import { compareLogNames, type LogKind, liveName, logNames, nextPartName } from './names.ts';
 
 const draftPattern = /\.log\.gz\.[\w-]+\.draft$/;
 const staleDraftSeconds = 3600;
@@ -14,8 +14,8 @@ const staleDraftSeconds = 3600;
 export const draftNames = (names: readonly string[]): string[] => names.filter((name) => draftPattern.test(name));
 
 /**
- * Seconds after its last change in which a file that got another name may still be written by another process: writers
- * look each second whether their file is still there.
+ * Seconds after its last change in which a finished file may still be written: whoever writes it looks each second
+ * whether it is still in its place.
  */
 export const letGoSeconds = 3;
 
@@ -25,11 +25,9 @@ export interface ArchiveOptions {
   kind: LogKind;
   /** Files of an earlier day than this one are finished. */
   today: string;
-  /** The source that this process alone writes, if there is one: its files need not be quiet. */
+  /** A source that nobody writes any more: its files need not be quiet. */
   own: string | null;
-  /** True for a file, `<device>:<inode>`, that this process has open: it is left alone. */
-  holds: (inode: string) => boolean;
-  /** Seconds for which files of other processes must be unchanged. */
+  /** Seconds for which other files must be unchanged. */
   quietSeconds: number;
 }
 
@@ -37,7 +35,7 @@ export interface ArchiveOptions {
  * Compresses every finished file of a kind, no matter which process left it. May be interrupted anywhere, and run in
  * several processes at once: no line is lost or in two files. Throws what the file system throws, such as a full disk.
  */
-export async function archiveFiles({ folder, kind, today, own, holds, quietSeconds }: ArchiveOptions): Promise<void> {
+export async function archiveFiles({ folder, kind, today, own, quietSeconds }: ArchiveOptions): Promise<void> {
   const names = await readdir(folder);
   for (const name of draftNames(names)) {
     const written = (await stat(join(folder, name)).catch(() => null))?.mtimeMs ?? Number.POSITIVE_INFINITY;
@@ -46,13 +44,11 @@ export async function archiveFiles({ folder, kind, today, own, holds, quietSecon
   const plain = logNames(names).filter((log) => log.kind === kind && !log.compressed);
   for (const log of plain.sort(compareLogNames)) {
     if (log.part === null && log.day >= today) continue;
-    const found = await stat(join(folder, log.name)).catch(() => null);
-    if (found === null || holds(inodeOf(found))) continue;
     if (log.source !== own && (await quietFor(join(folder, log.name))) < quietSeconds) continue;
     const part = log.part === null ? finishLive(folder, log.source, log.day) : log.name;
     if (part === null) continue;
     const path = join(folder, part);
-    if (names.includes(`${part}.gz`)) await rm(path, { force: true });
+    if (names.includes(`${part}.gz`)) await removeFinished(path);
     else await replaceByCompressed(path, () => createReadStream(path));
   }
 }
@@ -91,14 +87,18 @@ export function finishLive(folder: string, source: string, day: string): string 
 
 /**
  * Replaces a file by a compressed one with this content and the times of the old one: as a whole or not at all. False:
- * the file has vanished, removed as one too many or by hand.
+ * the file has vanished, removed as one too many or by hand, or lines were added to it meanwhile.
  */
 export async function replaceByCompressed(path: string, content: () => AsyncIterable<Buffer>): Promise<boolean> {
   const target = path.endsWith('.gz') ? path : `${path}.gz`;
   const draft = `${target}.${process.pid}-${Math.round(performance.now() * 1000)}.draft`;
   try {
-    const { atime, mtime } = await stat(path);
+    const { atime, mtime, size } = await stat(path);
     await pipeline(content, createGzip(), createWriteStream(draft, { mode: 0o600, flush: true }));
+    if ((await stat(path)).size !== size) {
+      await rm(draft, { force: true });
+      return false;
+    }
     await rename(draft, target);
     await utimes(target, atime, mtime);
   } catch (error) {
@@ -106,13 +106,25 @@ export async function replaceByCompressed(path: string, content: () => AsyncIter
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
     throw error;
   }
-  if (target !== path) await rm(path, { force: true });
+  if (target !== path) await removeFinished(path);
   return true;
 }
+
+const finishedMode = 0o400;
+
+/** Removes a file whose lines are kept elsewhere, or are no longer wanted. */
+async function removeFinished(path: string): Promise<void> {
+  await chmod(path, finishedMode).catch(() => {}); // tells processes that have it open that nothing is lost
+  await rm(path, { force: true });
+}
+
+/** True for an open file that has another name now, or was removed by `removeFinished`: its lines are not lost. */
+export const isFinished = ({ nlink, mode }: { nlink: number; mode: number }): boolean =>
+  nlink > 0 || (mode & 0o777) === finishedMode;
 
 /** Removes the oldest finished files of a kind until `maxFiles` are left. */
 export async function limitFiles(folder: string, kind: LogKind, maxFiles: number): Promise<void> {
   const finished = logNames(await readdir(folder)).filter((log) => log.kind === kind && log.part !== null);
   const newestFirst = finished.sort((a, b) => -compareLogNames(a, b));
-  for (const log of newestFirst.slice(maxFiles)) await rm(join(folder, log.name), { force: true });
+  for (const log of newestFirst.slice(maxFiles)) await removeFinished(join(folder, log.name));
 }

@@ -9,6 +9,8 @@ const busy = 5; // SQLITE_BUSY
 /** A source of this process, until `release` or its end. */
 export interface Claim {
   readonly source: string;
+  /** False where nothing can be locked: other servers may write the same source. */
+  readonly alone: boolean;
   /** False when its file was removed, with the folder perhaps: nobody sees the claim any more. */
   stands(): boolean;
   /** Gives the source back; a second time does nothing. */
@@ -29,9 +31,9 @@ export function claimSource(folder: string): Claim {
     const lock = lockOn(path);
     if (lock === 'taken') continue;
     if (lock === null) break;
-    return { source, stands: () => existsSync(path), release: () => lock.isOpen && lock.close() };
+    return { source, alone: true, stands: () => existsSync(path), release: () => lock.isOpen && lock.close() };
   }
-  return { source: 'server', stands: () => true, release: () => {} };
+  return { source: 'server', alone: false, stands: () => true, release: () => {} };
 }
 
 /** null: nothing can be locked here. */

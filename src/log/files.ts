@@ -9,7 +9,7 @@ import { localDay } from '../model/time.ts';
 import { archiveFiles, finishLive, letGoSeconds, limitFiles } from './archive.ts';
 import { type Claim, claimSource } from './claim.ts';
 import { hostZone } from './format.ts';
-import { type LeastLevel, linesOf } from './line-log.ts';
+import type { LeastLevel } from './line-log.ts';
 import type { Log } from './log.ts';
 import { type LogKind, liveName } from './names.ts';
 import { createQueue } from './queue.ts';
@@ -17,9 +17,9 @@ import { type LogFile, openLogFile } from './writer.ts';
 
 const retrySeconds = 1; // between attempts to write again after a failure
 const lookSeconds = 1; // between two looks whether the file is still in its place
+const tidySeconds = 5; // between two looks for finished files
 const closeSeconds = 30; // that `close` waits for a disk that does not answer
 const mebibyte = 1024 * 1024;
-const mostWaiting = 64 * mebibyte; // characters that wait for the disk before lines are dropped
 const mostAtOnce = 8 * mebibyte; // characters of one write
 
 /** How a process writes log files. */
@@ -28,6 +28,11 @@ export interface FileLogOptions {
   dir: string;
   /** Which program's log. */
   name: LogKind;
+  /**
+   * The source that another process of this server has claimed: this process appends to its file, and leaves finished
+   * files to it. Default: one of its own.
+   */
+  source?: string;
   /** Least level kept. */
   level: LeastLevel;
   /** Whose lines they are; default: `p` and the process number. */
@@ -42,28 +47,30 @@ export interface FileLogOptions {
   zone?: string;
   /** Called once per fault: when lines are dropped, or files cannot be compressed. */
   warn?: (text: string) => void;
-  /** Seconds after its last change in which a finished file may be another process's; default: `letGoSeconds`. */
+  /** Seconds after its last change in which a finished file may still be written; default: `letGoSeconds`. */
   quietSeconds?: number;
 }
 
 /** An open log. */
 export interface FileLog {
   readonly log: Log;
-  /** Adds lines that another process's `workerLog` wrote, joined by line breaks. */
-  append(lines: string): void;
+  /** The source under whose name the files are, such as `server-2`; other processes of this server need it. */
+  source(): string;
   /** Resolves when every line is on disk and finished files are compressed. Lines written later are lost. */
   close(): Promise<void>;
 }
 
 /**
- * Opens the log files of a kind for writing. A server has files of its own; pipelines append to one file together.
- * Throws `MOBILITY_CONFIG` when the folder cannot be written. After that nothing throws: what cannot be written, as on
- * a full disk, is dropped and counted, and the count is logged when writing works again.
+ * Opens the log files of a kind for writing. A server has files of its own, to which all its processes append;
+ * pipelines append to one file together. Throws `MOBILITY_CONFIG` when the folder cannot be written. After that nothing
+ * throws: what cannot be written, as on a full disk, is dropped and counted, and the count is logged when writing works
+ * again.
  */
 export function openFileLog(options: FileLogOptions): FileLog {
   const { dir, name, now = () => Date.now() / 1000, zone = hostZone(), warn = () => {} } = options;
-  const { threadId = `p${process.pid}` } = options;
+  const { threadId = `p${process.pid}`, quietSeconds = letGoSeconds } = options;
   const maxSize = Math.max(1024, options.maxSizeMiB * mebibyte);
+  const tidies = options.source === undefined;
   let claim: Claim | null = null;
   let file: LogFile | null = null;
   let failed = { at: Number.NEGATIVE_INFINITY, error: null as unknown };
@@ -77,7 +84,7 @@ export function openFileLog(options: FileLogOptions): FileLog {
     warned = true;
   };
   const today = (): string => localDay(now(), hostZone());
-  const sourceOf = (): string => claim?.source ?? name;
+  const source = (): string => options.source ?? claim?.source ?? name;
   /** A file that somebody else owns is found out now, and not when the first line is written. */
   const makePlace = (): void => {
     makeFolders(dir);
@@ -85,75 +92,62 @@ export function openFileLog(options: FileLogOptions): FileLog {
       claim.release();
       claim = null;
     }
-    if (name === 'server') claim ??= claimSource(dir);
-    closeSync(openSync(join(dir, liveName(sourceOf(), today())), 'a', 0o600));
+    if (name === 'server' && tidies) claim ??= claimSource(dir);
+    closeSync(openSync(join(dir, liveName(source(), today())), 'a', 0o600));
   };
-  const tidy = async (): Promise<void> => {
+  /** `own`: a source that nobody writes any more. */
+  const tidy = async (own: string | null): Promise<void> => {
     try {
-      const { maxFiles, quietSeconds = letGoSeconds } = options;
-      const holds = (inode: string): boolean => file?.inode() === inode;
-      const own = claim?.source ?? null;
-      await archiveFiles({ folder: dir, kind: name, today: today(), own, holds, quietSeconds });
-      await limitFiles(dir, name, maxFiles);
+      await archiveFiles({ folder: dir, kind: name, today: today(), own, quietSeconds });
+      await limitFiles(dir, name, options.maxFiles);
     } catch (error) {
       warnOnce(`log files in ${dir} could not be compressed: ${errorText(error)}`);
     }
   };
-  const startTidy = (): void => {
-    tidied = tidied.then(tidy);
+  const startTidy = (own: string | null = null): void => {
+    if (tidies) tidied = tidied.then(() => tidy(own));
   };
   const closeFile = async (): Promise<void> => {
     const old = file;
     file = null;
     await old?.close();
   };
-  /** True for a file that is full or not in its place: removed, or under another name. */
+  /** True for a file that is full or not in its place: removed, or finished by another process. */
   const isOver = (open: LogFile): boolean => {
-    if (Math.abs(now() - looked.at) >= lookSeconds) {
-      const standing = open.standing();
-      if (standing === 'removed') queue.lost(looked.lines, looked.at, 'the log file was removed');
-      looked = { at: now(), lines: 0 };
-      if (standing !== 'in place') return true;
-    }
+    const isDue = Math.abs(now() - looked.at) >= lookSeconds;
+    if (!isDue && open.size() < maxSize) return false;
+    const standing = open.look();
+    if (standing === 'removed') queue.lost(looked.lines, looked.at, 'the log file was removed');
+    looked = { at: now(), lines: 0 };
+    if (standing !== 'in place') return true;
     if (open.size() < maxSize) return false;
     try {
-      finishLive(dir, sourceOf(), open.day());
+      finishLive(dir, source(), open.day());
       return true;
     } catch (error) {
       warnOnce(`a full log file in ${dir} is gone on with: ${errorText(error)}`);
       return false;
     }
   };
-  const attempt = async (work: () => Promise<void>): Promise<void> => {
+  const write = async (text: () => string, count: number): Promise<void> => {
+    if (file === null && Math.abs(now() - failed.at) < retrySeconds) throw failed.error;
     try {
-      await work();
+      if (file !== null && isOver(file)) await closeFile();
+      if (file === null) {
+        makePlace();
+        looked = { at: now(), lines: 0 };
+        file = await openLogFile(dir, source());
+      }
+      await file.write(text());
+      looked.lines += count;
     } catch (error) {
       failed = { at: now(), error };
       await closeFile().catch(() => {}); // it failed already
       throw error;
     }
   };
-  const queue = createQueue({
-    prepare: async () => {
-      if (file === null && Math.abs(now() - failed.at) < retrySeconds) throw failed.error;
-      await attempt(async () => {
-        if (file !== null && isOver(file)) await closeFile();
-        if (file !== null) return;
-        makePlace();
-        looked = { at: now(), lines: 0 };
-        file = await openLogFile(dir, sourceOf(), startTidy);
-      });
-    },
-    write: (text, count) =>
-      attempt(async () => {
-        await file!.write(text);
-        looked.lines += count;
-      }),
-    batch: Math.min(mostAtOnce, maxSize / 4),
-    most: mostWaiting,
-    tooSlow: 'the disk is too slow',
-    ...{ level: options.level, threadId, now, zone, warn },
-  });
+  const batch = Math.min(mostAtOnce, maxSize / 4);
+  const queue = createQueue({ write, batch, level: options.level, threadId, now, zone, warn });
 
   try {
     makePlace();
@@ -161,24 +155,16 @@ export function openFileLog(options: FileLogOptions): FileLog {
   } catch (error) {
     if (!transientCodes.has((error as NodeJS.ErrnoException).code ?? '')) throw unwritable(dir, error);
   }
+  const tidying = setInterval(startTidy, tidySeconds * 1000).unref();
   const close = async (): Promise<void> => {
+    clearInterval(tidying);
     const written = queue.close().then(closeFile);
     await Promise.race([written, sleep(closeSeconds * 1000, undefined, { ref: false })]).catch(() => {});
-    startTidy();
+    startTidy(claim?.alone ? claim.source : null); // the other processes of this server have ended before
     await tidied;
     claim?.release();
   };
-  return {
-    log: queue.log,
-    append: (lines) => queue.add(linesOf(lines, countLines(lines))),
-    close: () => (closing ??= close()),
-  };
-}
-
-function countLines(text: string): number {
-  let count = 1;
-  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count += 1;
-  return count;
+  return { log: queue.log, source, close: () => (closing ??= close()) };
 }
 
 const transientCodes: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'EIO', 'EAGAIN']);

@@ -1,4 +1,4 @@
-// A Log that makes whole lines of messages and hands them on as text; what both kinds of writers have in common.
+// A Log that makes whole lines of messages and hands them on as text.
 import { createStamp, fileLine, framedLines, threadWord } from './format.ts';
 import type { Level, Log } from './log.ts';
 
@@ -26,11 +26,6 @@ export interface Lines {
   text(): string;
 }
 
-/** Lines that are text already. */
-export function linesOf(text: string, count: number): Lines {
-  return { count, size: text.length, text: () => text };
-}
-
 const linesAtOnce = 500; // made in one go: others have their turn in between
 
 const ranks: Readonly<Record<Level, number>> = { DEBUG: 0, INFO: 1, WARNING: 2, ERROR: 3 };
@@ -43,7 +38,9 @@ export function createLineLog({ level, threadId, zone, now, emit }: LineLogOptio
   const ofThread = (thread: string, hand: (lines: Lines) => void): Log => ({
     enabled,
     write: (of, message) => {
-      if (enabled(of)) hand(linesOf(fileLine(stamp(now()), of, thread, message), 1));
+      if (!enabled(of)) return;
+      const text = fileLine(stamp(now()), of, thread, message);
+      hand({ count: 1, size: text.length, text: () => text });
     },
     writeAll: (of, messages) => {
       if (messages.length === 0 || !enabled(of)) return;

@@ -1,5 +1,5 @@
-// A log whose lines go to a file or to another process: gathered during one turn of the event loop, handed on one batch
-// after another, and counted where they are lost.
+// A log whose lines are gathered during one turn of the event loop, written one batch after another, and counted where
+// they are lost.
 import { setImmediate as turn } from 'node:timers/promises';
 import { errorText } from '../model/errors.ts';
 import { mapInSlices } from '../turns.ts';
@@ -8,35 +8,33 @@ import { createLineLog, type LineLogOptions, type Lines } from './line-log.ts';
 import type { Log } from './log.ts';
 import { line } from './messages.ts';
 
+const mostWaiting = 64 * 1024 * 1024; // characters that wait before lines are dropped
+
 /** Where lines go, and what happens to those that cannot go there. */
 export interface QueueOptions extends Omit<LineLogOptions, 'emit'> {
-  /** Called before each batch; throws if nothing can be written now. */
-  prepare?: () => Promise<void>;
-  /** Resolves when `count` lines, joined by line breaks, have arrived; throws if they have not. */
-  write: (text: string, count: number) => Promise<void>;
+  /**
+   * Resolves when `count` lines are written; throws if they are not. It asks for their text, joined by line breaks,
+   * when it knows where they go: losses that it finds on the way are reported in it.
+   */
+  write: (text: () => string, count: number) => Promise<void>;
   /** Characters of a batch. */
   batch: number;
-  /** Characters that wait before lines are dropped, for this reason. */
-  most: number;
-  tooSlow: string;
   /** Called once per trouble, when the first lines are dropped. */
-  warn?: (text: string) => void;
+  warn: (text: string) => void;
 }
 
-/** A queue of lines. Nothing throws: what cannot be handed on is dropped, counted, and reported with the next lines. */
+/** A queue of lines. Nothing throws: what cannot be written is dropped, counted, and reported with the next lines. */
 export interface Queue {
   readonly log: Log;
-  /** Adds lines that another log built. */
-  add(lines: Lines): void;
   /** Counts lines that were lost later, at some time since `since`. */
   lost(lines: number, since: number, reason: string): void;
-  /** Resolves when all lines are handed on or dropped. Later ones are ignored. */
+  /** Resolves when all lines are written or dropped. Later ones are ignored. */
   close(): Promise<void>;
 }
 
-/** Makes a queue, and prepares it for its first batch. */
+/** Makes a queue. */
 export function createQueue(options: QueueOptions): Queue {
-  const { prepare = async () => {}, write, batch, most, tooSlow, threadId, now, zone, warn = () => {} } = options;
+  const { write, batch, threadId, now, zone, warn } = options;
   const stamp = createStamp(zone);
   const waiting: Lines[] = [];
   let size = 0;
@@ -61,19 +59,20 @@ export function createQueue(options: QueueOptions): Queue {
     size -= taken;
     return waiting.splice(0, count);
   };
-  const handOn = async (): Promise<void> => {
+  const writeBatch = async (): Promise<void> => {
     const some = take();
     const count = some.reduce((sum, lines) => sum + lines.count, 0);
     try {
-      await prepare();
       // Urgent: beside much other work lines would come faster than they go, and be dropped in the end.
       const texts = await mapInSlices(some, (lines) => lines.text(), { urgent: true });
-      const reported = dropped?.lines ?? 0;
-      if (dropped !== null) {
+      let reported = 0;
+      const text = (): string => {
+        if (dropped === null) return texts.join('\n');
+        reported = dropped.lines;
         const report = line.linesDropped(dropped.lines, dropped.since, dropped.reason);
-        texts.unshift(fileLine(stamp(now()), 'WARNING', threadWord(threadId), report));
-      }
-      if (texts.length > 0) await write(texts.join('\n'), count);
+        return [fileLine(stamp(now()), 'WARNING', threadWord(threadId), report), ...texts].join('\n');
+      };
+      await write(text, count);
       if (dropped !== null) dropped.lines -= reported;
       if (dropped?.lines === 0) dropped = null;
     } catch (error) {
@@ -82,31 +81,26 @@ export function createQueue(options: QueueOptions): Queue {
   };
   const work = async (): Promise<void> => {
     await turn();
-    do await handOn();
-    while (waiting.length > 0);
+    while (waiting.length > 0) await writeBatch();
     working = null;
   };
-
-  const add = (lines: Lines): void => {
+  const emit = (lines: Lines): void => {
     if (closed) return;
-    if (size > most) {
-      lost(lines.count, now(), tooSlow);
+    if (size > mostWaiting) {
+      lost(lines.count, now(), 'the disk is too slow');
       return;
     }
     waiting.push(lines);
     size += lines.size;
     working ??= work();
   };
-
-  working = work();
   return {
-    log: createLineLog({ ...options, emit: add }),
-    add,
+    log: createLineLog({ ...options, emit }),
     lost,
     close: async () => {
       closed = true;
       await working;
-      if (dropped !== null) await handOn();
+      if (dropped !== null) await writeBatch();
     },
   };
 }

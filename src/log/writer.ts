@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import * as fs from 'node:fs';
 import winston from 'winston';
 import DailyRotateFile from 'winston-daily-rotate-file';
+import { isFinished } from './archive.ts';
 import { tornMark } from './format.ts';
 import { inodeOf } from './names.ts';
 
@@ -12,12 +13,10 @@ export interface LogFile {
   write(text: string): Promise<void>;
   /** The day in the file's name, `YYYY-MM-DD`. */
   day(): string;
-  /** Bytes of the file. */
+  /** Bytes of the file, without those of other processes since the last look. */
   size(): number;
-  /** Whether the file is still found under its name. */
-  standing(): 'in place' | 'renamed' | 'removed';
-  /** Its `<device>:<inode>`. */
-  inode(): string;
+  /** Whether the file is still found under its name, or was finished by another process. */
+  look(): 'in place' | 'finished' | 'removed';
   /** Resolves when the file is synchronised and closed. */
   close(): Promise<void>;
 }
@@ -25,11 +24,10 @@ export interface LogFile {
 type Written = (error: NodeJS.ErrnoException | null, bytes: number, data: unknown) => void;
 
 /**
- * Opens `<source>-<day>.log` for appending, so that processes may share it; `onClosed` is called whenever a file was
- * closed. The transport's own limits and compression are not used: it compresses a file that may still be written, and
- * never one that an earlier process left.
+ * Opens `<source>-<day>.log` for appending, so that processes may share it. The transport's own limits and compression
+ * are not used: it compresses a file that may still be written, and never one that an earlier process left.
  */
-export async function openLogFile(dir: string, source: string, onClosed: () => void): Promise<LogFile> {
+export async function openLogFile(dir: string, source: string): Promise<LogFile> {
   let path = '';
   let [fd, inode, size] = [0, '', 0];
   let missing = 0; // bytes handed on that have not arrived
@@ -76,7 +74,6 @@ export async function openLogFile(dir: string, source: string, onClosed: () => v
       fail(error); // such as a full disk
     }
   });
-  stream.on('close', onClosed);
   await once(stream, 'open').catch(fail);
   if (failure !== null) {
     logger.close();
@@ -98,12 +95,12 @@ export async function openLogFile(dir: string, source: string, onClosed: () => v
     },
     day: () => path.slice(-14, -4),
     size: () => size,
-    standing: () => {
+    look: () => {
       const there = fs.statSync(path, { throwIfNoEntry: false });
-      if (there !== undefined && inodeOf(there) === inode) return 'in place';
-      return fs.fstatSync(fd).nlink > 0 ? 'renamed' : 'removed';
+      if (there === undefined || inodeOf(there) !== inode) return isFinished(fs.fstatSync(fd)) ? 'finished' : 'removed';
+      size = there.size;
+      return 'in place';
     },
-    inode: () => inode,
     close: async () => {
       const closed = failure === null ? once(stream, 'close') : null;
       logger.close();
@@ -120,5 +117,6 @@ function endTornLine(fd: number, found: fs.Stats): void {
   if (found.size === 0 || !found.isFile()) return;
   const last = Buffer.alloc(1);
   fs.readSync(fd, last, 0, 1, found.size - 1);
-  if (last[0] !== 0x0a) fs.writeSync(fd, `${tornMark}\n`);
+  const isGrowing = fs.fstatSync(fd).size > found.size; // another process is within a write
+  if (last[0] !== 0x0a && !isGrowing) fs.writeSync(fd, `${tornMark}\n`);
 }

@@ -13,7 +13,7 @@ import { countCalls } from './metrics.ts';
 import { checkAddress, type Serving, serve } from './serve.ts';
 import { figuresOfAll, shareFigures } from './share-figures.ts';
 import { shareUse } from './share-use.ts';
-import { createWorkerLog, leavePrimary, startWorkers, workerNumber } from './workers.ts';
+import { leavePrimary, startWorkers, workerLogSource, workerNumber } from './workers.ts';
 
 /** What a server is made from. */
 export interface RunServerOptions {
@@ -28,8 +28,11 @@ export interface RunServerOptions {
    * the server listens.
    */
   damage: () => Promise<readonly string[]>;
-  /** Opens the server's log files with that thread id; called once, and only in the process that writes them. */
-  openLog: (threadId: string) => Promise<FileLog>;
+  /**
+   * Opens the server's log files with that thread id; called once in each process, in workers with the source that the
+   * primary has claimed. Its provider closes them.
+   */
+  openLog: (threadId: string, source?: string) => Promise<FileLog>;
   /** Aborted: stop accepting, finish what runs, resolve. */
   signal: AbortSignal;
   /** Seconds since the epoch. */
@@ -78,13 +81,12 @@ async function runAlone(options: RunServerOptions): Promise<void> {
 
 async function runWorker(options: RunServerOptions): Promise<void> {
   const thread = `w${workerNumber()}`;
-  const lines = createWorkerLog(options, thread);
   try {
-    const serving = await listen(options, lines.log, thread);
+    const { log } = await options.openLog(thread, workerLogSource());
+    const serving = await listen(options, log, thread);
     await stopped(options.signal);
     await serving.close();
   } finally {
-    await lines.close();
     leavePrimary(); // as long as the two are connected, the process does not end
   }
 }
@@ -102,7 +104,7 @@ async function runPrimary(options: RunServerOptions): Promise<void> {
   const workers = await startWorkers({
     count: config.workers,
     drainSeconds: config.drainSeconds,
-    onLines: files.append,
+    logSource: files.source,
     onDeath: (text) => {
       files.log.write('ERROR', text);
       stderr(`mobility: ${text}\n`);

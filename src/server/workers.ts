@@ -1,7 +1,5 @@
-// The processes of a server with several workers: the primary starts and replaces them and takes their log lines.
+// The processes of a server with several workers: the primary starts and replaces them.
 import cluster, { type Worker } from 'node:cluster';
-import type { Config } from '../config.ts';
-import { workerLog } from '../log/worker-log.ts';
 import { MobilityError } from '../model/errors.ts';
 
 const firstBackoff = 100; // ms before a dead worker is replaced; doubled each time
@@ -14,8 +12,8 @@ export interface WorkersOptions {
   count: number;
   /** s that workers have to finish running calls. */
   drainSeconds: number;
-  /** Takes log lines of a worker, joined by line breaks. */
-  onLines: (lines: string) => void;
+  /** The log source to whose files they append. */
+  logSource: () => string;
   /** Told when a worker died and is going to be replaced. */
   onDeath: (text: string) => void;
 }
@@ -38,11 +36,8 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
 
   const start = (number: number): void => {
     const born = performance.now();
-    const worker = cluster.fork({ [numberVariable]: String(number) });
+    const worker = cluster.fork({ [numberVariable]: String(number), [sourceVariable]: options.logSource() });
     living.set(number, worker);
-    worker.on('message', (message: unknown) => {
-      if (isLines(message)) options.onLines(message.lines);
-    });
     worker.on('exit', (code, signal) => {
       living.delete(number);
       if (stopping || !started) return;
@@ -62,7 +57,6 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
     await Promise.all([...living.values()].map((worker) => endWorker(worker, options.drainSeconds)));
   };
 
-  cluster.setupPrimary({ serialization: 'advanced' }); // the lines of a large put as JSON cost twice as much
   for (let number = 1; number <= options.count; number += 1) start(number);
   try {
     const ports = await Promise.all([...living.values()].map(listening));
@@ -95,36 +89,18 @@ async function endWorker(worker: Worker, drainSeconds: number): Promise<void> {
 
 // ---------------------------------------------------------------- in the worker
 
-const numberVariable = 'MOBILITY_WORKER_NUMBER'; // not a setting: the primary tells a worker its number
+// Not settings: the primary tells a worker its number, and the log source.
+const numberVariable = 'MOBILITY_WORKER_NUMBER';
+const sourceVariable = 'MOBILITY_WORKER_LOG_SOURCE';
 
 /** Number of this worker, from 1. */
 export function workerNumber(): number {
   return Number(process.env[numberVariable] ?? 1);
 }
 
-interface Lines {
-  mobility: 'log';
-  lines: string;
-}
-
-const isLines = (message: unknown): message is Lines =>
-  typeof message === 'object' &&
-  (message as Partial<Lines> | null)?.mobility === 'log' &&
-  typeof (message as Lines).lines === 'string';
-
-/** A log whose lines the primary writes. */
-export function createWorkerLog(
-  { config, now }: { config: Pick<Config, 'logLevel'>; now: () => number },
-  threadId: string,
-) {
-  return workerLog({ send: sendLines, threadId, level: config.logLevel, now });
-}
-
-async function sendLines(lines: string): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    const message: Lines = { mobility: 'log', lines };
-    cluster.worker!.process.send(message, (error) => (error === null ? resolve() : reject(error)));
-  });
+/** The log source that this worker's server has claimed. */
+export function workerLogSource(): string {
+  return process.env[sourceVariable] ?? 'server';
 }
 
 /** Lets go of the primary, so that the process can end. Everything sent before still arrives. */

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type FileLogOptions, openFileLog } from '../../src/log/files.ts';
 import { parseFileLine, tornMark } from '../../src/log/format.ts';
 import { childLog, writeLater } from '../../src/log/log.ts';
+import { createQueue } from '../../src/log/queue.ts';
 import { isMobilityError } from '../../src/model/errors.ts';
 import { until } from '../support/until.ts';
 import { ended, logFiles, messagesOf, newFolder, spoke, startChild, textOf } from './support/kit.ts';
@@ -306,6 +307,67 @@ describe('several pipelines at once', () => {
   });
 });
 
+describe('the processes of one server', () => {
+  it('append whole lines to one file, and lose none when it rotates all the time', async () => {
+    vi.useRealTimers();
+    const dir = newFolder();
+    const primary = open(dir, { maxSizeMiB: 0.02 });
+    expect(primary.source()).toBe('server');
+    const workers = await Promise.all(
+      [1, 2].map(() => startChild(dir, 'server', '3000', 'close', '0.02', primary.source())),
+    );
+    primary.log.writeAll('INFO', numbered(100));
+    expect(await Promise.all(workers.map(ended))).toEqual([0, 0]);
+    await primary.close();
+    expect(new Set(messagesOf(dir)).size).toBe(6100);
+    expect(messagesOf(dir)).toHaveLength(6100);
+    expect(logFiles(dir).filter((name) => !/^server-\d{4}-\d\d-\d\d(\.part\d+\.log\.gz|\.log)$/.test(name))).toEqual(
+      [],
+    );
+  }, 120_000);
+
+  it('go on after one of them was killed, and keep what it had written', async () => {
+    vi.useRealTimers();
+    const dir = newFolder();
+    const primary = open(dir);
+    const killed = await startChild(dir, 'server', '500', 'wait', '10', primary.source());
+    await spoke(killed);
+    await until(() => messagesOf(dir).length === 500);
+    const end = ended(killed);
+    killed.kill('SIGKILL');
+    await end;
+    primary.log.write('INFO', 'the next line');
+    await primary.close();
+    expect(messagesOf(dir).slice(-2)).toEqual([expect.stringMatching(/^line 499 of/), 'the next line']);
+  }, 120_000);
+
+  it('continue in a new file when theirs was finished, and do not take its lines for lost', async () => {
+    const dir = newFolder();
+    let now = noon;
+    const options = { now: () => now, quietSeconds: 0 };
+    const primary = open(dir, options);
+    const worker = open(dir, { ...options, source: primary.source(), maxSizeMiB: 0.001 });
+    const idle = open(dir, { ...options, source: primary.source() });
+    idle.log.write('INFO', 'written before');
+    await until(() => messagesOf(dir).length === 1);
+    worker.log.writeAll('INFO', numbered(30));
+    await until(() => messagesOf(dir).length === 31);
+    worker.log.write('INFO', 'the next file');
+    await worker.close();
+    now += 5;
+    await open(dir, { ...options, name: 'server' }).close(); // another server compresses what is finished
+    await until(() => logFiles(dir).includes('server-2026-03-14.part1.log.gz'));
+    idle.log.write('INFO', 'written after');
+    await idle.close();
+    await primary.close();
+    expect(messagesOf(dir).filter((text) => !text.startsWith('line '))).toEqual([
+      'the next file',
+      'written after',
+      'written before',
+    ]);
+  });
+});
+
 describe('several servers at once', () => {
   it('each write their own file, and the next second server continues the second file', async () => {
     const dir = newFolder();
@@ -426,6 +488,26 @@ describe('trouble', () => {
     await files.close();
     expect(messagesOf(dir)).toHaveLength(1);
     expect(messagesOf(dir)[0]).toMatch(/^Log lines dropped = 1 since/);
+  });
+
+  it('of a disk that is too slow: a bounded number of lines waits, and the others are counted', async () => {
+    const batches: string[] = [];
+    let goOn = (): void => {};
+    const blocked = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const { log, close } = createQueue({
+      ...{ level: 'debug', threadId: 'w1', zone: 'UTC', now: () => noon, batch: Number.POSITIVE_INFINITY },
+      write: (text) => blocked.then(() => void batches.push(text())),
+      warn: () => {},
+    });
+    const long = 'x'.repeat(10_000);
+    for (let n = 0; n < 10_000; n += 1) log.write('INFO', long);
+    goOn();
+    await close();
+    const kept = batches.join('').split(long).length - 1;
+    expect(kept).toBeLessThan(8000);
+    expect(batches.join('')).toContain(`Log lines dropped = ${10_000 - kept} since 2026-03-14`);
   });
 
   it('with the folder is reported when the log is opened, with advice', () => {
