@@ -39,13 +39,14 @@ async function backup(context: CommandContext, target: string): Promise<Outcome>
         'store into a folder with `mobility migrate --to sqlite:FOLDER`; see docs/storage-mongodb.md',
     );
   }
+  const signal = context.interruptible();
   const started = context.now();
   const progress = context.output.progress(`copying to ${target}`);
   const copied = async () => {
-    const report = await backupSqliteStore(folderIn(store), target);
+    const report = await backupSqliteStore(folderIn(store), target, { signal });
     // Its pages were looked at while it was copied.
     const onProgress = (text: string): void => progress.update(`checking ${text}`);
-    return { ...report, check: await checkStore(target, { pages: false, onProgress }) };
+    return { ...report, check: await checkStore(target, { pages: false, signal, onProgress }) };
   };
   const { check, ...report } = await copied().finally(() => progress.done());
   const seconds = context.now() - started;
@@ -53,8 +54,9 @@ async function backup(context: CommandContext, target: string): Promise<Outcome>
   const size = `${report.files.length} files, ${(report.bytes / mebibyte).toFixed(1)} MiB`;
   await context.output.result(
     { folder: target, ...report, seconds, damaged },
-    `${target}: ${size}, ${check.unchecked.length === 0 ? 'pages and rows' : 'pages'} checked, in ${workTimeText(seconds)}`,
+    `${target}: ${size}, ${check.complete ? 'pages and rows' : 'pages'} checked, in ${workTimeText(seconds)}`,
   );
+  if (signal.aborted) context.output.note('interrupted: the copy is whole; not all of its rows were checked');
   for (const { file, code, what } of check.unchecked)
     context.output.note(`the copy is made, and ${file} in it could not be checked: ${code}: ${what}`);
   if (damaged === 0) return check.unchecked.length === 0 ? {} : { exitCode: 3 };

@@ -21,9 +21,13 @@ export interface BackupReport {
  * Copies the store in `folder` to `target`, a folder that is new or empty, as it is at one moment: writers wait for
  * some milliseconds, then go on. The copy opens as a store, with nobody at work in it. Throws `MOBILITY_STORE_ADDRESS`
  * when there is no store or the target has something in it, `_DAMAGED` when the store is, `_FULL` when the copy does
- * not fit; then no target is left behind.
+ * not fit, and the reason of `signal` once it is aborted; then nothing is left behind.
  */
-export async function backupSqliteStore(folder: string, target: string): Promise<BackupReport> {
+export async function backupSqliteStore(
+  folder: string,
+  target: string,
+  { signal }: { signal?: AbortSignal } = {},
+): Promise<BackupReport> {
   const label = await readLabel(folder);
   if (label === null) throw addressError(`expected a store in ${folder}, found none`);
   const paths = pathsOf(folder, label.shards);
@@ -32,7 +36,7 @@ export async function backupSqliteStore(folder: string, target: string): Promise
   const partial = join(dirname(resolve(target)), `.${basename(target)}.${randomUUID().slice(0, 8)}`);
   try {
     makeFolders(partial);
-    await copyFiles(paths, partial);
+    await copyFiles(paths, partial, signal);
     await writeLabel(partial, label, true);
     await rename(partial, target);
     await syncFolder(dirname(resolve(target)));
@@ -60,13 +64,13 @@ async function checkFree(target: string): Promise<void> {
   }
 }
 
-async function copyFiles(paths: readonly string[], target: string): Promise<void> {
+async function copyFiles(paths: readonly string[], target: string, signal: AbortSignal | undefined): Promise<void> {
   const sources = await snapshotsOf(paths);
   try {
     for (const [i, source] of sources.entries()) {
       const copy = join(target, basename(paths[i]!));
       await makeEmpty(copy);
-      await source.copyTo(copy);
+      await source.copyTo(copy, signal);
       finishCopy(copy, paths[i]!);
       await sync(copy);
     }

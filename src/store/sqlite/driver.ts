@@ -18,8 +18,11 @@ export interface Connection {
   readonly inTransaction: boolean;
   exec(sql: string): void;
   prepare(sql: string): Statement;
-  /** Copies what the connection sees, its open read transaction if there is one, to a new file. */
-  copyTo(path: string): Promise<void>;
+  /**
+   * Copies what the connection sees, its open read transaction if there is one, to a new file. Throws the reason of
+   * `signal` once it is aborted.
+   */
+  copyTo(path: string, signal?: AbortSignal): Promise<void>;
   /** Closes the file; the last connection to it removes the log. Statements must not be used afterwards. */
   close(): void;
 }
@@ -36,8 +39,9 @@ export function connect(path: string): Connection {
     },
     exec: (sql) => database.exec(sql),
     prepare: (sql) => database.prepare(sql),
-    copyTo: async (target) => {
-      await backup(database, target, { rate: 2_000 });
+    copyTo: async (target, signal) => {
+      await backup(database, target, { rate: 2_000, progress: () => signal?.throwIfAborted() });
+      signal?.throwIfAborted();
     },
     close: () => {
       leaveAlone(database);

@@ -115,7 +115,9 @@ function fileSystemError(error: unknown, path: string): unknown {
   const make = (...[name, advice]: [MobilityError['code'], string]): MobilityError =>
     new MobilityError(name, `${path}: ${advice}; found ${code}`, { cause: error });
   if (['EACCES', 'EPERM', 'EROFS'].includes(code)) {
-    return make('MOBILITY_STORE_READONLY', 'expected to be allowed to read and write here');
+    const advice =
+      'expected to be allowed to read and write here; run the command as the user of the service, or give it the right';
+    return make('MOBILITY_STORE_READONLY', advice);
   }
   if (['ENOSPC', 'EDQUOT'].includes(code)) return make('MOBILITY_STORE_FULL', 'no space to write');
   if (['ENOTDIR', 'EEXIST', 'EISDIR', 'ENAMETOOLONG', 'ELOOP'].includes(code)) {

@@ -90,7 +90,9 @@ function parsed(text: string): Partial<Label & { format: string }> | null {
 /** Every later step would find out too, but some only after touching a file. */
 async function checkWritable(folder: string, paths: readonly string[]): Promise<void> {
   await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
-  for (const path of paths) await access(path, constants.R_OK | constants.W_OK);
+  for (const path of paths) {
+    await access(path, constants.R_OK | constants.W_OK).catch((error) => Promise.reject(storeError(error, path)));
+  }
 }
 
 /**

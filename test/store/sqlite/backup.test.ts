@@ -164,3 +164,26 @@ it('two backups at once and a store that closes meanwhile do not disturb each ot
   await Promise.all([...targets.map((target) => backupSqliteStore(folder, target)), store.close()]);
   for (const target of targets) expect(await waiting(await places.open(target), user)).toHaveLength(3_000);
 });
+
+it('a backup that is interrupted anywhere leaves nothing behind', async () => {
+  const folder = join(await places.folder(), 'store');
+  const made = await openSqliteStore({ folder });
+  await put(made, await newUser(made), [fix(1)]);
+  await made.close();
+  const around = await places.folder();
+  const stop = new Error('Ctrl-C');
+  for (let looks = 0; ; looks++) {
+    let left = looks;
+    const throwIfAborted = (): void => {
+      if (left-- === 0) throw stop;
+    };
+    const signal = Object.assign(new AbortController().signal, { throwIfAborted });
+    const error = await backupSqliteStore(folder, join(around, 'backup'), { signal }).catch((one) => one);
+    if (error !== stop) {
+      expect(error).toMatchObject({ files: [fileName('usercache', 0), fileName('timeseries', 0)] });
+      expect(looks).toBeGreaterThanOrEqual(2); // behind each file; in large ones, every 2,000 pages, too
+      break;
+    }
+    expect(await readdir(around)).toEqual([]);
+  }
+});

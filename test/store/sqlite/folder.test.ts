@@ -312,21 +312,37 @@ describe('every opening', () => {
     }
   });
 
+  /** Takes the right to write to a file or folder away, until the test ends; false where that cannot be. */
+  async function mayOnlyRead(path: string): Promise<boolean> {
+    if (process.getuid?.() !== 0) {
+      await chmod(path, 0o500);
+      places.later(() => chmod(path, 0o700));
+      return true;
+    }
+    // Nothing keeps root from writing but a file system that is mounted for reading only.
+    try {
+      execFileSync('mount', ['--bind', path, path], { stdio: 'ignore' });
+      places.later(() => execFileSync('umount', [path]));
+      execFileSync('mount', ['-o', 'remount,ro,bind', path], { stdio: 'ignore' });
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  it('names the file that it may not write to, and tells what helps', async (test) => {
+    const { folder } = await closedStore();
+    const path = join(folder, timeseries);
+    if (!(await mayOnlyRead(path))) return test.skip('running as root, and without the right to mount');
+    const error = await openSqliteStore({ folder }).catch((one) => one);
+    expect(error).toMatchObject({ code: 'MOBILITY_STORE_READONLY' });
+    expect(error.message).toContain(`${path}: `);
+    expect(error.message).toContain('as the user of the service');
+  });
+
   it('refuses a folder that it may not write to and touches nothing', async (test) => {
     const { folder } = await closedStore();
-    if (process.getuid?.() === 0) {
-      // Nothing keeps root from writing but a file system that is mounted for reading only.
-      try {
-        execFileSync('mount', ['--bind', folder, folder], { stdio: 'ignore' });
-        places.later(() => execFileSync('umount', [folder]));
-        execFileSync('mount', ['-o', 'remount,ro,bind', folder], { stdio: 'ignore' });
-      } catch {
-        return test.skip('running as root, and without the right to mount');
-      }
-    } else {
-      await chmod(folder, 0o500);
-      places.later(() => chmod(folder, 0o700));
-    }
+    if (!(await mayOnlyRead(folder))) return test.skip('running as root, and without the right to mount');
     const before = await stateOf(folder);
     await rejects(openSqliteStore({ folder }), 'MOBILITY_STORE_READONLY');
     same(await stateOf(folder), before);
