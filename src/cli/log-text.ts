@@ -7,32 +7,41 @@ import type { LogLine } from '../log/read.ts';
 /** When, by whom and how loud something was said. */
 export type LineHead = Pick<LogLine, 'time' | 'source' | 'thread' | 'level'>;
 
-/** Makes the writers of one zone's texts. */
-export function createLogText(zone: string) {
+/** Writes calls and lines for people. */
+export interface LogText {
+  /** Titles of `call`, aligned with it. */
+  callTitles(): string;
+  /** One call. */
+  call(call: LoggedCall): string;
+  /** A put step by step. */
+  put(call: LoggedCall): string;
+  /** One line of one user's story, or of what went wrong. */
+  line(head: LineHead, who: string | null, text: string): string;
+  /** True when a path or a name did not fit in its column. */
+  hasCut(): boolean;
+}
+
+/** Makes texts with times of a zone that say everything in one line, for `grep` and files. */
+export function createLogText(zone: string): LogText {
   const stamp = createStamp(zone);
   return {
-    /** Titles of `call`, aligned with it. */
-    callTitles: (): string => row('STARTED', 'THREAD', 'STATUS', 'SECONDS', 'CALL', 'USER', 'RESULT'),
-    /** One call in one line. */
-    call: (call: LoggedCall): string =>
+    callTitles: () => row('STARTED', 'THREAD', 'STATUS', 'SECONDS', 'CALL', 'USER', 'RESULT'),
+    call: (call) =>
       row(
         stamp(callTime(call)),
         call.thread,
-        call.status === null ? '-' : String(call.status),
-        call.seconds === null ? '-' : call.seconds.toFixed(3),
+        String(call.status ?? '-'),
+        call.seconds?.toFixed(3) ?? '-',
         `${call.method} ${call.path}`,
         call.user_email ?? call.user_id ?? '-',
         resultText(call),
       ),
-    /** A put step by step. */
-    put: (call: LoggedCall): string => putText(call, stamp(callTime(call))),
-    /** One line of one user's story, or of what went wrong. */
-    line: ({ time, source, thread, level }: LineHead, who: string | null, text: string): string =>
+    put: (call) => putText(call, stamp(callTime(call))),
+    line: ({ time, source, thread, level }, who, text) =>
       [stamp(time), level.padEnd(7), source.padEnd(10), thread.padEnd(9), ...(who === null ? [] : [who]), text].join(
         '  ',
       ),
-    /** The time as the files have it. */
-    stamp,
+    hasCut: () => false,
   };
 }
 
@@ -62,7 +71,8 @@ function countsText(counts: PutCounts): string {
   return parts.map((name) => `${counts[name]} ${name}`).join(', ');
 }
 
-function putText(call: LoggedCall, time: string): string {
+/** A put step by step, one line each. */
+export function putText(call: LoggedCall, time: string): string {
   const seconds = call.seconds === null ? '-' : `${call.seconds.toFixed(3)} s`;
   const head = [time, call.thread, `${call.method} ${call.path}`, String(call.status ?? '-'), seconds].join('  ');
   const failed = missingStep(call);

@@ -19,6 +19,8 @@ export interface Progress {
 export interface Output {
   /** True when the caller asked for `--json`. */
   readonly json: boolean;
+  /** True when people read standard output, and no program. */
+  readonly isTerminal: boolean;
   /** Columns of the terminal, at most 100; 80 when standard output is no terminal. */
   readonly columns: number;
   /** The result of a command: `value` as JSON with `--json`, else `text`. Resolves when the reader has taken it. */
@@ -73,6 +75,7 @@ export function createOutput({ stdout, stderr, env, json }: OutputOptions): Outp
     get json() {
       return json();
     },
+    isTerminal: stdout.isTTY === true,
     columns: stdout.isTTY === true ? Math.min(stdout.columns || 80, 100) : 80,
     write,
     line: (text) => write(`${text}\n`),

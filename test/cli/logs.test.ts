@@ -3,6 +3,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { main } from '../../src/cli/main.ts';
@@ -34,7 +35,11 @@ interface Result {
 }
 
 /** Runs the program; `whileRunning` is given what it has said so far. */
-async function mobility(args: string[], whileRunning?: (said: Result) => Promise<void>): Promise<Result> {
+async function mobility(
+  args: string[],
+  whileRunning?: (said: Result) => Promise<void>,
+  terminal: { isTTY?: boolean; columns?: number } = {},
+): Promise<Result> {
   const said: Result = { code: -1, out: '', err: '' };
   const sink = (name: 'out' | 'err') => ({
     write: (text: string, done?: (error?: Error | null) => void) => {
@@ -45,7 +50,7 @@ async function mobility(args: string[], whileRunning?: (said: Result) => Promise
   });
   const running = main(['node', 'mobility', '--store', join(folder, 'data'), ...args], {
     env: {},
-    stdout: sink('out'),
+    stdout: { ...sink('out'), ...terminal },
     stderr: sink('err'),
     stdin: Readable.from([]) as Readable & { isTTY?: boolean },
     now: () => noon + 3600,
@@ -236,6 +241,57 @@ describe('mobility logs', () => {
       expect((await mobility(['logs', ...flags])).code).toBe(2);
     }
   });
+});
+
+describe('mobility logs on a terminal', () => {
+  const onTerminal = (columns: number, ...args: string[]): Promise<Result> =>
+    mobility(args, undefined, { isTTY: true, columns });
+  const plain = ({ out }: Result): string[] => stripVTControlCharacters(out).trimEnd().split('\n');
+
+  it('shows the day once, aligned columns, and results below where they do not fit', async () => {
+    writeDay();
+    const result = await onTerminal(80, 'logs');
+    expect(plain(result)).toEqual([
+      'TIME          THREAD     HTTP  SECONDS  CALL                  USER',
+      '2026-03-13 (UTC+01:00)',
+      '12:00:00.000  w1-1       200     0.250  POST /usercache/put   ada@example.org',
+      '              1 inserted',
+      '2026-03-14 (UTC+01:00)',
+      '12:00:00.000  w1-2       200     0.250  POST /usercache/put   ada@example.org',
+      '              2 inserted',
+      '12:00:10.000  w1-3       200     2.000  POST /usercache/get   ben',
+      '12:00:20.000  w1-4       403     0.250  POST /usercache/put   -',
+      '              failed; missing: user name found; Refused: a bad token',
+      '12:00:30.000  w1-5       -           -  POST /usercache/put   -',
+      '              no END: still running, or its process ended; missing: handler',
+      '              called',
+    ]);
+    expect(result.err).toBe('5 calls, 1 failed, 1 without an end; 1 line not understood\n');
+  });
+
+  it.each([72, 80, 100])(
+    'is never wider than %i columns, cuts no message, and tells of what it cut',
+    async (columns) => {
+      const long = `/usercache/get/${'x'.repeat(200)}`;
+      const email = `${'ada.'.repeat(20)}@example.org`;
+      const told = `${'word '.repeat(60)}${'y'.repeat(200)} end`;
+      writeFileSync(
+        join(dir, 'server-2-2026-03-14.log'),
+        call(noon, 'w1-2', { path: long, email }) +
+          call(noon, 'w1-3', { entries: 1 }) +
+          at(noon, 'main', told, 'WARNING') +
+          at(noon, 'w1-9', line.startCall('POST', '/usercache/put')) +
+          at(noon, 'w1-9', told, 'WARNING'),
+      );
+      for (const view of [['calls'], ['put'], ['user', ada], ['errors']]) {
+        const result = await onTerminal(columns, 'logs', ...view);
+        expect(result.code).toBe(0);
+        expect(plain(result).filter((row) => row.length > columns)).toEqual([]);
+        if (view[0] === 'errors') expect(result.out.replace(/\s/g, '')).toContain(told.replace(/\s/g, ''));
+        expect(result.err.includes('were cut')).toBe(view[0] === 'calls');
+      }
+    },
+  );
 });
 
 describe('mobility logs put', () => {

@@ -6,7 +6,8 @@ import type { LogKind } from '../../log/names.ts';
 import { type LogLine, type ReadStats, readLogs } from '../../log/read.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { type LogFlags, type UserMeant, userMeant, withLogFlags } from '../log-query.ts';
-import { callJson, createLogText, lineJson, resultText } from '../log-text.ts';
+import { createLogScreen } from '../log-screen.ts';
+import { callJson, createLogText, type LogText, lineJson, resultText } from '../log-text.ts';
 import { counted } from '../output.ts';
 
 const lateEnd = 600; // s beyond `--until` in which the END of a call is looked for
@@ -96,6 +97,11 @@ function conclude(context: CommandContext, stats: ReadStats, flags: LogFlags, fo
   return flags.follow ? { exitCode: 0 } : {};
 }
 
+/** People at a terminal get what fits on it; programs and files get everything in one line. */
+function textFor({ zone, output }: CommandContext): LogText {
+  return output.isTerminal ? createLogScreen(zone, output) : createLogText(zone);
+}
+
 // ---------------------------------------------------------------- calls
 
 /** Reads calls and hands on those that the flags ask for. Returns what to say at the end. */
@@ -138,18 +144,20 @@ function isOf(call: LoggedCall, user: UserMeant): boolean {
 
 async function showCalls(context: CommandContext, flags: LogFlags): Promise<Outcome> {
   const { output } = context;
-  const text = createLogText(context.zone);
+  const text = textFor(context);
   let titled = output.json;
-  return readCalls(context, flags, async (call) => {
+  const outcome = await readCalls(context, flags, async (call) => {
     if (!titled) await output.line(text.callTitles());
     titled = true;
     await output.line(output.json ? JSON.stringify(callJson(call)) : text.call(call));
   });
+  if (text.hasCut()) output.note('Paths and names that end with … were cut: --json, or a pipe, gives them whole.');
+  return outcome;
 }
 
 async function showPuts(context: CommandContext, flags: LogFlags): Promise<Outcome> {
   const { output } = context;
-  const text = createLogText(context.zone);
+  const text = textFor(context);
   const show = (call: LoggedCall): Promise<void> =>
     output.line(output.json ? JSON.stringify(callJson(call)) : `${text.put(call)}\n`);
   return readCalls(context, flags, show, isPut);
@@ -160,7 +168,7 @@ async function showPuts(context: CommandContext, flags: LogFlags): Promise<Outco
 /** Calls when they end, and everything that the pipeline said about the user. */
 async function showStory(context: CommandContext, name: string, flags: LogFlags): Promise<Outcome> {
   const { output } = context;
-  const text = createLogText(context.zone);
+  const text = textFor(context);
   const user = await userMeant(context, name);
   let found = 0;
   const onCall = async (call: LoggedCall): Promise<void> => {
@@ -195,7 +203,7 @@ const isBeyond = ({ time }: LogLine, { until }: LogFlags): boolean => until !== 
 
 async function showErrors(context: CommandContext, flags: LogFlags): Promise<Outcome> {
   const { output } = context;
-  const text = createLogText(context.zone);
+  const text = textFor(context);
   const found = { lines: 0, calls: 0 };
   const names = new Map<string, string>(); // by UUID, from the lines of calls
   const onCall = async (call: LoggedCall): Promise<void> => {
