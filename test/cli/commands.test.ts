@@ -475,6 +475,13 @@ describe('simulate', () => {
 });
 
 describe('config', () => {
+  it('names variables that look like settings and are none', async () => {
+    const { run } = await freshProgram();
+    const env = { MOBILITY_WORKRES: '3', MOBILITY_DEBUG: '', MOBILITY_WORKERS: '3' };
+    expect((await run(['config'], { env })).stderr).toBe('no settings, and without effect: MOBILITY_WORKRES\n');
+    expect((await run(['config'], { env: { MOBILITY_WORKERS: '3' } })).stderr).toBe('');
+  });
+
   it('shows each setting with its value and source', async () => {
     const { run } = await freshProgram();
     const shown = (await run(['config', '--json', '--log-dir', 'here'], { env: { MOBILITY_PORT: '9000' } })).json<

@@ -22,6 +22,8 @@ export function configCommand(context: CommandContext): Command {
       context.run(async () => {
         const inForce = settingsInForce(context);
         await context.output.result(inForce, () => settingsText(inForce));
+        const unknown = unknownVariables(context.env);
+        if (unknown.length > 0) context.output.note(`no settings, and without effect: ${unknown.join(', ')}`);
         return {};
       }),
     );
@@ -35,6 +37,12 @@ function settingsInForce(context: CommandContext): SettingInForce[] {
     const value = config[name];
     return { name, variable, value: typeof value === 'string' ? withoutCredentials(value) : value, source, meaning };
   });
+}
+
+/** Variables that look like settings: a name with a slip is found here only. */
+function unknownVariables(env: CommandContext['env']): string[] {
+  const known = new Set([...settings.map(({ variable }) => variable), 'MOBILITY_DEBUG']);
+  return Object.keys(env).filter((name) => name.startsWith('MOBILITY_') && !known.has(name));
 }
 
 function settingsText(inForce: readonly SettingInForce[]): string {
