@@ -37,12 +37,13 @@ export function withTime(
   entry: Entry,
   ts: number,
   added: JsonObject | (() => JsonObject) = {},
-  gone: readonly string[] = [],
+  gone: readonly string[] | (() => readonly string[]) = [],
 ): Conversion {
   checkLocalTime(entry, ts, 'data.ts');
   checkWriteTime(entry);
   const data = (): JsonObject => {
-    const copy = copyWithout(entry.data, ['local_dt', 'fmt_time', ...gone]);
+    const others = typeof gone === 'function' ? gone() : gone;
+    const copy = copyWithout(entry.data, ['local_dt', 'fmt_time', ...others]);
     Object.assign(copy, typeof added === 'function' ? added() : added);
     copy.ts = ts;
     return copy;

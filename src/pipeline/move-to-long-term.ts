@@ -1,11 +1,11 @@
 // Stage "move to long term": usercache -> timeseries where the converters accept an entry, or error timeseries.
-import { ConversionError, meaningOf, timeMeant } from '../converters/convert.ts';
+import { ConversionError, fieldsJudged, meaningOf, timeMeant } from '../converters/convert.ts';
 import { line } from '../log/messages.ts';
 import { dataTime, type Entry, type Identity, identityOf, identityText } from '../model/entry.ts';
 import { errorText } from '../model/errors.ts';
 import { keyRow } from '../model/keys.ts';
 import { isTimeZone, justBefore, type TimeRange } from '../model/time.ts';
-import type { FailedEntry, KeptEntry, Marked, WaitingEntry, WaitingRef } from '../store/store.ts';
+import type { FailedEntry, FieldSource, KeptEntry, Marked, WaitingEntry, WaitingRef } from '../store/store.ts';
 import type { RunContext, Stage } from './stage.ts';
 
 /** Entries moved at a time: bounds memory, and what a crash makes the next run repeat. */
@@ -16,6 +16,8 @@ export interface MoveOutcome {
   kept: KeptEntry[];
   moved: WaitingRef[];
   failed: FailedEntry[];
+  /** Every entry of the page, or what its converter reads of it. */
+  seen: Entry[];
 }
 
 /**
@@ -23,8 +25,11 @@ export interface MoveOutcome {
  * converter reads; an entry that fails is set aside with reason and text, and never stops the others.
  */
 export function checkAll(waiting: readonly WaitingEntry[]): MoveOutcome {
-  const outcome: MoveOutcome = { kept: [], moved: [], failed: [] };
-  for (const { entry, text, revision, received_ts, kept } of waiting) {
+  const outcome: MoveOutcome = { kept: [], moved: [], failed: [], seen: [] };
+  for (const one of waiting) {
+    if (keptBySource(one, outcome)) continue;
+    const { entry, text, revision, received_ts, kept } = one;
+    outcome.seen.push(entry);
     const { key, write_ts } = entry.metadata;
     const ref: WaitingRef = { key, write_ts, revision };
     try {
@@ -37,6 +42,48 @@ export function checkAll(waiting: readonly WaitingEntry[]): MoveOutcome {
     }
   }
   return outcome;
+}
+
+/** True for an entry that is kept by fields that its source tells. What they do not settle the whole entry does. */
+function keptBySource(one: WaitingEntry, { kept, moved, seen }: MoveOutcome): boolean {
+  const { source, revision } = one;
+  const part = source?.part(fieldsJudged(source.key)) ?? null;
+  if (source === undefined || part === null || one.kept) return false;
+  let ts: number | null;
+  try {
+    ts = timeMeant(part);
+  } catch {
+    return false;
+  }
+  kept.push(new Accepted(one, source, ts, zoneNamed(part)));
+  moved.push({ key: source.key, write_ts: source.write_ts, revision });
+  seen.push(part);
+  return true;
+}
+
+/** A waiting entry that is kept as its store holds it: read as a whole only where somebody asks. */
+class Accepted implements KeptEntry {
+  readonly ts: number | null;
+  readonly zone: string | null;
+  readonly source: FieldSource;
+  readonly received_ts: number;
+  private readonly waiting: WaitingEntry;
+
+  constructor(waiting: WaitingEntry, source: FieldSource, ts: number | null, zone: string | null) {
+    this.waiting = waiting;
+    this.source = source;
+    this.ts = ts;
+    this.zone = zone;
+    this.received_ts = waiting.received_ts;
+  }
+
+  get entry(): Entry {
+    return this.waiting.entry;
+  }
+
+  get text(): string {
+    return this.waiting.text!;
+  }
 }
 
 /**
@@ -53,12 +100,17 @@ export const moveToLongTerm: Stage = {
     const at = now();
     if (!context.state.receipts) await holdBack(context, at);
     for (;;) {
-      const waiting = await store.usercache.read(userId, { ...(after && { after }), limit: batchSize, at });
+      const waiting = await store.usercache.read(userId, {
+        ...(after && { after }),
+        limit: batchSize,
+        at,
+        lazily: true,
+      });
       if (waiting.length === 0) return { counts };
-      const { kept, moved, failed } = checkAll(waiting);
+      const { kept, moved, failed, seen } = checkAll(waiting);
       const result = await store.timeseries.apply(
         userId,
-        { put: kept, remove: failed, alsoChanged: await zoneChange(context, waiting, failed) },
+        { put: kept, remove: failed, alsoChanged: await zoneChange(context, seen, failed) },
         context.lease(),
       );
       await store.usercache.settle(userId, { moved, failed }, now());
@@ -70,7 +122,7 @@ export const moveToLongTerm: Stage = {
       counts.unchanged += result.unchanged;
       counts.unknown_keys += moved.filter(({ key }) => keyRow(key) === null).length;
       counts.set_aside += failed.length;
-      after = identityOf(waiting.at(-1)!.entry);
+      after = identityOf(seen.at(-1)!);
     }
   },
 };
@@ -126,11 +178,10 @@ function logFailures({ log, userId }: RunContext, failed: readonly FailedEntry[]
  */
 async function zoneChange(
   context: RunContext,
-  waiting: readonly WaitingEntry[],
+  entries: readonly Entry[],
   failed: readonly FailedEntry[],
 ): Promise<TimeRange | null> {
   const { store, userId } = context;
-  const entries = waiting.map(({ entry }) => entry);
   if ((await zonelessAround(context, entries)) === null) return null; // nearly always
   const lost = new Set(failed.map(identityText));
   const turning: Entry[] = [];

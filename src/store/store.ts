@@ -200,9 +200,11 @@ export interface UnusableEntry {
  * identity.
  */
 export interface WaitingEntry {
-  entry: Entry;
+  readonly entry: Entry;
   /** JSON text of `entry`, where the store has it. */
-  text?: string;
+  readonly text?: string;
+  /** Tells fields without the whole, for readers who ask for it: `entry` and `text` are then made on access. */
+  readonly source?: FieldSource;
   revision: string;
   /** When the service first received this identity, seconds since the epoch. */
   received_ts: number;
@@ -238,9 +240,13 @@ export interface Usercache {
   /**
    * Waiting entries by key and `write_ts`, ascending, after `after`. A page of large entries may be shorter than
    * `limit`: only an empty page is the end. `at`: leaves out entries that are not processed before that time, see
-   * `isAhead` in `receipts.ts`.
+   * `isAhead` in `receipts.ts`. `lazily`: an entry may tell its fields by a `source`, and a page of thousands may end
+   * a little before `limit`, with entries that the store holds together.
    */
-  read(userId: string, page: { after?: Identity; limit: number; at?: number }): Promise<WaitingEntry[]>;
+  read(
+    userId: string,
+    page: { after?: Identity; limit: number; at?: number; lazily?: boolean },
+  ): Promise<WaitingEntry[]>;
   /**
    * Removes entries that were moved, with errors of the same identity, unless an entry was pushed again since it was
    * read. Each of `failed` that still has its revision goes to the error timeseries, once. Atomic. Returns the number
@@ -385,6 +391,12 @@ export interface EntryFields {
   data: readonly string[];
 }
 
+/** An entry as its store holds it. */
+export interface FieldSource extends Identity {
+  /** The entry with at least these fields of it; null where they are not certain without parsing its text. */
+  part(fields: EntryFields): Entry | null;
+}
+
 /**
  * Position in the order of a query: time, then key, then `write_ts`. The query returns entries after it. No entry needs
  * to have this position, and it need not come from the same query.
@@ -406,11 +418,15 @@ export interface EntryPage {
 
 /** An entry as the timeseries stores it: as it came, indexed by the data time that its converter reads. */
 export interface KeptEntry {
-  entry: Entry;
+  readonly entry: Entry;
   /** `dataTime` of the converted payload. */
   ts: number | null;
   /** JSON text of `entry`, if available. */
-  text?: string;
+  readonly text?: string;
+  /** That of the waiting entry, if it had one. */
+  source?: FieldSource;
+  /** The valid time zone that the entry names (null: none), if the caller looked. */
+  zone?: string | null;
   /** When the service first received it; default: the known first receipt, or now by the store's clock. */
   received_ts?: number;
 }

@@ -26,7 +26,8 @@ export function convertAndroidMotionActivity(entry: Entry): Conversion {
   const hasTime = data.ts !== undefined && data.ts !== null;
   const ts = hasTime ? timeOf(data.ts, 'data.ts') : timeOf(entry.metadata.write_ts, 'metadata.write_ts');
   // Old and without a time it is the library's own object: nothing else in it was meant to be sent.
-  const gone = typeName !== 'type' && !hasTime ? Object.keys(data) : [typeName, confidenceName];
+  const isOwnObject = typeName !== 'type' && !hasTime;
+  const gone = () => (isOwnObject ? Object.keys(data) : [typeName, confidenceName]);
   return withTime(entry, ts, { type, confidence }, gone);
 }
 

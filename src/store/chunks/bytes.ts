@@ -67,7 +67,7 @@ export class ByteWriter {
   }
 
   /** What was written. */
-  bytes(): Uint8Array {
+  bytes(): Buffer {
     return this.buffer.subarray(0, this.length);
   }
 }

@@ -1,17 +1,44 @@
 // A change of the timeseries as edits of chunks, the same on every backend. Pure.
-import { type EntryText, entryTextOf } from '../../model/entry.ts';
+import { type Entry, type EntryText, entryTextOf } from '../../model/entry.ts';
 import { isTimeZone } from '../../model/time.ts';
 import { keptEntry } from '../kept-entry.ts';
 import { touch } from '../marks.ts';
-import type { Marked, TimeseriesChange } from '../store.ts';
+import type { KeptEntry, Marked, TimeseriesChange } from '../store.ts';
 import type { Edit } from './edit.ts';
 import type { ChunkRow } from './form.ts';
+import { HeldEntry, type PlaceInPiece } from './held-piece.ts';
 
 /** An entry to put, as a chunk keeps it; its receipt only if known. */
 export interface PutRow extends EntryText {
   zone: string | null;
   received_ts?: number;
+  held?: PlaceInPiece;
 }
+
+/** An entry to put that lies in columns: its text is made when it is asked for. */
+class HeldRow implements PutRow, ChunkRow {
+  readonly key: string;
+  readonly write_ts: number;
+  readonly ts: number | null;
+  readonly zone: string | null;
+  readonly received_ts: number;
+  readonly held: PlaceInPiece;
+
+  constructor({ ts, zone }: KeptEntry, held: HeldEntry) {
+    this.key = held.key;
+    this.write_ts = held.write_ts;
+    this.ts = ts;
+    this.zone = zone === undefined ? zoneOf(held.entry) : zone;
+    this.received_ts = held.received_ts;
+    this.held = held;
+  }
+
+  get text(): string {
+    return this.held.piece.texts[this.held.place]!;
+  }
+}
+
+const zoneOf = ({ metadata }: Entry): string | null => (isTimeZone(metadata.time_zone) ? metadata.time_zone : null);
 
 /** What a change did. */
 export interface ChangeCounts {
@@ -24,9 +51,10 @@ export interface ChangeCounts {
 /** The entries of a change as chunks keep them. */
 export function putRows(put: TimeseriesChange['put']): PutRow[] {
   return put.map((one) => {
+    if ('source' in one && one.source instanceof HeldEntry) return new HeldRow(one as KeptEntry, one.source);
     const { entry, ts, text: known, received_ts } = keptEntry(one);
     const { key, write_ts, text } = entryTextOf(entry, known);
-    const zone = isTimeZone(entry.metadata.time_zone) ? entry.metadata.time_zone : null;
+    const zone = zoneOf(entry);
     return received_ts === undefined
       ? { key, write_ts, ts, text, zone }
       : { key, write_ts, ts, text, zone, received_ts };
@@ -71,9 +99,11 @@ export function editsByKey(
 /** The stored form of an entry over the earlier one of its identity. A known receipt stays; an unknown one is now. */
 function putOver(
   before: ChunkRow | undefined,
-  { write_ts, ts, zone, text, received_ts }: PutRow,
+  row: PutRow,
   now: number,
 ): { after: ChunkRow; result: 'inserted' | 'updated' | 'unchanged' } {
+  if (before === undefined && row instanceof HeldRow) return { after: row, result: 'inserted' };
+  const { write_ts, ts, zone, text, received_ts } = row;
   if (before === undefined) {
     return { after: { write_ts, ts, zone, text, received_ts: received_ts ?? now }, result: 'inserted' };
   }

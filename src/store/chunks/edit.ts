@@ -83,26 +83,35 @@ export function countToJoin(newestFirst: readonly TimedHead[], added: number, wr
 
 const dayOf = (time: number): number => Math.floor(time / day);
 
+/** What cutting looks at. */
+export type CutRow = Pick<ChunkRow, 'write_ts' | 'ts' | 'text' | 'held'>;
+
+/** Characters of the text of a row. */
+function lengthOf(row: CutRow): number {
+  return row.held === undefined ? row.text.length : row.held.piece.lengthAt(row.held.place);
+}
+
 /** Cuts the newest entries of a key into chunks that are full, or end with a day. */
-export function piecesInOrder(rows: readonly ChunkRow[]): ChunkRow[][] {
+export function piecesInOrder<Row extends CutRow>(rows: readonly Row[]): Row[][] {
   return cut(rows, most, true);
 }
 
 /** Cuts entries between others into chunks of about one size, so that each has room for more. */
 export function evenPieces(rows: readonly ChunkRow[]): ChunkRow[][] {
-  const size = rows.reduce((sum, { text }) => sum + text.length, 0);
+  const size = rows.reduce((sum, row) => sum + lengthOf(row), 0);
   const pieces = Math.max(Math.ceil(rows.length / most.entries), Math.ceil(size / most.characters), 1);
   return cut(rows, { entries: Math.ceil(rows.length / pieces), characters: most.characters }, false);
 }
 
-function cut(rows: readonly ChunkRow[], limits: typeof most, byDay: boolean): ChunkRow[][] {
-  const pieces: ChunkRow[][] = [];
-  let piece: ChunkRow[] = [];
+function cut<Row extends CutRow>(rows: readonly Row[], limits: typeof most, byDay: boolean): Row[][] {
+  const pieces: Row[][] = [];
+  let piece: Row[] = [];
   let [size, low, high] = [0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const row of rows) {
-    const { ts, write_ts, text } = row;
+    const { ts, write_ts } = row;
+    const length = lengthOf(row);
     const wide = ts !== null && Math.max(high, ts) - Math.min(low, ts) > widestSpan && low <= high;
-    const full = piece.length >= limits.entries || size + text.length > limits.characters;
+    const full = piece.length >= limits.entries || size + length > limits.characters;
     const long = piece.length > 0 && write_ts - piece[0]!.write_ts > widestSpan;
     const over = byDay && piece.length >= enough && dayOf(piece.at(-1)!.write_ts) !== dayOf(write_ts);
     if (piece.length > 0 && (wide || long || full || over)) {
@@ -111,7 +120,7 @@ function cut(rows: readonly ChunkRow[], limits: typeof most, byDay: boolean): Ch
       [size, low, high] = [0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
     }
     piece.push(row);
-    size += text.length;
+    size += length;
     if (ts !== null) [low, high] = [Math.min(low, ts), Math.max(high, ts)];
   }
   if (piece.length > 0) pieces.push(piece);
@@ -140,7 +149,7 @@ export function chunkRecord(rows: readonly ChunkRow[]): ChunkRecord {
   let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const { ts } of rows) if (ts !== null) [low, high] = [Math.min(low, ts), Math.max(high, ts)];
   const [first_ts, last_ts] = low <= high ? [low, high] : [null, null];
-  const size = rows.reduce((sum, { text }) => sum + text.length, 0);
+  const size = rows.reduce((sum, row) => sum + lengthOf(row), 0);
   const [first, last] = [rows[0]!.write_ts, rows.at(-1)!.write_ts];
   return { first, last, count: rows.length, size, first_ts, last_ts, zones, times, entries };
 }

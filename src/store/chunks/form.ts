@@ -2,8 +2,10 @@
 import { crc32 } from 'node:zlib';
 import { ByteReader, ByteWriter } from './bytes.ts';
 import type { KnownTimes } from './column-form.ts';
+import type { HeldPiece, PlaceInPiece } from './held-piece.ts';
 import { pack, unpack } from './pack.ts';
 import { type Columns, readColumns, textsOf } from './read-columns.ts';
+import { readTimes, writeTimes } from './time-columns.ts';
 import { encodeColumns } from './value-columns.ts';
 
 /** An entry in a chunk: its text, and what it is found by. */
@@ -15,6 +17,8 @@ export interface ChunkRow {
   zone: string | null;
   /** JSON. */
   text: string;
+  /** Where the text lies in columns already; told by an object that makes the text only when it is asked for. */
+  held?: PlaceInPiece;
 }
 
 /** The columns of a chunk, in the order of `write_ts`. */
@@ -55,9 +59,21 @@ export function encodeChunk(rows: readonly ChunkRow[]): { times: Uint8Array; ent
 }
 
 function encodeTexts(rows: readonly ChunkRow[], times: KnownTimes): Uint8Array {
+  const piece = pieceOf(rows, times);
+  if (piece !== null) return sealed(forms.columns, piece.bytes);
   const texts = rows.map(({ text }) => text);
   const columns = encodeColumns(texts, times);
   return columns === null ? sealed(forms.list, Buffer.from(JSON.stringify(texts))) : sealed(forms.columns, columns);
+}
+
+/**
+ * The piece whose columns are those of the rows: they are all of it, in its order, with its times. null without one.
+ */
+function pieceOf(rows: readonly ChunkRow[], times: KnownTimes): HeldPiece | null {
+  const piece = rows[0]!.held?.piece;
+  if (piece === undefined || piece.count !== rows.length) return null;
+  const isWhole = rows.every(({ held }, i) => held?.piece === piece && held.place === i);
+  return isWhole && piece.hasTimes(times) ? piece : null;
 }
 
 /** The columns of a chunk of `count` entries. Throws `BrokenChunk`. */
@@ -137,10 +153,6 @@ function opened(blob: Uint8Array, known: readonly number[]): { form: number; byt
 
 // ---------------------------------------------------------------- columns
 
-/** Nearly all times are whole milli- or microseconds: then differences are kept, which are small. */
-const scales = [1e3, 1e6] as const;
-const asDoubles = scales.length;
-
 function encodeTimes(rows: readonly ChunkRow[], { write_ts, ts }: KnownTimes): Uint8Array {
   const writer = new ByteWriter();
   writeTimes(writer, write_ts, null);
@@ -159,53 +171,6 @@ function encodeTimes(rows: readonly ChunkRow[], { write_ts, ts }: KnownTimes): U
     (value) => writer.varint(value),
   );
   return writer.bytes();
-}
-
-/** Writes differences: to the value before, or to that of `base` in the same place. A missing value breaks no scale. */
-function writeTimes(writer: ByteWriter, values: Float64Array, base: Float64Array | null): void {
-  const scale = base !== null && values.includes(Number.NaN) ? asDoubles : scaleOf(values, base);
-  writer.byte(scale);
-  if (scale === asDoubles) {
-    for (const value of values) writer.double(value);
-    return;
-  }
-  const factor = scales[scale]!;
-  let before = 0;
-  for (let i = 0; i < values.length; i++) {
-    const whole = Math.round(values[i]! * factor);
-    writer.signed(whole - (base === null ? before : Math.round(base[i]! * factor)));
-    before = whole;
-  }
-}
-
-function readTimes(reader: ByteReader, count: number, base: Float64Array | null): Float64Array {
-  const values = new Float64Array(count);
-  const scale = reader.byte();
-  const factor = scales[scale];
-  let before = 0;
-  for (let i = 0; i < count; i++) {
-    if (factor === undefined) {
-      values[i] = reader.double();
-      continue;
-    }
-    before = reader.signed() + (base === null ? before : Math.round(base[i]! * factor));
-    values[i] = before / factor;
-  }
-  return values;
-}
-
-/** The coarsest scale in which all values, and what they are told from, are whole numbers that doubles hold exactly. */
-function scaleOf(values: Float64Array, base: Float64Array | null): number {
-  const fits = (factor: number): boolean => {
-    const isWhole = (value: number): boolean => {
-      const whole = Math.round(value * factor);
-      return Math.abs(whole) <= Number.MAX_SAFE_INTEGER / 4 && whole / factor === value && !Object.is(whole, -0);
-    };
-    const isNear = (value: number): boolean => Math.abs(value * factor) <= Number.MAX_SAFE_INTEGER / 4;
-    return values.every(isWhole) && (base === null || base.every(isNear));
-  };
-  const found = scales.findIndex(fits);
-  return found < 0 ? asDoubles : found;
 }
 
 /** Values that stay the same for long: how often, and which. */

@@ -1,5 +1,7 @@
 // The form of a batch of waiting entries on disk: identities and times as columns, texts together. Pure.
 import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib';
+import { ByteReader, ByteWriter } from '../chunks/bytes.ts';
+import { HeldPiece, type PlaceInPiece, writePiece } from '../chunks/held-piece.ts';
 
 /** A waiting entry in a batch. `key` is the number of its key in the file. */
 export interface BatchRow {
@@ -37,7 +39,14 @@ export interface BatchColumns {
 export class BrokenBatch extends Error {}
 
 /** First byte of both parts: a later form gets another number. */
-const forms = { plain: 1, packed: 2 } as const;
+const forms = {
+  /** Columns; texts with a separator between them. */
+  plain: 1,
+  /** Such texts, compressed. */
+  packed: 2,
+  /** Texts of neighbours as columns of values, the others in one of the other forms. */
+  pieces: 3,
+} as const;
 
 /** Form, three bytes without meaning, checksum: doubles behind it lie where an array of doubles may begin. */
 const header = 8;
@@ -58,7 +67,7 @@ export function batchColumns(rows: readonly BatchRow[]): BatchColumns {
     return values;
   };
   return {
-    runs: runsOf(rows),
+    runs: keyRuns(rows),
     write_ts: column((row) => row.write_ts),
     ts: column((row) => row.ts ?? Number.NaN),
     received_ts: column((row) => row.received_ts),
@@ -72,7 +81,8 @@ export function batchColumns(rows: readonly BatchRow[]): BatchColumns {
   };
 }
 
-function runsOf(rows: readonly BatchRow[]): KeyRun[] {
+/** The entries of each key. */
+export function keyRuns(rows: readonly BatchRow[]): KeyRun[] {
   const runs: KeyRun[] = [];
   let last: KeyRun | undefined;
   for (let place = 0; place < rows.length; place++) {
@@ -103,7 +113,7 @@ export function writeIdentities({ runs, write_ts, ts, received_ts, rare }: Batch
 
 /** The columns of a batch of `count` entries. Throws `BrokenBatch`. */
 export function readIdentities(blob: Uint8Array, count: number): BatchColumns {
-  const { content } = opened(blob);
+  const { content } = opened(blob, [forms.plain]);
   if (content.length < 32 || content.length % 8 > 0) throw broken('columns of doubles', `${content.length} bytes`);
   // A copy where the engine's bytes do not begin where doubles may.
   const bytes = content.byteOffset % 8 === 0 ? content : new Uint8Array(content);
@@ -151,9 +161,104 @@ export function joinTexts(texts: readonly string[]): Uint8Array {
 /** Bytes that are unpacked at a time: zlib's own 16 KB make many pieces of a large put, which takes longer. */
 const chunkSize = 64 * 1024;
 
+/** Places of neighbours, `to` excluded, that the timeseries is likely to keep in one chunk. */
+export interface Neighbours {
+  from: number;
+  to: number;
+}
+
+/** Entries from which on neighbours lie in columns: fewer cost more than they are worth, to write and to read. */
+const fewest = 16;
+
+/** The texts of a batch, in the order of its entries, with the columns of these neighbours. */
+export function writeTexts(rows: readonly BatchRow[], spans: readonly Neighbours[]): Uint8Array {
+  const pieces: { from: number; bytes: Uint8Array }[] = [];
+  const others: string[] = [];
+  for (const { from, to } of spans) {
+    const neighbours = rows.slice(from, to);
+    const bytes = to - from < fewest ? null : writePiece(neighbours);
+    if (bytes === null) for (const { text } of neighbours) others.push(text);
+    else pieces.push({ from, bytes });
+  }
+  if (pieces.length === 0) return joinTexts(others);
+  const writer = new ByteWriter();
+  for (let i = 0; i < header; i += 1) writer.byte(0);
+  writer.varint(pieces.length);
+  for (const { from, bytes } of pieces) {
+    writer.varint(from);
+    writer.block(bytes);
+  }
+  if (others.length > 0) writer.block(joinTexts(others));
+  return sealed(writer.bytes(), forms.pieces);
+}
+
+/** The texts of a batch as they are read. */
+export interface BatchTexts {
+  /** Characters of all of them. */
+  size: number;
+  all(): readonly string[];
+  at(place: number): string;
+  /** Where columns have a text; null if none have. */
+  held(place: number): PlaceInPiece | null;
+}
+
+/** The texts of a batch of `count` entries; of columns, each piece when it is asked for. Throws `BrokenBatch`. */
+export function readTexts(blob: Uint8Array, count: number): BatchTexts {
+  if (formOf(blob) === forms.pieces) return readPieces(blob, count);
+  const texts = partTexts(blob, count);
+  return {
+    size: sizeOf(texts),
+    all: () => texts,
+    at: (place) => texts[place]!,
+    held: () => null,
+  };
+}
+
+const sizeOf = (texts: readonly string[]): number => texts.reduce((sum, { length }) => sum + length, 0);
+
+function readPieces(blob: Uint8Array, count: number): BatchTexts {
+  const { content } = opened(blob, [forms.pieces]);
+  const reader = new ByteReader(Buffer.from(content.buffer, content.byteOffset, content.length));
+  const pieces: { from: number; to: number; piece: HeldPiece }[] = [];
+  let [held, end, size] = [0, 0, 0];
+  for (let left = reader.varint(); left > 0; left -= 1) {
+    const from = reader.varint();
+    const piece = new HeldPiece(reader.block());
+    if (from < end) throw broken('pieces one behind the other', `one at ${from}`);
+    end = from + piece.count;
+    held += piece.count;
+    size += piece.size;
+    pieces.push({ from, to: end, piece });
+  }
+  if (end > count) throw broken(`${count} entries`, `${end} or more`);
+  const others = held === count ? [] : partTexts(reader.block(), count - held);
+  const texts = {
+    size: size + sizeOf(others),
+    held: (place: number): PlaceInPiece | null => {
+      const found = pieces.find(({ to }) => place < to);
+      return found === undefined || place < found.from ? null : { piece: found.piece, place: place - found.from };
+    },
+    at: (place: number): string => {
+      let before = place;
+      for (const { from, to, piece } of pieces) {
+        if (place < from) break;
+        if (place < to) return piece.texts[place - from]!;
+        before -= piece.count;
+      }
+      return others[before]!;
+    },
+    all: () => Array.from({ length: count }, (_, place) => texts.at(place)),
+  };
+  return texts;
+}
+
 /** The texts of a batch of `count` entries. Throws `BrokenBatch`. */
-export function splitTexts(blob: Uint8Array, count: number): string[] {
-  const { form, content } = opened(blob);
+export function splitTexts(blob: Uint8Array, count: number): readonly string[] {
+  return readTexts(blob, count).all();
+}
+
+function partTexts(blob: Uint8Array, count: number): string[] {
+  const { form, content } = opened(blob, [forms.plain, forms.packed]);
   const bytes = form === forms.packed ? inflateRawSync(content, { chunkSize }) : content;
   const texts = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8').split(separator);
   if (texts.length === count) return texts;
@@ -162,9 +267,12 @@ export function splitTexts(blob: Uint8Array, count: number): string[] {
 
 // ---------------------------------------------------------------- both parts
 
+/** The checksum of the bytes; of pieces, of their form too, which the older forms leave out. */
+const sumOf = (form: number, content: Uint8Array): number => crc32(content, form === forms.pieces ? form : 0);
+
 function sealed(blob: Buffer, form: number): Uint8Array {
   blob.writeUInt32LE(form, 0);
-  blob.writeUInt32LE(crc32(blob.subarray(header)), 4);
+  blob.writeUInt32LE(sumOf(form, blob.subarray(header)), 4);
   return blob;
 }
 
@@ -172,16 +280,21 @@ function sealed(blob: Buffer, form: number): Uint8Array {
 export function checksumIn(blob: Uint8Array): { at: number; covers: number; difference: number } {
   const bytes = Buffer.from(blob.buffer, blob.byteOffset, blob.byteLength);
   if (bytes.length < header) return { at: 0, covers: 0, difference: 0 };
-  return { at: 4, covers: header, difference: bytes.readUInt32LE(4) ^ crc32(bytes.subarray(header)) };
+  return { at: 4, covers: header, difference: bytes.readUInt32LE(4) ^ sumOf(formOf(bytes), bytes.subarray(header)) };
 }
 
-function opened(blob: Uint8Array): { form: number; content: Uint8Array } {
+/** The form of a part; 0 where it is too short for one. */
+function formOf(blob: Uint8Array): number {
+  return blob.length < header ? 0 : Buffer.from(blob.buffer, blob.byteOffset, blob.byteLength).readUInt32LE(0);
+}
+
+function opened(blob: Uint8Array, known: readonly number[]): { form: number; content: Uint8Array } {
   const bytes = Buffer.from(blob.buffer, blob.byteOffset, blob.byteLength);
   if (bytes.length < header) throw broken('a batch', `${bytes.length} bytes`);
-  const form = bytes.readUInt32LE(0);
-  if (form !== forms.plain && form !== forms.packed) throw broken('a batch of form 1 or 2', String(form));
+  const form = formOf(bytes);
+  if (!known.includes(form)) throw broken(`a batch of form ${known.join(' or ')}`, String(form));
   const content = bytes.subarray(header);
-  const [expected, found] = [bytes.readUInt32LE(4), crc32(content)];
+  const [expected, found] = [bytes.readUInt32LE(4), sumOf(form, content)];
   if (expected !== found) throw broken(`the checksum ${expected}`, String(found));
   return { form, content };
 }

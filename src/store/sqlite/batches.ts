@@ -1,15 +1,20 @@
 // The table of batches: entries that wait, a row for each put, and what of a row still waits.
+import { piecesInOrder } from '../chunks/edit.ts';
 import { believedAhead } from '../receipts.ts';
 import {
   type BatchColumns,
   type BatchRow,
+  type BatchTexts,
   BrokenBatch,
   batchColumns,
   joinTexts,
   type KeyRun,
+  keyRuns,
+  type Neighbours,
   readIdentities,
-  splitTexts,
+  readTexts,
   writeIdentities,
+  writeTexts,
 } from './batch-form.ts';
 import { damagedRow } from './damaged.ts';
 import type { StoreFile } from './file.ts';
@@ -39,7 +44,7 @@ export interface KeySpan {
 }
 
 /** A larger put is stored in several rows, so that reading some entries of it does not unpack all. */
-export const most = { entries: 1_000, characters: 512 * 1024 };
+export const most = { entries: 1_024, characters: 512 * 1024 };
 
 const headColumns = 'id, size, count, first, last, first_ts, last_ts, keys';
 
@@ -53,7 +58,7 @@ export class Batch {
   readonly columns: BatchColumns;
   private readonly file: StoreFile;
   private readonly gone: Uint8Array | null;
-  private kept: readonly string[] | null = null;
+  private kept: BatchTexts | null = null;
 
   constructor(file: StoreFile, head: BatchHead, columns: BatchColumns, gone: Uint8Array | null) {
     this.file = file;
@@ -67,15 +72,15 @@ export class Batch {
     return place >= 0 && place < this.head.size && !isMarked(this.gone, place);
   }
 
-  get texts(): readonly string[] {
+  get texts(): BatchTexts {
     this.kept ??= this.readTexts();
     return this.kept;
   }
 
-  private readTexts(): string[] {
+  private readTexts(): BatchTexts {
     const { id, size } = this.head;
     const { entries } = this.file.sql('SELECT entries FROM batches WHERE id = ?').get<{ entries: Uint8Array }>(id)!;
-    return decoded(this.file, this.head, () => splitTexts(entries, size));
+    return decoded(this.file, this.head, () => readTexts(entries, size));
   }
 
   runOf(key: number): KeyRun | undefined {
@@ -235,10 +240,10 @@ export function* insertBatches(file: StoreFile, user: number, rows: readonly Bat
   const insert = file.sql(`
     INSERT INTO batches (id, user, size, texts, count, first, last, first_ts, last_ts, due_ts, keys, columns, entries)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
-  for (const piece of pieces(rows)) {
+  for (const { piece, spans } of rows.length > mostInColumns ? pieces(rows) : piecesOfChunks(rows)) {
     const columns = batchColumns(piece);
     const { count, first, last, first_ts, last_ts, due_ts, keys } = summaryOf(columns, null);
-    const entries = joinTexts(piece.map(({ text }) => text));
+    const entries = writeTexts(piece, spans);
     const times = [first, last, first_ts, last_ts, due_ts];
     insert.run(id, user, count, count, count, ...times, keys, writeIdentities(columns), entries);
     id += piece.length;
@@ -246,17 +251,50 @@ export function* insertBatches(file: StoreFile, user: number, rows: readonly Bat
   }
 }
 
-function* pieces(rows: readonly BatchRow[]): Generator<readonly BatchRow[]> {
+/**
+ * Entries of a put from which on it keeps its texts: whoever catches up on a week waits for the put, not for the move.
+ */
+const mostInColumns = 4_096;
+
+/** What becomes a row of batches. */
+interface BatchPiece {
+  piece: readonly BatchRow[];
+  /** Neighbours that are to lie in columns. */
+  spans: readonly Neighbours[];
+}
+
+/** Entries cut as the timeseries is likely to cut them, as many of these pieces as a row of batches takes. */
+function* piecesOfChunks(rows: readonly BatchRow[]): Generator<BatchPiece> {
+  let [start, end, characters] = [0, 0, 0];
+  let spans: Neighbours[] = [];
+  for (const { from, to } of keyRuns(rows)) {
+    for (const { length } of piecesInOrder(rows.slice(from, to))) {
+      let size = 0;
+      for (let at = end; at < end + length; at++) size += rows[at]!.text.length;
+      if (end > start && (end + length - start > most.entries || characters + size > most.characters)) {
+        yield { piece: rows.slice(start, end), spans };
+        [start, characters, spans] = [end, 0, []];
+      }
+      spans.push({ from: end - start, to: end + length - start });
+      end += length;
+      characters += size;
+    }
+  }
+  yield { piece: start === 0 ? rows : rows.slice(start), spans };
+}
+
+function* pieces(rows: readonly BatchRow[]): Generator<BatchPiece> {
+  const whole = (piece: readonly BatchRow[]): BatchPiece => ({ piece, spans: [] });
   let [start, characters] = [0, 0];
   for (const [at, { text }] of rows.entries()) {
     const full = at - start >= most.entries || characters + text.length > most.characters;
     if (at > start && full) {
-      yield rows.slice(start, at);
+      yield whole(rows.slice(start, at));
       [start, characters] = [at, 0];
     }
     characters += text.length;
   }
-  yield start === 0 ? rows : rows.slice(start);
+  yield whole(start === 0 ? rows : rows.slice(start));
 }
 
 /** Entries in a batch. */
@@ -315,6 +353,6 @@ function dropTexts(file: StoreFile, batch: Batch, gone: Uint8Array, left: number
   const { id } = batch.head;
   const { texts: held } = file.sql('SELECT texts FROM batches WHERE id = ?').get<{ texts: number }>(id)!;
   if (left > held / 4) return;
-  const texts = batch.texts.map((text, place) => (isMarked(gone, place) ? '' : text));
+  const texts = batch.texts.all().map((text, place) => (isMarked(gone, place) ? '' : text));
   file.sql('UPDATE batches SET texts = ?, entries = ? WHERE id = ?').run(left, joinTexts(texts), id);
 }

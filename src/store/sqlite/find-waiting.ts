@@ -1,5 +1,6 @@
 // Entries that wait, in order: by key and `write_ts` for the pipeline, and by one of their times for everybody.
 import type { Identity } from '../../model/entry.ts';
+import { HeldEntry } from '../chunks/held-piece.ts';
 import { isAhead } from '../receipts.ts';
 import type { EntryPage, EntryQuery, WaitingEntry } from '../store.ts';
 import { compareTexts } from '../text-order.ts';
@@ -58,7 +59,7 @@ function firstOf(
 export function readPage(
   file: StoreFile,
   userId: string,
-  { after, limit, at }: { after: Identity | null; limit: number; at: number },
+  { after, limit, at, lazily }: { after: Identity | null; limit: number; at: number; lazily: boolean },
 ): WaitingEntry[] {
   const user = userIn(file, userId);
   if (user === null || limit < 1) return [];
@@ -84,11 +85,30 @@ export function readPage(
     );
     for (const one of found) {
       if (!size.takes(one)) return page;
-      page.push(waitingEntry(one));
+      page.push((lazily ? heldEntry(one, key) : null) ?? waitingEntry(one));
     }
     if (page.length >= limit) break;
   }
-  return page;
+  return lazily && page.length >= limit ? withoutPart(page) : page;
+}
+
+/** The least part of a page that is left when it ends with a piece. */
+const leastOfPage = 512;
+
+/** A full page without the begun piece at its end: the timeseries takes whole ones as they are. */
+function withoutPart(page: readonly WaitingEntry[]): WaitingEntry[] {
+  const last = page.at(-1);
+  if (!(last instanceof HeldEntry) || last.place === last.piece.count - 1) return [...page];
+  let end = page.length;
+  for (let one = page[end - 1]; one instanceof HeldEntry && one.piece === last.piece; one = page[end - 1]) end -= 1;
+  return page.slice(0, end < leastOfPage ? page.length : end);
+}
+
+/** An entry that lies in columns; null for others, and for those of which more is known than their receipt. */
+function heldEntry({ batch, place, write_ts }: Found, key: string): HeldEntry | null {
+  const held = batch.columns.rare === null ? batch.texts.held(place) : null;
+  if (held === null) return null;
+  return new HeldEntry({ key, write_ts }, String(batch.head.id + place), batch.columns.received_ts[place]!, held);
 }
 
 function* waitingBehind(batch: Batch, key: number, beyond: number, at: number): Generator<Found> {
@@ -103,7 +123,7 @@ function* waitingBehind(batch: Batch, key: number, beyond: number, at: number): 
 }
 
 function waitingEntry({ batch, place }: Found): WaitingEntry {
-  const text = batch.texts[place]!;
+  const text = batch.texts.at(place);
   const waiting: WaitingEntry = {
     entry: parseEntry(text),
     text,
@@ -144,7 +164,7 @@ function pageSize(): { takes(found: Found): boolean } {
       if (seen.has(batch)) return true;
       const isFirst = seen.size === 0;
       seen.add(batch);
-      for (const text of batch.texts) characters += text.length;
+      characters += batch.texts.size;
       return isFirst || characters <= pageBytes;
     },
   };
@@ -181,7 +201,7 @@ export function findWaiting(file: StoreFile, userId: string, query: EntryQuery):
   for (const one of found) {
     if (page.entries.length === limit || !size.takes(one)) return page;
     const { batch, place, key, write_ts } = one;
-    page.entries.push(parseEntry(batch.texts[place]!));
+    page.entries.push(parseEntry(batch.texts.at(place)));
     page.received_ts.push(batch.columns.received_ts[place]!);
     page.next = { time: one.time, key: file.keys.nameOf(key), write_ts };
   }

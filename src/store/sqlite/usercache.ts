@@ -38,10 +38,15 @@ export function usercache(shards: Shards): Usercache {
       };
       return shard.usercache.writeInSteps(work, rows.length + rejected.length);
     },
-    read: async (userId, { after, limit, at }) => {
+    read: async (userId, { after, limit, at, lazily }) => {
       const file = shards.of(userId).usercache;
       return file.read(() =>
-        readPage(file, userId, { after: after ?? null, limit, at: at ?? Number.POSITIVE_INFINITY }),
+        readPage(file, userId, {
+          after: after ?? null,
+          limit,
+          at: at ?? Number.POSITIVE_INFINITY,
+          lazily: lazily ?? false,
+        }),
       );
     },
     settle: async (userId, { moved, failed }, now) => {
@@ -158,7 +163,7 @@ function settleFailed(file: StoreFile, user: number, failed: readonly FailedEntr
       const received = batch.columns.received_ts[place]!;
       const history = { first: before?.first_ts ?? now, tries: (before?.tries ?? 0) + 1, received };
       const id = errorIdOf({ key, write_ts });
-      atOnce(setAside(file, user, [{ id, key, write_ts, reason, message, text: batch.texts[place]! }], now, history));
+      atOnce(setAside(file, user, [{ id, key, write_ts, reason, message, text: batch.texts.at(place) }], now, history));
     }
     left += takeOut(file, { head, places }, batch);
   }

@@ -1,0 +1,131 @@
+// Entries of one key that wait, held as the chunk that they may become would hold them. Pure.
+import type { Entry, Identity } from '../../model/entry.ts';
+import type { EntryFields, FieldSource, WaitingEntry } from '../store.ts';
+import { ByteReader, ByteWriter } from './bytes.ts';
+import type { KnownTimes } from './column-form.ts';
+import { type EntryReader, fieldReader } from './entry-fields.ts';
+import { type Columns, readColumns, textsOf } from './read-columns.ts';
+import { readTimes, writeTimes } from './time-columns.ts';
+import { encodeColumns } from './value-columns.ts';
+
+/** An entry of a piece. */
+export interface PlaceInPiece {
+  piece: HeldPiece;
+  place: number;
+}
+
+/** The piece of entries in the order of `write_ts`, as bytes; null for texts that would not come back from columns. */
+export function writePiece(rows: readonly { write_ts: number; ts: number | null; text: string }[]): Uint8Array | null {
+  const texts = rows.map(({ text }) => text);
+  const times = { write_ts: new Float64Array(rows.length), ts: new Float64Array(rows.length) };
+  for (const [i, { write_ts, ts }] of rows.entries()) {
+    times.write_ts[i] = write_ts;
+    times.ts[i] = ts ?? Number.NaN;
+  }
+  const columns = encodeColumns(texts, times);
+  if (columns === null) return null;
+  const writer = new ByteWriter();
+  writer.varint(rows.length);
+  writeTimes(writer, times.write_ts, null);
+  writeTimes(writer, times.ts, times.write_ts);
+  for (const text of texts) writer.varint(text.length);
+  writer.raw(columns);
+  return writer.bytes();
+}
+
+/** A piece as it is read: texts and fields of its entries are made when they are asked for. */
+export class HeldPiece {
+  readonly count: number;
+  /** Characters of all texts. */
+  readonly size: number;
+  /** The texts as columns: what a chunk of these entries compresses. */
+  readonly bytes: Buffer;
+  private readonly times: KnownTimes;
+  private readonly lengths: Uint32Array;
+  private columns: Columns | null = null;
+  private kept: readonly string[] | null = null;
+  private reader: { fields: EntryFields; read: EntryReader } | null = null; // the one used last
+
+  /** Reads what `writePiece` wrote. Throws a `RangeError` where the bytes end too early. */
+  constructor(bytes: Buffer) {
+    const reader = new ByteReader(bytes);
+    this.count = reader.varint();
+    if (this.count > bytes.length) throw new RangeError('the bytes end too early');
+    const write_ts = readTimes(reader, this.count, null);
+    this.times = { write_ts, ts: readTimes(reader, this.count, write_ts) };
+    this.lengths = new Uint32Array(this.count);
+    let size = 0;
+    for (let i = 0; i < this.count; i += 1) {
+      this.lengths[i] = reader.varint();
+      size += this.lengths[i]!;
+    }
+    this.size = size;
+    this.bytes = bytes.subarray(reader.place);
+  }
+
+  /** True if these are the times that the columns were written with: some values are told from them. */
+  hasTimes({ write_ts, ts }: KnownTimes): boolean {
+    const isSame = (value: number, i: number): boolean =>
+      Object.is(value, this.times.write_ts[i]) && Object.is(ts[i], this.times.ts[i]);
+    return write_ts.length === this.count && write_ts.every(isSame);
+  }
+
+  /** Characters of a text. */
+  lengthAt(place: number): number {
+    return this.lengths[place]!;
+  }
+
+  /** The texts of its entries. */
+  get texts(): readonly string[] {
+    this.kept ??= textsOf(this.read());
+    return this.kept;
+  }
+
+  /** The named fields of an entry; null where its text has to be parsed. */
+  partAt(place: number, fields: EntryFields): Entry | null {
+    if (this.reader?.fields !== fields) this.reader = { fields, read: fieldReader(this.read(), fields) };
+    return this.reader.read(place);
+  }
+
+  private read(): Columns {
+    this.columns ??= readColumns(this.bytes, this.count, this.times);
+    return this.columns;
+  }
+}
+
+/** A waiting entry in a piece. */
+export class HeldEntry implements WaitingEntry, FieldSource, PlaceInPiece {
+  readonly key: string;
+  readonly write_ts: number;
+  readonly revision: string;
+  readonly received_ts: number;
+  readonly piece: HeldPiece;
+  readonly place: number;
+  private parsed: Entry | null = null;
+
+  constructor({ key, write_ts }: Identity, revision: string, received_ts: number, { piece, place }: PlaceInPiece) {
+    this.key = key;
+    this.write_ts = write_ts;
+    this.revision = revision;
+    this.received_ts = received_ts;
+    this.piece = piece;
+    this.place = place;
+  }
+
+  get entry(): Entry {
+    this.parsed ??= JSON.parse(this.text) as Entry;
+    return this.parsed;
+  }
+
+  get text(): string {
+    return this.piece.texts[this.place]!;
+  }
+
+  get source(): FieldSource {
+    return this;
+  }
+
+  part(fields: EntryFields): Entry | null {
+    return this.piece.partAt(this.place, fields);
+  }
+}
