@@ -1,7 +1,14 @@
 // Properties of conversion: what holds for any entry, as pushed or mutated. FUZZ_RUNS=1000000 looks longer.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ConversionError, conversionReasons, convert, present, timeMeant } from '../../src/converters/convert.ts';
+import {
+  ConversionError,
+  conversionReasons,
+  convert,
+  fieldsJudged,
+  present,
+  timeMeant,
+} from '../../src/converters/convert.ts';
 import { isEntry, takeEntry } from '../../src/intake/take-entry.ts';
 import { dataTime, type Entry, identityOf } from '../../src/model/entry.ts';
 import type { JsonObject, JsonValue } from '../../src/model/json.ts';
@@ -126,6 +133,56 @@ describe('converting any entry that intake lets through', () => {
     );
     expect(good).toBeGreaterThan(runs / 10);
     expect(bad).toBeGreaterThan(runs / 10);
+  }, 600_000);
+});
+
+/** The entry with nothing but the fields by which it is judged. */
+function judgedPart({ metadata, data }: Entry): Entry {
+  const fields = fieldsJudged(metadata.key);
+  const pick = (object: object, wanted: readonly string[]): object =>
+    Object.fromEntries(Object.entries(object).filter(([name]) => wanted.includes(name)));
+  return { metadata: pick(metadata, fields.metadata), data: pick(data, fields.data) } as Entry;
+}
+
+/** The entry, and which of its fields were read. `*`: all names at once. */
+function watched({ metadata, data }: Entry): { entry: Entry; read: { metadata: Set<string>; data: Set<string> } } {
+  const read = { metadata: new Set<string>(), data: new Set<string>() };
+  const watch = <T extends object>(object: T, names: Set<string>): T =>
+    new Proxy(object, {
+      get: (target, name) => names.add(String(name)) && Reflect.get(target, name),
+      has: (target, name) => names.add(String(name)) && Reflect.has(target, name),
+      getOwnPropertyDescriptor: (target, name) =>
+        names.add(String(name)) && Reflect.getOwnPropertyDescriptor(target, name),
+      ownKeys: (target) => names.add('*') && Reflect.ownKeys(target),
+    });
+  return { entry: { metadata: watch(metadata, read.metadata), data: watch(data, read.data) }, read };
+}
+
+const verdictOn = (entry: Entry): unknown => {
+  try {
+    return timeMeant(entry);
+  } catch (error) {
+    return (error as ConversionError).reason;
+  }
+};
+
+describe('the fields by which an entry is judged', () => {
+  it('are all that a converter reads of it, and come to the same time or reason', () => {
+    fc.assert(
+      fc.property(mutated, (pushed) => {
+        const taken = takeEntry(pushed);
+        if (!isEntry(taken)) return;
+        const whole = JSON.parse(taken.text) as Entry;
+        const { entry, read } = watched(whole);
+        const verdict = verdictOn(entry);
+        expect(verdictOn(judgedPart(whole))).toBe(verdict);
+        const fields = fieldsJudged(whole.metadata.key);
+        if (typeof verdict === 'string') read.data.delete('*'); // the message names what is there; it is told by the whole
+        expect(fields.metadata).toEqual(expect.arrayContaining([...read.metadata]));
+        expect(fields.data).toEqual(expect.arrayContaining([...read.data]));
+      }),
+      { numRuns: Math.ceil(runs / 2) },
+    );
   }, 600_000);
 });
 

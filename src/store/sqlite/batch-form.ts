@@ -174,12 +174,18 @@ const fewest = 16;
 export function writeTexts(rows: readonly BatchRow[], spans: readonly Neighbours[]): Uint8Array {
   const pieces: { from: number; bytes: Uint8Array }[] = [];
   const others: string[] = [];
+  let end = 0;
+  const leaveTo = (place: number): void => {
+    while (end < place) others.push(rows[end++]!.text);
+  };
   for (const { from, to } of spans) {
-    const neighbours = rows.slice(from, to);
-    const bytes = to - from < fewest ? null : writePiece(neighbours);
-    if (bytes === null) for (const { text } of neighbours) others.push(text);
-    else pieces.push({ from, bytes });
+    const bytes = to - from < fewest ? null : writePiece(rows.slice(from, to));
+    if (bytes === null) continue;
+    leaveTo(from);
+    pieces.push({ from, bytes });
+    end = to;
   }
+  leaveTo(rows.length);
   if (pieces.length === 0) return joinTexts(others);
   const writer = new ByteWriter();
   for (let i = 0; i < header; i += 1) writer.byte(0);

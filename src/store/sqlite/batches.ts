@@ -251,9 +251,7 @@ export function* insertBatches(file: StoreFile, user: number, rows: readonly Bat
   }
 }
 
-/**
- * Entries of a put from which on it keeps its texts: whoever catches up on a week waits for the put, not for the move.
- */
+/** A put of more entries keeps its texts: columns take longer to write, and its phone waits for that. */
 const mostInColumns = 4_096;
 
 /** What becomes a row of batches. */
