@@ -9,15 +9,21 @@ import type { FailedEntry, FieldSource, KeptEntry, Marked, WaitingEntry, Waiting
 import type { RunContext, Stage } from './stage.ts';
 
 /** Entries moved at a time: bounds memory, and what a crash makes the next run repeat. */
-const batchSize = 2000;
+const batchSize = 2048;
+
+/** An entry that was looked at. */
+interface Seen extends Identity {
+  /** A valid time zone; null if it names none. */
+  zone: string | null;
+}
 
 /** What a page of waiting entries comes to: kept, moved away, or set aside with a reason. */
 export interface MoveOutcome {
   kept: KeptEntry[];
   moved: WaitingRef[];
   failed: FailedEntry[];
-  /** Every entry of the page, or what its converter reads of it. */
-  seen: Entry[];
+  /** Every entry of the page, with the zone that it names. */
+  seen: Seen[];
 }
 
 /**
@@ -29,8 +35,8 @@ export function checkAll(waiting: readonly WaitingEntry[]): MoveOutcome {
   for (const one of waiting) {
     if (keptBySource(one, outcome)) continue;
     const { entry, text, revision, received_ts, kept } = one;
-    outcome.seen.push(entry);
     const { key, write_ts } = entry.metadata;
+    outcome.seen.push({ key, write_ts, zone: zoneNamed(entry) });
     const ref: WaitingRef = { key, write_ts, revision };
     try {
       const ts = kept ? dataTime(meaningOf(entry).data) : timeMeant(entry);
@@ -47,7 +53,7 @@ export function checkAll(waiting: readonly WaitingEntry[]): MoveOutcome {
 /** True for an entry that is kept by fields that its source tells. What they do not settle the whole entry does. */
 function keptBySource(one: WaitingEntry, { kept, moved, seen }: MoveOutcome): boolean {
   const { source, revision } = one;
-  const part = source?.part(fieldsJudged(source.key)) ?? null;
+  const part = source?.glance(fieldsJudged(source.key)) ?? null;
   if (source === undefined || part === null || one.kept) return false;
   let ts: number | null;
   try {
@@ -55,9 +61,11 @@ function keptBySource(one: WaitingEntry, { kept, moved, seen }: MoveOutcome): bo
   } catch {
     return false;
   }
-  kept.push(new Accepted(one, source, ts, zoneNamed(part)));
-  moved.push({ key: source.key, write_ts: source.write_ts, revision });
-  seen.push(part);
+  const { key, write_ts } = source;
+  const zone = zoneNamed(part);
+  kept.push(new Accepted(one, source, ts, zone));
+  moved.push({ key, write_ts, revision });
+  seen.push({ key, write_ts, zone });
   return true;
 }
 
@@ -122,7 +130,8 @@ export const moveToLongTerm: Stage = {
       counts.unchanged += result.unchanged;
       counts.unknown_keys += moved.filter(({ key }) => keyRow(key) === null).length;
       counts.set_aside += failed.length;
-      after = identityOf(seen.at(-1)!);
+      const { key, write_ts } = seen.at(-1)!;
+      after = { key, write_ts };
     }
   },
 };
@@ -178,16 +187,16 @@ function logFailures({ log, userId }: RunContext, failed: readonly FailedEntry[]
  */
 async function zoneChange(
   context: RunContext,
-  entries: readonly Entry[],
+  entries: readonly Seen[],
   failed: readonly FailedEntry[],
 ): Promise<TimeRange | null> {
   const { store, userId } = context;
   if ((await zonelessAround(context, entries)) === null) return null; // nearly always
   const lost = new Set(failed.map(identityText));
-  const turning: Entry[] = [];
+  const turning: Seen[] = [];
   for (const entry of entries) {
-    const stored = await store.timeseries.get(userId, identityOf(entry));
-    const zone = lost.has(identityText(identityOf(entry))) ? null : zoneNamed(entry);
+    const stored = await store.timeseries.get(userId, entry);
+    const zone = lost.has(identityText(entry)) ? null : entry.zone;
     if (zone !== zoneNamed(stored)) turning.push(entry);
   }
   return zonelessAround(context, turning);
@@ -199,15 +208,15 @@ const zoneNamed = (entry: Entry | null): string | null =>
 /** Data time of entries without a zone whose nearest with one is, or was, among `entries`; null if none. */
 async function zonelessAround(
   { store: { timeseries }, userId }: RunContext,
-  entries: readonly Entry[],
+  entries: readonly Seen[],
 ): Promise<TimeRange | null> {
   if (entries.length === 0) return null;
-  const times = entries.map(({ metadata }) => metadata.write_ts);
+  const times = entries.map(({ write_ts }) => write_ts);
   const first = times.reduce((a, b) => Math.min(a, b));
   const last = times.reduce((a, b) => Math.max(a, b));
   const { before, after: next } = await timeseries.zonesAround(userId, justBefore(first));
   const named = next !== null && next.write_ts <= last;
-  if (!named && !entries.some(zoneNamed)) return null;
+  if (!named && !entries.some(({ zone }) => zone !== null)) return null;
   // Without one among these times, the next is the same from either end of them.
   const { after } = named ? await timeseries.zonesAround(userId, last) : { after: next };
   return timeseries.zonelessSpan(userId, {

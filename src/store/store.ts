@@ -393,8 +393,11 @@ export interface EntryFields {
 
 /** An entry as its store holds it. */
 export interface FieldSource extends Identity {
-  /** The entry with at least these fields of it; null where they are not certain without parsing its text. */
-  part(fields: EntryFields): Entry | null;
+  /**
+   * The entry with at least these fields of it, until something else is asked of this or another entry; null where they
+   * are not certain without parsing its text.
+   */
+  glance(fields: EntryFields): Entry | null;
 }
 
 /**

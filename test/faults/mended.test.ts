@@ -24,7 +24,7 @@ async function madeStore(folder: string): Promise<Record<string, string>> {
   const uuids = await fillStore(folder, { ada: [days.ada[0]!], ben: [days.ben[0]!] });
   expect((await run(['pipeline', '--all', '--store', folder])).code).toBe(0);
   await withStore(folder, async (store) => {
-    await store.usercache.put(uuids.ada!, { entries: days.ada[1]!.slice(0, 50), unusable: [] }, 1);
+    await store.usercache.put(uuids.ada!, { entries: days.ada[1]!, unusable: [] }, 1);
   });
   return uuids;
 }

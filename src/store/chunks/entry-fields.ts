@@ -9,12 +9,15 @@ import type { ColumnGroup, Columns, ValueColumn } from './read-columns.ts';
 /** Reads the entry of a place; null where its text has to be parsed. */
 export type EntryReader = (place: number) => Entry | null;
 
-/** Reads the named fields of the entries of a chunk. */
-export function fieldReader(columns: Columns, fields: EntryFields): EntryReader {
+/**
+ * Reads the named fields of the entries of a chunk. `reuse`: what it returns holds until the next call only, which
+ * takes half the time where most fields are the same in all entries.
+ */
+export function fieldReader(columns: Columns, fields: EntryFields, reuse = false): EntryReader {
   const readers: (EntryReader | undefined)[] = [];
   return (place) => {
     const group = columns.groupOf[place]!;
-    readers[group] ??= groupReader(columns.bytes, columns.groups[group]!, fields);
+    readers[group] ??= groupReader(columns.bytes, columns.groups[group]!, fields, reuse);
     return readers[group](columns.placeOf[place]!);
   };
 }
@@ -24,7 +27,12 @@ type ValueReader = (place: number) => JsonValue;
 
 const unread: EntryReader = () => null;
 
-function groupReader(bytes: Buffer, { literals, columns }: ColumnGroup, fields: EntryFields): EntryReader {
+function groupReader(
+  bytes: Buffer,
+  { literals, columns }: ColumnGroup,
+  fields: EntryFields,
+  reuse: boolean,
+): EntryReader {
   const skeleton = skeletonOf(literals);
   if (skeleton === null) return unread;
   const { metadata, data } = skeleton.root;
@@ -36,6 +44,7 @@ function groupReader(bytes: Buffer, { literals, columns }: ColumnGroup, fields: 
   const ofMetadata = readersOf(metadata, fields.metadata, slots);
   const ofData = readersOf(data, fields.data, slots);
   if (ofMetadata === null || ofData === null) return unread;
+  if (reuse) return reusingReader(ofMetadata, ofData);
   return (place) => {
     try {
       return { metadata: objectOf(ofMetadata, place) as unknown as Entry['metadata'], data: objectOf(ofData, place) };
@@ -48,6 +57,33 @@ function groupReader(bytes: Buffer, { literals, columns }: ColumnGroup, fields: 
 interface NamedReader {
   name: string;
   read: ValueReader;
+  /** True where all entries of the group have the same value. */
+  isFixed: boolean;
+}
+
+/** Fills one and the same entry with the values of each place. */
+function reusingReader(ofMetadata: readonly NamedReader[], ofData: readonly NamedReader[]): EntryReader {
+  const [metadata, data] = [fixedOf(ofMetadata), fixedOf(ofData)];
+  const entry = { metadata, data } as unknown as Entry;
+  const varying = (readers: readonly NamedReader[]): NamedReader[] => readers.filter(({ isFixed }) => !isFixed);
+  const [metadataReaders, dataReaders] = [varying(ofMetadata), varying(ofData)];
+  return (place) => {
+    try {
+      for (let i = 0; i < metadataReaders.length; i += 1) {
+        metadata[metadataReaders[i]!.name] = metadataReaders[i]!.read(place);
+      }
+      for (let i = 0; i < dataReaders.length; i += 1) data[dataReaders[i]!.name] = dataReaders[i]!.read(place);
+      return entry;
+    } catch {
+      return null;
+    }
+  };
+}
+
+function fixedOf(readers: readonly NamedReader[]): JsonObject {
+  const object: JsonObject = {};
+  for (const { name, isFixed, read } of readers) object[name] = isFixed ? read(0) : null;
+  return object;
 }
 
 function objectOf(readers: readonly NamedReader[], place: number): JsonObject {
@@ -102,9 +138,10 @@ function readersOf(object: JsonObject, names: readonly string[], slots: readonly
     if (!Object.hasOwn(object, name)) continue;
     if (name === '__proto__') return null; // to set it means something else
     const value = object[name]!;
-    if (typeof value === 'string') readers.push({ name, read: stringReader(value, slots) });
-    else if (typeof value === 'object' && JSON.stringify(value).includes('\\u0001')) return null;
-    else readers.push({ name, read: () => value });
+    if (typeof value === 'string') {
+      readers.push({ name, read: stringReader(value, slots), isFixed: !value.includes(mark) });
+    } else if (typeof value === 'object' && JSON.stringify(value).includes('\\u0001')) return null;
+    else readers.push({ name, read: () => value, isFixed: true });
   }
   return readers;
 }

@@ -81,9 +81,9 @@ export class HeldPiece {
     return this.kept;
   }
 
-  /** The named fields of an entry; null where its text has to be parsed. */
-  partAt(place: number, fields: EntryFields): Entry | null {
-    if (this.reader?.fields !== fields) this.reader = { fields, read: fieldReader(this.read(), fields) };
+  /** The named fields of an entry, until the next call; null where its text has to be parsed. */
+  glanceAt(place: number, fields: EntryFields): Entry | null {
+    if (this.reader?.fields !== fields) this.reader = { fields, read: fieldReader(this.read(), fields, true) };
     return this.reader.read(place);
   }
 
@@ -125,7 +125,7 @@ export class HeldEntry implements WaitingEntry, FieldSource, PlaceInPiece {
     return this;
   }
 
-  part(fields: EntryFields): Entry | null {
-    return this.piece.partAt(this.place, fields);
+  glance(fields: EntryFields): Entry | null {
+    return this.piece.glanceAt(this.place, fields);
   }
 }

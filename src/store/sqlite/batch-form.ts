@@ -168,7 +168,7 @@ export interface Neighbours {
 }
 
 /** Entries from which on neighbours lie in columns: fewer cost more than they are worth, to write and to read. */
-const fewest = 16;
+const fewest = 128;
 
 /** The texts of a batch, in the order of its entries, with the columns of these neighbours. */
 export function writeTexts(rows: readonly BatchRow[], spans: readonly Neighbours[]): Uint8Array {

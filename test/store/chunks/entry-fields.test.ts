@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Chunk } from '../../../src/store/chunks/chunk.ts';
+import { type EntryReader, fieldReader } from '../../../src/store/chunks/entry-fields.ts';
 import { decodeContent, decodeTimes, encodeChunk } from '../../../src/store/chunks/form.ts';
 import type { EntryFields } from '../../../src/store/store.ts';
 
@@ -10,6 +11,15 @@ const fields: EntryFields = {
   metadata: ['key', 'write_ts', 'zone', 'origin'],
   data: ['ts', 'a', 'b', 'ab', 'toString', '__proto__'],
 };
+
+/** What is read into one and the same object is, until the next one, what is read into objects of their own. */
+function expectGlances(read: EntryReader, glance: EntryReader, count: number): void {
+  for (const place of [...Array(count).keys(), ...Array(count).keys()].reverse()) {
+    const [part, seen] = [read(place), glance(place)];
+    expect(seen === null).toBe(part === null);
+    if (part !== null) expect(seen).toStrictEqual(part);
+  }
+}
 
 /** How many entries were made of columns alone, and each entry as read with fields. */
 function readBack(texts: readonly string[]): { parts: unknown[]; fromColumns: number } {
@@ -29,6 +39,8 @@ function readBack(texts: readonly string[]): { parts: unknown[]; fromColumns: nu
     },
   }));
   const parts = rows.map((_, place) => chunk.entryAt(place, fields));
+  if (content.columns !== null)
+    expectGlances(fieldReader(content.columns, fields), fieldReader(content.columns, fields, true), rows.length);
   return { parts, fromColumns: fromTexts === 0 ? parts.length : 0 };
 }
 
