@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { checkStore } from '../../src/store/open.ts';
+import { connect } from '../../src/store/sqlite/driver.ts';
 import { run } from '../cli/kit.ts';
 import {
   changeRow,
@@ -26,6 +27,10 @@ async function madeStore(folder: string): Promise<Record<string, string>> {
   await withStore(folder, async (store) => {
     await store.usercache.put(uuids.ada!, { entries: days.ada[1]!, unusable: [] }, 1);
   });
+  const connection = connect(join(folder, 'usercache-0.sqlite'));
+  const forms = connection.prepare('SELECT substr(hex(entries), 1, 2) AS form FROM batches').all();
+  connection.close();
+  expect(forms).toContainEqual({ form: '03' }); // what waits lies in columns
   return uuids;
 }
 
