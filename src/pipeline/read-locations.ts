@@ -105,10 +105,10 @@ async function readPart(
     fields: locationFields,
   } as const;
   for await (const page of entryPages(timeseries, userId, query)) {
-    const entries = [...held, ...page.entries.map(meaningOf)];
+    const entries = [...held, ...page.entries.filter(isWanted).map(meaningOf)];
     const until = page.next === null ? end : page.next.time;
     const whole = entries.filter((entry) => page.next === null || (entry.data.ts as number) < until);
-    for (const [source, own] of grouped(whole.filter(isWanted))) {
+    for (const [source, own] of grouped(whole)) {
       const clean = cleanLocations(own, await zonesOf(own));
       found.set(source, [...(found.get(source) ?? []), ...clean]);
       count += clean.filter(({ ts }) => ts >= countFrom).length;

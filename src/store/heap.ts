@@ -13,7 +13,7 @@ export function heapOf<T>(items: T[], compare: (a: T, b: T) => number): Heap<T> 
   const sink = (from: number): void => {
     for (let i = from; ; ) {
       let least = i;
-      for (const child of [2 * i + 1, 2 * i + 2]) {
+      for (let child = 2 * i + 1; child <= 2 * i + 2; child += 1) {
         if (child < items.length && compare(items[child]!, items[least]!) < 0) least = child;
       }
       if (least === i) return;

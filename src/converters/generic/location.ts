@@ -18,11 +18,12 @@ export function convertLocation(entry: Entry): Conversion {
   checkNumber(data.accuracy, 'data.accuracy', { min: 0 });
   for (const [name, field] of numbers) checkNumber(data[name], field);
   const filter = filterOf(entry);
-  const added = (): JsonObject => ({
-    loc,
-    ...(data.bearing !== undefined && { heading: data.bearing }),
-    ...(typeof filter === 'string' && { filter }),
-  });
+  const added = (): JsonObject => {
+    const fields: JsonObject = { loc };
+    if (data.bearing !== undefined) fields.heading = data.bearing;
+    if (typeof filter === 'string') fields.filter = filter;
+    return fields;
+  };
   return withTime(entry, ts, added, ['bearing']);
 }
 

@@ -171,11 +171,12 @@ export function placesIn<Head extends ChunkHead>(
 ): ChunkPlace<Head>[] {
   const { head, times } = chunk;
   const { write_ts } = times;
+  const asked = times[time];
   const order = time === 'ts' ? chunk.byTs : null;
   const count = order?.length ?? write_ts.length;
   const pointAt = (i: number): ChunkPlace<Head> => {
     const place = order === null ? i : order[i]!;
-    return { head, place, time: times[time][place]!, write_ts: write_ts[place]! };
+    return { head, place, time: asked[place]!, write_ts: write_ts[place]! };
   };
   const places: ChunkPlace<Head>[] = [];
   const step = descending ? -1 : 1;

@@ -167,7 +167,7 @@ function valueReader(bytes: Buffer, column: ValueColumn): ValueReader {
     return (place) => {
       const spots = column.spots();
       const [start, end] = [spots[2 * place]!, spots[2 * place + 1]!];
-      return readDecimal(bytes, start, end) ?? (JSON.parse(bytes.toString('utf8', start, end)) as JsonValue);
+      return readWord(bytes, start, end) ?? readDecimal(bytes, start, end) ?? parsed(bytes, start, end);
     };
   }
   const { decimals, pad } = form;
@@ -178,6 +178,25 @@ function valueReader(bytes: Buffer, column: ValueColumn): ValueReader {
     if (Math.abs(whole) < least) throw notJson();
     return whole / scale; // both are exact, so that the quotient is the double next to the decimal number
   };
+}
+
+const parsed = (bytes: Buffer, start: number, end: number): JsonValue =>
+  JSON.parse(bytes.toString('utf8', start, end)) as JsonValue;
+
+const words = [true, false].map((value) => ({ value, bytes: Buffer.from(String(value)) }));
+
+/** `true` or `false`; undefined where the bytes say anything else. */
+function readWord(bytes: Buffer, start: number, end: number): boolean | undefined {
+  for (const word of words) {
+    if (end - start === word.bytes.length && isAt(bytes, start, word.bytes)) return word.value;
+  }
+  return undefined;
+}
+
+/** True where the bytes from `at` on are these. */
+function isAt(bytes: Buffer, at: number, these: Uint8Array): boolean {
+  for (let i = 0; i < these.length; i += 1) if (bytes[at + i] !== these[i]) return false;
+  return true;
 }
 
 const notJson = (): SyntaxError => new SyntaxError('a number is not as JSON has them');

@@ -46,9 +46,17 @@ export function placesBehind(
     const nearest = head.low + reach;
     if (found.length >= limit && sign * (found[limit - 1]!.time - nearest) < 0) break;
     const places = placesIn(openChunk(file, head), range, bound, limit);
-    found = [...found, ...places].sort((a, b) => sign * comparePoints(a, b)).slice(0, limit);
+    found = found.length === 0 ? places : joined(found, places, sign).slice(0, limit);
   }
   return found;
+}
+
+/** Both lists in order; most chunks lie behind one another. */
+function joined<Point extends OrderPoint>(found: Point[], more: Point[], sign: number): Point[] {
+  const [last, next] = [found.at(-1), more[0]];
+  const both = [...found, ...more];
+  if (last === undefined || next === undefined || sign * comparePoints(last, next) <= 0) return both;
+  return both.sort((a, b) => sign * comparePoints(a, b));
 }
 
 const headsAtOnce = 16;
