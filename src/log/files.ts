@@ -62,9 +62,9 @@ export interface FileLog {
 
 /**
  * Opens the log files of a kind for writing. A server has files of its own, to which all its processes append;
- * pipelines append to one file together. Throws `MOBILITY_CONFIG` when the folder cannot be written. After that nothing
- * throws: what cannot be written, as on a full disk, is dropped and counted, and the count is logged when writing works
- * again.
+ * pipelines append to one file together. Throws `MOBILITY_CONFIG` when the folder cannot be written, unless another
+ * process of this server has found that it can. After that nothing throws: what cannot be written, as on a full disk,
+ * is dropped and counted, and the count is logged when writing works again.
  */
 export function openFileLog(options: FileLogOptions): FileLog {
   const { dir, name, now = () => Date.now() / 1000, zone = hostZone(), warn = () => {} } = options;
@@ -153,7 +153,9 @@ export function openFileLog(options: FileLogOptions): FileLog {
     makePlace();
     startTidy();
   } catch (error) {
-    if (!transientCodes.has((error as NodeJS.ErrnoException).code ?? '')) throw unwritable(dir, error);
+    // A worker that replaces another one works without a log rather than not at all.
+    const isFirst = options.source === undefined;
+    if (isFirst && !transientCodes.has((error as NodeJS.ErrnoException).code ?? '')) throw unwritable(dir, error);
   }
   const tidying = setInterval(startTidy, tidySeconds * 1000).unref();
   const close = async (): Promise<void> => {

@@ -526,6 +526,21 @@ describe('trouble', () => {
     }
   });
 
+  it('with the folder never stops a process of a running server: it counts lines until the folder is back', async () => {
+    const dir = join(newFolder(), 'logs');
+    let now = noon;
+    writeFileSync(dir, 'in the way');
+    const warnings: string[] = [];
+    const files = open(dir, { source: 'server', now: () => now, warn: (text) => warnings.push(text) });
+    files.log.write('INFO', 'lost');
+    await until(() => warnings.length === 1);
+    rmSync(dir);
+    now += 2;
+    files.log.write('INFO', 'kept');
+    await files.close();
+    expect(messagesOf(dir)).toEqual([expect.stringMatching(/^Log lines dropped = 1 since /), 'kept']);
+  });
+
   it.skipIf(process.getuid?.() === 0)('with a file of another owner is reported when the log is opened', () => {
     const dir = newFolder();
     writeFileSync(join(dir, live), '');
