@@ -144,8 +144,8 @@ export class CheckTally {
   }
 
   /**
-   * Runs a step of the check of a file. Where something around the file is in the way, this file is left out from here
-   * on, and the step gives null; what that says of others is theirs to find out.
+   * Runs a step of the check of a file. If a lock, missing rights or the like stop it, the file is left out from here
+   * on, and the step gives null. Other files are still checked.
    */
   async attempt<T>(file: string, step: () => Promise<T>): Promise<T | null> {
     if (this.leftOut.has(file)) return null;
