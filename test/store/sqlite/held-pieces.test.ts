@@ -125,7 +125,7 @@ it('columns and texts come to the same: entries, verdicts, and chunks byte for b
       }
       await Promise.all(sides.map(({ store }) => store.close()));
     }),
-    { numRuns: Number(process.env.MOBILITY_BATCH_RUNS ?? 12) },
+    { numRuns: Number(process.env.MOBILITY_BATCH_RUNS ?? 6) },
   );
   expect(inColumns).toBeGreaterThan(100);
 });
