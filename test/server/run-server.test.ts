@@ -46,6 +46,24 @@ const put = (server: RunningServer, ts: number) =>
   server.post('/usercache/put', { user: 'ada', phone_to_server: [androidLocation(ts)] });
 
 describe('several workers', () => {
+  it.runIf(process.platform === 'linux')(
+    'have a smaller young generation, or the one that the operator names',
+    async () => {
+      for (const [given, found] of [
+        ['', '--max-semi-space-size=8'],
+        ['--max-semi-space-size=32', undefined],
+      ]) {
+        const server = await startServer(address, { env: { MOBILITY_WORKERS: '2', NODE_OPTIONS: given! } });
+        const tasks = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').trim().split(' ');
+        const flags = tasks.map(
+          (pid) => /--max-semi-space-size=\d+/.exec(readFileSync(`/proc/${pid}/cmdline`, 'utf8'))?.[0],
+        );
+        expect(flags).toEqual([found, found]);
+        await server.stop();
+      }
+    },
+  );
+
   it('share one address and one log file, and each call keeps its thread id', async () => {
     const server = await startServer(address, { env: { MOBILITY_WORKERS: '2' } });
     const answers = await Promise.all(Array.from({ length: 40 }, (_, i) => put(server, 1463502000 + i)));
