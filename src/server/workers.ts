@@ -70,8 +70,8 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
 }
 
 /**
- * Half of Node's size for what is new in memory, unless the operator names one: large bodies leave much of it alive, and
- * to collect it holds up every call.
+ * Half of Node's size for what is new in memory, unless the operator names one: large bodies leave much of it alive,
+ * and to collect it holds up every call.
  */
 function youngGeneration(): string[] {
   const flag = '--max-semi-space-size';
