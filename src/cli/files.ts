@@ -50,7 +50,7 @@ export interface TextWriter {
 /**
  * Writes a file for the eyes of its owner through `fill`: first beside it, and in its place only when all is on disk,
  * so that an interrupted command leaves no half of a file. Throws `MOBILITY_USAGE` when the file is there already or
- * the folder cannot be written.
+ * the folder cannot be written, `MOBILITY_OUTPUT` when the disk is full or fails.
  */
 export async function writeFileWhole(path: string, fill: (writer: ByteSink) => Promise<void>): Promise<void> {
   await refuseExisting(path);
@@ -74,7 +74,7 @@ export async function writeFileWhole(path: string, fill: (writer: ByteSink) => P
   }
 }
 
-/** Writes a file, over one that is there. Throws `MOBILITY_USAGE` when it cannot be written. */
+/** Writes a file, over one that is there. Throws `MOBILITY_USAGE` or `MOBILITY_OUTPUT`, as `writeFileWhole`. */
 export async function replaceFile(path: string, text: string): Promise<void> {
   try {
     await writeFile(path, text);
@@ -83,8 +83,13 @@ export async function replaceFile(path: string, text: string): Promise<void> {
   }
 }
 
-const cannotWrite = (path: string, cause: unknown): MobilityError =>
-  new MobilityError('MOBILITY_USAGE', `cannot write ${path}: ${reasonOf(cause)}`, { cause });
+/** Not the command line's fault: the same command works once there is space, or the disk is mended. */
+const notWritten = new Set<string | undefined>(['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO', 'EMFILE', 'ENFILE', 'ENOMEM']);
+
+function cannotWrite(path: string, cause: unknown): MobilityError {
+  const code = notWritten.has((cause as NodeJS.ErrnoException).code) ? 'MOBILITY_OUTPUT' : 'MOBILITY_USAGE';
+  return new MobilityError(code, `cannot write ${path}: ${reasonOf(cause)}`, { cause });
+}
 
 /**
  * Makes a folder for the eyes of its owner, and those above it, unless it is there. Throws `MOBILITY_USAGE` when that
@@ -116,6 +121,8 @@ const reasons: Record<string, string> = {
   ENOTDIR: 'a part of the path is no folder',
   ENOSPC: 'the disk is full',
   EROFS: 'the file system is read-only',
+  EDQUOT: 'the quota is used up',
+  EFBIG: 'the file would be larger than is allowed',
 };
 
 function reasonOf(error: unknown): string {

@@ -1,5 +1,6 @@
 // The commands around the pipeline: on simulated days, through the command line as people type it.
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -114,6 +115,16 @@ describe('diary', () => {
       2,
       expect.stringContaining(`cannot create the folder ${file}: it is a file`),
     ]);
+  });
+
+  it.skipIf(!existsSync('/dev/full'))('fails on a full disk, without blaming the command line', async () => {
+    const { run, folder } = shared;
+    const file = join(folder, 'full.geojson');
+    await symlink('/dev/full', `${file}.part`);
+    const { code, stderr } = await run(['diary', '--user', ada, '--day', day, '--geojson', file]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`cannot write ${file}: the disk is full`)]);
+    expect(stderr).toContain('MOBILITY_OUTPUT');
+    expect((await readdir(folder)).filter((name) => name.startsWith('full.'))).toEqual([]);
   });
 
   it('makes the folder that it writes into, and those above it', async () => {

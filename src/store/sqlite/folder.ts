@@ -134,7 +134,7 @@ async function openShards(folder: string, wanted: number, made: Label | null): P
   };
   try {
     const first = await open('usercache', 0, wanted);
-    const shards = checkedShards(Number(aboutOf(first.connection).shards));
+    const shards = checkedShards(Number((await whenFree(() => aboutOf(first.connection))).shards));
     const all: Shard[] = [];
     for (let shard = 0; shard < shards; shard++) {
       const usercache = shard === 0 ? first : await open('usercache', shard, shards);
@@ -161,7 +161,7 @@ async function openChecked(folder: string, about: FileAbout, make: boolean): Pro
       throw damaged(path, 'a database of a store', 'one without a format version');
     }
     await prepareFile(file.connection, path, about);
-    const found = aboutOf(file.connection);
+    const found = await whenFree(() => aboutOf(file.connection));
     const decides = make && about.role === 'usercache' && about.shard === 0;
     for (const [name, value] of Object.entries(decides ? { ...about, shards: found.shards } : about)) {
       if (found[name] !== String(value)) throw damaged(path, `${name} ${value} in the file`, String(found[name]));
