@@ -14,7 +14,10 @@ export interface SharedRun {
   lost: string[];
 }
 
-/** Runs `mobility pipeline --all` in `count` processes. Rejects when none of them gave a report. */
+/**
+ * Runs `mobility pipeline --all` in `count` processes. Rejects when none of them gave a report, unless the run was
+ * stopped before they had begun.
+ */
 export async function runInProcesses(context: CommandContext, count: number): Promise<SharedRun> {
   const started = context.now();
   const starts = Array.from({ length: count }, (_, i) =>
@@ -24,11 +27,12 @@ export async function runInProcesses(context: CommandContext, count: number): Pr
   );
   const ends = await Promise.all(starts.map((startAt) => runProcess(context, startAt)));
   const reports = ends.filter((end) => typeof end !== 'string');
-  // A run that is stopped ends workers that had not begun: they had nobody in work, and are not lost.
-  const lost = ends.filter(
-    (end) => typeof end === 'string' && !(context.signal.aborted && end === 'SIGTERM'),
-  ) as string[];
-  if (reports.length === 0) throw new Error(`every pipeline worker ended without a report: ${lost.join(', ')}`);
+  // A run that is stopped ends workers that had not begun: they had nobody in work, and are not lost. Ctrl-C at a
+  // terminal reaches them too.
+  const hadNotBegun = (end: string): boolean => context.signal.aborted && ['SIGTERM', 'SIGINT'].includes(end);
+  const lost = ends.filter((end) => typeof end === 'string').filter((end) => !hadNotBegun(end));
+  if (reports.length === 0 && lost.length > 0)
+    throw new Error(`every pipeline worker ended without a report: ${lost.join(', ')}`);
   return { report: { ...mergeReports(reports), seconds: context.now() - started }, lost };
 }
 

@@ -116,6 +116,28 @@ it('several processes that are stopped report no more users than they came to', 
   expect(users).toBeLessThanOrEqual(16);
 });
 
+it('Ctrl-C at a terminal reaches workers that have not begun too: the run is stopped, and nobody is lost', async () => {
+  const { address } = await simulated(2);
+  const both = await start(['pipeline', '--all', '--workers', '2', '--json', '--store', address]);
+  const children = async (): Promise<number[]> => {
+    const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=']);
+    const rows = stdout.trim().split('\n');
+    return rows
+      .map((row) => row.trim().split(/\s+/).map(Number))
+      .flatMap(([pid, of]) => (of === both.pid ? [pid!] : []));
+  };
+  let workers: number[] = [];
+  await until(async () => {
+    workers = await children();
+    return workers.length === 2;
+  });
+  for (const pid of [both.pid, ...workers]) process.kill(pid, 'SIGINT');
+  const { code, stdout, stderr } = await both.exit;
+  const { users, done, nothing_new, busy, failed } = JSON.parse(stdout) as AllReport;
+  expect([code, failed, done + nothing_new + busy]).toEqual([130, 0, users]);
+  expect(stderr).not.toContain('without a report');
+});
+
 it('a server stops with 0 at SIGTERM and at Ctrl-C', async () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     const folder = await tempFolder();

@@ -80,7 +80,8 @@ async function runEvery(context: CommandContext, { workers, startAt }: Options):
   const run = workers > 1 ? runInProcesses(context, workers) : alone();
   const { report, lost } = await run.finally(() => progress.done());
   await showAll(context, store, report);
-  if (signal.aborted) context.output.note('stopped: the counts cover the users that the run reached');
+  if (signal.aborted && report.users > 0)
+    context.output.note('stopped: the counts cover the users that the run reached');
   if (lost.length > 0) context.output.note(lostText(lost));
   if (report.failed === 0) return lost.length === 0 ? {} : { exitCode: 3 };
   if (report.failed < report.users) return { exitCode: 3 };
@@ -106,7 +107,8 @@ async function showAll(context: CommandContext, store: Store, report: AllReport)
   const named = report.reports.map((one, i) => ({ user_email: users[i]?.user_email ?? one.user_id, ...one }));
   await context.output.result({ ...report, reports: named }, () => {
     const texts = named.map((one) => userReportText({ uuid: one.user_id, user_email: one.user_email }, one));
-    return [...texts, summaryText(report)].join('\n');
+    const stopped = context.signal.aborted && report.users === 0;
+    return [...texts, stopped ? 'stopped before the first user' : summaryText(report)].join('\n');
   });
 }
 
