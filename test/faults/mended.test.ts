@@ -47,6 +47,12 @@ afterAll(() => rm(whole, { recursive: true, force: true }));
 const onCopy = (work: (folder: string, uuids: Record<string, string>) => Promise<void>) =>
   inFolder(async (folder) => work(await copyOf(join(whole, 'store'), join(folder, 'store')), uuids));
 
+/** Both parts of chunks and batches begin with the number of their form. */
+const formFlipped = (bytes: Uint8Array): Uint8Array => {
+  bytes[0]! ^= 1;
+  return bytes;
+};
+
 const digestsOf = async (folder: string) => (await checkStore(folder, { digest: true })).users;
 
 it.each([
@@ -71,6 +77,23 @@ it.each([
     expect(JSON.parse(mend.stdout)).toMatchObject({ mended: [{ outcome: 'corrected' }], kept_in: null });
     expect(await digestsOf(folder)).toEqual(before);
   }),
+);
+
+it(
+  'a flipped bit in the number of a form is corrected, which older forms have no checksum over',
+  { timeout: patience },
+  () =>
+    onCopy(async (folder, { ada }) => {
+      const before = await digestsOf(folder);
+      changeRow(folder, ada!, ['usercache', 'batches', 'entries'], formFlipped);
+      changeRow(folder, ada!, ['timeseries', 'chunks', 'entries'], formFlipped);
+      const kept = join(folder, 'kept.jsonl');
+      const mend = await run(['store', 'mend', '--user', ada!, '--keep', kept, '--json', '--store', folder]);
+      expect(mend, mend.stderr).toMatchObject({ code: 0 });
+      const corrected = [{ outcome: 'corrected' }, { outcome: 'corrected' }];
+      expect(JSON.parse(mend.stdout)).toMatchObject({ mended: corrected, kept_in: null });
+      expect(await digestsOf(folder)).toEqual(before);
+    }),
 );
 
 it.each([

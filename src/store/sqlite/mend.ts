@@ -224,12 +224,16 @@ function withoutFlip(table: OwnedTable, row: Row, isWhole: (row: Row) => boolean
   for (const column of parts) {
     const bytes = Buffer.from(row[column] as Uint8Array);
     const { at, covers, difference } = table === 'chunks' ? checksumOf(bytes) : checksumIn(bytes);
-    if (difference === 0) continue;
-    // The bit is one that the checksum covers, or one of the checksum itself.
-    const bit = flippedBit(difference, bytes.length - covers);
-    const own = Math.log2(difference >>> 0);
-    for (const place of [bit === null ? null : 8 * covers + bit, Number.isInteger(own) ? 8 * at + own : null]) {
-      if (place === null) continue;
+    // The bit is one that the checksum covers, one of the checksum itself, or one of the form before it, which older
+    // forms leave out of the checksum.
+    const places = Array.from({ length: 8 * at }, (_, bit) => bit);
+    if (difference !== 0) {
+      const bit = flippedBit(difference, bytes.length - covers);
+      const own = Math.log2(difference >>> 0);
+      if (Number.isInteger(own)) places.unshift(8 * at + own);
+      if (bit !== null) places.unshift(8 * covers + bit);
+    }
+    for (const place of places) {
       const right = Buffer.from(bytes);
       right[place >> 3]! ^= 1 << (place & 7);
       if (isWhole({ ...row, [column]: right })) return { outcome: 'corrected', columns: { [column]: right } };
