@@ -98,6 +98,8 @@ export function openFileLog(options: FileLogOptions): FileLog {
   /** `own`: a source that nobody writes any more. */
   const tidy = async (own: string | null): Promise<void> => {
     try {
+      // The folder was removed: before another server takes this one's source for free.
+      if (claim?.stands() === false) makePlace();
       await archiveFiles({ folder: dir, kind: name, today: today(), own, quietSeconds });
       await limitFiles(dir, name, options.maxFiles);
     } catch (error) {

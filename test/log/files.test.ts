@@ -416,6 +416,24 @@ describe('several servers at once', () => {
 });
 
 describe('a claim', () => {
+  it('is made again by a server whose primary process has nothing to log', async () => {
+    vi.useRealTimers();
+    vi.useFakeTimers({ toFake: ['Date', 'setInterval', 'clearInterval'], now: noon * 1000 });
+    const dir = newFolder();
+    const warn = vi.fn();
+    const first = open(dir, { warn });
+    first.log.write('INFO', 'started');
+    await until(() => textOf(dir, live).includes('started'));
+    rmSync(dir, { recursive: true });
+    vi.advanceTimersByTime(5_000);
+    await until(() => existsSync(join(dir, '.server.claim')));
+    const second = open(dir);
+    expect([first.source(), second.source()]).toEqual(['server', 'server-2']);
+    await second.close();
+    await first.close();
+    expect(warn).not.toHaveBeenCalled();
+  });
+
   it('is made again with a folder that was removed, so that the next server has a file of its own', async () => {
     const dir = join(newFolder(), 'logs');
     let now = noon;
