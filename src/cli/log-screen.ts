@@ -64,7 +64,11 @@ export function createLogScreen(zone: string, output: Pick<Output, 'columns' | '
       at(callTime(call), (clock) =>
         putText(call, clock)
           .split('\n')
-          .map((step) => (textWidth(step) <= columns ? step : wrap(step.trim(), columns - 11, stepIndent).slice(9)))
+          .map((text) => {
+            if (textWidth(text) <= columns) return text;
+            const ownIndent = text.length - text.trimStart().length; // of a step, none of the call
+            return wrap(text.trim(), columns - stepIndent.length, stepIndent).slice(stepIndent.length - ownIndent);
+          })
           .join('\n'),
       ),
     line: ({ time, source, thread, level }, who, text) =>

@@ -287,6 +287,7 @@ describe('mobility logs on a terminal', () => {
         const result = await onTerminal(columns, 'logs', ...view);
         expect(result.code).toBe(0);
         expect(plain(result).filter((row) => row.length > columns)).toEqual([]);
+        expect(plain(result).filter((row) => /^ +\d\d:\d\d:/.test(row))).toEqual([]);
         if (view[0] === 'errors') expect(result.out.replace(/\s/g, '')).toContain(told.replace(/\s/g, ''));
         expect(result.err.includes('were cut')).toBe(view[0] === 'calls');
       }
