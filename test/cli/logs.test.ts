@@ -279,6 +279,7 @@ describe('mobility logs on a terminal', () => {
         join(dir, 'server-2-2026-03-14.log'),
         call(noon, 'w1-2', { path: long, email }) +
           call(noon, 'w1-3', { entries: 1 }) +
+          call(noon, 'w1-4', { path: `/usercache/put/${'x'.repeat(90)}` }) +
           at(noon, 'main', told, 'WARNING') +
           at(noon, 'w1-9', line.startCall('POST', '/usercache/put')) +
           at(noon, 'w1-9', told, 'WARNING'),
