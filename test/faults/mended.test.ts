@@ -157,3 +157,18 @@ it('what cannot be read leaves the store into a file, and nothing else does', { 
     expect((await run(['pipeline', '--all', '--store', folder])).code).toBe(0);
   }),
 );
+
+it('entries that left a damaged batch do not come back over what was pushed since', { timeout: patience }, () =>
+  onCopy(async (folder, { ada }) => {
+    const waitingIn = () => withStore(folder, (store) => store.usercache.read(ada!, { limit: 100_000 }));
+    const byTime = (await waitingIn()).sort((a, b) => a.entry.metadata.write_ts - b.entry.metadata.write_ts);
+    const entries = byTime.slice(-50).map(({ entry }) => ({ ...entry, data: { ...entry.data, again: 1 } }));
+    await withStore(folder, (store) => store.usercache.put(ada!, { entries, unusable: [] }, 2));
+    const contents = async () => (await waitingIn()).map(({ entry }) => entry);
+    const before = await contents();
+    changeRow(folder, ada!, ['usercache', 'batches', 'columns'], garbage); // of the first batch
+    const told = ['store', 'mend', '--user', ada!, '--keep', join(folder, 'kept.jsonl'), '--store', folder];
+    expect((await run(told)).code).toBe(0);
+    expect(await contents()).toEqual(before);
+  }),
+);

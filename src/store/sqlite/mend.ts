@@ -6,7 +6,7 @@ import { CheckTally, type Finding } from '../check.ts';
 import { chunkRecord } from '../chunks/edit.ts';
 import { checksumOf, decodeTexts, decodeTimes } from '../chunks/form.ts';
 import { checksumIn, readIdentities, splitTexts } from './batch-form.ts';
-import { summaryOf } from './batches.ts';
+import { isMarked, summaryOf } from './batches.ts';
 import { type CheckedFile, checkTable, numbersOf, type TableRow as Row, whyBroken } from './check-rows.ts';
 import { derivedTables, mendedTables, type OwnedTable } from './damaged.ts';
 import type { SqlValue } from './driver.ts';
@@ -167,14 +167,18 @@ async function mendRow(
   return { ...told, outcome: 'removed', ...entries };
 }
 
-/** The entries of a batch whose columns are damaged, if its texts are whole. */
+/**
+ * The entries that wait in a batch whose columns are damaged, if its texts are whole. Those that left stay away: they
+ * may have come again since with other content. Marks that contradict the count are damaged themselves.
+ */
 function readableTexts(row: Row): { key: string; write_ts: number; ts: number | null; text: string }[] | null {
   try {
-    return splitTexts(row.entries as Uint8Array, row.size as number).flatMap((text) => {
-      if (text === '') return [];
+    const texts = splitTexts(row.entries as Uint8Array, row.size as number);
+    const waiting = texts.filter((text, place) => text !== '' && !isMarked(row.gone as Uint8Array | null, place));
+    return (waiting.length === row.count ? waiting : texts.filter((text) => text !== '')).map((text) => {
       const entry = JSON.parse(text) as Entry;
       const { key, write_ts } = entry.metadata;
-      return [{ key, write_ts, ts: dataTime(entry.data), text }];
+      return { key, write_ts, ts: dataTime(entry.data), text };
     });
   } catch {
     return null;
