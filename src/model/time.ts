@@ -1,6 +1,7 @@
 // Epoch seconds, local days and their texts. The one place that knows calendars and time zones.
 import dayjs from 'dayjs';
 import utc from 'dayjs/plugin/utc.js';
+import type { Entry } from './entry.ts';
 
 dayjs.extend(utc);
 
@@ -86,6 +87,11 @@ function makeZone(name: string): Zone | null {
 /** True when `zone` is a time zone name that this runtime knows, such as `Europe/Berlin` or `Etc/GMT+7`. */
 export function isTimeZone(zone: unknown): zone is string {
   return typeof zone === 'string' && zone.length <= 64 && findZone(zone) !== null;
+}
+
+/** The valid time zone that an entry names; null if it names none. */
+export function zoneNamed({ metadata }: Entry): string | null {
+  return isTimeZone(metadata.time_zone) ? metadata.time_zone : null;
 }
 
 /**

@@ -4,7 +4,7 @@ import { line } from '../log/messages.ts';
 import { dataTime, type Entry, type Identity, identityOf, identityText } from '../model/entry.ts';
 import { errorText } from '../model/errors.ts';
 import { keyRow } from '../model/keys.ts';
-import { isTimeZone, justBefore, type TimeRange } from '../model/time.ts';
+import { justBefore, type TimeRange, zoneNamed } from '../model/time.ts';
 import type { FailedEntry, FieldSource, KeptEntry, Marked, WaitingEntry, WaitingRef } from '../store/store.ts';
 import type { RunContext, Stage } from './stage.ts';
 
@@ -53,8 +53,9 @@ export function checkAll(waiting: readonly WaitingEntry[]): MoveOutcome {
 /** True for an entry that is kept by fields that its source tells. What they do not settle the whole entry does. */
 function keptBySource(one: WaitingEntry, { kept, moved, seen }: MoveOutcome): boolean {
   const { source, revision } = one;
-  const part = source?.glance(fieldsJudged(source.key)) ?? null;
-  if (source === undefined || part === null || one.kept) return false;
+  if (source === undefined || one.kept) return false;
+  const part = source.glance(fieldsJudged(source.key));
+  if (part === null) return false;
   let ts: number | null;
   try {
     ts = timeMeant(part);
@@ -197,13 +198,10 @@ async function zoneChange(
   for (const entry of entries) {
     const stored = await store.timeseries.get(userId, entry);
     const zone = lost.has(identityText(entry)) ? null : entry.zone;
-    if (zone !== zoneNamed(stored)) turning.push(entry);
+    if (zone !== (stored && zoneNamed(stored))) turning.push(entry);
   }
   return zonelessAround(context, turning);
 }
-
-const zoneNamed = (entry: Entry | null): string | null =>
-  isTimeZone(entry?.metadata.time_zone) ? entry.metadata.time_zone : null;
 
 /** Data time of entries without a zone whose nearest with one is, or was, among `entries`; null if none. */
 async function zonelessAround(

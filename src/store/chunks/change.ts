@@ -1,6 +1,6 @@
 // A change of the timeseries as edits of chunks, the same on every backend. Pure.
-import { type Entry, type EntryText, entryTextOf } from '../../model/entry.ts';
-import { isTimeZone } from '../../model/time.ts';
+import { type EntryText, entryTextOf } from '../../model/entry.ts';
+import { zoneNamed } from '../../model/time.ts';
 import { keptEntry } from '../kept-entry.ts';
 import { touch } from '../marks.ts';
 import type { KeptEntry, Marked, TimeseriesChange } from '../store.ts';
@@ -28,7 +28,7 @@ class HeldRow implements PutRow, ChunkRow {
     this.key = held.key;
     this.write_ts = held.write_ts;
     this.ts = ts;
-    this.zone = zone === undefined ? zoneOf(held.entry) : zone;
+    this.zone = zone === undefined ? zoneNamed(held.entry) : zone;
     this.received_ts = held.received_ts;
     this.held = held;
   }
@@ -37,8 +37,6 @@ class HeldRow implements PutRow, ChunkRow {
     return this.held.piece.texts[this.held.place]!;
   }
 }
-
-const zoneOf = ({ metadata }: Entry): string | null => (isTimeZone(metadata.time_zone) ? metadata.time_zone : null);
 
 /** What a change did. */
 export interface ChangeCounts {
@@ -54,7 +52,7 @@ export function putRows(put: TimeseriesChange['put']): PutRow[] {
     if ('source' in one && one.source instanceof HeldEntry) return new HeldRow(one as KeptEntry, one.source);
     const { entry, ts, text: known, received_ts } = keptEntry(one);
     const { key, write_ts, text } = entryTextOf(entry, known);
-    const zone = zoneOf(entry);
+    const zone = zoneNamed(entry);
     return received_ts === undefined
       ? { key, write_ts, ts, text, zone }
       : { key, write_ts, ts, text, zone, received_ts };
