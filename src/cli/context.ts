@@ -90,11 +90,13 @@ export function createContext(options: ContextOptions): CommandContext & { setFl
     env: options.env,
     stdin: options.stdin,
     now: options.now,
-    zone: options.zone,
+    get zone() {
+      return options.zone;
+    },
     signal: abort.signal,
     writeOut: (text) => void options.stdout.write(text),
     writeErr: (text) => void options.stderr.write(text),
-    output: createOutput({ ...options, json: () => json }),
+    output: createOutput({ stdout: options.stdout, stderr: options.stderr, env: options.env, json: () => json }),
     get flags() {
       return flags;
     },
