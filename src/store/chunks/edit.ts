@@ -1,6 +1,6 @@
 // How a chunk changes: which entries it takes, where it is cut, and what is kept beside its content. Pure.
 import type { ChunkHead } from './chunk.ts';
-import { type ChunkRow, encodeChunk } from './form.ts';
+import { type ChunkRow, encodeChunk, type OpenedChunk } from './form.ts';
 
 /** A chunk that is not to be larger: what changes one entry writes it whole. */
 const most = { entries: 512, characters: 256 * 1024 };
@@ -141,9 +141,9 @@ export interface ChunkRecord extends ChunkHead {
   entries: Uint8Array;
 }
 
-/** The record of rows in the order of `write_ts`, at least one. */
-export function chunkRecord(rows: readonly ChunkRow[]): ChunkRecord {
-  const { times, entries } = encodeChunk(rows);
+/** The record of rows in the order of `write_ts`, at least one, and the chunk that reading it would give. */
+export function chunkRecord(rows: readonly ChunkRow[]): { record: ChunkRecord; opened: OpenedChunk } {
+  const { times, entries, opened } = encodeChunk(rows);
   const named = rows.filter(({ zone }) => zone !== null).length;
   const zones = named === 0 ? zonesNamed.none : named === rows.length ? zonesNamed.all : zonesNamed.some;
   let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
@@ -151,5 +151,6 @@ export function chunkRecord(rows: readonly ChunkRow[]): ChunkRecord {
   const [first_ts, last_ts] = low <= high ? [low, high] : [null, null];
   const size = rows.reduce((sum, row) => sum + lengthOf(row), 0);
   const [first, last] = [rows[0]!.write_ts, rows.at(-1)!.write_ts];
-  return { first, last, count: rows.length, size, first_ts, last_ts, zones, times, entries };
+  const record = { first, last, count: rows.length, size, first_ts, last_ts, zones, times, entries };
+  return { record, opened };
 }

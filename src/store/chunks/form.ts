@@ -48,22 +48,53 @@ const forms = {
 /** No JSON text holds this character. */
 const separator = '\x1e';
 
-/** Both parts of a chunk, each with its form and checksum. `rows` come in the order of `write_ts`, at least one. */
-export function encodeChunk(rows: readonly ChunkRow[]): { times: Uint8Array; entries: Uint8Array } {
-  const times = { write_ts: new Float64Array(rows.length), ts: new Float64Array(rows.length) };
-  for (let i = 0; i < rows.length; i++) {
-    times.write_ts[i] = rows[i]!.write_ts;
-    times.ts[i] = rows[i]!.ts ?? Number.NaN;
-  }
-  return { times: sealed(forms.plain, encodeTimes(rows, times)), entries: encodeTexts(rows, times) };
+/** What a chunk holds, without its bytes. */
+export interface OpenedChunk {
+  times: ChunkTimes;
+  content(): ChunkContent;
 }
 
-function encodeTexts(rows: readonly ChunkRow[], times: KnownTimes): Uint8Array {
+/** The bytes of a chunk, and what reading them would give. */
+export interface EncodedChunk {
+  times: Uint8Array;
+  entries: Uint8Array;
+  opened: OpenedChunk;
+}
+
+/** Both parts of a chunk, each with its form and checksum. `rows` come in the order of `write_ts`, at least one. */
+export function encodeChunk(rows: readonly ChunkRow[]): EncodedChunk {
+  const times = timesOf(rows);
+  const { entries, content } = encodeTexts(rows, times);
+  return { times: sealed(forms.plain, encodeTimes(times)), entries, opened: { times, content } };
+}
+
+interface EncodedTexts {
+  entries: Uint8Array;
+  content(): ChunkContent;
+}
+
+function encodeTexts(rows: readonly ChunkRow[], times: KnownTimes): EncodedTexts {
   const piece = pieceOf(rows, times);
-  if (piece !== null) return sealed(forms.columns, piece.bytes);
+  if (piece !== null) return { entries: sealed(forms.columns, piece.bytes), content: () => contentOf(piece.columns) };
   const texts = rows.map(({ text }) => text);
   const columns = encodeColumns(texts, times);
-  return columns === null ? sealed(forms.list, Buffer.from(JSON.stringify(texts))) : sealed(forms.columns, columns);
+  return columns === null ? encodedList(texts) : encodedColumns(columns, times);
+}
+
+// What reads a chunk later keeps nothing but what it needs: so each is made where nothing else is in reach.
+
+function encodedList(texts: string[]): EncodedTexts {
+  const entries = sealed(forms.list, Buffer.from(JSON.stringify(texts)));
+  return { entries, content: () => ({ texts: () => texts, columns: null }) };
+}
+
+function encodedColumns(bytes: Buffer, times: KnownTimes): EncodedTexts {
+  const content = (): ChunkContent => contentOf(readColumns(bytes, times.write_ts.length, times));
+  return { entries: sealed(forms.columns, bytes), content };
+}
+
+function contentOf(columns: Columns): ChunkContent {
+  return { texts: () => textsOf(columns), columns };
 }
 
 /**
@@ -100,8 +131,7 @@ export function decodeContent(blob: Uint8Array, times: ChunkTimes): ChunkContent
   const { form, bytes } = opened(blob, Object.values(forms));
   const count = times.write_ts.length;
   if (form === forms.columns) {
-    const columns = readColumns(bytes, count, times);
-    return { texts: () => textsOf(columns), columns };
+    return contentOf(readColumns(bytes, count, times));
   }
   const text = bytes.toString('utf8');
   const texts = form === forms.list ? (JSON.parse(text) as string[]) : text.split(separator);
@@ -153,28 +183,35 @@ function opened(blob: Uint8Array, known: readonly number[]): { form: number; byt
 
 // ---------------------------------------------------------------- columns
 
-function encodeTimes(rows: readonly ChunkRow[], { write_ts, ts }: KnownTimes): Uint8Array {
+function timesOf(rows: readonly ChunkRow[]): ChunkTimes {
+  const numbers = (): Float64Array => new Float64Array(rows.length);
+  const [write_ts, ts, received_ts] = [numbers(), numbers(), numbers()];
+  const zone = new Uint16Array(rows.length);
+  const zones: (string | null)[] = [];
+  for (let i = 0; i < rows.length; i++) {
+    const row = rows[i]!;
+    write_ts[i] = row.write_ts;
+    ts[i] = row.ts ?? Number.NaN;
+    received_ts[i] = row.received_ts;
+    const known = zones.indexOf(row.zone);
+    zone[i] = known < 0 ? zones.push(row.zone) - 1 : known;
+  }
+  return { write_ts, ts, received_ts, zone, zones };
+}
+
+function encodeTimes({ write_ts, ts, received_ts, zone, zones }: ChunkTimes): Uint8Array {
   const writer = new ByteWriter();
   writeTimes(writer, write_ts, null);
   writeTimes(writer, ts, write_ts);
-  writeRuns(
-    writer,
-    rows.map((row) => row.received_ts),
-    (value) => writer.double(value),
-  );
-  const zones = [...new Set(rows.map((row) => row.zone))];
+  writeRuns(writer, received_ts, (value) => writer.double(value));
   writer.varint(zones.length);
-  for (const zone of zones) writer.text(zone ?? '');
-  writeRuns(
-    writer,
-    rows.map((row) => zones.indexOf(row.zone)),
-    (value) => writer.varint(value),
-  );
+  for (const name of zones) writer.text(name ?? '');
+  writeRuns(writer, zone, (value) => writer.varint(value));
   return writer.bytes();
 }
 
 /** Values that stay the same for long: how often, and which. */
-function writeRuns(writer: ByteWriter, values: readonly number[], write: (value: number) => void): void {
+function writeRuns(writer: ByteWriter, values: Float64Array | Uint16Array, write: (value: number) => void): void {
   for (let start = 0; start < values.length; ) {
     let end = start + 1;
     while (end < values.length && values[end] === values[start]) end++;

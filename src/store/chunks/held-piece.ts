@@ -42,7 +42,7 @@ export class HeldPiece {
   readonly bytes: Buffer;
   private readonly times: KnownTimes;
   private readonly lengths: Uint32Array;
-  private columns: Columns | null = null;
+  private read: Columns | null = null;
   private kept: readonly string[] | null = null;
   private reader: { fields: EntryFields; read: EntryReader } | null = null; // the one used last
 
@@ -77,19 +77,20 @@ export class HeldPiece {
 
   /** The texts of its entries. */
   get texts(): readonly string[] {
-    this.kept ??= textsOf(this.read());
+    this.kept ??= textsOf(this.columns);
     return this.kept;
   }
 
   /** The named fields of an entry, until the next call; null where its text has to be parsed. */
   glanceAt(place: number, fields: EntryFields): Entry | null {
-    if (this.reader?.fields !== fields) this.reader = { fields, read: fieldReader(this.read(), fields, true) };
+    if (this.reader?.fields !== fields) this.reader = { fields, read: fieldReader(this.columns, fields, true) };
     return this.reader.read(place);
   }
 
-  private read(): Columns {
-    this.columns ??= readColumns(this.bytes, this.count, this.times);
-    return this.columns;
+  /** The columns of its texts. */
+  get columns(): Columns {
+    this.read ??= readColumns(this.bytes, this.count, this.times);
+    return this.read;
   }
 }
 

@@ -6,7 +6,7 @@ import { type DecimalForm, readDecimals } from './decimals.ts';
 import { endOfText, type Group, skeletonGroups } from './skeletons.ts';
 
 /** The texts as columns; null for texts that would not come back from them. */
-export function encodeColumns(texts: readonly string[], times: KnownTimes): Uint8Array | null {
+export function encodeColumns(texts: readonly string[], times: KnownTimes): Buffer | null {
   const buffer = bytesOf(texts);
   if (buffer === null) return null;
   const bytes = new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.length);

@@ -255,7 +255,7 @@ function rowOf(
   const revision = new ObjectId();
   const own = { user_id: userId, key, from, until, revision };
   if (rows.length === 0) return { ...own, count: 0, size: 0, named: false, bare: false };
-  const { times, entries, ...record } = chunkRecord(rows);
+  const { times, entries, ...record } = chunkRecord(rows).record;
   const document: Document = {
     ...own,
     ...record,

@@ -38,8 +38,15 @@ function decoded<T>(file: StoreFile, { id }: FileHead, decode: () => T): T {
 
 const keptCharacters = 8 * 1024 * 1024; // of the chunks that a connection read last
 
-/** The most recently read chunks, oldest first. A chunk never changes: a rewritten chunk gets another number. */
-const read = new WeakMap<StoreFile, { chunks: Map<number, FileChunk>; size: number; last: FileChunk | null }>();
+/** The chunks that were read or written last, the oldest first. */
+interface Kept {
+  chunks: Map<number, FileChunk>;
+  size: number;
+  last: FileChunk | null;
+}
+
+/** Chunks of committed transactions only: these never change, and a rewritten one gets another number. */
+const keptChunks = new WeakMap<StoreFile, Kept>();
 
 /** What the columns of a chunk take in memory beside its texts, counted in characters. */
 const columnSize = 32;
@@ -48,29 +55,45 @@ function sizeOf({ count, size }: ChunkHead): number {
   return size + columnSize * count;
 }
 
-/** The chunk of a head. Inside `read` only: what a transaction wrote may be undone, and its numbers be given again. */
-export function openChunk(file: StoreFile, head: FileHead): FileChunk {
-  let kept = read.get(file);
+function keptIn(file: StoreFile): Kept {
+  let kept = keptChunks.get(file);
   if (kept === undefined) {
     kept = { chunks: new Map(), size: 0, last: null };
-    read.set(file, kept);
+    keptChunks.set(file, kept);
   }
+  return kept;
+}
+
+/** The chunk of a head. Inside `read` only: what a transaction wrote may be undone, and its numbers be given again. */
+export function openChunk(file: StoreFile, head: FileHead): FileChunk {
+  const kept = keptIn(file);
   if (kept.last?.head.id === head.id) return kept.last;
+  const chunk = kept.chunks.get(head.id) ?? readChunk(file, head);
+  keep(kept, chunk);
+  return chunk;
+}
+
+/** Keeps chunks that a transaction wrote, so that nobody reads them again. After its commit only. */
+export function keepWritten(file: StoreFile, written: readonly FileChunk[]): void {
+  const kept = keptIn(file);
+  for (const chunk of written) keep(kept, chunk);
+}
+
+function keep(kept: Kept, chunk: FileChunk): void {
   const { chunks } = kept;
-  let chunk = chunks.get(head.id);
-  chunks.delete(head.id);
-  if (chunk === undefined) {
-    chunk = readChunk(file, head);
-    kept.size += sizeOf(head);
-  }
-  chunks.set(head.id, chunk);
+  if (!chunks.delete(chunk.head.id)) kept.size += sizeOf(chunk.head);
+  chunks.set(chunk.head.id, chunk);
   kept.last = chunk;
   for (const [id, oldest] of chunks) {
-    if (kept.size <= keptCharacters || id === head.id) break;
+    if (kept.size <= keptCharacters || id === chunk.head.id) break;
     chunks.delete(id);
     kept.size -= sizeOf(oldest.head);
   }
-  return chunk;
+}
+
+/** The chunk of a head, inside `write` too: a number that this transaction gave is not among those that are kept. */
+function chunkToEdit(file: StoreFile, head: FileHead): FileChunk {
+  return keptIn(file).chunks.get(head.id) ?? readChunk(file, head);
 }
 
 function readChunk(file: StoreFile, head: FileHead): FileChunk {
@@ -126,9 +149,10 @@ export function findIdentity(
 
 /**
  * Edits entries of one key, by `write_ts`: each chunk that has or gets one of them is written once. Inside `write`
- * only.
+ * only. Returns the new chunks, for `keepWritten`.
  */
-export function editChunks(file: StoreFile, user: number, key: number, edits: ReadonlyMap<number, Edit>): void {
+export function editChunks(file: StoreFile, user: number, key: number, edits: ReadonlyMap<number, Edit>): FileChunk[] {
+  const written: FileChunk[] = [];
   const times = new Float64Array(edits.size);
   let count = 0;
   for (const writeTs of edits.keys()) times[count++] = writeTs;
@@ -137,13 +161,14 @@ export function editChunks(file: StoreFile, user: number, key: number, edits: Re
     const head = headFor(file, user, key, times[start]!);
     const next = head && headAfter(file, user, key, head.first);
     if (next === undefined && !(head !== undefined && times[start]! <= head.last)) {
-      addBehind(file, { user, key }, times.subarray(start), edits);
-      return;
+      written.push(...addBehind(file, { user, key }, times.subarray(start), edits));
+      break;
     }
     const end = next === undefined ? times.length : firstPlace(times.length, (i) => times[i]! >= next.first);
-    editChunk(file, { user, key }, head!, next === undefined, times.subarray(start, end), edits);
+    written.push(...editChunk(file, { user, key }, head!, next === undefined, times.subarray(start, end), edits));
     start = end;
   }
+  return written;
 }
 
 function editChunk(
@@ -153,27 +178,27 @@ function editChunk(
   isLast: boolean,
   times: Float64Array,
   edits: ReadonlyMap<number, Edit>,
-): void {
-  const rows = editedRows(readChunk(file, head).rows(), times, edits);
-  if (rows === null) return;
+): FileChunk[] {
+  const rows = editedRows(chunkToEdit(file, head).rows(), times, edits);
+  if (rows === null) return [];
   removeChunk(file, head);
-  for (const piece of isLast ? piecesInOrder(rows) : evenPieces(rows)) insertChunk(file, owner, piece);
+  return (isLast ? piecesInOrder(rows) : evenPieces(rows)).map((piece) => insertChunk(file, owner, piece));
 }
 
 const mostJoined = 32; // chunks
 
 /** Edits at times behind all chunks of a key: what is added becomes a chunk, with small ones before it. */
-function addBehind(file: StoreFile, owner: Owner, times: Float64Array, edits: ReadonlyMap<number, Edit>): void {
+function addBehind(file: StoreFile, owner: Owner, times: Float64Array, edits: ReadonlyMap<number, Edit>): FileChunk[] {
   const added = editedRows([], times, edits);
-  if (added === null) return;
+  if (added === null) return [];
   const sql = `
     SELECT ${headColumns}, first_ts, last_ts FROM chunks WHERE user = ? AND key = ?
     ORDER BY first DESC LIMIT ${mostJoined}`;
   const newest = file.sql(sql).all<FileHead & TimedHead>(owner.user, owner.key);
   const joined = newest.slice(0, countToJoin(newest, added.length, added[0]!.write_ts)).reverse();
-  const rows = joined.flatMap((head) => readChunk(file, head).rows());
+  const rows = joined.flatMap((head) => chunkToEdit(file, head).rows());
   for (const head of joined) removeChunk(file, head);
-  for (const piece of piecesInOrder([...rows, ...added])) insertChunk(file, owner, piece);
+  return piecesInOrder([...rows, ...added]).map((piece) => insertChunk(file, owner, piece));
 }
 
 /** The user and key of a chunk. */
@@ -186,13 +211,15 @@ function removeChunk(file: StoreFile, { id }: FileHead): void {
   file.sql('DELETE FROM chunks WHERE id = ?').run(id);
 }
 
-function insertChunk(file: StoreFile, { user, key }: Owner, rows: readonly ChunkRow[]): void {
-  const { first, last, count, size, first_ts, last_ts, zones, times, entries } = chunkRecord(rows);
-  file
+function insertChunk(file: StoreFile, { user, key }: Owner, rows: readonly ChunkRow[]): FileChunk {
+  const { record, opened } = chunkRecord(rows);
+  const { first, last, count, size, first_ts, last_ts, zones, times, entries } = record;
+  const { lastInsertRowid } = file
     .sql(`
       INSERT INTO chunks (user, key, first, last, count, size, first_ts, last_ts, zones, times, entries)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
     .run(user, key, first, last, count, size, first_ts, last_ts, zones, times, entries);
+  return new Chunk({ id: Number(lastInsertRowid), first, last, count, size }, opened.times, opened.content);
 }
 
 /** A point in the order of a user's chunks. */

@@ -8,7 +8,7 @@ export type SqlValue = string | number | null | Uint8Array;
  * A prepared statement. A text must hold no NUL: the binding cuts it there without a word (see `model/json-text.ts`).
  */
 export interface Statement {
-  run(...values: SqlValue[]): { changes: number };
+  run(...values: SqlValue[]): { changes: number; lastInsertRowid: number | bigint };
   get<Row>(...values: SqlValue[]): Row | undefined;
   all<Row>(...values: SqlValue[]): Row[];
 }

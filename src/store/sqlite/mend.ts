@@ -210,7 +210,7 @@ function chunkColumns(row: Row): Record<string, SqlValue> {
     zone: times.zones[times.zone[i]!]!,
     text,
   }));
-  const { first, last, count, size, first_ts, last_ts, zones } = chunkRecord(rows);
+  const { first, last, count, size, first_ts, last_ts, zones } = chunkRecord(rows).record;
   return { first, last, count, size, first_ts, last_ts, zones };
 }
 

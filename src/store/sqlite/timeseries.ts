@@ -6,7 +6,16 @@ import { zonesNamed } from '../chunks/edit.ts';
 import { isTouched, marksOf, united } from '../marks.ts';
 import { isAhead } from '../receipts.ts';
 import type { KeptEntry, Lease, Marked, Timeseries, TimeseriesChange, ZoneSighting } from '../store.ts';
-import { chunkStart, editChunks, type FileHead, findIdentity, headColumns, openChunk } from './chunks.ts';
+import {
+  chunkStart,
+  editChunks,
+  type FileChunk,
+  type FileHead,
+  findIdentity,
+  headColumns,
+  keepWritten,
+  openChunk,
+} from './chunks.ts';
 import { convertEntries, olderEntries } from './convert.ts';
 import type { StoreFile } from './file.ts';
 import { chosenKeys, findPage } from './find.ts';
@@ -34,7 +43,9 @@ export function timeseries(shards: Shards, now: () => number): Timeseries {
       const gone = change.remove.map(({ key, write_ts }) => ({ key, write_ts }));
       const file = await fileOf(userId);
       const work = () => applyRows(file, userId, { ...change, remove: gone }, rows, lease, now());
-      return file.write(work, rows.length + gone.length);
+      const { done, written } = await file.write(work, rows.length + gone.length);
+      keepWritten(file, written);
+      return done;
     },
     find: (userId, query) => reading(userId, (file) => findPage(file, userId, query)),
     get: (userId, { key, write_ts }) =>
@@ -66,15 +77,16 @@ function applyRows(
   rows: readonly PutRow[],
   lease: Lease,
   now: number,
-): Awaited<ReturnType<Timeseries['apply']>> {
+): { done: Awaited<ReturnType<Timeseries['apply']>>; written: FileChunk[] } {
   const user = leasedUser(file, userId, lease);
   const touched: Marked = { changed: alsoChanged, documents: false };
   const counts = { inserted: 0, updated: 0, unchanged: 0, removed: 0 };
+  const written: FileChunk[] = [];
   for (const [name, edits] of editsByKey(rows, remove, touched, counts, now)) {
-    editChunks(file, user, file.keys.intern(name), edits);
+    written.push(...editChunks(file, user, file.keys.intern(name), edits));
   }
   if (isTouched(touched)) mergeState(file, user, marksOf(readState(file, user), touched));
-  return { ...counts, marked: touched };
+  return { done: { ...counts, marked: touched }, written };
 }
 
 function aheadRows(file: StoreFile, user: number | null, { at, limit }: { at: number; limit: number }): KeptEntry[] {

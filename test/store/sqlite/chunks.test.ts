@@ -4,7 +4,14 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { dataTime, type Entry } from '../../../src/model/entry.ts';
-import { BrokenChunk, type ChunkRow, decodeTexts, decodeTimes, encodeChunk } from '../../../src/store/chunks/form.ts';
+import {
+  BrokenChunk,
+  type ChunkRow,
+  decodeContent,
+  decodeTexts,
+  decodeTimes,
+  encodeChunk,
+} from '../../../src/store/chunks/form.ts';
 import { connect } from '../../../src/store/sqlite/driver.ts';
 import {
   apply,
@@ -41,10 +48,10 @@ const row: fc.Arbitrary<ChunkRow> = fc.record({
   text: fc.json({ depthSize: 'small' }),
 });
 
-it('a chunk returns exactly the entries stored in it', () => {
+it('a chunk returns exactly the entries stored in it, and so does what is kept of it without its bytes', () => {
   fc.assert(
     fc.property(fc.array(row, { minLength: 1, maxLength: 60 }), (rows) => {
-      const { times, entries } = encodeChunk(rows);
+      const { times, entries, opened } = encodeChunk(rows);
       const found = decodeTimes(times, rows.length);
       const texts = decodeTexts(entries, found);
       const back = rows.map((_, i) => ({
@@ -63,6 +70,19 @@ it('a chunk returns exactly the entries stored in it', () => {
       expect(
         back.map((one) => ({ ...one, write_ts: one.write_ts! + 0, ts: one.ts === null ? null : one.ts! + 0 })),
       ).toEqual(plain);
+      const [kept, read] = [opened.content(), decodeContent(entries, found)];
+      expect(kept.texts()).toEqual(texts);
+      expect(kept.columns?.bytes).toEqual(read.columns?.bytes);
+      const { write_ts, ts, received_ts, zone, zones } = opened.times;
+      expect({ received_ts, zone, zones }).toEqual({
+        ...{ received_ts: found.received_ts, zone: found.zone, zones: found.zones },
+      });
+      for (const [own, other] of [
+        [write_ts, found.write_ts],
+        [ts, found.ts],
+      ] as const) {
+        expect(own.map((value) => value + 0)).toEqual(other.map((value) => value + 0));
+      }
     }),
   );
 });
@@ -240,14 +260,28 @@ it('of entries that come little by little each is written a few times, and a day
   same(await findAll(store.timeseries, user, { time: 'ts', limit: 50 }), all);
 });
 
+it('a chunk that a transaction took back is not found again under its number', async () => {
+  const store = await places.open(join(await places.folder(), 'store'));
+  const user = await newUser(store);
+  const alsoChanged = { from: Number.NaN, to: Number.NaN }; // refused when the chunk is written already
+  await expect(apply(store, user, { put: [fix(1), fix(2)], alsoChanged })).rejects.toThrow('found NaN');
+  same(await findAll(store.timeseries, user, { time: 'ts', limit: 10 }), []);
+  await apply(store, user, { put: [fix(3)] });
+  same(await findAll(store.timeseries, user, { time: 'ts', limit: 10 }), [fix(3)]);
+  await apply(store, user, { put: [fix(4)], remove: [fix(3).metadata] });
+  same(await findAll(store.timeseries, user, { time: 'ts', limit: 10 }), [fix(4)]);
+});
+
 it('a damaged chunk is reported by file and number, and is not returned', async () => {
   const folder = join(await places.folder(), 'store');
-  const store = await places.open(folder);
-  const user = await newUser(store);
-  await apply(store, user, { put: [fix(1), fix(2)] });
+  const writer = await places.open(folder);
+  const user = await newUser(writer);
+  await apply(writer, user, { put: [fix(1), fix(2)] });
+  await writer.close(); // it need not read what it wrote
   const connection = connect(join(folder, 'timeseries-0.sqlite'));
   connection.exec(`UPDATE chunks SET entries = x'0100000000'`);
   connection.close();
+  const store = await places.open(folder);
   await rejects(store.timeseries.find(user, { time: 'ts', limit: 10 }), 'MOBILITY_STORE_DAMAGED');
   await expect(store.timeseries.get(user, { key: location, write_ts: 1 })).rejects.toThrow(
     /timeseries-0.sqlite, table chunks, chunk 1, user /,
