@@ -31,7 +31,9 @@ function withMethod<Args extends unknown[]>(of: keyof Store, name: string, metho
   const part = new Proxy(store[of] as object, {
     get: (target, key) => (key === name ? method : Reflect.get(target, key)),
   });
-  return new Proxy(store, { get: (target, key) => (key === of ? part : Reflect.get(target, key)) });
+  // Without a view for a run, which would not ask the part that is replaced.
+  const changed: Record<string | symbol, unknown> = { [of]: part, forRun: undefined };
+  return new Proxy(store, { get: (target, key) => (key in changed ? changed[key] : Reflect.get(target, key)) });
 }
 
 describe('a run', () => {

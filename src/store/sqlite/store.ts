@@ -84,6 +84,9 @@ export function storeOf(
     leases: door.guard(leases(all, now)),
     use: null,
     ...whole,
+    forRun(userId) {
+      return { ...this, trips: door.guard(trips(all, now, { userId, links: new Map() })) };
+    },
     close: () => (closed ??= close()),
   };
 }

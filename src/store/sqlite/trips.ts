@@ -21,21 +21,55 @@ interface Row extends SummedRow {
 
 const columns = columnsOf('trips');
 
-function recordOf(file: StoreFile, row: Row): TripRecord {
-  return soundRow(file, 'trips', row, ({ record }) => JSON.parse(unpackText(record)) as TripRecord);
+/** Links with the checksums of their rows, by `chain_ts`. */
+export type WrittenLinks = Map<number, WrittenLink>;
+
+interface WrittenLink {
+  record: TripRecord;
+  sum: number;
 }
 
-/** The first row that a statement finds. */
-function oneOf(file: StoreFile, sql: string, ...values: SqlValue[]): TripRecord | null {
-  const row = file.sql(sql).get<Row>(...values);
-  return row === undefined ? null : recordOf(file, row);
+/** Links that a run keeps: those of some days of a phone. */
+const mostWritten = 64;
+
+function noteWritten(written: WrittenLinks | undefined, links: readonly WrittenLink[]): void {
+  if (written === undefined) return;
+  for (const link of links.slice(-mostWritten)) {
+    written.delete(link.record.chain_ts); // the last is the newest
+    written.set(link.record.chain_ts, link);
+  }
+  for (const chainTs of written.keys()) {
+    if (written.size <= mostWritten) break;
+    written.delete(chainTs);
+  }
+}
+
+/** The link of a row; of one in `written` that record, while the row is still as it was written. */
+function recordOf(file: StoreFile, row: Row, written?: WrittenLinks): TripRecord {
+  const own = written?.get(row.chain_ts);
+  if (own !== undefined && own.sum === row.sum) return own.record;
+  return soundRow(file, 'trips', row, ({ record }) => JSON.parse(unpackText(record)) as TripRecord);
 }
 
 const beginning = Number.NEGATIVE_INFINITY;
 const end = Number.POSITIVE_INFINITY;
 
-/** The chains of trips. `now`: the clock for the time at which a link is written. */
-export function trips(shards: Shards, now: () => number): Trips {
+/**
+ * The chains of trips. `now`: the clock for the time at which a link is written. `written`: the links of one user that
+ * a run has written, which it then need not read.
+ */
+export function trips(shards: Shards, now: () => number, written?: { userId: string; links: WrittenLinks }): Trips {
+  const writtenOf = (userId: string): WrittenLinks | undefined =>
+    written?.userId === userId ? written.links : undefined;
+  const all = (file: StoreFile, userId: string, sql: string, ...values: SqlValue[]): TripRecord[] => {
+    const links = writtenOf(userId);
+    const rows = file.sql(sql).all<Row>(...values);
+    return rows.map((row) => recordOf(file, row, links));
+  };
+  const one = (file: StoreFile, userId: string, sql: string, ...values: SqlValue[]): TripRecord | null => {
+    const row = file.sql(sql).get<Row>(...values);
+    return row === undefined ? null : recordOf(file, row, writtenOf(userId));
+  };
   /** Reads in the user's file; `user` is null when it has nothing of them. */
   const reading = <T>(userId: string, work: (file: StoreFile, user: number | null) => T): Promise<T> => {
     const file = shards.of(userId).timeseries;
@@ -45,29 +79,23 @@ export function trips(shards: Shards, now: () => number): Trips {
     chain: (userId, { from = beginning, to = end, limit }) =>
       reading(userId, (file, user) => {
         const sql = `SELECT ${columns} FROM trips WHERE user = ? AND chain_ts >= ? AND chain_ts < ? ORDER BY chain_ts LIMIT ?`;
-        return file
-          .sql(sql)
-          .all<Row>(user, from, to, limit)
-          .map((row) => recordOf(file, row));
+        return all(file, userId, sql, user, from, to, limit);
       }),
     lastSettledBefore: (userId, ts) => reading(userId, (file, user) => lastSettled(file, user, ts)),
     byDay: (userId, { from, to }) =>
       reading(userId, (file, user) => {
         const sql = `SELECT ${columns} FROM trips WHERE user = ? AND day BETWEEN ? AND ? AND kind = 'trip' ORDER BY chain_ts`;
-        return file
-          .sql(sql)
-          .all<Row>(user, from, to)
-          .map((row) => recordOf(file, row));
+        return all(file, userId, sql, user, from, to);
       }),
     next: (userId, chainTs) =>
       reading(userId, (file, user) => {
         const sql = `SELECT ${columns} FROM trips WHERE user = ? AND chain_ts > ? AND kind = 'trip' ORDER BY chain_ts LIMIT 1`;
-        return oneOf(file, sql, user, chainTs);
+        return one(file, userId, sql, user, chainTs);
       }),
     previous: (userId, chainTs) =>
       reading(userId, (file, user) => {
         const sql = `SELECT ${columns} FROM trips WHERE user = ? AND chain_ts < ? AND kind = 'trip' ORDER BY chain_ts DESC LIMIT 1`;
-        return oneOf(file, sql, user, chainTs);
+        return one(file, userId, sql, user, chainTs);
       }),
     days: (userId, { from, to }) =>
       reading(userId, (file, user) => {
@@ -96,11 +124,13 @@ export function trips(shards: Shards, now: () => number): Trips {
       checkRange(range, records);
       const work = () => {
         const user = leasedUser(file, userId, lease);
-        const counts = replaceRows(file, user, range, rows, now());
+        const done = replaceRows(file, user, range, rows, now());
         mergeState(file, user, state);
-        return counts;
+        return done;
       };
-      return file.write(work, records.length);
+      const { counts, links } = await file.write(work, records.length);
+      noteWritten(writtenOf(userId), links);
+      return counts;
     },
   };
 }
@@ -115,7 +145,8 @@ function lastSettled(file: StoreFile, user: number | null, ts: number): TripReco
   ] as { chain_ts: number | null }[];
   const first = Math.min(...unsettled.map((row) => row.chain_ts ?? end));
   const sql = `SELECT ${columns} FROM trips WHERE user = ? AND chain_ts < ? ORDER BY chain_ts DESC LIMIT 1`;
-  return oneOf(file, sql, user, first);
+  const row = file.sql(sql).get<Row>(user, first);
+  return row === undefined ? null : recordOf(file, row);
 }
 
 /** Outlines read last, by user and `chain_ts`, with what tells whether the row is still the same; the oldest first. */
@@ -141,7 +172,9 @@ function outlineAt(file: StoreFile, user: number | null, chainTs: number): TripO
   const kept = outlines.get(name);
   outlines.delete(name);
   const isSame = kept !== undefined && kept.sum === mark.sum && kept.written_ts === mark.written_ts;
-  const outline = isSame ? kept.outline : outlineOf(oneOf(file, `SELECT ${columns} ${where}`, user, chainTs)!);
+  const outline = isSame
+    ? kept.outline
+    : outlineOf(recordOf(file, file.sql(`SELECT ${columns} ${where}`).get<Row>(user, chainTs)!));
   if (mark.sum !== null) outlines.set(name, { ...mark, outline });
   if (outlines.size > mostOutlines) outlines.delete(outlines.keys().next().value!);
   return copyOf(outline);
@@ -169,21 +202,23 @@ function replaceRows(
   { from, to }: { from: number; to: number },
   rows: readonly { record: TripRecord; text: string }[],
   now: number,
-): Awaited<ReturnType<Trips['replace']>> {
+): { counts: Awaited<ReturnType<Trips['replace']>>; links: WrittenLink[] } {
   const sql = `SELECT ${columns} FROM trips WHERE user = ? AND chain_ts >= ? AND chain_ts < ?`;
   const stored = file.sql(sql).all<Row>(user, from, to);
   const old = new Map(stored.map((row) => [row.chain_ts, row]));
   const counts = { added: 0, removed: 0, changed: 0, unchanged: 0 };
+  const links: WrittenLink[] = [];
   for (const { record, text } of rows) {
     const before = old.get(record.chain_ts);
     old.delete(record.chain_ts);
     const same = before !== undefined && isLike(before, record) && textOf(before) === text;
     counts[before === undefined ? 'added' : same ? 'unchanged' : 'changed']++;
-    if (!same) putLink(file, user, record, text, now);
+    const sum = same ? before.sum : putLink(file, user, record, text, now);
+    if (sum !== null) links.push({ record, sum });
   }
   const remove = file.sql('DELETE FROM trips WHERE user = ? AND chain_ts = ?');
   for (const chainTs of old.keys()) counts.removed += remove.run(user, chainTs).changes;
-  return counts;
+  return { counts, links };
 }
 
 /** False when columns beside the text tell that a link is another one: then nothing is unpacked. */
@@ -206,7 +241,8 @@ function textOf(row: Row): string | null {
   }
 }
 
-function putLink(file: StoreFile, user: number, record: TripRecord, text: string, now: number): void {
+/** Returns the checksum of the row. */
+function putLink(file: StoreFile, user: number, record: TripRecord, text: string, now: number): number {
   const { chain_ts, kind, start_ts, end_ts, day, settled_ts } = record;
   const sql = `
     INSERT INTO trips (user, chain_ts, kind, start_ts, end_ts, day, settled_ts, written_ts, record, sum)
@@ -215,5 +251,7 @@ function putLink(file: StoreFile, user: number, record: TripRecord, text: string
       day = excluded.day, settled_ts = excluded.settled_ts, written_ts = excluded.written_ts, record = excluded.record,
       sum = excluded.sum`;
   const values = [user, chain_ts, kind, start_ts, end_ts, day, settled_ts ?? null, now, packText(text)];
-  file.sql(sql).run(...values, sumOf(values));
+  const sum = sumOf(values);
+  file.sql(sql).run(...values, sum);
+  return sum;
 }
