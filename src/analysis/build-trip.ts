@@ -4,27 +4,17 @@ import { idOf } from '../model/ids.ts';
 import type { Place, Position, Section, Stop, Trip } from '../model/trip.ts';
 import { metres, position, speed } from './digits.ts';
 import { locationOf } from './places.ts';
-import { type Line, resample } from './resample.ts';
-import type { SegmentedTrip } from './segmenter.ts';
+import { resample } from './resample.ts';
+import type { SegmentedSection, SegmentedTrip } from './segmenter.ts';
 
 /** The parts of a trip that follow from its segmentation. */
 export type BuiltTrip = Pick<Trip, 'start_ts' | 'end_ts' | 'start_loc' | 'end_loc' | 'distance' | 'sections' | 'stops'>;
 
 /** The trip; null when nothing of it was travel. */
 export function buildTrip(userId: string, found: SegmentedTrip): BuiltTrip | null {
-  const sections = found.sections.map(({ path, ...rest }, i): Section => {
-    const line = shown(resample(path));
-    const [start_ts, end_ts] = [path[0]!.ts, path.at(-1)!.ts];
-    return {
-      id: idOf(userId, 'section', found.first.ts, i),
-      start_ts,
-      end_ts,
-      ...rest,
-      duration: end_ts - start_ts,
-      distance: metres(line.distances.reduce((sum, d) => sum + d, 0)),
-      ...line,
-    };
-  });
+  const sections = found.sections.map((section, i) =>
+    builtSection(section, idOf(userId, 'section', found.first.ts, i)),
+  );
   if (sections.length === 0) return null;
   const stops = sections.slice(1).map((section, i) => stopBetween(userId, found, sections[i]!, section, i));
   return {
@@ -32,22 +22,42 @@ export function buildTrip(userId: string, found: SegmentedTrip): BuiltTrip | nul
     end_ts: sections.at(-1)!.end_ts,
     start_loc: sections[0]!.coordinates[0]!,
     end_loc: sections.at(-1)!.coordinates.at(-1)!,
-    distance: metres([...sections, ...stops].reduce((sum, part) => sum + part.distance, 0)),
+    distance: metres(stops.reduce(addDistance, sections.reduce(addDistance, 0))),
     sections,
     stops,
   };
 }
 
-/** The line with as many digits as the diary says. */
-function shown({ coordinates, altitudes, times, speeds, distances }: Line): Line {
+const addDistance = (sum: number, part: { distance: number }): number => sum + part.distance;
+
+/** The section with its line, with as many digits as the diary says. */
+function builtSection(found: SegmentedSection, id: string): Section {
+  const { path, sensed_mode, mode_confidence, mode_probabilities, source } = found;
+  const line = resample(path);
+  const distances = line.distances.map(metres);
+  const start_ts = path[0]!.ts;
+  const end_ts = path.at(-1)!.ts;
+  let length = 0;
+  for (const step of distances) length += step;
   return {
-    coordinates: coordinates.map(position),
-    altitudes: altitudes.map((altitude) => altitude && metres(altitude)),
-    times,
-    speeds: speeds.map(speed),
-    distances: distances.map(metres),
+    id,
+    start_ts,
+    end_ts,
+    sensed_mode,
+    mode_confidence,
+    mode_probabilities,
+    source,
+    duration: end_ts - start_ts,
+    distance: metres(length),
+    coordinates: line.coordinates.map(position),
+    altitudes: line.altitudes.map(shownAltitude),
+    times: line.times,
+    speeds: line.speeds.map(speed),
+    distances,
   };
 }
+
+const shownAltitude = (altitude: number | null): number | null => altitude && metres(altitude);
 
 function stopBetween(
   userId: string,

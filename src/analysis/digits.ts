@@ -17,4 +17,4 @@ export const speed = roundedTo(3);
 export const degrees = roundedTo(7);
 
 /** A position in `degrees`. */
-export const position = ([longitude, latitude]: Position): Position => [degrees(longitude), degrees(latitude)];
+export const position = (exact: Position): Position => [degrees(exact[0]), degrees(exact[1])];

@@ -39,15 +39,11 @@ const restarts = new Set<number | null>([transitions.BOOTED, transitions.STOP_TR
 
 /** True when the phone was restarted, or its tracking stopped, between two times. */
 export function restartedBetween(events: readonly PhoneEvent[], from: number, to: number): boolean {
-  return someWithin(
-    events,
-    from,
-    to,
-    (e) =>
-      restarts.has(e.transition) ||
-      (e.transition === transitions.VISIT_ENDED && e.state === states.WAITING_FOR_TRIP_START),
-  );
+  return someWithin(events, from, to, isInterruption);
 }
+
+const isInterruption = ({ transition, state }: PhoneEvent): boolean =>
+  restarts.has(transition) || (transition === transitions.VISIT_ENDED && state === states.WAITING_FOR_TRIP_START);
 
 /**
  * True for an event that tells that the phone was switched off and on again, or its tracking stopped; not for a mere

@@ -31,30 +31,33 @@ export function resample(path: readonly PathPoint[], interval = resampleInterval
   const end = path.at(-1)!.ts;
   const step = Math.max(interval, (end - start) / mostVertices);
   let next = 1; // the point at or after the vertex
-  let length = path[0]!.length;
-  const add = (point: PathPoint): void => {
-    const last = line.times.at(-1);
-    const metres = last === undefined ? 0 : point.length - length;
-    const seconds = last === undefined ? 0 : point.ts - last;
-    line.coordinates.push([point.longitude, point.latitude]);
-    line.altitudes.push(point.altitude);
-    line.times.push(point.ts);
-    line.distances.push(metres);
-    line.speeds.push(seconds > 0 ? metres / seconds : 0);
-    length = point.length;
-  };
+  let before: PathPoint | null = null;
   for (let k = 0; start + k * step < end; k += 1) {
     const ts = start + k * step;
     while (next < path.length - 1 && path[next]!.ts < ts) next += 1;
-    add(k === 0 ? path[0]! : pointBetween(path[next - 1]!, path[next]!, ts));
+    const point: PathPoint = k === 0 ? path[0]! : pointBetween(path[next - 1]!, path[next]!, ts);
+    addVertex(line, point, before);
+    before = point;
   }
-  add(path.at(-1)!);
+  addVertex(line, path.at(-1)!, before);
   return line;
+}
+
+/** `before`: what the vertex before it was made of; null at the first. */
+function addVertex(line: Line, point: PathPoint, before: PathPoint | null): void {
+  const metres = before ? point.length - before.length : 0;
+  const seconds = before ? point.ts - before.ts : 0;
+  line.coordinates.push([point.longitude, point.latitude]);
+  line.altitudes.push(point.altitude);
+  line.times.push(point.ts);
+  line.distances.push(metres);
+  line.speeds.push(seconds > 0 ? metres / seconds : 0);
 }
 
 /** The point of the path at `ts`, linear between two of its points. */
 export function pointBetween(a: PathPoint, b: PathPoint, ts: number): PathPoint {
   const share = (ts - a.ts) / (b.ts - a.ts);
   const altitude = a.altitude === null || b.altitude === null ? null : a.altitude + share * (b.altitude - a.altitude);
-  return { ts, ...between(a, b, share), altitude, length: a.length + share * (b.length - a.length) };
+  const { latitude, longitude } = between(a, b, share);
+  return { ts, latitude, longitude, altitude, length: a.length + share * (b.length - a.length) };
 }

@@ -1,6 +1,6 @@
 // Step "decode": probabilities of the states in every cell -> the likeliest course of states (Viterbi).
-import { type CellInput, cellSeconds, featureDefaults, featureNames, forEachCell } from './features.ts';
-import { cellStates, type Model, probabilities } from './model.ts';
+import { type CellInput, cellSeconds, cellWidth, featureDefaults, featureNames, forEachBlock } from './features.ts';
+import { cellStates, type Model, StateOdds } from './model.ts';
 import { weighSaid } from './said.ts';
 
 /** Weights of the decoder, all set by hand (flat around these values, see docs/quality.md). */
@@ -39,7 +39,23 @@ export interface Cells {
 }
 
 /** Cells with their states. */
-export function decodeCells(input: CellInput, model: Model, options = decodeDefaults, walkingFeature = 34): Cells {
+export function decodeCells(input: CellInput, model: Model, options = decodeDefaults): Cells {
+  const cells = judgedCells(input, oddsOf(model));
+  const { ts, probability, state } = cells;
+  if (input.sampling === 'time') weighSaid(cells, input.motions);
+  for (let from = 0, i = 1; i <= ts.length; i += 1) {
+    if (i < ts.length && ts[i]! - ts[i - 1]! === cellSeconds) continue;
+    viterbi(probability, from, i, state, options);
+    from = i;
+  }
+  return cells;
+}
+
+/** Feature that is kept for what follows. */
+const walkingFeature = featureNames.indexOf('awalk30');
+
+/** The cells with what the model says of each; their states are not known yet. */
+function judgedCells(input: CellInput, odds: StateOdds): Cells {
   const most = Math.ceil((input.to - input.from) / cellSeconds) + 2;
   const room = Math.max(
     0,
@@ -50,50 +66,45 @@ export function decodeCells(input: CellInput, model: Model, options = decodeDefa
   const walking = new Float64Array(room);
   let n = 0;
   let known = -1; // the last cell that was asked for
-  const ask = askerOf(model);
-  const asked = new Float64Array(featureNames.length).fill(Number.NaN);
-  forEachCell(input, (at, features) => {
-    ts[n] = at;
-    walking[n] = features[walkingFeature]!;
-    if (isSilenceOf(asked, features)) probability.copyWithin(4 * n, 4 * known, 4 * known + 4);
-    else {
-      ask(features, probability, 4 * n);
-      asked.set(features);
-      known = n;
+  const asked = new Float64Array(cellWidth).fill(Number.NaN);
+  forEachBlock(input, (block) => {
+    const { rows } = block;
+    for (let i = 0, row = 0; i < block.count; i += 1, row += cellWidth) {
+      ts[n] = block.ts + i * cellSeconds;
+      walking[n] = rows[row + walkingFeature]!;
+      if (isSilenceOf(asked, rows, row)) probability.copyWithin(4 * n, 4 * known, 4 * known + 4);
+      else {
+        odds.write(rows, row, probability, 4 * n);
+        for (let f = 0; f < cellWidth; f += 1) asked[f] = rows[row + f]!;
+        known = n;
+      }
+      n += 1;
     }
-    n += 1;
   });
-  const cells = {
+  return {
     ts: ts.subarray(0, n),
     state: new Uint8Array(n),
     probability: probability.subarray(0, 4 * n),
     walking: walking.subarray(0, n),
   };
-  if (input.sampling === 'time') weighSaid(cells, input.motions);
-  for (let from = 0, i = 1; i <= n; i += 1) {
-    if (i < n && ts[i]! - ts[i - 1]! === cellSeconds) continue;
-    viterbi(cells.probability, from, i, cells.state, options);
-    from = i;
-  }
-  return cells;
 }
 
-/** What each model was asked last is where its next question begins: the answers do not depend on it. */
-const askers = new WeakMap<Model, ReturnType<typeof probabilities>>();
+/** What each model was asked last is where its next question begins. */
+const oddsByModel = new WeakMap<Model, StateOdds>();
 
-function askerOf(model: Model): ReturnType<typeof probabilities> {
-  const ask = askers.get(model) ?? probabilities(model);
-  askers.set(model, ask);
-  return ask;
+function oddsOf(model: Model): StateOdds {
+  const odds = oddsByModel.get(model) ?? new StateOdds(model);
+  oddsByModel.set(model, odds);
+  return odds;
 }
 
 /** s; in a silence in which nothing changes the model is asked this seldom */
 const sameSilence = 60;
 
-/** True when a cell differs from another one only by a little more or less silence before and after it. */
-function isSilenceOf(asked: Float64Array, features: Float64Array): boolean {
-  for (let i = 2; i < features.length; i += 1) if (features[i] !== asked[i]) return false;
-  return Math.abs(features[0]! - asked[0]!) < sameSilence && Math.abs(features[1]! - asked[1]!) < sameSilence;
+/** True when the cell at `row` differs from one asked for only by a little more or less silence before and after it. */
+function isSilenceOf(asked: Float64Array, rows: Float64Array, row: number): boolean {
+  for (let f = 2; f < cellWidth; f += 1) if (rows[row + f] !== asked[f]) return false;
+  return Math.abs(rows[row]! - asked[0]!) < sameSilence && Math.abs(rows[row + 1]! - asked[1]!) < sameSilence;
 }
 
 /**

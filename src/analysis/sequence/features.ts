@@ -102,11 +102,14 @@ export interface CellInput {
 /** Takes one cell; `features` is used again for the next one. */
 export type CellVisitor = (ts: number, features: Float64Array) => void;
 
+/** Takes cells that follow each other; `rows` is used again for the next ones. */
+type BlockVisitor = (block: Block) => void;
+
 /** Cells on either side that a cell looks at: 420 s for its neighbours' speed, one more for theirs. */
 const margin = 29;
 
 /** Features of a cell. */
-const width = featureNames.length;
+export const cellWidth = featureNames.length;
 
 /** Cells whose features are found together: few enough to stay in the cache of a processor. */
 const blockSize = 128;
@@ -123,10 +126,21 @@ interface Block {
 
 /** Visits every cell within reach of a location, in order of time. */
 export function forEachCell(input: CellInput, visit: CellVisitor, options = featureDefaults): void {
+  const features = new Float64Array(cellWidth);
+  const visitEach = ({ ts, count, rows }: Block): void => {
+    for (let i = 0; i < count; i += 1) {
+      features.set(rows.subarray(i * cellWidth, (i + 1) * cellWidth));
+      visit(ts + i * cellSeconds, features);
+    }
+  };
+  forEachBlock(input, visitEach, options);
+}
+
+/** The same cells, block by block. */
+export function forEachBlock(input: CellInput, visit: BlockVisitor, options = featureDefaults): void {
   const readings = readingsOf(input, options);
   const sensed = sensedSpeeds(input);
-  const features = new Float64Array(width);
-  const rows = new Float64Array(blockSize * width);
+  const rows = new Float64Array(blockSize * cellWidth);
   for (const [from, to] of stretchesNear(input, options)) {
     const grid = gridOf(input.track, from, to, options);
     const sums = sumsOf(grid, options);
@@ -139,11 +153,7 @@ export function forEachCell(input: CellInput, visit: CellVisitor, options = feat
       writeShares(block, sums);
       writeSensed(block, sensed);
       writeReadings(block, readings);
-      for (let i = 0; i < count; i += 1) {
-        const at = i * width;
-        for (let f = 0; f < width; f += 1) features[f] = rows[at + f]!;
-        visit(block.ts + i * cellSeconds, features);
-      }
+      visit(block);
     }
   }
 }
@@ -221,7 +231,7 @@ function apart(x: Float64Array, y: Float64Array, a: number, b: number): number {
 function writeWay({ first, count, rows }: Block, grid: Grid, options: FeatureOptions): void {
   const { x, y, metres, since, until, gapSpeed, speed } = grid;
   const longestGap = 2 * options.longestSilence;
-  for (let i = first, at = 0; i < first + count; i += 1, at += width) {
+  for (let i = first, at = 0; i < first + count; i += 1, at += cellWidth) {
     rows[at] = since[i]!;
     rows[at + 1] = until[i]!;
     rows[at + 2] = Math.min(since[i]! + until[i]!, longestGap);
@@ -262,7 +272,7 @@ function writeOrder({ first, count, rows }: Block, { speed, covered }: Grid): vo
     if (covered[i] === 1) speeds.add(speed[i]!);
     changes.add(changeAt(speed, i));
   }
-  for (let i = first, at = 0; i < first + count; i += 1, at += width) {
+  for (let i = first, at = 0; i < first + count; i += 1, at += cellWidth) {
     if (covered[i + nearby] === 1) nearSpeeds.add(speed[i + nearby]!);
     if (covered[i + far] === 1) speeds.add(speed[i + far]!);
     changes.add(changeAt(speed, i + far));
@@ -316,7 +326,7 @@ function sumsOf({ x, y, speed, covered }: Grid, options: FeatureOptions): Sums {
 
 /** Shares of slow and fast cells in five minutes, and turning over three: features 25 to 27. */
 function writeShares({ first, count, rows }: Block, { slow, fast, turned, ridden }: Sums): void {
-  for (let i = first, at = 0; i < first + count; i += 1, at += width) {
+  for (let i = first, at = 0; i < first + count; i += 1, at += cellWidth) {
     rows[at + 25] = (slow[i + 21]! - slow[i - 20]!) / 41;
     rows[at + 26] = (fast[i + 21]! - fast[i - 20]!) / 41;
     rows[at + 27] = (turned[i + 13]! - turned[i - 12]!) / Math.max(ridden[i + 13]! - ridden[i - 12]!, 0.05);
@@ -379,7 +389,7 @@ function writeSensed({ ts: start, count: cells, rows }: Block, { times, sum, cou
     const span = sensedSpans[s]!;
     let a = beginAt(times, start - span);
     let b = 0;
-    for (let i = 0, at = 29 + s; i < cells; i += 1, at += width) {
+    for (let i = 0, at = 29 + s; i < cells; i += 1, at += cellWidth) {
       const ts = start + i * cellSeconds;
       a = firstFrom(times, a, ts - span);
       b = firstBehind(times, Math.max(a, b), ts + span);
@@ -458,7 +468,7 @@ function writeReadings(block: Block, readings: Readings): void {
 }
 
 function writeNoReadings({ count, rows }: Block, feature: number): void {
-  for (let i = 0, at = feature; i < count; i += 1, at += width) {
+  for (let i = 0, at = feature; i < count; i += 1, at += cellWidth) {
     for (let k = 0; k < kinds; k += 1) rows[at + 3 * k] = missingFeature;
   }
 }
@@ -468,7 +478,7 @@ function writeMeans({ ts: start, count, rows }: Block, readings: Readings, span:
   const { times, sums } = readings;
   let a = beginAt(times, start - span);
   let b = 0;
-  for (let i = 0, at = feature; i < count; i += 1, at += width) {
+  for (let i = 0, at = feature; i < count; i += 1, at += cellWidth) {
     const ts = start + i * cellSeconds;
     a = firstFrom(times, a, ts - span);
     b = firstBehind(times, Math.max(a, b), ts + span);
@@ -483,7 +493,7 @@ function writeHeld({ ts: start, count, rows }: Block, readings: Readings, span: 
   const { times } = readings;
   let a = beginAt(times, start - span);
   let b = 0;
-  for (let i = 0, at = feature; i < count; i += 1, at += width) {
+  for (let i = 0, at = feature; i < count; i += 1, at += cellWidth) {
     const ts = start + i * cellSeconds;
     a = firstBehind(times, a, ts - span);
     b = firstBehind(times, Math.max(a, b), ts + span);

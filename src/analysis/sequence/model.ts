@@ -45,14 +45,11 @@ export interface Model {
   /** Of the node whose numbers begin at `i`: at `i / 4`. */
   thresholds: Float64Array;
   leaf: Float64Array;
-  /**
-   * The nodes by feature, with ascending thresholds, the tree of each and its bit there; those of feature `f` begin at
-   * `stepsFrom[f]`.
-   */
+  /** The nodes by feature, with ascending thresholds; those of feature `f` begin at `stepsFrom[f]`. */
   steps: Float64Array;
-  stepTrees: Int32Array;
-  stepBits: Int32Array;
   stepsFrom: Int32Array;
+  /** Of the step at `i`: its tree at `2 * i`, and behind it its bit there. */
+  stepNodes: Int32Array;
 }
 
 /** Reads a model's data file; throws an Error that says what is wrong with it. */
@@ -114,16 +111,15 @@ function flat(id: string, trees: readonly TreeFile[]): Model {
   };
 }
 
-function stepsOf(trees: readonly TreeFile[]): Pick<Model, 'steps' | 'stepTrees' | 'stepBits' | 'stepsFrom'> {
+function stepsOf(trees: readonly TreeFile[]): Pick<Model, 'steps' | 'stepsFrom' | 'stepNodes'> {
   const steps = trees
     .flatMap((tree, k) => tree.f.map((feature, i) => ({ feature, threshold: tree.t[i]!, tree: k, bit: bitOf(i) })))
     .sort((a, b) => a.feature - b.feature || a.threshold - b.threshold || a.tree - b.tree);
   const before = (feature: number): number => steps.filter((step) => step.feature < feature).length;
   return {
     steps: Float64Array.from(steps, ({ threshold }) => threshold),
-    stepTrees: Int32Array.from(steps, ({ tree }) => tree),
-    stepBits: Int32Array.from(steps, ({ bit }) => bit),
     stepsFrom: Int32Array.from({ length: featureNames.length + 1 }, (_, feature) => before(feature)),
+    stepNodes: Int32Array.from(steps.flatMap(({ tree, bit }) => [tree, bit])),
   };
 }
 
@@ -140,70 +136,100 @@ function problemOf(tree: TreeFile): string | null {
   return tree.l.every(isChild) && tree.r.every(isChild) ? null : 'a child that is none';
 }
 
-/** Writes the probabilities of the four states for one cell's features to `into`, from `at` on. */
-type CellProbabilities = (features: Float64Array, into: Float64Array, at: number) => void;
-
 /**
  * Probabilities of the states, for cells that are asked for one after the other. Neighbours differ little: a tree is
- * walked again only when a feature crossed the threshold of a node on its last way.
+ * walked again only when a feature crossed the threshold of a node on its last way. The answers do not depend on what
+ * was asked before.
  */
-export function probabilities(model: Model): CellProbabilities {
-  const { roots, nodes, thresholds, leaf, steps, stepTrees, stepBits, stepsFrom } = model;
-  const [features, trees] = [stepsFrom.length - 1, roots.length];
+export class StateOdds {
+  private readonly model: Model;
   // Of each feature: its first step that the value does not exceed, the step before it, and where it is in the list.
-  const over = new Float64Array(features).fill(Number.NEGATIVE_INFINITY);
-  const upTo = Float64Array.from({ length: features }, (_, f) => stepAt(f, stepsFrom[f]!));
-  const at = stepsFrom.slice(0, -1);
-  // Of each tree: its leaf's value, the nodes on the way there, and whether it has to be walked again.
-  const value = new Float64Array(trees);
-  const way = new Int32Array(trees);
-  const isStale = new Uint8Array(trees).fill(1);
-  const stale = Int32Array.from(roots.keys());
-  let staleCount = trees;
-  const found = new Float64Array(4);
+  private readonly over: Float64Array;
+  private readonly upTo: Float64Array;
+  private readonly place: Int32Array;
+  // Of each tree: its leaf's value, and the nodes on the way there; none if it has to be walked again.
+  private readonly value: Float64Array;
+  private readonly way: Int32Array;
+  private readonly stale: Int32Array;
+  private staleCount: number;
+  private readonly found = new Float64Array(stateNames.length);
 
-  function stepAt(f: number, i: number): number {
-    return i < stepsFrom[f + 1]! ? steps[i]! : Number.POSITIVE_INFINITY;
+  constructor(model: Model) {
+    const { roots, stepsFrom } = model;
+    this.model = model;
+    this.place = stepsFrom.slice(0, -1);
+    this.over = new Float64Array(this.place.length).fill(Number.NEGATIVE_INFINITY);
+    this.upTo = Float64Array.from(this.place, (first, f) => stepAt(model, f, first));
+    this.value = new Float64Array(roots.length);
+    this.way = new Int32Array(roots.length);
+    this.stale = Int32Array.from(roots.keys());
+    this.staleCount = roots.length;
   }
-  /** Moves a feature over the steps to its new value. */
-  function move(f: number, x: number): void {
-    const [start, end] = [stepsFrom[f]!, stepsFrom[f + 1]!];
-    const before = at[f]!;
-    let i = before;
-    while (i < end && !(x <= steps[i]!)) i += 1;
-    while (i > start && x <= steps[i - 1]!) i -= 1;
-    at[f] = i;
-    over[f] = i > start ? steps[i - 1]! : Number.NEGATIVE_INFINITY;
-    upTo[f] = stepAt(f, i);
-    for (let step = Math.min(before, i); step < before || step < i; step += 1) {
-      const tree = stepTrees[step]!;
-      if ((way[tree]! & stepBits[step]!) === 0 || isStale[tree] === 1) continue;
-      isStale[tree] = 1;
-      stale[staleCount] = tree;
-      staleCount += 1;
+
+  /** Writes the four probabilities of the cell whose features begin at `row` in `rows` to `into`, from `at` on. */
+  write(rows: Float64Array, row: number, into: Float64Array, at: number): void {
+    const { over, upTo, found } = this;
+    for (let f = 0; f < over.length; f += 1) {
+      const x = rows[row + f]!;
+      if (!(x > over[f]! && x <= upTo[f]!)) this.move(f, x);
     }
+    if (this.staleCount > 0) {
+      this.walk(rows, row);
+      this.score();
+    }
+    into[at] = found[0]!;
+    into[at + 1] = found[1]!;
+    into[at + 2] = found[2]!;
+    into[at + 3] = found[3]!;
   }
-  function walk(values: Float64Array): void {
+
+  /** Moves a feature over the steps to its new value. */
+  private move(f: number, x: number): void {
+    const { steps, stepsFrom } = this.model;
+    const start = stepsFrom[f]!;
+    const end = stepsFrom[f + 1]!;
+    let i = this.place[f]!;
+    for (; i < end && !(x <= steps[i]!); i += 1) this.cross(i);
+    for (; i > start && x <= steps[i - 1]!; i -= 1) this.cross(i - 1);
+    this.place[f] = i;
+    this.over[f] = i > start ? steps[i - 1]! : Number.NEGATIVE_INFINITY;
+    this.upTo[f] = stepAt(this.model, f, i);
+  }
+
+  /** The tree of a step has to be walked again if the step is on its way. */
+  private cross(step: number): void {
+    const { stepNodes } = this.model;
+    const tree = stepNodes[2 * step]!;
+    if ((this.way[tree]! & stepNodes[2 * step + 1]!) === 0) return;
+    this.way[tree] = 0;
+    this.stale[this.staleCount] = tree;
+    this.staleCount += 1;
+  }
+
+  private walk(rows: Float64Array, row: number): void {
+    const { roots, nodes, thresholds, leaf } = this.model;
+    const { stale, staleCount, way, value } = this;
     for (let i = 0; i < staleCount; i += 1) {
       const tree = stale[i]!;
       let node = roots[tree]!;
       let passed = 0;
       while (node >= 0) {
         passed |= nodes[node + 3]!;
-        node = nodes[values[nodes[node]!]! <= thresholds[node >> 2]! ? node + 1 : node + 2]!;
+        node = nodes[rows[row + nodes[node]!]! <= thresholds[node >> 2]! ? node + 1 : node + 2]!;
       }
       way[tree] = passed;
       value[tree] = leaf[-node - 1]!;
-      isStale[tree] = 0;
     }
-    staleCount = 0;
+    this.staleCount = 0;
   }
-  function score(): void {
+
+  private score(): void {
+    const { value, found } = this;
     let a = 0;
     let b = 0;
     let c = 0;
     let d = 0;
-    for (let k = 0; k < trees; k += 4) {
+    for (let k = 0; k < value.length; k += 4) {
       a += value[k]!;
       b += value[k + 1]!;
       c += value[k + 2]!;
@@ -215,18 +241,11 @@ export function probabilities(model: Model): CellProbabilities {
     found[3] = d;
     softmax(found);
   }
+}
 
-  return (values, into, from) => {
-    for (let f = 0; f < features; f += 1) {
-      const x = values[f]!;
-      if (!(x > over[f]! && x <= upTo[f]!)) move(f, x);
-    }
-    if (staleCount > 0) {
-      walk(values);
-      score();
-    }
-    for (let c = 0; c < 4; c += 1) into[from + c] = found[c]!;
-  };
+/** The threshold of a step of a feature; infinite behind its last one. */
+function stepAt({ steps, stepsFrom }: Model, f: number, i: number): number {
+  return i < stepsFrom[f + 1]! ? steps[i]! : Number.POSITIVE_INFINITY;
 }
 
 /** Scores -> probabilities, in place. */

@@ -1,7 +1,7 @@
 // Step "modes": the mode of a leg as clients read it, its probability, and the probabilities of the other modes.
 import type { Cells } from './decode.ts';
 import type { Leg } from './legs.ts';
-import { cellStates, stateNames } from './model.ts';
+import { cellStates } from './model.ts';
 import type { VehicleOdds } from './vehicles.ts';
 
 /** Thresholds of the original service, and how sure the probabilities are. */
@@ -46,42 +46,57 @@ export function modeOf(
   const byAir =
     speed.average > options.airAverage ||
     (speed.average > options.airAverageWithPeak && speed.fastest > options.airPeak);
-  const odds = vehicle ?? { car: 1, bus: 0, rail: 0 };
-  const chances: Record<string, number> = byAir
-    ? { AIR_OR_HSR: 1 }
-    : sharpened(
-        { WALKING: walk, BICYCLING: cycle, CAR: motor * odds.car, BUS: motor * odds.bus, TRAIN: motor * odds.rail },
-        options.sharpness,
-      );
-  const own = byAir ? ['AIR_OR_HSR'] : namesOf(leg.state);
-  const best = own.reduce((a, b) => (chances[b]! > chances[a]! ? b : a));
-  const rounded = Object.entries(chances).map(([name, p]) => [name, Math.round(p * 1000) / 1000] as const);
-  const mode_probabilities = Object.fromEntries(rounded.filter(([name, p]) => p > 0 || name === best));
-  return { sensed_mode: `PredictedModeTypes.${best}`, mode_confidence: mode_probabilities[best]!, mode_probabilities };
+  if (byAir)
+    return {
+      sensed_mode: 'PredictedModeTypes.AIR_OR_HSR',
+      mode_confidence: 1,
+      mode_probabilities: { AIR_OR_HSR: 1 },
+    };
+  const { car, bus, rail } = vehicle ?? onlyCar;
+  const chances = sharpened([walk, cycle, motor * car, motor * bus, motor * rail], options.sharpness);
+  const best = likeliest(leg.state, chances);
+  const mode_probabilities: Record<string, number> = {};
+  for (let m = 0; m < modeNames.length; m += 1) {
+    const rounded = Math.round(chances[m]! * 1000) / 1000;
+    if (rounded > 0 || m === best) mode_probabilities[modeNames[m]!] = rounded;
+  }
+  const name = modeNames[best]!;
+  return { sensed_mode: `PredictedModeTypes.${name}`, mode_confidence: mode_probabilities[name]!, mode_probabilities };
 }
+
+/** Modes that the states tell of; a ride is in one of the last three. */
+const modeNames = ['WALKING', 'BICYCLING', 'CAR', 'BUS', 'TRAIN'] as const;
+
+const onlyCar: VehicleOdds = { car: 1, bus: 0, rail: 0 };
 
 /** The probabilities to a power; they sum to 1 again. */
-function sharpened(chances: Record<string, number>, power: number): Record<string, number> {
-  const raised = Object.entries(chances).map(([name, p]) => [name, p ** power] as const);
-  const sum = raised.reduce((all, [, p]) => all + p, 0);
-  return Object.fromEntries(raised.map(([name, p]) => [name, p / sum]));
+function sharpened(chances: readonly number[], power: number): number[] {
+  const raised = chances.map((p) => p ** power);
+  let sum = 0;
+  for (const p of raised) sum += p;
+  return raised.map((p) => p / sum);
 }
 
-/** Modes of a state. */
-function namesOf(state: number): string[] {
-  if (state === cellStates.walk) return ['WALKING'];
-  return state === cellStates.cycle ? ['BICYCLING'] : ['CAR', 'BUS', 'TRAIN'];
+/** Index of the likeliest mode of a state; of equally likely ones the first. */
+function likeliest(state: number, chances: readonly number[]): number {
+  if (state === cellStates.walk) return 0;
+  if (state === cellStates.cycle) return 1;
+  let best = 2;
+  for (let m = 3; m < chances.length; m += 1) if (chances[m]! > chances[best]!) best = m;
+  return best;
 }
 
 /** Mean probabilities of walking, cycling and riding in the leg's cells, without rest; they sum to 1. */
 export function movingShares({ state, start, end }: Leg, { ts, probability }: Cells): [number, number, number] {
-  const sums = stateNames.map(() => 0);
+  let [walk, cycle, motor] = [0, 0, 0];
   for (let i = 0; i < ts.length; i += 1) {
     if (ts[i]! < start || ts[i]! > end) continue;
-    for (let s = 0; s < 4; s += 1) sums[s]! += probability[4 * i + s]!;
+    walk += probability[4 * i + cellStates.walk]!;
+    cycle += probability[4 * i + cellStates.cycle]!;
+    motor += probability[4 * i + cellStates.motor]!;
   }
-  const moving = sums[1]! + sums[2]! + sums[3]!;
+  const moving = walk + cycle + motor;
   if (moving === 0)
     return [state === cellStates.walk ? 1 : 0, state === cellStates.cycle ? 1 : 0, state === cellStates.motor ? 1 : 0];
-  return [sums[1]! / moving, sums[2]! / moving, sums[3]! / moving];
+  return [walk / moving, cycle / moving, motor / moving];
 }

@@ -1,6 +1,7 @@
 // Step "path": where a trip went and how long its way was: the smoothed track, with the way before its first location.
 import { distance } from '../../geo/distance.ts';
 import { median } from '../../geo/speed.ts';
+import { firstAtOrAfter } from '../in-time.ts';
 import { pointBetween } from '../resample.ts';
 import type { PathPoint, Stay } from '../segmenter.ts';
 import type { Leg } from './legs.ts';
@@ -48,12 +49,13 @@ export function pathOf(
   const rest: PathPoint[] = [];
   for (let i = first; i < track.ts.length && track.ts[i]! < end; i += 1) rest.push(pointAt(track, track.ts[i]!));
   rest.push(pointAt(track, end));
-  const next = rest[0]!;
+  const next = { ...rest[0]! };
   const from = stay?.location ?? pointAt(track, Math.max(start, firstTs));
   const straight = distance(from, next);
   const lead = next.ts - start > options.late ? leadOf(track, start, next.ts, legs, stay, straight, options) : straight;
   const begin = { ts: start, latitude: from.latitude, longitude: from.longitude, altitude: next.altitude, length: 0 };
-  return [begin, ...rest.map((point) => ({ ...point, length: point.length - next.length + lead }))];
+  for (const point of rest) point.length = point.length - next.length + lead;
+  return [begin, ...rest];
 }
 
 function pointAt(track: Track, ts: number): PathPoint {
@@ -91,11 +93,17 @@ function speedAtBeginning(track: Track, { state }: Leg, from: number, options: P
 
 /** The part of a path between two times that lie within it. */
 export function sliceOf(path: readonly PathPoint[], from: number, to: number): PathPoint[] {
-  const at = (ts: number): PathPoint => {
-    const i = path.findIndex((point) => point.ts >= ts);
-    if (i < 0) return path.at(-1)!;
-    return path[i]!.ts === ts || i === 0 ? path[i]! : pointBetween(path[i - 1]!, path[i]!, ts);
-  };
-  const inside = path.filter((point) => point.ts > from && point.ts < to);
-  return [{ ...at(from), ts: from }, ...inside, { ...at(to), ts: to }];
+  const slice = [pointOn(path, from)];
+  for (const point of path) if (point.ts > from && point.ts < to) slice.push(point);
+  slice.push(pointOn(path, to));
+  return slice;
+}
+
+/** The point of a path at `ts`; its first and last point stand for what lies beyond them. */
+function pointOn(path: readonly PathPoint[], ts: number): PathPoint {
+  const i = Math.min(firstAtOrAfter(path, ts), path.length - 1);
+  const point = path[i]!;
+  if (i > 0 && point.ts > ts) return pointBetween(path[i - 1]!, point, ts);
+  const { latitude, longitude, altitude, length } = point;
+  return { ts, latitude, longitude, altitude, length };
 }

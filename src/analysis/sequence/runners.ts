@@ -5,7 +5,7 @@ import type { Cells } from './decode.ts';
 import { readingKind, readingKindOf } from './features.ts';
 import { cellStates } from './model.ts';
 import type { Run } from './runs.ts';
-import { positionAt, type Track } from './track.ts';
+import { metresAt, type Track } from './track.ts';
 
 /** When a ride is a run on foot. */
 export interface RunnerOptions {
@@ -33,7 +33,7 @@ export function runnersOnFoot(
   let changed: Cells | null = null;
   for (const run of runs) {
     if (run.state !== cellStates.cycle) continue;
-    const metres = positionAt(track, run.end).metres - positionAt(track, run.start).metres;
+    const metres = metresAt(track, run.end) - metresAt(track, run.start);
     if (metres > options.fastest * (run.end - run.start)) continue;
     const share = shareOfFeet(within(motions, run.start, run.end), options);
     if (share === null) continue;

@@ -4,7 +4,7 @@ import type { PhoneEvent } from '../observations.ts';
 import type { Cells } from './decode.ts';
 import { cellSeconds } from './features.ts';
 import { cellStates } from './model.ts';
-import { firstAfter, positionAt, type Track } from './track.ts';
+import { firstAfter, metresAt, positionAt, type Track } from './track.ts';
 
 /** Cells in one state that follow each other without a hole. */
 export interface Run {
@@ -96,7 +96,7 @@ const fastestWay = 25;
 /** When the user left in a sleep: by the geofence's delay, or earlier if they got too far for that. */
 function leftAt({ start, end }: Sleep, track: Track): number {
   const first = Math.min(firstAfter(track, end), track.ts.length - 1);
-  const metres = track.metres[first]! - positionAt(track, start).metres;
+  const metres = track.metres[first]! - metresAt(track, start);
   return Math.max(start, Math.min(end - geofenceDelay, track.ts[first]! - metres / fastestWay));
 }
 
@@ -136,23 +136,26 @@ const standing = 45;
 
 /** True when the user moves at a time, or soon after it. */
 export function isUnderWay(runs: readonly Run[], ts: number): boolean {
-  return movingBetween(runs, ts, ts + standing).length > 0;
+  return runs.some((run) => run.state !== cellStates.still && run.end > ts && run.start < ts + standing);
 }
 
 /** The parts of runs between two times, ascending. */
 export function runsBetween(runs: readonly Run[], from: number, to: number): Run[] {
-  return runs
-    .filter((run) => run.end > from && run.start < to)
-    .map((run) => ({ ...run, start: Math.max(run.start, from), end: Math.min(run.end, to) }));
+  const parts: Run[] = [];
+  for (const { state, start, end } of runs)
+    if (end > from && start < to) parts.push({ state, start: Math.max(start, from), end: Math.min(end, to) });
+  return parts;
 }
 
 /** True for a walk on the spot, as far as there are locations in it. */
 function staysInPlace({ state, start, end }: Run, track: Track): boolean {
   if (state !== cellStates.walk || firstAfter(track, start) === firstAfter(track, end)) return false;
-  return positionAt(track, end).metres - positionAt(track, start).metres < slowestWalk * (end - start);
+  return metresAt(track, end) - metresAt(track, start) < slowestWalk * (end - start);
 }
 
 /** s of the runs in one state */
 export function secondsIn(runs: readonly Run[], state: number): number {
-  return runs.reduce((sum, run) => sum + (run.state === state ? run.end - run.start : 0), 0);
+  let sum = 0;
+  for (const run of runs) if (run.state === state) sum += run.end - run.start;
+  return sum;
 }

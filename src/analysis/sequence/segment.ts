@@ -45,9 +45,9 @@ export function segmenterWith(full: Model, sparse: Model = full): Segmenter {
 export const shippedSegmenter: Segmenter = segmenterWith(shippedModels.full, shippedModels.sparse);
 
 function segment(stretch: Stretch, resume: Resume | null, stay: Stay | null, models: Models): Segmented {
-  const { locations, loadedUntil } = stretch;
+  const { locations, motions, events, loadedUntil } = stretch;
   const endOfData = loadedUntil === Number.POSITIVE_INFINITY;
-  const found = segmentTrips({ ...stretch, resume, endOfData });
+  const found = segmentTrips({ locations, motions, events, resume, endOfData });
   const trips: SegmentedTrip[] = [];
   let here = stay;
   for (const outing of outingsOf(found.trips, locations, found.openSince)) {
@@ -81,12 +81,13 @@ function goesOn({ to, candidates, nextTs }: Outing, locations: readonly Location
 
 /** The trips of an outing. If the program fails on it, its candidates are left out and reported, never the day. */
 function tripsOf(outing: Outing, stretch: Stretch, stay: Stay | null, models: Models): SegmentedTrip[] {
+  const { motions, events } = stretch;
   try {
     const decoded = decode(outing, stretch, models);
     const trips: SegmentedTrip[] = [];
     const first = stretch.locations[outing.candidates[0]!.startIndex]!;
     const underWay = isUnderWay(decoded.runs, first.ts);
-    const from = stay && !unseenFrom(stay, first, { ...stretch, underWay }) ? stay.location : null;
+    const from = stay && !unseenFrom(stay, first, { events, motions, underWay }) ? stay.location : null;
     const journeys = journeysOf({ ...decoded, candidates: outing.candidates, from });
     let here = stay;
     for (const [i, journey] of journeys.entries()) {

@@ -81,7 +81,7 @@ export interface Track {
 /** The track through locations that ascend by `ts`. */
 export function trackOf(locations: readonly Location[], options = trackDefaults): Track {
   const fresh = withoutRepeats(locations, options);
-  const plane = planeAt(fresh[0]);
+  const plane = new Plane(fresh[0]);
   const kept = withoutSpikes(fresh, plane, options);
   const n = kept.length;
   const track: Track = {
@@ -128,26 +128,36 @@ function withoutRepeats(locations: readonly Location[], options: TrackOptions): 
   });
 }
 
-/** Degrees to metres in a plane, and back. */
-interface Plane {
-  x(longitude: number): number;
-  y(latitude: number): number;
-  longitude(x: number): number;
-  latitude(y: number): number;
-}
-
 const metresPerDegree = (6_371_000 * Math.PI) / 180;
 
-/** The plane that touches the earth at a location; longitudes the short way round. */
-function planeAt(origin: { latitude: number; longitude: number } = { latitude: 0, longitude: 0 }): Plane {
-  const { latitude: lat0, longitude: lon0 } = origin;
-  const east = metresPerDegree * Math.max(Math.cos((lat0 * Math.PI) / 180), 1e-6);
-  return {
-    x: (longitude) => around(longitude - lon0) * east,
-    y: (latitude) => (latitude - lat0) * metresPerDegree,
-    longitude: (x) => around(x / east + lon0),
-    latitude: (y) => Math.max(-90, Math.min(90, y / metresPerDegree + lat0)),
-  };
+/** The plane that touches the earth at a location: degrees to metres and back, longitudes the short way round. */
+class Plane {
+  private readonly lat0: number;
+  private readonly lon0: number;
+  /** m of a degree eastwards */
+  private readonly east: number;
+
+  constructor({ latitude, longitude }: { latitude: number; longitude: number } = { latitude: 0, longitude: 0 }) {
+    this.lat0 = latitude;
+    this.lon0 = longitude;
+    this.east = metresPerDegree * Math.max(Math.cos((latitude * Math.PI) / 180), 1e-6);
+  }
+
+  x(longitude: number): number {
+    return around(longitude - this.lon0) * this.east;
+  }
+
+  y(latitude: number): number {
+    return (latitude - this.lat0) * metresPerDegree;
+  }
+
+  longitude(x: number): number {
+    return around(x / this.east + this.lon0);
+  }
+
+  latitude(y: number): number {
+    return Math.max(-90, Math.min(90, y / metresPerDegree + this.lat0));
+  }
 }
 
 /** Degrees from -180 to 180. */
@@ -201,7 +211,10 @@ const metresBetween = (a: Spot, b: Spot): number => Math.sqrt((a.x - b.x) ** 2 +
 
 /** m that locations `i` to `last` lead off and back; 0 when they are no spike. */
 function spikeAt(spots: readonly Spot[], i: number, last: number, options: TrackOptions): number {
-  const [a, from, to, b] = [spots[i - 1], spots[i]!, spots[last]!, spots[last + 1]];
+  const from = spots[i]!;
+  const to = spots[last]!;
+  const a = spots[i - 1];
+  const b = spots[last + 1];
   if (!a || !b) return 0;
   const there = metresBetween(a, from);
   const back = metresBetween(to, b);
@@ -209,10 +222,11 @@ function spikeAt(spots: readonly Spot[], i: number, last: number, options: Track
   const excess = there + back - apart;
   const surer = Math.min(a.accuracy, b.accuracy);
   if (excess <= Math.max(options.leastSpike, 2 * (from.accuracy + surer))) return 0;
-  const speeds = [there / (from.location.ts - a.location.ts), back / (b.location.ts - to.location.ts)];
+  const speedThere = there / (from.location.ts - a.location.ts);
+  const speedBack = back / (b.location.ts - to.location.ts);
   // Of several locations both ways have to be impossible: people do drive there and back.
-  if (i < last) return Math.min(...speeds) > options.impossibleSpeed ? excess : 0;
-  const fastest = Math.max(...speeds);
+  if (i < last) return Math.min(speedThere, speedBack) > options.impossibleSpeed ? excess : 0;
+  const fastest = Math.max(speedThere, speedBack);
   if (fastest > options.impossibleSpeed) return excess;
   const beyond = excess > apart + options.spikeBeyond;
   return beyond && (fastest > options.spikeSpeed || from.accuracy > 2 * surer) ? excess : 0;
@@ -333,15 +347,28 @@ export function positionAt(track: Track, ts: number): OnTrack {
   const i = Math.max(0, Math.min(after - 1, track.ts.length - 1));
   const j = Math.min(after, track.ts.length - 1);
   const share = j > i ? (ts - track.ts[i]!) / (track.ts[j]! - track.ts[i]!) : 0;
-  const mix = (list: Float64Array): number => list[i]! + share * (list[j]! - list[i]!);
-  const [a, b] = [track.altitude[i]!, track.altitude[j]!];
+  const a = track.altitude[i]!;
+  const b = track.altitude[j]!;
   return {
-    x: mix(track.x),
-    y: mix(track.y),
-    latitude: mix(track.latitude),
+    x: mix(track.x, i, j, share),
+    y: mix(track.y, i, j, share),
+    latitude: mix(track.latitude, i, j, share),
     longitude: around(track.longitude[i]! + share * around(track.longitude[j]! - track.longitude[i]!)),
     altitude: a === null || b === null ? null : a + share * (b - a),
-    metres: mix(track.metres),
-    length: mix(track.length),
+    metres: mix(track.metres, i, j, share),
+    length: mix(track.length, i, j, share),
   };
+}
+
+/** How far the user had got at `ts`: the `metres` of `positionAt`. */
+export function metresAt(track: Track, ts: number): number {
+  const after = firstAfter(track, ts);
+  const i = Math.max(0, Math.min(after - 1, track.ts.length - 1));
+  const j = Math.min(after, track.ts.length - 1);
+  const share = j > i ? (ts - track.ts[i]!) / (track.ts[j]! - track.ts[i]!) : 0;
+  return mix(track.metres, i, j, share);
+}
+
+function mix(list: Float64Array, i: number, j: number, share: number): number {
+  return list[i]! + share * (list[j]! - list[i]!);
 }

@@ -20,7 +20,7 @@ import { modeOf, movingShares } from './modes.ts';
 import type { Outing } from './outings.ts';
 import { pathOf, sliceOf } from './path.ts';
 import { isUnderWay, type Run, runsBetween } from './runs.ts';
-import { firstAfter, positionAt, type Track } from './track.ts';
+import { firstAfter, metresAt, positionAt, type Track } from './track.ts';
 import { fastestSpeed, vehiclesOf } from './vehicles.ts';
 
 /** How the trips, places, sections and stops were found. */
@@ -46,10 +46,11 @@ export function tripOf(
   stay: Stay | null,
   { notAfter, isLast }: { notAfter: number; isLast: boolean },
 ): SegmentedTrip {
-  const { outing, locations, track, cells, runs } = decoded;
+  const { outing, locations, events, track, cells, runs } = decoded;
   const first = locations[journey.startIndex]!;
   const last = locations[journey.endIndex]!;
-  const unseen = stay && unseenFrom(stay, first, { ...decoded, underWay: isUnderWay(runs, first.ts) });
+  const unseen =
+    stay && unseenFrom(stay, first, { events, motions: decoded.motions, underWay: isUnderWay(runs, first.ts) });
   const seenStay = unseen ? null : stay;
   const exitedTs = exitedAt(decoded, first);
   const bounds = boundsOf({
@@ -116,7 +117,7 @@ function arrivedAt(track: Track, from: number, to: number): number {
 }
 
 function recordedWay(track: Track, firstTs: number, end: number, stay: Stay | null): number {
-  const metres = positionAt(track, Math.max(end, firstTs)).metres - positionAt(track, firstTs).metres;
+  const metres = metresAt(track, Math.max(end, firstTs)) - metresAt(track, firstTs);
   return metres + (stay ? distance(stay.location, placeAt(track, firstTs)) : 0);
 }
 

@@ -3,7 +3,7 @@
 import type { Leg } from './legs.ts';
 import { cellStates } from './model.ts';
 import { type Run, runsBetween, secondsIn } from './runs.ts';
-import { firstAfter, positionAt, type Track } from './track.ts';
+import { firstAfter, metresAt, positionAt, type Track } from './track.ts';
 
 /**
  * Weights of log odds. Set by hand on the developers' days, but a classifier fitted to such days knows its route: a
@@ -193,12 +193,15 @@ function turnPerKm(track: Track, { start, end }: Leg): number {
   let metres = 0;
   const last = firstAfter(track, end);
   for (let i = firstAfter(track, start); i <= last; i += 1) {
-    const [nextX, nextY] = i < last ? [track.x[i]!, track.y[i]!] : [to.x, to.y];
-    const [dx, dy] = [nextX - x, nextY - y];
+    const nextX = i < last ? track.x[i]! : to.x;
+    const nextY = i < last ? track.y[i]! : to.y;
+    const dx = nextX - x;
+    const dy = nextY - y;
     const step = Math.sqrt(dx * dx + dy * dy);
     metres += step;
     for (; left <= step; left += chord) {
-      const [atX, atY] = [x + (left / step) * dx, y + (left / step) * dy];
+      const atX = x + (left / step) * dx;
+      const atY = y + (left / step) * dy;
       const here = Math.atan2(atY - cornerY, atX - cornerX);
       const change = Math.abs(here - course);
       if (change >= 0) turned += Math.min(change, 2 * Math.PI - change);
@@ -243,7 +246,8 @@ export function fastestSpeed(track: Track, { start, end }: Leg): number {
       recent[steps % speedMean] = Math.sqrt((hereX - beforeX) ** 2 + (hereY - beforeY) ** 2) / speedStep;
       steps += 1;
     }
-    [beforeX, beforeY] = [hereX, hereY];
+    beforeX = hereX;
+    beforeY = hereY;
     if (steps >= speedMean) {
       let sum = 0;
       for (let k = 0; k < speedMean; k += 1) sum += recent[(steps + k) % speedMean]!;
@@ -252,7 +256,7 @@ export function fastestSpeed(track: Track, { start, end }: Leg): number {
     }
   }
   if (count === 0) {
-    const metres = positionAt(track, end).metres - positionAt(track, start).metres;
+    const metres = metresAt(track, end) - metresAt(track, start);
     return end > start ? metres / (end - start) : 0;
   }
   return speeds.subarray(0, count).sort()[Math.round(0.95 * (count - 1))]!;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeDefaults, viterbi } from '../../../src/analysis/sequence/decode.ts';
 import { featureNames, forEachCell } from '../../../src/analysis/sequence/features.ts';
-import { cellStates, modelOf, probabilities, stateNames, type TreeFile } from '../../../src/analysis/sequence/model.ts';
+import { cellStates, modelOf, StateOdds, stateNames, type TreeFile } from '../../../src/analysis/sequence/model.ts';
 import { shippedModels } from '../../../src/analysis/sequence/shipped-models.ts';
 import { trackDefaults, trackOf } from '../../../src/analysis/sequence/track.ts';
 import { walkedOff } from '../../../src/analysis/sequence/walked-off.ts';
@@ -206,7 +206,7 @@ describe('the trees', () => {
     const change = fc.record({ feature: fc.nat(featureNames.length - 1), to: figure });
     fc.assert(
       fc.property(fc.array(change, { minLength: 5, maxLength: 60 }), (changes) => {
-        const ask = probabilities(shippedModels.full);
+        const odds = new StateOdds(shippedModels.full);
         const [features, found, alone] = [
           new Float64Array(featureNames.length),
           new Float64Array(4),
@@ -214,8 +214,8 @@ describe('the trees', () => {
         ];
         for (const { feature, to } of changes) {
           features[feature] = to;
-          ask(features, found, 0);
-          probabilities(shippedModels.full)(features, alone, 0);
+          odds.write(features, 0, found, 0);
+          new StateOdds(shippedModels.full).write(features, 0, alone, 0);
           expect(found).toEqual(alone);
         }
       }),
@@ -233,13 +233,13 @@ describe('the trees', () => {
       missing: -1,
       trees: [leaf(0), deep, leaf(1), leaf(-1), leaf(0.5), deep, leaf(0), leaf(0)],
     });
-    const ask = probabilities(model);
+    const asked = new StateOdds(model);
     const odds = (gapv: number, last: number): number[] => {
       const features = new Float64Array(featureNames.length);
       features[3] = gapv;
       features[45] = last;
       const into = new Float64Array(6);
-      ask(features, into, 2);
+      asked.write(features, 0, into, 2);
       return [...into.slice(2)];
     };
     const softmax = (scores: number[]): number[] => {
