@@ -1,11 +1,11 @@
 // Stage "move to long term": usercache -> timeseries where the converters accept an entry, or error timeseries.
 import { ConversionError, fieldsJudged, meaningOf, timeMeant } from '../converters/convert.ts';
 import { line } from '../log/messages.ts';
-import { dataTime, type Entry, type Identity, identityOf, identityText } from '../model/entry.ts';
+import { dataTime, type Identity, identityOf, identityText } from '../model/entry.ts';
 import { errorText } from '../model/errors.ts';
 import { keyRow } from '../model/keys.ts';
 import { justBefore, type TimeRange, zoneNamed } from '../model/time.ts';
-import type { FailedEntry, FieldSource, KeptEntry, Marked, WaitingEntry, WaitingRef } from '../store/store.ts';
+import type { FailedEntry, KeptEntry, Marked, WaitingEntry, WaitingRef } from '../store/store.ts';
 import type { RunContext, Stage } from './stage.ts';
 
 /** Entries moved at a time: bounds memory, and what a crash makes the next run repeat. */
@@ -51,9 +51,8 @@ export function checkAll(waiting: readonly WaitingEntry[]): MoveOutcome {
 }
 
 /** True for an entry that is kept by fields that its source tells. What they do not settle the whole entry does. */
-function keptBySource(one: WaitingEntry, { kept, moved, seen }: MoveOutcome): boolean {
-  const { source, revision } = one;
-  if (source === undefined || one.kept) return false;
+function keptBySource({ source, kept: isKept }: WaitingEntry, { kept, moved, seen }: MoveOutcome): boolean {
+  if (source === undefined || isKept) return false;
   const part = source.glance(fieldsJudged(source.key));
   if (part === null) return false;
   let ts: number | null;
@@ -62,37 +61,11 @@ function keptBySource(one: WaitingEntry, { kept, moved, seen }: MoveOutcome): bo
   } catch {
     return false;
   }
-  const { key, write_ts } = source;
-  const zone = zoneNamed(part);
-  kept.push(new Accepted(one, source, ts, zone));
-  moved.push({ key, write_ts, revision });
-  seen.push({ key, write_ts, zone });
+  const judged = source.judged(ts, zoneNamed(part));
+  kept.push(judged);
+  seen.push(judged);
+  moved.push(source);
   return true;
-}
-
-/** A waiting entry that is kept as its store holds it: read as a whole only where somebody asks. */
-class Accepted implements KeptEntry {
-  readonly ts: number | null;
-  readonly zone: string | null;
-  readonly source: FieldSource;
-  readonly received_ts: number;
-  private readonly waiting: WaitingEntry;
-
-  constructor(waiting: WaitingEntry, source: FieldSource, ts: number | null, zone: string | null) {
-    this.waiting = waiting;
-    this.source = source;
-    this.ts = ts;
-    this.zone = zone;
-    this.received_ts = waiting.received_ts;
-  }
-
-  get entry(): Entry {
-    return this.waiting.entry;
-  }
-
-  get text(): string {
-    return this.waiting.text!;
-  }
 }
 
 /**

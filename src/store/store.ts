@@ -392,12 +392,19 @@ export interface EntryFields {
 }
 
 /** An entry as its store holds it. */
-export interface FieldSource extends Identity {
+export interface FieldSource extends WaitingRef {
   /**
    * The entry with at least these fields of it, until something else is asked of this or another entry; null where they
    * are not certain without parsing its text.
    */
   glance(fields: EntryFields): Entry | null;
+  /** The entry for the timeseries, with the data time and the valid time zone (null: none) that its caller found. */
+  judged(ts: number | null, zone: string | null): JudgedEntry;
+}
+
+/** An entry for the timeseries whose caller has found its times and zone. */
+export interface JudgedEntry extends KeptEntry, Identity {
+  readonly zone: string | null;
 }
 
 /**
@@ -426,10 +433,6 @@ export interface KeptEntry {
   ts: number | null;
   /** JSON text of `entry`, if available. */
   readonly text?: string;
-  /** That of the waiting entry, if it had one. */
-  source?: FieldSource;
-  /** The valid time zone that the entry names (null: none), if the caller looked. */
-  zone?: string | null;
   /** When the service first received it; default: the known first receipt, or now by the store's clock. */
   received_ts?: number;
 }

@@ -1,41 +1,18 @@
 // A change of the timeseries as edits of chunks, the same on every backend. Pure.
-import { type EntryText, entryTextOf } from '../../model/entry.ts';
+import { type EntryText, entryTextOf, type Identity } from '../../model/entry.ts';
 import { zoneNamed } from '../../model/time.ts';
 import { keptEntry } from '../kept-entry.ts';
 import { touch } from '../marks.ts';
-import type { KeptEntry, Marked, TimeseriesChange } from '../store.ts';
-import type { Edit } from './edit.ts';
+import type { Marked, TimeseriesChange } from '../store.ts';
+import { type Edits, editsInOrder } from './edit.ts';
 import type { ChunkRow } from './form.ts';
-import { HeldEntry, type PlaceInPiece } from './held-piece.ts';
+import { HeldRow, type PlaceInPiece } from './held-piece.ts';
 
 /** An entry to put, as a chunk keeps it; its receipt only if known. */
 export interface PutRow extends EntryText {
   zone: string | null;
   received_ts?: number;
   held?: PlaceInPiece;
-}
-
-/** An entry to put that lies in columns: its text is made when it is asked for. */
-class HeldRow implements PutRow, ChunkRow {
-  readonly key: string;
-  readonly write_ts: number;
-  readonly ts: number | null;
-  readonly zone: string | null;
-  readonly received_ts: number;
-  readonly held: PlaceInPiece;
-
-  constructor({ ts, zone }: KeptEntry, held: HeldEntry) {
-    this.key = held.key;
-    this.write_ts = held.write_ts;
-    this.ts = ts;
-    this.zone = zone === undefined ? zoneNamed(held.entry) : zone;
-    this.received_ts = held.received_ts;
-    this.held = held;
-  }
-
-  get text(): string {
-    return this.held.piece.texts[this.held.place]!;
-  }
 }
 
 /** What a change did. */
@@ -49,7 +26,7 @@ export interface ChangeCounts {
 /** The entries of a change as chunks keep them. */
 export function putRows(put: TimeseriesChange['put']): PutRow[] {
   return put.map((one) => {
-    if ('source' in one && one.source instanceof HeldEntry) return new HeldRow(one as KeptEntry, one.source);
+    if (one instanceof HeldRow) return one;
     const { entry, ts, text: known, received_ts } = keptEntry(one);
     const { key, write_ts, text } = entryTextOf(entry, known);
     const zone = zoneNamed(entry);
@@ -59,39 +36,30 @@ export function putRows(put: TimeseriesChange['put']): PutRow[] {
   });
 }
 
-/** A change as edits by key and `write_ts`. They note in `counts` and `touched` what they do. */
+/** A change as edits by key; what is removed goes first. They note in `counts` and `touched` what they do. */
 export function editsByKey(
   rows: readonly PutRow[],
   remove: TimeseriesChange['remove'],
   touched: Marked,
   counts: ChangeCounts,
   now: number,
-): Map<string, Map<number, Edit>> {
-  const byKey = new Map<string, Map<number, Edit>>();
-  const add = (key: string, writeTs: number, edit: Edit): void => {
-    const edits = byKey.get(key) ?? new Map<number, Edit>();
-    byKey.set(key, edits);
-    const earlier = edits.get(writeTs);
-    edits.set(writeTs, earlier === undefined ? edit : (row) => edit(earlier(row)));
+): Map<string, Edits> {
+  const byKey = new Map<string, (PutRow | Identity)[]>();
+  for (const list of [remove, rows]) {
+    for (const one of list) {
+      const ofKey = byKey.get(one.key);
+      if (ofKey === undefined) byKey.set(one.key, [one]);
+      else ofKey.push(one);
+    }
+  }
+  const after = (one: PutRow | Identity, before: ChunkRow | undefined): ChunkRow | undefined => {
+    if ('zone' in one) return putOver(before, one, now, touched, counts);
+    if (before === undefined) return undefined;
+    counts.removed++;
+    touch(touched, one.key, before.ts);
+    return undefined;
   };
-  for (const { key, write_ts } of remove) {
-    add(key, write_ts, (row) => {
-      if (row === undefined) return undefined;
-      counts.removed++;
-      touch(touched, key, row.ts);
-      return undefined;
-    });
-  }
-  for (const row of rows) {
-    add(row.key, row.write_ts, (before) => {
-      const { after, result } = putOver(before, row, now);
-      if (result === 'inserted') touch(touched, row.key, row.ts);
-      if (result === 'updated') touch(touched, row.key, before!.ts, row.ts);
-      counts[result]++;
-      return after;
-    });
-  }
-  return byKey;
+  return new Map(Array.from(byKey, ([key, list]) => [key, editsInOrder(list, after)]));
 }
 
 /** The stored form of an entry over the earlier one of its identity. A known receipt stays; an unknown one is now. */
@@ -99,16 +67,21 @@ function putOver(
   before: ChunkRow | undefined,
   row: PutRow,
   now: number,
-): { after: ChunkRow; result: 'inserted' | 'updated' | 'unchanged' } {
-  if (before === undefined && row instanceof HeldRow) return { after: row, result: 'inserted' };
-  const { write_ts, ts, zone, text, received_ts } = row;
+  touched: Marked,
+  counts: ChangeCounts,
+): ChunkRow {
   if (before === undefined) {
-    return { after: { write_ts, ts, zone, text, received_ts: received_ts ?? now }, result: 'inserted' };
+    counts.inserted++;
+    touch(touched, row.key, row.ts);
+    if (row instanceof HeldRow) return row;
   }
-  const received = received_ts ?? before.received_ts;
+  const { write_ts, ts, zone, text, received_ts = before?.received_ts ?? now } = row;
+  if (before === undefined) return { write_ts, ts, zone, text, received_ts };
   if (before.text !== text) {
-    return { after: { write_ts, ts, zone, text, received_ts: received }, result: 'updated' };
+    counts.updated++;
+    touch(touched, row.key, before.ts, ts);
+    return { write_ts, ts, zone, text, received_ts };
   }
-  const after = received === before.received_ts ? before : { ...before, received_ts: received };
-  return { after, result: 'unchanged' };
+  counts.unchanged++;
+  return received_ts === before.received_ts ? before : { ...before, received_ts };
 }

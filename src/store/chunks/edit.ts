@@ -17,22 +17,42 @@ const day = 86_400; // s
  */
 export const widestSpan = 31 * day;
 
-/** Maps the stored entry of an identity (undefined: none) to its new form (undefined: remove it). */
-export type Edit = (row: ChunkRow | undefined) => ChunkRow | undefined;
+/** Edits of the entries of one key. */
+export interface Edits {
+  /** The `write_ts` of each edit, ascending. Edits of the same entry are done in their order. */
+  times: Float64Array;
+  /** What an edit makes of the stored entry (undefined: none): its new form, or undefined to remove it. */
+  after(edit: number, before: ChunkRow | undefined): ChunkRow | undefined;
+}
 
-/** The rows `old` with the edits at `times` (ascending) done; null if nothing changes. */
+/** Edits of `list` in the order of `write_ts`. `after`: what each element makes of the stored entry. */
+export function editsInOrder<One extends { write_ts: number }>(
+  list: readonly One[],
+  after: (one: One, before: ChunkRow | undefined) => ChunkRow | undefined,
+): Edits {
+  const isSorted = list.every(({ write_ts }, i) => i === 0 || list[i - 1]!.write_ts <= write_ts);
+  const sorted = isSorted ? list : [...list].sort((a, b) => a.write_ts - b.write_ts);
+  const times = new Float64Array(sorted.length);
+  for (let i = 0; i < times.length; i++) times[i] = sorted[i]!.write_ts;
+  return { times, after: (edit, before) => after(sorted[edit]!, before) };
+}
+
+/** The rows `old` with the edits `from` up to `to` done; null if nothing changes. */
 export function editedRows(
   old: readonly ChunkRow[],
-  times: Float64Array,
-  edits: ReadonlyMap<number, Edit>,
+  { times, after: edited }: Edits,
+  from = 0,
+  to = times.length,
 ): ChunkRow[] | null {
   const rows: ChunkRow[] = [];
   let changed = false;
   let next = 0;
-  for (const writeTs of times) {
+  for (let edit = from; edit < to; ) {
+    const writeTs = times[edit]!;
     while (next < old.length && old[next]!.write_ts < writeTs) rows.push(old[next++]!);
     const before = old[next]?.write_ts === writeTs ? old[next++]! : undefined;
-    const after = edits.get(writeTs)!(before);
+    let after = edited(edit++, before);
+    while (edit < to && times[edit] === writeTs) after = edited(edit++, after);
     if (after !== undefined) rows.push(after);
     changed ||= after !== before;
   }

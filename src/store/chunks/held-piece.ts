@@ -1,9 +1,10 @@
 // Entries of one key that wait, held as the chunk that they may become would hold them. Pure.
 import type { Entry, Identity } from '../../model/entry.ts';
-import type { EntryFields, FieldSource, WaitingEntry } from '../store.ts';
+import type { EntryFields, FieldSource, JudgedEntry, WaitingEntry } from '../store.ts';
 import { ByteReader, ByteWriter } from './bytes.ts';
 import type { KnownTimes } from './column-form.ts';
 import { type EntryReader, fieldReader } from './entry-fields.ts';
+import type { ChunkRow } from './form.ts';
 import { type Columns, readColumns, textsOf } from './read-columns.ts';
 import { readTimes, writeTimes } from './time-columns.ts';
 import { encodeColumns } from './value-columns.ts';
@@ -128,5 +129,36 @@ export class HeldEntry implements WaitingEntry, FieldSource, PlaceInPiece {
 
   glance(fields: EntryFields): Entry | null {
     return this.piece.glanceAt(this.place, fields);
+  }
+
+  judged(ts: number | null, zone: string | null): JudgedEntry {
+    return new HeldRow(this, ts, zone);
+  }
+}
+
+/** An entry for the timeseries that lies in columns: its text is made when it is asked for. */
+export class HeldRow implements JudgedEntry, ChunkRow {
+  readonly key: string;
+  readonly write_ts: number;
+  readonly ts: number | null;
+  readonly zone: string | null;
+  readonly received_ts: number;
+  readonly held: HeldEntry;
+
+  constructor(held: HeldEntry, ts: number | null, zone: string | null) {
+    this.key = held.key;
+    this.write_ts = held.write_ts;
+    this.ts = ts;
+    this.zone = zone;
+    this.received_ts = held.received_ts;
+    this.held = held;
+  }
+
+  get entry(): Entry {
+    return this.held.entry;
+  }
+
+  get text(): string {
+    return this.held.text;
   }
 }

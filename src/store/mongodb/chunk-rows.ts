@@ -5,7 +5,15 @@ import { escapeText } from '../../model/json-text.ts';
 import { affectsOf } from '../../model/keys.ts';
 import { justAfter } from '../../model/time.ts';
 import { Chunk, firstPlace } from '../chunks/chunk.ts';
-import { chunkRecord, type Edit, editedRows, evenPieces, isClosed, piecesInOrder, zonesNamed } from '../chunks/edit.ts';
+import {
+  chunkRecord,
+  type Edits,
+  editedRows,
+  evenPieces,
+  isClosed,
+  piecesInOrder,
+  zonesNamed,
+} from '../chunks/edit.ts';
 import { BrokenChunk, type ChunkRow, type ChunkTimes, decodeContent, decodeTimes } from '../chunks/form.ts';
 import { PartsMissingError, StaleReadError } from './failures.ts';
 import { inPieces } from './rows.ts';
@@ -125,8 +133,8 @@ function filterAround(times: TimesByKey): Document {
 
 // ---------------------------------------------------------------- writing
 
-/** Edits by key and `write_ts`, the keys as they are. */
-export type EditsByKey = ReadonlyMap<string, ReadonlyMap<number, Edit>>;
+/** Edits by key, the keys as they are. */
+export type EditsByKey = ReadonlyMap<string, Edits>;
 
 /** What a rewriting comes to. */
 interface Rewriting {
@@ -150,7 +158,7 @@ export type KnownChunks = (times: TimesByKey) => ReadonlyMap<string, ChunkDocume
 
 /** Edits entries: each chunk that has or gets one of them is written once. `known` saves reading them. */
 export async function editChunks(tx: Tx, edits: EditsByKey, known: KnownChunks = () => null): Promise<EditedChunks> {
-  const times = new Map([...edits].map(([key, own]) => [escapeText(key), Float64Array.from(own.keys()).sort()]));
+  const times = new Map([...edits].map(([key, own]) => [escapeText(key), own.times]));
   const around = known(times) ?? (await chunksAround(tx, times));
   const done: Rewriting = {
     ...{ operations: [], changes: 0, newest: new Map(), parts: [], replaced: [] },
@@ -158,7 +166,7 @@ export async function editChunks(tx: Tx, edits: EditsByKey, known: KnownChunks =
   };
   for (const [name, own] of edits) {
     const key = escapeText(name);
-    await editKey(tx, { key, affectsTrips: affectsOf(name) === 'trips' }, around.get(key)!, times.get(key)!, own, done);
+    await editKey(tx, { key, affectsTrips: affectsOf(name) === 'trips' }, around.get(key)!, own, done);
   }
   await write(tx, done);
   return done;
@@ -174,20 +182,20 @@ async function editKey(
   tx: Tx,
   key: KeyOfChunks,
   documents: readonly ChunkDocument[],
-  times: Float64Array,
-  edits: ReadonlyMap<number, Edit>,
+  edits: Edits,
   done: Rewriting,
 ): Promise<void> {
   if (documents.length === 0) {
-    const rows = editedRows([], times, edits);
+    const rows = editedRows([], edits);
     const stretch = { from: Number.NEGATIVE_INFINITY, until: Number.POSITIVE_INFINITY };
     if (rows !== null) insertPieces(tx.userId, key, piecesInOrder(rows), stretch, done);
     return;
   }
+  const { times } = edits;
   for (const document of documents) {
-    const start = firstPlace(times.length, (i) => times[i]! >= document.from);
-    const end = firstPlace(times.length, (i) => times[i]! >= document.until);
-    await editChunk(tx, key, document, times.subarray(start, end), edits, done);
+    const from = firstPlace(times.length, (i) => times[i]! >= document.from);
+    const to = firstPlace(times.length, (i) => times[i]! >= document.until);
+    await editChunk(tx, key, document, { edits, from, to }, done);
   }
 }
 
@@ -195,14 +203,14 @@ async function editChunk(
   tx: Tx,
   key: KeyOfChunks,
   document: ChunkDocument,
-  times: Float64Array,
-  edits: ReadonlyMap<number, Edit>,
+  { edits, from, to }: { edits: Edits; from: number; to: number },
   done: Rewriting,
 ): Promise<void> {
   const isNewest = document.until === Number.POSITIVE_INFINITY;
-  const apart = isNewest && document.count > 0 && times[0]! > document.last && isClosed(document, times[0]!);
+  const writeTs = edits.times[from]!;
+  const apart = isNewest && document.count > 0 && writeTs > document.last && isClosed(document, writeTs);
   const [chunk] = apart ? [] : await openChunks(tx, [document]);
-  const rows = editedRows(chunk?.rows() ?? [], times, edits);
+  const rows = editedRows(chunk?.rows() ?? [], edits, from, to);
   if (rows === null) return;
   const pieces = isNewest ? piecesInOrder(rows) : evenPieces(rows);
   const filter = { user_id: tx.userId, _id: document._id, revision: document.revision };

@@ -3,7 +3,8 @@ import { entryTextOf } from '../../model/entry.ts';
 import { isMobilityError } from '../../model/errors.ts';
 import { unescapeText } from '../../model/json-text.ts';
 import { isTimeZone } from '../../model/time.ts';
-import type { Edit } from '../chunks/edit.ts';
+import { editsInOrder } from '../chunks/edit.ts';
+import type { ChunkRow } from '../chunks/form.ts';
 import { editChunks } from './chunk-rows.ts';
 import type { Connection } from './connection.ts';
 import { entriesOf, receivedOf } from './entries.ts';
@@ -52,17 +53,18 @@ async function foldSome(tx: Tx): Promise<number> {
   if (page.rows.length === 0) return 0;
   await requireMember(tx, 'errors');
   const entries = await entriesOf(tx, page.rows);
-  const byKey = new Map<string, Map<number, Edit>>();
+  const byKey = new Map<string, ChunkRow[]>();
   for (const [i, row] of page.rows.entries()) {
     const { text } = entryTextOf(entries[i]!);
     const zone = isTimeZone(row.zone) ? row.zone : null;
     const own = { write_ts: row.write_ts, ts: row.ts ?? null, received_ts: receivedOf(row), zone, text };
     const key = unescapeText(row.key);
-    const edits = byKey.get(key) ?? new Map<number, Edit>();
-    byKey.set(key, edits);
-    edits.set(row.write_ts, (before) => before ?? own);
+    const rows = byKey.get(key) ?? [];
+    byKey.set(key, rows);
+    rows.push(own);
   }
-  await editChunks(tx, byKey);
+  const edits = [...byKey].map(([key, rows]) => [key, editsInOrder(rows, (own, before) => before ?? own)] as const);
+  await editChunks(tx, new Map(edits));
   await removeRows(tx, 'timeseries', page.rows, [{ _id: { $in: page.rows.map(({ _id }) => _id) } }]);
   return page.rows.length;
 }

@@ -298,21 +298,25 @@ function* pieces(rows: readonly BatchRow[]): Generator<BatchPiece> {
 /** Entries in a batch. */
 export interface Places {
   head: BatchHead;
-  places: Set<number>;
+  /** Each once. */
+  places: number[];
 }
 
 /** Where entries of a user with these revisions were stored, batch by batch; those that no batch has are left out. */
 export function placesOf(file: StoreFile, user: number, revisions: readonly number[]): Places[] {
   const found: Places[] = [];
   let last: Places | undefined;
-  for (const revision of [...revisions].filter(Number.isSafeInteger).sort((a, b) => a - b)) {
+  let before = Number.NaN;
+  for (const revision of Float64Array.from(revisions).sort()) {
+    if (revision === before || !Number.isSafeInteger(revision)) continue;
+    before = revision;
     if (last === undefined || revision >= last.head.id + last.head.size) {
       const head = headWith(file, user, revision);
       if (head === undefined) continue;
-      last = { head, places: new Set() };
+      last = { head, places: [] };
       found.push(last);
     }
-    last.places.add(revision - last.head.id);
+    last.places.push(revision - last.head.id);
   }
   return found;
 }
@@ -324,12 +328,12 @@ export function placesOf(file: StoreFile, user: number, revisions: readonly numb
 export function takeOut(file: StoreFile, { head, places }: Places, batch: Batch | null = null): number {
   const remove = file.sql('DELETE FROM batches WHERE id = ?');
   // Nearly always: all of a batch at once, and nothing of it went before.
-  if (places.size === head.size && head.count === head.size) {
+  if (places.length === head.size && head.count === head.size) {
     remove.run(head.id);
     return head.size;
   }
   const opened = batch ?? openBatch(file, head);
-  const leaving = [...places].filter((place) => opened.waits(place));
+  const leaving = places.filter((place) => opened.waits(place));
   if (leaving.length === 0) return 0;
   if (leaving.length === head.count) {
     remove.run(head.id);

@@ -3,7 +3,7 @@ import { Chunk, type ChunkHead, firstPlace } from '../chunks/chunk.ts';
 import {
   chunkRecord,
   countToJoin,
-  type Edit,
+  type Edits,
   editedRows,
   evenPieces,
   piecesInOrder,
@@ -151,45 +151,37 @@ export function findIdentity(
  * Edits entries of one key, by `write_ts`: each chunk that has or gets one of them is written once. Inside `write`
  * only. Returns the new chunks, for `keepWritten`.
  */
-export function editChunks(file: StoreFile, user: number, key: number, edits: ReadonlyMap<number, Edit>): FileChunk[] {
+export function editChunks(file: StoreFile, user: number, key: number, edits: Edits): FileChunk[] {
   const written: FileChunk[] = [];
-  const times = new Float64Array(edits.size);
-  let count = 0;
-  for (const writeTs of edits.keys()) times[count++] = writeTs;
-  times.sort();
+  const { times } = edits;
   for (let start = 0; start < times.length; ) {
     const head = headFor(file, user, key, times[start]!);
     const next = head && headAfter(file, user, key, head.first);
     if (next === undefined && !(head !== undefined && times[start]! <= head.last)) {
-      written.push(...addBehind(file, { user, key }, times.subarray(start), edits));
+      written.push(...addBehind(file, { user, key }, edits, start));
       break;
     }
     const end = next === undefined ? times.length : firstPlace(times.length, (i) => times[i]! >= next.first);
-    written.push(...editChunk(file, { user, key }, head!, next === undefined, times.subarray(start, end), edits));
+    const rows = editedRows(chunkToEdit(file, head!).rows(), edits, start, end);
+    if (rows !== null) {
+      const pieces = next === undefined ? piecesInOrder(rows) : evenPieces(rows);
+      written.push(...replaceChunk(file, { user, key }, head!, pieces));
+    }
     start = end;
   }
   return written;
 }
 
-function editChunk(
-  file: StoreFile,
-  owner: Owner,
-  head: FileHead,
-  isLast: boolean,
-  times: Float64Array,
-  edits: ReadonlyMap<number, Edit>,
-): FileChunk[] {
-  const rows = editedRows(chunkToEdit(file, head).rows(), times, edits);
-  if (rows === null) return [];
+function replaceChunk(file: StoreFile, owner: Owner, head: FileHead, pieces: readonly ChunkRow[][]): FileChunk[] {
   removeChunk(file, head);
-  return (isLast ? piecesInOrder(rows) : evenPieces(rows)).map((piece) => insertChunk(file, owner, piece));
+  return pieces.map((piece) => insertChunk(file, owner, piece));
 }
 
 const mostJoined = 32; // chunks
 
-/** Edits at times behind all chunks of a key: what is added becomes a chunk, with small ones before it. */
-function addBehind(file: StoreFile, owner: Owner, times: Float64Array, edits: ReadonlyMap<number, Edit>): FileChunk[] {
-  const added = editedRows([], times, edits);
+/** Edits behind all chunks of a key: what they add becomes a chunk, with small ones before it. */
+function addBehind(file: StoreFile, owner: Owner, edits: Edits, start: number): FileChunk[] {
+  const added = editedRows([], edits, start);
   if (added === null) return [];
   const sql = `
     SELECT ${headColumns}, first_ts, last_ts FROM chunks WHERE user = ? AND key = ?

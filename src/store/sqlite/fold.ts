@@ -1,5 +1,5 @@
 // Stores of earlier formats keep a row for each entry: they become chunks user by user, while the store is in use.
-import type { Edit } from '../chunks/edit.ts';
+import { editsInOrder } from '../chunks/edit.ts';
 import type { ChunkRow } from '../chunks/form.ts';
 import { editChunks } from './chunks.ts';
 import type { StoreFile } from './file.ts';
@@ -63,17 +63,20 @@ function foldSome(file: StoreFile, userId: string | undefined): void {
   );
   const row = file.sql('SELECT key, write_ts, ts, received_ts, zone, entry AS text FROM entries WHERE id = ?');
   const remove = file.sql('DELETE FROM entries WHERE id = ?');
-  const byKey = new Map<number, Map<number, Edit>>();
+  const byKey = new Map<number, ChunkRow[]>();
   let bytes = 0;
   for (const { id, bytes: own } of ids.all<{ id: number; bytes: number }>(user, most.rows)) {
     bytes += own;
     if (bytes > most.bytes && byKey.size > 0) break;
     const { key, ...found } = row.get<ChunkRow & { key: number }>(id)!;
-    const edits = byKey.get(key) ?? new Map<number, Edit>();
-    byKey.set(key, edits);
-    edits.set(found.write_ts, (before) => before ?? found);
+    const rows = byKey.get(key) ?? [];
+    byKey.set(key, rows);
+    rows.push(found);
     remove.run(id);
   }
-  for (const [key, edits] of byKey) editChunks(file, user, key, edits);
+  for (const [key, rows] of byKey) {
+    const edits = editsInOrder(rows, (found, before) => before ?? found);
+    editChunks(file, user, key, edits);
+  }
   if (file.sql('SELECT 1 FROM entries LIMIT 1').get() === undefined) file.connection.exec('DROP TABLE entries');
 }

@@ -102,7 +102,7 @@ function* replace(
     leaving.set(batch, places.add(place));
   }
   for (const [batch, places] of leaving) {
-    takeOut(file, { head: batch.head, places }, batch);
+    takeOut(file, { head: batch.head, places: [...places] }, batch);
     yield;
   }
   if (rows.length > 0) yield* insertBatches(file, user, rows);
