@@ -127,10 +127,16 @@ export function localTimesOf(key: string): LocalTimes {
   return rows.get(key)?.localTimes ?? 'one';
 }
 
+/** The columns of the table: of each platform, converters by key. */
+const columns = new Map<string, ReadonlyMap<string, Converter | undefined>>(
+  platforms.map((platform) => [
+    platform,
+    new Map(converterTable.map((row) => [row.key, row[platform] ?? row.generic])),
+  ]),
+);
+
 /** The converter of one cell of the table; null for an unknown platform, an unknown key, and an empty cell. */
 export function converterFor(platform: string, key: string): Converter | null {
-  const name = platform.toLowerCase();
-  const column = platforms.find((known) => known === name);
-  const row = rows.get(key);
-  return column === undefined || row === undefined ? null : (row[column] ?? row.generic ?? null);
+  const column = columns.get(platform) ?? columns.get(platform.toLowerCase());
+  return column?.get(key) ?? null;
 }

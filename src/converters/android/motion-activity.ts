@@ -5,6 +5,7 @@ import { motionTypes } from '../../model/payloads.ts';
 import { type Conversion, codeOf, numberOf, shortText, timeOf, withTime } from '../common.ts';
 import { ConversionError } from '../conversion-error.ts';
 
+const percent = { min: 0, max: 100 };
 const codes = new Map<number, number>(Object.values(motionTypes).map((code) => [code, code]));
 
 /** What `type` and `confidence` were called: a new pair with each release of the library. */
@@ -22,7 +23,7 @@ export function convertAndroidMotionActivity(entry: Entry): Conversion {
   const { data } = entry;
   const [typeName, confidenceName] = namesIn(data);
   const type = codeOf(codes, data[typeName], `data.${typeName}`);
-  const confidence = numberOf(data[confidenceName], `data.${confidenceName}`, { min: 0, max: 100 });
+  const confidence = numberOf(data[confidenceName], `data.${confidenceName}`, percent);
   const hasTime = data.ts !== undefined && data.ts !== null;
   const ts = hasTime ? timeOf(data.ts, 'data.ts') : timeOf(entry.metadata.write_ts, 'metadata.write_ts');
   // Old and without a time it is the library's own object: nothing else in it was meant to be sent.

@@ -13,7 +13,7 @@ import {
   withTime,
 } from '../common.ts';
 import { ConversionError } from '../conversion-error.ts';
-import { pointOf } from './location.ts';
+import { checkPosition } from './location.ts';
 
 /** Payload `UserInput`: labels over the time of a trip. */
 export function convertUserInput(entry: Entry): Conversion {
@@ -67,6 +67,6 @@ function checkPoint(loc: JsonValue | undefined): void {
       `data.loc: expected a GeoJSON point, found ${kindOf(loc)} that is not a point`,
     );
   }
-  pointOf(coordinates[0], coordinates[1], 'data.loc.coordinates[0]', 'data.loc.coordinates[1]');
+  checkPosition(coordinates[0], coordinates[1], 'data.loc.coordinates[0]', 'data.loc.coordinates[1]');
   for (const [i, more] of coordinates.slice(2).entries()) numberOf(more, `data.loc.coordinates[${i + 2}]`);
 }
