@@ -4,7 +4,6 @@ import type { EntryFields, FieldSource, JudgedEntry, WaitingEntry } from '../sto
 import { ByteReader, ByteWriter } from './bytes.ts';
 import type { KnownTimes } from './column-form.ts';
 import { type EntryReader, fieldReader } from './entry-fields.ts';
-import type { ChunkRow } from './form.ts';
 import { type Columns, readColumns, textsOf } from './read-columns.ts';
 import { readTimes, writeTimes } from './time-columns.ts';
 import { encodeColumns } from './value-columns.ts';
@@ -137,7 +136,7 @@ export class HeldEntry implements WaitingEntry, FieldSource, PlaceInPiece {
 }
 
 /** An entry for the timeseries that lies in columns: its text is made when it is asked for. */
-export class HeldRow implements JudgedEntry, ChunkRow {
+export class HeldRow implements JudgedEntry {
   readonly key: string;
   readonly write_ts: number;
   readonly ts: number | null;
