@@ -120,6 +120,7 @@ export function viterbi(
 ): void {
   const before = new Uint8Array(4 * (to - from));
   const changes = Float64Array.from(change.flat()); // by state before, then by state after
+  const least = Math.log(floor);
   let score = new Float64Array([0, Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY]);
   let next = new Float64Array(4);
   for (let i = from; i < to; i += 1) {
@@ -134,7 +135,8 @@ export function viterbi(
         }
       }
       before[4 * (i - from) + s] = best;
-      next[s] = most + evidence * Math.log(Math.max(probability[4 * i + s]!, floor));
+      const p = probability[4 * i + s]!;
+      next[s] = most + evidence * (p > floor ? Math.log(p) : least);
     }
     const last = score;
     score = next;

@@ -267,15 +267,16 @@ function writeOrder({ first, count, rows }: Block, { speed, covered }: Grid): vo
   const nearSpeeds = new SortedWindow(2 * nearby + 1);
   const speeds = new SortedWindow(2 * far + 1);
   const changes = new SortedWindow(2 * far + 1);
-  for (let i = first - nearby; i < first + nearby; i += 1) if (covered[i] === 1) nearSpeeds.add(speed[i]!);
-  for (let i = first - far; i < first + far; i += 1) {
+  // Each window begins around the cell before the first, and then moves on by a cell.
+  for (let i = first - 1 - nearby; i < first + nearby; i += 1) if (covered[i] === 1) nearSpeeds.add(speed[i]!);
+  for (let i = first - 1 - far; i < first + far; i += 1) {
     if (covered[i] === 1) speeds.add(speed[i]!);
     changes.add(changeAt(speed, i));
   }
   for (let i = first, at = 0; i < first + count; i += 1, at += cellWidth) {
-    if (covered[i + nearby] === 1) nearSpeeds.add(speed[i + nearby]!);
-    if (covered[i + far] === 1) speeds.add(speed[i + far]!);
-    changes.add(changeAt(speed, i + far));
+    moveOn(nearSpeeds, speed, covered, i - 1 - nearby, i + nearby);
+    moveOn(speeds, speed, covered, i - 1 - far, i + far);
+    changes.replace(changeAt(speed, i - 1 - far), changeAt(speed, i + far));
     rows[at + 19] = nearSpeeds.at(0.5, missingFeature);
     rows[at + 20] = nearSpeeds.at(0.9, missingFeature);
     rows[at + 21] = speeds.at(0.1, missingFeature);
@@ -283,10 +284,20 @@ function writeOrder({ first, count, rows }: Block, { speed, covered }: Grid): vo
     rows[at + 23] = speeds.at(0.9, missingFeature);
     rows[at + 24] = speeds.at(1, missingFeature);
     rows[at + 28] = changes.at(0.9, missingFeature);
-    if (covered[i - nearby] === 1) nearSpeeds.remove(speed[i - nearby]!);
-    if (covered[i - far] === 1) speeds.remove(speed[i - far]!);
-    changes.remove(changeAt(speed, i - far));
   }
+}
+
+/** Moves a window over the covered cells on: one cell leaves it, and one enters. */
+function moveOn(
+  window: SortedWindow,
+  speed: Float64Array,
+  covered: Uint8Array,
+  leaving: number,
+  entering: number,
+): void {
+  if (covered[leaving] === 1 && covered[entering] === 1) window.replace(speed[leaving]!, speed[entering]!);
+  else if (covered[leaving] === 1) window.remove(speed[leaving]!);
+  else if (covered[entering] === 1) window.add(speed[entering]!);
 }
 
 /** m/s2 since the cell before */

@@ -294,12 +294,12 @@ function isPhantom(input: JourneyInput, piece: Piece, before: Piece | null, opti
 /** m; the longer side of the box around the smoothed locations between two times */
 function extent(track: Track, from: number, to: number): number {
   let [west, east, south, north] = [Infinity, -Infinity, Infinity, -Infinity];
-  track.ts.forEach((ts, i) => {
-    if (ts < from || ts > to) return;
+  for (let i = 0; i < track.ts.length; i += 1) {
+    if (track.ts[i]! < from || track.ts[i]! > to) continue;
     west = Math.min(west, track.x[i]!);
     east = Math.max(east, track.x[i]!);
     south = Math.min(south, track.y[i]!);
     north = Math.max(north, track.y[i]!);
-  });
+  }
   return Math.max(0, east - west, north - south);
 }

@@ -110,10 +110,14 @@ const restDistance = 100;
 /** Since when all locations between two times lie near the last one. */
 function arrivedAt(track: Track, from: number, to: number): number {
   let i = Math.max(0, firstAfter(track, to) - 1);
-  const [x, y] = [track.x[i]!, track.y[i]!];
-  const near = (k: number): boolean => Math.sqrt((track.x[k]! - x) ** 2 + (track.y[k]! - y) ** 2) < restDistance;
-  while (i > 0 && track.ts[i - 1]! >= from && near(i - 1)) i -= 1;
+  const last = i;
+  while (i > 0 && track.ts[i - 1]! >= from && fixesApart(track, i - 1, last) < restDistance) i -= 1;
   return Math.min(track.ts[i]!, to);
+}
+
+/** m between two fixes of the track */
+function fixesApart({ x, y }: Track, a: number, b: number): number {
+  return Math.sqrt((x[a]! - x[b]!) ** 2 + (y[a]! - y[b]!) ** 2);
 }
 
 function recordedWay(track: Track, firstTs: number, end: number, stay: Stay | null): number {
@@ -126,7 +130,9 @@ function recordedWay(track: Track, firstTs: number, end: number, stay: Stay | nu
  * sleep.
  */
 function silentSince({ track, events }: Decoded, first: Location): number {
-  const before = track.ts.findLast((ts) => ts < first.ts) ?? Number.NEGATIVE_INFINITY;
+  let after = firstAfter(track, first.ts);
+  while (after > 0 && track.ts[after - 1]! >= first.ts) after -= 1;
+  const before = after > 0 ? track.ts[after - 1]! : Number.NEGATIVE_INFINITY;
   return restartedBetween(events, Math.max(before, first.ts - lookAround), first.ts) ? first.ts : before;
 }
 
