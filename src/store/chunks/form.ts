@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib';
 import { ByteReader, ByteWriter } from './bytes.ts';
 import type { KnownTimes } from './column-form.ts';
 import type { HeldPiece, PlaceInPiece } from './held-piece.ts';
-import { pack, unpack } from './pack.ts';
+import { pack, packAsIs, unpack } from './pack.ts';
 import { type Columns, readColumns, textsOf } from './read-columns.ts';
 import { readTimes, writeTimes } from './time-columns.ts';
 import { encodeColumns } from './value-columns.ts';
@@ -65,7 +65,8 @@ export interface EncodedChunk {
 export function encodeChunk(rows: readonly ChunkRow[]): EncodedChunk {
   const times = timesOf(rows);
   const { entries, content } = encodeTexts(rows, times);
-  return { times: sealed(forms.plain, encodeTimes(times)), entries, opened: { times, content } };
+  // Times are differences already: to compress them saves a fifth of 5 bytes an entry, for 0.1 ms a chunk.
+  return { times: sealed(forms.plain, packAsIs(encodeTimes(times))), entries, opened: { times, content } };
 }
 
 interface EncodedTexts {
@@ -75,7 +76,8 @@ interface EncodedTexts {
 
 function encodeTexts(rows: readonly ChunkRow[], times: KnownTimes): EncodedTexts {
   const piece = pieceOf(rows, times);
-  if (piece !== null) return { entries: sealed(forms.columns, piece.bytes), content: () => contentOf(piece.columns) };
+  if (piece !== null)
+    return { entries: sealed(forms.columns, pack(piece.bytes)), content: () => contentOf(piece.columns) };
   const texts = rows.map(({ text }) => text);
   const columns = encodeColumns(texts, times);
   return columns === null ? encodedList(texts) : encodedColumns(columns, times);
@@ -84,13 +86,13 @@ function encodeTexts(rows: readonly ChunkRow[], times: KnownTimes): EncodedTexts
 // What reads a chunk later keeps nothing but what it needs: so each is made where nothing else is in reach.
 
 function encodedList(texts: string[]): EncodedTexts {
-  const entries = sealed(forms.list, Buffer.from(JSON.stringify(texts)));
+  const entries = sealed(forms.list, pack(Buffer.from(JSON.stringify(texts))));
   return { entries, content: () => ({ texts: () => texts, columns: null }) };
 }
 
 function encodedColumns(bytes: Buffer, times: KnownTimes): EncodedTexts {
   const content = (): ChunkContent => contentOf(readColumns(bytes, times.write_ts.length, times));
-  return { entries: sealed(forms.columns, bytes), content };
+  return { entries: sealed(forms.columns, pack(bytes)), content };
 }
 
 function contentOf(columns: Columns): ChunkContent {
@@ -161,8 +163,7 @@ export function checksumOf(blob: Uint8Array): { at: number; covers: number; diff
   return { at: 1, covers: header, difference: bytes.readUInt32LE(1) ^ sumOf(bytes[0]!, bytes.subarray(header)) };
 }
 
-function sealed(form: number, bytes: Uint8Array): Uint8Array {
-  const packed = pack(bytes);
+function sealed(form: number, packed: Buffer): Uint8Array {
   const blob = Buffer.allocUnsafe(header + packed.length);
   blob[0] = form;
   blob.writeUInt32LE(sumOf(form, packed), 1);
