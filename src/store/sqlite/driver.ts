@@ -87,5 +87,7 @@ const codesByMessage = new Map([
 export interface StatementSource {
   /** Of the file, for messages. */
   readonly path: string;
+  /** Numbers of users that the present snapshot has told, where they are kept. */
+  readonly users?: Map<string, number | null> | null;
   sql(text: string): Statement;
 }

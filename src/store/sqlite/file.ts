@@ -11,6 +11,7 @@ const groupRows = 5_000; // a group of writes ends when it has this many rows: t
 const longRows = 500; // from here on a write that goes in steps lets others have their turn between them
 const longHold = 20; // ms of a transaction after which other processes that wait for the file come first
 const makeWay = 5; // ms; they try again within 3
+const longestShared = 100; // ms; a snapshot holds up the shortening of the log
 const cachePages = 4_000; // 16 MB a connection
 const checkpointPages = 16_000; // 64 MB of WAL; a safety net where no checkpointer runs
 
@@ -21,11 +22,16 @@ export interface StoreFile {
   readonly connection: Connection;
   /** The statement of a text, prepared once. For use inside `read` and `write`. */
   sql(text: string): Statement;
-  /** Runs `work` in one snapshot of the file. */
+  /** Numbers of users that the present snapshot has told; null outside of those that `read` opens. */
+  readonly users: Map<string, number | null> | null;
+  /**
+   * Runs `work` in one snapshot of the file. Reads of one file that follow one another without a wait for anything
+   * outside share it.
+   */
   read<T>(work: () => T): Promise<T>;
   /**
-   * Runs `work` in a transaction, together with whatever else wants to write in this turn of the event loop, each in a
-   * savepoint of its own. Resolves when the commit is on disk. `work` may run more than once: it must leave nothing
+   * Runs `work` in a transaction, together with whatever else wants to write in this turn of the event loop: one that
+   * fails does not fail the others. Resolves when the commit is on disk. `work` may run more than once: it must leave nothing
    * behind in memory. `rows`: about how many rows it writes.
    */
   write<T>(work: () => T, rows?: number): Promise<T>;
@@ -124,13 +130,17 @@ export function openFile(path: string): StoreFile {
     get keys() {
       return keys;
     },
+    get users() {
+      return shared?.file === file ? shared.users : null;
+    },
     read: (work) =>
-      whenFree(() => (isHeld ? onTheSide(work) : inSnapshot(file, work))).catch((error) =>
+      whenFree(() => (isHeld ? onTheSide(work) : inSharedSnapshot(file, work))).catch((error) =>
         Promise.reject(storeError(error, path)),
       ),
     write: (work, rows = 1) => add(() => inOneStep(work), rows, false),
     writeInSteps: (work, rows) => add(work, rows, rows >= longRows),
     close: () => {
+      if (shared?.file === file) endShared();
       side?.close();
       main.close();
     },
@@ -169,8 +179,58 @@ export async function whenFree<T>(attempt: () => T, limit = busyLimit): Promise<
   }
 }
 
-/** Runs `work` in one snapshot of the file, now. Not while the connection is in a transaction. */
+interface SharedSnapshot {
+  file: StoreFile;
+  users: Map<string, number | null>;
+  /** ms, when it was opened. */
+  since: number;
+}
+
+/** The snapshot that the next read shares, if it is of the same file; one in the process. */
+let shared: SharedSnapshot | null = null;
+
+/**
+ * Runs `work` in the snapshot of the read before, or in a new one. It ends before the process learns of anything from
+ * outside, before a write, and before a read of another file: so nobody sees an older state than they know of.
+ */
+function inSharedSnapshot<T>(file: StoreFile, work: () => T): T {
+  if (shared?.file !== file || performance.now() - shared.since > longestShared) {
+    endShared();
+    file.sql('BEGIN').run();
+    shared = { file, users: new Map(), since: performance.now() };
+    process.nextTick(endSharedLater); // runs after all promises that are ready
+    try {
+      file.keys.refresh();
+    } catch (error) {
+      endShared();
+      throw error;
+    }
+  }
+  try {
+    return work();
+  } catch (error) {
+    endShared();
+    throw error;
+  }
+}
+
+function endShared(): void {
+  if (shared === null) return;
+  const { file } = shared;
+  shared = null;
+  if (file.connection.inTransaction) file.sql('COMMIT').run();
+}
+
+/** An error here has no caller; the next transaction of the file meets it. */
+function endSharedLater(): void {
+  try {
+    endShared();
+  } catch {}
+}
+
+/** Runs `work` in a snapshot of its own, now. Not while the connection is in another transaction. */
 export function inSnapshot<T>(file: StoreFile, work: () => T): T {
+  endShared();
   file.sql('BEGIN').run();
   try {
     file.keys.refresh();
@@ -205,10 +265,11 @@ async function commit(file: StoreFile, group: readonly Job[], hold: (held: boole
  * Runs all jobs in one transaction. Returns what to tell the callers after the commit; throws when nothing was done.
  */
 function commitTogether(file: StoreFile, group: readonly Job[]): (() => void)[] {
+  endShared();
   file.sql('BEGIN IMMEDIATE').run();
   try {
     file.keys.refresh();
-    const settle = group.map((job) => atOnce(runInSavepoint(file, job)));
+    const settle = stepsOf(file, group).map(atOnce);
     file.sql('COMMIT').run();
     return settle;
   } catch (error) {
@@ -224,13 +285,14 @@ async function commitInSlices(
   hold: (held: boolean) => void,
 ): Promise<(() => void)[]> {
   await whenFree(() => {
+    endShared();
     file.sql('BEGIN IMMEDIATE').run();
     hold(true);
   });
   try {
     file.keys.refresh();
     const settle: (() => void)[] = [];
-    for (const job of group) settle.push(await inSlices(runInSavepoint(file, job), { urgent: true }));
+    for (const steps of stepsOf(file, group)) settle.push(await inSlices(steps, { urgent: true }));
     await nextTurn({ urgent: true }); // the commit has its own slice
     file.sql('COMMIT').run();
     return settle;
@@ -245,6 +307,17 @@ async function commitInSlices(
 function undo(file: StoreFile): void {
   file.keys.forget();
   if (file.connection.inTransaction) file.sql('ROLLBACK').run();
+}
+
+/** Each job in a savepoint, unless it is alone: then the transaction is undone where the job fails. */
+function stepsOf(file: StoreFile, group: readonly Job[]): Generator<void, () => void>[] {
+  const [first] = group;
+  return group.length === 1 ? [runAlone(first!)] : group.map((job) => runInSavepoint(file, job));
+}
+
+function* runAlone({ work, resolve }: Job): Generator<void, () => void> {
+  const value = yield* work();
+  return () => resolve(value as never);
 }
 
 function* runInSavepoint(file: StoreFile, job: Job): Generator<void, () => void> {

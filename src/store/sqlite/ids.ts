@@ -5,8 +5,12 @@ import type { StatementSource } from './driver.ts';
 
 /** The number of a user in this file; null when it has nothing of them. */
 export function userIn(file: StatementSource, userId: string): number | null {
+  const known = file.users?.get(userId);
+  if (known !== undefined) return known;
   const row = file.sql('SELECT id FROM user_ids WHERE uuid = ?').get<{ id: number }>(escapeText(userId));
-  return row?.id ?? null;
+  const user = row?.id ?? null;
+  file.users?.set(userId, user);
+  return user;
 }
 
 /** The number of a user in this file, given now if need be. Inside `write` only. */
