@@ -24,6 +24,7 @@ const measurements = {
       folder: process.env.MOBILITY_BENCH_DAYS,
       days: Number(process.env.MOBILITY_BENCH_HISTORY ?? 365),
       peer: process.env.MOBILITY_BENCH_PEER,
+      ...(process.env.MOBILITY_BENCH_USERS && { everybody: Number(process.env.MOBILITY_BENCH_USERS) }),
     }),
   malformed: async () =>
     (await import('./malformed.js')).malformed({

@@ -1,5 +1,5 @@
 // What many people cost: bytes on disk an entry, CPU of a day with the model and without, of a day in hourly parts, of
-// a day after a long history, of a put and of small pushes.
+// a day after a long history, of a put and of small pushes; or of `pipeline --all` for as many users as are asked for.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -19,6 +19,7 @@ import {
   ms,
   openFloor,
   quantile,
+  run as runProgram,
   startServer,
   thousands,
 } from './kit.js';
@@ -31,16 +32,18 @@ const dayOfEntries = 1_064; // of a recorded day, on average
  * `folder`: recorded days, `*.put.json.gz` with the body of a put each; without it some simulated ones. They are copied
  * to `users` users; in the runs of the first half the program is compiled, and figures of a day come from the others.
  * `days`: of the long history. `peer`: the folder of another commit, built, to compare a day with, and nothing else.
+ * `everybody`: so many users go through the command, and nothing else.
  */
-export async function scale({ folder, users = 400, days = 365, peer } = {}) {
+export async function scale({ folder, users = 400, days = 365, peer, everybody } = {}) {
   const cases = folder ? readCases(folder) : simulatedCases();
   const name = folder ? `${cases.length} recorded cases` : `${cases.length} simulated cases`;
+  if (everybody !== undefined) return inFolder((place) => measureEverybody(place, cases, name, everybody));
   console.log(`\nscale: ${name}, copied to ${users} users; CPU is user and system of all threads`);
   if (peer !== undefined) return inFolder((place) => compare(place, cases, users, peer));
   await inFolder((place) => measureUsers(place, cases, users));
   const segmenter = await plainSegmenter();
   await inFolder((place) => measureUsers(place, cases, users, segmenter));
-  await inFolder((place) => measureHourly(place));
+  await inFolder((place) => measureHourly(place, cases));
   await inFolder((place) => measureHistory(place, [30, days]));
   await inFolder(measurePut);
   await inFolder(measurePushes);
@@ -197,24 +200,44 @@ async function startSide(folder, build) {
   return { store, runs, day };
 }
 
-/** A simulated day that comes in 24 parts, with a run after each. */
-async function measureHourly(place, users = 16, parts = 24) {
+const dayLength = 86_400; // s
+
+/** The same entries some days before. Texts of local times in them stay: nothing reads those. */
+function earlier(entries, days) {
+  const by = days * dayLength;
+  const times = ['ts', 'start_ts', 'end_ts'];
+  const before = (data) =>
+    Object.fromEntries(
+      Object.entries(data).map(([name, value]) => [name, times.includes(name) && value !== null ? value - by : value]),
+    );
+  return entries.map(({ metadata, data }) => {
+    return { metadata: { ...metadata, write_ts: metadata.write_ts - by }, data: before(data) };
+  });
+}
+
+/** Days that come in 24 parts, with a run after each, behind two such days of each user; two thirds warm up. */
+async function measureHourly(place, cases, users = 64, parts = 24) {
   const store = await openStore(place);
   const spent = new Map();
-  let [runs, kept] = [0, 0];
+  let [runs, entries, kept] = [0, 0, 0];
   for (let i = 0; i < users; i++) {
-    const platform = i % 2 === 0 ? 'android' : 'ios';
-    const [entries] = [...simulateDays({ platform, day: '2024-03-12', seed: `hourly ${i}` }, 1)];
+    const day = cases[i % cases.length];
+    const span = Math.ceil((day.at(-1).metadata.write_ts - day[0].metadata.write_ts + 1) / dayLength);
     const { user } = await store.users.register(`user ${i}`, { now: 1 });
+    for (const back of [2, 1]) {
+      await putBatch(user.uuid, earlier(day, back * span), { store, now });
+      await run(store, user.uuid);
+    }
     for (let part = 0; part < parts; part++) {
-      const [from, to] = [part, part + 1].map((at) => Math.floor((at * entries.length) / parts));
-      await putBatch(user.uuid, entries.slice(from, to), { store, now });
+      const [from, to] = [part, part + 1].map((at) => Math.floor((at * day.length) / parts));
+      await putBatch(user.uuid, day.slice(from, to), { store, now });
       const cpu = startCpu();
       const stages = [{ stage: 'lease', from: 0 }];
       await run(store, user.uuid, { onStage: (stage) => stages.push({ stage, from: cpu() }) });
       const whole = cpu();
-      if (i < 4) continue; // compiles the program
+      if (i < (users * 2) / 3) continue; // compiles the program
       runs++;
+      entries += to - from;
       for (const [at, { stage, from }] of stages.entries()) {
         spent.set(stage, (spent.get(stage) ?? 0) + (stages[at + 1]?.from ?? whole) - from);
       }
@@ -223,10 +246,61 @@ async function measureHourly(place, users = 16, parts = 24) {
   }
   await store.close();
   const total = [...spent.values()].reduce((sum, cpu) => sum + cpu, 0);
-  line(`one of ${parts} runs a day, ${Math.round(kept / users / parts)} new entries each: CPU`, ms(total / runs));
+  line(`one of ${parts} runs a day, ${Math.round(entries / runs)} new entries each: CPU`, ms(total / runs));
   for (const [stage, cpu] of spent) line(`  ${stage}: CPU`, ms(cpu / runs));
   const bytes = readdirSync(place).reduce((sum, file) => sum + statSync(join(place, file)).size, 0);
-  line('  bytes on disk an entry, after such a day, as left', (bytes / kept).toFixed(1));
+  line('  bytes on disk an entry, after such days, as left', (bytes / kept).toFixed(1));
+}
+
+/** CPU of the processes that ended, with those that they started, s. Linux tells it. */
+function endedCpu() {
+  const text = readFileSync('/proc/self/stat', 'utf8');
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[13]) + Number(fields[14])) / 100;
+}
+
+/** A day of each of many users through the command with two processes; then with news of few, and of nobody. */
+async function measureEverybody(place, cases, name, users) {
+  console.log(`\nscale: ${name}, copied to ${users} users; CPU of all processes, from their start to their end`);
+  const few = Math.ceil(users / 100);
+  const uuids = [];
+  let entries = 0;
+  const pushing = async (count, entriesOf) => {
+    const store = await openStore(place, { checkpointer: true });
+    for (let i = 0; i < count; i++) {
+      uuids[i] ??= (await store.users.register(`user ${i}`, { now: 1 })).user.uuid;
+      await putBatch(uuids[i], entriesOf(i), { store, now });
+    }
+    await store.close();
+  };
+  const pipeline = async (what) => {
+    const before = endedCpu();
+    const { seconds, peak } = await runProgram(['pipeline', '--all', '--workers', '2', '--store', place]);
+    const cpu = endedCpu() - before;
+    const store = await openStore(place);
+    const left = (await store.pipeline.withWork(uuids, now())).size;
+    await store.close();
+    if (left > 0) throw new Error(`expected nobody to wait after the run, found ${left}`);
+    line(
+      what,
+      `${cpu.toFixed(1)} s of CPU`,
+      `${seconds.toFixed(1)} s until its end, a process at most ${peak.toFixed(0)} MiB`,
+    );
+    return cpu;
+  };
+  await pushing(users, (i) => {
+    const day = cases[i % cases.length];
+    entries += day.length;
+    return day;
+  });
+  const cpu = await pipeline(`${users} users with a day each`);
+  const aDay = (cpu / entries) * dayOfEntries;
+  const each = (10_000 / 2) * aDay;
+  line(`  of it a day of ${dayOfEntries} entries`, ms(aDay));
+  line('  such a day of 10,000 users, over 2 cores', `${each.toFixed(0)} s`, against(each, 100, '100 s'));
+  await pushing(few, (i) => earlier(cases[i % cases.length].slice(-1), -1));
+  await pipeline(`${users} users, ${few} of them with a new entry`);
+  await pipeline(`${users} users, nobody with news`);
 }
 
 async function measureHistory(place, lengths) {
