@@ -1,11 +1,11 @@
 // Every user through the pipeline: alone, or with other workers on this or other hosts, who are known only by their
 // leases.
-import type { Segmenter } from '../analysis/segmenter.ts';
+import { shippedSegmenter } from '../analysis/sequence/segment.ts';
 import { isMobilityError } from '../model/errors.ts';
 import { clockSlack } from '../store/lease-end.ts';
 import { everyUser } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
-import { analysedBefore, type PipelineOptions, runPipeline, type UserReport } from './run-pipeline.ts';
+import { type PipelineOptions, runPipeline, type UserReport } from './run-pipeline.ts';
 
 /** How a run over all users is done. */
 export interface AllOptions extends PipelineOptions {
@@ -86,14 +86,14 @@ async function expectStore(store: Store): Promise<void> {
 async function* usersWithWork(
   store: Store,
   report: AllReport,
-  { startAt = '', now, segmenter }: AllOptions,
+  { startAt = '', now, segmenter = shippedSegmenter }: AllOptions,
 ): AsyncGenerator<string> {
   for (const part of [
     { after: startAt, before: '~' },
     { after: '', before: startAt },
   ]) {
     for await (const ids of usersBetween(store, part.after, part.before)) {
-      const withWork = await thoseWithWork(store, ids, now(), segmenter);
+      const withWork = await store.pipeline.withWork(ids, now(), segmenter.version);
       for (const id of ids) {
         report.users += 1;
         if (withWork.has(id)) yield id;
@@ -101,20 +101,6 @@ async function* usersWithWork(
       }
     }
   }
-}
-
-/** Asks for all at once: across a network, most of the time of a run that finds little to do is waiting for answers. */
-async function thoseWithWork(
-  store: Store,
-  ids: readonly string[],
-  now: number,
-  segmenter?: Segmenter,
-): Promise<Set<string>> {
-  const found = await store.pipeline.withWork(ids, now);
-  const others = ids.filter((id) => !found.has(id));
-  const outdated = await Promise.all(others.map((id) => analysedBefore(store, id, segmenter)));
-  for (const [i, id] of others.entries()) if (outdated[i]) found.add(id);
-  return found;
 }
 
 /** UUIDs after one and up to another, so many at a time. */

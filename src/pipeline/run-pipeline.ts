@@ -157,18 +157,7 @@ export async function hasWork(
   store: Store,
   userId: string,
   now: number,
-  segmenter: Segmenter = shippedSegmenter,
+  { version }: Segmenter = shippedSegmenter,
 ): Promise<boolean> {
-  if ((await store.pipeline.withWork([userId], now)).has(userId)) return true;
-  return analysedBefore(store, userId, segmenter);
-}
-
-/** True when the user's trips come from another segmenter, or from another version of it. */
-export async function analysedBefore(
-  store: Store,
-  userId: string,
-  segmenter: Segmenter = shippedSegmenter,
-): Promise<boolean> {
-  const { analysis_version } = await store.pipeline.get(userId);
-  return analysis_version !== null && analysis_version !== segmenter.version;
+  return (await store.pipeline.withWork([userId], now, version)).has(userId);
 }

@@ -612,8 +612,11 @@ export interface PipelineStates {
   get(userId: string): Promise<PipelineState>;
   /** Merges fields into the state. Throws `MOBILITY_LEASE_LOST`. */
   merge(userId: string, fields: Partial<PipelineState>, lease: Lease): Promise<void>;
-  /** The users of `userIds` with waiting entries to process at time `at`, changed data time, or documents due. */
-  withWork(userIds: readonly string[], at: number): Promise<Set<string>>;
+  /**
+   * The users of `userIds` with waiting entries to process at time `at`, changed data time, or documents due; with
+   * `version`, also those with trips of another version of the analysis.
+   */
+  withWork(userIds: readonly string[], at: number, version?: string): Promise<Set<string>>;
 }
 
 /**

@@ -19,12 +19,12 @@ export function pipelineStatesOn(connection: Connection): PipelineStates {
         await requireLease(tx, lease);
         await mergeState(tx, fields);
       }),
-    async withWork(userIds, at) {
+    async withWork(userIds, at, version) {
       const found = new Set<string>();
       const waiting = [...new Set(userIds)];
       const ask = async (): Promise<void> => {
         for (let userId = waiting.pop(); userId !== undefined; userId = waiting.pop()) {
-          if (await connection.reading(userId, (from) => hasWork(from, at))) found.add(userId);
+          if (await connection.reading(userId, (from) => hasWork(from, at, version))) found.add(userId);
         }
       };
       await Promise.all(Array.from({ length: usersAtOnce }, ask));
@@ -34,7 +34,7 @@ export function pipelineStatesOn(connection: Connection): PipelineStates {
 }
 
 /** Asks for one row by index: with many entries waiting that costs less than any statement over many users. */
-async function hasWork(from: UserRows, at: number): Promise<boolean> {
+async function hasWork(from: UserRows, at: number, version?: string): Promise<boolean> {
   const usercache = from.rows('usercache');
   const fields = ['write_ts', 'received_ts', 'revision'] as const;
   // Nearly every waiting entry was written before now.
@@ -45,8 +45,9 @@ async function hasWork(from: UserRows, at: number): Promise<boolean> {
     if (takesPart(entry)) return true;
     for await (const row of usercache.pick({}, fields)) if (takesPart(row)) return true;
   }
-  const { changed, documents_due } = await readState(from);
-  return changed !== null || documents_due;
+  const { changed, documents_due, analysis_version } = await readState(from);
+  const isOutdated = version !== undefined && analysis_version !== null && analysis_version !== version;
+  return changed !== null || documents_due || isOutdated;
 }
 
 /** The state of the user; the initial state if none is stored. */

@@ -44,13 +44,13 @@ export function pipelineStates(shards: Shards): PipelineStates {
       const file = shards.of(userId).timeseries;
       await file.write(() => mergeState(file, leasedUser(file, userId, lease), fields));
     },
-    withWork: async (userIds, at) => {
+    withWork: async (userIds, at, version) => {
       const found = new Set<string>();
       for (let start = 0; start < userIds.length; start += usersAtOnce) {
         const some = userIds.slice(start, start + usersAtOnce);
         for (const shard of shards.all) {
           const here = some.filter((userId) => shards.of(userId) === shard);
-          for (const userId of await withWorkIn(shard, here, at)) found.add(userId);
+          for (const userId of await withWorkIn(shard, here, at, version)) found.add(userId);
         }
         await new Promise((resolve) => setImmediate(resolve));
       }
@@ -59,15 +59,33 @@ export function pipelineStates(shards: Shards): PipelineStates {
   };
 }
 
-async function withWorkIn({ usercache, timeseries }: Shard, userIds: readonly string[], at: number): Promise<string[]> {
-  const due = timeseries.sql('SELECT 1 FROM pipeline WHERE user = ? AND due = 1');
-  const waiting = usercache.sql('SELECT 1 FROM batches WHERE user = ? AND due_ts <= ? LIMIT 1');
-  const waits = (user: number | null): boolean => waiting.get(user, at) !== undefined;
-  return [
-    ...(await usercache.read(() => userIds.filter((userId) => waits(userIn(usercache, userId))))),
-    ...(await timeseries.read(() => userIds.filter((userId) => due.get(userIn(timeseries, userId)) !== undefined))),
-  ];
+/** One statement a file: of many users nearly all have nothing new. */
+async function withWorkIn(
+  { usercache, timeseries }: Shard,
+  userIds: readonly string[],
+  at: number,
+  version: string | undefined,
+): Promise<string[]> {
+  if (userIds.length === 0) return [];
+  const asked = JSON.stringify(userIds.map(escapeText));
+  const ask = (file: StoreFile, sql: string, value: number | string | null): Promise<string[]> =>
+    file.read(() =>
+      file
+        .sql(sql)
+        .all<{ uuid: string }>(asked, value)
+        .map(({ uuid }) => unescapeText(uuid)),
+    );
+  return [...(await ask(usercache, waiting, at)), ...(await ask(timeseries, dueOrOutdated, version ?? null))];
 }
+
+const askedUsers = 'SELECT uuid FROM json_each(?1) AS asked CROSS JOIN user_ids ON uuid = asked.value';
+const waiting = `${askedUsers} WHERE EXISTS (SELECT 1 FROM batches WHERE user = user_ids.id AND due_ts <= ?2)`;
+
+/** A state that cannot be read counts as work: the run of its user tells the damage. */
+const dueOrOutdated = `
+  ${askedUsers} CROSS JOIN pipeline ON user = user_ids.id
+  WHERE due = 1 OR (?2 IS NOT NULL AND
+    CASE WHEN json_valid(state) THEN json_extract(state, '$.analysis_version') <> ?2 ELSE TRUE END)`;
 
 interface LeaseRow {
   seconds: number;

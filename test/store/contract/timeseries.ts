@@ -263,6 +263,9 @@ export function timeseriesTests(use: Use): void {
     expect(await use.store.pipeline.withWork(all, 4e9)).toEqual(new Set([waits, changed, due]));
     expect(await use.store.pipeline.withWork([idle, due], 4e9)).toEqual(new Set([due]));
     expect(await use.store.pipeline.withWork([], 4e9)).toEqual(new Set());
+    await mergeState(use.store, idle, { analysis_version: 'first' });
+    expect(await use.store.pipeline.withWork(all, 4e9, 'first')).toEqual(new Set([waits, changed, due]));
+    expect(await use.store.pipeline.withWork(all, 4e9, 'second')).toEqual(new Set([idle, waits, changed, due]));
     await mergeState(use.store, changed, clean);
     await mergeState(use.store, due, clean);
     const [row] = await use.store.usercache.read(waits, { limit: 1 });
