@@ -31,8 +31,8 @@ export interface StoreFile {
   read<T>(work: () => T): Promise<T>;
   /**
    * Runs `work` in a transaction, together with whatever else wants to write in this turn of the event loop: one that
-   * fails does not fail the others. Resolves when the commit is on disk. `work` may run more than once: it must leave nothing
-   * behind in memory. `rows`: about how many rows it writes.
+   * fails does not fail the others. Resolves when the commit is on disk. `work` may run more than once: it must leave
+   * nothing behind in memory. `rows`: about how many rows it writes.
    */
   write<T>(work: () => T, rows?: number): Promise<T>;
   /**
