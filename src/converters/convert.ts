@@ -27,10 +27,10 @@ export function timeMeant(entry: Entry): number | null {
 
 function conversionOf(entry: Entry): Conversion | null {
   const { platform, key } = entry.metadata;
-  if (keyRow(key) === null) return null;
   const converter = typeof platform === 'string' ? converterFor(platform, key) : null;
-  if (converter === null) throw noConverter(entry);
-  return converter(entry);
+  if (converter !== null) return converter(entry);
+  if (keyRow(key) === null) return null;
+  throw noConverter(entry);
 }
 
 /**

@@ -111,15 +111,17 @@ function heldEntry({ batch, place, write_ts }: Found, key: string): HeldEntry | 
   return new HeldEntry({ key, write_ts }, String(batch.head.id + place), batch.columns.received_ts[place]!, held);
 }
 
-function* waitingBehind(batch: Batch, key: number, beyond: number, at: number): Generator<Found> {
+function waitingBehind(batch: Batch, key: number, beyond: number, at: number): Found[] {
+  const found: Found[] = [];
   const { write_ts: times, received_ts: receipts } = batch.columns;
   const { from, to } = batch.runOf(key)!;
   for (let place = from; place < to; place++) {
     const write_ts = times[place]!;
     if (write_ts <= beyond || !batch.waits(place)) continue;
     if (isAhead({ write_ts, received_ts: receipts[place]! }, at)) continue;
-    yield { batch, place, key, write_ts, time: write_ts };
+    found.push({ batch, place, key, write_ts, time: write_ts });
   }
+  return found;
 }
 
 function waitingEntry({ batch, place }: Found): WaitingEntry {
@@ -159,9 +161,11 @@ function opener(file: StoreFile): (head: BatchHead) => Batch {
 function pageSize(): { takes(found: Found): boolean } {
   const seen = new Set<Batch>();
   let characters = 0;
+  let last: Batch | null = null;
   return {
     takes: ({ batch }) => {
-      if (seen.has(batch)) return true;
+      if (batch === last || seen.has(batch)) return true;
+      last = batch;
       const isFirst = seen.size === 0;
       seen.add(batch);
       characters += batch.texts.size;
