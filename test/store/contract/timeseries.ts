@@ -71,6 +71,23 @@ export function timeseriesTests(use: Use): void {
     same(await use.store.timeseries.get(user, { key: location, write_ts: 1 }), fix(1, { a: 2 }));
   });
 
+  it('a change removes first, then puts in its order, however its write times are mixed', async () => {
+    const user = await newUser(use.store);
+    await apply(use.store, user, { put: [fix(1, { a: 1 }), fix(3), fix(5)] });
+    const put = [fix(4), fix(3, { a: 1 }), fix(1, { a: 2 }), fix(3, { a: 2 }), fix(0), fix(1, { a: 1 })];
+    const remove = [5, 1, 2].map((write_ts) => ({ key: location, write_ts }));
+    expect(await apply(use.store, user, { put, remove })).toMatchObject({
+      ...{ inserted: 3, updated: 3, unchanged: 0, removed: 2 },
+      marked: { changed: { from: 0, to: 5 } },
+    });
+    const expected = [fix(0), fix(1, { a: 1 }), null, fix(3, { a: 2 }), fix(4), null];
+    for (const [write_ts, one] of expected.entries()) {
+      const found = await use.store.timeseries.get(user, { key: location, write_ts });
+      if (one === null) expect(found).toBeNull();
+      else same(found, one);
+    }
+  });
+
   it('get is by identity, within the user', async () => {
     const user = await newUser(use.store);
     await apply(use.store, user, { put: [fix(1.5)] });
