@@ -88,8 +88,9 @@ export function cleanMotions(entries: readonly Entry[]): Motion[] {
   }
   motions.sort((a, b) => a.ts - b.ts || a.type - b.type || a.confidence - b.confidence);
   return motions.filter((m, i) => {
-    const before = motions[i - 1];
-    return !before || m.ts !== before.ts || m.type !== before.type || m.confidence !== before.confidence;
+    if (i === 0) return true;
+    const before = motions[i - 1]!;
+    return m.ts !== before.ts || m.type !== before.type || m.confidence !== before.confidence;
   });
 }
 

@@ -117,9 +117,9 @@ const accuracyOf = (l: Location, options: TrackOptions): number =>
 
 function withoutRepeats(locations: readonly Location[], options: TrackOptions): Location[] {
   return locations.filter((here, i) => {
-    const before = locations[i - 1];
+    if (i === 0) return true;
+    const before = locations[i - 1]!;
     return !(
-      before &&
       here.latitude === before.latitude &&
       here.longitude === before.longitude &&
       here.ts - before.ts < options.repeatWithin &&
@@ -213,9 +213,8 @@ const metresBetween = (a: Spot, b: Spot): number => Math.sqrt((a.x - b.x) ** 2 +
 function spikeAt(spots: readonly Spot[], i: number, last: number, options: TrackOptions): number {
   const from = spots[i]!;
   const to = spots[last]!;
-  const a = spots[i - 1];
-  const b = spots[last + 1];
-  if (!a || !b) return 0;
+  const a = spots[i - 1]!;
+  const b = spots[last + 1]!;
   const there = metresBetween(a, from);
   const back = metresBetween(to, b);
   const apart = metresBetween(a, b);
