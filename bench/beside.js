@@ -1,5 +1,5 @@
 // Small calls beside large bodies: getTrips while 64 connections push 10,000 entries each, as a ratio to an idle
-// server.
+// server; and the same while they push to another server, which is what a busy processor alone costs.
 import { once } from 'node:events';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { openStore, runPipeline, silentLog, simulateDays } from '../dist/index.js';
@@ -22,25 +22,33 @@ export async function beside({ duration = 12, workers = 2 } = {}) {
       await store.usercache.put(user.uuid, { entries: day, unusable: [] }, 1);
     }
     await runPipeline(store, user.uuid, { log: silentLog, now: () => Date.now() / 1000 });
-    for (let i = 0; i < 64; i++) await store.users.register(`phone${i}`, { now: 1 });
+    await registerPhones(store);
     await store.close();
     const noLimits = { MOBILITY_CALLS_PER_MINUTE: '0', MOBILITY_MIB_PER_MINUTE: '0', MOBILITY_WAITING_ENTRIES: '0' };
     const server = await startServer(folder, { workers, env: noLimits });
+    const other = await otherServer(`${folder}/other`, { workers, env: noLimits });
     await tripsFor(server.port, 2);
     const idle = await tripsFor(server.port, duration / 2);
     line('getTrips idle: number, median, p99', told(idle));
     for (const lanes of [1, 64]) {
-      const pushing = pushUntilStopped(server.port, lanes);
-      const beside = await tripsFor(server.port, duration);
-      const { pushed, refused } = await pushing.stop();
-      const [before, during] = [idle, beside].map((times) => quantile(times, 0.99));
-      line(`beside ${lanes} at a time: number, median, p99`, told(beside));
+      const elsewhere = await besidePushes(other.port);
+      const beside = await besidePushes(server.port);
+      const [before, floor, during] = [idle, elsewhere.times, beside.times].map((times) => quantile(times, 0.99));
+      line(`beside ${lanes} at a time: number, median, p99`, told(beside.times));
       line(
         '  ratio of p99',
         `${(during / before).toFixed(1)} x`,
         against(during / before, latencyTarget, `${latencyTarget} x`),
       );
-      line('  pushes meanwhile, refused', `${pushed}, ${refused}`);
+      line('  pushes meanwhile, refused', `${beside.pushed}, ${beside.refused}`);
+      line('  pushed to another server: number, median, p99', told(elsewhere.times));
+      line('  ratio of p99: a busy processor alone', `${(floor / before).toFixed(1)} x`);
+
+      async function besidePushes(port) {
+        const pushing = pushUntilStopped(port, lanes);
+        const times = await tripsFor(server.port, duration);
+        return { times, ...(await pushing.stop()) };
+      }
     }
     const peaks = server.peak();
     line(
@@ -48,8 +56,20 @@ export async function beside({ duration = 12, workers = 2 } = {}) {
       peaks.map((mib) => `${mib.toFixed(0)} MiB`).join(', '),
       against(Math.max(...peaks), memoryTarget, `${memoryTarget} MiB`),
     );
+    await other.stop();
     await server.stop();
   });
+}
+
+async function registerPhones(store) {
+  for (let i = 0; i < 64; i++) await store.users.register(`phone${i}`, { now: 1 });
+}
+
+async function otherServer(folder, options) {
+  const store = await openStore(folder);
+  await registerPhones(store);
+  await store.close();
+  return startServer(folder, options);
 }
 
 const told = (times) => `${times.length}, ${ms(quantile(times, 0.5))}, ${ms(quantile(times, 0.99))}`;

@@ -56,6 +56,8 @@ export interface FileLog {
   readonly log: Log;
   /** The source under whose name the files are, such as `server-2`; other processes of this server need it. */
   source(): string;
+  /** Whose its lines are: the thread id, in a further server with the number of that server behind it, such as `w1.2`. */
+  readonly threadId: string;
   /** Resolves when every line is on disk and finished files are compressed. Lines written later are lost. */
   close(): Promise<void>;
 }
@@ -68,7 +70,7 @@ export interface FileLog {
  */
 export function openFileLog(options: FileLogOptions): FileLog {
   const { dir, name, now = () => Date.now() / 1000, zone = hostZone(), warn = () => {} } = options;
-  const { threadId = `p${process.pid}`, quietSeconds = letGoSeconds } = options;
+  const { quietSeconds = letGoSeconds } = options;
   const maxSize = Math.max(1024, options.maxSizeMiB * mebibyte);
   const tidies = options.source === undefined;
   let claim: Claim | null = null;
@@ -149,8 +151,6 @@ export function openFileLog(options: FileLogOptions): FileLog {
     }
   };
   const batch = Math.min(mostAtOnce, maxSize / 4);
-  const queue = createQueue({ write, batch, level: options.level, threadId, now, zone, warn });
-
   try {
     makePlace();
     startTidy();
@@ -159,6 +159,8 @@ export function openFileLog(options: FileLogOptions): FileLog {
     const isFirst = options.source === undefined;
     if (isFirst && !transientCodes.has((error as NodeJS.ErrnoException).code ?? '')) throw unwritable(dir, error);
   }
+  const threadId = `${options.threadId ?? `p${process.pid}`}${source().replace(name, '').replace('-', '.')}`;
+  const queue = createQueue({ write, batch, level: options.level, threadId, now, zone, warn });
   const tidying = setInterval(startTidy, tidySeconds * 1000).unref();
   const close = async (): Promise<void> => {
     clearInterval(tidying);
@@ -168,7 +170,7 @@ export function openFileLog(options: FileLogOptions): FileLog {
     await tidied;
     claim?.release();
   };
-  return { log: queue.log, source, close: () => (closing ??= close()) };
+  return { log: queue.log, source, threadId, close: () => (closing ??= close()) };
 }
 
 const transientCodes: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'EIO', 'EAGAIN']);

@@ -69,8 +69,9 @@ function refuseStrangers({ auth, host, devAnywhere }: Config): void {
 }
 
 async function runAlone(options: RunServerOptions): Promise<void> {
-  const { log } = await options.openLog('w1');
-  const serving = await listen(options, log, 'w1');
+  const files = await options.openLog('w1');
+  const { log } = files;
+  const serving = await listen(options, files);
   announce(options, log, urlOf(serving));
   const told = tellDamage(options, log);
   await stopped(options.signal);
@@ -80,10 +81,8 @@ async function runAlone(options: RunServerOptions): Promise<void> {
 }
 
 async function runWorker(options: RunServerOptions): Promise<void> {
-  const thread = `w${workerNumber()}`;
   try {
-    const { log } = await options.openLog(thread, workerLogSource());
-    const serving = await listen(options, log, thread);
+    const serving = await listen(options, await options.openLog(`w${workerNumber()}`, workerLogSource()));
     await stopped(options.signal);
     await serving.close();
   } finally {
@@ -118,7 +117,7 @@ async function runPrimary(options: RunServerOptions): Promise<void> {
   files.log.write('INFO', line.serverStopped());
 }
 
-async function listen(options: RunServerOptions, log: Log, thread: string): Promise<Serving> {
+async function listen(options: RunServerOptions, { log, threadId }: FileLog): Promise<Serving> {
   const { config, now, stdout, stderr } = options;
   const store = await options.openStore({
     checkpointer: cluster.isPrimary,
@@ -135,7 +134,7 @@ async function listen(options: RunServerOptions, log: Log, thread: string): Prom
     config,
     now,
     errorOutput: (text) => stderr(`${text}\n`),
-    thread,
+    thread: threadId,
   });
   const serving = await serve({ app, ...config });
   const close = async (): Promise<void> => {

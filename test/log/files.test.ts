@@ -1,6 +1,16 @@
 // Log files: what is written is there after close, rotation and compression lose nothing, trouble never reaches the
 // writer.
-import { chmodSync, existsSync, readdirSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type FileLogOptions, openFileLog } from '../../src/log/files.ts';
@@ -380,6 +390,21 @@ describe('several servers at once', () => {
     }
     expect(logFiles(dir)).toEqual(['server-2-2026-03-14.log', live]);
     expect(messagesOf(dir)).toEqual(['second 1', 'second 2', 'first 1', 'first 2']);
+  });
+
+  it('name their lines differently, and so do their processes', async () => {
+    const dir = newFolder();
+    const servers = [open(dir), open(dir)];
+    const workers = servers.map((server) => open(dir, { threadId: 'w1', source: server.source() }));
+    const all = [...servers, ...workers];
+    for (const { log } of all) childLog(log, 7).write('INFO', 'a call');
+    for (const { close } of all.reverse()) await close();
+    const threads = logFiles(dir).flatMap((name) => {
+      const lines = readFileSync(join(dir, name), 'utf8').split('\n').filter(Boolean);
+      return lines.map((text) => parseFileLine(text)!.thread);
+    });
+    expect(threads.sort()).toEqual(['main-7', 'main.2-7', 'w1-7', 'w1.2-7']);
+    expect(all.map(({ threadId }) => threadId).sort()).toEqual(['main', 'main.2', 'w1', 'w1.2']);
   });
 
   it('leave the file to a server in another process until that one ends, by a kill too, and then continue it', async () => {

@@ -64,6 +64,16 @@ describe('several workers', () => {
     },
   );
 
+  it.runIf(process.platform === 'linux')('give freed bodies back to the system', async () => {
+    const server = await startServer(address, { env: { MOBILITY_WORKERS: '2' } });
+    const workers = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').trim().split(' ');
+    const settings = workers.map(
+      (pid) => /MALLOC_MMAP_THRESHOLD_=(\d+)/.exec(readFileSync(`/proc/${pid}/environ`, 'utf8'))?.[1],
+    );
+    expect(settings).toEqual(['1048576', '1048576']);
+    await server.stop();
+  });
+
   it('share one address and one log file, and each call keeps its thread id', async () => {
     const server = await startServer(address, { env: { MOBILITY_WORKERS: '2' } });
     const answers = await Promise.all(Array.from({ length: 40 }, (_, i) => put(server, 1463502000 + i)));
