@@ -56,7 +56,7 @@ export interface FileLog {
   readonly log: Log;
   /** The source under whose name the files are, such as `server-2`; other processes of this server need it. */
   source(): string;
-  /** Whose its lines are: the thread id, in a further server with the number of that server behind it, such as `w1.2`. */
+  /** Whose its lines are: the given thread id, in a further server with its number, such as `w1.2`. */
   readonly threadId: string;
   /** Resolves when every line is on disk and finished files are compressed. Lines written later are lost. */
   close(): Promise<void>;
