@@ -43,6 +43,9 @@ const readers: Record<SummedTable, (store: Store, user: string) => Promise<unkno
   pipeline: (store, user) => store.pipeline.get(user),
 };
 
+/** Reads that follow one another share a snapshot until the process may have learned of anything from outside. */
+const newsFromOutside = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 /** Columns by which a row is found: changed, it is somebody else's or nobody's, which `store check` finds. */
 const placesOfRows = ['user', 'uuid', 'user_id', 'hash', 'name', 'id', 'chain_ts'];
 
@@ -65,6 +68,7 @@ it.each(Object.keys(summedColumns) as SummedTable[])(
         const kept = connection.prepare(`SELECT ${column} AS value FROM ${table} WHERE ${owner}`);
         const { value } = kept.get<{ value: SqlValue }>()!;
         connection.prepare(`UPDATE ${table} SET ${column} = 7 WHERE ${owner}`).run();
+        await newsFromOutside();
         const refused = await readers[table](store, ada).then(
           () => `${column}: read`,
           (error: Error & { code: string }) => `${error.code} ${error.message}`,
@@ -76,6 +80,7 @@ it.each(Object.keys(summedColumns) as SummedTable[])(
           same(await readers[table](store, ben), whole);
         }
         connection.prepare(`UPDATE ${table} SET ${column} = ? WHERE ${owner}`).run(value);
+        await newsFromOutside();
       }
     } finally {
       connection.close();
