@@ -59,8 +59,9 @@ export async function runAll(store: Store, options: AllOptions): Promise<AllRepo
     }
   };
   await Promise.all(Array.from({ length: options.lanes ?? 1 }, lane));
+  const ended = aborted(options.signal);
   for (const one of busy) {
-    await settle(store, report, options.signal?.aborted ? one : await secondTry(store, one, options), options);
+    await settle(store, report, options.signal?.aborted ? one : await secondTry(store, one, options, ended), options);
   }
   report.seconds = options.now() - started;
   return report;
@@ -121,9 +122,13 @@ async function* usersBetween(store: Store, after: string, upTo: string): AsyncGe
  * owner lives and does the work. Whether it has ended the store says, by its clock; the wait takes the length of the
  * lease at most, whatever the clocks say, and ends at the signal.
  */
-async function secondTry(store: Store, first: UserReport, options: AllOptions): Promise<UserReport> {
+async function secondTry(
+  store: Store,
+  first: UserReport,
+  options: AllOptions,
+  ended: Promise<void>,
+): Promise<UserReport> {
   const wait = options.wait ?? pause;
-  const ended = aborted(options.signal);
   for (let waited = 0; ; ) {
     const held = await store.leases.get(first.user_id);
     if (held === null || held.expires_ts !== first.busy_until) break;

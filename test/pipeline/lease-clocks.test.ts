@@ -1,6 +1,6 @@
 // Leases under clocks that jump either way: nobody is stuck, whatever the clock said when a lease was taken.
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { silentLog } from '../../src/log/log.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { type AllOptions, runAll } from '../../src/pipeline/run-all.ts';
@@ -101,4 +101,20 @@ it('waiting ends at once when the run is stopped', async () => {
     return new Promise(() => {}); // as long as the lease lasts
   };
   expect(await runAll(store, options({ wait, signal: stop.signal }))).toMatchObject({ done: 0, busy: 1 });
+});
+
+it('a run that waits for many users listens to its signal once', async () => {
+  const { store, clock } = await withClock();
+  const users = await Promise.all(Array.from({ length: 12 }, () => newUser(store)));
+  for (const user of users) {
+    await store.usercache.put(user, { entries: [entry], unusable: [] }, today);
+    await store.leases.acquire(user, 'dead', term);
+  }
+  const { signal } = new AbortController();
+  const listen = vi.spyOn(signal, 'addEventListener');
+  const wait = async (seconds: number): Promise<void> => {
+    clock.ts += seconds;
+  };
+  expect(await runAll(store, options({ wait, signal }))).toMatchObject({ done: 13, busy: 0 });
+  expect(listen).toHaveBeenCalledTimes(1);
 });
