@@ -39,22 +39,30 @@ export async function readLocations(
 ): Promise<ReadLocations> {
   const found = new Map<string, Location[]>();
   const main = { key: reader.key, from: from - sourceReach, countFrom, size };
-  let until = await readPart(reader, found, main, () => true);
+  let { until } = await readPart(reader, found, main, () => true);
   await readPart(reader, found, { key: reader.key, from: until, to: until + sourceReach }, () => true);
   if (reader.key !== keys.location) until = await readOthers(reader, found, { from, until, countFrom, size });
   const locations = chooseLocations(found).filter(({ ts }) => ts >= from && ts < until);
   return { locations, loadedUntil: until };
 }
 
-/** Other apps beside the phone's filtered locations, where these leave a gap. Returns until when all is read. */
+/**
+ * Other apps beside the phone's filtered locations, where these leave a gap: `size` of all gaps together, up to about
+ * twice as many. Returns until when all is read.
+ */
 async function readOthers(
   reader: LocationReader,
   found: Map<string, Location[]>,
   { from, until, countFrom, size }: { from: number; until: number; countFrom: number; size: number },
 ): Promise<number> {
   const isOther = (entry: Entry): boolean => !isOfPhone(entry);
+  let counted = 0;
   for (const gap of gapsOf(found, from - sourceReach, until + sourceReach)) {
-    const end = await readPart(reader, found, { key: keys.location, ...gap, countFrom, size }, isOther);
+    // Behind a gap follows a location of the phone, which has the time up to the next: it is a place to end too.
+    if (counted >= size) return Math.min(gap.from, until);
+    const part = await readPart(reader, found, { key: keys.location, ...gap, countFrom, size, counted }, isOther);
+    counted = part.count;
+    const end = part.until;
     if (end >= gap.to || end >= until) continue;
     await readPart(reader, found, { key: keys.location, from: end, to: end + sourceReach }, isOther);
     return end;
@@ -82,19 +90,24 @@ interface Part {
   /** Enough when so many are found from `countFrom` on. */
   countFrom?: number;
   size?: number;
+  /** So many of them were found before. */
+  counted?: number;
 }
 
-/** Reads one key into `found`, cleaned page by page and source by source. Returns until when it is complete. */
+/**
+ * Reads one key into `found`, cleaned page by page and source by source. Returns until when it is complete, and how
+ * many count.
+ */
 async function readPart(
   { timeseries, userId, zonesOf }: LocationReader,
   found: Map<string, Location[]>,
-  { key, from, to, countFrom = 0, size = Number.POSITIVE_INFINITY }: Part,
+  { key, from, to, countFrom = 0, size = Number.POSITIVE_INFINITY, counted = 0 }: Part,
   isWanted: (entry: Entry) => boolean,
-): Promise<number> {
-  if (from === Number.POSITIVE_INFINITY) return from;
+): Promise<{ until: number; count: number }> {
+  let count = counted;
+  if (from === Number.POSITIVE_INFINITY) return { until: from, count };
   const end = to === undefined || to > Number.MAX_VALUE ? Number.POSITIVE_INFINITY : to;
   const bound = end === Number.POSITIVE_INFINITY ? {} : { to: end };
-  let count = 0;
   let held: Entry[] = []; // of the last time seen, of which the next page may have more
   const query = {
     keys: [key],
@@ -113,10 +126,10 @@ async function readPart(
       found.set(source, [...(found.get(source) ?? []), ...clean]);
       count += clean.filter(({ ts }) => ts >= countFrom).length;
     }
-    if (count >= size) return until;
+    if (count >= size) return { until, count };
     held = page.next === null ? [] : entries.slice(whole.length);
   }
-  return end;
+  return { until: end, count };
 }
 
 function grouped(entries: readonly Entry[]): Map<string, Entry[]> {

@@ -5,7 +5,9 @@ import { chooseLocations, sourceReach } from '../../src/analysis/choose-sources.
 import type { Location } from '../../src/analysis/observations.ts';
 import { locationEntry } from '../../src/formats/other-entry.ts';
 import type { Entry } from '../../src/model/entry.ts';
+import { keys } from '../../src/model/keys.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
+import { readLocations } from '../../src/pipeline/read-locations.ts';
 import { simulateDay } from '../../src/simulate/simulate-day.ts';
 import type { Store } from '../../src/store/store.ts';
 import { chainAfter, chainOf, pipeline, put } from '../support/diary.ts';
@@ -44,6 +46,58 @@ const shapeOf = (chain: readonly TripRecord[]) =>
 async function chainFrom(store: Store, entries: readonly Entry[], uuid?: string): Promise<TripRecord[]> {
   return chainAfter(store, uuid ?? (await newUser(store)), entries);
 }
+
+describe('what is read at a time', () => {
+  const store = useStore();
+  const start = 1_700_000_000;
+  const phoneAt = (ts: number): Entry => ({
+    metadata: { key: keys.filteredLocation, platform: 'android', write_ts: ts, type: 'sensor-data', time_zone: 'UTC' },
+    data: { ts, latitude: 47, longitude: 8 + ts / 1e9, accuracy: 10 },
+  });
+  const otherAt = (ts: number, program: string): Entry =>
+    locationEntry({ ts, latitude: 47, longitude: 8 + ts / 1e9, accuracy: 10 }, { program });
+  const partsOf = async (uuid: string, size: number): Promise<Location[][]> => {
+    const parts: Location[][] = [];
+    const zonesOf = async () => () => ({ zone: 'UTC', guessed: false });
+    const reader = { timeseries: store.timeseries, userId: uuid, key: keys.filteredLocation, zonesOf };
+    for (let from = 0; from < Number.POSITIVE_INFINITY; ) {
+      const { locations, loadedUntil } = await readLocations(reader, { from, countFrom: from, size });
+      expect(loadedUntil).toBeGreaterThan(from);
+      parts.push(locations);
+      from = loadedUntil;
+    }
+    return parts;
+  };
+
+  it('is bounded, though another app fills every gap of the phone', async () => {
+    const uuid = await newUser(store);
+    const phone = Array.from({ length: 30 }, (_, i) => phoneAt(start + i * 4000));
+    const other = Array.from({ length: 2000 }, (_, i) => otherAt(start + i * 60, 'gpx'));
+    await chainFrom(store, [...phone, ...other], uuid);
+    const parts = await partsOf(uuid, 60);
+    for (const part of parts) expect(part.length).toBeLessThan(4 * 60);
+    expect(parts.flat().length).toBeGreaterThan(1500);
+    expect(parts.flat()).toEqual((await partsOf(uuid, 100_000)).flat());
+  });
+
+  it('comes to the same locations, whatever its size', async () => {
+    const at = fc.integer({ min: 0, max: 20_000 });
+    const times = fc.uniqueArray(at, { maxLength: 60 });
+    await fc.assert(
+      fc.asyncProperty(times, times, times, fc.integer({ min: 1, max: 30 }), async (phone, one, two, size) => {
+        const uuid = await newUser(store);
+        const entries = [
+          ...phone.map((second) => phoneAt(start + second)),
+          ...one.map((second) => otherAt(start + second, 'gpx')),
+          ...two.map((second) => otherAt(start + second + 0.5, 'owntracks')),
+        ];
+        await chainFrom(store, entries, uuid);
+        expect((await partsOf(uuid, size)).flat()).toEqual((await partsOf(uuid, 100_000)).flat());
+      }),
+      { numRuns: 25 },
+    );
+  });
+});
 
 describe('sources that overlap', () => {
   const store = useStore();
