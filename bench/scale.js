@@ -1,12 +1,12 @@
 // What many people cost: bytes on disk an entry, CPU of a day with the model and without, of a day in hourly parts, of
 // a day after a long history, of a put and of small pushes; or of `pipeline --all` for as many users as are asked for.
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
-import ts from 'typescript';
-import * as own from '../dist/index.js';
+import { openStore, putBatch, runPipeline, silentLog, simulateDays } from '../dist/index.js';
 import {
   against,
   bodyOf,
@@ -24,8 +24,7 @@ import {
   thousands,
 } from './kit.js';
 
-const { openStore, putBatch, runPipeline, silentLog, simulateDays } = own;
-
+const ownBuild = fileURLToPath(new URL('..', import.meta.url));
 const dayOfEntries = 1_064; // of a recorded day, on average
 
 /**
@@ -41,24 +40,11 @@ export async function scale({ folder, users = 400, days = 365, peer, everybody }
   console.log(`\nscale: ${name}, copied to ${users} users; CPU is user and system of all threads`);
   if (peer !== undefined) return inFolder((place) => compare(place, cases, users, peer));
   await inFolder((place) => measureUsers(place, cases, users));
-  const segmenter = await plainSegmenter();
-  await inFolder((place) => measureUsers(place, cases, users, segmenter));
+  await inFolder((place) => measureUsers(place, cases, users, 'plain'));
   await inFolder((place) => measureHourly(place, cases));
   await inFolder((place) => measureHistory(place, [30, days]));
   await inFolder(measurePut);
   await inFolder(measurePushes);
-}
-
-/** The segmenter without a model that the contract of segmenters is tested with, translated from its source. */
-async function plainSegmenter() {
-  const source = await readFile(new URL('../test/support/hourly-segmenter.ts', import.meta.url), 'utf8');
-  const compilerOptions = { target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.ESNext };
-  const dist = new URL('../dist/', import.meta.url).href;
-  const script = ts
-    .transpileModule(source, { compilerOptions })
-    .outputText.replaceAll(/'\.\.\/\.\.\/src\/(.+)\.ts'/g, `'${dist}$1.js'`);
-  const { hourlySegmenter } = await import(`data:text/javascript,${encodeURIComponent(script)}`);
-  return hourlySegmenter;
 }
 
 function readCases(folder) {
@@ -93,40 +79,52 @@ async function run(store, userId, options = {}) {
 /** How many of the runs warm up: enough to compile the program for all cases, where there are as many. */
 const warmUpOf = (users) => Math.floor(users / 2);
 
-/** `segmenter`: one without a model; without it the shipped one, and everything else that is measured. */
+/** `build`, the folder of a commit, in a process of its own with a store in `place`, see days.js. */
+async function startDays(place, cases, build, ...options) {
+  const casesFile = join(place, 'cases.json');
+  writeFileSync(casesFile, JSON.stringify(cases));
+  const store = join(place, 'store');
+  const child = fork(fileURLToPath(new URL('./days.js', import.meta.url)), [build, store, casesFile, ...options]);
+  const ended = new AbortController();
+  child.once('exit', (code) => ended.abort(new Error(`${build}: its process ended with ${code}`)));
+  const answer = async () => (await once(child, 'message', { signal: ended.signal }))[0];
+  await answer();
+  let before = null;
+  const ask = async (what, i) => {
+    child.send({ ask: what, i });
+    const given = await answer();
+    if (before) before.cpu += given.late;
+    before = given;
+    return given;
+  };
+  return {
+    store,
+    /** `{ entries, cpu }` */
+    put: (i) => ask('put', i),
+    /** `{ cpu, stages, locations, kept }`; its CPU grows until the next call by what helper threads do late. */
+    run: (i) => ask('run', i),
+    close: () => ask('close'),
+  };
+}
+
+const sum = (list, of) => list.reduce((total, one) => total + of(one), 0);
+
+/** `segmenter`: `plain` for one without a model; without it the shipped one, and everything else that is measured. */
 async function measureUsers(place, cases, users, segmenter) {
-  const store = await openStore(place);
-  const pushed = [];
-  const putCpu = startCpu();
-  for (let i = 0; i < users; i++) {
-    const { user } = await store.users.register(`user ${i}`, { now: 1 });
-    const entries = cases[i % cases.length];
-    await putBatch(user.uuid, entries, { store, now });
-    pushed.push({ uuid: user.uuid, entries: entries.length });
-  }
-  const put = putCpu();
+  const days = await startDays(place, cases, ownBuild, ...(segmenter ? [segmenter] : []));
+  const puts = [];
   const runs = [];
-  let kept = 0;
-  for (const { uuid, entries } of pushed) {
-    const cpu = startCpu();
-    const stages = [];
-    const onStage = (stage) => stages.push({ stage, from: cpu() });
-    const report = await run(store, uuid, { onStage, ...(segmenter && { segmenter }) });
-    const whole = cpu();
-    const spent = stages.map(({ stage, from }, i) => [stage, (stages[i + 1]?.from ?? whole) - from]);
-    const { counts } = report.stages.find(({ stage }) => stage === 'analyse trips');
-    runs.push({ cpu: whole, entries, stages: new Map(spent), locations: counts.locations ?? 0 });
-    kept += (await store.counts(uuid)).timeseries;
-  }
-  await store.close();
+  for (let i = 0; i < users; i++) puts.push(await days.put(i));
+  for (let i = 0; i < users; i++) runs.push(await days.run(i));
+  await days.close();
   const warm = runs.slice(warmUpOf(users));
-  const sum = (of, list = warm) => list.reduce((total, one) => total + of(one), 0);
-  const aDay = (cpu) => (cpu / sum(({ entries }) => entries)) * dayOfEntries;
-  const day = aDay(sum(({ cpu }) => cpu));
+  const entries = sum(puts.slice(warmUpOf(users)), (put) => put.entries);
+  const aDay = (cpu) => (cpu / entries) * dayOfEntries;
+  const day = aDay(sum(warm, ({ cpu }) => cpu));
   const what = `a day of ${dayOfEntries} entries, usercache to document: CPU`;
   const measured = `a day: runs measured, after ${users - warm.length} to warm up`;
-  const analysis = sum(({ stages }) => stages.get('analyse trips'));
-  const rate = sum(({ locations }) => locations) / analysis;
+  const inStage = (name) => sum(warm, ({ stages }) => stages.find(([stage]) => stage === name)[1]);
+  const rate = sum(warm, ({ locations }) => locations) / inStage('analyse trips');
   const ratesText = (least) => `${rate >= least ? 'within' : 'MISSED:'} ${thousands(least)}`;
   line(segmenter ? `${measured}, without the model` : measured, String(warm.length));
   if (segmenter) {
@@ -134,17 +132,17 @@ async function measureUsers(place, cases, users, segmenter) {
     line('  analysis as a stage, locations a CPU second', thousands(rate), ratesText(150_000));
     return;
   }
-  const sizes = readdirSync(place)
+  const kept = sum(runs, (run) => run.kept);
+  const sizes = readdirSync(days.store)
     .filter((file) => /\.sqlite/.test(file))
-    .map((file) => [file, statSync(join(place, file)).size / kept]);
-  const bytes = sizes.reduce((total, [, size]) => total + size, 0);
+    .map((file) => [file, statSync(join(days.store, file)).size / kept]);
+  const bytes = sum(sizes, ([, size]) => size);
   const parts = sizes.map(([file, size]) => `${file} ${size.toFixed(1)}`).join(', ');
   line('bytes on disk an entry, after the pipeline, as left', bytes.toFixed(1), against(bytes, 50, `50 (${parts})`));
   line(what, ms(day), against(day, 0.02, '20 ms'));
-  for (const stage of warm[0].stages.keys()) line(`  ${stage}: CPU`, ms(aDay(sum(({ stages }) => stages.get(stage)))));
+  for (const [stage] of warm[0].stages) line(`  ${stage}: CPU`, ms(aDay(inStage(stage))));
   line('  analysis as a stage, locations a CPU second', thousands(rate), ratesText(60_000));
-  const entries = sum((one) => one.entries, pushed);
-  line('the put of such a day, in the process: CPU', ms((put / entries) * dayOfEntries));
+  line('the put of such a day, in the process: CPU', ms(aDay(sum(puts.slice(warmUpOf(users)), ({ cpu }) => cpu))));
   const everybody = (10_000 / 2) * day;
   line(
     'such a day of 10,000 users, CPU of the runs over 2 cores',
@@ -154,50 +152,40 @@ async function measureUsers(place, cases, users, segmenter) {
 }
 
 /**
- * The same days by this build and by the one in `peer`, in turns in one process: the ratio holds on a busy machine and
- * between machines, the times do not.
+ * The same days by this build and by the one in `peer`, each in a process of its own, in turns: the ratio holds on a
+ * busy machine and between machines, the times do not.
  */
 async function compare(place, cases, users, peer) {
-  const other = await import(pathToFileURL(join(peer, 'dist', 'index.js')).href);
-  const sides = [await startSide(join(place, 'ours'), own), await startSide(join(place, 'theirs'), other)];
-  for (let i = 0; i < users; i++) {
-    for (const side of i % 2 ? sides : sides.toReversed()) await side.day(`user ${i}`, cases[i % cases.length]);
+  const sides = [];
+  for (const [name, build] of Object.entries({ ours: ownBuild, theirs: peer })) {
+    mkdirSync(join(place, name));
+    sides.push({ days: await startDays(join(place, name), cases, build), puts: [], runs: [] });
   }
-  const [ours, theirs] = sides.map(({ runs }) => runs.slice(warmUpOf(users)));
-  const entries = ours.reduce((total, one) => total + one.entries, 0);
-  const aDay = (list, of) => (list.reduce((total, one) => total + one[of], 0) / entries) * dayOfEntries;
-  line('runs by each build, after as many to warm up', String(ours.length));
-  for (const [of, what] of Object.entries({ run: 'usercache to document', put: 'its put, in the process' })) {
-    const ratios = ours.map((one, i) => one[of] / theirs[i][of]);
-    const both = [ours, theirs].map((list) => ms(aDay(list, of))).join(', ');
-    line(`a day of ${dayOfEntries} entries, ${what}: CPU, this and the other`, both);
+  for (let i = 0; i < users; i++) {
+    for (const { days, puts, runs } of i % 2 ? sides : sides.toReversed()) {
+      puts.push(await days.put(i));
+      runs.push(await days.run(i));
+    }
+  }
+  for (const { days } of sides) await days.close();
+  line('runs by each build, after as many to warm up', String(users - warmUpOf(users)));
+  const entries = sum(sides[0].puts.slice(warmUpOf(users)), (put) => put.entries);
+  const both = (puts, runs) => runs.map(({ cpu }, i) => ({ cpu: cpu + puts[i].cpu }));
+  const parts = [
+    ['usercache to document', ({ runs }) => runs],
+    ['its put, in the process', ({ puts }) => puts],
+    ['both', ({ puts, runs }) => both(puts, runs)],
+  ];
+  for (const [what, of] of parts) {
+    const [ours, theirs] = sides.map((side) => of(side).slice(warmUpOf(users)));
+    const times = [ours, theirs].map((list) => sum(list, ({ cpu }) => cpu));
+    const ratios = ours.map(({ cpu }, i) => cpu / theirs[i].cpu);
+    const days = times.map((cpu) => ms((cpu / entries) * dayOfEntries)).join(', ');
+    line(`a day of ${dayOfEntries} entries, ${what}: CPU, this and the other`, days);
     const quartiles = [0.25, 0.75].map((q) => quantile(ratios, q).toFixed(2)).join(' to ');
     line('  ratio, median (quartiles)', `${median(ratios).toFixed(2)} x (${quartiles})`);
-    line('  ratio of the sums', `${(aDay(ours, of) / aDay(theirs, of)).toFixed(2)} x`);
+    line('  ratio of the sums', `${(times[0] / times[1]).toFixed(2)} x`);
   }
-  for (const side of sides) await side.store.close();
-}
-
-/** A store of one build, and what its days cost. */
-async function startSide(folder, build) {
-  const store = await build.openStore(folder);
-  const runs = [];
-  // Commits before `putBatch` have a list of checked entries for the store.
-  const push = (userId, entries) =>
-    build.putBatch
-      ? build.putBatch(userId, entries, { store, now })
-      : store.usercache.put(userId, build.checkEntries(entries), now());
-  const day = async (name, entries) => {
-    const { user } = await store.users.register(name, { now: 1 });
-    const putCpu = startCpu();
-    await push(user.uuid, entries);
-    const put = putCpu();
-    const cpu = startCpu();
-    const { status = 'done' } = await build.runPipeline(store, user.uuid, { log: build.silentLog, now });
-    if (status !== 'done') throw new Error(`the run ended as ${status}`);
-    runs.push({ entries: entries.length, put, run: cpu() });
-  };
-  return { store, runs, day };
 }
 
 const dayLength = 86_400; // s
