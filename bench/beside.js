@@ -28,11 +28,21 @@ export async function beside({ duration = 12, workers = 2 } = {}) {
     const server = await startServer(folder, { workers, env: noLimits });
     const other = await otherServer(`${folder}/other`, { workers, env: noLimits });
     await tripsFor(server.port, 2);
-    const idle = await tripsFor(server.port, duration / 2);
-    line('getTrips idle: number, median, p99', told(idle));
+    const idle = [];
+    const measured = [];
     for (const lanes of [1, 64]) {
-      const elsewhere = await besidePushes(other.port);
-      const beside = await besidePushes(server.port);
+      idle.push(...(await tripsFor(server.port, duration / 2)));
+      measured.push({ lanes, elsewhere: await besidePushes(other.port), beside: await besidePushes(server.port) });
+
+      async function besidePushes(port) {
+        const pushing = pushUntilStopped(port, lanes);
+        const times = await tripsFor(server.port, duration);
+        return { times, ...(await pushing.stop()) };
+      }
+    }
+    idle.push(...(await tripsFor(server.port, duration / 2))); // the machine's pace changes meanwhile
+    line('getTrips idle: number, median, p99', told(idle));
+    for (const { lanes, elsewhere, beside } of measured) {
       const [before, floor, during] = [idle, elsewhere.times, beside.times].map((times) => quantile(times, 0.99));
       line(`beside ${lanes} at a time: number, median, p99`, told(beside.times));
       line(
@@ -43,12 +53,6 @@ export async function beside({ duration = 12, workers = 2 } = {}) {
       line('  pushes meanwhile, refused', `${beside.pushed}, ${beside.refused}`);
       line('  pushed to another server: number, median, p99', told(elsewhere.times));
       line('  ratio of p99: a busy processor alone', `${(floor / before).toFixed(1)} x`);
-
-      async function besidePushes(port) {
-        const pushing = pushUntilStopped(port, lanes);
-        const times = await tripsFor(server.port, duration);
-        return { times, ...(await pushing.stop()) };
-      }
     }
     const peaks = server.peak();
     line(
