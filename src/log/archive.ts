@@ -4,7 +4,7 @@ import { closeSync, createReadStream, createWriteStream, openSync, readdirSync, 
 import { chmod, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { createGzip } from 'node:zlib';
+import { constants, createGzip } from 'node:zlib';
 import { compareLogNames, type LogKind, liveName, logNames, nextPartName } from './names.ts';
 
 const draftPattern = /\.log\.gz\.[\w-]+\.draft$/;
@@ -49,7 +49,7 @@ export async function archiveFiles({ folder, kind, today, own, quietSeconds }: A
     if (part === null) continue;
     const path = join(folder, part);
     if (names.includes(`${part}.gz`)) await removeFinished(path);
-    else await replaceByCompressed(path, () => createReadStream(path));
+    else await replaceByCompressed(path, () => createReadStream(path, { highWaterMark: readAtOnce }));
   }
 }
 
@@ -85,6 +85,11 @@ export function finishLive(folder: string, source: string, day: string): string 
   }
 }
 
+const readAtOnce = 256 * 1024; // bytes
+
+/** Log lines repeat so much that the quickest level compresses nearly as well as the usual one. */
+const quickly = { level: constants.Z_BEST_SPEED, chunkSize: 64 * 1024 };
+
 /**
  * Replaces a file by a compressed one with this content and the times of the old one: as a whole or not at all. False:
  * the file has vanished, removed as one too many or by hand, or lines were added to it meanwhile.
@@ -94,7 +99,7 @@ export async function replaceByCompressed(path: string, content: () => AsyncIter
   const draft = `${target}.${process.pid}-${Math.round(performance.now() * 1000)}.draft`;
   try {
     const { atime, mtime, size } = await stat(path);
-    await pipeline(content, createGzip(), createWriteStream(draft, { mode: 0o600, flush: true }));
+    await pipeline(content, createGzip(quickly), createWriteStream(draft, { mode: 0o600, flush: true }));
     if ((await stat(path)).size !== size) {
       await rm(draft, { force: true });
       return false;
