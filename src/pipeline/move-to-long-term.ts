@@ -102,13 +102,19 @@ export const moveToLongTerm: Stage = {
       counts.inserted += result.inserted;
       counts.updated += result.updated;
       counts.unchanged += result.unchanged;
-      counts.unknown_keys += moved.filter(({ key }) => keyRow(key) === null).length;
+      counts.unknown_keys += unknownKeys(moved);
       counts.set_aside += failed.length;
       const { key, write_ts } = seen.at(-1)!;
       after = { key, write_ts };
     }
   },
 };
+
+function unknownKeys(entries: readonly Identity[]): number {
+  let count = 0;
+  for (const { key } of entries) if (keyRow(key) === null) count += 1;
+  return count;
+}
 
 /**
  * Entries that were moved before receipts were noted, and whose time has not come, go back to the usercache until it
@@ -182,12 +188,15 @@ async function zonelessAround(
   entries: readonly Seen[],
 ): Promise<TimeRange | null> {
   if (entries.length === 0) return null;
-  const times = entries.map(({ write_ts }) => write_ts);
-  const first = times.reduce((a, b) => Math.min(a, b));
-  const last = times.reduce((a, b) => Math.max(a, b));
+  let [first, last, namesZone] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, false];
+  for (const { write_ts, zone } of entries) {
+    first = Math.min(first, write_ts);
+    last = Math.max(last, write_ts);
+    namesZone ||= zone !== null;
+  }
   const { before, after: next } = await timeseries.zonesAround(userId, justBefore(first));
   const named = next !== null && next.write_ts <= last;
-  if (!named && !entries.some(({ zone }) => zone !== null)) return null;
+  if (!named && !namesZone) return null;
   // Without one among these times, the next is the same from either end of them.
   const { after } = named ? await timeseries.zonesAround(userId, last) : { after: next };
   return timeseries.zonelessSpan(userId, {

@@ -1,16 +1,35 @@
 // Items of which the first in an order is always at hand: for merging many sorted sources.
 
 /** A heap; making one takes ownership of the list. */
-export interface Heap<T> {
-  first(): T | undefined;
-  removeFirst(): void;
-  /** Puts the first item, whose place in the order has changed, where it belongs. */
-  firstChanged(): void;
-}
+export class Heap<T> {
+  private readonly items: T[];
+  private readonly compare: (a: T, b: T) => number;
 
-/** Makes a heap of a list; `compare` as in `sort`. */
-export function heapOf<T>(items: T[], compare: (a: T, b: T) => number): Heap<T> {
-  const sink = (from: number): void => {
+  /** `compare` as in `sort`. */
+  constructor(items: T[], compare: (a: T, b: T) => number) {
+    this.items = items;
+    this.compare = compare;
+    for (let i = (items.length >> 1) - 1; i >= 0; i--) this.sink(i);
+  }
+
+  first(): T | undefined {
+    return this.items[0];
+  }
+
+  removeFirst(): void {
+    const last = this.items.pop();
+    if (this.items.length === 0 || last === undefined) return;
+    this.items[0] = last;
+    this.sink(0);
+  }
+
+  /** Puts the first item, whose place in the order has changed, where it belongs. */
+  firstChanged(): void {
+    this.sink(0);
+  }
+
+  private sink(from: number): void {
+    const { items, compare } = this;
     for (let i = from; ; ) {
       let least = i;
       for (let child = 2 * i + 1; child <= 2 * i + 2; child += 1) {
@@ -20,16 +39,5 @@ export function heapOf<T>(items: T[], compare: (a: T, b: T) => number): Heap<T> 
       [items[i], items[least]] = [items[least]!, items[i]!];
       i = least;
     }
-  };
-  for (let i = (items.length >> 1) - 1; i >= 0; i--) sink(i);
-  return {
-    first: () => items[0],
-    removeFirst: () => {
-      const last = items.pop();
-      if (items.length === 0 || last === undefined) return;
-      items[0] = last;
-      sink(0);
-    },
-    firstChanged: () => sink(0),
-  };
+  }
 }

@@ -25,15 +25,15 @@ export interface ChangeCounts {
 
 /** The entries of a change as chunks keep them. */
 export function putRows(put: TimeseriesChange['put']): PutRow[] {
-  return put.map((one) => {
-    if (one instanceof HeldRow) return one;
-    const { entry, ts, text: known, received_ts } = keptEntry(one);
-    const { key, write_ts, text } = entryTextOf(entry, known);
-    const zone = zoneNamed(entry);
-    return received_ts === undefined
-      ? { key, write_ts, ts, text, zone }
-      : { key, write_ts, ts, text, zone, received_ts };
-  });
+  return put.map(putRow);
+}
+
+function putRow(one: TimeseriesChange['put'][number]): PutRow {
+  if (one instanceof HeldRow) return one;
+  const { entry, ts, text: known, received_ts } = keptEntry(one);
+  const { key, write_ts, text } = entryTextOf(entry, known);
+  const zone = zoneNamed(entry);
+  return received_ts === undefined ? { key, write_ts, ts, text, zone } : { key, write_ts, ts, text, zone, received_ts };
 }
 
 /** A change as edits by key; what is removed goes first. They note in `counts` and `touched` what they do. */

@@ -105,8 +105,11 @@ function contentOf(columns: Columns): ChunkContent {
 function pieceOf(rows: readonly ChunkRow[], times: KnownTimes): HeldPiece | null {
   const piece = rows[0]!.held?.piece;
   if (piece === undefined || piece.count !== rows.length) return null;
-  const isWhole = rows.every(({ held }, i) => held?.piece === piece && held.place === i);
-  return isWhole && piece.hasTimes(times) ? piece : null;
+  for (let i = 0; i < rows.length; i++) {
+    const { held } = rows[i]!;
+    if (held?.piece !== piece || held.place !== i) return null;
+  }
+  return piece.hasTimes(times) ? piece : null;
 }
 
 /** The columns of a chunk of `count` entries. Throws `BrokenChunk`. */

@@ -33,6 +33,12 @@ export function writePiece(rows: readonly { write_ts: number; ts: number | null;
   return writer.bytes();
 }
 
+function areSame(some: Float64Array, others: Float64Array): boolean {
+  if (some.length !== others.length) return false;
+  for (let i = 0; i < some.length; i += 1) if (!Object.is(some[i], others[i])) return false;
+  return true;
+}
+
 /** A piece as it is read: texts and fields of its entries are made when they are asked for. */
 export class HeldPiece {
   readonly count: number;
@@ -65,9 +71,7 @@ export class HeldPiece {
 
   /** True if these are the times that the columns were written with: some values are told from them. */
   hasTimes({ write_ts, ts }: KnownTimes): boolean {
-    const isSame = (value: number, i: number): boolean =>
-      Object.is(value, this.times.write_ts[i]) && Object.is(ts[i], this.times.ts[i]);
-    return write_ts.length === this.count && write_ts.every(isSame);
+    return areSame(write_ts, this.times.write_ts) && areSame(ts, this.times.ts);
   }
 
   /** Characters of a text. */

@@ -41,14 +41,23 @@ export function readTimes(reader: ByteReader, count: number, base: Float64Array 
 
 /** The coarsest scale in which all values, and what they are told from, are whole numbers that doubles hold exactly. */
 function scaleOf(values: Float64Array, base: Float64Array | null): number {
-  const fits = (factor: number): boolean => {
-    const isWhole = (value: number): boolean => {
-      const whole = Math.round(value * factor);
-      return Math.abs(whole) <= Number.MAX_SAFE_INTEGER / 4 && whole / factor === value && !Object.is(whole, -0);
-    };
-    const isNear = (value: number): boolean => Math.abs(value * factor) <= Number.MAX_SAFE_INTEGER / 4;
-    return values.every(isWhole) && (base === null || base.every(isNear));
-  };
-  const found = scales.findIndex(fits);
-  return found < 0 ? asDoubles : found;
+  for (let scale = 0; scale < scales.length; scale++) {
+    if (areWhole(values, scales[scale]!) && (base === null || areNear(base, scales[scale]!))) return scale;
+  }
+  return asDoubles;
+}
+
+const farthest = Number.MAX_SAFE_INTEGER / 4;
+
+function areWhole(values: Float64Array, factor: number): boolean {
+  for (const value of values) {
+    const whole = Math.round(value * factor);
+    if (!(Math.abs(whole) <= farthest && whole / factor === value && !Object.is(whole, -0))) return false;
+  }
+  return true;
+}
+
+function areNear(values: Float64Array, factor: number): boolean {
+  for (const value of values) if (!(Math.abs(value * factor) <= farthest)) return false;
+  return true;
 }

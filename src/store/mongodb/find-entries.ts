@@ -3,7 +3,7 @@
 import type { Document, FindCursor } from 'mongodb';
 import { escapeText } from '../../model/json-text.ts';
 import { justAfter } from '../../model/time.ts';
-import { heapOf } from '../heap.ts';
+import { Heap } from '../heap.ts';
 import type { EntryCursor, EntryPage, EntryQuery } from '../store.ts';
 import { compareEscaped } from '../text-order.ts';
 import { entriesOf, receivedOf } from './entries.ts';
@@ -67,7 +67,7 @@ async function* merged(all: Statements<EntryRow>, query: EntryQuery, keys: reado
   const sources = keys.map((key) => rowsOfKey(all, query, key, keys.length));
   try {
     const heads = await Promise.all(sources.map(async (source) => ({ source, row: await nextOf(source) })));
-    const heap = heapOf(
+    const heap = new Heap(
       heads.filter(({ row }) => row !== null),
       (a, b) => compareRows(a.row!, b.row!, query),
     );

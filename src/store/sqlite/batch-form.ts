@@ -211,51 +211,98 @@ export interface BatchTexts {
 /** The texts of a batch of `count` entries; of columns, each piece when it is asked for. Throws `BrokenBatch`. */
 export function readTexts(blob: Uint8Array, count: number): BatchTexts {
   if (formOf(blob) === forms.pieces) return readPieces(blob, count);
-  const texts = partTexts(blob, count);
-  return {
-    size: sizeOf(texts),
-    all: () => texts,
-    at: (place) => texts[place]!,
-    held: () => null,
-  };
+  return new PlainTexts(partTexts(blob, count));
 }
 
-const sizeOf = (texts: readonly string[]): number => texts.reduce((sum, { length }) => sum + length, 0);
+class PlainTexts implements BatchTexts {
+  readonly size: number;
+  private readonly texts: readonly string[];
+
+  constructor(texts: readonly string[]) {
+    this.texts = texts;
+    this.size = sizeOf(texts);
+  }
+
+  all(): readonly string[] {
+    return this.texts;
+  }
+
+  at(place: number): string {
+    return this.texts[place]!;
+  }
+
+  held(): null {
+    return null;
+  }
+}
+
+function sizeOf(texts: readonly string[]): number {
+  let size = 0;
+  for (const { length } of texts) size += length;
+  return size;
+}
+
+/** Places of a batch, `to` excluded, and the columns that have their texts. */
+interface PlacedPiece extends Neighbours {
+  piece: HeldPiece;
+}
+
+class PiecesAndTexts implements BatchTexts {
+  readonly size: number;
+  private readonly count: number;
+  private readonly pieces: readonly PlacedPiece[];
+  private readonly others: readonly string[];
+
+  /** `pieces` in the order of their places; `others`: the texts of the places between them. */
+  constructor(count: number, pieces: readonly PlacedPiece[], others: readonly string[]) {
+    this.count = count;
+    this.pieces = pieces;
+    this.others = others;
+    let size = sizeOf(others);
+    for (const { piece } of pieces) size += piece.size;
+    this.size = size;
+  }
+
+  all(): readonly string[] {
+    const texts: string[] = [];
+    for (let place = 0; place < this.count; place += 1) texts.push(this.at(place));
+    return texts;
+  }
+
+  at(place: number): string {
+    let before = place;
+    for (const { from, to, piece } of this.pieces) {
+      if (place < from) break;
+      if (place < to) return piece.texts[place - from]!;
+      before -= piece.count;
+    }
+    return this.others[before]!;
+  }
+
+  held(place: number): PlaceInPiece | null {
+    for (const { from, to, piece } of this.pieces) {
+      if (place < to) return place < from ? null : { piece, place: place - from };
+    }
+    return null;
+  }
+}
 
 function readPieces(blob: Uint8Array, count: number): BatchTexts {
   const { content } = opened(blob, [forms.pieces]);
   const reader = new ByteReader(Buffer.from(content.buffer, content.byteOffset, content.length));
-  const pieces: { from: number; to: number; piece: HeldPiece }[] = [];
-  let [held, end, size] = [0, 0, 0];
+  const pieces: PlacedPiece[] = [];
+  let [held, end] = [0, 0];
   for (let left = reader.varint(); left > 0; left -= 1) {
     const from = reader.varint();
     const piece = new HeldPiece(reader.block());
     if (from < end) throw broken('pieces one behind the other', `one at ${from}`);
     end = from + piece.count;
     held += piece.count;
-    size += piece.size;
     pieces.push({ from, to: end, piece });
   }
   if (end > count) throw broken(`${count} entries`, `${end} or more`);
   const others = held === count ? [] : partTexts(reader.block(), count - held);
-  const texts = {
-    size: size + sizeOf(others),
-    held: (place: number): PlaceInPiece | null => {
-      const found = pieces.find(({ to }) => place < to);
-      return found === undefined || place < found.from ? null : { piece: found.piece, place: place - found.from };
-    },
-    at: (place: number): string => {
-      let before = place;
-      for (const { from, to, piece } of pieces) {
-        if (place < from) break;
-        if (place < to) return piece.texts[place - from]!;
-        before -= piece.count;
-      }
-      return others[before]!;
-    },
-    all: () => Array.from({ length: count }, (_, place) => texts.at(place)),
-  };
-  return texts;
+  return new PiecesAndTexts(count, pieces, others);
 }
 
 /** The texts of a batch of `count` entries. Throws `BrokenBatch`. */

@@ -55,6 +55,9 @@ function firstOf(
 
 // ---------------------------------------------------------------- by key and write_ts
 
+const byWriteTime = (a: Found, b: Found): number => a.write_ts - b.write_ts;
+const writeTimeOf = ({ write_ts }: Found): number => write_ts;
+
 /** One page of what waits, by key and `write_ts`. Inside `read` only. */
 export function readPage(
   file: StoreFile,
@@ -77,12 +80,7 @@ export function readPage(
       return [{ least: span.first, read: () => waitingBehind(open(head), id, beyond, at) }];
     });
     sources.sort((a, b) => a.least - b.least);
-    const found = firstOf(
-      sources,
-      limit - page.length,
-      (a, b) => a.write_ts - b.write_ts,
-      ({ write_ts }) => write_ts,
-    );
+    const found = firstOf(sources, limit - page.length, byWriteTime, writeTimeOf);
     for (const one of found) {
       if (!size.takes(one)) return page;
       page.push((lazily ? heldEntry(one, key) : null) ?? waitingEntry(one));

@@ -3,7 +3,7 @@
 import type { Entry } from '../../model/entry.ts';
 import { justAfter } from '../../model/time.ts';
 import { type ChunkPlace, firstBound, type OrderPoint } from '../chunks/chunk.ts';
-import { heapOf } from '../heap.ts';
+import { Heap } from '../heap.ts';
 import type { EntryCursor, EntryPage, EntryQuery } from '../store.ts';
 import { compareTexts } from '../text-order.ts';
 import type { FileHead } from './chunks.ts';
@@ -119,7 +119,7 @@ function merge(
     Number(a.rows.length > 0) - Number(b.rows.length > 0) ||
     (a.rows.length > 0 ? sign * compareTexts(nameOf(a), nameOf(b)) : 0);
   for (const source of sources) if (source.near === null) refill(source);
-  const heap = heapOf(
+  const heap = new Heap(
     sources.filter(({ near, rows }) => near !== null || rows.length > 0),
     compare,
   );
