@@ -32,7 +32,7 @@ export function cleanLocations(
   zoneOf: ZoneOf,
   options = cleanLocationsDefaults,
 ): Location[] {
-  const found: (Location & { writeTs: number })[] = [];
+  const found: WrittenLocation[] = [];
   for (const entry of entries) {
     const { ts, latitude, longitude, altitude, accuracy, sensed_speed, filter } = entry.data;
     if (typeof ts !== 'number' || typeof latitude !== 'number' || typeof longitude !== 'number') continue;
@@ -56,16 +56,20 @@ export function cleanLocations(
       writeTs,
     });
   }
-  found.sort(
-    (a, b) =>
-      a.ts - b.ts ||
-      a.accuracy - b.accuracy ||
-      a.writeTs - b.writeTs ||
-      a.latitude - b.latitude ||
-      a.longitude - b.longitude,
-  );
+  found.sort(compareLocations);
   return found.filter((location, i) => i === 0 || location.ts !== found[i - 1]!.ts);
 }
+
+interface WrittenLocation extends Location {
+  writeTs: number;
+}
+
+const compareLocations = (a: WrittenLocation, b: WrittenLocation): number =>
+  a.ts - b.ts ||
+  a.accuracy - b.accuracy ||
+  a.writeTs - b.writeTs ||
+  a.latitude - b.latitude ||
+  a.longitude - b.longitude;
 
 /** Phones measure nothing before 1970; and at the end of the calendar local times in some zone would lie beyond it. */
 const isDatable = (ts: number): boolean => ts > 0 && ts < maxTime - 7 * 86_400;
@@ -86,13 +90,15 @@ export function cleanMotions(entries: readonly Entry[]): Motion[] {
       confidence: typeof data.confidence === 'number' ? data.confidence : 0,
     });
   }
-  motions.sort((a, b) => a.ts - b.ts || a.type - b.type || a.confidence - b.confidence);
+  motions.sort(compareMotions);
   return motions.filter((m, i) => {
     if (i === 0) return true;
     const before = motions[i - 1]!;
     return m.ts !== before.ts || m.type !== before.type || m.confidence !== before.confidence;
   });
 }
+
+const compareMotions = (a: Motion, b: Motion): number => a.ts - b.ts || a.type - b.type || a.confidence - b.confidence;
 
 /** Transitions ascending by `ts`. */
 export function cleanEvents(entries: readonly Entry[]): PhoneEvent[] {
@@ -105,7 +111,8 @@ export function cleanEvents(entries: readonly Entry[]): PhoneEvent[] {
       state: typeof data.curr_state === 'number' ? data.curr_state : null,
     });
   }
-  return events.sort(
-    (a, b) => a.ts - b.ts || (a.transition ?? -1) - (b.transition ?? -1) || (a.state ?? -1) - (b.state ?? -1),
-  );
+  return events.sort(compareEvents);
 }
+
+const compareEvents = (a: PhoneEvent, b: PhoneEvent): number =>
+  a.ts - b.ts || (a.transition ?? -1) - (b.transition ?? -1) || (a.state ?? -1) - (b.state ?? -1);

@@ -113,7 +113,7 @@ function sectionCollection(section: Section, trip: Trip, index: number): Section
     distance: section.distance,
     duration: section.duration,
     times: aligned(section.times),
-    timestamps: aligned(section.times).map((ts) => Math.round(ts * 1000)),
+    timestamps: aligned(section.times).map(inMilliseconds),
     speeds: aligned(section.speeds),
     distances: aligned(section.distances),
     ...(startStop && { start_stop: oid(startStop.id) }),
@@ -127,6 +127,8 @@ function sectionCollection(section: Section, trip: Trip, index: number): Section
 
 const isPosition = (list: readonly unknown[]): list is [number, number] =>
   list.length >= 2 && Number.isFinite(list[0]) && Number.isFinite(list[1]);
+
+const inMilliseconds = (ts: number): number => Math.round(ts * 1000);
 
 /** null for an incident whose location does not read as one: it is still in the timeseries. */
 function incidentFeature({ metadata, data }: Entry, trip: Trip, userId: string): Feature<Point> | null {

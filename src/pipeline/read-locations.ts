@@ -39,12 +39,15 @@ export async function readLocations(
 ): Promise<ReadLocations> {
   const found = new Map<string, Location[]>();
   const main = { key: reader.key, from: from - sourceReach, countFrom, size };
-  let { until } = await readPart(reader, found, main, () => true);
-  await readPart(reader, found, { key: reader.key, from: until, to: until + sourceReach }, () => true);
+  let { until } = await readPart(reader, found, main, isAny);
+  await readPart(reader, found, { key: reader.key, from: until, to: until + sourceReach }, isAny);
   if (reader.key !== keys.location) until = await readOthers(reader, found, { from, until, countFrom, size });
   const locations = chooseLocations(found).filter(({ ts }) => ts >= from && ts < until);
   return { locations, loadedUntil: until };
 }
+
+const isAny = (): boolean => true;
+const isOther = (entry: Entry): boolean => !isOfPhone(entry);
 
 /**
  * Other apps beside the phone's filtered locations, where these leave a gap: `size` of all gaps together, up to about
@@ -55,7 +58,6 @@ async function readOthers(
   found: Map<string, Location[]>,
   { from, until, countFrom, size }: { from: number; until: number; countFrom: number; size: number },
 ): Promise<number> {
-  const isOther = (entry: Entry): boolean => !isOfPhone(entry);
   let counted = 0;
   for (const gap of gapsOf(found, from - sourceReach, until + sourceReach)) {
     // Behind a gap follows a location of the phone, which has the time up to the next: it is a place to end too.
@@ -72,10 +74,11 @@ async function readOthers(
 
 /** The stretches of `[from, to)` that are farther than `sourceReach` from every location found. */
 function gapsOf(found: BySource, from: number, to: number): { from: number; to: number }[] {
-  const times = [...found.values()].flatMap((locations) => locations.map(({ ts }) => ts)).sort((a, b) => a - b);
+  const times: number[] = [];
+  for (const locations of found.values()) for (const { ts } of locations) times.push(ts);
   const gaps: { from: number; to: number }[] = [];
   let start = from;
-  for (const ts of times) {
+  for (const ts of Float64Array.from(times).sort()) {
     if (ts - sourceReach > start) gaps.push({ from: start, to: ts - sourceReach });
     start = Math.max(start, ts + sourceReach);
   }
@@ -124,7 +127,7 @@ async function readPart(
     for (const [source, own] of grouped(whole)) {
       const clean = cleanLocations(own, await zonesOf(own));
       found.set(source, [...(found.get(source) ?? []), ...clean]);
-      count += clean.filter(({ ts }) => ts >= countFrom).length;
+      for (const { ts } of clean) if (ts >= countFrom) count += 1;
     }
     if (count >= size) return { until, count };
     held = page.next === null ? [] : entries.slice(whole.length);

@@ -191,8 +191,10 @@ function withoutSpikes(locations: readonly Location[], plane: Plane, options: Tr
     }
     spots = spots.filter((_, i) => !out.has(i));
   }
-  return spots.map(({ location }) => location);
+  return spots.map(locationOf);
 }
+
+const locationOf = ({ location }: Spot): Location => location;
 
 /** Spikes of one location, and of several that lie together, the farthest first. */
 function spikesIn(spots: readonly Spot[], options: TrackOptions): { first: number; last: number; excess: number }[] {

@@ -78,10 +78,12 @@ function encodeTexts(rows: readonly ChunkRow[], times: KnownTimes): EncodedTexts
   const piece = pieceOf(rows, times);
   if (piece !== null)
     return { entries: sealed(forms.columns, pack(piece.bytes)), content: () => contentOf(piece.columns) };
-  const texts = rows.map(({ text }) => text);
+  const texts = rows.map(textOf);
   const columns = encodeColumns(texts, times);
   return columns === null ? encodedList(texts) : encodedColumns(columns, times);
 }
+
+const textOf = ({ text }: ChunkRow): string => text;
 
 // What reads a chunk later keeps nothing but what it needs: so each is made where nothing else is in reach.
 

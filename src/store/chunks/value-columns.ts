@@ -15,9 +15,8 @@ export function encodeColumns(texts: readonly string[], times: KnownTimes): Buff
   if (grouped === null) return null;
   const writer = new ByteWriter();
   writer.varint(grouped.groups.length);
-  const columns = grouped.groups.map((group) =>
-    Array.from(group.kinds, (_, slot) => columnOf(bytes, group, slot, times)),
-  );
+  const columns: Column[][] = [];
+  for (const group of grouped.groups) columns.push(columnsOf(bytes, group, times));
   for (const [i, group] of grouped.groups.entries()) writeSkeleton(writer, bytes, group, columns[i]!);
   writeRuns(writer, grouped.groupOf);
   for (const column of columns.flat()) if (column.values !== null) writeNumbers(writer, column.values);
@@ -27,6 +26,12 @@ export function encodeColumns(texts: readonly string[], times: KnownTimes): Buff
     }
   }
   return writer.bytes();
+}
+
+function columnsOf(bytes: Uint8Array, group: Group, times: KnownTimes): Column[] {
+  const columns: Column[] = [];
+  for (let slot = 0; slot < group.kinds.length; slot += 1) columns.push(columnOf(bytes, group, slot, times));
+  return columns;
 }
 
 /** Half of a pair, which UTF-8 cannot hold. */
