@@ -17,7 +17,7 @@ export interface AllOptions extends PipelineOptions {
   signal?: AbortSignal;
   /** Called after each user that had work. */
   onUser?: (report: UserReport, done: number) => void;
-  /** Called when a user is waited for: who works on them, and how many s the wait takes at most. */
+  /** Called when a user is waited for longer than a moment: who works on them, and how many s it takes at most. */
   onWait?: (report: UserReport, seconds: number) => void;
   /** Waits; injected for tests. s */
   wait?: (seconds: number) => Promise<void>;
@@ -37,8 +37,11 @@ export interface AllReport {
 
 /** Few enough that work begins soon, and that what was asked is not long out of date. */
 const pageSize = 100;
-/** s between two looks at a lease that is waited for. */
+/** s between two looks at a lease that is waited for: nearly always a sibling is about to end. */
+const firstStep = 1 / 16;
 const longestStep = 1;
+/** s after which a wait is told. */
+const untold = 1;
 const pause = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
 /**
@@ -129,13 +132,17 @@ async function secondTry(
   ended: Promise<void>,
 ): Promise<UserReport> {
   const wait = options.wait ?? pause;
-  for (let waited = 0; ; ) {
+  let isTold = false;
+  for (let waited = 0, longest = firstStep; ; longest = Math.min(2 * longest, longestStep)) {
     const held = await store.leases.get(first.user_id);
     if (held === null || held.expires_ts !== first.busy_until) break;
-    if (waited === 0) options.onWait?.(first, held.seconds);
+    if (waited >= untold && !isTold) {
+      isTold = true;
+      options.onWait?.(first, held.seconds);
+    }
     const left = held.seconds + clockSlack - waited;
     if (left <= 0) break;
-    const step = Math.min(longestStep, left);
+    const step = Math.min(longest, left);
     await Promise.race([wait(step), ended]);
     if (options.signal?.aborted) return first;
     waited += step;

@@ -1,10 +1,10 @@
 // Files of other programs: each is recognised by its content and read into locations, readings and labels of one
 // person.
-import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { expect, it } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import { convert } from '../../src/converters/convert.ts';
 import type { Found } from '../../src/import/format.ts';
 import { findParts } from '../../src/import/formats.ts';
@@ -19,9 +19,16 @@ interface Read {
   broken: string | null;
 }
 
+const folders: string[] = [];
+afterEach(async () => {
+  for (const folder of folders.splice(0)) await rm(folder, { recursive: true });
+});
+
 /** Writes a file and reads it back as the import does. */
 async function read(content: string | Buffer, name = 'a-file', format?: string): Promise<Read> {
-  const path = join(await mkdtemp(join(tmpdir(), 'mobility-formats-')), name);
+  const folder = await mkdtemp(join(tmpdir(), 'mobility-formats-'));
+  folders.push(folder);
+  const path = join(folder, name);
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, content);
   const [part] = (await findParts([path], format)).parts;

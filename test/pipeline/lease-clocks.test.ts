@@ -92,6 +92,21 @@ it('a user in living hands is waited for one lease at most, though the clock of 
   expect(told).toEqual([[expect.stringMatching(/^works works on this user; its lease ends in 60 s/), term]]);
 });
 
+it('a user whose run ends within a moment is taken over soon, and nobody is told', async () => {
+  const { store, user } = await withClock();
+  const taken = await store.leases.acquire(user, 'works', term);
+  let waited = 0;
+  const wait = async (seconds: number): Promise<void> => {
+    waited += seconds;
+    if (waited > 0.1 && 'lease' in taken) await store.leases.release(taken.lease);
+  };
+  const onWait = (): never => {
+    throw new Error('expected nobody to be told');
+  };
+  expect(await runAll(store, options({ wait, onWait }))).toMatchObject({ done: 1, busy: 0 });
+  expect(waited).toBeLessThan(0.2);
+});
+
 it('waiting ends at once when the run is stopped', async () => {
   const { store, user } = await withClock();
   await store.leases.acquire(user, 'works', term);
