@@ -110,10 +110,13 @@ it('several processes that are stopped report no more users than they came to', 
   const both = await start(['pipeline', '--all', '--workers', '2', '--json', '--store', address]);
   await workerAt(store);
   process.kill(both.pid, 'SIGINT');
-  const { code, stdout } = await both.exit;
+  const { code, stdout, stderr } = await both.exit;
   const { users, done, nothing_new, busy, failed } = JSON.parse(stdout) as AllReport;
   expect([code, done + nothing_new + busy + failed]).toEqual([130, users]);
   expect(users).toBeLessThanOrEqual(16);
+  const said = stderr.split('\n').filter((text) => !text.includes('waiting for that'));
+  expect(said, 'each note once, however many processes work').toEqual([...new Set(said)]);
+  expect(said[0]).toBe('finishing the users in work; press Ctrl-C again to stop at once');
 });
 
 it('Ctrl-C at a terminal reaches workers that have not begun too: the run is stopped, and nobody is lost', async () => {

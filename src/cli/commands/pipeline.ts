@@ -8,7 +8,7 @@ import type { Store } from '../../store/store.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { damageNotes } from '../known-damage.ts';
-import { counted } from '../output.ts';
+import { counted, noProgress } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
 import { runInProcesses, type SharedRun } from '../pipeline-workers.ts';
 import { userReportText } from '../reports.ts';
@@ -65,11 +65,14 @@ async function runOne(context: CommandContext, user: UserRecord): Promise<Outcom
 async function runEvery(context: CommandContext, { workers, startAt }: Options): Promise<Outcome> {
   const store = await context.store();
   const signal = context.interruptible();
-  if (startAt === undefined) await tellDamage(context);
-  const progress = context.output.progress('looking for users with new data');
-  signal.addEventListener('abort', () =>
-    context.output.note('finishing the users in work; press Ctrl-C again to stop at once'),
-  );
+  const isWorker = startAt !== undefined; // of a run in several processes, which speaks for all of them
+  if (!isWorker) await tellDamage(context);
+  const first = workers > 1 ? `${workers} processes look for users with new data` : 'looking for users with new data';
+  const progress = isWorker ? noProgress : context.output.progress(first);
+  const note = (text: string): void => {
+    if (!isWorker) context.output.note(text);
+  };
+  signal.addEventListener('abort', () => note('finishing the users in work; press Ctrl-C again to stop at once'));
   const onUser = (_: UserReport, done: number): void => progress.update(`${counted(done, 'user')} done`);
   const alone = async (): Promise<SharedRun> => {
     const onWait = (one: UserReport, seconds: number): void =>
@@ -80,9 +83,8 @@ async function runEvery(context: CommandContext, { workers, startAt }: Options):
   const run = workers > 1 ? runInProcesses(context, workers) : alone();
   const { report, lost } = await run.finally(() => progress.done());
   await showAll(context, store, report);
-  if (signal.aborted && report.users > 0)
-    context.output.note('stopped: the counts cover the users that the run reached');
-  if (lost.length > 0) context.output.note(lostText(lost));
+  if (signal.aborted && report.users > 0) note('stopped: the counts cover the users that the run reached');
+  if (lost.length > 0) note(lostText(lost));
   if (report.failed === 0) return lost.length === 0 ? {} : { exitCode: 3 };
   if (report.failed < report.users) return { exitCode: 3 };
   throw new Error(`the pipeline failed for every user: ${report.reports[0]?.message}`);
