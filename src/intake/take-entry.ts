@@ -28,7 +28,7 @@ export type UnusableReason = keyof typeof unusableReasons;
 const maxKeyLength = 255;
 
 /** From here on a time is in milliseconds: as seconds it would be the year 5138. */
-const firstMilliseconds = 1e11;
+export const firstMilliseconds = 1e11;
 
 interface Flaw {
   reason: UnusableReason;

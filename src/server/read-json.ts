@@ -2,6 +2,7 @@
 // UTF-8.
 import { isAscii, isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
+import { type AsciiBody, viewOf } from '../intake/shape.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import { atOnce, inSlices } from '../turns.ts';
 import { badRequest, type Problem, tooLarge } from './problem.ts';
@@ -33,6 +34,18 @@ export interface ListReader<Element> {
    * one.
    */
   read(element: JsonValue, text: string | null): Element;
+  /** Reads elements that are like earlier ones without parsing them. It must give just what `read` gives. */
+  alike?: AlikeReader<Element>;
+}
+
+/** Knows elements by what it learned of others. */
+export interface AlikeReader<Element> {
+  /** The element that begins at `at`; null if it is like none before. */
+  read(body: AsciiBody, at: number): Element | null;
+  /** Where the element ends that `read` gave last. */
+  readonly end: number;
+  /** Takes notice of an element that was read from just this text. */
+  learn(element: Element, text: string): void;
 }
 
 /** How much JSON is read of one body. Phones send 10,000 entries of some 25 values each. */
@@ -56,6 +69,9 @@ export const largeLimits: JsonLimits = { elements: 0, values: 250_000 };
 const maxMended = 8 * 1024 * 1024;
 const maxRepairs = 20_000; // at a time
 
+/** Bytes of a body up to which they are kept beside its text while it is read, to know elements by. */
+const keptBytes = 8 * 1024 * 1024;
+
 /** Characters up to which a body is read a second time to say where it is wrong. */
 const shortBody = 256 * 1024;
 
@@ -72,16 +88,14 @@ export function readJson<Element = never>(
   return atOnce(new Reading(limits, list).read(bytes));
 }
 
-/**
- * As `readJson`, and lets other calls go on in between. `onText` is called once the bytes are text and needed no more.
- */
+/** As `readJson`, and lets other calls go on in between. `letGo` is called once the bytes are needed no more. */
 export async function readJsonInTurns<Element = never>(
   bytes: Buffer,
   list?: ListReader<Element>,
   limits: JsonLimits = listLimits,
-  onText: () => void = () => {},
+  letGo: () => void = () => {},
 ): Promise<ReadJson<Element>> {
-  return inSlices(new Reading(limits, list).read(bytes, onText));
+  return inSlices(new Reading(limits, list).read(bytes, letGo));
 }
 
 /** The reading of one body. Its generators yield where others may have their turn. */
@@ -96,10 +110,14 @@ class Reading<Element> {
     this.#list = list;
   }
 
-  *read(bytes: Buffer, onText: () => void = () => {}): Generator<void, ReadJson<Element>> {
-    const text = decode(bytes, this.#notes);
-    onText();
-    const listed = this.#list === undefined ? null : yield* this.#readListed(text, this.#list);
+  *read(bytes: Buffer, letGo: () => void = () => {}): Generator<void, ReadJson<Element>> {
+    const inAscii = isAscii(bytes);
+    const text = inAscii ? bytes.toString('latin1') : decode(bytes, this.#notes);
+    const body =
+      inAscii && this.#list?.alike && bytes.length <= keptBytes ? { bytes, view: viewOf(bytes), text } : null;
+    if (body === null) letGo();
+    const listed = this.#list === undefined ? null : yield* this.#readListed(text, body, this.#list);
+    if (body !== null) letGo();
     return { ...(listed ?? this.#readWhole(text)), notes: this.#notes };
   }
 
@@ -145,10 +163,15 @@ class Reading<Element> {
    * The body, where it is an object with the list as a member: element by element, so that it costs no more than its
    * longest element at a time. Null for any other body, be it JSON or not.
    */
-  *#readListed(text: string, list: ListReader<Element>): Generator<void, Listed<Element> | null> {
+  *#readListed(
+    text: string,
+    body: AsciiBody | null,
+    list: ListReader<Element>,
+  ): Generator<void, Listed<Element> | null> {
     const open = yield* openingOf(text, list.name);
     if (open === -1) return null;
     const elements: Element[] = [];
+    const alike = body === null ? undefined : list.alike;
     const quick = quickElements(text, open);
     let at = open;
     let pause = open + parsedLength;
@@ -158,9 +181,23 @@ class Reading<Element> {
           pause = at + parsedLength;
           yield;
         }
+        const known = alike?.read(body!, behindBlanks(text, at)) ?? null;
+        if (known !== null) {
+          const end = behindBlanks(text, alike!.end);
+          const isLast = text.charCodeAt(end) === closingBracket;
+          if (isLast || text.charCodeAt(end) === comma) {
+            elements.push(known);
+            this.#checkElements(elements.length);
+            at = isLast ? end : end + 1;
+            if (isLast) break;
+            continue;
+          }
+        }
         const short = quick(at);
         if (short !== null) {
-          elements.push(list.read(short.value, short.text));
+          const element = list.read(short.value, short.text);
+          alike?.learn(element, short.text);
+          elements.push(element);
           this.#checkElements(elements.length);
           at = short.end + 1;
           continue;
@@ -170,7 +207,9 @@ class Reading<Element> {
         const isLast = text.charCodeAt(end) === closingBracket;
         const piece = withoutBlanks(text, at, end);
         if (isLast && piece === '' && elements.length === 0) break;
-        elements.push(this.#readElement(piece, depth, list));
+        const element = this.#readElement(piece, depth, list);
+        if (piece.length < shortElement) alike?.learn(element, piece);
+        elements.push(element);
         this.#checkElements(elements.length);
         if (isLast) {
           at = end;
@@ -243,13 +282,15 @@ class NotMended extends Error {}
 const mendedNote = 'body held NaN, Infinity, raw control characters or deep nesting: read as text';
 
 function decode(bytes: Buffer, notes: string[]): string {
-  if (isAscii(bytes)) return bytes.toString('latin1');
   if (!isUtf8(bytes)) notes.push('body is not UTF-8: bad bytes read as U+FFFD');
   const text = bytes.toString('utf8');
   return text.startsWith('\ufeff') ? text.slice(1) : text;
 }
 
 const elementDepth = maxDepth - 2; // within the list, within the body
+
+/** So short a text holds neither many values nor deep ones: each takes two characters. */
+const shortElement = 2 * elementDepth;
 
 /** A placeholder for the elements while the rest of a body is parsed; the sender of a body cannot know it. */
 const marker = randomUUID();
@@ -302,6 +343,7 @@ function endOfString(text: string, open: number): number {
 }
 
 const quote = 0x22;
+const comma = 0x2c;
 const closingBracket = 0x5d;
 const scanLength = 64 * 1024; // characters looked at between two steps
 const parsedLength = 8 * 1024; // characters parsed between two steps
@@ -384,8 +426,7 @@ function quickElements(text: string, open: number): Quick {
       cut = text.indexOf(between, at);
       if (cut === -1) cut = text.length;
     }
-    // So short a text holds neither many values nor deep ones: each takes two characters.
-    if (cut === text.length || cut - at >= 2 * elementDepth) return null;
+    if (cut === text.length || cut - at >= shortElement) return null;
     const piece = text.slice(at, cut + 1);
     try {
       return { value: JSON.parse(piece) as JsonValue, text: piece, end: cut + 1 };
@@ -398,10 +439,15 @@ function quickElements(text: string, open: number): Quick {
 
 const isBlank = (code: number): boolean => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 
+function behindBlanks(text: string, start: number): number {
+  let at = start;
+  while (isBlank(text.charCodeAt(at))) at += 1;
+  return at;
+}
+
 function withoutBlanks(text: string, start: number, end: number): string {
-  let from = start;
+  const from = Math.min(behindBlanks(text, start), end);
   let to = end;
-  while (from < to && isBlank(text.charCodeAt(from))) from += 1;
   while (to > from && isBlank(text.charCodeAt(to - 1))) to -= 1;
   return text.slice(from, to);
 }

@@ -1,5 +1,6 @@
 // What a caller sent, as a JSON object: checks the type, reads the bytes within limits, parses them.
 import type { IncomingMessage } from 'node:http';
+import { AlikeEntries } from '../intake/alike-entries.ts';
 import { type Taken, takeEntry } from '../intake/take-entry.ts';
 import type { JsonObject } from '../model/json.ts';
 import { isJsonObject } from '../model/json.ts';
@@ -71,8 +72,11 @@ export async function readRequest(
 
 const nothing: RequestBody = { body: {}, list: [], size: 0, notes: [], unread: null };
 
+/** Of all bodies of the process: phones of one kind write alike. */
+const alike = new AlikeEntries();
+
 async function readObject(bytes: Buffer, rules: RequestRules): Promise<RequestBody> {
-  const list = rules.list === undefined ? undefined : { name: rules.list, read: takeEntry };
+  const list = rules.list === undefined ? undefined : { name: rules.list, read: takeEntry, alike };
   const size = bytes.length;
   const letGo = (): void => {
     if (size > largeBody && !rules.takesAnything) giveBack(bytes);

@@ -53,6 +53,7 @@ const header = 8;
 
 /** No JSON text holds this character. */
 const separator = '\x1e';
+const separatorCode = separator.charCodeAt(0);
 
 // ---------------------------------------------------------------- columns
 
@@ -146,16 +147,34 @@ const packedFrom = 2048;
 
 /** The texts of a batch, in the order of its entries. */
 export function joinTexts(texts: readonly string[]): Uint8Array {
-  const text = texts.join(separator);
-  if (text.length < packedFrom) {
+  if (sizeOf(texts) + texts.length < packedFrom) {
+    const text = texts.join(separator);
     const blob = Buffer.alloc(header + Buffer.byteLength(text));
     blob.write(text, header);
     return sealed(blob, forms.plain);
   }
-  const packed = deflateRawSync(Buffer.from(text), { level: 1 });
+  const packed = deflateRawSync(joinedInAscii(texts) ?? Buffer.from(texts.join(separator)), { level: 1 });
   const blob = Buffer.allocUnsafe(header + packed.length);
   packed.copy(blob, header);
   return sealed(blob, forms.packed);
+}
+
+/**
+ * The texts with separators, where all of them are ASCII; otherwise null. Written one by one they need no text of all
+ * of them, which takes longer than to compress it.
+ */
+function joinedInAscii(texts: readonly string[]): Buffer | null {
+  const size = sizeOf(texts) + texts.length;
+  // With room behind them, a text that is not ASCII takes more bytes than it has characters wherever it stands.
+  const bytes = Buffer.allocUnsafe(size + 4);
+  let at = 0;
+  for (const text of texts) {
+    if (bytes.write(text, at) !== text.length) return null;
+    at += text.length;
+    bytes[at] = separatorCode;
+    at += 1;
+  }
+  return bytes.subarray(0, size - 1);
 }
 
 /** Bytes that are unpacked at a time: zlib's own 16 KB make many pieces of a large put, which takes longer. */
