@@ -8,7 +8,7 @@ import type { Days } from './export-rows.ts';
 import type { Writer } from './formats/format.ts';
 import { type FormatName, formats } from './formats/formats.ts';
 import { type NameSet, renamed } from './names.ts';
-import { type Person, underPseudonym } from './privacy.ts';
+import { idsUnderPseudonym, type Person, underPseudonym } from './privacy.ts';
 import { rowsOf } from './rows.ts';
 
 /** What to export, and how. */
@@ -82,6 +82,7 @@ export async function exportTables(options: TableExport): Promise<WrittenTable[]
 
 async function* batches(options: TableExport, kind: Kind): AsyncGenerator<Row[]> {
   const { store, days, keys, coarse, pseudonymKey } = options;
+  const shown = pseudonymKey === undefined ? (row: Row) => row : idsUnderPseudonym(pseudonymKey);
   for await (const user of options.people()) {
     const plain = personOf(user);
     const person = pseudonymKey === undefined ? plain : underPseudonym(plain, pseudonymKey);
@@ -89,7 +90,7 @@ async function* batches(options: TableExport, kind: Kind): AsyncGenerator<Row[]>
     let batch: Row[] = [];
     let rows = 0;
     for await (const row of rowsOf(kind, source)) {
-      batch.push(row);
+      batch.push(shown(row));
       rows += 1;
       if (batch.length < rowsAtOnce) continue;
       yield batch;

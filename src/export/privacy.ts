@@ -2,6 +2,7 @@
 import { createHmac } from 'node:crypto';
 import { distance } from '../geo/distance.ts';
 import type { Place, Position, Trip } from '../model/trip.ts';
+import type { Row } from './columns.ts';
 
 /** A person as an export names them. */
 export interface Person {
@@ -21,6 +22,41 @@ function pseudonymOf(key: string, uuid: string): string {
 export function underPseudonym(person: Person, key: string): Person {
   const name = pseudonymOf(key, person.uuid);
   return { ...person, id: name, name };
+}
+
+const rowIds: readonly string[] = [
+  'trip_id',
+  'section_id',
+  'place_id',
+  'start_place_id',
+  'end_place_id',
+  'ending_trip_id',
+  'starting_trip_id',
+];
+
+/**
+ * Replaces the ids in rows by others, which join the tables in the same way. The ids of the store are hashes of the
+ * UUID and a time, and that of a person's first place of the UUID alone: somebody with a list of UUIDs could compute
+ * them.
+ */
+export function idsUnderPseudonym(key: string): (row: Row) => Row {
+  const last = new Map<string, { id: string; replaced: string }>(); // rows in a row name the same trip
+  const replacedOf = (name: string, id: string): string => {
+    const known = last.get(name);
+    if (known?.id === id) return known.replaced;
+    // 24 digits, as ids have; the word keeps it apart from the pseudonym of a person.
+    const replaced = createHmac('sha256', key).update(`id ${id}`).digest('hex').slice(0, 24);
+    last.set(name, { id, replaced });
+    return replaced;
+  };
+  return (row) => {
+    const changed: Row = { ...row };
+    for (const name of rowIds) {
+      const id = row[name];
+      if (typeof id === 'string') changed[name] = replacedOf(name, id);
+    }
+    return changed;
+  };
 }
 
 const metresPerDegree = 111_195; // of the sphere on which `distance` measures

@@ -1,6 +1,6 @@
 // Tables of an export: they join, they stream, they are safe in a spreadsheet, and they hide who and where when asked
 // to.
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { check } from '@placemarkio/check-geojson';
@@ -13,6 +13,7 @@ import { wkb, wkt } from '../../src/export/geometry.ts';
 import { localText } from '../../src/export/instants.ts';
 import { distance } from '../../src/geo/distance.ts';
 import { putBatch } from '../../src/intake/put-batch.ts';
+import { idOf } from '../../src/model/ids.ts';
 import { plainMode } from '../../src/model/plain-mode.ts';
 import { openStore } from '../../src/store/open.ts';
 import { run } from '../cli/kit.ts';
@@ -121,7 +122,6 @@ it('check-geojson finds nothing wrong in any GeoJSON that the program writes', a
 });
 
 it('pseudonyms hide names and UUIDs and are the same for the same key', async () => {
-  const { writeFile } = await import('node:fs/promises');
   await writeFile(out('key'), 'a key of more than sixteen characters');
   for (const name of ['p1', 'p2']) {
     const flags = ['--format', 'csv', '--pseudonyms', out('key'), '--out', out(name)];
@@ -136,6 +136,31 @@ it('pseudonyms hide names and UUIDs and are the same for the same key', async ()
   expect(await readFile(out('p2/trips.csv'), 'utf8')).toBe(text);
   const raw = ['--format', 'csv', '--kind', 'entries', '--pseudonyms', out('key'), '--out', out('p3')];
   expect(await run(['export', '--all', ...raw], { env })).toMatchObject({ code: 2 });
+});
+
+it('under pseudonyms no id is one that the UUID gives away, and the tables join as before', async () => {
+  await writeFile(out('key-of-ids'), 'a key of more than sixteen characters');
+  const flags = ['--format', 'csv', '--pseudonyms', out('key-of-ids'), '--out', out('ids')];
+  const result = await run(['export', '--all', ...flags], { env });
+  expect(result, result.stderr).toMatchObject({ code: 0 });
+  const idsIn = async (folder: string) => {
+    const kinds = ['trips', 'sections', 'places', 'points'];
+    const all = (await Promise.all(kinds.map((kind) => csv(`${folder}/${kind}.csv`)))) as Record<string, string>[][];
+    const named = (row: Record<string, string>) =>
+      Object.entries(row).flatMap(([name, id]) =>
+        name.endsWith('_id') && name !== 'user_id' && id !== '' ? [id] : [],
+      );
+    return all.flat().flatMap(named);
+  };
+  const [plain, hidden] = [await idsIn('csv'), await idsIn('ids')];
+  const replaced = new Map(plain.map((id, i) => [id, hidden[i]!]));
+  expect(plain.map((id) => replaced.get(id))).toEqual(hidden);
+  expect(new Set(replaced.values()).size).toBe(replaced.size);
+  const known = new Set([
+    ...plain,
+    ...(await csv('csv/trips.csv')).map(({ user_id }) => idOf(user_id!, 'place', 'first')),
+  ]);
+  expect(hidden.filter((id) => known.has(id))).toEqual([]);
 });
 
 it('a coarse export has no position of a stay, nor of the way next to it', async () => {

@@ -56,7 +56,7 @@ export function exportCommand(context: CommandContext): Command {
     )
     .option(
       '--pseudonyms <file>',
-      'with --format: replace names and UUIDs by pseudonyms, keyed by the secret in this file',
+      'with --format: replace names, UUIDs and ids by pseudonyms, keyed by the secret in this file',
     )
     .option(
       '--coarse <metres>',
