@@ -141,11 +141,37 @@ describe('diary', () => {
     expect(await empty('eve')).toMatch(/has no trips yet/);
     await run(['simulate', '--users', '1', '--from', day, '--seed', 't']);
     expect(await empty(ada)).toMatch(/\d+ entries waiting: run `mobility pipeline --user sim-t-1@example.org`/);
+    const file = join(shared.folder, 'empty.geojson');
+    const written = await run(['diary', '--user', ada, '--day', day, '--geojson', file]);
+    expect(written.stderr).toMatch(/^0 trips written to .*\n\d+ entries waiting: run `mobility pipeline/);
     const other = await shared.run(['diary', '--user', ada, '--day', '2024-03-20']);
     expect([other.stdout, other.stderr]).toEqual([
       expect.stringContaining('no trips'),
       expect.stringMatching(/from 2024-03-12 to 2024-03-12/),
     ]);
+  });
+
+  it('says of a recorded ride after which nothing came that it has not certainly ended', async () => {
+    const { run, folder } = await freshProgram();
+    const ride = (date: string) =>
+      Array.from({ length: 60 }, (_, i) => {
+        const time = new Date(Date.parse(`${date}T08:00:00Z`) + i * 15_000).toISOString();
+        return `<trkpt lat="${52.5 + i * 0.0005}" lon="13.4"><time>${time}</time></trkpt>`;
+      }).join('');
+    const gpx = (date: string) => `<gpx version="1.1" creator="x"><trk><trkseg>${ride(date)}</trkseg></trk></gpx>`;
+    await run(['users', 'add', 'eve']);
+    const noted = async (date: string) => {
+      await writeFile(join(folder, `${date}.gpx`), gpx(date));
+      await run(['import', join(folder, `${date}.gpx`), '--user', 'eve']);
+      await run(['pipeline', '--user', 'eve']);
+      return (await run(['diary', '--user', 'eve', '--day', date])).stderr;
+    };
+    expect(await noted('2024-03-11')).toBe(
+      'eve has locations up to 2024-03-11, but no trip that has certainly ended: later data decide\n',
+    );
+    expect(await noted('2024-03-12')).toBe(
+      'eve has 1 trip from 2024-03-11 to 2024-03-11; the locations up to 2024-03-12 are a draft: later data decide\n',
+    );
   });
 });
 

@@ -7,6 +7,7 @@ import { toFlatGeoJson } from '../../export/geojson.ts';
 import { type Labels, noLabels, readLabels } from '../../labels/labels-of.ts';
 import { saidTexts } from '../../labels/said-text.ts';
 import { MobilityError } from '../../model/errors.ts';
+import { keys } from '../../model/keys.ts';
 import { addDays, localDateTime, localDay, startOfDay } from '../../model/time.ts';
 import type { TripRecord } from '../../model/trip.ts';
 import type { UserRecord } from '../../model/user.ts';
@@ -109,6 +110,7 @@ async function writeGeoJson(context: CommandContext, user: UserRecord, day: stri
   if (file === '-') await context.output.write(text);
   else await writeFileWhole(file, (writer) => writer.write(text));
   context.output.note(`${counted(trips.length, 'trip')}${file === '-' ? '' : ` written to ${file}`}`);
+  if (trips.length === 0) context.output.note(await hint(store, user));
   return {};
 }
 
@@ -140,8 +142,9 @@ async function writePage(
   const text = diaryPage({ name: user.user_email, days, completeUntil: complete_until, labels });
   if (file === '-') await context.output.write(text);
   else await writeFileWhole(file, (writer) => writer.write(text));
-  const trips = counted(records.filter(({ trip }) => trip !== null).length, 'trip');
-  context.output.note(`${trips}${file === '-' ? '' : ` written to ${file}`}`);
+  const trips = records.filter(({ trip }) => trip !== null).length;
+  context.output.note(`${counted(trips, 'trip')}${file === '-' ? '' : ` written to ${file}`}`);
+  if (trips === 0) context.output.note(await hint(store, user));
   return {};
 }
 
@@ -232,6 +235,21 @@ async function hint(store: Store, { uuid, user_email }: UserRecord): Promise<str
     return `${counted(waiting.count, 'entry', 'entries')} waiting: run \`mobility pipeline --user ${user_email}\``;
   }
   const { count, start_ts, end_ts } = await store.trips.summary(uuid);
-  if (start_ts === null || end_ts === null) return `${user_email} has no trips yet; has the phone pushed?`;
-  return `${user_email} has ${counted(count, 'trip')} from ${localDay(start_ts, 'UTC')} to ${localDay(end_ts, 'UTC')}`;
+  const located = await lastLocationDay(store, uuid);
+  if (start_ts === null || end_ts === null) {
+    if (located === null) return `${user_email} has no trips yet; has the phone pushed?`;
+    return `${user_email} has locations up to ${located}, but no trip that has certainly ended: later data decide`;
+  }
+  const last = localDay(end_ts, 'UTC');
+  const draft =
+    located !== null && located > last ? `; the locations up to ${located} are a draft: later data decide` : '';
+  return `${user_email} has ${counted(count, 'trip')} from ${localDay(start_ts, 'UTC')} to ${last}${draft}`;
+}
+
+async function lastLocationDay(store: Store, userId: string): Promise<string | null> {
+  const series = await store.timeseries.summary(userId);
+  const times = series.flatMap(({ key, last_ts }) =>
+    last_ts !== null && (key === keys.location || key === keys.filteredLocation) ? [last_ts] : [],
+  );
+  return times.length === 0 ? null : localDay(Math.max(...times), 'UTC');
 }
