@@ -5,7 +5,7 @@ import { chmod, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { constants, createGzip } from 'node:zlib';
-import { compareLogNames, type LogKind, liveName, logNames, nextPartName } from './names.ts';
+import { compareLogNames, inodeOf, type LogKind, liveName, logNames, nextPartName } from './names.ts';
 
 const draftPattern = /\.log\.gz\.[\w-]+\.draft$/;
 const staleDraftSeconds = 3600;
@@ -29,13 +29,15 @@ export interface ArchiveOptions {
   own: string | null;
   /** Seconds for which other files must be unchanged. */
   quietSeconds: number;
+  /** What was seen of the files before. */
+  quiet: QuietFiles;
 }
 
 /**
  * Compresses every finished file of a kind, no matter which process left it. May be interrupted anywhere, and run in
  * several processes at once: no line is lost or in two files. Throws what the file system throws, such as a full disk.
  */
-export async function archiveFiles({ folder, kind, today, own, quietSeconds }: ArchiveOptions): Promise<void> {
+export async function archiveFiles({ folder, kind, today, own, quietSeconds, quiet }: ArchiveOptions): Promise<void> {
   const names = await readdir(folder);
   for (const name of draftNames(names)) {
     const written = (await stat(join(folder, name)).catch(() => null))?.mtimeMs ?? Number.POSITIVE_INFINITY;
@@ -44,7 +46,8 @@ export async function archiveFiles({ folder, kind, today, own, quietSeconds }: A
   const plain = logNames(names).filter((log) => log.kind === kind && !log.compressed);
   for (const log of plain.sort(compareLogNames)) {
     if (log.part === null && log.day >= today) continue;
-    if (log.source !== own && (await quietFor(join(folder, log.name))) < quietSeconds) continue;
+    if (log.source !== own && (await quiet.seconds(join(folder, log.name))) < quietSeconds) continue;
+    quiet.forget(join(folder, log.name));
     const part = log.part === null ? finishLive(folder, log.source, log.day) : log.name;
     if (part === null) continue;
     const path = join(folder, part);
@@ -53,13 +56,41 @@ export async function archiveFiles({ folder, kind, today, own, quietSeconds }: A
   }
 }
 
-/** Seconds since a file was last written or renamed, by the real clock, which the file system uses too. */
-export async function quietFor(path: string): Promise<number> {
-  const found = await stat(path).catch(() => null);
-  return found === null ? Number.POSITIVE_INFINITY : (realNow() - Math.max(found.ctimeMs, found.mtimeMs)) / 1000;
+/**
+ * Tells for how long files have not changed. Their times tell it at the first look. They do not after the clock was
+ * set, or the host slept: they may lie in the future, for hours. Therefore files that are looked at again are watched,
+ * too.
+ */
+export class QuietFiles {
+  readonly #seen = new Map<string, { state: string; since: number }>();
+
+  /** Seconds since a file was last written or renamed; infinite if it is gone. */
+  async seconds(path: string): Promise<number> {
+    const found = await stat(path).catch(() => null);
+    if (found === null) {
+      this.#seen.delete(path);
+      return Number.POSITIVE_INFINITY;
+    }
+    const changed = Math.max(found.ctimeMs, found.mtimeMs);
+    const state = `${inodeOf(found)} ${found.size} ${changed}`;
+    const now = performance.now();
+    const before = this.#seen.get(path);
+    const since = before?.state === state ? before.since : now;
+    this.#seen.set(path, { state, since });
+    return Math.max(realNow() - changed, now - since) / 1000;
+  }
+
+  /** The file will not be looked at again. */
+  forget(path: string): void {
+    this.#seen.delete(path);
+  }
 }
 
-const realNow = (): number => performance.timeOrigin + performance.now();
+/**
+ * The clock that the file system uses, too. The clock of the process goes on as if nobody had set the other one: where
+ * they differ, the earlier one calls no file quiet that may still be written.
+ */
+const realNow = (): number => Math.min(Date.now(), performance.timeOrigin + performance.now());
 
 /**
  * Gives the file of that day the name of the next part, which it returns; null when there is no such file. Processes

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { makeFolders } from '../make-folders.ts';
 import { errorText, MobilityError } from '../model/errors.ts';
 import { localDay } from '../model/time.ts';
-import { archiveFiles, finishLive, letGoSeconds, limitFiles } from './archive.ts';
+import { archiveFiles, finishLive, letGoSeconds, limitFiles, QuietFiles } from './archive.ts';
 import { type Claim, claimSource } from './claim.ts';
 import { hostZone } from './format.ts';
 import type { LeastLevel } from './line-log.ts';
@@ -73,6 +73,7 @@ export function openFileLog(options: FileLogOptions): FileLog {
   const { quietSeconds = letGoSeconds } = options;
   const maxSize = Math.max(1024, options.maxSizeMiB * mebibyte);
   const tidies = options.source === undefined;
+  const quiet = new QuietFiles();
   let claim: Claim | null = null;
   let file: LogFile | null = null;
   let failed = { at: Number.NEGATIVE_INFINITY, error: null as unknown };
@@ -102,7 +103,7 @@ export function openFileLog(options: FileLogOptions): FileLog {
     try {
       // The folder was removed: before another server takes this one's source for free.
       if (claim?.stands() === false) makePlace();
-      await archiveFiles({ folder: dir, kind: name, today: today(), own, quietSeconds });
+      await archiveFiles({ folder: dir, kind: name, today: today(), own, quietSeconds, quiet });
       await limitFiles(dir, name, options.maxFiles);
     } catch (error) {
       warnOnce(`log files in ${dir} could not be compressed: ${errorText(error)}`);

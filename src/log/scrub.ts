@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
 import { errorText } from '../model/errors.ts';
-import { draftNames, finishLive, letGoSeconds, quietFor, replaceByCompressed } from './archive.ts';
+import { draftNames, finishLive, letGoSeconds, QuietFiles, replaceByCompressed } from './archive.ts';
 import { type LogName, logNames } from './names.ts';
 import { oneLine, word } from './text.ts';
 
@@ -87,10 +87,15 @@ async function endDrafts(folder: string, quietSeconds: number): Promise<ScrubRec
   const left: ScrubReceipt['left'] = [];
   for (const file of draftNames(await readdir(folder).catch(noFiles))) {
     const path = join(folder, file);
-    while ((await quietFor(path)) < quietSeconds) await sleep(50);
+    await untilQuiet(path, quietSeconds);
     await rm(path, { force: true }).catch((error) => left.push({ file, reason: errorText(error) }));
   }
   return left;
+}
+
+async function untilQuiet(path: string, seconds: number): Promise<void> {
+  const quiet = new QuietFiles();
+  while ((await quiet.seconds(path)) < seconds) await sleep(50);
 }
 
 /** Changes a line, which may end with a line break. */
@@ -133,7 +138,7 @@ async function rewrite(folder: string, log: LogName, replace: Replace, quietSeco
   const name = log.part === null ? finishLive(folder, log.source, log.day) : log.name;
   if (name === null) return 0;
   const path = join(folder, name);
-  while (!log.compressed && (await quietFor(path)) < quietSeconds) await sleep(50);
+  if (!log.compressed) await untilQuiet(path, quietSeconds);
   let lines = 0;
   const replaced = async function* (): AsyncGenerator<Buffer> {
     for await (const line of linesOf(path, log.compressed)) {

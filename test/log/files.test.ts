@@ -244,6 +244,19 @@ describe('files that an earlier process left', () => {
     expect(statSync(join(dir, 'server-2026-03-12.part1.log.gz')).mtimeMs).toBe(1_700_000_000_000);
   });
 
+  it('are compressed although the clock was set back since, or the host slept: their times lie in the future', async () => {
+    const dir = newFolder();
+    const left = 'pipeline-2026-03-12.log';
+    writeFileSync(join(dir, left), 'x:1:2:3:4:5:old day\n');
+    const inAnHour = (performance.timeOrigin + performance.now()) / 1000 + 3600; // `Date` is faked
+    utimesSync(join(dir, left), inAnHour, inAnHour);
+    const files = open(dir, { name: 'pipeline', quietSeconds: 1e-4 }); // looks at them now, and when it closes
+    files.log.write('INFO', 'a line');
+    await until(() => messagesOf(dir).includes('a line'));
+    await files.close();
+    expect(logFiles(dir)).toEqual(['pipeline-2026-03-12.part1.log.gz', 'pipeline-2026-03-14.log']);
+  });
+
   it('are removed if they were already compressed, so that no line exists twice', async () => {
     const dir = newFolder();
     const files = open(dir, { maxSizeMiB: 0.005 });

@@ -1,5 +1,5 @@
 // A person taken out of log files: no byte of theirs stays, and no line of others changes.
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
@@ -104,6 +104,20 @@ it('waits for a file that another process compresses, and takes the person out o
   expect(receipt).toMatchObject({ files: 1, rewritten: 1, left: [] });
   expect(textOf(dir, name)).not.toContain(ada.uuid);
   expect(textOf(dir, name)).toContain(ben.uuid);
+});
+
+it('takes the person out of files that were written before the clock was set back', async () => {
+  const dir = newFolder();
+  const inAnHour = Date.now() / 1000 + 3600;
+  const finished = 'server-2026-03-13.part1.log';
+  for (const name of [finished, 'server-2026-03-14.log', `${finished}.gz.77-1.draft`]) {
+    writeFileSync(join(dir, name), text([...callsOf(ada), ...callsOf(ben)]));
+    utimesSync(join(dir, name), inAnHour, inAnHour);
+  }
+  const receipt = await scrubLogs({ folder: dir, ...ada, quietSeconds: 0.1 });
+  expect(receipt).toMatchObject({ files: 2, rewritten: 2, left: [] });
+  expect(everything(dir)).not.toContain(ada.uuid);
+  expect(everything(dir)).toContain(ben.uuid);
 });
 
 it('names the files that it could not read, and finds nothing in a folder that does not exist', async () => {
