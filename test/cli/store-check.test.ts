@@ -54,6 +54,26 @@ it('store check --against tells who is not the same, and of which kind of row th
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('store check --digest --json') });
 });
 
+it('times next to zero stay as they came: the pipeline moves their entries, and the check finds nothing', async () => {
+  const { run, withStore } = await freshProgram();
+  const times = [
+    { write_ts: 0, ts: 5e-324 },
+    { write_ts: 1e-18, ts: 5e8 },
+    { write_ts: 1e-17, ts: 1e9 },
+  ];
+  const entries = times.map(({ write_ts, ts }) => ({ metadata: { key: 'own/key', write_ts }, data: { ts } }));
+  const userId = await withStore(async (store) => {
+    const { user } = await store.users.register('ada', { now: 1 });
+    await store.usercache.put(user.uuid, { entries: entries as never, unusable: [] }, 2);
+    return user.uuid;
+  });
+  expect(await run(['store', 'check'])).toMatchObject({ code: 0, stdout: expect.stringContaining('usercache 3') });
+  expect(await run(['pipeline', '--all'])).toMatchObject({ code: 0, stdout: expect.stringContaining('1 done') });
+  expect(await run(['store', 'check'])).toMatchObject({ code: 0, stdout: expect.stringContaining('timeseries 3') });
+  const again = await withStore((store) => store.usercache.put(userId, { entries: entries as never, unusable: [] }, 3));
+  expect(again).toEqual(['updated', 'updated', 'updated']);
+});
+
 it('an index that says something else than its table is found, told with its cure, and put right by it; no row changes', async () => {
   const program = await freshProgram();
   const { run, folder } = program;

@@ -38,7 +38,7 @@ export function connect(path: string): Connection {
       return database.isTransaction;
     },
     exec: (sql) => database.exec(sql),
-    prepare: (sql) => database.prepare(sql),
+    prepare: (sql) => exactly(database.prepare(sql)),
     copyTo: async (target, signal) => {
       await backup(database, target, { rate: 2_000, progress: () => signal?.throwIfAborted() });
       signal?.throwIfAborted();
@@ -48,6 +48,29 @@ export function connect(path: string): Connection {
       database.close();
     },
   };
+}
+
+/**
+ * The binding takes a number between 0 and this one for 0: two times would be one, and a row would contradict its
+ * content. Such a number is bound as text instead, of which the columns, which are REAL, make the same number again.
+ */
+const leastBound = 2 ** -52;
+
+function exactly(statement: Statement): Statement {
+  return {
+    run: (...values) => statement.run(...bound(values)),
+    get: (...values) => statement.get(...bound(values)),
+    all: (...values) => statement.all(...bound(values)),
+  };
+}
+
+/** Changes its argument, which is the list of one call. */
+function bound(values: SqlValue[]): SqlValue[] {
+  for (let i = 0; i < values.length; i += 1) {
+    const value = values[i]!;
+    if (typeof value === 'number' && value > 0 && value < leastBound) values[i] = String(value);
+  }
+  return values;
 }
 
 /**

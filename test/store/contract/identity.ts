@@ -68,7 +68,9 @@ export function identityTests(use: Use): void {
 
   it('decimals of write_ts survive, and the smallest difference makes another entry', async () => {
     const user = await newUser(use.store);
-    const times = [1463501234.123456, 1463501234.1234562, 1463501234.1234565, 0.1, -5.25, 1e-7, 1463501234];
+    const times = [
+      1463501234.123456, 1463501234.1234562, 1463501234.1234565, 0.1, -5.25, 1e-7, 1e-17, 5e-324, 0, 1463501234,
+    ];
     const entries = times.map((ts) => entry(battery, ts));
     expect(await put(use.store, user, entries)).toEqual(times.map(() => 'inserted'));
     const found = (await waiting(use.store, user)).map((row) => row.entry.metadata.write_ts);
