@@ -3,7 +3,7 @@
 import { type Log, silentLog, writeLater } from '../log/log.ts';
 import { line, type PutCounts } from '../log/messages.ts';
 import type { Entry, EntryText } from '../model/entry.ts';
-import { errorText } from '../model/errors.ts';
+import { errorText, isMobilityError, MobilityError } from '../model/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import { keys } from '../model/keys.ts';
 import type { PutBatch, PutResult, Store, UnusableEntry } from '../store/store.ts';
@@ -18,6 +18,13 @@ export const maxTransactionEntries = 10_000;
 
 /** Something to put: an entry or anything else as a JSON value, or the JSON text of one. */
 export type Pushed = Entry | JsonValue;
+
+/** The error of a part behind others that were stored. Putting everything again completes them. */
+export class PartlyStored extends MobilityError {
+  constructor(error: MobilityError) {
+    super(error.code, error.message, { cause: error });
+  }
+}
 
 /** Where `putBatch` stores, and whom it tells. */
 export interface PutOptions {
@@ -65,13 +72,17 @@ export async function putTaken(
   const { store, now, log = silentLog } = options;
   const counts = { inserted: 0, updated: 0, rejected: 0 };
   const seen = newestTimes();
+  let hasStored = false;
   for await (const { batch, isLast } of partsOf(taken)) {
     seen.add(batch.entries);
     const storing = store.usercache.put(userId, withReceipts(batch), now());
     // Asked for in the same turn as the last part, the note shares its commit: a small put waits for the disk only
     // once.
     const noting = isLast ? noteInProfile(userId, { last_put_ts: now(), ...seen.fields() }, store, log) : null;
-    const results = await storing;
+    const results = await storing.catch((error: unknown) => {
+      throw hasStored && isMobilityError(error) ? new PartlyStored(error) : error;
+    });
+    hasStored = true;
     await noting;
     await logEntries(log, userId, batch, results);
     for (const result of results) counts[result] += 1;

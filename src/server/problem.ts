@@ -1,4 +1,5 @@
 // Failures as answers: RFC 9457 problem details, and which status each error of the core becomes.
+import { PartlyStored } from '../intake/put-batch.ts';
 import { type ErrorCode, isMobilityError, type MobilityError } from '../model/errors.ts';
 import type { JsonValue } from '../model/json.ts';
 
@@ -91,7 +92,13 @@ export function problemOf(error: unknown): Problem {
 
 function problemOfCore(error: MobilityError): Problem {
   const outage = outages.get(error.code);
-  if (outage !== undefined) return unavailable(`${outage}; nothing was stored by this call`, error.code, error);
+  if (outage !== undefined) {
+    const stored =
+      error instanceof PartlyStored
+        ? 'only some entries of this call are stored, send all of them again'
+        : 'nothing was stored by this call';
+    return unavailable(`${outage}; ${stored}`, error.code, error);
+  }
   if (error.code === 'MOBILITY_BAD_REQUEST') return new Problem(400, error.message, { code: error.code });
   if (error.code === 'MOBILITY_FORBIDDEN') return new Problem(403, error.message, { code: error.code });
   // Their erasure began after this call had found its caller.

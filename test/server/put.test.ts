@@ -1,6 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { maxTransactionEntries } from '../../src/intake/put-batch.ts';
+import { MobilityError } from '../../src/model/errors.ts';
 import type { JsonObject } from '../../src/model/json.ts';
+import { interposedStore } from '../faults/interposed-store.ts';
+import { newStore } from '../support/store.ts';
 import { androidLocation, iosActivity, type Kit, openKit, waiting } from './kit.ts';
 
 const ts = 1463502000.412;
@@ -23,6 +27,28 @@ describe('put', () => {
     expect(answer.json).toEqual({ inserted: 2, updated: 0, rejected: 0 });
     expect(answer.headers.get('content-type')).toBe('application/json');
     expect(await waiting(kit.store, ada)).toEqual(entries);
+  });
+
+  it('a put of several parts says what is stored when a later part fails, and is completed by sending it again', async () => {
+    const entries = Array.from({ length: maxTransactionEntries + 1 }, (_, i) => iosActivity(ts + i));
+    let parts = 0;
+    const store = interposedStore(await newStore(), (call) => {
+      if (call !== 'usercache.put') return;
+      parts += 1;
+      if (parts === 1 || parts === 3) throw new MobilityError('MOBILITY_STORE_FULL', 'no space');
+    });
+    await store.users.register('ada', { now: 1 });
+    const full = await openKit({ store });
+    try {
+      const send = () => full.post('/usercache/put', { user: 'ada', phone_to_server: entries });
+      const [first, second, third] = [await send(), await send(), await send()];
+      expect([first.status, second.status, third.status]).toEqual([503, 503, 200]);
+      expect(first.json.detail).toMatch(/full; nothing was stored by this call$/);
+      expect(second.json.detail).toMatch(/full; only some entries of this call are stored, send all of them again$/);
+      expect(third.json).toEqual({ inserted: 1, updated: maxTransactionEntries, rejected: 0 });
+    } finally {
+      await full.close();
+    }
   });
 
   it('the same batch again is updated and stored once', async () => {
