@@ -6,6 +6,7 @@ import { access, constants, open, rename, rm, writeFile } from 'node:fs/promises
 import { makeFolders } from '../make-folders.ts';
 import { errorText, MobilityError } from '../model/errors.ts';
 import type { JsonValue } from '../model/json.ts';
+import { OutputClosed } from './output.ts';
 
 /** Opens a file named on the command line. Throws `MOBILITY_USAGE` when it cannot be read. */
 export async function fileToRead(path: string): Promise<ReadStream> {
@@ -71,6 +72,24 @@ export async function writeFileWhole(path: string, fill: (writer: ByteSink) => P
     await rm(draft, { force: true }).catch(() => {});
     if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
     throw cannotWrite(path, error);
+  }
+}
+
+/**
+ * Files that belong together, each written as `writeFileWhole` does. If the work fails or is interrupted, those that
+ * are complete go again, so that the same command can be repeated. A reader who has gone (`… | head`) is no failure.
+ */
+export async function allOrNone<T>(work: (write: typeof writeFileWhole) => Promise<T>): Promise<T> {
+  const written: string[] = [];
+  try {
+    return await work(async (path, fill) => {
+      await writeFileWhole(path, fill);
+      written.push(path);
+    });
+  } catch (error) {
+    if (error instanceof OutputClosed) throw error;
+    for (const path of written) await rm(path, { force: true }).catch(() => {});
+    throw error;
   }
 }
 

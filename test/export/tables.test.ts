@@ -1,8 +1,9 @@
 // Tables of an export: they join, they stream, they are safe in a spreadsheet, and they hide who and where when asked
 // to.
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { check } from '@placemarkio/check-geojson';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -162,6 +163,28 @@ it('under pseudonyms no id is one that the UUID gives away, and the tables join 
   ]);
   expect(hidden.filter((id) => known.has(id))).toEqual([]);
 });
+
+it.skipIf(!existsSync('/dev/full'))(
+  'an export that fails leaves no file, and the same command works later',
+  async () => {
+    const [{ user_id }] = (await csv('csv/trips.csv')) as [Record<string, string>];
+    const exports = [
+      { to: out('failing-tables'), fails: 'places.csv', flags: ['--all', '--format', 'csv'] },
+      { to: out('failing-archive'), fails: 'documents.jsonl', flags: ['--user', user_id!] },
+      { to: out('failing-archives'), fails: `${user_id}/trips.geojson`, flags: ['--all'] },
+    ];
+    for (const { to, fails, flags } of exports) {
+      await mkdir(dirname(join(to, fails)), { recursive: true });
+      await symlink('/dev/full', join(to, `${fails}.part`));
+      const failed = await run(['export', ...flags, '--out', to], { env });
+      expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining('MOBILITY_OUTPUT')]);
+      const left = await readdir(to, { recursive: true, withFileTypes: true });
+      expect(left.filter((one) => !one.isDirectory()).map(({ name }) => name)).toEqual([]);
+      const again = await run(['export', ...flags, '--out', to], { env });
+      expect(again, again.stderr).toMatchObject({ code: 0 });
+    }
+  },
+);
 
 it('a coarse export has no position of a stay, nor of the way next to it', async () => {
   const result = await run(['export', '--all', '--format', 'csv', '--coarse', '200m', '--out', out('coarse')], { env });

@@ -14,7 +14,7 @@ import { everyUser } from '../../store/pages.ts';
 import type { Store } from '../../store/store.ts';
 import { dayArgument, repeated } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { fileText, makeFolder, refuseExisting, type TextWriter, writeFileWhole } from '../files.ts';
+import { allOrNone, fileText, makeFolder, refuseExisting, type TextWriter, type writeFileWhole } from '../files.ts';
 import { counted, table } from '../output.ts';
 import { isMember } from '../whom.ts';
 
@@ -122,12 +122,15 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
     return exportFiles(context, options, { store, users, days, out, format });
   refuseTableFlags(options);
   if (out !== undefined) {
-    const archive = { store, days, ...(key && { key }) };
-    if (users.length === 1) return exportFolder(context, { ...archive, user: users[0]!, out });
-    makeFolder(out);
-    for await (const user of all ? everyUser(store) : users)
-      await exportFolder(context, { ...archive, user, out: join(out, user.uuid) });
-    return {};
+    const signal = context.interruptible();
+    return allOrNone(async (write) => {
+      const archive = { store, days, write, signal, ...(key && { key }) };
+      if (users.length === 1) return exportFolder(context, { ...archive, user: users[0]!, out });
+      makeFolder(out);
+      for await (const user of all ? everyUser(store) : users)
+        await exportFolder(context, { ...archive, user, out: join(out, user.uuid) });
+      return {};
+    });
   }
   if (users.length !== 1) throw new MobilityError('MOBILITY_USAGE', 'expected one --user with --entries or --trips');
   const user = users[0]!;
@@ -171,24 +174,26 @@ async function exportFiles(context: CommandContext, options: Options, what: File
     const planned = tableFiles({ kinds: chosen, format, ...(names && { names }) });
     for (const name of planned) await refuseExisting(join(out, name));
     let done = 0;
-    const written = await exportTables({
-      store,
-      people: () => (users.length > 0 ? listed(users) : everyUser(store)),
-      kinds: chosen,
-      format,
-      days,
-      now: context.now(),
-      file: (name, fill) => writeFileWhole(join(out, name), fill),
-      onPerson: (kind, person) => {
-        signal.throwIfAborted();
-        done += 1;
-        progress.update(`${kind}: ${person.name} (${done} done)`);
-      },
-      ...(names && { names }),
-      ...(key && { keys: key }),
-      ...(coarse !== undefined && { coarse }),
-      ...(pseudonymKey !== undefined && { pseudonymKey }),
-    });
+    const written = await allOrNone((write) =>
+      exportTables({
+        store,
+        people: () => (users.length > 0 ? listed(users) : everyUser(store)),
+        kinds: chosen,
+        format,
+        days,
+        now: context.now(),
+        file: (name, fill) => write(join(out, name), fill),
+        onPerson: (kind, person) => {
+          signal.throwIfAborted();
+          done += 1;
+          progress.update(`${kind}: ${person.name} (${done} done)`);
+        },
+        ...(names && { names }),
+        ...(key && { keys: key }),
+        ...(coarse !== undefined && { coarse }),
+        ...(pseudonymKey !== undefined && { pseudonymKey }),
+      }),
+    );
     const shown = written.map(({ kind, path, rows, bytes, sha256 }) => ({
       kind,
       file: join(out, path),
@@ -256,16 +261,23 @@ interface FolderExport {
   days: Days;
   out: string;
   key?: string[];
+  write: typeof writeFileWhole;
+  signal: AbortSignal;
 }
 
-async function exportFolder(context: CommandContext, { store, user, days, out, key }: FolderExport): Promise<Outcome> {
+async function exportFolder(context: CommandContext, what: FolderExport): Promise<Outcome> {
+  const { store, user, days, out, key, write, signal } = what;
   const { uuid } = user;
   const counts: Record<string, number> = {};
   const progress = context.output.progress(`exporting ${user.user_email}`);
   const file = async (name: string, fill: (writer: TextWriter) => Promise<number>): Promise<void> => {
     progress.update(`${user.user_email}: ${name}`);
-    await writeFileWhole(join(out, name), async (writer) => {
-      counts[name] = await fill(writer);
+    await write(join(out, name), async (writer) => {
+      const stoppable = async (text: string): Promise<void> => {
+        signal.throwIfAborted();
+        await writer.write(text);
+      };
+      counts[name] = await fill({ write: stoppable });
     });
   };
   try {
