@@ -1,6 +1,7 @@
-// A durable put of 10,000 entries over HTTP, as a ratio to JSON.parse, append and fsync of the same bytes; and, in
-// turns with it, the same put by another build.
+// A durable put of 10,000 entries over HTTP, as a ratio to JSON.parse, append and fsync of the same bytes, in time and
+// in CPU; and, in turns with it, the same put by another build.
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { openStore } from '../dist/index.js';
 import {
@@ -19,11 +20,11 @@ import {
 } from './kit.js';
 
 const entries = 10_000; // as many as a phone sends in one push
-const warmUp = 3; // rounds
-const target = 3; // times the floor
+const warmUp = 10; // rounds
+const target = 2; // times the floor
 
 /** Prints what one put of 10,000 new entries takes. `peer`: the folder of another commit, built, to compare with. */
-export async function put({ rounds = 15, peer } = {}) {
+export async function put({ rounds = 40, peer } = {}) {
   if (peer !== undefined) return compare(peer);
   console.log(`\nput: ${entries} new entries in one push, ${rounds} rounds, floor and put in turns`);
   for (const workers of [1, 2]) await inFolder((folder) => measure(folder, workers, rounds));
@@ -36,24 +37,35 @@ async function measure(folder, workers, rounds) {
   const server = await startServer(folder, { workers });
   const client = createClient(server.port);
   const floor = openFloor(folder);
-  const floors = [];
-  const puts = [];
-  const repeats = [];
+  const bodyAt = (round) => bodyOf('ada', locations(entries, 1_700_000_000 + round * entries));
+  let [floors, puts, floorCpu, before] = [[], [], 0, 0];
   for (let round = 0; round < warmUp + rounds; round++) {
-    const body = bodyOf('ada', locations(entries, 1_700_000_000 + round * entries));
-    const least = floor.measure(body);
-    const took = await timed(() => client.post('/usercache/put', body));
-    const again = await timed(() => client.post('/usercache/put', body));
-    if (round < warmUp) continue;
-    floors.push(least);
-    puts.push(took);
-    repeats.push(again);
+    if (round === warmUp) [floors, puts, floorCpu, before] = [[], [], 0, await restingCpu(server)];
+    const body = bodyAt(round);
+    const cpu = process.cpuUsage();
+    floors.push(floor.measure(body));
+    const { user, system } = process.cpuUsage(cpu);
+    floorCpu += (user + system) / 1e6;
+    puts.push(await timed(() => client.post('/usercache/put', body)));
+  }
+  const serverCpu = (await restingCpu(server)) - before;
+  const repeats = [];
+  for (let round = warmUp; round < warmUp + rounds; round++) {
+    const body = bodyAt(round);
+    repeats.push(await timed(() => client.post('/usercache/put', body)));
   }
   const ratios = puts.map((took, i) => took / floors[i]);
   const all = `${workers} worker${workers > 1 ? 's' : ''}`;
   line(`${all}: floor, median`, ms(median(floors)));
   line(`${all}: put, median (95 %)`, `${ms(median(puts))} (${ms(quantile(puts, 0.95))})`);
   line(`${all}: ratio, median`, `${median(ratios).toFixed(2)} x`, against(median(ratios), target, `${target} x`));
+  const ratio = serverCpu / floorCpu;
+  const both = `${ms(serverCpu / rounds)}, ${ms(floorCpu / rounds)}`;
+  line(
+    `${all}: CPU of the server against the floor`,
+    `${ratio.toFixed(2)} x (${both})`,
+    against(ratio, target, `${target} x`),
+  );
   line(`${all}: the same push again, ratio`, `${median(repeats.map((took, i) => took / floors[i])).toFixed(2)} x`);
   line(
     `${all}: peak memory`,
@@ -65,6 +77,16 @@ async function measure(folder, workers, rounds) {
   floor.close();
   client.close();
   await server.stop();
+}
+
+/** CPU of a server so far, s, once it has done what it leaves for after its answers. */
+async function restingCpu(server) {
+  for (let last = Number.NaN; ; ) {
+    const cpu = server.cpu();
+    if (cpu === last || Number.isNaN(cpu)) return cpu;
+    last = cpu;
+    await setTimeout(200); // of rest
+  }
 }
 
 const people = 10; // who push in turn: no one of them meets a limit

@@ -1,5 +1,5 @@
 // What many people cost: bytes on disk an entry, CPU of a day with the model and without, of a day in hourly parts, of
-// a day after a long history, of a put and of small pushes; or of `pipeline --all` for as many users as are asked for.
+// a day after a long history, of small pushes; or of `pipeline --all` for as many users as are asked for.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,6 @@ import {
   locations,
   median,
   ms,
-  openFloor,
   quantile,
   run as runProgram,
   startServer,
@@ -44,7 +43,6 @@ export async function scale({ folder, users = 400, days = 365, peer, everybody }
   await inFolder((place) => measureUsers(place, cases, users, 'plain'));
   await inFolder((place) => measureHourly(place, cases));
   await inFolder((place) => measureHistory(place, [30, days]));
-  await inFolder(measurePut);
   await inFolder(measurePushes);
 }
 
@@ -318,27 +316,6 @@ async function measureHistory(place, lengths) {
     const target = which === 0 ? [] : [against(medians[which] / medians[0], 1.2, '1.2 times the first')];
     line(`a new day (simulated) after ${length} days: CPU, median`, ms(medians[which]), ...target);
   }
-}
-
-/** A put of 10,000 within the process: text to commit, against parse, append and sync of the same body. */
-async function measurePut(place) {
-  const store = await openStore(join(place, 'store'));
-  const floor = openFloor(place);
-  const { user } = await store.users.register('somebody', { now: 1 });
-  const ratios = [];
-  for (let i = 0; i < 7; i++) {
-    const body = bodyOf('somebody', locations(10_000, 1.6e9 + i * 1e5));
-    const least = startCpu();
-    floor.measure(body);
-    const floorCpu = least();
-    const cpu = startCpu();
-    await putBatch(user.uuid, JSON.parse(body.toString()).phone_to_server, { store, now });
-    ratios.push(cpu() / floorCpu);
-  }
-  floor.close();
-  await store.close();
-  const ratio = median(ratios.slice(1));
-  line('put of 10,000 without HTTP and logs, CPU against the floor', ratio.toFixed(1), against(ratio, 2, '2'));
 }
 
 /**
