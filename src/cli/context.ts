@@ -160,7 +160,8 @@ export interface GlobalFlags {
 /** Opens any store, as `CommandContext.store` opens that of the settings. The caller closes it. */
 export async function openStoreAt(address: string, { make = false, ...options }: StoreOptions): Promise<Store> {
   const { openStore } = await import('../store/open.ts');
-  if (!make && !/^[a-z+]+:\/\//i.test(address)) await expectStore(folderIn(address));
+  const folder = /^[a-z+]+:\/\//i.test(address) ? '' : folderIn(address); // an empty one is refused by `openStore`
+  if (!make && folder !== '') await expectStore(folder);
   return openStore(address, { ...options, make });
 }
 

@@ -83,6 +83,13 @@ it('a command that only reads does not make a store', async () => {
   expect(existsSync(address)).toBe(false);
 });
 
+it('an empty store address is refused as such, by commands that read and by those that create', async () => {
+  for (const args of [['status'], ['users', 'add', 'ada']]) {
+    const { code, stderr } = await run(args, { env: { MOBILITY_STORE: '' } });
+    expect([code, stderr]).toEqual([2, expect.stringContaining('as the address of a store, found ""')]);
+  }
+});
+
 it('flags that every command takes may stand before or behind it', async () => {
   const { run, address, folder } = await freshProgram();
   await run(['users', 'add', 'ada']);
