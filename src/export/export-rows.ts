@@ -2,8 +2,8 @@
 import { withLabels } from '../diary/add-labels.ts';
 import { tripsOfDays } from '../diary/build-trip-documents.ts';
 import { dataTime, type Entry } from '../model/entry.ts';
-import { addDays, isTimeZone, localDay, maxTime, minTime } from '../model/time.ts';
-import { entryPages, everyError } from '../store/pages.ts';
+import { addDays, isTimeZone, justAfter, localDay, maxTime, minTime } from '../model/time.ts';
+import { type EntryPart, type EntrySelection, entryPages, everyEntry, everyError } from '../store/pages.ts';
 import type { ErrorRow, Store } from '../store/store.ts';
 import { toFlatGeoJson } from './geojson.ts';
 
@@ -19,21 +19,56 @@ const daysAtOnce = 31;
 /** An entry as it was pushed, and when the service received it first, seconds since the epoch. */
 export type ExportedEntry = Entry & { received_ts: number };
 
-/** Entries by `write_ts`, as pushed: first the timeseries, then the entries that still wait. */
+/**
+ * Entries as pushed, each identity once: first those of the timeseries, by `write_ts`, then those that wait when it
+ * begins. A run may move these meanwhile, and a phone may push one of them again: its newest content is given. Their
+ * identities are in memory.
+ */
 export async function* entryRows(
   store: Store,
   userId: string,
   days: Days,
   only?: readonly string[],
 ): AsyncGenerator<ExportedEntry> {
-  for (const part of [store.timeseries, store.usercache]) {
-    const query = { time: 'write_ts', limit: pageSize, ...(only && { keys: only }) } as const;
-    for await (const { entries, received_ts } of entryPages(part, userId, query)) {
-      for (const [i, { metadata, data }] of entries.entries()) {
-        const row = { metadata, data, received_ts: received_ts[i]! };
-        if (within(dayOf(row), days)) yield row;
-      }
+  const query = { time: 'write_ts', limit: pageSize, ...(only && { keys: only }) } as const;
+  const waiting = await waitingIdentities(store, userId, query);
+  for await (const row of rowsOf(store.timeseries, userId, query)) {
+    if (!waiting.get(row.metadata.key)?.has(row.metadata.write_ts) && within(dayOf(row), days)) yield row;
+  }
+  const isDue = ({ metadata: { key, write_ts } }: Entry) => waiting.get(key)?.delete(write_ts) === true;
+  for await (const row of rowsOf(store.usercache, userId, query)) {
+    if (isDue(row) && within(dayOf(row), days)) yield row;
+  }
+  // What is left was moved since.
+  for (const [key, times] of waiting) {
+    let [from, last] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    for (const time of times) [from, last] = [Math.min(from, time), Math.max(last, time)];
+    if (times.size === 0) continue;
+    for await (const row of rowsOf(store.timeseries, userId, { ...query, keys: [key], from, to: justAfter(last) })) {
+      if (isDue(row) && within(dayOf(row), days)) yield row;
     }
+  }
+}
+
+/** The `write_ts` of waiting entries, by key. */
+async function waitingIdentities(
+  { usercache }: Store,
+  userId: string,
+  query: EntrySelection,
+): Promise<Map<string, Set<number>>> {
+  const found = new Map<string, Set<number>>();
+  const fields = { metadata: ['key', 'write_ts'], data: [] };
+  for await (const { metadata } of everyEntry(usercache, userId, { ...query, fields })) {
+    const times = found.get(metadata.key);
+    if (times === undefined) found.set(metadata.key, new Set([metadata.write_ts]));
+    else times.add(metadata.write_ts);
+  }
+  return found;
+}
+
+async function* rowsOf(part: EntryPart, userId: string, query: EntrySelection): AsyncGenerator<ExportedEntry> {
+  for await (const { entries, received_ts } of entryPages(part, userId, query)) {
+    for (const [i, { metadata, data }] of entries.entries()) yield { metadata, data, received_ts: received_ts[i]! };
   }
 }
 

@@ -1,0 +1,76 @@
+// Entries of an export: each identity once, whatever happens meanwhile.
+import { expect, it } from 'vitest';
+import { entryRows } from '../../src/export/export-rows.ts';
+import { putBatch } from '../../src/intake/put-batch.ts';
+import { silentLog } from '../../src/log/log.ts';
+import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
+import type { Store } from '../../src/store/store.ts';
+import { newStore } from '../support/store.ts';
+
+const now = () => 1_710_200_000;
+const location = (i: number, accuracy: number) => ({
+  metadata: { key: 'background/location', platform: 'android', type: 'sensor-data', write_ts: 1_710_150_000 + i },
+  data: { ts: 1_710_150_000 + i, latitude: 48.5, longitude: 9.05, accuracy },
+});
+const push = (store: Store, user: string, from: number, to: number, accuracy: number) =>
+  putBatch(
+    user,
+    Array.from({ length: to - from }, (_, i) => location(from + i, accuracy)),
+    { store, now },
+  );
+const run = (store: Store, user: string) => runPipeline(store, user, { log: silentLog, now });
+
+/** A store that does something before a place of it is asked the nth time. */
+const interrupted = (
+  store: Store,
+  place: 'usercache' | 'timeseries',
+  nth: number,
+  act: () => Promise<unknown>,
+): Store => {
+  let calls = 0;
+  const find: Store['usercache']['find'] = async (...query) => {
+    calls += 1;
+    if (calls === nth) await act();
+    return store[place].find(...query);
+  };
+  const part = Object.create(store[place], { find: { value: find } });
+  return Object.create(store, { [place]: { value: part } });
+};
+
+const exported = async (store: Store, user: string) => {
+  const rows: [number, unknown][] = [];
+  for await (const { metadata, data } of entryRows(store, user, {})) rows.push([metadata.write_ts, data.accuracy]);
+  return rows.sort(([a], [b]) => a - b);
+};
+const expected = (...parts: [from: number, to: number, accuracy: number][]) =>
+  parts.flatMap(([from, to, accuracy]) =>
+    Array.from({ length: to - from }, (_, i) => [1_710_150_000 + from + i, accuracy]),
+  );
+
+it.each([
+  ['usercache', 1],
+  ['usercache', 2],
+  ['usercache', 3],
+  ['timeseries', 1],
+  ['timeseries', 2],
+] as const)(
+  'an export has each entry once, though a run moves what waits before %s is read for the %ith time',
+  async (place, nth) => {
+    const store = await newStore();
+    const { user } = await store.users.register('ada', { now: 1 });
+    await push(store, user.uuid, 0, 3000, 5);
+    await run(store, user.uuid);
+    await push(store, user.uuid, 2500, 5500, 7);
+    const meanwhile = interrupted(store, place, nth, () => run(store, user.uuid));
+    expect(await exported(meanwhile, user.uuid)).toEqual(expected([0, 2500, 5], [2500, 5500, 7]));
+  },
+);
+
+it('an export has the newest content of an entry that was pushed again and waits', async () => {
+  const store = await newStore();
+  const { user } = await store.users.register('ada', { now: 1 });
+  await push(store, user.uuid, 0, 10, 5);
+  await run(store, user.uuid);
+  await push(store, user.uuid, 4, 6, 7);
+  expect(await exported(store, user.uuid)).toEqual(expected([0, 4, 5], [4, 6, 7], [6, 10, 5]));
+});
