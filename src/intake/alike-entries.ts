@@ -8,11 +8,19 @@ import { isEntry, type Taken } from './take-entry.ts';
 const mostShapes = 48;
 
 /**
- * What it costs to learn a shape, in entries read by shapes: learning takes as long as parsing some entries, so bodies
- * without two entries alike end it. Before there are any, 64 are learned.
+ * What it costs to learn a shape, which takes as long as parsing some entries: bodies without two entries alike all but
+ * end it. Before there are any, 64 are learned. An entry read by its shape earns 8, any other 1.
  */
-const learning = 8;
+const learning = 64;
 const mostCredit = 64 * learning;
+
+/**
+ * Bytes that may be compared in vain: entries that are like known ones up to their ends would make reading many times
+ * slower than parsing. What an entry earns takes less time than it saves, or than parsing it.
+ */
+const mostPatience = 256 * 1024;
+const patiencePerParsed = 256;
+const patiencePerByte = 8;
 
 interface KnownShape extends Shape {
   /** When it was of use last. */
@@ -33,23 +41,32 @@ export class AlikeEntries {
   private last = -1;
   private reads = 0;
   private credit = mostCredit;
+  private patience = mostPatience;
+  /** False: the entry that `read` did not know may be of a known shape. */
+  private isNew = true;
   private readonly found: Followed = { end: 0, write_ts: 0, ts: 0 };
 
   /** What `takeEntry` makes of the entry that begins at `at`; null if it is of no known shape. */
   read(body: AsciiBody, at: number): EntryText | null {
     const { shapes, last } = this;
-    if (last === -1) return null;
+    this.isNew = last === -1 || this.patience > 0;
+    this.earn(patiencePerParsed);
+    if (last === -1 || !this.isNew) return null;
     const guess = shapes[last]!.next;
-    if (follow(body, at, shapes[guess]!, this.found)) return this.entry(guess, body, at);
+    if (this.follows(body, at, guess)) return this.entry(guess, body, at);
     for (let i = 0; i < shapes.length; i += 1) {
-      if (i !== guess && follow(body, at, shapes[i]!, this.found)) return this.entry(i, body, at);
+      if (i !== guess && this.follows(body, at, i)) return this.entry(i, body, at);
     }
     return null;
   }
 
   /** Remembers the shape of what was read from `text` in another way. `text`: ASCII. */
   learn(taken: Taken, text: string): void {
-    if (this.credit < learning || !isEntry(taken) || taken.text !== text) return;
+    if (this.credit < learning) {
+      this.credit += 1;
+      return;
+    }
+    if (!this.isNew || !isEntry(taken) || taken.text !== text) return;
     this.credit -= learning;
     const shape = shapeOf(taken);
     if (shape === null) return;
@@ -58,13 +75,24 @@ export class AlikeEntries {
     this.note(place);
   }
 
+  private follows(body: AsciiBody, at: number, place: number): boolean {
+    if (follow(body, at, this.shapes[place]!, this.found)) return true;
+    this.patience -= this.found.end - at;
+    return false;
+  }
+
   private entry(place: number, { text }: AsciiBody, at: number): EntryText {
     const { key, ts: time } = this.shapes[place]!;
     const { end, write_ts, ts } = this.found;
     this.end = end;
     this.note(place);
-    if (this.credit < mostCredit) this.credit += 1;
+    this.credit = Math.min(this.credit + 8, mostCredit);
+    this.earn((end - at) * patiencePerByte);
     return { key, write_ts, ts: time === -1 ? null : ts, text: text.slice(at, end) };
+  }
+
+  private earn(patience: number): void {
+    this.patience = Math.min(this.patience + patience, mostPatience);
   }
 
   private note(place: number): void {

@@ -67,7 +67,7 @@ export function shapeOf({ key, text }: EntryText): Shape | null {
       members.add(within.next);
     } else if (token !== ':' && within !== undefined && !inLiteral.has(within.next)) {
       parts.push(text.slice(start, index));
-      paths.push(isNumber(token) ? within.next : '');
+      paths.push(isTime(token) ? within.next : '');
       start = index + token.length;
     }
   }
@@ -88,7 +88,12 @@ export function shapeOf({ key, text }: EntryText): Shape | null {
 /** Values that all entries of a shape share. */
 const inLiteral = new Set(['metadata.key', 'metadata.type']);
 
-const isNumber = (token: string): boolean => /^[-\d]/.test(token);
+/** Characters of a time in an entry of a known shape. */
+const longestTime = 32;
+
+/** True for a time as `follow` reads it. */
+const isTime = (token: string): boolean =>
+  /^\d/.test(token) && token.length <= longestTime && Number(token) < firstMilliseconds;
 
 /** A view of just these bytes. */
 export function viewOf(bytes: Uint8Array): DataView {
@@ -97,8 +102,12 @@ export function viewOf(bytes: Uint8Array): DataView {
 
 // ---------------------------------------------------------------- following
 
+/** Bytes of the longest entry that is read by its shape. */
+const longestEntry = 4096;
+
 /** An entry of a known shape. */
 export interface Followed {
+  /** Where it ends, or where a text turned out to be none. */
   end: number;
   write_ts: number;
   ts: number;
@@ -111,68 +120,77 @@ export interface Followed {
 export function follow({ bytes, view, text }: AsciiBody, at: number, shape: Shape, found: Followed): boolean {
   const { literals, view: expected, ends, writeTs, ts } = shape;
   const last = ends.length - 1;
-  const { length } = bytes;
+  const length = Math.min(bytes.length, at + longestEntry);
   let place = at;
   let k = 0;
   for (let i = 0; ; i += 1) {
     const end = ends[i]!;
+    found.end = place;
     if (place + end - k > length) return false;
     for (; k + 4 <= end; k += 4, place += 4) {
-      if (view.getUint32(place) !== expected.getUint32(k)) return false;
+      if (view.getUint32(place) !== expected.getUint32(k)) break;
     }
-    for (; k < end; k += 1, place += 1) if (bytes[place] !== literals[k]) return false;
-    if (i === last) {
-      found.end = place;
-      return true;
-    }
+    for (; k < end && bytes[place] === literals[k]; k += 1) place += 1;
+    found.end = place;
+    if (k < end) return false;
+    if (i === last) return true;
     const from = place;
     const first = bytes[from]!;
-    if (first === quote) place = endOfString(bytes, from);
-    else if (first === minus || (first >= zero && first <= nine)) place = endOfNumber(bytes, from);
+    if (first === quote) place = endOfString(bytes, from, length);
+    else if (first === minus || (first >= zero && first <= nine)) place = endOfNumber(bytes, from, length);
     else place = endOfWord(bytes, from);
-    if (place === -1) return false;
+    if (place < 0) {
+      found.end = ~place;
+      return false;
+    }
     if (i !== writeTs && i !== ts) continue;
-    const time = timeOf(bytes, from, place) ?? Number(text.slice(from, place));
+    found.end = place;
     // What is in milliseconds is converted elsewhere, and so is whatever is no time at all.
-    if (!(first >= zero && first <= nine && time < firstMilliseconds)) return false;
+    if (!(first >= zero && first <= nine && place - from <= longestTime)) return false;
+    const time = timeOf(bytes, from, place) ?? Number(text.slice(from, place));
+    if (time >= firstMilliseconds) return false;
     if (i === writeTs) found.write_ts = time;
     else found.ts = time;
   }
 }
 
-/** Behind the JSON string that begins here; -1 if it has escapes or is none. */
-function endOfString(bytes: Uint8Array, from: number): number {
-  for (let at = from + 1; at < bytes.length; at += 1) {
+/**
+ * Behind the JSON string that begins here. If it has escapes, is none or goes on to `to`: `~` of the last place seen.
+ */
+function endOfString(bytes: Uint8Array, from: number, to: number): number {
+  let at = from + 1;
+  for (; at < to; at += 1) {
     const code = bytes[at]!;
     if (code === quote) return at + 1;
-    if (code === backslash || code < 0x20) return -1;
+    if (code === backslash || code < 0x20) break;
   }
-  return -1;
+  return ~at;
 }
 
-/** Behind the JSON number that begins here; -1 if it is none. What follows it, the next literal says. */
-function endOfNumber(bytes: Uint8Array, from: number): number {
+/** Behind the JSON number that begins here; `~` of a place if it is none. What follows it, the next literal says. */
+function endOfNumber(bytes: Uint8Array, from: number, to: number): number {
   let at = bytes[from] === minus ? from + 1 : from;
   const whole = at;
-  at = endOfDigits(bytes, at);
-  if (at === whole || (bytes[whole] === zero && at > whole + 1)) return -1;
+  at = endOfDigits(bytes, at, to);
+  if (at === whole || (bytes[whole] === zero && at > whole + 1)) return ~at;
   if (bytes[at] === point) {
     const fraction = at + 1;
-    at = endOfDigits(bytes, fraction);
-    if (at === fraction) return -1;
+    at = endOfDigits(bytes, fraction, to);
+    if (at === fraction) return ~at;
   }
   if (bytes[at] === 0x65 || bytes[at] === 0x45) {
     at += bytes[at + 1] === plus || bytes[at + 1] === minus ? 2 : 1;
     const exponent = at;
-    at = endOfDigits(bytes, exponent);
-    if (at === exponent) return -1;
+    at = endOfDigits(bytes, exponent, to);
+    if (at === exponent) return ~at;
   }
   return at;
 }
 
-function endOfDigits(bytes: Uint8Array, from: number): number {
+/** Behind the digits; at the latest `to`, where no entry goes on. */
+function endOfDigits(bytes: Uint8Array, from: number, to: number): number {
   let at = from;
-  while (bytes[at]! >= zero && bytes[at]! <= nine) at += 1;
+  while (at < to && bytes[at]! >= zero && bytes[at]! <= nine) at += 1;
   return at;
 }
 
@@ -184,7 +202,7 @@ function endOfWord(bytes: Uint8Array, from: number): number {
     while (k < word.length && bytes[from + k] === word[k]) k += 1;
     if (k === word.length) return from + k;
   }
-  return -1;
+  return ~from;
 }
 
 /** All of them exact. */
@@ -205,7 +223,7 @@ function timeOf(bytes: Uint8Array, from: number, to: number): number | null {
       continue;
     }
     if (code < zero || code > nine) return null;
-    value = value * 10 + code - zero;
+    value = value * 10 + (code - zero); // the code alone could go over what is exact
     decimals += isBehind;
   }
   return value <= Number.MAX_SAFE_INTEGER && decimals < powersOfTen.length ? value / powersOfTen[decimals]! : null;

@@ -427,7 +427,7 @@ function quickElements(text: string, open: number): Quick {
       if (cut === -1) cut = text.length;
     }
     if (cut === text.length || cut - at >= shortElement) return null;
-    const piece = text.slice(at, cut + 1);
+    const piece = text.slice(behindBlanks(text, at), cut + 1);
     try {
       return { value: JSON.parse(piece) as JsonValue, text: piece, end: cut + 1 };
     } catch (error) {

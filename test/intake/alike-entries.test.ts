@@ -125,19 +125,24 @@ describe('entries like earlier ones', () => {
   it('are read as if they were parsed, valid or damaged, whatever was read before', () => {
     let [known, runs] = [0, 0];
     fc.assert(
-      fc.property(entries, damage, fc.constantFrom('', ' ', '\n'), (list, [at, length, by], blank) => {
-        const text = bodyOf(list.map((entry) => blank + entry));
-        const from = at % (text.length + 1);
-        const damaged = text.slice(0, from) + by + text.slice(from + length);
-        const one = knowing();
-        for (const body of [text, damaged, text, damaged]) {
-          deepStrictEqual(outcome(body, one.reader), outcome(body, parsing));
-        }
-        one.parsed.count = 0;
-        const isRead = typeof outcome(text, one.reader) === 'object';
-        if (isRead) known += list.length - one.parsed.count;
-        runs += 1;
-      }),
+      fc.property(
+        entries,
+        damage,
+        fc.array(fc.constantFrom('', '', ' ', '\n'), { minLength: 1 }),
+        (list, [at, length, by], blanks) => {
+          const text = bodyOf(list.map((entry, i) => blanks[i % blanks.length] + entry));
+          const from = at % (text.length + 1);
+          const damaged = text.slice(0, from) + by + text.slice(from + length);
+          const one = knowing();
+          for (const body of [text, damaged, text, damaged]) {
+            deepStrictEqual(outcome(body, one.reader), outcome(body, parsing));
+          }
+          one.parsed.count = 0;
+          const isRead = typeof outcome(text, one.reader) === 'object';
+          if (isRead) known += list.length - one.parsed.count;
+          runs += 1;
+        },
+      ),
       { numRuns: 2_000 },
     );
     expect(known / runs).toBeGreaterThan(0.5);
@@ -180,5 +185,81 @@ describe('entries like earlier ones', () => {
         })),
     );
     expect(list[1]).toMatchObject({ write_ts: 1_437_578_401.25, ts: 1_437_578_400.5 });
+  });
+
+  it('have just the times that parsing gives, up to the last digit', () => {
+    const { reader } = knowing();
+    const list = [location(0)];
+    for (let digits = 9_007_199_254_740_900n; digits < 9_007_199_254_741_010n; digits += 1n) {
+      for (const whole of [1, 2, 8, 10]) {
+        const time = `${digits}`.replace(new RegExp(`^.{${whole}}`), '$&.');
+        list.push(location(0).replace('1437578399.5', time));
+      }
+    }
+    deepStrictEqual(outcome(bodyOf(list), reader), outcome(bodyOf(list), parsing));
+  });
+
+  it('have the same text whatever was read before, with blanks before some of them only', () => {
+    const body = bodyOf([location(0), ` ${location(1)}`, location(2), `\n${location(3)}`, location(4)]);
+    const texts = [0, 1, 2, 3, 4].map((i) => location(i));
+    for (const reader of [parsing, knowing().reader]) {
+      const { list } = outcome(body, reader) as { list: { text: string }[] };
+      expect(list.map(({ text }) => text)).toEqual(texts);
+    }
+  });
+
+  it('are looked for in few bytes, however many kinds begin as the entries of a body do', () => {
+    const { reader } = knowing();
+    const kind = (text: string, name: string) =>
+      `{"metadata":{"key":"k","write_ts":1},"data":{"a":"${text}","${name}":1}}`;
+    const kinds = Array.from({ length: 60 }, (_, i) => kind('', `of ${i}`));
+    readJson(Buffer.from(bodyOf(kinds)), reader);
+    const compared = (body: string): number => {
+      let count = 0;
+      const counting = {
+        ...reader,
+        alike: {
+          get end() {
+            return reader.alike.end;
+          },
+          learn: (...of: Parameters<AlikeEntries['learn']>) => reader.alike.learn(...of),
+          read: ({ bytes, view, text }: Parameters<AlikeEntries['read']>[0], at: number) => {
+            const counted = new Proxy(bytes, {
+              get(target, name) {
+                if (typeof name === 'string' && /^\d/.test(name)) count += 1;
+                return Reflect.get(target, name);
+              },
+            });
+            return reader.alike.read({ bytes: counted, view, text }, at);
+          },
+        },
+      };
+      deepStrictEqual(outcome(body, counting), outcome(body, parsing));
+      return count / body.length;
+    };
+    expect(compared(bodyOf([kind('x'.repeat(1_000_000), 'other')]))).toBeLessThan(1);
+    const late = bodyOf(Array.from({ length: 2_000 }, () => kind('x'.repeat(800), 'o\\u0074her')));
+    expect(compared(late)).toBeLessThan(1);
+  });
+
+  it('are known again after bodies without two entries alike', () => {
+    const { parsed, reader } = knowing();
+    const strange = Array.from({ length: 500 }, (_, k) => `{"metadata":{"key":"k","write_ts":1},"data":{"${k}":1}}`);
+    readJson(Buffer.from(bodyOf(strange)), reader);
+    parsed.count = 0;
+    const text = bodyOf(Array.from({ length: 1_000 }, (_, k) => location(k)));
+    deepStrictEqual(outcome(text, reader), outcome(text, parsing));
+    expect(parsed.count).toBeLessThan(200);
+  });
+
+  it('stay known after many entries with times that no shape reads', () => {
+    const { parsed, reader } = knowing();
+    const negative = Array.from({ length: 60 }, (_, i) =>
+      location(0).replace('background/location', 'k').replace('1437578399.5', `-${i}`),
+    );
+    readJson(Buffer.from(bodyOf([location(0), ...negative])), reader);
+    parsed.count = 0;
+    readJson(Buffer.from(bodyOf([location(1), location(2)])), reader);
+    expect(parsed.count).toBe(0);
   });
 });
