@@ -10,6 +10,7 @@ if (!existsSync(fileURLToPath(new URL('../dist/index.js', import.meta.url)))) {
 
 const measurements = {
   put: async () => (await import('./put.js')).put({ peer: process.env.MOBILITY_BENCH_PEER }),
+  read: async () => (await import('./read.js')).read({ folder: process.env.MOBILITY_BENCH_DAYS }),
   batches: async () => (await import('./batches.js')).batches(),
   phones: async () => (await import('./phones.js')).measurePhones({ address: process.env.MOBILITY_BENCH_STORE }),
   day: async () => (await import('./day.js')).day({ file: process.env.MOBILITY_BENCH_DAY }),

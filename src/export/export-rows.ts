@@ -32,21 +32,18 @@ export async function* entryRows(
 ): AsyncGenerator<ExportedEntry> {
   const query = { time: 'write_ts', limit: pageSize, ...(only && { keys: only }) } as const;
   const waiting = await waitingIdentities(store, userId, query);
-  for await (const row of rowsOf(store.timeseries, userId, query)) {
-    if (!waiting.get(row.metadata.key)?.has(row.metadata.write_ts) && within(dayOf(row), days)) yield row;
+  const isAsked = (row: ExportedEntry): boolean => within(dayOf(row), days);
+  for await (const row of entriesOf(store.timeseries, userId, query)) {
+    if (!waiting.get(row.metadata.key)?.has(row.metadata.write_ts) && isAsked(row)) yield row;
   }
   const isDue = ({ metadata: { key, write_ts } }: Entry) => waiting.get(key)?.delete(write_ts) === true;
-  for await (const row of rowsOf(store.usercache, userId, query)) {
-    if (isDue(row) && within(dayOf(row), days)) yield row;
-  }
+  for await (const row of entriesOf(store.usercache, userId, query)) if (isDue(row) && isAsked(row)) yield row;
   // What is left was moved since.
-  for (const [key, times] of waiting) {
-    let [from, last] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-    for (const time of times) [from, last] = [Math.min(from, time), Math.max(last, time)];
-    if (times.size === 0) continue;
-    for await (const row of rowsOf(store.timeseries, userId, { ...query, keys: [key], from, to: justAfter(last) })) {
-      if (isDue(row) && within(dayOf(row), days)) yield row;
-    }
+  for (const [key, left] of waiting) {
+    if (left.size === 0) continue;
+    const times = Float64Array.from(left).sort();
+    const moved = { ...query, keys: [key], from: times[0]!, to: justAfter(times.at(-1)!) };
+    for await (const row of entriesOf(store.timeseries, userId, moved)) if (isDue(row) && isAsked(row)) yield row;
   }
 }
 
@@ -66,7 +63,7 @@ async function waitingIdentities(
   return found;
 }
 
-async function* rowsOf(part: EntryPart, userId: string, query: EntrySelection): AsyncGenerator<ExportedEntry> {
+async function* entriesOf(part: EntryPart, userId: string, query: EntrySelection): AsyncGenerator<ExportedEntry> {
   for await (const { entries, received_ts } of entryPages(part, userId, query)) {
     for (const [i, { metadata, data }] of entries.entries()) yield { metadata, data, received_ts: received_ts[i]! };
   }

@@ -13,14 +13,14 @@ export interface Person {
   subgroup: string | null;
 }
 
-/** A pseudonym of 16 hex digits, the same for the same key and UUID; nobody finds the UUID without the key. */
-function pseudonymOf(key: string, uuid: string): string {
-  return createHmac('sha256', key).update(uuid).digest('hex').slice(0, 16);
+/** Hex digits, the same for the same key and text; nobody finds the text without the key. */
+function keyedHash(key: string, text: string, digits: number): string {
+  return createHmac('sha256', key).update(text).digest('hex').slice(0, digits);
 }
 
 /** The person under a pseudonym. */
 export function underPseudonym(person: Person, key: string): Person {
-  const name = pseudonymOf(key, person.uuid);
+  const name = keyedHash(key, person.uuid, 16);
   return { ...person, id: name, name };
 }
 
@@ -45,7 +45,7 @@ export function idsUnderPseudonym(key: string): (row: Row) => Row {
     const known = last.get(name);
     if (known?.id === id) return known.replaced;
     // 24 digits, as ids have; the word keeps it apart from the pseudonym of a person.
-    const replaced = createHmac('sha256', key).update(`id ${id}`).digest('hex').slice(0, 24);
+    const replaced = keyedHash(key, `id ${id}`, 24);
     last.set(name, { id, replaced });
     return replaced;
   };

@@ -9,10 +9,11 @@ const mostShapes = 48;
 
 /**
  * What it costs to learn a shape, which takes as long as parsing some entries: bodies without two entries alike all but
- * end it. Before there are any, 64 are learned. An entry read by its shape earns 8, any other 1.
+ * end it. Before there are any, 64 are learned. An entry read by its shape earns `hit`, any other 1.
  */
 const learning = 64;
 const mostCredit = 64 * learning;
+const hit = 8;
 
 /**
  * Bytes that may be compared in vain: entries that are like known ones up to their ends would make reading many times
@@ -86,7 +87,7 @@ export class AlikeEntries {
     const { end, write_ts, ts } = this.found;
     this.end = end;
     this.note(place);
-    this.credit = Math.min(this.credit + 8, mostCredit);
+    this.credit = Math.min(this.credit + hit, mostCredit);
     this.earn((end - at) * patiencePerByte);
     return { key, write_ts, ts: time === -1 ? null : ts, text: text.slice(at, end) };
   }

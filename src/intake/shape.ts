@@ -1,5 +1,6 @@
 // The shape of an entry: what the texts of entries of one kind have in common. An entry of a known shape is read from
-// its bytes, without parsing it as JSON. Pure.
+// its bytes, without parsing it as JSON.
+import { readDecimal } from '../model/decimal.ts';
 import type { EntryText } from '../model/entry.ts';
 import { firstMilliseconds } from './take-entry.ts';
 
@@ -147,7 +148,7 @@ export function follow({ bytes, view, text }: AsciiBody, at: number, shape: Shap
     found.end = place;
     // What is in milliseconds is converted elsewhere, and so is whatever is no time at all.
     if (!(first >= zero && first <= nine && place - from <= longestTime)) return false;
-    const time = timeOf(bytes, from, place) ?? Number(text.slice(from, place));
+    const time = readDecimal(bytes, from, place) ?? Number(text.slice(from, place));
     if (time >= firstMilliseconds) return false;
     if (i === writeTs) found.write_ts = time;
     else found.ts = time;
@@ -203,28 +204,4 @@ function endOfWord(bytes: Uint8Array, from: number): number {
     if (k === word.length) return from + k;
   }
   return ~from;
-}
-
-/** All of them exact. */
-const powersOfTen = Array.from({ length: 23 }, (_, i) => 10 ** i);
-
-/**
- * The number of digits with at most one point: exact, since whole number and power of ten are. Null for one with more
- * digits than that holds for, and for any other text.
- */
-function timeOf(bytes: Uint8Array, from: number, to: number): number | null {
-  let value = 0;
-  let decimals = 0;
-  let isBehind = 0;
-  for (let at = from; at < to; at += 1) {
-    const code = bytes[at]!;
-    if (code === point) {
-      isBehind = 1;
-      continue;
-    }
-    if (code < zero || code > nine) return null;
-    value = value * 10 + (code - zero); // the code alone could go over what is exact
-    decimals += isBehind;
-  }
-  return value <= Number.MAX_SAFE_INTEGER && decimals < powersOfTen.length ? value / powersOfTen[decimals]! : null;
 }

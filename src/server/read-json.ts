@@ -7,12 +7,20 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts'
 import { atOnce, inSlices } from '../turns.ts';
 import { badRequest, type Problem, tooLarge } from './problem.ts';
 import { JsonSyntaxError, repairJson } from './repair-json.ts';
-
-/**
- * Containers within containers that a body may hold: what lies deeper is kept as text, as it could exhaust stack and
- * memory.
- */
-export const maxDepth = 500;
+import {
+  behindBlanks,
+  closingBracket,
+  comma,
+  elementDepth,
+  endOfElement,
+  holdsMoreValues,
+  maxDepth,
+  mayNestDeeper,
+  openingOf,
+  quickElements,
+  shortElement,
+  withoutBlanks,
+} from './scan-json.ts';
 
 /** A body as read from its text. */
 export interface ReadJson<Element = never> {
@@ -71,6 +79,9 @@ const maxRepairs = 20_000; // at a time
 
 /** Bytes of a body up to which they are kept beside its text while it is read, to know elements by. */
 const keptBytes = 8 * 1024 * 1024;
+
+/** Characters parsed between two steps. */
+const parsedLength = 8 * 1024;
 
 /** Characters up to which a body is read a second time to say where it is wrong. */
 const shortBody = 256 * 1024;
@@ -171,7 +182,8 @@ class Reading<Element> {
     const open = yield* openingOf(text, list.name);
     if (open === -1) return null;
     const elements: Element[] = [];
-    const alike = body === null ? undefined : list.alike;
+    const reader = body === null ? undefined : list.alike;
+    const alike = body === null || reader === undefined ? () => null : alikeElements(body, reader);
     const quick = quickElements(text, open);
     let at = open;
     let pause = open + parsedLength;
@@ -181,22 +193,19 @@ class Reading<Element> {
           pause = at + parsedLength;
           yield;
         }
-        const known = alike?.read(body!, behindBlanks(text, at)) ?? null;
+        const known = alike(at);
         if (known !== null) {
-          const end = behindBlanks(text, alike!.end);
-          const isLast = text.charCodeAt(end) === closingBracket;
-          if (isLast || text.charCodeAt(end) === comma) {
-            elements.push(known);
-            this.#checkElements(elements.length);
-            at = isLast ? end : end + 1;
-            if (isLast) break;
-            continue;
-          }
+          elements.push(known.element);
+          this.#checkElements(elements.length);
+          at = known.end;
+          if (known.isLast) break;
+          at += 1;
+          continue;
         }
         const short = quick(at);
         if (short !== null) {
           const element = list.read(short.value, short.text);
-          alike?.learn(element, short.text);
+          reader?.learn(element, short.text);
           elements.push(element);
           this.#checkElements(elements.length);
           at = short.end + 1;
@@ -208,7 +217,7 @@ class Reading<Element> {
         const piece = withoutBlanks(text, at, end);
         if (isLast && piece === '' && elements.length === 0) break;
         const element = this.#readElement(piece, depth, list);
-        if (piece.length < shortElement) alike?.learn(element, piece);
+        if (piece.length < shortElement) reader?.learn(element, piece);
         elements.push(element);
         this.#checkElements(elements.length);
         if (isLast) {
@@ -287,169 +296,19 @@ function decode(bytes: Buffer, notes: string[]): string {
   return text.startsWith('\ufeff') ? text.slice(1) : text;
 }
 
-const elementDepth = maxDepth - 2; // within the list, within the body
-
-/** So short a text holds neither many values nor deep ones: each takes two characters. */
-const shortElement = 2 * elementDepth;
-
 /** A placeholder for the elements while the rest of a body is parsed; the sender of a body cannot know it. */
 const marker = randomUUID();
 
-const steps = new Int8Array(256);
-for (const opener of ['[', '{']) steps[opener.charCodeAt(0)] = 1;
-for (const closer of [']', '}']) steps[closer.charCodeAt(0)] = -1;
-
-/**
- * True when containers may nest deeper in a text, if it is JSON. Brackets within strings count too: true is only a
- * suspicion.
- */
-function mayNestDeeper(text: string, limit: number): boolean {
-  if (text.length <= 2 * limit) return false; // each container takes two characters
-  let depth = 0;
-  for (let i = 0; i < text.length; i++) {
-    depth += steps[text.charCodeAt(i)] ?? 0;
-    if (depth > limit) return true;
-  }
-  return false;
-}
-
-/**
- * True when a text, if it is JSON, holds more values than that: elements and members, counted by their commas and
- * openings outside strings. Stops where it is sure.
- */
-function holdsMoreValues(text: string, limit: number): boolean {
-  if (text.length <= 2 * limit) return false; // a value and what parts it from the next take two characters
-  let values = 0;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (code === 0x22) {
-      i = endOfString(text, i);
-    } else if (code === 0x2c || code === 0x5b || code === 0x7b) {
-      values += 1;
-      if (values > limit) return true;
-    }
-  }
-  return false;
-}
-
-/** Where the string that opens here closes; the end of the text where it does not. */
-function endOfString(text: string, open: number): number {
-  for (let i = text.indexOf('"', open + 1); i !== -1; i = text.indexOf('"', i + 1)) {
-    let before = i - 1;
-    while (text.charCodeAt(before) === 0x5c) before -= 1;
-    if ((i - before) % 2 === 1) return i; // an even number of backslashes
-  }
-  return text.length;
-}
-
-const quote = 0x22;
-const comma = 0x2c;
-const closingBracket = 0x5d;
-const scanLength = 64 * 1024; // characters looked at between two steps
-const parsedLength = 8 * 1024; // characters parsed between two steps
-
-/**
- * Behind the bracket that opens the list which is the first member of that name in an object; -1 where there is none.
- * Knows a name only as it is written in full.
- */
-function* openingOf(text: string, name: string): Generator<void, number> {
-  const start = new RegExp(`"${name}"[ \\t\\n\\r]*:[ \\t\\n\\r]*\\[`, 'y');
-  let depth = 0;
-  let pause = scanLength;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (code === quote) {
-      if (depth === 1) {
-        start.lastIndex = i;
-        if (start.test(text)) return start.lastIndex;
-      }
-      i = endOfString(text, i);
-    } else {
-      depth += steps[code] ?? 0;
-    }
-    if (i > pause) {
-      pause = i + scanLength;
-      yield;
-    }
-  }
-  return -1;
-}
-
-/**
- * Where an element of a list ends: at its comma, or at the bracket that closes the list. Throws `JsonSyntaxError`, its
- * offset from `start`, where the text ends before or something else is closed.
- */
-function endOfElement(text: string, start: number): { end: number; values: number; depth: number } {
-  let values = 0;
-  let deepest = 0;
-  let depth = 0;
-  for (let i = start; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (code === quote) {
-      i = endOfString(text, i);
-      continue;
-    }
-    const step = steps[code] ?? 0;
-    if (step > 0) {
-      depth += 1;
-      if (depth <= elementDepth) values += 1; // what lies deeper becomes text
-      if (depth > deepest) deepest = depth;
-    } else if (step < 0) {
-      if (depth === 0 && code === closingBracket) return { end: i, values, depth: deepest };
-      if (depth === 0) throw new JsonSyntaxError(i - start);
-      depth -= 1;
-    } else if (code === 0x2c) {
-      if (depth === 0) return { end: i, values, depth: deepest };
-      if (depth <= elementDepth) values += 1;
-    }
-  }
-  throw new JsonSyntaxError(text.length - start);
-}
-
-/** A short element, where it is certain where it ends. */
-type Quick = (at: number) => { value: JsonValue; text: string; end: number } | null;
-
-/**
- * A way to short elements that all begin with the same name, as phones write them, without blanks: it looks for the
- * beginning of the next one. Where the text up to there is JSON it is the whole element, since an object ends only
- * once.
- */
-function quickElements(text: string, open: number): Quick {
-  const begin = /\{"[^"\\]*"/y;
-  begin.lastIndex = open;
-  const first = begin.exec(text)?.[0];
-  if (first === undefined) return () => null;
-  const between = `},${first}`;
-  let cut = -1;
-  return (at) => {
-    if (cut < at) {
-      cut = text.indexOf(between, at);
-      if (cut === -1) cut = text.length;
-    }
-    if (cut === text.length || cut - at >= shortElement) return null;
-    const piece = text.slice(behindBlanks(text, at), cut + 1);
-    try {
-      return { value: JSON.parse(piece) as JsonValue, text: piece, end: cut + 1 };
-    } catch (error) {
-      if (error instanceof SyntaxError) return null;
-      throw error;
-    }
+/** A way to elements that are like earlier ones; `end`: at the comma, or at the bracket that closes the list. */
+function alikeElements<Element>(body: AsciiBody, reader: AlikeReader<Element>) {
+  const { text } = body;
+  return (at: number): { element: Element; end: number; isLast: boolean } | null => {
+    const element = reader.read(body, behindBlanks(text, at));
+    if (element === null) return null;
+    const end = behindBlanks(text, reader.end);
+    const isLast = text.charCodeAt(end) === closingBracket;
+    return isLast || text.charCodeAt(end) === comma ? { element, end, isLast } : null;
   };
-}
-
-const isBlank = (code: number): boolean => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
-
-function behindBlanks(text: string, start: number): number {
-  let at = start;
-  while (isBlank(text.charCodeAt(at))) at += 1;
-  return at;
-}
-
-function withoutBlanks(text: string, start: number, end: number): string {
-  const from = Math.min(behindBlanks(text, start), end);
-  let to = end;
-  while (to > from && isBlank(text.charCodeAt(to - 1))) to -= 1;
-  return text.slice(from, to);
 }
 
 function malformed(text: string, offset: number): Problem {

@@ -54,7 +54,7 @@ it.each([
   ['timeseries', 1],
   ['timeseries', 2],
 ] as const)(
-  'an export has each entry once, though a run moves what waits before %s is read for the %ith time',
+  'an export has each entry once, though a run moves what waits before %s is read (read %i)',
   async (place, nth) => {
     const store = await newStore();
     const { user } = await store.users.register('ada', { now: 1 });

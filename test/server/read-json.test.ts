@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isJsonObject, type JsonValue } from '../../src/model/json.ts';
 import { Problem } from '../../src/server/problem.ts';
-import { listLimits, maxDepth, type ReadJson, readJson, readJsonInTurns } from '../../src/server/read-json.ts';
+import { listLimits, type ReadJson, readJson, readJsonInTurns } from '../../src/server/read-json.ts';
+import { maxDepth } from '../../src/server/scan-json.ts';
 
 const bytes = (text: string) => Buffer.from(text, 'utf8');
 const refusal = (text: string): string => {
@@ -252,7 +253,7 @@ describe('a list read element by element', () => {
   });
 });
 
-it('tells when the bytes are text, after which they may be given back', async () => {
+it('tells when it needs the bytes no more, after which they may be given back', async () => {
   const bytes = Buffer.from(JSON.stringify({ list: Array.from({ length: 5_000 }, (_, i) => ({ i })) }));
   const transferred = Buffer.from(new Uint8Array(bytes).buffer);
   const { buffer } = transferred;

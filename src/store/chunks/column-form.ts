@@ -1,5 +1,6 @@
 // The form of columns of values: what writing and reading them agree on.
-import { type DecimalForm, powersOfTen } from './decimals.ts';
+import { powersOfTen } from '../../model/decimal.ts';
+import type { DecimalForm } from './decimals.ts';
 
 /** The columns that a chunk has beside its texts: numbers that texts repeat are kept as these. */
 export interface KnownTimes {

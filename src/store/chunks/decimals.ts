@@ -1,4 +1,5 @@
 // Columns of decimal numbers as whole numbers, such that each comes back digit by digit as it was written.
+import { powersOfTen } from '../../model/decimal.ts';
 
 /** How the numbers of a column are written. */
 export interface DecimalForm {
@@ -15,9 +16,6 @@ const largest = Number.MAX_SAFE_INTEGER / 4;
 const mostDigits = 16;
 
 const [minus, point, zero] = [0x2d, 0x2e, 0x30];
-
-/** All of them exact. */
-export const powersOfTen = Array.from({ length: mostDigits + 1 }, (_, i) => 10 ** i);
 
 /** Scratch of `readDecimals`: digits behind the point of each value. */
 let behind = new Uint8Array(1024);
@@ -71,33 +69,6 @@ export function readDecimals(
     if (Math.abs(values[i]!) > largest) return null;
   }
   return { decimals, least, pad };
-}
-
-/** Digits that doubles hold exactly, whatever they are. */
-const exactDigits = 15;
-
-/** The decimal number between two places as `JSON.parse` reads it, if it is a short one; null for anything else. */
-export function readDecimal(bytes: Uint8Array, start: number, end: number): number | null {
-  let at = start;
-  const negative = bytes[at] === minus;
-  if (negative) at += 1;
-  const begin = at;
-  if (end - begin > exactDigits + 1 || (bytes[begin] === zero && end > begin + 1 && bytes[begin + 1] !== point)) {
-    return null;
-  }
-  let value = 0;
-  let dot = -1;
-  for (; at < end; at += 1) {
-    const digit = bytes[at]! - zero;
-    if (digit >= 0 && digit <= 9) value = value * 10 + digit;
-    else if (bytes[at] === point && dot < 0) dot = at;
-    else return null;
-  }
-  const decimals = dot < 0 ? 0 : end - dot - 1;
-  const whole = end - begin - (dot < 0 ? 0 : decimals + 1);
-  if (whole === 0 || (dot >= 0 && decimals === 0) || whole + decimals > exactDigits) return null;
-  const number = value / powersOfTen[decimals]!;
-  return negative ? -number : number;
 }
 
 /** The most bytes that `writeDecimal` writes. */

@@ -1,9 +1,10 @@
 // Some fields of entries, read from the columns of a chunk without their texts: each value is what `JSON.parse` makes
 // of the text. What is not certain to be so is left to whoever parses the text.
+import { powersOfTen, readDecimal } from '../../model/decimal.ts';
 import type { Entry } from '../../model/entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import type { EntryFields } from '../store.ts';
-import { longestDecimal, powersOfTen, readDecimal, writeDecimal } from './decimals.ts';
+import { longestDecimal, writeDecimal } from './decimals.ts';
 import type { ColumnGroup, Columns, ValueColumn } from './read-columns.ts';
 
 /** Reads the entry of a place; null where its text has to be parsed. */
