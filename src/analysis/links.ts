@@ -3,6 +3,7 @@ import { distance } from '../geo/distance.ts';
 import { idOf } from '../model/ids.ts';
 import { localDay } from '../model/time.ts';
 import type { Carry, Place, Position, Trip, TripRecord, Untracked } from '../model/trip.ts';
+import { withFields } from '../model/with-fields.ts';
 import { type BuiltTrip, buildTrip, startAtPlace } from './build-trip.ts';
 import { awaySince, locationOf, mergedPlace, newPlace, positionOf } from './places.ts';
 import type { SegmentedTrip } from './segmenter.ts';
@@ -29,7 +30,7 @@ export interface NextLink {
 export function nextLink(userId: string, found: SegmentedTrip, carry: Carry | null, options = linkDefaults): NextLink {
   const { first, last, end_ts } = found;
   const rawPlace = { id: idOf(userId, 'raw_place', last.ts), location: positionOf(found.end), enter_ts: end_ts };
-  const next = { ...found.resume, needs_from: found.needsFrom, raw_place: rawPlace };
+  const next = withFields(found.resume, { needs_from: found.needsFrom, raw_place: rawPlace });
   const base = {
     id: idOf(userId, 'trip', first.ts),
     chain_ts: first.ts,
@@ -43,14 +44,17 @@ export function nextLink(userId: string, found: SegmentedTrip, carry: Carry | nu
   const place = mergedPlace(carry?.place ?? null, rawPlace);
   const away_since = place && awaySince(place, carry!, first, found.end, options.nearPlace);
   const record: TripRecord = {
-    ...base,
+    id: base.id,
+    chain_ts: base.chain_ts,
+    settled_ts: base.settled_ts,
+    day: base.day,
     kind: 'dropped',
     start_ts: first.ts,
     end_ts: Math.max(first.ts, end_ts),
     dropped: error !== undefined ? 'failed' : built ? 'too short' : 'no travel',
     trip: null,
     untracked: null,
-    carry: { ...next, place, ...(away_since !== null && { away_since }) },
+    carry: withFields(next, { place, ...(away_since !== null && { away_since }) }),
   };
   return { record, ...failed };
 }
@@ -111,14 +115,16 @@ function keptLink(parts: LinkParts): TripRecord {
     end_place: end,
   };
   return {
-    ...base,
+    id: base.id,
+    chain_ts: base.chain_ts,
+    settled_ts: base.settled_ts,
+    day: localDay(trip.start_ts, trip.start_zone),
     kind: 'trip',
     start_ts: trip.start_ts,
     end_ts: trip.end_ts,
-    day: localDay(trip.start_ts, trip.start_zone),
     trip,
     untracked,
-    carry: { ...next, place: end },
+    carry: withFields(next, { place: end }),
   };
 }
 

@@ -6,6 +6,7 @@ import { saidFields } from '../labels/said-fields.ts';
 import type { SuggestionSettings } from '../labels/suggest.ts';
 import { suggestionFields } from '../labels/suggestion-fields.ts';
 import { suggestionsReader, type TimedWay } from '../labels/suggestions-of.ts';
+import { withFields } from '../model/with-fields.ts';
 import type { TripFeatureCollection } from './trip-features.ts';
 
 /**
@@ -33,15 +34,18 @@ export async function withLabels(
   const suggestions = await suggestionsReader(store, userId, settings)(ways, labels);
   return told.map((trip, i) => {
     const fields = suggestionFields(suggestions.of(ways[i]!, labels.ofTrip(ways[i]!.start_ts)), settings);
-    return { ...trip, properties: { ...trip.properties, ...fields } };
+    return { ...trip, properties: withFields(trip.properties, fields) };
   });
 }
 
 function wayIn({ properties, features }: TripFeatureCollection): TimedWay {
   const { start_ts, end_ts, start_local_dt, start_loc, end_loc } = properties;
   return {
-    ...{ start_ts, end_ts, start_zone: start_local_dt.timezone },
-    ...{ start_loc: start_loc.coordinates, end_loc: end_loc.coordinates },
+    start_ts,
+    end_ts,
+    start_zone: start_local_dt.timezone,
+    start_loc: start_loc.coordinates,
+    end_loc: end_loc.coordinates,
     sections: features.flatMap((feature) =>
       feature.type === 'FeatureCollection'
         ? feature.features.map((line) => line.properties as { sensed_mode: string; distance: number })
@@ -67,13 +71,15 @@ const isPlace = (feature: AnyFeature): feature is AnyFeature & { type: 'Feature'
 function labelled(trip: TripFeatureCollection, labels: Labels, userId: string): TripFeatureCollection {
   return {
     ...trip,
-    properties: { ...trip.properties, ...saidFields(userId, labels.ofTrip(trip.properties.start_ts)) },
+    properties: withFields(trip.properties, saidFields(userId, labels.ofTrip(trip.properties.start_ts))),
     features: trip.features.map((feature) => {
       if (!isPlace(feature)) return feature;
       const { enter_ts = null, exit_ts = null } = feature.properties as PlaceTimes;
       const said = labels.ofStay(enter_ts, exit_ts);
       const isSilent = said.additions.length === 0 && Object.keys(said.user_input).length === 0;
-      return isSilent ? feature : { ...feature, properties: { ...feature.properties, ...saidFields(userId, said) } };
+      return isSilent
+        ? feature
+        : { ...feature, properties: withFields(feature.properties ?? {}, saidFields(userId, said)) };
     }),
   };
 }

@@ -6,6 +6,7 @@ import { entryId } from '../model/ids.ts';
 import { formatTime, isTimeZone, localDateTime } from '../model/time.ts';
 import type { Place, Section, Stop, Trip } from '../model/trip.ts';
 import { stopFields, zoneWithin } from '../model/trip-fields.ts';
+import { withFields } from '../model/with-fields.ts';
 
 /** What a trip's features need beside the trip: how the stay after it went on. */
 export interface AfterTrip {
@@ -93,7 +94,7 @@ function stopFeature(stop: Stop, trip: Trip): Feature<LineString> {
     type: 'Feature',
     id: stop.id,
     geometry: { type: 'LineString', coordinates: [stop.enter_loc, stop.exit_loc] },
-    properties: { ...stopFields(stop, trip), feature_type: 'stop' },
+    properties: withFields(stopFields(stop, trip), { feature_type: 'stop' }),
   };
 }
 

@@ -198,10 +198,12 @@ function newestTimes() {
         if (key === keys.location && ts !== null) location = Math.max(location, ts);
       }
     },
-    fields: (): JsonObject => ({
-      ...(Number.isFinite(data) && { last_phone_data_ts: data }),
-      ...(Number.isFinite(location) && { last_location_ts: location }),
-    }),
+    fields: (): JsonObject => {
+      const fields: JsonObject = {};
+      if (Number.isFinite(data)) fields.last_phone_data_ts = data;
+      if (Number.isFinite(location)) fields.last_location_ts = location;
+      return fields;
+    },
   };
 }
 

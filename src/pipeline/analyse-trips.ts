@@ -229,6 +229,6 @@ function change(what: TripChange['what'], { day, start_ts, end_ts }: TripRecord)
 /** The stored links of a range. */
 async function storedLinks(store: Store, userId: string, range: TimeRange): Promise<TripRecord[]> {
   const links: TripRecord[] = [];
-  for await (const link of everyLink(store, userId, { ...range, limit: linksAtOnce })) links.push(link);
+  for await (const link of everyLink(store, userId, { limit: linksAtOnce, ...range })) links.push(link);
   return links;
 }

@@ -107,7 +107,24 @@ async function followers(
 
 type NewDocument = DocumentsChange['put'][number];
 
-/** The document of a day; null if it equals the stored one. A store that keeps texts never asks for its data. */
+/** A document whose data is made of its text when somebody asks: a store that keeps texts never does. */
+class DayDocument implements NewDocument {
+  readonly key: string;
+  readonly write_ts: number;
+  readonly text: string;
+
+  constructor(key: string, write_ts: number, text: string) {
+    this.key = key;
+    this.write_ts = write_ts;
+    this.text = text;
+  }
+
+  get data(): JsonValue {
+    return JSON.parse(this.text) as JsonValue;
+  }
+}
+
+/** The document of a day; null if it equals the stored one. */
 async function documentOf(
   { store, userId, now }: RunContext,
   key: string,
@@ -115,12 +132,5 @@ async function documentOf(
 ): Promise<NewDocument | null> {
   const text = JSON.stringify(trips);
   if ((await store.documents.text(userId, key)) === text) return null;
-  return {
-    key,
-    write_ts: now(),
-    text,
-    get data(): JsonValue {
-      return JSON.parse(text) as JsonValue;
-    },
-  };
+  return new DayDocument(key, now(), text);
 }

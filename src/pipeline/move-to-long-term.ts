@@ -83,10 +83,10 @@ export const moveToLongTerm: Stage = {
     if (!context.state.receipts) await holdBack(context, at);
     for (;;) {
       const waiting = await store.usercache.read(userId, {
-        ...(after && { after }),
         limit: batchSize,
         at,
         lazily: true,
+        ...(after && { after }),
       });
       if (waiting.length === 0) return { counts };
       const { kept, moved, failed, seen } = checkAll(waiting);

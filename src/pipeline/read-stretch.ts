@@ -10,6 +10,7 @@ import type { Entry } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
 import { isTimeZone, justAfter } from '../model/time.ts';
 import type { Carry } from '../model/trip.ts';
+import { withFields } from '../model/with-fields.ts';
 import { entryPages } from '../store/pages.ts';
 import type { EntryQuery, Timeseries } from '../store/store.ts';
 import { eventFields, motionFields } from './observed-fields.ts';
@@ -47,7 +48,9 @@ export async function readStretch(
 ): Promise<ReadStretch> {
   const from = carry?.resume_ts ?? -Number.MAX_VALUE;
   const reader = {
-    ...{ timeseries: store.timeseries, userId, key: locationKey },
+    timeseries: store.timeseries,
+    userId,
+    key: locationKey,
     zonesOf: (entries: readonly Entry[]) => zonesOf(store, userId, entries),
   };
   const { locations, loadedUntil } = await readLocations(reader, { from: from - lookAround, countFrom: from, size });
@@ -81,7 +84,7 @@ async function readInPages<T extends { ts: number }>(
   clean: (entries: Entry[]) => T[],
 ): Promise<T[]> {
   const parts: T[][] = [];
-  const query = { ...selection, time: 'ts', limit: pageSize } as const;
+  const query = withFields(selection, { time: 'ts', limit: pageSize } as const);
   for await (const { entries } of entryPages(store.timeseries, userId, query)) {
     parts.push(clean(entries.map(meaningOf)));
   }

@@ -103,7 +103,7 @@ async function contextOf(
   const reanalyseFrom = options.reanalyseFrom ?? null;
   const state = await store.pipeline.get(userId);
   const whole = state.changed === null && !state.documents_due && reanalyseFrom === null;
-  const parts = {
+  return {
     store: store.forRun?.(userId) ?? store,
     userId,
     log,
@@ -113,8 +113,9 @@ async function contextOf(
     state,
     segmenter,
     reanalyseFrom,
+    changedTrips: whole ? [] : null,
+    ...(stretchSize && { stretchSize }),
   };
-  return { ...parts, changedTrips: whole ? [] : null, ...(stretchSize && { stretchSize }) };
 }
 
 /**

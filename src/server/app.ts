@@ -228,7 +228,7 @@ function answerCaller(route: Route, parts: AppParts, doors: DoorParts, everybody
     const { now } = parts;
     const store = parts.metrics === undefined ? parts.store : countingStore(parts.store, parts.metrics.figures);
     const sent = { caller, body, unread, list: taken, params, query };
-    const result = await route.answer({ ...sent, store, config: parts.config, everybody, log: call.log, now });
+    const result = await route.answer({ store, config: parts.config, everybody, log: call.log, now, ...sent });
     call.share.release();
     if (Symbol.asyncIterator in result) call.leave.push(doors.open.enter(caller.uuid, 'streams'));
     return jsonAnswer(call, result, (error) => reportFailure(problemOf(error), call, parts));

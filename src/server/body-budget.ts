@@ -1,5 +1,6 @@
 // How many bytes of bodies a process holds at once: in all, of one caller, and of those of whom nobody knows yet who
 // sends them; and how many large bodies are processed at the same time.
+import { LiveSet } from './live-set.ts';
 import { type Problem, tooManyCalls, unavailable } from './problem.ts';
 import { type MayRead, ReadingLine } from './reading-line.ts';
 
@@ -75,6 +76,8 @@ interface Held {
   number: number;
   /** True while it is not read on, for the sake of others. */
   paused: boolean;
+  /** Takes it out of those that hold bytes; null while it is not among them. */
+  leave: (() => void) | null;
   evict: (problem: Problem) => void;
 }
 
@@ -85,9 +88,9 @@ interface Held {
  */
 export class BodyBudget {
   readonly #limits: BodyLimits;
-  readonly #all = new Set<Held>();
+  readonly #all = new LiveSet<Held>();
   readonly #now: () => number;
-  readonly #waiting = new Set<() => void>();
+  readonly #waiting = new LiveSet<() => void>();
   readonly #line: Held[] = [];
   readonly #working: Held[] = [];
   readonly #queue: { held: Held; begin: () => void }[] = [];
@@ -119,8 +122,17 @@ export class BodyBudget {
     });
     evicted.catch(() => {}); // possibly without a listener
     const held: Held = {
-      ...{ bytes: 0, ahead: 0, userId: null, fresh: 0, before: 0, since: now, born: now, evict },
-      ...{ number: this.#count++, paused: false },
+      bytes: 0,
+      ahead: 0,
+      userId: null,
+      fresh: 0,
+      before: 0,
+      since: now,
+      born: now,
+      number: this.#count++,
+      paused: false,
+      leave: null,
+      evict,
     };
     return {
       evicted,
@@ -192,11 +204,11 @@ export class BodyBudget {
     return new Promise((resolve) => {
       const wake = (): void => {
         clearTimeout(timer);
-        this.#waiting.delete(wake);
+        leave();
         resolve();
       };
       const timer = setTimeout(wake, lookAgain);
-      this.#waiting.add(wake);
+      const leave = this.#waiting.add(wake);
     });
   }
 
@@ -272,7 +284,7 @@ export class BodyBudget {
   }
 
   #take(held: Held, bytes: number): void {
-    this.#all.add(held);
+    held.leave ??= this.#all.add(held);
     held.bytes += bytes;
     this.#total += bytes;
     if (held.userId === null) this.#strangers += bytes;
@@ -322,7 +334,8 @@ export class BodyBudget {
   }
 
   #giveBack(held: Held): void {
-    this.#all.delete(held);
+    held.leave?.();
+    held.leave = null;
     this.#total -= held.bytes;
     this.#ahead -= held.ahead;
     if (held.userId === null) this.#strangers -= held.bytes;

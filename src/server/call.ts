@@ -1,6 +1,6 @@
 // START and END of every call, on the console and in the log file, and what is known of the call in between.
 import { consoleEnd, consoleStart, createStamp, hostZone } from '../log/format.ts';
-import { childLog, type Log } from '../log/log.ts';
+import { childLog, type HeldLog, type Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { BodyShare } from './body-budget.ts';
@@ -30,6 +30,43 @@ export interface Call {
   streaming: Promise<void> | null;
 }
 
+/** A call whose lines are written as soon as its caller is known. */
+class OpenCall implements Call {
+  readonly id: string;
+  readonly log: Log;
+  readonly method: string;
+  readonly path: string;
+  readonly share: BodyShare;
+  readonly leave: (() => void)[] = [];
+  handler = '';
+  failure: string | null = null;
+  streaming: Promise<void> | null = null;
+  refuse: Call['refuse'] = problemResponse;
+  readonly #held: HeldLog | undefined;
+  #caller: UserRecord | null = null;
+
+  constructor(
+    { id, log, method, path, share }: Pick<Call, 'id' | 'log' | 'method' | 'path' | 'share'>,
+    held?: HeldLog,
+  ) {
+    this.id = id;
+    this.log = log;
+    this.method = method;
+    this.path = path;
+    this.share = share;
+    this.#held = held;
+  }
+
+  get caller(): UserRecord | null {
+    return this.#caller;
+  }
+
+  set caller(found) {
+    this.#caller = found;
+    this.#held?.release();
+  }
+}
+
 /** Where the lines about calls go. */
 export interface CallLogOptions {
   log: Log;
@@ -57,18 +94,7 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
     console(consoleStart(stamp(now()), method, path));
     ofCall.write('INFO', line.startCall(method, path));
     const id = `${thread}-${count}`;
-    let caller: UserRecord | null = null;
-    const call: Call = {
-      ...{ id, log: ofCall, method, path, share },
-      ...{ failure: null, streaming: null, handler: '', refuse: problemResponse, leave: [] },
-      get caller() {
-        return caller;
-      },
-      set caller(found) {
-        caller = found;
-        held?.release();
-      },
-    };
+    const call = new OpenCall({ id, log: ofCall, method, path, share }, held);
     const end = (status: number): void => {
       const seconds = (performance.now() - started) / 1000;
       const user = call.caller?.uuid ?? null;
@@ -76,7 +102,7 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
       ofCall.write(level, line.answered(status, method, path, call.failure));
       ofCall.write('INFO', line.endCall(method, path, user, seconds));
       console(consoleEnd(stamp(now()), method, path, user, seconds));
-      if (caller !== null) return;
+      if (call.caller !== null) return;
       if (status < 400 || status >= 500) held?.release();
       else {
         held?.discard();

@@ -129,7 +129,7 @@ class Reading<Element> {
     if (body === null) letGo();
     const listed = this.#list === undefined ? null : yield* this.#readListed(text, body, this.#list);
     if (body !== null) letGo();
-    return { ...(listed ?? this.#readWhole(text)), notes: this.#notes };
+    return { notes: this.#notes, ...(listed ?? this.#readWhole(text)) };
   }
 
   #readWhole(text: string): Listed<Element> {

@@ -5,6 +5,7 @@ import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { MobilityError } from '../model/errors.ts';
 import type { ServerEnv } from './app.ts';
+import { LiveSet } from './live-set.ts';
 
 const requestTimeout = 300_000; // ms for a whole request: a phone on a thin line sends its 6 MB with 20 kB/s
 const headersTimeout = 20_000; // ms for the headers
@@ -42,7 +43,7 @@ export interface Serving {
 /** Resolves when the server listens. Throws `MOBILITY_CONFIG` when it cannot listen on that host and port. */
 export async function serve(options: ServeOptions): Promise<Serving> {
   const { app, host, port, drainSeconds, maxConnections = 5_000, stallSeconds = 60 } = options;
-  const running = new Set<ServerResponse>();
+  const running = new LiveSet<ServerResponse>();
   let closing: Promise<void> | null = null;
   const listener = getRequestListener((request, env) => app.fetch(request, env as ServerEnv['Bindings']), {
     hostname: 'localhost', // for requests of HTTP/1.0, which need not name one
@@ -56,8 +57,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     connectionsCheckingInterval: connectionsCheck,
   };
   const server = createServer(limits, (incoming, outgoing) => {
-    running.add(outgoing);
-    outgoing.on('close', () => running.delete(outgoing));
+    outgoing.on('close', running.add(outgoing));
     if (closing !== null) outgoing.shouldKeepAlive = false;
     void listener(incoming, outgoing);
   });
@@ -102,7 +102,7 @@ async function listen(server: Server, host: string, port: number): Promise<void>
 /**
  * Ends the connections of answers of which the caller has taken nothing for so long. Made once; called again and again.
  */
-function endStalled(running: ReadonlySet<ServerResponse>, seconds: number): () => void {
+function endStalled(running: Iterable<ServerResponse>, seconds: number): () => void {
   const seen = new WeakMap<ServerResponse, { written: number; since: number }>();
   return () => {
     const now = performance.now();
@@ -123,7 +123,7 @@ function endStalled(running: ReadonlySet<ServerResponse>, seconds: number): () =
   };
 }
 
-async function drain(server: Server, running: ReadonlySet<ServerResponse>, seconds: number): Promise<void> {
+async function drain(server: Server, running: Iterable<ServerResponse>, seconds: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   for (const outgoing of running) outgoing.shouldKeepAlive = false;
   const idle = setInterval(() => server.closeIdleConnections(), idleCheck);

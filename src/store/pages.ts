@@ -3,6 +3,7 @@ import type { Entry } from '../model/entry.ts';
 import { justAfter } from '../model/time.ts';
 import type { TripRecord } from '../model/trip.ts';
 import type { UserRecord } from '../model/user.ts';
+import { withFields } from '../model/with-fields.ts';
 import { startSlices } from '../turns.ts';
 import type { EntryPage, EntryQuery, ErrorRow, Store } from './store.ts';
 
@@ -36,7 +37,7 @@ export async function* entryPages(
   userId: string,
   { limit = pageSizes.entries, ...selection }: EntrySelection,
 ): AsyncGenerator<EntryPage, undefined> {
-  const query: EntryQuery = { ...selection, limit };
+  const query: EntryQuery = withFields(selection, { limit });
   const slices = startSlices();
   let page = await part.find(userId, query);
   for (;;) {
@@ -44,7 +45,7 @@ export async function* entryPages(
     if (page.next === null) return;
     // An embedded store answers at once: without a pause a long history would hold up everything else.
     if (slices.isOver()) await slices.next();
-    page = await part.find(userId, { ...query, after: page.next });
+    page = await part.find(userId, withFields(query, { after: page.next }));
   }
 }
 

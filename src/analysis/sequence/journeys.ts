@@ -2,6 +2,7 @@
 // phantom goes.
 
 import { distance } from '../../geo/distance.ts';
+import { withFields } from '../../model/with-fields.ts';
 import { firstAtOrAfter, someWithin, within } from '../in-time.ts';
 import { isRestart, type Location, type Motion, type PhoneEvent } from '../observations.ts';
 import type { RawTrip } from './candidates.ts';
@@ -186,7 +187,7 @@ function piecesOf({ candidates, locations, runs, track }: JourneyInput, options:
     const next = pieces[i + 1];
     const after = next ? locations[next.startIndex]!.ts : Number.POSITIVE_INFINITY;
     const [from, to] = [locations[piece.startIndex]!.ts, locations[piece.endIndex]!.ts];
-    whole.push({ ...piece, moved: movementOf(runs, from, to, { before, after }) });
+    whole.push(withFields(piece, { moved: movementOf(runs, from, to, { before, after }) }));
   }
   return whole;
 }

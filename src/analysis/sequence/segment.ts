@@ -1,6 +1,7 @@
 // The segmenter at a glance: candidates -> outings -> states of every 15 s -> journeys -> trips.
 import { distance } from '../../geo/distance.ts';
 import type { Resume } from '../../model/trip.ts';
+import { withFields } from '../../model/with-fields.ts';
 import { firstAtOrAfter, within } from '../in-time.ts';
 import { lookAround } from '../look-around.ts';
 import type { Location } from '../observations.ts';
@@ -88,7 +89,7 @@ function tripsOf(outing: Outing, stretch: Stretch, stay: Stay | null, models: Mo
     const first = stretch.locations[outing.candidates[0]!.startIndex]!;
     const underWay = isUnderWay(decoded.runs, first.ts);
     const from = stay && !unseenFrom(stay, first, { events, motions, underWay }) ? stay.location : null;
-    const journeys = journeysOf({ ...decoded, candidates: outing.candidates, from });
+    const journeys = journeysOf(withFields(decoded, { candidates: outing.candidates, from }));
     let here = stay;
     for (const [i, journey] of journeys.entries()) {
       const next = journeys[i + 1];

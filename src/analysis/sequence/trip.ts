@@ -3,6 +3,7 @@ import { distance } from '../../geo/distance.ts';
 import { median } from '../../geo/speed.ts';
 import { transitions } from '../../model/payloads.ts';
 import type { TripEvidence } from '../../model/trip.ts';
+import { withFields } from '../../model/with-fields.ts';
 import { degrees } from '../digits.ts';
 import { within } from '../in-time.ts';
 import { lookAround } from '../look-around.ts';
@@ -70,16 +71,15 @@ export function tripOf(
       unseen && exitedTs === null ? first.ts : Math.max(stay?.enter_ts ?? -Infinity, trackedSince(decoded, first)),
     notAfter: Math.min(notAfter, saidToEnd(decoded, last, journey.last)),
   });
-  return {
-    ...frame(outing, first, last, journey.last, isLast),
+  return withFields(frame(outing, first, last, journey.last, isLast), {
     end_ts: bounds.end_ts,
     end: shownPlace(placeAt(track, bounds.end_ts)),
-    unseen: unseen && { ...unseen, end_ts: Math.min(first.ts, bounds.start_ts) },
+    unseen: unseen && withFields(unseen, { end_ts: Math.min(first.ts, bounds.start_ts) }),
     recorded: recordedWay(track, first.ts, bounds.end_ts, seenStay),
     sections:
       journey.phantom || !(bounds.end_ts > bounds.start_ts) ? [] : sectionsOf(decoded, bounds, first.ts, seenStay),
     evidence: evidenceOf(decoded, journey, bounds),
-  };
+  });
 }
 
 /** A candidate that the program failed on: no travel, with the error. */
@@ -218,7 +218,7 @@ function sectionsOf(
   return legs.map((leg, i) => {
     const way = sliceOf(path, leg.start, leg.end);
     const average = (way.at(-1)!.length - way[0]!.length) / (leg.end - leg.start);
-    return { ...modeOf(leg, cells, vehicles[i]!, { average, fastest: fastest[i]! }), path: way, source };
+    return withFields(modeOf(leg, cells, vehicles[i]!, { average, fastest: fastest[i]! }), { path: way, source });
   });
 }
 
@@ -241,7 +241,7 @@ function closeTravelled(legs: readonly Leg[], track: Track, motions: readonly Mo
     const before = closed.at(-1);
     if (!before || !wentOn(before, leg, track, motions)) closed.push({ ...leg });
     else if (leg.state === before.state) before.end = leg.end;
-    else if (leg.state === cellStates.motor) closed.push({ ...leg, start: before.end });
+    else if (leg.state === cellStates.motor) closed.push(withFields(leg, { start: before.end }));
     else {
       before.end = leg.start;
       closed.push({ ...leg });

@@ -1,4 +1,6 @@
 // The table of batches: entries that wait, a row for each put, and what of a row still waits.
+
+import { withFields } from '../../model/with-fields.ts';
 import { piecesInOrder } from '../chunks/edit.ts';
 import { believedAhead } from '../receipts.ts';
 import {
@@ -139,7 +141,7 @@ export function headsOf(
 }
 
 function headOf({ keys, ...head }: HeadRow): BatchHead {
-  return { ...head, keys: keySpans(keys) };
+  return withFields(head, { keys: keySpans(keys) });
 }
 
 /** The columns of a batch. Inside `read` and `write` only. */

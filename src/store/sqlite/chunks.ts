@@ -36,12 +36,21 @@ function decoded<T>(file: StoreFile, { id }: FileHead, decode: () => T): T {
 
 // ---------------------------------------------------------------- reading
 
-const keptCharacters = 8 * 1024 * 1024; // of the chunks that a connection read last
+const keptCharacters = 8 * 1024 * 1024; // of the chunks that a connection read or wrote last
 
-/** The chunks that were read or written last, the oldest first. */
-interface Kept {
+/** Some of the chunks that were read or written last. */
+interface Generation {
   chunks: Map<number, FileChunk>;
   size: number;
+}
+
+/**
+ * The chunks that were read or written last, in two generations: the older one goes as a whole when the newer one is
+ * half of what is kept. So nothing is deleted from a map: what a map deletes may stay in memory (server/live-set.ts).
+ */
+interface Kept {
+  newer: Generation;
+  older: Generation;
   last: FileChunk | null;
 }
 
@@ -55,20 +64,25 @@ function sizeOf({ count, size }: ChunkHead): number {
   return size + columnSize * count;
 }
 
+const noChunks = (): Generation => ({ chunks: new Map(), size: 0 });
+
 function keptIn(file: StoreFile): Kept {
   let kept = keptChunks.get(file);
   if (kept === undefined) {
-    kept = { chunks: new Map(), size: 0, last: null };
+    kept = { newer: noChunks(), older: noChunks(), last: null };
     keptChunks.set(file, kept);
   }
   return kept;
 }
 
+const keptChunk = ({ newer, older }: Kept, id: number): FileChunk | undefined =>
+  newer.chunks.get(id) ?? older.chunks.get(id);
+
 /** The chunk of a head. Inside `read` only: what a transaction wrote may be undone, and its numbers be given again. */
 export function openChunk(file: StoreFile, head: FileHead): FileChunk {
   const kept = keptIn(file);
   if (kept.last?.head.id === head.id) return kept.last;
-  const chunk = kept.chunks.get(head.id) ?? readChunk(file, head);
+  const chunk = keptChunk(kept, head.id) ?? readChunk(file, head);
   keep(kept, chunk);
   return chunk;
 }
@@ -80,20 +94,21 @@ export function keepWritten(file: StoreFile, written: readonly FileChunk[]): voi
 }
 
 function keep(kept: Kept, chunk: FileChunk): void {
-  const { chunks } = kept;
-  if (!chunks.delete(chunk.head.id)) kept.size += sizeOf(chunk.head);
-  chunks.set(chunk.head.id, chunk);
+  const { id } = chunk.head;
+  const isKept = kept.newer.chunks.has(id);
+  kept.newer.chunks.set(id, chunk);
   kept.last = chunk;
-  for (const [id, oldest] of chunks) {
-    if (kept.size <= keptCharacters || id === chunk.head.id) break;
-    chunks.delete(id);
-    kept.size -= sizeOf(oldest.head);
+  if (isKept) return;
+  kept.newer.size += sizeOf(chunk.head);
+  if (kept.newer.size > keptCharacters / 2) {
+    kept.older = kept.newer;
+    kept.newer = noChunks();
   }
 }
 
 /** The chunk of a head, inside `write` too: a number that this transaction gave is not among those that are kept. */
 function chunkToEdit(file: StoreFile, head: FileHead): FileChunk {
-  return keptIn(file).chunks.get(head.id) ?? readChunk(file, head);
+  return keptChunk(keptIn(file), head.id) ?? readChunk(file, head);
 }
 
 function readChunk(file: StoreFile, head: FileHead): FileChunk {

@@ -1,6 +1,7 @@
 // The timeseries: entries for the long term, in chunks.
 import { keyTable } from '../../model/keys.ts';
 import type { TimeRange } from '../../model/time.ts';
+import { withFields } from '../../model/with-fields.ts';
 import { editsByKey, type PutRow, putRows } from '../chunks/change.ts';
 import { zonesNamed } from '../chunks/edit.ts';
 import { isTouched, marksOf, united } from '../marks.ts';
@@ -42,7 +43,7 @@ export function timeseries(shards: Shards, now: () => number): Timeseries {
       const rows = putRows(change.put);
       const gone = change.remove.map(({ key, write_ts }) => ({ key, write_ts }));
       const file = await fileOf(userId);
-      const work = () => applyRows(file, userId, { ...change, remove: gone }, rows, lease, now());
+      const work = () => applyRows(file, userId, withFields(change, { remove: gone }), rows, lease, now());
       const { done, written } = await file.write(work, rows.length + gone.length);
       keepWritten(file, written);
       return done;
@@ -86,7 +87,7 @@ function applyRows(
     written.push(...editChunks(file, user, file.keys.intern(name), edits));
   }
   if (isTouched(touched)) mergeState(file, user, marksOf(readState(file, user), touched));
-  return { done: { ...counts, marked: touched }, written };
+  return { done: withFields(counts, { marked: touched }), written };
 }
 
 function aheadRows(file: StoreFile, user: number | null, { at, limit }: { at: number; limit: number }): KeptEntry[] {

@@ -10,8 +10,9 @@ import { type BatchHead, headsOf, openBatch, placesOf, takeOut, waitingKeyIds } 
 import type { StoreFile } from './file.ts';
 import { findWaiting, readPage } from './find-waiting.ts';
 import { fold } from './fold.ts';
+import type { Shard } from './folder.ts';
 import { admittedUser, userIn } from './ids.ts';
-import { addWaiting, putWaiting } from './put-waiting.ts';
+import { addWaiting, type PutEntry, putWaiting } from './put-waiting.ts';
 import { sealRow } from './row-sums.ts';
 import type { Shards } from './rows.ts';
 
@@ -28,14 +29,7 @@ export function usercache(shards: Shards): Usercache {
       if (rows.length + rejected.length === 0) return [];
       const shard = shards.of(userId);
       await fold(shard.timeseries, userId);
-      const work = function* (): Generator<void, PutResult[]> {
-        const user = admittedUser(shard.usercache, userId);
-        yield* setAside(shard.usercache, user, rejected, now);
-        if (!kept) return yield* putWaiting(shard, userId, user, rows, now);
-        const back = rows.map((row) => ({ ...row, received_ts: row.received_ts ?? now, kept, failed: null }));
-        yield* addWaiting(shard.usercache, user, back);
-        return rows.map(() => 'updated');
-      };
+      const work = (): Generator<void, PutResult[]> => putAll(shard, userId, { rows, rejected, kept }, now);
       return shard.usercache.writeInSteps(work, rows.length + rejected.length);
     },
     read: async (userId, { after, limit, at, lazily }) => {
@@ -168,6 +162,31 @@ function settleFailed(file: StoreFile, user: number, failed: readonly FailedEntr
     left += takeOut(file, { head, places }, batch);
   }
   return left;
+}
+
+/** What a put stores: entries by their texts, and what is set aside. */
+interface PutRows {
+  rows: readonly PutEntry[];
+  rejected: readonly Aside[];
+  kept: boolean;
+}
+
+/**
+ * Stores a put inside its transaction. Not a generator made within `put`: V8 gives each of those a map of its own in
+ * the old generation, which keeps all that it refers to, here the whole batch, until the next full collection.
+ */
+function* putAll(
+  shard: Shard,
+  userId: string,
+  { rows, rejected, kept }: PutRows,
+  now: number,
+): Generator<void, PutResult[]> {
+  const user = admittedUser(shard.usercache, userId);
+  yield* setAside(shard.usercache, user, rejected, now);
+  if (!kept) return yield* putWaiting(shard, userId, user, rows, now);
+  const back = rows.map((row) => ({ ...row, received_ts: row.received_ts ?? now, kept, failed: null }));
+  yield* addWaiting(shard.usercache, user, back);
+  return rows.map(() => 'updated');
 }
 
 interface Aside {
