@@ -36,14 +36,25 @@ export interface Slices {
 
 /** Begins the first slice now. */
 export function startSlices(options: { urgent?: boolean } = {}): Slices {
-  let end = performance.now() + sliceLength;
-  return {
-    isOver: () => performance.now() >= end,
-    next: async () => {
-      await nextTurn(options);
-      end = performance.now() + sliceLength;
-    },
-  };
+  return new TimedSlices(options);
+}
+
+class TimedSlices implements Slices {
+  private readonly options: { urgent?: boolean };
+  private end = performance.now() + sliceLength;
+
+  constructor(options: { urgent?: boolean }) {
+    this.options = options;
+  }
+
+  isOver(): boolean {
+    return performance.now() >= this.end;
+  }
+
+  async next(): Promise<void> {
+    await nextTurn(this.options);
+    this.end = performance.now() + sliceLength;
+  }
 }
 
 /** Runs a generator to its end; wherever it yields, others may get their turn. */

@@ -1,7 +1,7 @@
 // The one way in: what was pushed, by a phone or by anybody else, becomes entries of a user, is counted and told in the
 // log.
-import { type Log, silentLog, writeLater } from '../log/log.ts';
-import { line, type PutCounts } from '../log/messages.ts';
+import { type LaterMessages, type Log, silentLog, writeLater } from '../log/log.ts';
+import { EntriesStored, line, type PutCounts } from '../log/messages.ts';
 import type { Entry, EntryText } from '../model/entry.ts';
 import { errorText, isMobilityError, MobilityError } from '../model/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
@@ -71,7 +71,7 @@ export async function putTaken(
 ): Promise<PutCounts> {
   const { store, now, log = silentLog } = options;
   const counts = { inserted: 0, updated: 0, rejected: 0 };
-  const seen = newestTimes();
+  const seen = new NewestTimes();
   let hasStored = false;
   for await (const { batch, isLast } of partsOf(taken)) {
     seen.add(batch.entries);
@@ -124,9 +124,13 @@ interface Batch {
 
 /** With the times of first receipt, where any of the entries brings one. */
 function withReceipts(batch: Batch): PutBatch {
-  const isKnown = batch.entries.some(({ received_ts }) => received_ts !== undefined);
-  return isKnown ? { ...batch, received_ts: batch.entries.map(({ received_ts }) => received_ts) } : batch;
+  for (const { received_ts } of batch.entries) {
+    if (received_ts !== undefined) return { ...batch, received_ts: batch.entries.map(receiptOf) };
+  }
+  return batch;
 }
+
+const receiptOf = ({ received_ts }: EntryText): number | undefined => received_ts;
 
 /** What one transaction takes at a time: at least one batch, which is empty when nothing was pushed. */
 async function* partsOf(
@@ -159,12 +163,7 @@ async function logEntries(
   { entries, unusable }: Batch,
   results: readonly PutResult[],
 ): Promise<void> {
-  // What the lines say, without the texts of the entries: they are made when the put has its answer.
-  const identities = log.enabled('DEBUG') ? entries.map(({ key, write_ts }) => ({ key, write_ts })) : [];
-  writeLater(log, 'DEBUG', identities.length, (i) => {
-    const { key, write_ts } = identities[i]!;
-    return line.entryStored(userId, key, write_ts, results[i]!);
-  });
+  if (log.enabled('DEBUG')) writeLater(log, 'DEBUG', new StoredMessages(userId, entries, results));
   if (!log.enabled('WARNING')) return;
   const slices = startSlices();
   for (let start = 0; start < unusable.length; start += linesAtOnce) {
@@ -174,6 +173,36 @@ async function logEntries(
       some.map(({ entry, reason }) => line.entryRejected(userId, ...named(entry), reason)),
     );
     if (slices.isOver()) await slices.next();
+  }
+}
+
+/** What the log says of each entry of a put, when it has its answer: without the texts of the entries until then. */
+class StoredMessages implements LaterMessages {
+  readonly length: number;
+  private readonly messages: EntriesStored;
+  private readonly keys: readonly string[];
+  private readonly times: Float64Array;
+  private readonly results: readonly PutResult[];
+
+  constructor(userId: string, entries: readonly EntryText[], results: readonly PutResult[]) {
+    this.length = entries.length;
+    this.messages = new EntriesStored(userId);
+    const keys = new Array<string>(entries.length);
+    this.times = new Float64Array(entries.length);
+    for (let i = 0; i < entries.length; i++) {
+      keys[i] = entries[i]!.key;
+      this.times[i] = entries[i]!.write_ts;
+    }
+    this.keys = keys;
+    this.results = results;
+  }
+
+  at(i: number): string {
+    return this.messages.of(this.keys[i]!, this.times[i]!, this.results[i]!);
+  }
+
+  arePlain(): boolean {
+    return this.messages.arePlain();
   }
 }
 
@@ -188,23 +217,23 @@ function named(entry: JsonValue): [key: string | null, writeTs: number | null] {
 }
 
 /** The newest times of a put, for the profile. */
-function newestTimes() {
-  let data = Number.NEGATIVE_INFINITY;
-  let location = Number.NEGATIVE_INFINITY;
-  return {
-    add: (entries: readonly EntryText[]): void => {
-      for (const { key, write_ts, ts } of entries) {
-        data = Math.max(data, write_ts);
-        if (key === keys.location && ts !== null) location = Math.max(location, ts);
-      }
-    },
-    fields: (): JsonObject => {
-      const fields: JsonObject = {};
-      if (Number.isFinite(data)) fields.last_phone_data_ts = data;
-      if (Number.isFinite(location)) fields.last_location_ts = location;
-      return fields;
-    },
-  };
+class NewestTimes {
+  private data = Number.NEGATIVE_INFINITY;
+  private location = Number.NEGATIVE_INFINITY;
+
+  add(entries: readonly EntryText[]): void {
+    for (const { key, write_ts, ts } of entries) {
+      this.data = Math.max(this.data, write_ts);
+      if (key === keys.location && ts !== null) this.location = Math.max(this.location, ts);
+    }
+  }
+
+  fields(): JsonObject {
+    const fields: JsonObject = {};
+    if (Number.isFinite(this.data)) fields.last_phone_data_ts = this.data;
+    if (Number.isFinite(this.location)) fields.last_location_ts = this.location;
+    return fields;
+  }
 }
 
 /** Records the last put in the profile. Never rejects: a failure here must not fail the put. */

@@ -134,7 +134,7 @@ export function openFileLog(options: FileLogOptions): FileLog {
       return false;
     }
   };
-  const write = async (text: () => string, count: number): Promise<void> => {
+  const write = async (lines: () => Buffer, count: number): Promise<void> => {
     if (file === null && Math.abs(now() - failed.at) < retrySeconds) throw failed.error;
     try {
       if (file !== null && isOver(file)) await closeFile();
@@ -143,7 +143,7 @@ export function openFileLog(options: FileLogOptions): FileLog {
         looked = { at: now(), lines: 0 };
         file = await openLogFile(dir, source());
       }
-      await file.write(text());
+      await file.write(lines());
       looked.lines += count;
     } catch (error) {
       failed = { at: now(), error };

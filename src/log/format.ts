@@ -2,7 +2,7 @@
 // parsed.
 import { formatTime, isTimeZone } from '../model/time.ts';
 import type { Level } from './log.ts';
-import { arePlainLines, oneLine, pathWord, secondsText, word } from './text.ts';
+import { arePlainLines, isPlain, oneLine, pathWord, secondsText, word } from './text.ts';
 
 /** Stands at the end of a line that a crash or a full disk cut short. No line that was written whole contains it. */
 export const tornMark = '\u0018';
@@ -68,13 +68,32 @@ export function fileLine(stamp: string, level: Level, thread: string, message: s
   return `${stamp}:${level}:${thread}:${oneLine(message)}`;
 }
 
-/** As `fileLine` for each of these messages, joined by line breaks. */
-export function framedLines(stamp: string, level: Level, thread: string, messages: readonly string[]): string {
+/** Lines as a file has them, joined by line breaks. */
+export interface FramedLines {
+  text: string;
+  /** True if it is certain that the text is ASCII. */
+  isAscii: boolean;
+}
+
+/** What stands before a message. */
+export interface Frame {
+  stamp: string;
+  level: Level;
+  thread: string;
+}
+
+/** As `fileLine` for each of these messages. `arePlain`: true if each is known to be short and printable ASCII. */
+export function framedLines(
+  { stamp, level, thread }: Frame,
+  messages: readonly string[],
+  arePlain = false,
+): FramedLines {
   const frame = `${stamp}:${level}:${thread}:`;
-  const text = frame + messages.join(`\n${frame}`);
+  const text = messages.join(`\n${frame}`);
   // Nearly always: one look at all of them instead of one at each.
-  if (arePlainLines(text, messages.length)) return text;
-  return messages.map((message) => fileLine(stamp, level, thread, message)).join('\n');
+  if (arePlain || arePlainLines(text, messages.length, frame.length))
+    return { text: frame + text, isAscii: isPlain(frame) };
+  return { text: messages.map((message) => fileLine(stamp, level, thread, message)).join('\n'), isAscii: false };
 }
 
 const filePattern = new RegExp(`^(${stampPattern}):(DEBUG|INFO|WARNING|ERROR):([\\w.-]+):(.*)$`);

@@ -12,16 +12,24 @@ export interface Log {
   /** Writes several messages of one level, one line each, in order. */
   writeAll(level: Level, messages: readonly string[]): void;
   /**
-   * Writes `count` messages of one level, one line each, in order. `messageOf` makes each from its number, later, when
-   * no call waits for it: it must be pure. Logs that make lines at once leave it out: use `writeLater`.
+   * Writes messages of one level, one line each, in order. They are made later, when no call waits for them. Logs that
+   * make lines at once leave it out: use `writeLater`.
    */
-  writeLater?(level: Level, count: number, messageOf: (i: number) => string): void;
+  writeLater?(level: Level, messages: LaterMessages): void;
   /**
    * A log whose lines carry the thread id `<thread_id>-<suffix>`. Logs without threads leave it out: use `childLog`.
    */
   child?(suffix: string): Log;
   /** The same log with its lines kept back until it is clear what becomes of them. */
   hold?(): HeldLog;
+}
+
+/** A list of messages, each made when it is asked for and always the same. */
+export interface LaterMessages {
+  readonly length: number;
+  at(i: number): string | undefined;
+  /** True if each message made so far is at most 16,000 printable ASCII characters, so that nobody needs to look. */
+  arePlain?(): boolean;
 }
 
 /** A log whose lines are kept back; they have the time at which they were written. */
@@ -37,13 +45,13 @@ export interface HeldLog {
 export const silentLog: Log = { enabled: () => false, write: () => {}, writeAll: () => {} };
 
 /** Writes many messages, which are made when no call waits for them, as far as the log can do that. */
-export function writeLater(log: Log, level: Level, count: number, messageOf: (i: number) => string): void {
-  if (count === 0 || !log.enabled(level)) return;
-  if (log.writeLater !== undefined) log.writeLater(level, count, messageOf);
+export function writeLater(log: Log, level: Level, messages: LaterMessages): void {
+  if (messages.length === 0 || !log.enabled(level)) return;
+  if (log.writeLater !== undefined) log.writeLater(level, messages);
   else
     log.writeAll(
       level,
-      Array.from({ length: count }, (_, i) => messageOf(i)),
+      Array.from({ length: messages.length }, (_, i) => messages.at(i)!),
     );
 }
 

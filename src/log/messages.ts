@@ -1,6 +1,6 @@
 // The messages that operators look for, each written by one function of `line`; `parseMessage` reads back those of
 // calls.
-import { listText, oneLine, pathWord, quoted, quotedPattern, secondsText, word } from './text.ts';
+import { isPlain, listText, oneLine, pathWord, quoted, quotedPattern, secondsText, word } from './text.ts';
 
 /** What became of a pushed entry, counted. */
 export interface PutCounts {
@@ -21,6 +21,34 @@ const countsText = (counts: Counts): string =>
   Object.entries(counts)
     .map(([name, count]) => `${name.replace(/\W/g, '_') || '_'} = ${count}`)
     .join(', ');
+
+/** Makes `line.entryStored` of many entries of a user, which have few keys. */
+export class EntriesStored {
+  readonly #user: string;
+  /** What stands before the time, by key. */
+  readonly #beginnings = new Map<string, string>();
+  #arePlain = true;
+
+  constructor(user: string) {
+    this.#user = word(user);
+  }
+
+  of(key: string, writeTs: number, result: 'inserted' | 'updated'): string {
+    let beginning = this.#beginnings.get(key);
+    if (beginning === undefined) {
+      beginning = `Updated result for user = ${this.#user}, key = ${quoted(key)}, write_ts = `;
+      this.#beginnings.set(key, beginning);
+      this.#arePlain &&= isPlain(beginning);
+    }
+    return `${beginning}${Number.isFinite(writeTs) ? writeTs : null} = ${result}`;
+  }
+
+  /** True if each message so far is printable ASCII. */
+  arePlain(): boolean {
+    return this.#arePlain;
+  }
+}
+
 const about = (user: string, text: string): string => `UUID ${word(user)}: ${text}`;
 
 /**
@@ -46,7 +74,7 @@ export const line = {
   userUuid: (user: string): string => `user_uuid ${word(user)}`,
   /** DEBUG, one for each entry stored. */
   entryStored: (user: string, key: string, writeTs: number, result: 'inserted' | 'updated'): string =>
-    `Updated result for user = ${word(user)}, ${entryText(key, writeTs)} = ${result}`,
+    new EntriesStored(user).of(key, writeTs, result),
   /** WARNING, one for each entry set aside; key and write_ts as far as they are known. */
   entryRejected: (user: string, key: string | null, writeTs: number | null, reason: string): string =>
     `Updated result for user = ${word(user)}, ${entryText(key, writeTs)} = rejected (${quoted(reason)})`,

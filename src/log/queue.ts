@@ -13,10 +13,10 @@ const mostWaiting = 64 * 1024 * 1024; // characters that wait before lines are d
 /** Where lines go, and what happens to those that cannot go there. */
 export interface QueueOptions extends Omit<LineLogOptions, 'emit'> {
   /**
-   * Resolves when `count` lines are written; throws if they are not. It asks for their text, joined by line breaks,
-   * when it knows where they go: losses that it finds on the way are reported in it.
+   * Resolves when `count` lines are written; throws if they are not. It asks for them, each with a line break at its
+   * end, when it knows where they go: losses that it finds on the way are reported in them.
    */
-  write: (text: () => string, count: number) => Promise<void>;
+  write: (lines: () => Buffer, count: number) => Promise<void>;
   /** Characters of a batch. */
   batch: number;
   /** Called once per trouble, when the first lines are dropped. */
@@ -64,15 +64,15 @@ export function createQueue(options: QueueOptions): Queue {
     const count = some.reduce((sum, lines) => sum + lines.count, 0);
     try {
       // Urgent: beside much other work lines would come faster than they go, and be dropped in the end.
-      const texts = await mapInSlices(some, (lines) => lines.text(), { urgent: true });
+      const pieces = await mapInSlices(some, bytesOf, { urgent: true });
       let reported = 0;
-      const text = (): string => {
-        if (dropped === null) return texts.join('\n');
+      const withReport = (): Buffer => {
+        if (dropped === null) return ended(pieces);
         reported = dropped.lines;
         const report = line.linesDropped(dropped.lines, dropped.since, dropped.reason);
-        return [fileLine(stamp(now()), 'WARNING', threadWord(threadId), report), ...texts].join('\n');
+        return ended([Buffer.from(fileLine(stamp(now()), 'WARNING', threadWord(threadId), report)), ...pieces]);
       };
-      await write(text, count);
+      await write(withReport, count);
       if (dropped !== null) dropped.lines -= reported;
       if (dropped?.lines === 0) dropped = null;
     } catch (error) {
@@ -103,4 +103,15 @@ export function createQueue(options: QueueOptions): Queue {
       if (dropped !== null) await writeBatch();
     },
   };
+}
+
+const bytesOf = (lines: Lines): Buffer => lines.bytes();
+
+const lineBreak = Buffer.from('\n');
+
+/** The pieces as one, each with a line break behind it. */
+function ended(pieces: readonly Buffer[]): Buffer {
+  const parts: Buffer[] = [];
+  for (const piece of pieces) parts.push(piece, lineBreak);
+  return Buffer.concat(parts);
 }

@@ -33,15 +33,19 @@ export function oneLine(text: string): string {
   return cut(clean, maxMessage).replace(halfPairs, '\ufffd');
 }
 
+/** True for a text of which `oneLine` would change nothing but its length, and which is ASCII. */
+export const isPlain = (text: string): boolean => plainText.test(text);
+
 const plainLines = /^[ -~\n]*$/;
 
 /**
  * True for a text of so many lines, of which `oneLine` would change none: no message in it has a line break of its own.
+ * The frame of the first one, so many characters, does not stand there.
  */
-export function arePlainLines(text: string, count: number): boolean {
+export function arePlainLines(text: string, count: number, frame: number): boolean {
   if (!plainLines.test(text)) return false;
   let lines = 1;
-  let start = 0;
+  let start = -frame;
   for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', start)) {
     if (end - start > maxMessage) return false;
     lines += 1;

@@ -9,8 +9,8 @@ import { inodeOf } from './names.ts';
 
 /** An open log file. */
 export interface LogFile {
-  /** Resolves when the text is on disk. If it rejects, the file is of no use any more. */
-  write(text: string): Promise<void>;
+  /** Resolves when whole lines are on disk. If it rejects, the file is of no use any more. */
+  write(lines: Buffer): Promise<void>;
   /** The day in the file's name, `YYYY-MM-DD`. */
   day(): string;
   /** Bytes of the file, without those of other processes since the last look. */
@@ -22,6 +22,17 @@ export interface LogFile {
 }
 
 type Written = (error: NodeJS.ErrnoException | null, bytes: number, data: unknown) => void;
+
+/**
+ * Takes lines as the bytes that the file gets. Text would be counted and made bytes on its way, four looks at all of
+ * it.
+ */
+class LinesToFile extends DailyRotateFile {
+  override log({ message }: { message: Buffer }, next: () => void): void {
+    this.logStream.write(message);
+    next();
+  }
+}
 
 /**
  * Opens `<source>-<day>.log` for appending, so that processes may share it. The transport's own limits and compression
@@ -42,7 +53,7 @@ export async function openLogFile(dir: string, source: string): Promise<LogFile>
       done(error, bytes, data);
       settle();
     });
-  const transport = new DailyRotateFile({
+  const transport = new LinesToFile({
     dirname: dir,
     filename: `${source}-%DATE%`,
     extension: '.log',
@@ -52,7 +63,7 @@ export async function openLogFile(dir: string, source: string): Promise<LogFile>
     options: { flags: 'a+', mode: 0o600, flush: true, fs: { open: fs.open, close: fs.close, fsync: fs.fsync, write } },
   });
   const logger = winston.createLogger({
-    format: winston.format.printf((info) => String(info.message)),
+    format: winston.format((info) => info)(), // its own makes JSON
     transports: [transport],
     exitOnError: false,
   });
@@ -81,17 +92,16 @@ export async function openLogFile(dir: string, source: string): Promise<LogFile>
   }
 
   return {
-    write: async (text) => {
-      const bytes = Buffer.byteLength(text) + 1;
-      missing += bytes;
+    write: async (lines) => {
+      missing += lines.length;
       await new Promise<void>((resolve) => {
         settle = () => {
           if (failure !== null || missing <= 0) resolve();
         };
-        logger.info(text);
+        logger.info({ message: lines });
       });
       if (failure !== null) throw failure;
-      size += bytes;
+      size += lines.length;
     },
     day: () => path.slice(-14, -4),
     size: () => size,

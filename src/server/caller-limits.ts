@@ -125,8 +125,7 @@ export class CallerCounts {
     const limit = this.#limits.unknownKeys;
     if (limit === 0) return list;
     const { keys } = this.#of(userId);
-    const isUnknown = (taken: Taken): boolean => isEntry(taken) && !known.has(taken.key) && !keys.has(taken.key);
-    if (!list.some(isUnknown)) return list;
+    if (!hasOtherKey(list, keys)) return list;
     if (keys.size < limit) {
       const waiting = await store.usercache.keys(userId);
       const moved = (await store.timeseries.summary(userId)).map(({ key }) => key);
@@ -230,6 +229,11 @@ export class CallerCounts {
     if (this.#callers.size < mostRemembered) return;
     for (const userId of [...this.#callers.keys()].slice(0, mostRemembered / 2)) this.#callers.delete(userId);
   }
+}
+
+function hasOtherKey(list: readonly Taken[], keys: ReadonlySet<string>): boolean {
+  for (const taken of list) if (isEntry(taken) && !known.has(taken.key) && !keys.has(taken.key)) return true;
+  return false;
 }
 
 const unused = (window: number): Used => ({ window, calls: 0, bytes: 0, refused: 0 });

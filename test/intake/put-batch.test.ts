@@ -2,7 +2,7 @@
 import { beforeEach, expect, it, vi } from 'vitest';
 import { maxTransactionEntries, type Pushed, putBatch } from '../../src/intake/put-batch.ts';
 import { createLineLog, type Lines } from '../../src/log/line-log.ts';
-import { line } from '../../src/log/messages.ts';
+import { EntriesStored } from '../../src/log/messages.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import type { Store } from '../../src/store/store.ts';
 import { newStore } from '../support/store.ts';
@@ -112,7 +112,7 @@ it('logs the result of each entry, and records the last put in the profile', asy
 it('the lines of a large put are made when it has its answer', async () => {
   const lines: Lines[] = [];
   const log = createLineLog({ level: 'debug', threadId: 'p', zone: 'UTC', now, emit: (one) => lines.push(one) });
-  const held = vi.spyOn(line, 'entryStored');
+  const held = vi.spyOn(EntriesStored.prototype, 'of');
   const pushed = Array.from({ length: 2_000 }, (_, i) => entry(i));
   await putBatch(user, pushed, { store, now, log });
   expect(held.mock.calls.length).toBeLessThan(20);

@@ -71,10 +71,11 @@ describe('a log file', () => {
     const files = open(dir, { maxSizeMiB: 1000 });
     const made: number[] = [];
     const count = 50_000;
-    writeLater(files.log, 'DEBUG', count, (i) => {
+    const at = (i: number): string => {
       made.push(i);
       return `line ${i}`;
-    });
+    };
+    writeLater(files.log, 'DEBUG', { length: count, at });
     files.log.write('INFO', 'the last one');
     expect(made.length).toBeLessThan(count / 10);
     let turnsOfOthers = 0;
@@ -89,12 +90,23 @@ describe('a log file', () => {
     expect(messagesOf(dir)).toEqual([...numbered(count), 'the last one']);
   });
 
+  it('keeps every character of a message', async () => {
+    const dir = newFolder();
+    const files = open(dir);
+    const messages = ['Füße', '日本 😀', 'é'.repeat(9000), 'plain', 'ÿ\u0100'];
+    for (const message of messages) files.log.write('INFO', message);
+    files.log.writeAll('INFO', messages);
+    writeLater(files.log, 'INFO', messages);
+    await files.close();
+    expect(messagesOf(dir)).toEqual([...messages, ...messages, ...messages]);
+  });
+
   it('keeps lines of the configured level and above', async () => {
     const dir = newFolder();
     const { log, close } = open(dir, { level: 'warning' });
     for (const level of ['DEBUG', 'INFO', 'WARNING', 'ERROR'] as const) log.write(level, level);
     log.writeAll('INFO', ['no', 'no']);
-    writeLater(log, 'INFO', 2, () => 'no');
+    writeLater(log, 'INFO', ['no', 'no']);
     expect(log.enabled('INFO')).toBe(false);
     expect(childLog(log, 1).enabled('WARNING')).toBe(true);
     await close();
@@ -554,7 +566,7 @@ describe('trouble', () => {
     });
     const { log, close } = createQueue({
       ...{ level: 'debug', threadId: 'w1', zone: 'UTC', now: () => noon, batch: Number.POSITIVE_INFINITY },
-      write: (text) => blocked.then(() => void batches.push(text())),
+      write: (lines) => blocked.then(() => void batches.push(lines().toString())),
       warn: () => {},
     });
     const long = 'x'.repeat(10_000);

@@ -12,7 +12,9 @@ import {
   threadWord,
   tornMark,
 } from '../../src/log/format.ts';
-import { line, type Message, parseMessage } from '../../src/log/messages.ts';
+import { createLineLog, type Lines } from '../../src/log/line-log.ts';
+import { writeLater } from '../../src/log/log.ts';
+import { EntriesStored, line, type Message, parseMessage } from '../../src/log/messages.ts';
 import { oneLine, quoted, word } from '../../src/log/text.ts';
 
 const user = '6f1c0a52-0f4e-4d0e-9a57-6f3b6f0d9a11';
@@ -151,7 +153,29 @@ describe('a line of the file', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(plain, anyText, long), { minLength: 1, maxLength: 5 }), (messages) => {
         const alone = messages.map((message) => fileLine(stamp(at), 'DEBUG', 'w1', message));
-        expect(framedLines(stamp(at), 'DEBUG', 'w1', messages)).toBe(alone.join('\n'));
+        const { text, isAscii } = framedLines({ stamp: stamp(at), level: 'DEBUG', thread: 'w1' }, messages);
+        expect(text).toBe(alone.join('\n'));
+        if (isAscii) expect(Buffer.from(text, 'latin1').toString()).toBe(text);
+      }),
+    );
+  });
+
+  it('is the same as bytes, whatever its messages say of themselves', () => {
+    const keys = fc.array(fc.tuple(fc.oneof(anyText, fc.constant('background/location')), anyNumber), { maxLength: 5 });
+    fc.assert(
+      fc.property(keys, (stored) => {
+        const messages = new EntriesStored(user);
+        const made = stored.map(([key, ts]) => messages.of(key, ts, 'inserted'));
+        const lines: Lines[] = [];
+        const emit = (some: Lines): void => void lines.push(some);
+        const log = createLineLog({ level: 'debug', threadId: 'w1', zone: 'Europe/Berlin', now: () => at, emit });
+        writeLater(log, 'DEBUG', { length: made.length, at: (i) => made[i], arePlain: () => messages.arePlain() });
+        log.writeAll('DEBUG', made);
+        for (const message of made) log.write('DEBUG', message);
+        const alone = made.map((message) => fileLine(stamp(at), 'DEBUG', 'w1', message));
+        const thrice = [...alone, ...alone, ...alone].join('\n');
+        expect(lines.map((some) => some.text()).join('\n')).toBe(thrice);
+        expect(lines.map((some) => some.bytes().toString()).join('\n')).toBe(thrice);
       }),
     );
   });

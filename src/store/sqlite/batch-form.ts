@@ -62,24 +62,29 @@ const hasRare = 2;
 
 /** The columns of entries that are ordered by key and `write_ts`; at least one. */
 export function batchColumns(rows: readonly BatchRow[]): BatchColumns {
-  const column = (of: (row: BatchRow) => number): Float64Array => {
-    const values = new Float64Array(rows.length);
-    for (let i = 0; i < rows.length; i++) values[i] = of(rows[i]!);
-    return values;
-  };
-  return {
-    runs: keyRuns(rows),
-    write_ts: column((row) => row.write_ts),
-    ts: column((row) => row.ts ?? Number.NaN),
-    received_ts: column((row) => row.received_ts),
-    rare: rows.some(({ kept, failed }) => kept || failed !== null)
-      ? {
-          kept: column((row) => (row.kept ? 1 : 0)),
-          failed_first_ts: column((row) => row.failed?.first_ts ?? 0),
-          failed_tries: column((row) => row.failed?.tries ?? 0),
-        }
-      : null,
-  };
+  const [write_ts, ts, received_ts] = [empty(rows), empty(rows), empty(rows)];
+  let hasRare = false;
+  for (let i = 0; i < rows.length; i++) {
+    const row = rows[i]!;
+    write_ts[i] = row.write_ts;
+    ts[i] = row.ts ?? Number.NaN;
+    received_ts[i] = row.received_ts;
+    hasRare ||= row.kept || row.failed !== null;
+  }
+  return { runs: keyRuns(rows), write_ts, ts, received_ts, rare: hasRare ? rareColumns(rows) : null };
+}
+
+const empty = ({ length }: readonly BatchRow[]): Float64Array => new Float64Array(length);
+
+function rareColumns(rows: readonly BatchRow[]): NonNullable<BatchColumns['rare']> {
+  const columns = { kept: empty(rows), failed_first_ts: empty(rows), failed_tries: empty(rows) };
+  for (let i = 0; i < rows.length; i++) {
+    const { kept, failed } = rows[i]!;
+    columns.kept[i] = kept ? 1 : 0;
+    columns.failed_first_ts[i] = failed?.first_ts ?? 0;
+    columns.failed_tries[i] = failed?.tries ?? 0;
+  }
+  return columns;
 }
 
 /** The entries of each key. */
@@ -100,7 +105,7 @@ export function keyRuns(rows: readonly BatchRow[]): KeyRun[] {
 /** The columns as bytes: doubles, little endian. */
 export function writeIdentities({ runs, write_ts, ts, received_ts, rare }: BatchColumns): Uint8Array {
   const received = received_ts[0]!;
-  const receipts = received_ts.some((value) => value !== received) ? [received_ts] : [];
+  const receipts = areAll(received_ts, received) ? [] : [received_ts];
   const rareOnes = rare === null ? [] : [rare.kept, rare.failed_first_ts, rare.failed_tries];
   const columns = [write_ts, ts, ...receipts, ...rareOnes];
   const flags = (receipts.length > 0 ? hasReceipts : 0) | (rare === null ? 0 : hasRare);
@@ -110,6 +115,11 @@ export function writeIdentities({ runs, write_ts, ts, received_ts, rare }: Batch
   values.set(head, 1);
   for (const [i, column] of columns.entries()) values.set(column, 1 + head.length + i * write_ts.length);
   return sealed(Buffer.from(values.buffer), forms.plain);
+}
+
+function areAll(values: Float64Array, value: number): boolean {
+  for (let i = 0; i < values.length; i++) if (values[i] !== value) return false;
+  return true;
 }
 
 /** The columns of a batch of `count` entries. Throws `BrokenBatch`. */
@@ -122,7 +132,7 @@ export function readIdentities(blob: Uint8Array, count: number): BatchColumns {
   const [found, runCount, flags, received] = values as unknown as [number, number, number, number];
   if (found !== count) throw broken(`${count} entries`, String(found));
   const columns = 2 + (flags & hasReceipts ? 1 : 0) + (flags & hasRare ? 3 : 0);
-  let at = 4 + 2 * runCount;
+  const at = 4 + 2 * runCount;
   if (values.length !== at + columns * count) throw broken(`${at + columns * count} doubles`, String(values.length));
   const runs: KeyRun[] = [];
   for (let i = 4, from = 0; i < at; i += 2) {
@@ -130,14 +140,29 @@ export function readIdentities(blob: Uint8Array, count: number): BatchColumns {
     runs.push({ key: values[i]!, from, to });
     from = to;
   }
-  const column = (): Float64Array => {
-    at += count;
-    return values.subarray(at - count, at);
-  };
-  const [write_ts, ts] = [column(), column()];
-  const received_ts = flags & hasReceipts ? column() : new Float64Array(count).fill(received);
-  const rare = flags & hasRare ? { kept: column(), failed_first_ts: column(), failed_tries: column() } : null;
+  const all = new ColumnReader(values, at, count);
+  const [write_ts, ts] = [all.next(), all.next()];
+  const received_ts = flags & hasReceipts ? all.next() : new Float64Array(count).fill(received);
+  const rare = flags & hasRare ? { kept: all.next(), failed_first_ts: all.next(), failed_tries: all.next() } : null;
   return { runs, write_ts, ts, received_ts, rare };
+}
+
+/** Takes columns of `count` doubles, one behind the other. */
+class ColumnReader {
+  private readonly values: Float64Array;
+  private at: number;
+  private readonly count: number;
+
+  constructor(values: Float64Array, at: number, count: number) {
+    this.values = values;
+    this.at = at;
+    this.count = count;
+  }
+
+  next(): Float64Array {
+    this.at += this.count;
+    return this.values.subarray(this.at - this.count, this.at);
+  }
 }
 
 // ---------------------------------------------------------------- texts
@@ -194,17 +219,14 @@ export function writeTexts(rows: readonly BatchRow[], spans: readonly Neighbours
   const pieces: { from: number; bytes: Uint8Array }[] = [];
   const others: string[] = [];
   let end = 0;
-  const leaveTo = (place: number): void => {
-    while (end < place) others.push(rows[end++]!.text);
-  };
   for (const { from, to } of spans) {
     const bytes = to - from < fewest ? null : writePiece(rows.slice(from, to));
     if (bytes === null) continue;
-    leaveTo(from);
+    addTexts(others, rows, end, from);
     pieces.push({ from, bytes });
     end = to;
   }
-  leaveTo(rows.length);
+  addTexts(others, rows, end, rows.length);
   if (pieces.length === 0) return joinTexts(others);
   const writer = new ByteWriter();
   for (let i = 0; i < header; i += 1) writer.byte(0);
@@ -215,6 +237,10 @@ export function writeTexts(rows: readonly BatchRow[], spans: readonly Neighbours
   }
   if (others.length > 0) writer.block(joinTexts(others));
   return sealed(writer.bytes(), forms.pieces);
+}
+
+function addTexts(texts: string[], rows: readonly BatchRow[], from: number, to: number): void {
+  for (let place = from; place < to; place += 1) texts.push(rows[place]!.text);
 }
 
 /** The texts of a batch as they are read. */

@@ -283,8 +283,9 @@ function* piecesOfChunks(rows: readonly BatchRow[]): Generator<BatchPiece> {
   yield { piece: start === 0 ? rows : rows.slice(start), spans };
 }
 
+const whole = (piece: readonly BatchRow[]): BatchPiece => ({ piece, spans: [] });
+
 function* pieces(rows: readonly BatchRow[]): Generator<BatchPiece> {
-  const whole = (piece: readonly BatchRow[]): BatchPiece => ({ piece, spans: [] });
   let [start, characters] = [0, 0];
   for (const [at, { text }] of rows.entries()) {
     const full = at - start >= most.entries || characters + text.length > most.characters;

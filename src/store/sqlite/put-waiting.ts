@@ -41,17 +41,17 @@ export function* putWaiting(
   const groups = groupsOf(file, entries);
   yield;
   const twins = waitingTwins(file, user, entries, groups);
-  const known = knownElsewhere(shard, userId, user);
+  const known = new KnownElsewhere(shard, userId, user);
   const results = new Array<PutResult>(entries.length);
   const rows: BatchRow[] = [];
   for (const { key, name, order } of groups) {
-    const receivedAt = known(name);
+    const ofKey = known.under(name);
     for (const at of order) {
       const { write_ts, ts, text, received_ts } = entries[at]!;
       const last = rows.at(-1);
       const before = last?.key === key && last.write_ts === write_ts ? last : undefined;
       const twin = before === undefined ? twins.get(at) : undefined;
-      const elsewhere = before === undefined ? receivedAt(write_ts) : null;
+      const elsewhere = before === undefined ? known.receiptOf(ofKey, write_ts) : null;
       const received = twin?.batch.columns.received_ts[twin.place] ?? before?.received_ts ?? elsewhere ?? now;
       const failed = before?.failed ?? twin?.batch.failedAt(twin.place) ?? null;
       if (before !== undefined) rows.pop();
@@ -119,11 +119,17 @@ function groupsOf(file: StoreFile, entries: readonly EntryText[]): KeyGroup[] {
   }
   const groups = [...byName.values()].sort((a, b) => a.key - b.key);
   for (const { order } of groups) {
-    const isAfter = (i: number): boolean => i === 0 || entries[order[i]!]!.write_ts >= entries[order[i - 1]!]!.write_ts;
     // Phones push in the order in which they wrote; the sort keeps the order of equal identities.
-    if (!order.every((_, i) => isAfter(i))) order.sort((a, b) => entries[a]!.write_ts - entries[b]!.write_ts);
+    if (!isAscending(entries, order)) order.sort((a, b) => entries[a]!.write_ts - entries[b]!.write_ts);
   }
   return groups;
+}
+
+function isAscending(entries: readonly EntryText[], order: readonly number[]): boolean {
+  for (let i = 1; i < order.length; i++) {
+    if (entries[order[i]!]!.write_ts < entries[order[i - 1]!]!.write_ts) return false;
+  }
+  return true;
 }
 
 /** Where entries of a put wait already, by their place in the put. */
@@ -169,27 +175,43 @@ function waitingTwins(
  * wait there is seen wherever it went. Most entries are newer than all that is known of their key, so that one look for
  * each key answers for them.
  */
-function knownElsewhere(
-  shard: Shard,
-  userId: string,
-  user: number,
-): (name: string) => (writeTs: number) => number | null {
-  const { usercache, timeseries } = shard;
-  timeseries.keys.refresh();
-  const owner = userIn(timeseries, userId);
-  const failed = usercache.sql('SELECT received_ts FROM errors WHERE user = ? AND key = ? AND write_ts = ?');
-  const anyFailed = usercache.sql('SELECT 1 FROM errors WHERE user = ? LIMIT 1').get(user) !== undefined;
-  return (name) => {
+class KnownElsewhere {
+  private readonly usercache: StoreFile;
+  private readonly timeseries: StoreFile;
+  private readonly user: number;
+  /** The user in the timeseries. */
+  private readonly owner: number | null;
+  private readonly hasFailed: boolean;
+
+  constructor({ usercache, timeseries }: Shard, userId: string, user: number) {
+    timeseries.keys.refresh();
+    this.usercache = usercache;
+    this.timeseries = timeseries;
+    this.user = user;
+    this.owner = userIn(timeseries, userId);
+    this.hasFailed = usercache.sql('SELECT 1 FROM errors WHERE user = ? LIMIT 1').get(user) !== undefined;
+  }
+
+  under(name: string): KnownKey {
+    const { owner, timeseries } = this;
     const key = owner === null ? null : timeseries.keys.find(name);
     const last = owner === null || key === null ? Number.NEGATIVE_INFINITY : newestWritten(timeseries, owner, key);
-    const escaped = escapeText(name);
-    return (writeTs) => {
-      const found =
-        (writeTs <= last ? receiptIn(timeseries, owner, key, writeTs) : null) ??
-        (anyFailed ? failed.get<{ received_ts: number }>(user, escaped, writeTs)?.received_ts : undefined);
-      return found ?? null;
-    };
-  };
+    return { key, last, escaped: escapeText(name) };
+  }
+
+  receiptOf({ key, last, escaped }: KnownKey, writeTs: number): number | null {
+    const moved = writeTs <= last ? receiptIn(this.timeseries, this.owner, key, writeTs) : null;
+    if (moved !== null || !this.hasFailed) return moved;
+    const sql = 'SELECT received_ts FROM errors WHERE user = ? AND key = ? AND write_ts = ?';
+    return this.usercache.sql(sql).get<{ received_ts: number }>(this.user, escaped, writeTs)?.received_ts ?? null;
+  }
+}
+
+/** A key: its number in the timeseries, the last `write_ts` there, and its name as the error timeseries has it. */
+interface KnownKey {
+  key: number | null;
+  last: number;
+  escaped: string;
 }
 
 function receiptIn(file: StoreFile, user: number | null, key: number | null, writeTs: number): number | null {

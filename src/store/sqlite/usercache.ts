@@ -5,7 +5,7 @@ import { escapeText, jsonText } from '../../model/json-text.ts';
 import { atOnce, mapInSlices } from '../../turns.ts';
 import { errorIdOf, unusableIdOf, unusableKeyOf } from '../error-ids.ts';
 import { isAhead } from '../receipts.ts';
-import type { FailedEntry, PutResult, UnusableEntry, Usercache, WaitingRef } from '../store.ts';
+import type { FailedEntry, PutBatch, PutResult, UnusableEntry, Usercache, WaitingRef } from '../store.ts';
 import { type BatchHead, headsOf, openBatch, placesOf, takeOut, waitingKeyIds } from './batches.ts';
 import type { StoreFile } from './file.ts';
 import { findWaiting, readPage } from './find-waiting.ts';
@@ -21,10 +21,7 @@ export function usercache(shards: Shards): Usercache {
   return {
     put: async (userId, { entries, unusable, received_ts = [], kept = false }, now) => {
       // Taken at once: what the caller does to an entry later has no effect.
-      const rows = entries.map((entry, i) => {
-        const { key, write_ts, ts, text } = 'text' in entry ? entry : entryTextOf(entry);
-        return { key, write_ts, ts, text, received_ts: received_ts[i] };
-      });
+      const rows = rowsOf(entries, received_ts);
       const rejected = await mapInSlices(unusable, unusableRow);
       if (rows.length + rejected.length === 0) return [];
       const shard = shards.of(userId);
@@ -162,6 +159,16 @@ function settleFailed(file: StoreFile, user: number, failed: readonly FailedEntr
     left += takeOut(file, { head, places }, batch);
   }
   return left;
+}
+
+function rowsOf(entries: PutBatch['entries'], received: readonly (number | undefined)[]): PutEntry[] {
+  const rows: PutEntry[] = [];
+  for (let i = 0; i < entries.length; i++) {
+    const entry = entries[i]!;
+    const { key, write_ts, ts, text } = 'text' in entry ? entry : entryTextOf(entry);
+    rows.push({ key, write_ts, ts, text, received_ts: received[i] });
+  }
+  return rows;
 }
 
 /** What a put stores: entries by their texts, and what is set aside. */
