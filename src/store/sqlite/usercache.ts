@@ -5,13 +5,15 @@ import { escapeText, jsonText } from '../../model/json-text.ts';
 import { atOnce, mapInSlices } from '../../turns.ts';
 import { errorIdOf, unusableIdOf, unusableKeyOf } from '../error-ids.ts';
 import { isAhead } from '../receipts.ts';
-import type { FailedEntry, PutResult, UnusableEntry, Usercache, WaitingRef } from '../store.ts';
+import type { FailedEntry, PutNote, PutResult, UnusableEntry, Usercache, WaitingRef } from '../store.ts';
 import { type BatchHead, headsOf, openBatch, placesOf, takeOut, waitingKeyIds } from './batches.ts';
+import { endsTransaction, storeError } from './engine-errors.ts';
 import type { StoreFile } from './file.ts';
 import { findWaiting, readPage } from './find-waiting.ts';
 import { fold } from './fold.ts';
 import type { Shard } from './folder.ts';
 import { admittedUser, userIn } from './ids.ts';
+import { mergeProfile } from './people.ts';
 import { addWaiting, type PutEntry, putWaiting } from './put-waiting.ts';
 import { sealRow } from './row-sums.ts';
 import type { Shards } from './rows.ts';
@@ -19,18 +21,26 @@ import type { Shards } from './rows.ts';
 /** The usercache: entries that wait for the pipeline. */
 export function usercache(shards: Shards): Usercache {
   return {
-    put: async (userId, { entries, unusable, received_ts = [], kept = false }, now) => {
+    put: async (userId, { entries, unusable, received_ts = [], kept = false, note }, now) => {
       // Taken at once: what the caller does to an entry later has no effect.
       const rows = entries.map((entry, i) => {
         const { key, write_ts, ts, text } = 'text' in entry ? entry : entryTextOf(entry);
         return { key, write_ts, ts, text, received_ts: received_ts[i] };
       });
       const rejected = await mapInSlices(unusable, unusableRow);
-      if (rows.length + rejected.length === 0) return [];
+      const count = rows.length + rejected.length;
+      if (count === 0 && note === undefined) return [];
       const shard = shards.of(userId);
       await fold(shard.timeseries, userId);
-      const work = (): Generator<void, PutResult[]> => putAll(shard, userId, { rows, rejected, kept }, now);
-      return shard.usercache.writeInSteps(work, rows.length + rejected.length);
+      let failure: unknown = null;
+      const work = function* (): Generator<void, PutResult[]> {
+        const results = yield* putAll(shard, userId, { rows, rejected, kept }, now);
+        failure = note === undefined ? null : noteFailure(shard.usercache, userId, note);
+        return results;
+      };
+      const results = await shard.usercache.writeInSteps(work, Math.max(count, 1));
+      if (failure !== null) note?.onFailure(failure);
+      return results;
     },
     read: async (userId, { after, limit, at, lazily }) => {
       const file = shards.of(userId).usercache;
@@ -187,6 +197,20 @@ function* putAll(
   const back = rows.map((row) => ({ ...row, received_ts: row.received_ts ?? now, kept, failed: null }));
   yield* addWaiting(shard.usercache, user, back);
   return rows.map(() => 'updated');
+}
+
+/**
+ * Writes a note into the profile, in the transaction of its put, so that a small put waits for the disk only once.
+ * Returns why that failed, or null.
+ */
+function noteFailure(file: StoreFile, userId: string, { fields }: PutNote): unknown {
+  try {
+    mergeProfile(file, admittedUser(file, userId), fields);
+    return null;
+  } catch (error) {
+    if (endsTransaction(error) || !file.connection.inTransaction) throw error;
+    return storeError(error, file.path);
+  }
 }
 
 interface Aside {
