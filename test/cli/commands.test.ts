@@ -242,6 +242,30 @@ describe('recover-errors', () => {
     expect((await run(['status', '--user', 'ada'])).stdout).toMatch(/errors +1: 1 × background\/location/);
   });
 
+  it('tells if no error has the key or the reason that was asked for, and which errors there are', async () => {
+    const { run, withStore } = await freshProgram();
+    await run(['users', 'add', 'ada']);
+    await run(['users', 'add', 'ben']);
+    expect((await run(['recover-errors', '--key', 'a/b'])).stdout).toBe(
+      'nothing was retried: no error has the key "a/b", and there are no others\n',
+    );
+    await withStore(async (store) => {
+      for (const name of ['ada', 'ben']) {
+        const { uuid } = (await store.users.byEmail(name))!;
+        await store.usercache.put(uuid, { entries: [], unusable: [{ entry: name, reason: 'shape', message: 'm' }] }, 1);
+      }
+    });
+    const wrong = await run(['recover-errors', '--key', 'a/b', '--reason', 'shapes']);
+    expect([wrong.code, wrong.stdout]).toEqual([
+      3,
+      'nothing was retried: no error has the key "a/b" and the reason "shapes"; there are:\n  2  (no key)  shape\n',
+    ]);
+    const json = await run(['recover-errors', '--user', 'ada', '--reason', 'shapes', '--dry-run', '--json']);
+    expect([json.code, json.json()]).toEqual([0, [expect.objectContaining({ user_email: 'ada', tried: 0 })]]);
+    expect(json.stderr).toContain('nothing was retried: no error of ada has the reason "shapes"; there are:');
+    expect((await run(['recover-errors', '--reason', 'shape'])).stdout).toMatch(/^ada: 1 error retried/m);
+  });
+
   it('continues with the other users when another process holds one user', async () => {
     const { run, withStore } = await freshProgram();
     await withStore(async (store) => {
