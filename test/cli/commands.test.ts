@@ -480,6 +480,21 @@ describe('erase', () => {
 });
 
 describe('backup', () => {
+  it('refuses the folder of the store and any in it, also behind a link, and writes nothing', async () => {
+    const { run, address, folder } = await freshProgram();
+    await run(['users', 'add', 'ada']);
+    await mkdir(join(address, 'empty'));
+    await symlink(address, join(folder, 'link'));
+    const before = await readdir(address);
+    for (const way of ['.', 'empty', 'new', 'logs/a/b', '../link/new']) {
+      const { code, stdout, stderr } = await run(['backup', join(address, way)]);
+      expect([code, stdout]).toEqual([2, '']);
+      expect(stderr).toMatch(/MOBILITY_STORE_ADDRESS: expected a folder outside the store .*: name another folder/);
+    }
+    expect([await readdir(address), await readdir(join(address, 'empty'))]).toEqual([before, []]);
+    expect((await run(['backup', `${address}-copy`])).code).toBe(0);
+  });
+
   it('makes a copy that is a store with the same content', async () => {
     const { run, folder } = shared;
     const copy = join(folder, 'backup');
