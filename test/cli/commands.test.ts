@@ -386,6 +386,22 @@ describe('export', () => {
     expect([...keys].sort()).toEqual(['background/battery', 'config/consent']);
   });
 
+  it('exports the one day that is --from and --to, and refuses a --to before it', async () => {
+    const { run } = await prepared();
+    const tripsOf = (from: string, to: string) => run(['export', '--user', ada, '--trips', '--from', from, '--to', to]);
+    expect((await tripsOf(day, day)).json<{ features: object[] }>().features.length).toBeGreaterThan(0);
+    const { code, stderr } = await tripsOf(day, '2024-03-11');
+    expect([code, stderr]).toEqual([
+      2,
+      `mobility: MOBILITY_USAGE: expected --to to be the day of --from or a later one, found --from ${day} and --to 2024-03-11\n`,
+    ]);
+    const months = await run(['report', '--from', '2024-03', '--to', '2024-02']);
+    expect([months.code, months.stderr]).toEqual([
+      2,
+      expect.stringContaining('expected --to to be the month of --from or a later one, found'),
+    ]);
+  });
+
   it('exports a user without anything, and refuses orders that make no sense', async () => {
     const { run } = await freshProgram();
     await run(['users', 'add', 'eve']);
