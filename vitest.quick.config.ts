@@ -4,6 +4,7 @@ import base from './vitest.config.ts';
 
 /** What takes long, or needs modules of its own: each of these runs in `npm test`. */
 const left = [
+  'test/bench/**',
   'test/faults/**',
   'test/servers*/**',
   'test/store/{mongodb*,differential,sqlite}.test.ts',

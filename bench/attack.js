@@ -42,7 +42,7 @@ export async function attack({ heapMiB = heap, duration = 30 } = {}) {
     for (const name of ['eve', 'mallory']) await store.users.register(name, { now: 1 });
     await store.close();
     const env = { NODE_OPTIONS: `--max-old-space-size=${heapMiB}` };
-    const server = await startServer(folder, { workers: 2, env });
+    const server = await startServer(folder, { workers: 2, env, limits: true });
     // Strangers send from a thread of their own, so that what they cost here does not count as the server's.
     const attackers = new Worker(new URL(import.meta.url), { workerData: { port: server.port } });
     await once(attackers, 'message'); // everything is packed

@@ -24,9 +24,8 @@ export async function beside({ duration = 12, workers = 2 } = {}) {
     await runPipeline(store, user.uuid, { log: silentLog, now: () => Date.now() / 1000 });
     await registerPhones(store);
     await store.close();
-    const noLimits = { MOBILITY_CALLS_PER_MINUTE: '0', MOBILITY_MIB_PER_MINUTE: '0', MOBILITY_WAITING_ENTRIES: '0' };
-    const server = await startServer(folder, { workers, env: noLimits });
-    const other = await otherServer(`${folder}/other`, { workers, env: noLimits });
+    const server = await startServer(folder, { workers });
+    const other = await otherServer(`${folder}/other`, { workers });
     await tripsFor(server.port, 2);
     const idle = [];
     const measured = [];

@@ -14,7 +14,7 @@ export async function malformed({ count = 100_000, seed = 1, lanes = 16 } = {}) 
     const store = await openStore(folder);
     await store.users.register('ada', { now: 1 });
     await store.close();
-    const server = await startServer(folder, { workers: 2, env: noLimits });
+    const server = await startServer(folder, { workers: 2 });
     const agent = new Agent({ keepAlive: true, maxSockets: lanes });
     const requests = malformedRequests(
       seed,
@@ -45,9 +45,6 @@ export async function malformed({ count = 100_000, seed = 1, lanes = 16 } = {}) 
       throw new Error(`${bad.length} of ${count} requests failed: ${told.slice(-500)}`);
   });
 }
-
-// One caller sends them all, as fast as they go.
-const noLimits = { MOBILITY_CALLS_PER_MINUTE: '0', MOBILITY_CALLS_PER_DAY: '0', MOBILITY_MIB_PER_MINUTE: '0' };
 
 /** The status, or why there is none, and the body. */
 function send(port, agent, { method, path, headers, body }) {

@@ -326,7 +326,7 @@ async function measurePushes(place) {
   const store = await openStore(place);
   await store.users.register('somebody', { now: 1 });
   await store.close();
-  const server = await startServer(place, { workers: 2, env: { MOBILITY_CALLS_PER_MINUTE: '0' } });
+  const server = await startServer(place, { workers: 2 });
   const client = createClient(server.port, 8);
   const push = (i) => client.post('/usercache/put', bodyOf('somebody', locations(size, 1.6e9 + i * 1e3)));
   const count = 600;

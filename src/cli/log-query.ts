@@ -1,8 +1,8 @@
 // What is asked of the logs: flags, times as people write them, and whom a name means.
 import { type Command, InvalidArgumentError } from 'commander';
-import { isMobilityError } from '../model/errors.ts';
+import { isMobilityError, MobilityError } from '../model/errors.ts';
 import { isUuid } from '../model/ids.ts';
-import { dayRange, isDay, zoneOffset } from '../model/time.ts';
+import { dayRange, formatTime, isDay, zoneOffset } from '../model/time.ts';
 import type { CommandContext } from './context.ts';
 
 /** The flags of `mobility logs`, as parsed. Times are seconds since the epoch. */
@@ -64,6 +64,16 @@ function dateTime(text: string, zone: string): number | null {
   const time = Date.parse(`${day}T${clock}${offset ?? 'Z'}`) / 1000;
   if (Number.isNaN(time)) return null;
   return offset === undefined ? time - zoneOffset(zone, time - zoneOffset(zone, time)) : time;
+}
+
+/** Throws `MOBILITY_USAGE` where no time lies in the range: it would look as if nothing had been logged. */
+export function refuseEmptyRange({ since, until }: LogFlags, zone: string): void {
+  if (since === undefined || until === undefined || since < until) return;
+  const shown = (ts: number): string => formatTime(Math.max(0, ts), zone); // an age may lie before the calendar
+  throw new MobilityError(
+    'MOBILITY_USAGE',
+    `expected --since to be earlier than --until, found ${shown(since)} and ${shown(until)}`,
+  );
 }
 
 /** The user whom a name means. Without a UUID, only lines of the server can be matched, until one of them names it. */

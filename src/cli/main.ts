@@ -51,6 +51,7 @@ export async function main(
       context.setFlags({ json, settings: { store, logDir } });
       debug ||= asked === true;
     });
+    answerHelp(program, withoutGlobalFlags(argv.slice(2)));
     await program.parseAsync([...argv]);
     code = context.outcome.exitCode ?? exitCodes.ok;
   } catch (error) {
@@ -72,11 +73,44 @@ const globalFlags: ReadonlyMap<string, number> = new Map([
   ['--debug', 1],
 ]);
 
-/** The command that a line names beyond doubt; undefined for any other, such as a call for help. */
-function commandIn(words: readonly string[]): string | undefined {
+function withoutGlobalFlags(words: readonly string[]): readonly string[] {
   let at = 0;
   while (globalFlags.has(words[at]!)) at += globalFlags.get(words[at]!)!;
-  const name = words[at];
+  return words.slice(at);
+}
+
+/**
+ * Prints the help about the command that follows `help`, and refuses one that there is not, also before `--help`:
+ * commander shows the help of the commands above. Returns if the line asks for neither.
+ */
+function answerHelp(program: Command, words: readonly string[]): void {
+  let byWord = false;
+  let command = program;
+  for (const name of words) {
+    // What follows the last command are its arguments: `users add help` adds somebody.
+    if (name.startsWith('-') || command.commands.length === 0) break;
+    if (name === 'help') {
+      byWord = true;
+      continue;
+    }
+    const found = command.commands.find((one) => one.name() === name);
+    if (found !== undefined) command = found;
+    else if (byWord || words.includes('--help') || words.includes('-h')) refuseCommand(command, name);
+    else return;
+  }
+  if (byWord) command.help();
+}
+
+/** Prints what an unknown command is answered with, and throws: a command of the same parts without work parses it. */
+function refuseCommand(command: Command, name: string): void {
+  const bare = new Command(command.name()).copyInheritedSettings(command);
+  for (const part of command.commands) bare.command(part.name());
+  bare.parse([name], { from: 'user' });
+}
+
+/** The command that a line names beyond doubt; undefined for any other, such as a call for help. */
+function commandIn(words: readonly string[]): string | undefined {
+  const [name] = withoutGlobalFlags(words);
   return name !== undefined && Object.hasOwn(commandLoaders, name) ? name : undefined;
 }
 

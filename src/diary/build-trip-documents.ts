@@ -73,9 +73,13 @@ async function incidentsDuring(store: DiaryStore, userId: string, records: reado
   const to = justAfter(trips.reduce((most, { end_ts }) => Math.max(most, end_ts), Number.NEGATIVE_INFINITY));
   const query = { keys: [keys.incident], time: 'ts', from, to } as const;
   const found = new Map<number, Entry>();
-  for (const part of [store.timeseries, store.usercache]) {
+  // What waits first: a run may move it to the timeseries between both.
+  for (const part of [store.usercache, store.timeseries]) {
     if (part === undefined) continue;
-    for await (const entry of everyEntry(part, userId, query)) found.set(entry.metadata.write_ts, entry);
+    for await (const entry of everyEntry(part, userId, query)) {
+      const { write_ts } = entry.metadata;
+      if (!found.has(write_ts)) found.set(write_ts, entry);
+    }
   }
   return [...found.values()].sort((a, b) => timeOf(a) - timeOf(b) || a.metadata.write_ts - b.metadata.write_ts);
 }

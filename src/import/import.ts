@@ -309,12 +309,7 @@ class Recipient {
       return;
     }
     // The profile records the phone's last put: an import is not a phone.
-    const profiles = { get: async () => null, merge: async () => ({}) };
-    const put = await putTaken(this.uuid, batch, {
-      store: { usercache: store.usercache, profiles },
-      now,
-      ...(log && { log }),
-    });
+    const put = await putTaken(this.uuid, batch, { store, now, inProfile: false, ...(log && { log }) });
     this.#count(report, { stored: put.inserted, known: put.updated, set_aside: put.rejected });
   }
 

@@ -28,13 +28,15 @@ export class PartlyStored extends MobilityError {
 
 /** Where `putBatch` stores, and whom it tells. */
 export interface PutOptions {
-  store: Pick<Store, 'usercache' | 'profiles'>;
+  store: Pick<Store, 'usercache'>;
   /** Seconds since the epoch. */
   now: () => number;
   /**
    * Takes a line for each entry (DEBUG), for each thing set aside (WARNING) and for the whole (INFO). Default: none.
    */
   log?: Log;
+  /** Whether the profile records the put. Default: true. */
+  inProfile?: boolean;
 }
 
 /**
@@ -69,21 +71,21 @@ export async function putTaken(
   taken: Iterable<Taken> | AsyncIterable<Taken>,
   options: PutOptions,
 ): Promise<PutCounts> {
-  const { store, now, log = silentLog } = options;
+  const { store, now, log = silentLog, inProfile = true } = options;
   const counts = { inserted: 0, updated: 0, rejected: 0 };
+  // The store writes the note with the part: a put that fails is not noted.
+  const onFailure = (error: unknown): void =>
+    log.write('WARNING', `Profile does not show this put: ${errorText(error)}`);
   const seen = new NewestTimes();
   let hasStored = false;
   for await (const { batch, isLast } of partsOf(taken)) {
     seen.add(batch.entries);
-    const storing = store.usercache.put(userId, withReceipts(batch), now());
-    // Asked for in the same turn as the last part, the note shares its commit: a small put waits for the disk only
-    // once.
-    const noting = isLast ? noteInProfile(userId, { last_put_ts: now(), ...seen.fields() }, store, log) : null;
-    const results = await storing.catch((error: unknown) => {
+    const put = withReceipts(batch);
+    if (isLast && inProfile) put.note = { fields: { last_put_ts: now(), ...seen.fields() }, onFailure };
+    const results = await store.usercache.put(userId, put, now()).catch((error: unknown) => {
       throw hasStored && isMobilityError(error) ? new PartlyStored(error) : error;
     });
     hasStored = true;
-    await noting;
     await logEntries(log, userId, batch, results);
     for (const result of results) counts[result] += 1;
     counts.rejected += batch.unusable.length;
@@ -123,11 +125,15 @@ interface Batch {
 }
 
 /** With the times of first receipt, where any of the entries brings one. */
-function withReceipts(batch: Batch): PutBatch {
-  for (const { received_ts } of batch.entries) {
-    if (received_ts !== undefined) return { ...batch, received_ts: batch.entries.map(receiptOf) };
-  }
-  return batch;
+function withReceipts({ entries, unusable }: Batch): PutBatch {
+  const put: PutBatch = { entries, unusable };
+  if (hasReceipt(entries)) put.received_ts = entries.map(receiptOf);
+  return put;
+}
+
+function hasReceipt(entries: readonly EntryText[]): boolean {
+  for (const { received_ts } of entries) if (received_ts !== undefined) return true;
+  return false;
 }
 
 const receiptOf = ({ received_ts }: EntryText): number | undefined => received_ts;
@@ -233,19 +239,5 @@ class NewestTimes {
     if (Number.isFinite(this.data)) fields.last_phone_data_ts = this.data;
     if (Number.isFinite(this.location)) fields.last_location_ts = this.location;
     return fields;
-  }
-}
-
-/** Records the last put in the profile. Never rejects: a failure here must not fail the put. */
-async function noteInProfile(
-  userId: string,
-  fields: JsonObject,
-  { profiles }: Pick<Store, 'profiles'>,
-  log: Log,
-): Promise<void> {
-  try {
-    await profiles.merge(userId, fields);
-  } catch (error) {
-    log.write('WARNING', `Profile does not show this put: ${errorText(error)}`);
   }
 }

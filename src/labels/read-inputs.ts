@@ -2,7 +2,7 @@
 import { convert, meaningOf, present } from '../converters/convert.ts';
 import { type Entry, identityOf, identityText } from '../model/entry.ts';
 import { justAfter, type TimeRange } from '../model/time.ts';
-import { everyEntry } from '../store/pages.ts';
+import { type EntryPart, everyEntry } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
 import { type Input, inputKeyNames, inputKeys, inputOf } from './input-keys.ts';
 
@@ -45,16 +45,19 @@ async function newest(
 ): Promise<Entry[]> {
   const bounded = Number.isFinite(most) ? { descending: true, limit: most } : {};
   const query = { keys, time: 'ts', from: from - longestInput, to: justAfter(to), ...bounded } as const;
-  const found = new Map<string, Entry>();
-  for (const part of [store.timeseries, store.usercache]) {
-    if (part === undefined) continue;
-    let count = 0;
+  const read = async (part: EntryPart): Promise<Entry[]> => {
+    const entries: Entry[] = [];
     for await (const entry of everyEntry(part, userId, query)) {
-      if (part === store.timeseries || converts(entry)) found.set(identityText(identityOf(entry)), entry);
-      count += 1;
-      if (count >= most) break;
+      entries.push(entry);
+      if (entries.length >= most) break;
     }
-  }
+    return entries;
+  };
+  // What waits first: a run may move it to the timeseries between both.
+  const waiting = store.usercache === undefined ? [] : await read(store.usercache);
+  const found = new Map<string, Entry>();
+  for (const entry of [...(await read(store.timeseries)), ...waiting.filter(converts)])
+    found.set(identityText(identityOf(entry)), entry);
   return [...found.values()];
 }
 

@@ -4,10 +4,10 @@ import { type DerivedKey, derivedKeysAsked } from '../composite/derived-keys.ts'
 import { type DerivedTime, derivedEntries } from '../composite/read-derived.ts';
 import { present } from '../converters/convert.ts';
 import type { SuggestionSettings } from '../labels/suggest.ts';
-import type { Entry } from '../model/entry.ts';
-import { dataTime } from '../model/entry.ts';
-import { everyEntry } from '../store/pages.ts';
-import type { Store } from '../store/store.ts';
+import { dataTime, type Entry, type Identity } from '../model/entry.ts';
+import { justAfter } from '../model/time.ts';
+import { entryPages, everyEntry } from '../store/pages.ts';
+import type { EntryCursor, Store } from '../store/store.ts';
 import { compareTexts } from '../store/text-order.ts';
 import { startSlices } from '../turns.ts';
 
@@ -89,26 +89,56 @@ async function* merged(store: Store, userId: string, selection: Selection): Asyn
   }
 }
 
-/** The pushed entries by time, key and `write_ts`; of one identity at one time the waiting one, which is newer. */
-async function* recorded(
-  store: Store,
-  userId: string,
-  selection: Pick<Selection, 'keys' | 'time' | 'from' | 'to'>,
-): AsyncGenerator<Entry, undefined> {
+type Query = Pick<Selection, 'keys' | 'time' | 'from' | 'to'>;
+
+/**
+ * The pushed entries by time, key and `write_ts`; of one identity at one time the waiting one, which is newer. A run
+ * may move entries from the usercache to the timeseries meanwhile. So a page of the usercache is read first, and then
+ * the timeseries as far as that page reaches: what left the one before it was read is in the other.
+ */
+async function* recorded(store: Store, userId: string, selection: Query): AsyncGenerator<Entry, undefined> {
   const { keys, time, from, to } = selection;
   if (keys?.length === 0) return;
   const query = { time, ...(keys && { keys }), ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
-  const stored = presented(everyEntry(store.timeseries, userId, query));
-  const waiting = everyEntry(store.usercache, userId, query);
-  let old = await stored.next();
-  let fresh = await waiting.next();
-  while (!old.done || !fresh.done) {
-    const order = old.done ? 1 : fresh.done ? -1 : compare(old.value, fresh.value, selection.time);
-    const entry: Entry = order < 0 ? old.value! : fresh.value!;
-    yield entry;
-    if (order <= 0) old = await stored.next();
-    if (order >= 0) fresh = await waiting.next();
+  let reached: EntryCursor | null = null;
+  for await (const waiting of entryPages(store.usercache, userId, query)) {
+    const stored = presented(storedWithin(store, userId, query, { after: reached, until: waiting.next }));
+    yield* inOrder(stored, waiting.entries, time);
+    reached = waiting.next;
   }
+}
+
+/** The entries of the timeseries after one position up to another one, which is included; null: no such bound. */
+async function* storedWithin(
+  { timeseries }: Store,
+  userId: string,
+  query: Query & { time: Selection['time'] },
+  { after, until }: { after: EntryCursor | null; until: EntryCursor | null },
+): AsyncGenerator<Entry, undefined> {
+  const rest = { ...query, ...(after && { after }) };
+  if (until === null) {
+    yield* everyEntry(timeseries, userId, rest);
+    return;
+  }
+  yield* everyEntry(timeseries, userId, { ...rest, to: until.time });
+  for await (const entry of everyEntry(timeseries, userId, { ...rest, from: until.time, to: justAfter(until.time) })) {
+    if (compareIdentities(entry.metadata, until) > 0) return;
+    yield entry;
+  }
+}
+
+/** Both together; of two at one place the waiting one. */
+async function* inOrder(
+  stored: AsyncGenerator<Entry, undefined>,
+  waiting: readonly Entry[],
+  time: Selection['time'],
+): AsyncGenerator<Entry, undefined> {
+  let i = 0;
+  for await (const old of stored) {
+    while (i < waiting.length && compare(waiting[i]!, old, time) < 0) yield waiting[i++]!;
+    if (i === waiting.length || compare(waiting[i]!, old, time) > 0) yield old;
+  }
+  yield* waiting.slice(i);
 }
 
 async function* presented(entries: AsyncIterable<Entry>): AsyncGenerator<Entry, undefined> {
@@ -116,8 +146,11 @@ async function* presented(entries: AsyncIterable<Entry>): AsyncGenerator<Entry, 
 }
 
 function compare(a: Entry, b: Entry, time: 'write_ts' | 'ts'): number {
-  if (timeOf(a, time) !== timeOf(b, time)) return timeOf(a, time) - timeOf(b, time);
-  return compareTexts(a.metadata.key, b.metadata.key) || a.metadata.write_ts - b.metadata.write_ts;
+  return timeOf(a, time) - timeOf(b, time) || compareIdentities(a.metadata, b.metadata);
+}
+
+function compareIdentities(a: Identity, b: Identity): number {
+  return compareTexts(a.key, b.key) || a.write_ts - b.write_ts;
 }
 
 function timeOf({ metadata, data }: Entry, time: 'write_ts' | 'ts'): number {

@@ -15,8 +15,8 @@ export interface EntryPart {
   find(userId: string, query: EntryQuery): Promise<EntryPage>;
 }
 
-/** A query without its page: which entries, in which order. `limit`: how many are held at once. */
-export type EntrySelection = Omit<EntryQuery, 'after' | 'limit'> & { limit?: number };
+/** A query of all its pages: which entries, in which order. `limit`: how many are held at once. */
+export type EntrySelection = Omit<EntryQuery, 'limit'> & { limit?: number };
 
 /** Every registered user, by UUID; only those after `after` where it is given. */
 export async function* everyUser(

@@ -226,6 +226,16 @@ export interface PutBatch {
   received_ts?: readonly (number | undefined)[];
   /** True for entries from the timeseries: each waits until its time has come, unless its identity already waits. */
   kept?: true;
+  /** What the profile of the user says once the batch is stored. */
+  note?: PutNote;
+}
+
+/** What a put records in the profile of its user. */
+export interface PutNote {
+  /** Replace the fields of the same name. */
+  fields: JsonObject;
+  /** Told why the profile could not be written, such as a damaged row. The batch is stored nevertheless. */
+  onFailure: (error: unknown) => void;
 }
 
 /** The staging store: entries that phones pushed and that wait for the pipeline. */
@@ -234,7 +244,7 @@ export interface Usercache {
    * Stores a batch in one transaction: `entries` by identity (a later entry replaces an earlier one), `unusable` in the
    * error timeseries, once per content (a repetition counts as another attempt). Results are in the order of `entries`.
    * A result is `updated` if usercache, timeseries or error timeseries have the identity, or if it occurs earlier in
-   * the batch. Atomic.
+   * the batch. Atomic. The `note` is written after the batch or together with it: never if the batch is not stored.
    */
   put(userId: string, batch: PutBatch, now: number): Promise<PutResult[]>;
   /**

@@ -242,6 +242,30 @@ describe('recover-errors', () => {
     expect((await run(['status', '--user', 'ada'])).stdout).toMatch(/errors +1: 1 × background\/location/);
   });
 
+  it('tells if no error has the key or the reason that was asked for, and which errors there are', async () => {
+    const { run, withStore } = await freshProgram();
+    await run(['users', 'add', 'ada']);
+    await run(['users', 'add', 'ben']);
+    expect((await run(['recover-errors', '--key', 'a/b'])).stdout).toBe(
+      'nothing was retried: no error has the key "a/b", and there are no others\n',
+    );
+    await withStore(async (store) => {
+      for (const name of ['ada', 'ben']) {
+        const { uuid } = (await store.users.byEmail(name))!;
+        await store.usercache.put(uuid, { entries: [], unusable: [{ entry: name, reason: 'shape', message: 'm' }] }, 1);
+      }
+    });
+    const wrong = await run(['recover-errors', '--key', 'a/b', '--reason', 'shapes']);
+    expect([wrong.code, wrong.stdout]).toEqual([
+      3,
+      'nothing was retried: no error has the key "a/b" and the reason "shapes"; there are:\n  2  (no key)  shape\n',
+    ]);
+    const json = await run(['recover-errors', '--user', 'ada', '--reason', 'shapes', '--dry-run', '--json']);
+    expect([json.code, json.json()]).toEqual([0, [expect.objectContaining({ user_email: 'ada', tried: 0 })]]);
+    expect(json.stderr).toContain('nothing was retried: no error of ada has the reason "shapes"; there are:');
+    expect((await run(['recover-errors', '--reason', 'shape'])).stdout).toMatch(/^ada: 1 error retried/m);
+  });
+
   it('continues with the other users when another process holds one user', async () => {
     const { run, withStore } = await freshProgram();
     await withStore(async (store) => {
@@ -362,6 +386,22 @@ describe('export', () => {
     expect([...keys].sort()).toEqual(['background/battery', 'config/consent']);
   });
 
+  it('exports the one day that is --from and --to, and refuses a --to before it', async () => {
+    const { run } = await prepared();
+    const tripsOf = (from: string, to: string) => run(['export', '--user', ada, '--trips', '--from', from, '--to', to]);
+    expect((await tripsOf(day, day)).json<{ features: object[] }>().features.length).toBeGreaterThan(0);
+    const { code, stderr } = await tripsOf(day, '2024-03-11');
+    expect([code, stderr]).toEqual([
+      2,
+      `mobility: MOBILITY_USAGE: expected --to to be the day of --from or a later one, found --from ${day} and --to 2024-03-11\n`,
+    ]);
+    const months = await run(['report', '--from', '2024-03', '--to', '2024-02']);
+    expect([months.code, months.stderr]).toEqual([
+      2,
+      expect.stringContaining('expected --to to be the month of --from or a later one, found'),
+    ]);
+  });
+
   it('exports a user without anything, and refuses orders that make no sense', async () => {
     const { run } = await freshProgram();
     await run(['users', 'add', 'eve']);
@@ -456,6 +496,21 @@ describe('erase', () => {
 });
 
 describe('backup', () => {
+  it('refuses the folder of the store and any in it, also behind a link, and writes nothing', async () => {
+    const { run, address, folder } = await freshProgram();
+    await run(['users', 'add', 'ada']);
+    await mkdir(join(address, 'empty'));
+    await symlink(address, join(folder, 'link'));
+    const before = await readdir(address);
+    for (const way of ['.', 'empty', 'new', 'logs/a/b', '../link/new']) {
+      const { code, stdout, stderr } = await run(['backup', join(address, way)]);
+      expect([code, stdout]).toEqual([2, '']);
+      expect(stderr).toMatch(/MOBILITY_STORE_ADDRESS: expected a folder outside the store .*: name another folder/);
+    }
+    expect([await readdir(address), await readdir(join(address, 'empty'))]).toEqual([before, []]);
+    expect((await run(['backup', `${address}-copy`])).code).toBe(0);
+  });
+
   it('makes a copy that is a store with the same content', async () => {
     const { run, folder } = shared;
     const copy = join(folder, 'backup');

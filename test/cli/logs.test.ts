@@ -243,6 +243,23 @@ describe('mobility logs', () => {
   });
 });
 
+it.each([['logs'], ['logs', 'put'], ['logs', 'errors'], ['logs', 'user', ada]])(
+  '%s %s names a range of time that is empty, and takes a single day',
+  async (...command) => {
+    writeDay();
+    for (const [since, until] of [
+      ['2026-03-14T12:00', '2026-03-14T12:00'],
+      ['2026-03-15', '2026-03-14'],
+      ['1h', '2h'],
+    ]) {
+      const { code, out, err } = await mobility([...command, '--since', since!, '--until', until!]);
+      expect([code, out]).toEqual([2, '']);
+      expect(err).toMatch(/MOBILITY_USAGE: expected --since to be earlier than --until, found 2026-\S+ and 2026-\S+/);
+    }
+    expect((await mobility([...command, '--since', '2026-03-14', '--until', '2026-03-14'])).code).toBe(0);
+  },
+);
+
 describe('mobility logs on a terminal', () => {
   const onTerminal = (columns: number, ...args: string[]): Promise<Result> =>
     mobility(args, undefined, { isTTY: true, columns });

@@ -141,6 +141,35 @@ it('Ctrl-C at a terminal reaches workers that have not begun too: the run is sto
   expect(stderr).not.toContain('without a report');
 });
 
+it('Ctrl-C ends a simulation with 130, and the command that it names adds the rest', async () => {
+  const { address } = await freshProgram();
+  const command = ['simulate', '--users', '3', '--days', '40', '--json', '--store', address];
+  const simulating = await start([...command, '--from', '2024-03-12']);
+  await until(async () => {
+    const store = await openStore(address, { make: false }).catch(() => null);
+    const users = (await store?.users.list({ limit: 1 }).catch(() => [])) ?? [];
+    await store?.close();
+    return users.length > 0;
+  });
+  process.kill(simulating.pid, 'SIGINT');
+  const { code, stdout, stderr } = await simulating.exit;
+  const first = simulatedUsers(stdout);
+  const pushed = sumOf(first.map(({ days }) => days));
+  expect([code, pushed < 120]).toEqual([130, true]);
+  expect(stderr).toBe(
+    `interrupted: ${pushed} of 120 days of phones pushed, which stay; run the same command again with --from 2024-03-12 to continue\n`,
+  );
+  const again = await run([...command, '--from', '2024-03-12']);
+  const second = simulatedUsers(again.stdout);
+  expect([again.code, second.map(({ days }) => days)]).toEqual([0, [40, 40, 40]]);
+  const added = sumOf([...first, ...second].map((user) => user.new));
+  expect(added).toBe(sumOf(second.map(({ entries }) => entries)));
+});
+
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, one) => sum + one, 0);
+const simulatedUsers = (stdout: string) =>
+  (JSON.parse(stdout) as { users: { days: number; entries: number; new: number }[] }).users;
+
 it('a server stops with 0 at SIGTERM and at Ctrl-C', async () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     const folder = await tempFolder();

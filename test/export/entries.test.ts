@@ -5,6 +5,7 @@ import { putBatch } from '../../src/intake/put-batch.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import type { Store } from '../../src/store/store.ts';
+import { interrupted } from '../support/interrupted.ts';
 import { newStore } from '../support/store.ts';
 
 const now = () => 1_710_200_000;
@@ -19,23 +20,6 @@ const push = (store: Store, user: string, from: number, to: number, accuracy: nu
     { store, now },
   );
 const run = (store: Store, user: string) => runPipeline(store, user, { log: silentLog, now });
-
-/** A store that does something before a place of it is asked the nth time. */
-const interrupted = (
-  store: Store,
-  place: 'usercache' | 'timeseries',
-  nth: number,
-  act: () => Promise<unknown>,
-): Store => {
-  let calls = 0;
-  const find: Store['usercache']['find'] = async (...query) => {
-    calls += 1;
-    if (calls === nth) await act();
-    return store[place].find(...query);
-  };
-  const part = Object.create(store[place], { find: { value: find } });
-  return Object.create(store, { [place]: { value: part } });
-};
 
 const exported = async (store: Store, user: string) => {
   const rows: [number, unknown][] = [];

@@ -3,6 +3,7 @@ import { beforeEach, expect, it, vi } from 'vitest';
 import { maxTransactionEntries, type Pushed, putBatch } from '../../src/intake/put-batch.ts';
 import { createLineLog, type Lines } from '../../src/log/line-log.ts';
 import { EntriesStored } from '../../src/log/messages.ts';
+import { newUuid } from '../../src/model/ids.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import type { Store } from '../../src/store/store.ts';
 import { newStore } from '../support/store.ts';
@@ -55,18 +56,12 @@ it('a JSON text with half a character comes back as it is', async () => {
 it('lists, generators and streams of more than a transaction takes are stored in parts, counted once and noted once', async () => {
   const parts: [entries: number, unusable: number, isWithReceipts: boolean][] = [];
   let notes = 0;
-  const counting: Pick<Store, 'usercache' | 'profiles'> = {
-    profiles: {
-      ...store.profiles,
-      merge: (...args) => {
-        notes += 1;
-        return store.profiles.merge(...args);
-      },
-    },
+  const counting: Pick<Store, 'usercache'> = {
     usercache: {
       ...store.usercache,
       put: (userId, batch, ts) => {
         parts.push([batch.entries.length, batch.unusable.length, batch.received_ts !== undefined]);
+        notes += Number(batch.note !== undefined);
         return store.usercache.put(userId, batch, ts);
       },
     },
@@ -107,6 +102,23 @@ it('logs the result of each entry, and records the last put in the profile', asy
     `Stored entries of user = ${user}, inserted = 1, updated = 0, rejected = 1`,
   ]);
   expect(await store.profiles.get(user)).toEqual({ last_put_ts: now(), last_phone_data_ts: 5, last_location_ts: 5 });
+});
+
+it('a put of which a part fails is not recorded in the profile, whether it is the first part or the last', async () => {
+  await putBatch(user, [entry(1)], { store, now });
+  const before = await store.profiles.get(user);
+  for (const failing of [1, 2]) {
+    let parts = 0;
+    const put: Store['usercache']['put'] = async (...args) => {
+      parts += 1;
+      // What the store itself refuses, and not what never reaches it.
+      return store.usercache.put(parts === failing ? newUuid() : args[0], args[1], args[2]);
+    };
+    const refusing = { ...store, usercache: { ...store.usercache, put } };
+    const list = Array.from({ length: maxTransactionEntries + 1 }, (_, i) => entry(100 + i));
+    await expect(putBatch(user, list, { store: refusing, now: () => now() + 60 })).rejects.toThrow();
+    expect(await store.profiles.get(user)).toEqual(before);
+  }
 });
 
 it('the lines of a large put are made when it has its answer', async () => {

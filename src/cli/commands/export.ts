@@ -252,7 +252,10 @@ async function pseudonymKeyIn(path: string): Promise<string> {
 
 function daysOf({ from, to }: Options): Days {
   if (from === undefined || to === undefined || from <= to) return { ...(from && { from }), ...(to && { to }) };
-  throw new MobilityError('MOBILITY_USAGE', `expected --from before --to, found ${from} and ${to}`);
+  throw new MobilityError(
+    'MOBILITY_USAGE',
+    `expected --to to be the day of --from or a later one, found --from ${from} and --to ${to}`,
+  );
 }
 
 interface FolderExport {

@@ -5,7 +5,7 @@ import { parseMessage } from '../../log/messages.ts';
 import type { LogKind } from '../../log/names.ts';
 import { type LogLine, type ReadStats, readLogs } from '../../log/read.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { type LogFlags, type UserMeant, userMeant, withLogFlags } from '../log-query.ts';
+import { type LogFlags, refuseEmptyRange, type UserMeant, userMeant, withLogFlags } from '../log-query.ts';
 import { createLogScreen } from '../log-screen.ts';
 import { callJson, createLogText, type LogText, lineJson, resultText } from '../log-text.ts';
 import { counted } from '../output.ts';
@@ -66,6 +66,7 @@ async function readThrough(
   { flags, kinds, onCall, onLine = () => undefined }: Reading,
 ): Promise<ReadStats> {
   const { since, until, follow, dir = context.config().logDir } = flags;
+  refuseEmptyRange(flags, context.zone);
   const tracker = createCallTracker();
   const { lines, stats } = readLogs({
     dir,

@@ -68,10 +68,34 @@ async function recover(context: CommandContext, { user, key, reason, dryRun }: O
   } finally {
     progress.done();
   }
-  await context.output.result(reports, () => reportsText(reports, dryRun === true));
+  const isFiltered = !context.signal.aborted && (key !== undefined || reason !== undefined);
+  const unmatched = isFiltered ? unmatchedText(reports, { user, key, reason }) : null;
+  await context.output.result(reports, () => unmatched ?? reportsText(reports, dryRun === true));
+  if (unmatched !== null && context.output.json) context.output.note(unmatched);
   const left = reports.some((report) => report.failure !== undefined || report.remaining.length > 0);
   if (left && dryRun !== true) return { exitCode: 3 };
   return {};
+}
+
+/** Where no error was looked at: that none is as the flags say, and which ones there are. Otherwise null. */
+function unmatchedText(
+  reports: readonly UserRecovery[],
+  { user, key, reason }: Pick<Options, 'user' | 'key' | 'reason'>,
+): string | null {
+  if (reports.some(({ tried, failure }) => tried > 0 || failure !== undefined)) return null;
+  const asked = [
+    ...(key === undefined ? [] : [`the key ${JSON.stringify(key)}`]),
+    ...(reason === undefined ? [] : [`the reason ${JSON.stringify(reason)}`]),
+  ];
+  const found = `nothing was retried: no error${user === undefined ? '' : ` of ${user}`} has ${asked.join(' and ')}`;
+  const counts = new Map<string, { key: string | null; reason: string; count: number }>();
+  for (const one of reports.flatMap(({ remaining }) => remaining)) {
+    const name = JSON.stringify([one.key, one.reason]);
+    counts.set(name, { ...one, count: one.count + (counts.get(name)?.count ?? 0) });
+  }
+  return counts.size === 0
+    ? `${found}, and there are no others`
+    : `${found}; there are:\n${errorsTable([...counts.values()])}`;
 }
 
 function reportsText(reports: readonly UserRecovery[], dryRun: boolean): string {
@@ -84,6 +108,10 @@ function reportText({ user_email, tried, recovered, remaining, failure }: UserRe
   const verb = dryRun ? 'would be recovered' : 'recovered';
   const head = `${user_email}: ${counted(tried, 'error')} retried, ${recovered} ${verb}`;
   if (remaining.length === 0) return head;
-  const rows = remaining.map(({ key, reason, count }) => [`  ${count}`, key ?? '(no key)', reason]);
-  return `${head}; ${dryRun ? 'there are' : 'these remain'}:\n${table(rows, [0])}`;
+  return `${head}; ${dryRun ? 'there are' : 'these remain'}:\n${errorsTable(remaining)}`;
+}
+
+function errorsTable(errors: RecoverReport['remaining']): string {
+  const rows = errors.map(({ key, reason, count }) => [`  ${count}`, key ?? '(no key)', reason]);
+  return table(rows, [0]);
 }

@@ -57,7 +57,11 @@ function monthArgument(text: string): string {
 }
 
 async function report(context: CommandContext, { from, to = from, by, least, csv, html }: Options): Promise<Outcome> {
-  if (from > to) throw new MobilityError('MOBILITY_USAGE', `expected --from before --to, found ${from} and ${to}`);
+  if (from > to)
+    throw new MobilityError(
+      'MOBILITY_USAGE',
+      `expected --to to be the month of --from or a later one, found --from ${from} and --to ${to}`,
+    );
   const today = localDay(context.now(), 'UTC');
   if (!isSettled(to, today))
     throw new MobilityError(

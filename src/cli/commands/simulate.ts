@@ -60,16 +60,17 @@ async function simulate(context: CommandContext, options: Options): Promise<Outc
   const push = server === undefined ? await intoStore(context) : throughServer(server);
   const signal = context.interruptible();
   const progress = context.output.progress('starting');
-  const rows: { user_email: string; platform: string; entries: number; new: number }[] = [];
+  const rows: { user_email: string; platform: string; days: number; entries: number; new: number }[] = [];
   try {
     for (let i = 1; i <= users && !signal.aborted; i++) {
       const user_email = `sim-${seed}-${i}@example.org`;
       const platform = options.platform === 'both' ? (i % 2 === 1 ? 'android' : 'ios') : options.platform;
-      const row = { user_email, platform, entries: 0, new: 0 };
-      rows.push(row);
+      const row = { user_email, platform, days: 0, entries: 0, new: 0 };
       for (const entries of simulateDays({ platform, day: from, seed: `${seed}-${i}` }, days)) {
         if (signal.aborted) break;
         row.new += await push(user_email, entries);
+        if (row.days === 0) rows.push(row);
+        row.days += 1;
         row.entries += entries.length;
         progress.update(`${i} of ${users}: ${user_email}`);
       }
@@ -86,8 +87,17 @@ async function simulate(context: CommandContext, options: Options): Promise<Outc
       [2, 3],
     ),
   );
+  const pushed = rows.reduce((sum, row) => sum + row.days, 0);
+  if (pushed < users * days) {
+    // The default of --from is another day tomorrow.
+    context.output.note(
+      `interrupted: ${pushed.toLocaleString('en-US')} of ${counted(users * days, 'day')} of phones pushed, which stay; ` +
+        `run the same command again with --from ${from} to continue`,
+    );
+    return {};
+  }
   context.output.note(`${counted(days, 'day')} from ${from} on; next: mobility pipeline --all`);
-  return {};
+  return { exitCode: 0 };
 }
 
 async function intoStore(context: CommandContext): Promise<Push> {

@@ -141,14 +141,23 @@ export function profilesOn(connection: Connection): Profiles {
         const row = await from.rows('profiles').findOne({});
         return row === null ? null : (await payloadsOf<JsonObject>(from, [row], 'profile'))[0]!;
       }),
-    merge: (userId, fields, defaults = {}) =>
-      connection.atomically(userId, async (tx) => {
-        await requireMember(tx, 'profiles');
-        const old = (await tx.rows('profiles').findOne({})) ?? undefined;
-        const [stored] = old === undefined ? [] : await payloadsOf<JsonObject>(tx, [old], 'profile');
-        const profile = { ...defaults, ...stored, ...fields };
-        await writeRows(tx, [newRow('profiles', userId, {}, {}, { profile })], () => old);
-        return profile;
-      }),
+    merge: (userId, fields, defaults = {}) => mergeProfile(connection, userId, fields, defaults),
   };
+}
+
+/** Replaces fields of a profile. */
+export function mergeProfile(
+  connection: Connection,
+  userId: string,
+  fields: JsonObject,
+  defaults: JsonObject = {},
+): Promise<JsonObject> {
+  return connection.atomically(userId, async (tx) => {
+    await requireMember(tx, 'profiles');
+    const old = (await tx.rows('profiles').findOne({})) ?? undefined;
+    const [stored] = old === undefined ? [] : await payloadsOf<JsonObject>(tx, [old], 'profile');
+    const profile = { ...defaults, ...stored, ...fields };
+    await writeRows(tx, [newRow('profiles', userId, {}, {}, { profile })], () => old);
+    return profile;
+  });
 }

@@ -13,6 +13,7 @@ import { findRows } from './find-entries.ts';
 import { fold } from './fold.ts';
 import { findByIdentity, identityOfRow, type RowIdentity, rowIdentity, rowIdentityOf, textOf } from './identities.ts';
 import { requireMember } from './members.ts';
+import { mergeProfile } from './people.ts';
 import { groupsOf, knownFields, type NewRow, newPage, writeRows } from './rows.ts';
 import { settleOn } from './settle.ts';
 import type { Tx, UserRows, WaitingRow } from './user-rows.ts';
@@ -77,6 +78,9 @@ async function put(connection: Connection, userId: string, batch: PutBatch, now:
     const found = await connection.atomically(userId, (tx, tries) => putGroup(tx, group, times, now, tries === 1));
     for (const text of found) known.add(text);
   }
+  // Behind the batch: what is noted of it is true also if nobody gets to write the note.
+  const { note } = batch;
+  if (note !== undefined) await mergeProfile(connection, userId, note.fields).catch(note.onFailure);
   return texts.map((text): PutResult => {
     const result = known.has(text) ? 'updated' : 'inserted';
     known.add(text); // the next one of the batch updates this one

@@ -1,7 +1,7 @@
 // A consistent copy of a store while others write to it.
 import { randomUUID } from 'node:crypto';
-import { open, readdir, rename, rm, stat } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { makeFolders } from '../../make-folders.ts';
 import { MobilityError } from '../../model/errors.ts';
 import { type Connection, connect } from './driver.ts';
@@ -20,8 +20,8 @@ export interface BackupReport {
 /**
  * Copies the store in `folder` to `target`, a folder that is new or empty, as it is at one moment: writers wait for
  * some milliseconds, then go on. The copy opens as a store, with nobody at work in it. Throws `MOBILITY_STORE_ADDRESS`
- * when there is no store or the target has something in it, `_DAMAGED` when the store is, `_FULL` when the copy does
- * not fit, and the reason of `signal` once it is aborted; then nothing is left behind.
+ * when there is no store, or the target has something in it or lies in the store, `_DAMAGED` when the store is, `_FULL`
+ * when the copy does not fit, and the reason of `signal` once it is aborted; then nothing is left behind.
  */
 export async function backupSqliteStore(
   folder: string,
@@ -32,6 +32,7 @@ export async function backupSqliteStore(
   if (label === null) throw addressError(`expected a store in ${folder}, found none`);
   const paths = pathsOf(folder, label.shards);
   await checkPresent(paths);
+  await checkOutside(target, folder);
   await checkFree(target);
   const partial = join(dirname(resolve(target)), `.${basename(target)}.${randomUUID().slice(0, 8)}`);
   try {
@@ -50,6 +51,27 @@ export async function backupSqliteStore(
 
 function addressError(message: string): MobilityError {
   return new MobilityError('MOBILITY_STORE_ADDRESS', message);
+}
+
+/** A copy inside the store would be lost together with it, and its folder would look like files of the store. */
+async function checkOutside(target: string, folder: string): Promise<void> {
+  const [copy, store] = [await realPlace(target), await realPlace(folder)];
+  const way = relative(store, copy);
+  if (way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way)) return;
+  throw addressError(
+    `expected a folder outside the store ${folder} for the backup, found ${target}, ` +
+      `${way === '' ? 'the store itself' : 'which lies in it'}: name another folder, best on another disk`,
+  );
+}
+
+/** The path without links, of what need not be there yet. */
+async function realPlace(path: string): Promise<string> {
+  const whole = resolve(path);
+  const above = dirname(whole);
+  return realpath(whole).catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT' || above === whole) throw storeError(error, path);
+    return join(await realPlace(above), basename(whole));
+  });
 }
 
 async function checkFree(target: string): Promise<void> {

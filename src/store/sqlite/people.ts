@@ -200,6 +200,17 @@ function readProfile(file: StoreFile, user: number | null): JsonObject | null {
   return soundRow(file, 'profiles', row, ({ profile }) => JSON.parse(profile) as JsonObject);
 }
 
+/** Replaces fields of a profile. Inside `write` only. */
+export function mergeProfile(file: StoreFile, user: number, fields: JsonObject, defaults: JsonObject = {}): JsonObject {
+  const profile: JsonObject = { ...defaults, ...readProfile(file, user), ...fields };
+  const sql =
+    'INSERT INTO profiles (user, profile, sum) VALUES (?, ?, ?) ' +
+    'ON CONFLICT DO UPDATE SET profile = excluded.profile, sum = excluded.sum';
+  const values = [user, jsonText(profile)];
+  file.sql(sql).run(...values, sumOf(values));
+  return profile;
+}
+
 /** The profiles of users. */
 export function profiles(shards: Shards): Profiles {
   return {
@@ -211,16 +222,7 @@ export function profiles(shards: Shards): Profiles {
       // Taken at once: what the caller does to the objects later has no effect.
       const [given, fallback] = [jsonText(fields), jsonText(defaults)];
       const file = shards.of(userId).usercache;
-      return file.write(() => {
-        const user = admittedUser(file, userId);
-        const profile = { ...JSON.parse(fallback), ...readProfile(file, user), ...JSON.parse(given) };
-        const sql =
-          'INSERT INTO profiles (user, profile, sum) VALUES (?, ?, ?) ' +
-          'ON CONFLICT DO UPDATE SET profile = excluded.profile, sum = excluded.sum';
-        const values = [user, jsonText(profile)];
-        file.sql(sql).run(...values, sumOf(values));
-        return profile as JsonObject;
-      });
+      return file.write(() => mergeProfile(file, admittedUser(file, userId), JSON.parse(given), JSON.parse(fallback)));
     },
   };
 }

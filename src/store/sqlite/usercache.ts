@@ -5,13 +5,15 @@ import { escapeText, jsonText } from '../../model/json-text.ts';
 import { atOnce, mapInSlices } from '../../turns.ts';
 import { errorIdOf, unusableIdOf, unusableKeyOf } from '../error-ids.ts';
 import { isAhead } from '../receipts.ts';
-import type { FailedEntry, PutBatch, PutResult, UnusableEntry, Usercache, WaitingRef } from '../store.ts';
+import type { FailedEntry, PutBatch, PutNote, PutResult, UnusableEntry, Usercache, WaitingRef } from '../store.ts';
 import { type BatchHead, headsOf, openBatch, placesOf, takeOut, waitingKeyIds } from './batches.ts';
+import { endsTransaction, storeError } from './engine-errors.ts';
 import type { StoreFile } from './file.ts';
 import { findWaiting, readPage } from './find-waiting.ts';
 import { fold } from './fold.ts';
 import type { Shard } from './folder.ts';
 import { admittedUser, userIn } from './ids.ts';
+import { mergeProfile } from './people.ts';
 import { addWaiting, type PutEntry, putWaiting } from './put-waiting.ts';
 import { sealRow } from './row-sums.ts';
 import type { Shards } from './rows.ts';
@@ -19,15 +21,19 @@ import type { Shards } from './rows.ts';
 /** The usercache: entries that wait for the pipeline. */
 export function usercache(shards: Shards): Usercache {
   return {
-    put: async (userId, { entries, unusable, received_ts = [], kept = false }, now) => {
+    put: async (userId, { entries, unusable, received_ts = [], kept = false, note }, now) => {
       // Taken at once: what the caller does to an entry later has no effect.
       const rows = rowsOf(entries, received_ts);
       const rejected = await mapInSlices(unusable, unusableRow);
-      if (rows.length + rejected.length === 0) return [];
+      const count = rows.length + rejected.length;
+      if (count === 0 && note === undefined) return [];
       const shard = shards.of(userId);
       await fold(shard.timeseries, userId);
-      const work = (): Generator<void, PutResult[]> => putAll(shard, userId, { rows, rejected, kept }, now);
-      return shard.usercache.writeInSteps(work, rows.length + rejected.length);
+      const put: PutRows = { rows, rejected, kept, note, failure: null };
+      const work = (): Generator<void, PutResult[]> => putAll(shard, userId, put, now);
+      const results = await shard.usercache.writeInSteps(work, Math.max(count, 1));
+      if (put.failure !== null) note?.onFailure(put.failure);
+      return results;
     },
     read: async (userId, { after, limit, at, lazily }) => {
       const file = shards.of(userId).usercache;
@@ -176,24 +182,45 @@ interface PutRows {
   rows: readonly PutEntry[];
   rejected: readonly Aside[];
   kept: boolean;
+  /** What the profile is to say once it is stored. */
+  note: PutNote | undefined;
+  /** Why it does not say so. */
+  failure: unknown;
 }
 
 /**
  * Stores a put inside its transaction. Not a generator made within `put`: V8 gives each of those a map of its own in
  * the old generation, which keeps all that it refers to, here the whole batch, until the next full collection.
  */
-function* putAll(
-  shard: Shard,
-  userId: string,
-  { rows, rejected, kept }: PutRows,
-  now: number,
-): Generator<void, PutResult[]> {
+function* putAll(shard: Shard, userId: string, put: PutRows, now: number): Generator<void, PutResult[]> {
+  const { rows, rejected, kept, note } = put;
   const user = admittedUser(shard.usercache, userId);
   yield* setAside(shard.usercache, user, rejected, now);
-  if (!kept) return yield* putWaiting(shard, userId, user, rows, now);
-  const back = rows.map((row) => ({ ...row, received_ts: row.received_ts ?? now, kept, failed: null }));
-  yield* addWaiting(shard.usercache, user, back);
+  const results = kept
+    ? yield* putBack(shard.usercache, user, rows, now)
+    : yield* putWaiting(shard, userId, user, rows, now);
+  put.failure = note === undefined ? null : noteFailure(shard.usercache, user, note);
+  return results;
+}
+
+function* putBack(file: StoreFile, user: number, rows: readonly PutEntry[], now: number): Generator<void, PutResult[]> {
+  const back = rows.map((row) => ({ ...row, received_ts: row.received_ts ?? now, kept: true, failed: null }));
+  yield* addWaiting(file, user, back);
   return rows.map(() => 'updated');
+}
+
+/**
+ * Writes a note into the profile, in the transaction of its put, so that a small put waits for the disk only once.
+ * Returns why that failed, or null.
+ */
+function noteFailure(file: StoreFile, user: number, { fields }: PutNote): unknown {
+  try {
+    mergeProfile(file, user, fields);
+    return null;
+  } catch (error) {
+    if (endsTransaction(error) || !file.connection.inTransaction) throw error;
+    return storeError(error, file.path);
+  }
 }
 
 interface Aside {

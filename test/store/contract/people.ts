@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { newUuid } from '../../../src/model/ids.ts';
 import type { UserRecord } from '../../../src/model/user.ts';
-import { newId, newUser, rejects, same, type Use } from './kit.ts';
+import { fix, newId, newUser, rejects, same, type Use } from './kit.ts';
 
 const name = (): string => `${newId()}@example.org`;
 
@@ -141,6 +141,25 @@ export function peopleTests(use: Use): void {
     same(await use.store.profiles.merge(user, {}), whole);
     same(await use.store.profiles.merge(user, {}, { $f: 'a null is there already' }), whole);
     expect(await use.store.profiles.get(newId())).toBeNull();
+  });
+
+  it('a put writes its note into the profile, also without entries, and never if the batch is not stored', async () => {
+    const user = await newUser(use.store);
+    const failures: unknown[] = [];
+    const note = (at: number) => ({
+      fields: { at, [`n${at}`]: null },
+      onFailure: (error: unknown) => failures.push(error),
+    });
+    await use.store.profiles.merge(user, { at: 0, name: 'x' });
+    await use.store.usercache.put(user, { entries: [fix(1)], unusable: [], note: note(1) }, 5);
+    await use.store.usercache.put(user, { entries: [], unusable: [], note: note(2) }, 5);
+    same(await use.store.profiles.get(user), { at: 2, name: 'x', n1: null, n2: null });
+    const stranger = newId();
+    await rejects(
+      use.store.usercache.put(stranger, { entries: [fix(1)], unusable: [], note: note(3) }, 5),
+      'MOBILITY_USER_UNKNOWN',
+    );
+    expect([await use.store.profiles.get(stranger), failures]).toEqual([null, []]);
   });
 
   it('merges of one profile at once all take effect', async () => {

@@ -110,9 +110,24 @@ const received = fc.option(fc.constantFrom(50, 60), { nil: undefined, freq: 2 })
 const pushing: fc.Arbitrary<Operation>[] = [
   operation(
     'usercache.put',
-    { u, batch: entries(8), unusable: fc.array(anyUnusable, { maxLength: 2 }), now, received },
-    ({ userId, batch, unusable, now, received }, { store }) =>
-      store.usercache.put(userId, { entries: batch, unusable, received_ts: batch.map(() => received) }, now),
+    {
+      u,
+      batch: entries(8),
+      unusable: fc.array(anyUnusable, { maxLength: 2 }),
+      now,
+      received,
+      noted: fc.option(anyData),
+    },
+    async ({ userId, batch, unusable, now, received, noted }, { store }) => {
+      let failure: unknown = null;
+      const onFailure = (error: unknown): void => {
+        failure = error;
+      };
+      const note = noted === null ? {} : { note: { fields: noted, onFailure } };
+      const received_ts = batch.map(() => received);
+      const results = await store.usercache.put(userId, { entries: batch, unusable, received_ts, ...note }, now);
+      return { results, failure };
+    },
   ),
 ];
 

@@ -1,6 +1,8 @@
 // Rows that changed on disk: they are refused by file, table and user, and nobody else notices.
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { putBatch } from '../../../src/intake/put-batch.ts';
+import { createLineLog } from '../../../src/log/line-log.ts';
 import type { TripRecord } from '../../../src/model/trip.ts';
 import { connect, type SqlValue } from '../../../src/store/sqlite/driver.ts';
 import { type SummedTable, summedColumns } from '../../../src/store/sqlite/row-sums.ts';
@@ -87,3 +89,22 @@ it.each(Object.keys(summedColumns) as SummedTable[])(
     }
   },
 );
+
+it('a put is stored though the profile of its user is damaged, which stays as it is, and the log says so', async () => {
+  const folder = join(await places.folder(), 'store');
+  const store = await places.open(folder);
+  const user = await fill(store, 'ada');
+  const connection = connect(join(folder, 'usercache-0.sqlite'));
+  connection.exec(`UPDATE profiles SET profile = '{"name":"eve"}'`);
+  connection.close();
+  await newsFromOutside();
+  let text = '';
+  const emit = (lines: { text(): string }): void => {
+    text += lines.text();
+  };
+  const log = createLineLog({ level: 'info', threadId: 'p', zone: 'UTC', now: () => 1, emit });
+  const put = await putBatch(user, [fix(7)], { store, now: () => 9, log });
+  expect(put).toEqual({ inserted: 1, updated: 0, rejected: 0 });
+  expect(text).toMatch(/WARNING:p:Profile does not show this put: .*table profiles/);
+  await expect(store.profiles.get(user)).rejects.toThrow(/table profiles/);
+});

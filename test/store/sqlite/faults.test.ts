@@ -3,10 +3,12 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { putBatch } from '../../../src/intake/put-batch.ts';
 import { connect } from '../../../src/store/sqlite/driver.ts';
 import { whenFree } from '../../../src/store/sqlite/file.ts';
 import { fileName, openFolder, type Shard } from '../../../src/store/sqlite/folder.ts';
 import { admitUser } from '../../../src/store/sqlite/ids.ts';
+import { profiles } from '../../../src/store/sqlite/people.ts';
 import { leases, pipelineStates } from '../../../src/store/sqlite/pipeline.ts';
 import { shardsOf } from '../../../src/store/sqlite/rows.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts';
@@ -59,6 +61,19 @@ describe('a full file', () => {
     shard.usercache.connection.exec('PRAGMA max_page_count = 1000000');
     expect(new Set(await cache.put(user, batchOf(100, 500), 1))).toEqual(new Set(['inserted']));
     expect((await cache.summary(user)).count).toBe(511);
+  });
+
+  it('records no put that it refuses in the profile, and each one that it accepts', async () => {
+    const { shard, cache, shards } = await openParts();
+    const user = newMember(shard);
+    const pushed = (from: number, count: number, at: number) =>
+      putBatch(user, batchOf(from, count).entries, { store: { usercache: cache }, now: () => at });
+    await pushed(0, 2, 5);
+    limitPages(shard, 20);
+    await rejects(pushed(100, 500, 6), 'MOBILITY_STORE_FULL');
+    expect(await profiles(shards).get(user)).toMatchObject({ last_put_ts: 5 });
+    await pushed(10, 2, 7);
+    expect(await profiles(shards).get(user)).toMatchObject({ last_put_ts: 7 });
   });
 
   it('of concurrent puts, refuses those that do not fit and accepts the others', async () => {

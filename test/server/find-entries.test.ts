@@ -1,0 +1,86 @@
+// What a caller reads while a run of the pipeline moves their entries: each entry once, and none missing.
+import { afterEach, describe, expect, it } from 'vitest';
+import { putBatch } from '../../src/intake/put-batch.ts';
+import { silentLog } from '../../src/log/log.ts';
+import type { JsonObject } from '../../src/model/json.ts';
+import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
+import { interrupted } from '../support/interrupted.ts';
+import { androidLocation, type Kit, now, openKit } from './kit.ts';
+import { madeTrip, storeTrips } from './trips.ts';
+
+let kit: Kit;
+let ada: string;
+afterEach(() => kit.close());
+
+const ts = 1463502000.5;
+const push = (entries: JsonObject[]) => putBatch(ada, entries, { store: kit.store, now: () => now });
+const run = () => runPipeline(kit.store, ada, { log: silentLog, now: () => now });
+
+/** An app whose store moves what waits before a place of it is asked the nth time for entries. */
+async function moveBefore(place: 'usercache' | 'timeseries', nth: number): Promise<void> {
+  kit = await openKit({ wrap: (store) => interrupted(store, place, nth, run) });
+  ada = (await kit.user('ada')).uuid;
+}
+
+describe.each([
+  ['usercache', 1],
+  ['usercache', 2],
+  ['usercache', 3],
+  ['timeseries', 1],
+  ['timeseries', 2],
+  ['timeseries', 4],
+] as const)('while a run moves what waits before %s is read for the %ith time', (place, nth) => {
+  const numbers = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
+  const find = async (body: JsonObject) => {
+    const answer = await kit.post('/datastreams/find_entries/timestamp', { user: 'ada', ...body });
+    const found = answer.json.phone_data as { metadata: { write_ts: number }; data: { accuracy: number } }[];
+    return found.map(({ metadata, data }) => [metadata.write_ts - ts, data.accuracy]);
+  };
+
+  it.each(['metadata.write_ts', 'data.ts'])('find_entries has each entry once, by %s', async (keyTime) => {
+    await moveBefore(place, nth);
+    await push(numbers(0, 1500).map((i) => androidLocation(ts + i, { accuracy: 5 })));
+    await run();
+    await push(numbers(1200, 2800).map((i) => androidLocation(ts + i, { accuracy: 7 })));
+    const all = { start_time: 0, end_time: 2e9, key_list: ['background/location'], key_time: keyTime };
+    expect(await find(all)).toEqual([
+      ...numbers(0, 1200).map((i) => [i, 5]),
+      ...numbers(1200, 2800).map((i) => [i, 7]),
+    ]);
+  });
+
+  it('find_entries has each entry once, though more of them have the same time than a page holds', async () => {
+    await moveBefore(place, nth);
+    const alike = (from: number, to: number) => numbers(from, to).map((i) => androidLocation(ts + i, { ts }));
+    await push(alike(0, 700));
+    await run();
+    await push(alike(600, 1900));
+    const all = { start_time: 0, end_time: 2e9, key_list: ['background/location'], key_time: 'data.ts' };
+    expect((await find(all)).map(([i]) => i)).toEqual(numbers(0, 1900));
+  });
+});
+
+describe.each([
+  ['usercache', 1],
+  ['usercache', 2],
+  ['timeseries', 1],
+  ['timeseries', 2],
+] as const)('while a run moves what was said before %s is read for the %ith time', (place, nth) => {
+  it('getTrips has the labels and the incidents of the trip', async () => {
+    await moveBefore(place, nth);
+    const start = Date.parse('2016-05-17T09:00:00-07:00') / 1000;
+    await storeTrips(kit.store, ada, [madeTrip(start, [{ mode: 'WALKING' }])]);
+    const said = (key: string, write_ts: number, data: JsonObject): JsonObject => ({
+      metadata: { key, type: 'message', platform: 'android', write_ts, time_zone: 'America/Los_Angeles' },
+      data,
+    });
+    const incident = { ts: start + 60, loc: { type: 'Point', coordinates: [-122.27, 37.87] }, stress: 30 };
+    await push([
+      said('manual/mode_confirm', start + 900, { start_ts: start, end_ts: start + 250, label: 'walk' }),
+      said('manual/incident', start + 950, incident),
+    ]);
+    const { json } = await kit.post('/timeline/getTrips/2016-05-17', { user: 'ada' });
+    expect(JSON.stringify(json)).toContain('"walk"');
+    expect(JSON.stringify(json)).toContain('"stress":30');
+  });
+});
