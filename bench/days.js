@@ -1,12 +1,15 @@
 // One build in a process of its own that puts and runs recorded days when asked, and tells what each cost: its heap and
 // the code that is compiled are its own. Started by scale.js: `days.js BUILD STORE CASES [plain]`.
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 const [build, place, casesFile, segmenterName] = process.argv.slice(2);
 const program = await import(pathToFileURL(join(build, 'dist', 'index.js')).href);
+// As the command line does, in builds that have it.
+const heap = join(build, 'dist', 'cli', 'heap.js');
+if (existsSync(heap)) (await import(pathToFileURL(heap).href)).growFreely();
 const cases = JSON.parse(readFileSync(casesFile, 'utf8'));
 const store = await program.openStore(place);
 const segmenter = segmenterName === 'plain' ? await plainSegmenter() : undefined;
