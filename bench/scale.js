@@ -32,13 +32,12 @@ const dayOfEntries = 1_064; // of a recorded day, on average
  * `days`: of the long history. `peer`: the folder of another commit, built, to compare a day with, and nothing else.
  * `everybody`: so many users go through the command, and nothing else.
  */
-export async function scale({ folder, users = 400, days = 365, peer, everybody } = {}) {
+export async function scale({ folder, users = 800, days = 365, peer, everybody } = {}) {
   const cases = folder ? readCases(folder) : simulatedCases();
   const name = folder ? `${cases.length} recorded cases` : `${cases.length} simulated cases`;
   if (everybody !== undefined) return inFolder((place) => measureEverybody(place, cases, name, everybody));
-  const copies = peer === undefined ? users : 2 * users; // both builds have compiled nearly all after 400 days
-  console.log(`\nscale: ${name}, copied to ${copies} users; CPU is user and system of all threads`);
-  if (peer !== undefined) return inFolder((place) => compare(place, cases, copies, peer));
+  console.log(`\nscale: ${name}, copied to ${users} users; CPU is user and system of all threads`);
+  if (peer !== undefined) return inFolder((place) => compare(place, cases, users, peer));
   await inFolder((place) => measureUsers(place, cases, users));
   await inFolder((place) => measureUsers(place, cases, users, 'plain'));
   await inFolder((place) => measureHourly(place, cases));
