@@ -315,8 +315,8 @@ export class BodyBudget {
   }
 
   /**
-   * Ends bodies of strangers that have been coming for a while, the slowest first, until there is room or only quicker
-   * ones are left.
+   * Ends bodies of strangers that have been coming for a while, the slowest first, of equally slow ones the oldest,
+   * until there is room or only quicker ones are left.
    */
   #makeRoom(held: Held, bytes: number): void {
     if (this.#strangers + bytes <= this.#limits.strangers) return;
@@ -326,7 +326,7 @@ export class BodyBudget {
       (one) =>
         one !== held && one.userId === null && now - one.born > 2 * pace && this.#pace(one) <= this.#pace(held) + bytes,
     );
-    others.sort((a, b) => this.#pace(a) - this.#pace(b));
+    others.sort((a, b) => this.#pace(a) - this.#pace(b) || a.number - b.number);
     for (const one of others) {
       if (this.#strangers + bytes <= this.#limits.strangers) return;
       this.#drop(one);
