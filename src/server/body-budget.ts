@@ -315,8 +315,8 @@ export class BodyBudget {
   }
 
   /**
-   * Ends bodies of strangers that have been coming for a while, the slowest first, of equally slow ones the first that
-   * came, until there is room or only quicker ones are left.
+   * Ends bodies of strangers that have been coming for a while, the slowest first, of equally slow ones the oldest,
+   * until there is room or only quicker ones are left.
    */
   #makeRoom(held: Held, bytes: number): void {
     if (this.#strangers + bytes <= this.#limits.strangers) return;

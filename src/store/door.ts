@@ -14,6 +14,7 @@ export function doorOf(address: string, explained: (error: unknown) => unknown =
   let open = true;
   let running = 0; // no set of them: what leaves one may stay in memory (server/live-set.ts)
   let idle = (): void => {};
+  let closed: Promise<void> | undefined;
   // No `async` here: a function that waits would keep the arguments, a whole batch, until the call is done.
   const enter = (call: Promise<unknown>): Promise<unknown> => {
     const told = call.catch((error: unknown) => {
@@ -32,12 +33,13 @@ export function doorOf(address: string, explained: (error: unknown) => unknown =
   return {
     guard: <T extends object>(methods: T): T =>
       Object.fromEntries(Object.entries(methods).map(([name, method]) => [name, guarded(method)])) as T,
-    close: async () => {
+    close: () => {
       open = false;
-      if (running === 0) return;
-      await new Promise<void>((resolve) => {
+      closed ??= new Promise((resolve) => {
         idle = resolve;
+        if (running === 0) idle();
       });
+      return closed;
     },
   };
 }

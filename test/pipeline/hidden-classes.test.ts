@@ -41,5 +41,6 @@ it('puts and runs of a warm process share their hidden classes', { timeout: 60_0
   // `map,Transition,<µs>,<from>,<to>,<pc>,<line>,<column>,prototype,<field>`: a hidden class that nobody else gets.
   const own = lines.slice(half).filter((line) => line.split(',')[8] === 'prototype');
   const fields = own.map((line) => line.split(',').slice(6, 10).join(' '));
-  expect(own.length, [...new Set(fields)].slice(0, 20).join('; ')).toBeLessThan(rounds / 2);
+  // Half of the rounds follow the mark: a literal that each run makes once would give nearly as many.
+  expect(own.length, [...new Set(fields)].slice(0, 20).join('; ')).toBeLessThan(rounds / 4);
 });

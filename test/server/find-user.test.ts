@@ -100,18 +100,4 @@ describe('the budget of strangers', () => {
     slow.release();
     expect(() => budget.share().grow(300)).not.toThrow();
   });
-
-  it('ends of equally slow ones the one that came first, whoever left before', async () => {
-    let now = 0;
-    const budget = new BodyBudget({ total: 1000, perCaller: 500, strangers: 500 }, () => now);
-    const [gone, first, second] = [budget.share(), budget.share(), budget.share()];
-    for (const share of [gone, first, second]) share.grow(150);
-    gone.release();
-    now = 60_000;
-    budget.share().grow(250);
-    await expect(first.evicted).rejects.toMatchObject({ status: 503 });
-    second.grow(50); // is still there
-    const isEnded = await Promise.race([second.evicted.catch(() => true), Promise.resolve(false)]);
-    expect(isEnded).toBe(false);
-  });
 });

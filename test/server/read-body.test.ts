@@ -134,6 +134,24 @@ describe('the budget of all bodies', () => {
     await late;
   });
 
+  it('of strangers who send nothing any more, the one who came first makes room', async () => {
+    let now = 0;
+    const budget = new BodyBudget({ total: 1000, perCaller: 1000, strangers: 50 }, () => now);
+    const gone = budget.share();
+    const ended: string[] = [];
+    gone.grow(1);
+    for (const name of ['first', 'second', 'third']) {
+      const share = budget.share();
+      share.evicted.catch(() => ended.push(name));
+      share.grow(10);
+    }
+    gone.release(); // who leaves must not change the order of the others
+    now = 60_000;
+    budget.share().grow(25);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(ended).toEqual(['first']);
+  });
+
   it('large bodies take turns, and no caller gets all turns', async () => {
     const budget = new BodyBudget({ total: 100, perCaller: 100, strangers: 100, turns: 1 });
     const order: string[] = [];
