@@ -39,7 +39,9 @@ function deflated(bytes: Uint8Array): Buffer {
   const window = Math.ceil(Math.log2(bytes.length + 1));
   const windowBits = Math.min(Math.max(window, 9), constants.Z_MAX_WINDOWBITS);
   const memLevel = Math.min(Math.max(windowBits - 6, 1), 9);
-  return deflateRawSync(bytes, { level, windowBits, memLevel });
+  // Room for what comes out: zlib's usual 16 KiB, which each call allocates, are more than most need.
+  const chunkSize = Math.min(Math.max(bytes.length, constants.Z_MIN_CHUNK), constants.Z_DEFAULT_CHUNK);
+  return deflateRawSync(bytes, { level, windowBits, memLevel, chunkSize });
 }
 
 /** The bytes that `pack` or `packAsIs` was given. */
