@@ -11,11 +11,13 @@ export function jsonText(value: JsonValue): string {
 
 const plainDepth = 200; // far from the end of any stack
 
+const isPlainNumber = (value: number): boolean => (value === 0 ? 1 / value > 0 : value - value === 0);
+
 /** True when `JSON.stringify` writes the value exactly. */
 function isPlain(value: unknown, depth: number): boolean {
   switch (typeof value) {
     case 'number':
-      return value === 0 ? 1 / value > 0 : Number.isFinite(value);
+      return isPlainNumber(value);
     case 'string':
     case 'boolean':
       return true;
@@ -23,7 +25,11 @@ function isPlain(value: unknown, depth: number): boolean {
       if (value === null) return true;
       if (depth > plainDepth) return false;
       if (Array.isArray(value)) {
-        for (let i = 0; i < value.length; i++) if (!isPlain(value[i], depth + 1)) return false;
+        for (let i = 0; i < value.length; i++) {
+          const item: unknown = value[i];
+          // Most are numbers: a call for each takes twice as long.
+          if (typeof item === 'number' ? !isPlainNumber(item) : !isPlain(item, depth + 1)) return false;
+        }
         return true;
       }
       for (const name in value) {
