@@ -66,16 +66,14 @@ function judgedCells(input: CellInput, odds: StateOdds): Cells {
   const walking = new Float64Array(room);
   let n = 0;
   let known = -1; // the last cell that was asked for
-  const asked = new Float64Array(cellWidth).fill(Number.NaN);
   forEachBlock(input, (block) => {
     const { rows } = block;
     for (let i = 0, row = 0; i < block.count; i += 1, row += cellWidth) {
       ts[n] = block.ts + i * cellSeconds;
       walking[n] = rows[row + walkingFeature]!;
-      if (isSilenceOf(asked, rows, row)) probability.copyWithin(4 * n, 4 * known, 4 * known + 4);
+      if (known >= 0 && isSilenceOf(odds.asked, rows, row)) probability.copyWithin(4 * n, 4 * known, 4 * known + 4);
       else {
         odds.write(rows, row, probability, 4 * n);
-        for (let f = 0; f < cellWidth; f += 1) asked[f] = rows[row + f]!;
         known = n;
       }
       n += 1;
