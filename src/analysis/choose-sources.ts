@@ -13,17 +13,17 @@ export const sourceReach = 300;
 /** Locations of each source, ascending by `ts`. Sources are named by `sourceOf`. */
 export type BySource = ReadonlyMap<string, readonly Location[]>;
 
-/** True for locations that the person's phone took for this service, not another app, a tracker or an import. */
-export function isOfPhone({ metadata }: Entry): boolean {
-  return ['android', 'ios'].includes(String(metadata.platform).toLowerCase());
-}
+const phones = new Set(['android', 'ios']);
 
 /** Where a location comes from: all phones of one platform are one source, and each program beside them is one. */
-export function sourceOf(entry: Entry): string {
-  const { platform, origin } = entry.metadata;
-  if (isOfPhone(entry)) return String(platform).toLowerCase();
+export function sourceOf({ metadata: { platform, origin } }: Entry): string {
+  const name = String(platform).toLowerCase();
+  if (isPhone(name)) return name;
   return `other/${isJsonObject(origin) && typeof origin.program === 'string' ? origin.program : ''}`;
 }
+
+/** True for a source that is the person's phone with this service's app, not another app, a tracker or an import. */
+export const isPhone = (source: string): boolean => phones.has(source);
 
 /**
  * Phones before other programs; among each the order of their names, so that the outcome hangs on nothing but the

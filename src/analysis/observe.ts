@@ -1,6 +1,7 @@
-// Step "observe": converted entries -> the fixes, motions and transitions that the segmentation reads.
+// Step "observe": converted entries -> the fixes, motions and transitions that the segmentation reads. Entries are read
+// one by one, and nothing of them is kept; what is made of many is put in order.
 import type { Entry } from '../model/entry.ts';
-import { maxTime } from '../model/time.ts';
+import { isTimeZone, maxTime } from '../model/time.ts';
 import type { Location, Motion, PhoneEvent, Sampling } from './observations.ts';
 
 /** Limits beyond which the analysis leaves out a location. */
@@ -20,51 +21,66 @@ const cleanLocationsDefaults: CleanLocationsOptions = {
   staleLimit: 1000,
 };
 
-/** The zone of an entry, and whether the entry itself named it. */
-export type ZoneOf = (entry: Entry) => { zone: string; guessed: boolean };
-
-/**
- * Locations ascending by `ts`, one per `ts`: of several the surest, then the one written first. Unusable ones are left
- * out. The outcome does not depend on the order of `entries`.
- */
-export function cleanLocations(
-  entries: readonly Entry[],
-  zoneOf: ZoneOf,
-  options = cleanLocationsDefaults,
-): Location[] {
-  const found: WrittenLocation[] = [];
-  for (const entry of entries) {
-    const { ts, latitude, longitude, altitude, accuracy, sensed_speed, filter } = entry.data;
-    if (typeof ts !== 'number' || typeof latitude !== 'number' || typeof longitude !== 'number') continue;
-    if (!isDatable(ts)) continue;
-    const writeTs = entry.metadata.write_ts;
-    const radius = typeof accuracy === 'number' ? accuracy : 0;
-    const sampling = samplingOf(filter, entry.metadata.platform);
-    if (radius >= options.accuracyLimit || ts > writeTs + options.futureLimit) continue;
-    if (sampling === 'time' && writeTs - ts >= options.staleLimit) continue;
-    const { zone, guessed } = zoneOf(entry);
-    found.push({
-      ts,
-      latitude,
-      longitude,
-      altitude: typeof altitude === 'number' ? altitude : null,
-      accuracy: radius,
-      speed: typeof sensed_speed === 'number' ? sensed_speed : null,
-      sampling,
-      zone,
-      zoneGuessed: guessed,
-      writeTs,
-    });
-  }
-  found.sort(compareLocations);
-  return found.filter((location, i) => i === 0 || location.ts !== found[i - 1]!.ts);
-}
-
-interface WrittenLocation extends Location {
+/** A usable location before its zone is known. */
+export interface ObservedLocation extends Location {
+  /** That of the entry; where it names none, empty, and `zoneGuessed` is true. */
+  zone: string;
+  /** See `sourceOf`. */
+  source: string;
+  /** `write_ts` of the entry. */
   writeTs: number;
 }
 
-const compareLocations = (a: WrittenLocation, b: WrittenLocation): number =>
+/** The fields of the payload that `locationIn` reads. */
+export const locationRead = ['ts', 'latitude', 'longitude', 'altitude', 'accuracy', 'sensed_speed', 'filter'] as const;
+
+/** The location that an entry tells; null for an unusable one. */
+export function locationIn(
+  { metadata, data }: Entry,
+  source: string,
+  options = cleanLocationsDefaults,
+): ObservedLocation | null {
+  const { ts, latitude, longitude, altitude, accuracy, sensed_speed, filter } = data;
+  if (typeof ts !== 'number' || typeof latitude !== 'number' || typeof longitude !== 'number') return null;
+  if (!isDatable(ts)) return null;
+  const { write_ts: writeTs, time_zone } = metadata;
+  const radius = typeof accuracy === 'number' ? accuracy : 0;
+  const sampling = samplingOf(filter, source);
+  if (radius >= options.accuracyLimit || ts > writeTs + options.futureLimit) return null;
+  if (sampling === 'time' && writeTs - ts >= options.staleLimit) return null;
+  const isNamed = isTimeZone(time_zone);
+  return {
+    ts,
+    latitude,
+    longitude,
+    altitude: typeof altitude === 'number' ? altitude : null,
+    accuracy: radius,
+    speed: typeof sensed_speed === 'number' ? sensed_speed : null,
+    sampling,
+    zone: isNamed ? time_zone : '',
+    zoneGuessed: !isNamed,
+    source,
+    writeTs,
+  };
+}
+
+/**
+ * Locations ascending by `ts`, one per `ts`: of several the surest, then the one written first. `zoneOf` guesses the
+ * zone of a location that was written without one. The outcome does not depend on the order of `found`.
+ */
+export function cleanLocations(
+  found: readonly ObservedLocation[],
+  zoneOf: (location: ObservedLocation) => string,
+): Location[] {
+  const clean: Location[] = [];
+  for (const location of found.toSorted(compareLocations)) {
+    if (location.ts === clean.at(-1)?.ts) continue;
+    clean.push(location.zoneGuessed ? { ...location, zone: zoneOf(location) } : location);
+  }
+  return clean;
+}
+
+const compareLocations = (a: ObservedLocation, b: ObservedLocation): number =>
   a.ts - b.ts ||
   a.accuracy - b.accuracy ||
   a.writeTs - b.writeTs ||
@@ -74,44 +90,48 @@ const compareLocations = (a: WrittenLocation, b: WrittenLocation): number =>
 /** Phones measure nothing before 1970; and at the end of the calendar local times in some zone would lie beyond it. */
 const isDatable = (ts: number): boolean => ts > 0 && ts < maxTime - 7 * 86_400;
 
-function samplingOf(filter: unknown, platform: string | undefined): Sampling {
+function samplingOf(filter: unknown, source: string): Sampling {
   if (filter === 'time' || filter === 'distance') return filter;
-  return platform?.toLowerCase() === 'android' ? 'time' : 'distance'; // other apps tell of movement too, and rest in silence
+  return source === 'android' ? 'time' : 'distance'; // other apps tell of movement too, and rest in silence
+}
+
+/** The fields of the payload that `motionIn` reads. */
+export const motionRead = ['ts', 'type', 'confidence'] as const;
+
+/** The motion reading that an entry tells; null for an unusable one. */
+export function motionIn({ data: { ts, type, confidence } }: Entry): Motion | null {
+  if (typeof ts !== 'number' || typeof type !== 'number') return null;
+  return { ts, type, confidence: typeof confidence === 'number' ? confidence : 0 };
 }
 
 /** Motion readings ascending by `ts`, exact repeats once. */
-export function cleanMotions(entries: readonly Entry[]): Motion[] {
-  const motions: Motion[] = [];
-  for (const { data } of entries) {
-    if (typeof data.ts !== 'number' || typeof data.type !== 'number') continue;
-    motions.push({
-      ts: data.ts,
-      type: data.type,
-      confidence: typeof data.confidence === 'number' ? data.confidence : 0,
-    });
-  }
-  motions.sort(compareMotions);
-  return motions.filter((m, i) => {
+export function cleanMotions(found: readonly Motion[]): Motion[] {
+  const sorted = found.toSorted(compareMotions);
+  return sorted.filter((m, i) => {
     if (i === 0) return true;
-    const before = motions[i - 1]!;
+    const before = sorted[i - 1]!;
     return m.ts !== before.ts || m.type !== before.type || m.confidence !== before.confidence;
   });
 }
 
 const compareMotions = (a: Motion, b: Motion): number => a.ts - b.ts || a.type - b.type || a.confidence - b.confidence;
 
+/** The fields of the payload that `eventIn` reads. */
+export const eventRead = ['ts', 'transition', 'curr_state'] as const;
+
+/** The transition that an entry tells; null for one without a time. */
+export function eventIn({ data: { ts, transition, curr_state } }: Entry): PhoneEvent | null {
+  if (typeof ts !== 'number') return null;
+  return {
+    ts,
+    transition: typeof transition === 'number' ? transition : null,
+    state: typeof curr_state === 'number' ? curr_state : null,
+  };
+}
+
 /** Transitions ascending by `ts`. */
-export function cleanEvents(entries: readonly Entry[]): PhoneEvent[] {
-  const events: PhoneEvent[] = [];
-  for (const { data } of entries) {
-    if (typeof data.ts !== 'number') continue;
-    events.push({
-      ts: data.ts,
-      transition: typeof data.transition === 'number' ? data.transition : null,
-      state: typeof data.curr_state === 'number' ? data.curr_state : null,
-    });
-  }
-  return events.sort(compareEvents);
+export function cleanEvents(found: readonly PhoneEvent[]): PhoneEvent[] {
+  return found.toSorted(compareEvents);
 }
 
 const compareEvents = (a: PhoneEvent, b: PhoneEvent): number =>

@@ -14,8 +14,11 @@ export type Converter = (entry: Entry) => Conversion;
 export interface Conversion {
   /** The `dataTime` of the payload. */
   ts: number | null;
-  /** The payload; may share parts with the entry. */
-  data(): JsonObject;
+  /**
+   * The payload; may share parts with the entry. `wanted`: the fields of it that are read, others may be missing: to
+   * make all of them takes longer than to check the entry.
+   */
+  data(wanted?: readonly string[]): JsonObject;
 }
 
 /** A payload that stays as pushed; checks the `write_ts` of the metadata. */
@@ -41,16 +44,51 @@ export function withTime(
 ): Conversion {
   checkLocalTime(entry, ts, 'data.ts');
   checkWriteTime(entry);
-  const data = (): JsonObject => {
-    const copy = copyWithout(entry.data, localTexts, typeof gone === 'function' ? gone() : gone);
-    Object.assign(copy, typeof added === 'function' ? added() : added);
+  const data = (wanted?: readonly string[]): JsonObject => {
+    const [own, left] = [typeof added === 'function' ? added() : added, typeof gone === 'function' ? gone() : gone];
+    if (wanted !== undefined) return fieldsOf(wanted, entry.data, own, left, ts);
+    const copy = copyWithout(entry.data, localTexts, left);
+    Object.assign(copy, own);
     copy.ts = ts;
     return copy;
   };
   return { ts, data };
 }
 
-const localTexts = ['local_dt', 'fmt_time'];
+/** The fields `wanted` of the payload of `withTime`. Those of most locations are as pushed: then nothing is copied. */
+function fieldsOf(
+  wanted: readonly string[],
+  pushed: JsonObject,
+  added: JsonObject,
+  gone: readonly string[],
+  ts: number,
+): JsonObject {
+  if (areAsPushed(wanted, pushed, added, gone, ts)) return pushed;
+  const fields: JsonObject = {};
+  for (const name of wanted) {
+    if (name === 'ts') fields.ts = ts;
+    else if (Object.hasOwn(added, name)) fields[name] = added[name]!;
+    else if (pushed[name] !== undefined && !gone.includes(name) && !localTexts.includes(name)) {
+      fields[name] = pushed[name];
+    }
+  }
+  return fields;
+}
+
+function areAsPushed(
+  wanted: readonly string[],
+  pushed: JsonObject,
+  added: JsonObject,
+  gone: readonly string[],
+  ts: number,
+): boolean {
+  if (pushed.ts !== ts) return false;
+  for (const name in added) if (added[name] !== pushed[name] && wanted.includes(name)) return false;
+  for (const name of gone) if (wanted.includes(name)) return false;
+  return !wanted.includes('local_dt') && !wanted.includes('fmt_time');
+}
+
+const localTexts: readonly string[] = ['local_dt', 'fmt_time'];
 
 function checkWriteTime(entry: Entry): void {
   checkLocalTime(entry, timeOf(entry.metadata.write_ts, 'metadata.write_ts'), 'metadata.write_ts');

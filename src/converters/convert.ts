@@ -35,11 +35,12 @@ function conversionOf(entry: Entry): Conversion | null {
 
 /**
  * What a kept entry means; an entry that its converter refuses, such as one that an earlier version took, as it is
- * kept.
+ * kept. `wanted`: the fields of the payload that are read; others may be missing.
  */
-export function meaningOf(entry: Entry): Entry {
+export function meaningOf(entry: Entry, wanted?: readonly string[]): Entry {
   try {
-    return convert(entry);
+    const found = conversionOf(entry);
+    return found === null ? entry : { metadata: entry.metadata, data: found.data(wanted) };
   } catch {
     return entry;
   }

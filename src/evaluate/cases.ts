@@ -2,14 +2,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { sourceOf } from '../analysis/choose-sources.ts';
 import type { Location, Motion, PhoneEvent } from '../analysis/observations.ts';
-import { cleanEvents, cleanLocations, cleanMotions } from '../analysis/observe.ts';
+import { cleanEvents, cleanLocations, cleanMotions, eventIn, locationIn, motionIn } from '../analysis/observe.ts';
 import { convert } from '../converters/convert.ts';
 import { zoneAt } from '../geo/zone.ts';
 import type { Entry } from '../model/entry.ts';
 import { errorText, MobilityError } from '../model/errors.ts';
 import { keys } from '../model/keys.ts';
-import { isTimeZone } from '../model/time.ts';
 
 /** A part of a true trip; times are seconds since the epoch. */
 export interface TrueSection {
@@ -98,10 +98,13 @@ export function observationsOf(pushed: readonly Entry[]): Pick<RecordedCase, 'lo
   });
   const of = (...wanted: string[]): Entry[] => entries.filter(({ metadata }) => wanted.includes(metadata.key));
   const filtered = of(keys.filteredLocation);
-  const locations = cleanLocations(filtered.length > 0 ? filtered : of(keys.location), ({ metadata, data }) =>
-    isTimeZone(metadata.time_zone)
-      ? { zone: metadata.time_zone, guessed: false }
-      : { zone: zoneAt(data as { latitude: number; longitude: number }), guessed: true },
-  );
-  return { locations, motions: cleanMotions(of(...motionKeys)), events: cleanEvents(of(keys.transition)) };
+  const located = filtered.length > 0 ? filtered : of(keys.location);
+  return {
+    locations: cleanLocations(
+      located.flatMap((entry) => locationIn(entry, sourceOf(entry)) ?? []),
+      zoneAt,
+    ),
+    motions: cleanMotions(of(...motionKeys).flatMap((entry) => motionIn(entry) ?? [])),
+    events: cleanEvents(of(keys.transition).flatMap((entry) => eventIn(entry) ?? [])),
+  };
 }

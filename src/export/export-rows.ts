@@ -54,8 +54,7 @@ async function waitingIdentities(
   query: EntrySelection,
 ): Promise<Map<string, Set<number>>> {
   const found = new Map<string, Set<number>>();
-  const fields = { metadata: ['key', 'write_ts'], data: [] };
-  for await (const { metadata } of everyEntry(usercache, userId, { ...query, fields })) {
+  for await (const { metadata } of everyEntry(usercache, userId, query)) {
     const times = found.get(metadata.key);
     if (times === undefined) found.set(metadata.key, new Set([metadata.write_ts]));
     else times.add(metadata.write_ts);

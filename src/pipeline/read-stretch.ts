@@ -1,18 +1,26 @@
 // Reads one stretch of a user's data, bounded in size, in the form that the analysis takes.
 
-import { isOfPhone } from '../analysis/choose-sources.ts';
+import { isPhone } from '../analysis/choose-sources.ts';
 import { lookAround } from '../analysis/look-around.ts';
 import type { Location, Motion, PhoneEvent } from '../analysis/observations.ts';
-import { cleanEvents, cleanMotions, type ZoneOf } from '../analysis/observe.ts';
+import {
+  cleanEvents,
+  cleanMotions,
+  eventIn,
+  eventRead,
+  motionIn,
+  motionRead,
+  type ObservedLocation,
+} from '../analysis/observe.ts';
 import { meaningOf } from '../converters/convert.ts';
 import { zoneAt } from '../geo/zone.ts';
 import type { Entry } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
-import { isTimeZone, justAfter } from '../model/time.ts';
+import { justAfter } from '../model/time.ts';
 import type { Carry } from '../model/trip.ts';
 import { withFields } from '../model/with-fields.ts';
-import { entryPages } from '../store/pages.ts';
-import type { EntryQuery, Timeseries } from '../store/store.ts';
+import { pickedPages } from '../store/pages.ts';
+import type { EntryFields, EntryQuery, EntryVisitor, Timeseries } from '../store/store.ts';
 import { eventFields, motionFields } from './observed-fields.ts';
 import { readLocations } from './read-locations.ts';
 
@@ -32,7 +40,7 @@ export interface ReadStretch {
 
 /** The part of the store that a stretch is read from. */
 export interface StretchStore {
-  timeseries: Pick<Timeseries, 'find' | 'zonesAround'>;
+  timeseries: Pick<Timeseries, 'pick' | 'zonesAround'>;
 }
 
 /**
@@ -51,7 +59,7 @@ export async function readStretch(
     timeseries: store.timeseries,
     userId,
     key: locationKey,
-    zonesOf: (entries: readonly Entry[]) => zonesOf(store, userId, entries),
+    zonesOf: (found: readonly ObservedLocation[]) => zonesOf(store, userId, found),
   };
   const { locations, loadedUntil } = await readLocations(reader, { from: from - lookAround, countFrom: from, size });
   const complete = loadedUntil === Number.POSITIVE_INFINITY;
@@ -60,58 +68,49 @@ export async function readStretch(
   const eventsTo = complete ? Number.MAX_VALUE : loadedUntil;
   return {
     locations,
-    motions: await readInPages(
-      store,
-      userId,
-      { keys: motionKeys, from: from - lookAround, to, fields: motionFields },
-      cleanMotions,
+    motions: cleanMotions(
+      await readAll(store, userId, { keys: motionKeys, from: from - lookAround, to }, motionFields, readMotion),
     ),
-    events: await readInPages(
-      store,
-      userId,
-      { keys: [keys.transition], from: eventsFrom, to: eventsTo, fields: eventFields },
-      cleanEvents,
+    events: cleanEvents(
+      await readAll(store, userId, { keys: [keys.transition], from: eventsFrom, to: eventsTo }, eventFields, readEvent),
     ),
     loadedUntil,
   };
 }
 
-/** Reads a range whole, keeping only what `clean` makes of each page. Pages ascend, so the parts are in order. */
-async function readInPages<T extends { ts: number }>(
-  store: StretchStore,
+const readMotion = (entry: Entry): Motion | null => motionIn(meaningOf(entry, motionRead));
+const readEvent = (entry: Entry): PhoneEvent | null => eventIn(meaningOf(entry, eventRead));
+
+/** What `read` makes of the entries of a range. */
+async function readAll<Picked>(
+  { timeseries }: StretchStore,
   userId: string,
-  selection: Pick<EntryQuery, 'keys' | 'from' | 'to' | 'fields'>,
-  clean: (entries: Entry[]) => T[],
-): Promise<T[]> {
-  const parts: T[][] = [];
-  const query = withFields(selection, { time: 'ts', limit: pageSize } as const);
-  for await (const { entries } of entryPages(store.timeseries, userId, query)) {
-    parts.push(clean(entries.map(meaningOf)));
-  }
-  return parts.flat();
+  range: Pick<EntryQuery, 'keys' | 'from' | 'to'>,
+  fields: EntryFields,
+  read: EntryVisitor<Picked>,
+): Promise<Picked[]> {
+  const pages: Picked[][] = [];
+  const query = withFields(range, { time: 'ts', limit: pageSize } as const);
+  for await (const { picked } of pickedPages(timeseries, userId, query, fields, read)) pages.push(picked);
+  return pages.flat();
 }
 
 /**
- * Zones of entries: their own; else, of a phone's, that of the user's entry nearest in `write_ts`, the earlier of two
- * equally near; else that of the coordinate. Other apps and imports name none, and may tell of another time and place
- * than the phone does.
+ * Zones of locations that were written without one: of a phone's that of the user's entry nearest in `write_ts`, the
+ * earlier of two equally near; else that of the coordinate. Other apps and imports name none, and may tell of another
+ * time and place than the phone does.
  */
-async function zonesOf(store: StretchStore, userId: string, entries: readonly Entry[]): Promise<ZoneOf> {
+async function zonesOf(
+  store: StretchStore,
+  userId: string,
+  locations: readonly ObservedLocation[],
+): Promise<(location: ObservedLocation) => string> {
   const guesses = new Map<number, string | null>();
-  for (const entry of entries) {
-    const { metadata } = entry;
-    if (!isOfPhone(entry)) continue;
-    if (isTimeZone(metadata.time_zone) || guesses.has(metadata.write_ts)) continue;
-    guesses.set(metadata.write_ts, await nearestZone(store, userId, metadata.write_ts));
+  for (const { source, zoneGuessed, writeTs } of locations) {
+    if (!zoneGuessed || !isPhone(source) || guesses.has(writeTs)) continue;
+    guesses.set(writeTs, await nearestZone(store, userId, writeTs));
   }
-  return (entry) => {
-    const { metadata, data } = entry;
-    if (isTimeZone(metadata.time_zone)) return { zone: metadata.time_zone, guessed: false };
-    const zone =
-      (isOfPhone(entry) ? guesses.get(metadata.write_ts) : null) ??
-      zoneAt(data as { latitude: number; longitude: number });
-    return { zone, guessed: true };
-  };
+  return (location) => (isPhone(location.source) ? guesses.get(location.writeTs) : null) ?? zoneAt(location);
 }
 
 async function nearestZone(store: StretchStore, userId: string, writeTs: number): Promise<string | null> {

@@ -12,6 +12,10 @@ export class Heap<T> {
     for (let i = (items.length >> 1) - 1; i >= 0; i--) this.sink(i);
   }
 
+  get size(): number {
+    return this.items.length;
+  }
+
   first(): T | undefined {
     return this.items[0];
   }

@@ -388,11 +388,6 @@ export interface EntryQuery {
   after?: EntryCursor;
   limit: number;
   descending?: boolean;
-  /**
-   * What the caller reads of the entries: other fields may be missing, and values may be shared between entries.
-   * Missing: entries whole.
-   */
-  fields?: EntryFields;
 }
 
 /** Names of fields of entries. */
@@ -405,7 +400,7 @@ export interface EntryFields {
 export interface FieldSource extends WaitingRef {
   /**
    * The entry with at least these fields of it, until something else is asked of this or another entry; null where they
-   * are not certain without parsing its text.
+   * are not certain without parsing its text. A field that it does not have may be undefined.
    */
   glance(fields: EntryFields): Entry | null;
   /** The entry for the timeseries, with the data time and the valid time zone (null: none) that its caller found. */
@@ -432,6 +427,25 @@ export interface EntryPage {
   entries: Entry[];
   /** When the service first received each of them, seconds since the epoch. */
   received_ts: number[];
+  /** Where the next page begins; null at the end. */
+  next: EntryCursor | null;
+}
+
+/**
+ * Reads one entry, and returns what the caller keeps of it; null for nothing. The entry is valid until the function
+ * returns: the next one may be the same object. A field that it does not have may be undefined.
+ */
+export type EntryVisitor<Picked> = (entry: Entry) => Picked | null;
+
+/** A query of `Timeseries.pick`. */
+export interface PickQuery extends EntryQuery {
+  /** Ascending and apart from each other: only entries at these times. Missing: all. */
+  within?: readonly TimeRange[];
+}
+
+/** What an `EntryVisitor` made of the entries of a page. */
+export interface PickedPage<Picked> {
+  picked: Picked[];
   /** Where the next page begins; null at the end. */
   next: EntryCursor | null;
 }
@@ -484,6 +498,16 @@ export interface Timeseries {
   ): Promise<{ inserted: number; updated: number; unchanged: number; removed: number; marked: Marked }>;
   /** One page of entries. Every entry of a range is found by following `next`. */
   find(userId: string, query: EntryQuery): Promise<EntryPage>;
+  /**
+   * What `read` makes of the entries that `find` gives, by these fields of them: much faster than to make the entries.
+   * `read` must be pure; it may be called again for the same entries. What it throws the call throws.
+   */
+  pick<Picked>(
+    userId: string,
+    query: PickQuery,
+    fields: EntryFields,
+    read: EntryVisitor<Picked>,
+  ): Promise<PickedPage<Picked>>;
   get(userId: string, identity: Identity): Promise<Entry | null>;
   /**
    * Entries that must not be processed before time `at`: versions that did not record receipts moved them too early.

@@ -1,21 +1,35 @@
 // Stage "clean": which entries become locations, motions and transitions, and that their order does not matter.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cleanEvents, cleanLocations, cleanMotions } from '../../src/analysis/observe.ts';
+import { sourceOf } from '../../src/analysis/choose-sources.ts';
+import {
+  cleanEvents,
+  cleanLocations,
+  cleanMotions,
+  eventIn,
+  locationIn,
+  motionIn,
+} from '../../src/analysis/observe.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 
-const zoneOf = () => ({ zone: 'Europe/Berlin', guessed: false });
 const ts = 1_700_000_000;
 
 function fix(data: JsonObject = {}, metadata: JsonObject = {}): Entry {
   return {
-    metadata: { key: 'background/filtered_location', write_ts: ts + 1, platform: 'android', ...metadata },
+    metadata: {
+      ...{ key: 'background/filtered_location', write_ts: ts + 1, platform: 'android', time_zone: 'Europe/Berlin' },
+      ...metadata,
+    },
     data: { ts, latitude: 52.5, longitude: 13.4, accuracy: 10, altitude: 34, filter: 'time', ...data },
   };
 }
 
-const clean = (...entries: Entry[]) => cleanLocations(entries, zoneOf);
+const clean = (...entries: Entry[]) =>
+  cleanLocations(
+    entries.flatMap((entry) => locationIn(entry, sourceOf(entry)) ?? []),
+    ({ latitude }) => `guessed at ${latitude}`,
+  );
 
 describe('locations', () => {
   it('contain the fields that the analysis needs', () => {
@@ -31,6 +45,12 @@ describe('locations', () => {
         zoneGuessed: false,
       }),
     ]);
+  });
+
+  it('have the zone that the entry names, else a guess that is marked as one', () => {
+    const [named, unnamed] = clean(fix(), fix({ ts: ts + 1 }, { time_zone: 'nowhere' }));
+    expect(named).toMatchObject({ zone: 'Europe/Berlin', zoneGuessed: false });
+    expect(unnamed).toMatchObject({ zone: 'guessed at 52.5', zoneGuessed: true });
   });
 
   it('with an accuracy above 200 m are left out, those of unknown accuracy are kept', () => {
@@ -102,7 +122,8 @@ describe('motions and transitions', () => {
   it('are ascending, and without exact repeats of a motion', () => {
     const a = row({ ts: 2, type: 7, confidence: 90 });
     const b = row({ ts: 1, type: 7, confidence: 90 });
-    expect(cleanMotions([a, b, a, row({ ts: 1, type: 0, confidence: null }), row({ type: 7 })])).toEqual([
+    const rows = [a, b, a, row({ ts: 1, type: 0, confidence: null }), row({ type: 7 })];
+    expect(cleanMotions(rows.flatMap((one) => motionIn(one) ?? []))).toEqual([
       { ts: 1, type: 0, confidence: 0 },
       { ts: 1, type: 7, confidence: 90 },
       { ts: 2, type: 7, confidence: 90 },
@@ -110,7 +131,8 @@ describe('motions and transitions', () => {
   });
 
   it('are ascending, and a transition without a name still shows that the phone was on', () => {
-    expect(cleanEvents([row({ ts: 5, transition: 2, curr_state: 2 }), row({ ts: 4, transition: null })])).toEqual([
+    const rows = [row({ ts: 5, transition: 2, curr_state: 2 }), row({ ts: 4, transition: null }), row({})];
+    expect(cleanEvents(rows.flatMap((one) => eventIn(one) ?? []))).toEqual([
       { ts: 4, transition: null, state: null },
       { ts: 5, transition: 2, state: 2 },
     ]);

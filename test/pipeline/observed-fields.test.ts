@@ -1,8 +1,8 @@
 // The fields that the pipeline reads of entries are all that the analysis goes by, however strange the entries are.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { isOfPhone, sourceOf } from '../../src/analysis/choose-sources.ts';
-import { cleanEvents, cleanLocations, cleanMotions, type ZoneOf } from '../../src/analysis/observe.ts';
+import { sourceOf } from '../../src/analysis/choose-sources.ts';
+import { eventIn, eventRead, locationIn, locationRead, motionIn, motionRead } from '../../src/analysis/observe.ts';
 import { meaningOf } from '../../src/converters/convert.ts';
 import type { Entry, Metadata } from '../../src/model/entry.ts';
 import type { JsonObject } from '../../src/model/json.ts';
@@ -74,42 +74,45 @@ const transition = objectOf({
   transition: fc.constantFrom('local.transition.exited_geofence', 'T_EXITED_GEOFENCE', 'booted', 4),
 });
 
-/** The entry as the store may give it. */
+/** The entry as the store may give it: with all the fields, undefined where it does not have them. */
 function partOf({ metadata, data }: Entry, fields: EntryFields): Entry {
   const pick = (object: object, names: readonly string[]) =>
-    Object.fromEntries(Object.entries(object).filter(([name]) => names.includes(name)));
+    Object.fromEntries(names.map((name) => [name, Reflect.get(object, name)]));
   return {
     metadata: pick(metadata, fields.metadata) as unknown as Metadata,
     data: pick(data, fields.data) as JsonObject,
   };
 }
 
-const zoneOf: ZoneOf = ({ metadata }) => ({ zone: String(metadata.time_zone), guessed: false });
-
 it.each([
   {
     what: 'locations',
     fields: locationFields,
     entries: entriesOf(['background/location', 'background/filtered_location'], location),
-    clean: (entries: Entry[]) => [cleanLocations(entries, zoneOf), entries.map(sourceOf), entries.map(isOfPhone)],
+    read: locationRead,
+    observed: (entry: Entry) => [sourceOf(entry), locationIn(entry, sourceOf(entry))],
   },
   {
     what: 'motions',
     fields: motionFields,
     entries: entriesOf(['background/motion_activity', 'background/activity'], motion),
-    clean: (entries: Entry[]) => cleanMotions(entries),
+    read: motionRead,
+    observed: motionIn,
   },
   {
     what: 'events',
     fields: eventFields,
     entries: entriesOf(['statemachine/transition'], transition),
-    clean: (entries: Entry[]) => cleanEvents(entries),
+    read: eventRead,
+    observed: eventIn,
   },
-])('$what are the same by the fields that are read as by whole entries', ({ fields, entries, clean }) => {
+])('$what are the same by the fields that are read as by whole entries', ({ fields, read, entries, observed }) => {
   fc.assert(
     fc.property(entries, (whole) => {
       const parts = whole.map((entry) => partOf(entry, fields));
-      expect(clean(parts.map(meaningOf))).toEqual(clean(whole.map(meaningOf)));
+      expect(parts.map((entry) => observed(meaningOf(entry, read)))).toEqual(
+        whole.map((entry) => observed(meaningOf(entry))),
+      );
     }),
     { numRuns: 300 },
   );

@@ -58,7 +58,7 @@ describe('what is read at a time', () => {
     locationEntry({ ts, latitude: 47, longitude: 8 + ts / 1e9, accuracy: 10 }, { program });
   const partsOf = async (uuid: string, size: number): Promise<Location[][]> => {
     const parts: Location[][] = [];
-    const zonesOf = async () => () => ({ zone: 'UTC', guessed: false });
+    const zonesOf = async () => () => 'UTC';
     const reader = { timeseries: store.timeseries, userId: uuid, key: keys.filteredLocation, zonesOf };
     for (let from = 0; from < Number.POSITIVE_INFINITY; ) {
       const { locations, loadedUntil } = await readLocations(reader, { from, countFrom: from, size });

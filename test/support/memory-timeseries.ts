@@ -27,19 +27,19 @@ export function memoryTimeseries(pushed: readonly Entry[], pageSize = 5000): Str
     found && { write_ts: found.write_ts, zone: found.zone };
   return {
     timeseries: {
-      async find(_user, { keys, from = -Infinity, to = Infinity, after, limit }) {
+      async pick(_user, { keys, from = -Infinity, to = Infinity, within, after, limit }, _fields, read) {
         const matching = rows.filter(
           (row) =>
             row.time >= from &&
             row.time < to &&
+            (!within || within.some((range) => row.time >= range.from && row.time < range.to)) &&
             (!keys || keys.includes(row.key)) &&
             (!after || compare(row, after) > 0),
         );
         const page = matching.slice(0, Math.min(limit, pageSize));
         const { entry: _, ...last } = page.at(-1) ?? { entry: null };
         return {
-          entries: page.map((row) => row.entry),
-          received_ts: page.map(() => 0),
+          picked: page.map((row) => read(row.entry)).filter((picked) => picked !== null),
           next: matching.length > page.length ? (last as EntryCursor) : null,
         };
       },

@@ -2,9 +2,9 @@
 import type { Entry } from '../../model/entry.ts';
 import type { TimeRange } from '../../model/time.ts';
 import { united } from '../marks.ts';
-import type { EntryFields, EntryQuery } from '../store.ts';
+import type { EntryFields, EntryQuery, PickQuery } from '../store.ts';
 import { compareTexts } from '../text-order.ts';
-import { type EntryReader, fieldReader } from './entry-fields.ts';
+import { type EntryReader, fieldReader, unread } from './entry-fields.ts';
 import type { ChunkContent, ChunkRow, ChunkTimes } from './form.ts';
 
 /** The description of a chunk without its content. Chunks of a key do not overlap in `write_ts`. */
@@ -21,6 +21,8 @@ export interface ChunkHead {
 export class Chunk<Head extends ChunkHead> {
   readonly head: Head;
   readonly times: ChunkTimes;
+  /** Characters that a text has on average. */
+  readonly meanSize: number;
   private readonly readContent: () => ChunkContent;
   private content: ChunkContent | null = null;
   private kept: readonly string[] | null = null;
@@ -30,6 +32,7 @@ export class Chunk<Head extends ChunkHead> {
   constructor(head: Head, times: ChunkTimes, readContent: () => ChunkContent) {
     this.head = head;
     this.times = times;
+    this.meanSize = head.size / head.count;
     this.readContent = readContent;
   }
 
@@ -40,16 +43,21 @@ export class Chunk<Head extends ChunkHead> {
     return this.kept;
   }
 
-  /** The entry of a place; with `fields` these of it at least. What it holds may be shared with other entries. */
-  entryAt(place: number, fields?: EntryFields): Entry {
-    return (fields && this.partAt(place, fields)) ?? (JSON.parse(this.texts[place]!) as Entry);
+  /** The entry of a place. */
+  entryAt(place: number): Entry {
+    return JSON.parse(this.texts[place]!) as Entry;
   }
 
-  private partAt(place: number, fields: EntryFields): Entry | null {
-    this.content ??= this.readContent();
-    if (this.content.columns === null) return null;
-    if (this.reader?.fields !== fields) this.reader = { fields, read: fieldReader(this.content.columns, fields) };
-    return this.reader.read(place);
+  /**
+   * The named fields at least of the entry of a place, until the next call. Those it does not have may be undefined.
+   */
+  glanceAt(place: number, fields: EntryFields): Entry {
+    if (this.reader?.fields !== fields) {
+      this.content ??= this.readContent();
+      const { columns } = this.content;
+      this.reader = { fields, read: columns === null ? unread : fieldReader(columns, fields) };
+    }
+    return this.reader.read(place) ?? this.entryAt(place);
   }
 
   /** Places of the entries that have a data time, by data time, then `write_ts`. */
@@ -160,12 +168,18 @@ export interface ChunkPlace<Head extends ChunkHead> extends OrderPoint {
 }
 
 /** Which times, in which order. */
-export type TimesAsked = Pick<EntryQuery, 'time' | 'from' | 'to' | 'descending'>;
+export type TimesAsked = Pick<PickQuery, 'time' | 'from' | 'to' | 'descending' | 'within'>;
+
+/** True for a time in one of the ranges, which ascend. */
+function isIn(ranges: readonly TimeRange[], time: number): boolean {
+  const range = ranges[firstPlace(ranges.length, (i) => ranges[i]!.to > time)];
+  return range !== undefined && range.from <= time;
+}
 
 /** The next entries of one chunk behind `bound`, in the order of the query, `limit` at most. */
 export function placesIn<Head extends ChunkHead>(
   chunk: Chunk<Head>,
-  { time, from, to, descending }: TimesAsked,
+  { time, from, to, descending, within }: TimesAsked,
   bound: OrderPoint,
   limit: number,
 ): ChunkPlace<Head>[] {
@@ -184,9 +198,9 @@ export function placesIn<Head extends ChunkHead>(
     ? firstPlace(count, (at) => comparePoints(pointAt(at), bound) >= 0) - 1
     : firstPlace(count, (at) => comparePoints(pointAt(at), bound) > 0);
   for (; i >= 0 && i < count && places.length < limit; i += step) {
-    const point = pointAt(i);
-    if (descending ? from !== undefined && point.time < from : to !== undefined && point.time >= to) break;
-    places.push(point);
+    const at = asked[order === null ? i : order[i]!]!;
+    if (descending ? from !== undefined && at < from : to !== undefined && at >= to) break;
+    if (within === undefined || isIn(within, at)) places.push(pointAt(i));
   }
   return places;
 }

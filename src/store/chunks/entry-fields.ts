@@ -4,76 +4,81 @@ import { powersOfTen, readDecimal } from '../../model/decimal.ts';
 import type { Entry } from '../../model/entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import type { EntryFields } from '../store.ts';
-import { longestDecimal, writeDecimal } from './decimals.ts';
+import { type DecimalForm, longestDecimal, writeDecimal } from './decimals.ts';
 import type { ColumnGroup, Columns, ValueColumn } from './read-columns.ts';
 
-/** Reads the entry of a place; null where its text has to be parsed. */
+/** Reads the entry of a place, until the next call; null where its text has to be parsed. */
 export type EntryReader = (place: number) => Entry | null;
 
+/** Reads nothing. */
+export const unread: EntryReader = () => null;
+
 /**
- * Reads the named fields of the entries of a chunk. `reuse`: what it returns holds until the next call only, which
- * takes half the time where most fields are the same in all entries.
+ * Reads the named fields of the entries of a chunk. Fields that an entry does not have are undefined: so all entries
+ * have the same hidden class, and what reads them is compiled for it.
  */
-export function fieldReader(columns: Columns, fields: EntryFields, reuse = false): EntryReader {
+export function fieldReader({ bytes, groups, groupOf, placeOf }: Columns, fields: EntryFields): EntryReader {
   const readers: (EntryReader | undefined)[] = [];
   return (place) => {
-    const group = columns.groupOf[place]!;
-    readers[group] ??= groupReader(columns.bytes, columns.groups[group]!, fields, reuse);
-    return readers[group](columns.placeOf[place]!);
+    const group = groupOf[place]!;
+    readers[group] ??= groupReader(bytes, groups[group]!, fields);
+    return readers[group](placeOf[place]!);
   };
 }
 
 /** Reads one value of a group; throws where the text has to be parsed. */
 type ValueReader = (place: number) => JsonValue;
 
-const unread: EntryReader = () => null;
-
-function groupReader(
-  bytes: Buffer,
-  { literals, columns }: ColumnGroup,
-  fields: EntryFields,
-  reuse: boolean,
-): EntryReader {
-  const skeleton = skeletonOf(literals);
-  if (skeleton === null) return unread;
-  const { metadata, data } = skeleton.root;
-  if (!isJsonObject(metadata) || !isJsonObject(data)) return unread;
-  if ([skeleton.root, metadata, data].some((object) => Object.keys(object).some((name) => name.includes(mark)))) {
-    return unread; // a name that differs between texts may be any
-  }
-  const slots = columns.map((column, i) => (skeleton.quoted[i] ? quotedReader : valueReader)(bytes, column));
-  const ofMetadata = readersOf(metadata, fields.metadata, slots);
-  const ofData = readersOf(data, fields.data, slots);
-  if (ofMetadata === null || ofData === null) return unread;
-  if (reuse) return reusingReader(ofMetadata, ofData);
-  return (place) => {
-    try {
-      return { metadata: objectOf(ofMetadata, place) as unknown as Entry['metadata'], data: objectOf(ofData, place) };
-    } catch {
-      return null;
-    }
-  };
-}
-
-interface NamedReader {
+/** The values of one field of a group. */
+interface NamedValues {
   name: string;
+  /** By place, NaN for what is no number; null where there is none. */
+  numbers: Float64Array | null;
+  /** Reads what is no number. */
   read: ValueReader;
   /** True where all entries of the group have the same value. */
   isFixed: boolean;
 }
 
+function groupReader(bytes: Buffer, group: ColumnGroup, fields: EntryFields): EntryReader {
+  const skeleton = skeletonOf(group.literals);
+  if (skeleton === null) return unread;
+  const { metadata, data, quoted } = skeleton;
+  const valuesAt = (i: number): ColumnValues => (quoted[i] ? quotedValues : plainValues)(bytes, group.columns[i]!);
+  const ofMetadata = valuesOf(metadata, fields.metadata, valuesAt);
+  const ofData = valuesOf(data, fields.data, valuesAt);
+  if (ofMetadata === null || ofData === null) return unread;
+  return entryReader(blankOf(fields), ofMetadata, ofData);
+}
+
+const blanks = new WeakMap<EntryFields, Entry>();
+
+/** An entry in which all of these fields are undefined. */
+function blankOf(fields: EntryFields): Entry {
+  let blank = blanks.get(fields);
+  if (blank === undefined) {
+    const [metadata, data] = [fields.metadata, fields.data].map((names) => names.map((name) => [name, null]));
+    // An object to which a loop adds more than a dozen names becomes a slow one; what is parsed does not.
+    const text = JSON.stringify({ metadata: Object.fromEntries(metadata!), data: Object.fromEntries(data!) });
+    blank = JSON.parse(text) as Entry;
+    for (const object of [blank.metadata, blank.data]) {
+      for (const name in object) (object as Record<string, unknown>)[name] = undefined;
+    }
+    blanks.set(fields, blank);
+  }
+  return { metadata: { ...blank.metadata }, data: { ...blank.data } };
+}
+
 /** Fills one and the same entry with the values of each place. */
-function reusingReader(ofMetadata: readonly NamedReader[], ofData: readonly NamedReader[]): EntryReader {
-  const [metadata, data] = [fixedOf(ofMetadata), fixedOf(ofData)];
-  const entry = { metadata, data } as unknown as Entry;
-  const varying = (readers: readonly NamedReader[]): NamedReader[] => readers.filter(({ isFixed }) => !isFixed);
-  const [metadataReaders, dataReaders] = [varying(ofMetadata), varying(ofData)];
+function entryReader(entry: Entry, ofMetadata: readonly NamedValues[], ofData: readonly NamedValues[]): EntryReader {
+  const { metadata, data } = entry;
+  for (const { name, isFixed, read } of ofMetadata) if (isFixed) metadata[name] = read(0);
+  for (const { name, isFixed, read } of ofData) if (isFixed) data[name] = read(0);
+  const [inMetadata, inData] = [ofMetadata, ofData].map((all) => all.filter(({ isFixed }) => !isFixed));
   return (place) => {
     try {
-      for (let i = 0; i < metadataReaders.length; i += 1) {
-        metadata[metadataReaders[i]!.name] = metadataReaders[i]!.read(place);
-      }
-      for (let i = 0; i < dataReaders.length; i += 1) data[dataReaders[i]!.name] = dataReaders[i]!.read(place);
+      fill(metadata, inMetadata!, place);
+      fill(data, inData!, place);
       return entry;
     } catch {
       return null;
@@ -81,16 +86,13 @@ function reusingReader(ofMetadata: readonly NamedReader[], ofData: readonly Name
   };
 }
 
-function fixedOf(readers: readonly NamedReader[]): JsonObject {
-  const object: JsonObject = {};
-  for (const { name, isFixed, read } of readers) object[name] = isFixed ? read(0) : null;
-  return object;
-}
-
-function objectOf(readers: readonly NamedReader[], place: number): JsonObject {
-  const object: JsonObject = {};
-  for (let i = 0; i < readers.length; i += 1) object[readers[i]!.name] = readers[i]!.read(place);
-  return object;
+/** Sets the fields of a place; throws where its text has to be parsed. */
+function fill(object: Record<string, JsonValue | undefined>, fields: readonly NamedValues[], place: number): void {
+  for (let i = 0; i < fields.length; i += 1) {
+    const { name, numbers, read } = fields[i]!;
+    const number = numbers === null ? Number.NaN : numbers[place]!;
+    object[name] = Number.isNaN(number) ? read(place) : number;
+  }
 }
 
 // ---------------------------------------------------------------- the skeleton
@@ -98,14 +100,17 @@ function objectOf(readers: readonly NamedReader[], place: number): JsonObject {
 /** Stands for a value; what follows it is the number of its column. No text has it where there is a skeleton. */
 const mark = '\u0001';
 
+const [quote, backslash, nine] = [0x22, 0x5c, 0x39];
+
+/** The text of a group, with a mark for each value. */
 interface Skeleton {
-  /** The text of the group, with a mark for each value. */
-  root: JsonObject;
+  metadata: JsonObject;
+  data: JsonObject;
   /** Of each column, true for values within quotes. */
   quoted: boolean[];
 }
 
-/** The object that the literals make; null where they make none, or it is not certain to be the object of each text. */
+/** The entry that the literals make; null where they make none, or it is not certain to be the entry of each text. */
 function skeletonOf(literals: readonly Uint8Array[]): Skeleton | null {
   let text = '';
   let inString = false;
@@ -113,11 +118,11 @@ function skeletonOf(literals: readonly Uint8Array[]): Skeleton | null {
   for (const [i, bytes] of literals.entries()) {
     const literal = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
     if (literal.includes(mark) || literal.includes('\\u0001')) return null;
-    for (let at = 0; at < literal.length; at += 1) {
-      const character = literal[at];
-      if (character === '"') inString = !inString;
-      else if (character === '\\' && inString) at += 1;
-      if (at === literal.length) return null; // what the backslash escapes is in the value
+    for (let at = 0; at < bytes.length; at += 1) {
+      const byte = bytes[at]!; // of UTF-8, other characters have no such bytes in them
+      if (byte === quote) inString = !inString;
+      else if (byte === backslash && inString) at += 1;
+      if (at === bytes.length) return null; // what the backslash escapes is in the value
     }
     text += literal;
     if (i === literals.length - 1) break;
@@ -125,60 +130,97 @@ function skeletonOf(literals: readonly Uint8Array[]): Skeleton | null {
     text += inString ? `\\u0001${i};` : `"\\u0001${i};"`;
   }
   try {
-    const root: unknown = JSON.parse(text);
-    return isJsonObject(root as JsonValue) ? { root: root as JsonObject, quoted } : null;
+    const root = JSON.parse(text) as JsonValue;
+    if (!isJsonObject(root)) return null;
+    const { metadata, data } = root;
+    if (!isJsonObject(metadata) || !isJsonObject(data)) return null;
+    // A name that differs between texts may be any.
+    const areNamed = [root, metadata, data].every((object) =>
+      Object.keys(object).every((name) => !name.includes(mark)),
+    );
+    return areNamed ? { metadata, data, quoted } : null;
   } catch {
     return null;
   }
 }
 
-/** Readers of the fields that are there; null where one of them is a list or an object with values that differ. */
-function readersOf(object: JsonObject, names: readonly string[], slots: readonly ValueReader[]): NamedReader[] | null {
-  const readers: NamedReader[] = [];
+/** Values of the fields that are there; null where one of them is a list or an object with values that differ. */
+function valuesOf(
+  object: JsonObject,
+  names: readonly string[],
+  valuesAt: (column: number) => ColumnValues,
+): NamedValues[] | null {
+  const found: NamedValues[] = [];
   for (const name of names) {
     if (!Object.hasOwn(object, name)) continue;
     if (name === '__proto__') return null; // to set it means something else
     const value = object[name]!;
-    if (typeof value === 'string') {
-      readers.push({ name, read: stringReader(value, slots), isFixed: !value.includes(mark) });
+    if (typeof value === 'string' && value.includes(mark)) {
+      found.push({ name, ...stringValues(value, valuesAt), isFixed: false });
     } else if (typeof value === 'object' && JSON.stringify(value).includes('\\u0001')) return null;
-    else readers.push({ name, read: () => value, isFixed: true });
+    else found.push({ name, numbers: null, read: () => value, isFixed: true });
   }
-  return readers;
+  return found;
 }
 
-/** A string of the skeleton: a value, or pieces with values between them, or always the same. */
-function stringReader(value: string, slots: readonly ValueReader[]): ValueReader {
+/** A string of the skeleton with marks: a value, or pieces with values between them. */
+function stringValues(value: string, valuesAt: (column: number) => ColumnValues): ColumnValues {
   const [first, ...parts] = value.split(mark);
-  if (parts.length === 0) return () => value;
   const pieces = parts.map((part) => {
     const end = part.indexOf(';');
-    return { read: slots[Number(part.slice(0, end))]!, after: part.slice(end + 1) };
+    return { values: valuesAt(Number(part.slice(0, end))), after: part.slice(end + 1) };
   });
-  if (pieces.length === 1 && first === '' && pieces[0]!.after === '') return pieces[0]!.read;
-  return (place) => pieces.reduce((text, { read, after }) => `${text}${read(place)}${after}`, first!);
+  if (pieces.length === 1 && first === '' && pieces[0]!.after === '') return pieces[0]!.values;
+  const read: ValueReader = (place) =>
+    pieces.reduce((text, { values, after }) => `${text}${values.read(place)}${after}`, first!);
+  return { numbers: null, read };
 }
 
 // ---------------------------------------------------------------- values
 
+/** The values of a column, see `NamedValues`. */
+type ColumnValues = Pick<NamedValues, 'numbers' | 'read'>;
+
 /** Values that stand for themselves. */
-function valueReader(bytes: Buffer, column: ValueColumn): ValueReader {
-  const { form } = column;
-  if (form === null) {
-    return (place) => {
-      const spots = column.spots();
-      const [start, end] = [spots[2 * place]!, spots[2 * place + 1]!];
-      return readWord(bytes, start, end) ?? readDecimal(bytes, start, end) ?? parsed(bytes, start, end);
-    };
-  }
-  const { decimals, pad } = form;
-  const scale = powersOfTen[decimals]!;
-  const least = pad > 1 ? powersOfTen[pad - 1]! * scale : 0; // a smaller number has zeros in front, which JSON has not
-  return (place) => {
-    const whole = column.numbers()[place]!;
-    if (Math.abs(whole) < least) throw notJson();
-    return whole / scale; // both are exact, so that the quotient is the double next to the decimal number
+function plainValues(bytes: Buffer, column: ValueColumn): ColumnValues {
+  if (column.form !== null) return { numbers: numbersOf(column.numbers(), column.form), read: refuse };
+  const spots = column.spots();
+  const numbers = new Float64Array(spots.length / 2);
+  for (let i = 0; i < numbers.length; i += 1) numbers[i] = numberIn(bytes, spots[2 * i]!, spots[2 * i + 1]!);
+  const read: ValueReader = (place) => {
+    const [start, end] = [spots[2 * place]!, spots[2 * place + 1]!];
+    return readWord(bytes, start, end) ?? parsed(bytes, start, end);
   };
+  return { numbers, read };
+}
+
+/** A number that JSON may not have: the text tells. */
+function refuse(): never {
+  throw new SyntaxError('a number is not as JSON has them');
+}
+
+/** The number that these bytes are in JSON; NaN for anything else. */
+function numberIn(bytes: Buffer, start: number, end: number): number {
+  if (bytes[start]! > nine) return Number.NaN; // a word, a list or an object
+  const decimal = readDecimal(bytes, start, end);
+  if (decimal !== null) return decimal;
+  const text = bytes.toString('latin1', start, end);
+  return jsonNumber.test(text) ? Number(text) : Number.NaN;
+}
+
+const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+/** The numbers that whole numbers stand for; NaN for one with zeros in front, which JSON does not have. */
+function numbersOf(whole: Float64Array, { decimals, pad }: DecimalForm): Float64Array {
+  const scale = powersOfTen[decimals]!;
+  const least = pad > 1 ? powersOfTen[pad - 1]! * scale : 0;
+  if (scale === 1 && least === 0) return whole;
+  const numbers = new Float64Array(whole.length);
+  for (let i = 0; i < numbers.length; i += 1) {
+    // Both are exact, so that the quotient is the double next to the decimal number.
+    numbers[i] = Math.abs(whole[i]!) < least ? Number.NaN : whole[i]! / scale;
+  }
+  return numbers;
 }
 
 const parsed = (bytes: Buffer, start: number, end: number): JsonValue =>
@@ -200,14 +242,16 @@ function isAt(bytes: Buffer, at: number, these: Uint8Array): boolean {
   return true;
 }
 
-const notJson = (): SyntaxError => new SyntaxError('a number is not as JSON has them');
-
 /** Values within quotes: what their bytes say. */
+function quotedValues(bytes: Buffer, column: ValueColumn): ColumnValues {
+  return { numbers: null, read: quotedReader(bytes, column) };
+}
+
 function quotedReader(bytes: Buffer, column: ValueColumn): ValueReader {
   const { form } = column;
   if (form === null) {
+    const spots = column.spots();
     return (place) => {
-      const spots = column.spots();
       const [start, end] = [spots[2 * place]!, spots[2 * place + 1]!];
       for (let at = start; at < end; at += 1) {
         if (!isPlain(bytes[at]!)) return JSON.parse(`"${bytes.toString('utf8', start, end)}"`) as string;
@@ -215,7 +259,8 @@ function quotedReader(bytes: Buffer, column: ValueColumn): ValueReader {
       return bytes.toString('latin1', start, end);
     };
   }
-  return (place) => digits.toString('latin1', 0, writeDecimal(digits, 0, column.numbers()[place]!, form));
+  const numbers = column.numbers();
+  return (place) => digits.toString('latin1', 0, writeDecimal(digits, 0, numbers[place]!, form));
 }
 
 const digits = Buffer.alloc(longestDecimal);

@@ -85,9 +85,12 @@ export class HeldPiece {
     return this.kept;
   }
 
-  /** The named fields of an entry, until the next call; null where its text has to be parsed. */
+  /**
+   * The named fields of an entry, until the next call; null where its text has to be parsed. Those it does not have may
+   * be undefined.
+   */
   glanceAt(place: number, fields: EntryFields): Entry | null {
-    if (this.reader?.fields !== fields) this.reader = { fields, read: fieldReader(this.columns, fields, true) };
+    if (this.reader?.fields !== fields) this.reader = { fields, read: fieldReader(this.columns, fields) };
     return this.reader.read(place);
   }
 

@@ -1,12 +1,12 @@
 // Pages of entries in chunks by one of their two times. One statement gives the next chunks of all keys that are asked
 // for; a page ends where a chunk that was not read may begin.
 import type { Document } from 'mongodb';
-import type { Entry } from '../../model/entry.ts';
 import { escapeText, unescapeText } from '../../model/json-text.ts';
 import { justAfter } from '../../model/time.ts';
 import { type ChunkPlace, firstBound, placesIn } from '../chunks/chunk.ts';
+import { type Collector, PickedEntries, WholeEntries } from '../chunks/collect.ts';
 import { widestSpan } from '../chunks/edit.ts';
-import type { EntryPage, EntryQuery } from '../store.ts';
+import type { EntryCursor, EntryFields, EntryPage, EntryQuery, EntryVisitor, PickedPage, PickQuery } from '../store.ts';
 import { compareTexts } from '../text-order.ts';
 import { openChunks, type RowChunk } from './chunk-rows.ts';
 import type { ChunkDocument, UserRows } from './user-rows.ts';
@@ -20,14 +20,34 @@ const charactersOfPage = 32 * 2 ** 20;
 
 /** One page of entries. */
 export async function findInChunks(from: UserRows, query: EntryQuery): Promise<EntryPage> {
-  if (query.limit < 1 || query.keys?.length === 0) return { entries: [], received_ts: [], next: null };
+  const into = new WholeEntries();
+  const next = await collectPage(from, query, into);
+  return { entries: into.entries, received_ts: into.received_ts, next };
+}
+
+/** What `read` makes of one page of entries. */
+export async function pickInChunks<Picked>(
+  from: UserRows,
+  query: PickQuery,
+  fields: EntryFields,
+  read: EntryVisitor<Picked>,
+): Promise<PickedPage<Picked>> {
+  const into = new PickedEntries(fields, read);
+  const next = await collectPage(from, query, into);
+  return { picked: into.picked, next };
+}
+
+/** Returns where the next page begins. */
+async function collectPage(from: UserRows, query: PickQuery, into: Collector): Promise<EntryCursor | null> {
+  if (query.limit < 1 || query.keys?.length === 0) return null;
   const keys = await keysAsked(from, query);
-  if (keys.length === 0) return { entries: [], received_ts: [], next: null };
+  if (keys.length === 0) return null;
   for (let wanted = Math.min(keys.length + Math.ceil(query.limit / usualCount) + 1, mostChunks); ; wanted *= 2) {
     const documents = await nextDocuments(from, query, keys, wanted);
     const chunks = await openChunks(from, documents);
-    const page = pageOf(chunks, query, documents.length < wanted ? null : edgeOf(documents.at(-1)!, query));
-    if (page !== null) return page;
+    const edge = documents.length < wanted ? null : edgeOf(documents.at(-1)!, query);
+    const page = collectFrom(chunks, query, edge, into);
+    if (page !== null) return page.next;
   }
 }
 
@@ -79,13 +99,16 @@ interface Found extends ChunkPlace<ChunkDocument> {
   chunk: RowChunk;
 }
 
-/** Characters of an entry; where no texts are read, what its chunk has on average. */
-function charactersAt({ chunk, place }: Found, { fields }: EntryQuery): number {
-  return fields === undefined ? chunk.texts[place]!.length : chunk.head.size / chunk.head.count;
-}
-
-/** The page, as far as the chunks reach; null if they do not reach to the first entry of it. */
-export function pageOf(chunks: readonly RowChunk[], query: EntryQuery, edge: number | null): EntryPage | null {
+/**
+ * Collects the page, as far as the chunks reach, and returns where the next one begins; null if they do not reach to
+ * the first entry of it.
+ */
+export function collectFrom(
+  chunks: readonly RowChunk[],
+  query: PickQuery,
+  edge: number | null,
+  into: Collector,
+): { next: EntryCursor | null } | null {
   const { descending, limit } = query;
   const sign = descending ? -1 : 1;
   const names = new Map(chunks.map(({ head: { key } }) => [key, unescapeText(key)]));
@@ -96,23 +119,20 @@ export function pageOf(chunks: readonly RowChunk[], query: EntryQuery, edge: num
   }
   const nameOf = ({ head: { key } }: Found): string => names.get(key)!;
   found.sort((a, b) => sign * (a.time - b.time || compareTexts(nameOf(a), nameOf(b)) || a.write_ts - b.write_ts));
-  const entries: Entry[] = [];
-  const received_ts: number[] = [];
   let characters = 0;
   for (const [i, place] of found.entries()) {
     const isUncertain = edge !== null && sign * (place.time - edge) >= 0;
     if (isUncertain && i === 0) return null;
-    const isEnd = isUncertain || entries.length >= limit;
-    if (!isEnd) characters += charactersAt(place, query);
+    const isEnd = isUncertain || i >= limit;
+    if (!isEnd) characters += into.sizeOf(place.chunk, place.place);
     if (isEnd || (i > 0 && characters > charactersOfPage)) {
       const { time, write_ts } = found[i - 1]!;
-      return { entries, received_ts, next: { time, key: nameOf(found[i - 1]!), write_ts } };
+      return { next: { time, key: nameOf(found[i - 1]!), write_ts } };
     }
-    entries.push(place.chunk.entryAt(place.place, query.fields));
-    received_ts.push(place.chunk.times.received_ts[place.place]!);
+    into.add(place.chunk, place.place);
   }
-  if (edge === null) return { entries, received_ts, next: null };
+  if (edge === null) return { next: null };
   const last = found.at(-1);
   if (last === undefined) return null;
-  return { entries, received_ts, next: { time: last.time, key: nameOf(last), write_ts: last.write_ts } };
+  return { next: { time: last.time, key: nameOf(last), write_ts: last.write_ts } };
 }

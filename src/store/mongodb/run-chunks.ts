@@ -4,13 +4,14 @@ import type { Entry } from '../../model/entry.ts';
 import { unescapeText } from '../../model/json-text.ts';
 import { affectsOf, keyTable } from '../../model/keys.ts';
 import type { TimeRange } from '../../model/time.ts';
+import { type Collector, PickedEntries, WholeEntries } from '../chunks/collect.ts';
 import { widestSpan } from '../chunks/edit.ts';
 import { united } from '../marks.ts';
-import type { EntryQuery, Timeseries, ZoneSighting } from '../store.ts';
+import type { EntryCursor, EntryQuery, PickQuery, Timeseries, ZoneSighting } from '../store.ts';
 import { applyOn } from './apply.ts';
 import { type EditedChunks, openChunk, openChunks, type RowChunk, type TimesByKey } from './chunk-rows.ts';
 import type { Connection } from './connection.ts';
-import { pageOf } from './find-chunks.ts';
+import { collectFrom } from './find-chunks.ts';
 import { fold } from './fold.ts';
 import { rowIdentity } from './identities.ts';
 import { nearestZone } from './timeseries.ts';
@@ -62,6 +63,20 @@ export function timeseriesOfRun(
     await fold(connection, userId);
     return connection.reading(userId, (rows) => readTail(rows, from));
   };
+  /** Where the next page begins; null where the chunks in memory do not tell. */
+  const collectPage = async (
+    user: string,
+    query: PickQuery,
+    into: Collector,
+  ): Promise<{ next: EntryCursor | null } | null> => {
+    if (user !== userId || !isOfRuns(query)) return null;
+    const whole = newest === null || newest === 'too many' ? null : allChunksOf(newest, query.keys!);
+    if (whole !== null) return collectFrom(among(whole, query), query, null, into);
+    const from = query.from ?? -Number.MAX_VALUE;
+    if (tail === null && query.limit >= leastLimit) tail = await loadTail(from);
+    if (tail === null || tail === 'too long' || from < tail.from) return null;
+    return collectFrom(among(tail.chunks, query), query, null, into);
+  };
   const apply = applyOn(connection, {
     underLease: run.underLease,
     known: (times) => (newest === null || newest === 'too many' ? null : chunksKnown(newest, times)),
@@ -85,13 +100,15 @@ export function timeseriesOfRun(
       }
     },
     async find(user, query) {
-      if (user !== userId || !isOfRuns(query)) return base.find(user, query);
-      const whole = newest === null || newest === 'too many' ? null : allChunksOf(newest, query.keys!);
-      if (whole !== null) return pageOf(among(whole, query), query, null)!;
-      const from = query.from ?? -Number.MAX_VALUE;
-      if (tail === null && query.limit >= leastLimit) tail = await loadTail(from);
-      if (tail === null || tail === 'too long' || from < tail.from) return base.find(user, query);
-      return pageOf(among(tail.chunks, query), query, null)!;
+      const into = new WholeEntries();
+      const page = await collectPage(user, query, into);
+      if (page === null) return base.find(user, query);
+      return { entries: into.entries, received_ts: into.received_ts, next: page.next };
+    },
+    async pick(user, query, fields, read) {
+      const into = new PickedEntries(fields, read);
+      const page = await collectPage(user, query, into);
+      return page === null ? base.pick(user, query, fields, read) : { picked: into.picked, next: page.next };
     },
     async get(user, identity) {
       const { key, write_ts } = rowIdentity(identity);

@@ -11,7 +11,7 @@ import { compareEscaped } from '../text-order.ts';
 import { applyOn } from './apply.ts';
 import { openChunks, type RowChunk, withoutTexts } from './chunk-rows.ts';
 import type { Connection } from './connection.ts';
-import { findInChunks } from './find-chunks.ts';
+import { findInChunks, pickInChunks } from './find-chunks.ts';
 import { fold, rowsToFold } from './fold.ts';
 import { rowIdentity } from './identities.ts';
 import type { ChunkDocument, UserRows } from './user-rows.ts';
@@ -28,6 +28,7 @@ export function timeseriesOn(connection: Connection): Timeseries {
     older: (userId) => rowsToFold(connection, userId),
     convert: (userId, signal) => fold(connection, userId, signal),
     find: (userId, query) => reading(userId, (from) => findInChunks(from, query)),
+    pick: (userId, query, fields, read) => reading(userId, (from) => pickInChunks(from, query, fields, read)),
     get: (userId, identity) =>
       reading(userId, async (from) => {
         const { key, write_ts } = rowIdentity(identity);

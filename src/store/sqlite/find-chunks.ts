@@ -1,8 +1,6 @@
 // Entries in chunks by one of their two times, some rows at a time: what `find.ts` merges over keys.
-import type { Entry } from '../../model/entry.ts';
 import { type ChunkPlace, comparePoints, type OrderPoint, placesIn, type TimesAsked } from '../chunks/chunk.ts';
 import { widestSpan } from '../chunks/edit.ts';
-import type { EntryFields } from '../store.ts';
 import { chunkStart, type FileHead, headColumns, openChunk } from './chunks.ts';
 import type { StoreFile } from './file.ts';
 
@@ -10,20 +8,6 @@ import type { StoreFile } from './file.ts';
 interface Spread extends FileHead {
   low: number;
   high: number;
-}
-
-/**
- * An entry, its characters, and when it was received first; with `fields`, of which the store reads no texts, the
- * characters that its chunk has on average. Inside the snapshot that found it only.
- */
-export function readPlace(
-  file: StoreFile,
-  { head, place }: ChunkPlace<FileHead>,
-  fields: EntryFields | undefined,
-): { entry: Entry; characters: number; received_ts: number } {
-  const chunk = openChunk(file, head);
-  const characters = fields === undefined ? chunk.texts[place]!.length : head.size / head.count;
-  return { entry: chunk.entryAt(place, fields), characters, received_ts: chunk.times.received_ts[place]! };
 }
 
 /**

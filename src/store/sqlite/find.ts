@@ -1,14 +1,14 @@
 // Entries of the timeseries by one of their two times: a merge of one index range per key, so that a page costs what it
 // holds.
-import type { Entry } from '../../model/entry.ts';
 import { justAfter } from '../../model/time.ts';
 import { type ChunkPlace, firstBound, type OrderPoint } from '../chunks/chunk.ts';
+import { type Collector, PickedEntries, WholeEntries } from '../chunks/collect.ts';
 import { Heap } from '../heap.ts';
-import type { EntryCursor, EntryPage, EntryQuery } from '../store.ts';
+import type { EntryCursor, EntryFields, EntryPage, EntryQuery, EntryVisitor, PickedPage, PickQuery } from '../store.ts';
 import { compareTexts } from '../text-order.ts';
-import type { FileHead } from './chunks.ts';
+import { type FileChunk, type FileHead, openChunk } from './chunks.ts';
 import type { StoreFile } from './file.ts';
-import { placesBehind, readPlace } from './find-chunks.ts';
+import { placesBehind } from './find-chunks.ts';
 import { userIn } from './ids.ts';
 import { pageBytes } from './rows.ts';
 
@@ -60,11 +60,31 @@ export function chosenKeys(file: StoreFile, user: number, names?: readonly strin
 
 /** One page of a query. Inside `read` only. */
 export function findPage(file: StoreFile, userId: string, query: EntryQuery): EntryPage {
+  const into = new WholeEntries();
+  const next = collectPage(file, userId, query, into);
+  return { entries: into.entries, received_ts: into.received_ts, next };
+}
+
+/** What `read` makes of one page of a query. Inside `read` of the file only. */
+export function pickPage<Picked>(
+  file: StoreFile,
+  userId: string,
+  query: PickQuery,
+  fields: EntryFields,
+  read: EntryVisitor<Picked>,
+): PickedPage<Picked> {
+  const into = new PickedEntries(fields, read);
+  const next = collectPage(file, userId, query, into);
+  return { picked: into.picked, next };
+}
+
+/** Returns where the next page begins. */
+function collectPage(file: StoreFile, userId: string, query: PickQuery, into: Collector): EntryCursor | null {
   const user = userIn(file, userId);
-  if (user === null || query.limit < 1) return { entries: [], received_ts: [], next: null };
+  if (user === null || query.limit < 1) return null;
   const sources = sourcesOf(file, user, query);
   const ahead = Math.max(1, Math.min(mostRows, Math.ceil((2 * query.limit) / sources.length), query.limit + 1));
-  return merge(file, sources, query, chunkReader(file, user, query, ahead));
+  return merge(file, sources, query, chunkReader(file, user, query, ahead), into);
 }
 
 /** The keys to read. Of very many those that have something to give, with where that begins. */
@@ -92,7 +112,7 @@ function sourcesOf(file: StoreFile, user: number, query: EntryQuery): Source[] {
 /** A function that reads the next rows of a source. */
 type Refill = (source: Source) => void;
 
-function chunkReader(file: StoreFile, user: number, query: EntryQuery, ahead: number): Refill {
+function chunkReader(file: StoreFile, user: number, query: PickQuery, ahead: number): Refill {
   return (source) => {
     source.bound ??= firstBound(query, file.keys.nameOf(source.id));
     source.rows = placesBehind(file, user, source.id, query, source.bound, ahead);
@@ -106,11 +126,10 @@ function chunkReader(file: StoreFile, user: number, query: EntryQuery, ahead: nu
 function merge(
   file: StoreFile,
   sources: Source[],
-  { limit, descending, fields }: EntryQuery,
+  { limit, descending }: EntryQuery,
   refill: Refill,
-): EntryPage {
-  const entries: Entry[] = [];
-  const received_ts: number[] = [];
+  into: Collector,
+): EntryCursor | null {
   const sign = descending ? -1 : 1;
   const nameOf = ({ id }: Source): string => file.keys.nameOf(id);
   // What is not read yet comes before what stands at the same time: it has to be read to tell.
@@ -123,8 +142,7 @@ function merge(
     sources.filter(({ near, rows }) => near !== null || rows.length > 0),
     compare,
   );
-  let last: EntryCursor | null = null;
-  let bytes = 0;
+  const page = new PageInto(file, into, limit);
   for (let source = heap.first(); source !== undefined; source = heap.first()) {
     if (source.next === source.rows.length) {
       if (source.more) refill(source);
@@ -132,20 +150,61 @@ function merge(
       else heap.firstChanged();
       continue;
     }
-    const row = source.rows[source.next]!;
-    if (entries.length >= limit) return { entries, received_ts, next: last };
-    const found = readPlace(file, row, fields);
-    bytes += found.characters;
-    if (entries.length > 0 && bytes > pageBytes) return { entries, received_ts, next: last };
-    source.next++;
-    entries.push(found.entry);
-    received_ts.push(found.received_ts);
-    last = { time: row.time, key: nameOf(source), write_ts: row.write_ts };
+    if (!page.take(source, heap.size === 1)) return page.end();
     if (source.next === source.rows.length && source.more) refill(source);
     if (source.next === source.rows.length) heap.removeFirst();
     else heap.firstChanged();
   }
-  return { entries, received_ts, next: null };
+  return null;
+}
+
+/** A page as it fills. */
+class PageInto {
+  private readonly file: StoreFile;
+  private readonly into: Collector;
+  private readonly limit: number;
+  private count = 0;
+  private bytes = 0;
+  // The last row, where it came from, and its chunk.
+  private row: Row | null = null;
+  private source: Source | null = null;
+  private chunk: FileChunk | null = null;
+
+  constructor(file: StoreFile, into: Collector, limit: number) {
+    this.file = file;
+    this.into = into;
+    this.limit = limit;
+  }
+
+  /** Takes the next row of a source, or `all` that it has at hand; false where one is too many. */
+  take(source: Source, all: boolean): boolean {
+    const { rows, next } = source;
+    const end = all ? rows.length : next + 1;
+    for (let i = next; i < end; i++) {
+      if (!this.add(rows[i]!)) return false;
+      source.next = i + 1;
+      this.source = source;
+    }
+    return true;
+  }
+
+  private add(row: Row): boolean {
+    if (this.count >= this.limit) return false;
+    if (this.chunk === null || this.row?.head !== row.head) this.chunk = openChunk(this.file, row.head);
+    this.bytes += this.into.sizeOf(this.chunk, row.place);
+    if (this.count > 0 && this.bytes > pageBytes) return false;
+    this.into.add(this.chunk, row.place);
+    this.count++;
+    this.row = row;
+    return true;
+  }
+
+  /** The position of the last row taken. */
+  end(): EntryCursor | null {
+    if (this.row === null || this.source === null) return null;
+    const { time, write_ts } = this.row;
+    return { time, key: this.file.keys.nameOf(this.source.id), write_ts };
+  }
 }
 
 /** The time of the next row, or that before which none comes. */

@@ -19,7 +19,7 @@ import {
 } from './chunks.ts';
 import { convertEntries, olderEntries } from './convert.ts';
 import type { StoreFile } from './file.ts';
-import { chosenKeys, findPage } from './find.ts';
+import { chosenKeys, findPage, pickPage } from './find.ts';
 import { fold } from './fold.ts';
 import { userIn } from './ids.ts';
 import { leasedUser, mergeState, readState } from './pipeline.ts';
@@ -49,6 +49,7 @@ export function timeseries(shards: Shards, now: () => number): Timeseries {
       return done;
     },
     find: (userId, query) => reading(userId, (file) => findPage(file, userId, query)),
+    pick: (userId, query, fields, read) => reading(userId, (file) => pickPage(file, userId, query, fields, read)),
     get: (userId, { key, write_ts }) =>
       reading(userId, (file, user) => {
         const found = findIdentity(file, user, file.keys.find(key), write_ts);

@@ -32,6 +32,7 @@ const methods: {
   timeseries: {
     apply: true,
     find: true,
+    pick: true,
     get: true,
     ahead: true,
     summary: true,

@@ -1,6 +1,7 @@
 // Contract: changes of the timeseries, what they mark as changed, and the zones around a time.
 import { expect, it } from 'vitest';
-import type { Store } from '../../../src/store/store.ts';
+import type { Entry } from '../../../src/model/entry.ts';
+import type { EntryCursor, PickQuery, Store } from '../../../src/store/store.ts';
 import {
   apply,
   battery,
@@ -95,6 +96,78 @@ export function timeseriesTests(use: Use): void {
     expect(await use.store.timeseries.get(user, { key: battery, write_ts: 1.5 })).toBeNull();
     expect(await use.store.timeseries.get(user, { key: location, write_ts: 1.25 })).toBeNull();
     expect(await use.store.timeseries.get(newId(), { key: location, write_ts: 1.5 })).toBeNull();
+  });
+
+  it('pick gives to its reader, one by one, the entries that find gives', async () => {
+    const user = await newUser(use.store);
+    const put = [fix(4, { a: 1 }), fix(2.5, { a: 'x' }), fix(3, { a: null }), entry(battery, 3, { ts: 3, a: [1] })];
+    await apply(use.store, user, { put });
+    const fields = { metadata: ['key', 'write_ts'], data: ['ts', 'a', 'missing'] };
+    const read = ({ metadata, data }: Entry) => ({ key: metadata.key, at: metadata.write_ts, a: data.a });
+    for (const descending of [false, true]) {
+      const query = { time: 'ts', from: 2.5, to: 4, limit: 2, descending } as const;
+      const [page, picked] = [
+        await use.store.timeseries.find(user, query),
+        await use.store.timeseries.pick(user, query, fields, read),
+      ];
+      expect(picked).toEqual({ picked: page.entries.map(read), next: page.next });
+      expect(picked.picked).toHaveLength(2);
+      const after = { ...query, after: picked.next! };
+      expect((await use.store.timeseries.pick(user, after, fields, read)).next).toBeNull();
+    }
+    const some = await use.store.timeseries.pick(user, { time: 'ts', limit: 9 }, fields, ({ data }) =>
+      typeof data.a === 'number' ? data.a : null,
+    );
+    expect(some).toEqual({ picked: [1], next: null });
+    expect(await use.store.timeseries.pick(newId(), { time: 'ts', limit: 9 }, fields, read)).toEqual({
+      ...{ picked: [], next: null },
+    });
+  });
+
+  it('pick within ranges gives only entries at these times, over all pages and in both directions', async () => {
+    const user = await newUser(use.store);
+    const times = [1, 2, 2.5, 3, 4, 5, 6, 7.5, 8, 20];
+    await apply(use.store, user, { put: times.map((ts) => fix(ts)) });
+    const fields = { metadata: [], data: ['ts'] };
+    const within = [
+      { from: 1.5, to: 3 },
+      { from: 4, to: 4.5 },
+      { from: 6, to: 8 },
+      { from: 9, to: 10 },
+    ];
+    for (const limit of [1, 2, 100]) {
+      for (const descending of [false, true]) {
+        const picked: unknown[] = [];
+        let after: EntryCursor | null = null;
+        do {
+          const query: PickQuery = {
+            time: 'ts',
+            from: 2.25,
+            to: 21,
+            limit,
+            descending,
+            within,
+            ...(after && { after }),
+          };
+          const page = await use.store.timeseries.pick(user, query, fields, ({ data }) => data.ts);
+          expect(page.picked.length).toBeLessThanOrEqual(limit);
+          picked.push(...page.picked);
+          after = page.next;
+        } while (after !== null);
+        expect(picked).toEqual(descending ? [7.5, 6, 4, 2.5] : [2.5, 4, 6, 7.5]);
+      }
+    }
+  });
+
+  it('what the reader of pick throws the call throws, and the store goes on', async () => {
+    const user = await newUser(use.store);
+    await apply(use.store, user, { put: [fix(1)] });
+    const fields = { metadata: [], data: ['ts'] };
+    const failing = use.store.timeseries.pick(user, { time: 'ts', limit: 9 }, fields, () => {
+      throw new Error('unreadable');
+    });
+    await expect(failing).rejects.toThrow('unreadable');
+    expect((await use.store.timeseries.pick(user, { time: 'ts', limit: 9 }, fields, () => 1)).picked).toEqual([1]);
   });
 
   it('new entries that affect trips mark their data times, both ends included', async () => {

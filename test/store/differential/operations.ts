@@ -239,6 +239,15 @@ const reading: fc.Arbitrary<Operation>[] = [
       return pageAnswer(page);
     },
   ),
+  operation('pick a page', { u, query: anyQuery, cursor: anyCursor }, ({ userId, query, cursor }, { store }) =>
+    store.timeseries.pick(
+      userId,
+      cursor === null ? query : { ...query, after: cursor },
+      { metadata: ['key', 'write_ts', 'time_zone'], data: ['ts', 'a'] },
+      ({ metadata: { key, write_ts, time_zone }, data: { ts, a } }) =>
+        structuredClone({ key, write_ts, time_zone, ts, a }),
+    ),
+  ),
   operation('timeseries.get', { u, identity: anyIdentity }, ({ userId, identity }, { store }) =>
     store.timeseries.get(userId, identity),
   ),
