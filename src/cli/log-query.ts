@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { isMobilityError, MobilityError } from '../model/errors.ts';
 import { isUuid } from '../model/ids.ts';
-import { dayRange, formatTime, isDay, zoneOffset } from '../model/time.ts';
+import { dayRange, formatTime, isDay, maxTime, minTime, zoneOffset } from '../model/time.ts';
 import type { CommandContext } from './context.ts';
 
 /** The flags of `mobility logs`, as parsed. Times are seconds since the epoch. */
@@ -69,7 +69,9 @@ function dateTime(text: string, zone: string): number | null {
 /** Throws `MOBILITY_USAGE` where no time lies in the range: it would look as if nothing had been logged. */
 export function refuseEmptyRange({ since, until }: LogFlags, zone: string): void {
   if (since === undefined || until === undefined || since < until) return;
-  const shown = (ts: number): string => formatTime(Math.max(0, ts), zone); // an age may lie before the calendar
+  // Ages may lie before the calendar, times with an offset behind it: a day from its ends every zone has a date.
+  const [first, last] = [minTime + 86_400, maxTime - 86_400];
+  const shown = (ts: number): string => formatTime(Math.min(Math.max(first, ts), last), zone);
   throw new MobilityError(
     'MOBILITY_USAGE',
     `expected --since to be earlier than --until, found ${shown(since)} and ${shown(until)}`,

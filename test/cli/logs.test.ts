@@ -260,6 +260,16 @@ it.each([['logs'], ['logs', 'put'], ['logs', 'errors'], ['logs', 'user', ada]])(
   },
 );
 
+it('names the times of an empty range as they were given, or the ends of the calendar', async () => {
+  writeDay();
+  const { err } = await mobility(['logs', '--since', '1960-01-02', '--until', '1950-01-01T12:00']);
+  expect(err).toMatch(/found 1960-01-02T\S+ and 1950-01-01T12:00:00\S+\n$/);
+  const late = await mobility(['logs', '--since', '9999-12-31T23:59:59-05:00', '--until', '1d']);
+  expect([late.code, late.err]).toEqual([2, expect.stringMatching(/MOBILITY_USAGE: .* found 9999-12-3\S+ and 2026-/)]);
+  const early = await mobility(['logs', '--since', '1d', '--until', '99999999w']);
+  expect([early.code, early.err]).toEqual([2, expect.stringMatching(/MOBILITY_USAGE: .* found 2026-\S+ and 000\d-/)]);
+});
+
 describe('mobility logs on a terminal', () => {
   const onTerminal = (columns: number, ...args: string[]): Promise<Result> =>
     mobility(args, undefined, { isTTY: true, columns });
