@@ -266,6 +266,33 @@ describe('recover-errors', () => {
     expect((await run(['recover-errors', '--reason', 'shape'])).stdout).toMatch(/^ada: 1 error retried/m);
   });
 
+  it('shows keys that phones made up in one line each, without what would steer a terminal', async () => {
+    const { run, withStore } = await freshProgram();
+    await run(['users', 'add', 'ada']);
+    await withStore(async (store) => {
+      const { uuid } = (await store.users.byEmail('ada'))!;
+      const unusable = ['', 'red\u001b[31m\nben: 0 errors retried'].map((key) => {
+        return { entry: { metadata: { key } }, reason: 'shape', message: 'm' };
+      });
+      await store.usercache.put(uuid, { entries: [], unusable }, 1);
+    });
+    const listed =
+      '  1  ""                                      shape\n  1  "red\\u001b[31m\\nben: 0 errors retried"  shape\n';
+    const all = await run(['recover-errors', '--dry-run']);
+    expect(all.stdout).toBe(`ada: 2 errors retried, 0 would be recovered; there are:\n${listed}`);
+    const none = await run(['recover-errors', '--key', 'a/b', '--dry-run']);
+    expect(none.stdout).toBe(`nothing was retried: no error has the key "a/b"; there are:\n${listed}`);
+  });
+
+  it('refuses an empty key or reason, which would choose every error', async () => {
+    const { run } = await freshProgram();
+    await run(['users', 'add', 'ada']);
+    for (const flag of ['--key', '--reason']) {
+      const { code, stdout, stderr } = await run(['recover-errors', flag, '']);
+      expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining('Expected a text that is not empty')]);
+    }
+  });
+
   it('continues with the other users when another process holds one user', async () => {
     const { run, withStore } = await freshProgram();
     await withStore(async (store) => {

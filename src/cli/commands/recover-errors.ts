@@ -1,5 +1,6 @@
 // `mobility recover-errors`: what could not be converted once, tried again.
-import { Command } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
+import { oneLine, quoted } from '../../log/text.ts';
 import { errorText } from '../../model/errors.ts';
 import { type RecoverReport, recoverErrors } from '../../upkeep/recover-errors.ts';
 import type { CommandContext, Outcome } from '../context.ts';
@@ -25,8 +26,12 @@ export function recoverErrorsCommand(context: CommandContext): Command {
   return new Command('recover-errors')
     .description('retry the entries that could not be converted')
     .option('--user <name>', 'one user, by name or UUID; default: every user')
-    .option('--key <key>', 'only errors of this key, such as manual/survey')
-    .option('--reason <reason>', 'only errors with this reason, worded as in the list of remaining errors')
+    .option('--key <key>', 'only errors of this key, such as manual/survey', filterArgument)
+    .option(
+      '--reason <reason>',
+      'only errors with this reason, worded as in the list of remaining errors',
+      filterArgument,
+    )
     .option('--dry-run', 'show what would be recovered, change nothing')
     .addHelpText(
       'after',
@@ -39,6 +44,12 @@ The next pipeline run adds the recovered entries to the diary.
 Exit code 3: some errors remain, or some users could not be processed.`,
     )
     .action(context.run((options: Options) => recover(context, options)));
+}
+
+/** An empty text, as an unset variable of a script gives it, would choose every error. */
+function filterArgument(text: string): string {
+  if (text !== '') return text;
+  throw new InvalidArgumentError('Expected a text that is not empty; leave the flag out for all errors.');
 }
 
 async function recover(context: CommandContext, { user, key, reason, dryRun }: Options): Promise<Outcome> {
@@ -111,7 +122,12 @@ function reportText({ user_email, tried, recovered, remaining, failure }: UserRe
   return `${head}; ${dryRun ? 'there are' : 'these remain'}:\n${errorsTable(remaining)}`;
 }
 
+/** Keys of unusable entries are what phones sent, and may hold anything: nothing of it may steer a terminal. */
 function errorsTable(errors: RecoverReport['remaining']): string {
-  const rows = errors.map(({ key, reason, count }) => [`  ${count}`, key ?? '(no key)', reason]);
+  const rows = errors.map(({ key, reason, count }) => [
+    `  ${count}`,
+    key === null ? '(no key)' : key === '' ? '""' : quoted(key),
+    oneLine(reason),
+  ]);
   return table(rows, [0]);
 }
