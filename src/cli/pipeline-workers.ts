@@ -58,10 +58,14 @@ function runProcess(context: CommandContext, startAt: string): Promise<AllReport
   // host.
   const { store, logDir } = context.config();
   const env = { ...context.env, MOBILITY_STORE: store, MOBILITY_LOG_DIR: logDir };
-  const child = spawn(process.execPath, [program, 'pipeline', '--all', '--json', '--start-at', startAt], {
-    env,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const child = spawn(
+    process.execPath,
+    [...process.execArgv, program, 'pipeline', '--all', '--json', '--start-at', startAt],
+    {
+      env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
   context.signal.addEventListener('abort', () => child.kill('SIGTERM'), { once: true });
   let text = '';
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {

@@ -1,5 +1,12 @@
 // How results read: distances, durations and times as people write them.
+import { quoted } from '../log/text.ts';
 import { formatForPeople, maxTime, minTime } from '../model/time.ts';
+
+/** The key of an error. Phones may send any text as one: nothing of it may steer a terminal. */
+export function errorKeyText(key: string | null): string {
+  if (key === null) return '(no key)';
+  return key === '' ? '""' : quoted(key);
+}
 
 /** m as `350 m`, `4.2 km` or `128 km`. */
 export function distanceText(metres: number): string {

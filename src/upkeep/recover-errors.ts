@@ -78,7 +78,7 @@ async function takeRound(
   report: RecoverReport,
 ): Promise<number> {
   const { key, reason } = options;
-  const which = { ...(key && { key }), ...(reason && { reason }), limit: pageSize };
+  const which = { ...(key !== undefined && { key }), ...(reason !== undefined && { reason }), limit: pageSize };
   let recovered = 0;
   for await (const rows of errorPages(store, userId, which)) {
     const usable = rows.flatMap((row) => {

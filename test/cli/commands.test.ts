@@ -282,6 +282,8 @@ describe('recover-errors', () => {
     expect(all.stdout).toBe(`ada: 2 errors retried, 0 would be recovered; there are:\n${listed}`);
     const none = await run(['recover-errors', '--key', 'a/b', '--dry-run']);
     expect(none.stdout).toBe(`nothing was retried: no error has the key "a/b"; there are:\n${listed}`);
+    const { stdout } = await run(['status', '--user', 'ada']);
+    expect(stdout).toMatch(/errors +2: 1 × "": shape; 1 × "red\\u001b\[31m\\nben: 0 errors retried": shape\n/);
   });
 
   it('refuses an empty key or reason, which would choose every error', async () => {

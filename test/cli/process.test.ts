@@ -1,6 +1,7 @@
 // The built program as a process: pipes that close, Ctrl-C, several workers.
 
 import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -139,6 +140,17 @@ it('Ctrl-C at a terminal reaches workers that have not begun too: the run is sto
   const { users, done, nothing_new, busy, failed } = JSON.parse(stdout) as AllReport;
   expect([code, failed, done + nothing_new + busy]).toEqual([130, 0, users]);
   expect(stderr).not.toContain('without a report');
+});
+
+it('several workers run with the options that Node was given', async () => {
+  const { address } = await simulated(2);
+  const note = join(await tempFolder(), 'processes');
+  const preload = `data:text/javascript,import{appendFileSync}from'node:fs';appendFileSync(process.env.NOTE,'one ')`;
+  const command = [program, 'pipeline', '--all', '--workers', '2', '--store', address];
+  await promisify(execFile)(process.execPath, ['--import', preload, ...command], {
+    env: { ...process.env, NOTE: note },
+  });
+  expect(await readFile(note, 'utf8')).toBe('one one one ');
 });
 
 it('Ctrl-C ends a simulation with 130, and the command that it names adds the rest', async () => {

@@ -1,12 +1,13 @@
 // `mobility recover-errors`: what could not be converted once, tried again.
 import { Command, InvalidArgumentError } from 'commander';
-import { oneLine, quoted } from '../../log/text.ts';
+import { oneLine } from '../../log/text.ts';
 import { errorText } from '../../model/errors.ts';
 import { type RecoverReport, recoverErrors } from '../../upkeep/recover-errors.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
 import { usersMeant } from '../whom.ts';
+import { errorKeyText } from '../wording.ts';
 
 interface Options {
   user?: string;
@@ -122,12 +123,7 @@ function reportText({ user_email, tried, recovered, remaining, failure }: UserRe
   return `${head}; ${dryRun ? 'there are' : 'these remain'}:\n${errorsTable(remaining)}`;
 }
 
-/** Keys of unusable entries are what phones sent, and may hold anything: nothing of it may steer a terminal. */
 function errorsTable(errors: RecoverReport['remaining']): string {
-  const rows = errors.map(({ key, reason, count }) => [
-    `  ${count}`,
-    key === null ? '(no key)' : key === '' ? '""' : quoted(key),
-    oneLine(reason),
-  ]);
+  const rows = errors.map(({ key, reason, count }) => [`  ${count}`, errorKeyText(key), oneLine(reason)]);
   return table(rows, [0]);
 }

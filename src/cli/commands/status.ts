@@ -1,5 +1,6 @@
 // `mobility status`: where one user stands, or everybody at a glance.
 import { Command } from 'commander';
+import { oneLine } from '../../log/text.ts';
 import { isMobilityError } from '../../model/errors.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { keys } from '../../model/keys.ts';
@@ -12,7 +13,7 @@ import type { Lease, PipelineState, Store } from '../../store/store.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { lastCheckText } from '../known-damage.ts';
 import { counted, table } from '../output.ts';
-import { agoText, distanceText, minuteText } from '../wording.ts';
+import { agoText, distanceText, errorKeyText, minuteText } from '../wording.ts';
 
 /** Everything the store knows about where a user stands. Times are seconds since the epoch. */
 interface UserStatus extends UserRecord {
@@ -168,7 +169,7 @@ function aheadText({ count, first_ts }: UserStatus['ahead'], when: (ts: number |
 function errorsText(errors: UserStatus['errors']): string {
   if (errors.length === 0) return 'none';
   const total = errors.reduce((sum, { count }) => sum + count, 0);
-  const parts = errors.map(({ key, reason, count }) => `${count} × ${key ?? '(no key)'}: ${reason}`);
+  const parts = errors.map(({ key, reason, count }) => `${count} × ${errorKeyText(key)}: ${oneLine(reason)}`);
   return `${total}: ${parts.join('; ')}`;
 }
 
