@@ -169,8 +169,13 @@ async function compare(place, cases, users, peer) {
   line('runs by each build, after as many to warm up', String(users - warmUpOf(users)));
   const entries = sum(sides[0].puts.slice(warmUpOf(users)), (put) => put.entries);
   const both = (puts, runs) => runs.map(({ cpu }, i) => ({ cpu: cpu + puts[i].cpu }));
+  const stageOf = ({ stages }) => stages.find(([name]) => name === 'analyse trips');
   const parts = [
     ['usercache to document', ({ runs }) => runs],
+    // An older build may not tell its stages.
+    ...(sides.every(({ runs }) => runs.every(stageOf))
+      ? [['of it the analysis as a stage', ({ runs }) => runs.map((run) => ({ cpu: stageOf(run)[1] }))]]
+      : []),
     ['its put, in the process', ({ puts }) => puts],
     ['both', ({ puts, runs }) => both(puts, runs)],
   ];

@@ -3,7 +3,7 @@ import type { EntryFields } from '../store/store.ts';
 
 const metadata = ['key', 'platform', 'write_ts', 'time_zone'];
 
-/** For `cleanLocations` and `sourceOf`. */
+/** For `locationIn` and `sourceOf`. */
 export const locationFields: EntryFields = {
   metadata: [...metadata, 'origin', 'filter'],
   data: [
@@ -12,7 +12,7 @@ export const locationFields: EntryFields = {
   ],
 };
 
-/** For `cleanMotions`; of Android in all spellings that its converter knows. */
+/** For `motionIn`; of Android in all spellings that its converter knows. */
 export const motionFields: EntryFields = {
   metadata,
   data: [
@@ -22,7 +22,7 @@ export const motionFields: EntryFields = {
   ],
 };
 
-/** For `cleanEvents`. */
+/** For `eventIn`. */
 export const eventFields: EntryFields = { metadata, data: ['ts', 'currState', 'curr_state', 'transition'] };
 
 /** To see whether there is an entry at all. */

@@ -156,7 +156,8 @@ function valuesOf(
     if (name === '__proto__') return null; // to set it means something else
     const value = object[name]!;
     if (typeof value === 'string' && value.includes(mark)) {
-      found.push({ name, ...stringValues(value, valuesAt), isFixed: false });
+      const { numbers, read } = stringValues(value, valuesAt);
+      found.push({ name, numbers, read, isFixed: false });
     } else if (typeof value === 'object' && JSON.stringify(value).includes('\\u0001')) return null;
     else found.push({ name, numbers: null, read: () => value, isFixed: true });
   }
