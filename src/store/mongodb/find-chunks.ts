@@ -3,7 +3,7 @@
 import type { Document } from 'mongodb';
 import { escapeText, unescapeText } from '../../model/json-text.ts';
 import { justAfter } from '../../model/time.ts';
-import { type ChunkPlace, firstBound, placesIn } from '../chunks/chunk.ts';
+import { type ChunkPlace, firstBound, firstPlace, placesIn } from '../chunks/chunk.ts';
 import { type Collector, PickedEntries, WholeEntries } from '../chunks/collect.ts';
 import { widestSpan } from '../chunks/edit.ts';
 import type { EntryCursor, EntryFields, EntryPage, EntryQuery, EntryVisitor, PickedPage, PickQuery } from '../store.ts';
@@ -14,6 +14,9 @@ import type { ChunkDocument, UserRows } from './user-rows.ts';
 /** Entries that a chunk is expected to have: decides how many are asked for at first. */
 const usualCount = 128;
 const mostChunks = 256;
+
+/** A page made of fewer chunks is read anew with more of them rather than be short. */
+const fewChunks = 32;
 
 /** Characters of a page, as for rows. */
 const charactersOfPage = 32 * 2 ** 20;
@@ -46,7 +49,7 @@ async function collectPage(from: UserRows, query: PickQuery, into: Collector): P
     const documents = await nextDocuments(from, query, keys, wanted);
     const chunks = await openChunks(from, documents);
     const edge = documents.length < wanted ? null : edgeOf(documents.at(-1)!, query);
-    const page = collectFrom(chunks, query, edge, into);
+    const page = collectFrom(chunks, query, edge, into, wanted < fewChunks ? query.limit : 1);
     if (page !== null) return page.next;
   }
 }
@@ -100,14 +103,15 @@ interface Found extends ChunkPlace<ChunkDocument> {
 }
 
 /**
- * Collects the page, as far as the chunks reach, and returns where the next one begins; null if they do not reach to
- * the first entry of it.
+ * Collects the page, as far as the chunks reach, and returns where the next one begins; null, and nothing is collected,
+ * if they reach to fewer entries than `least`.
  */
 export function collectFrom(
   chunks: readonly RowChunk[],
   query: PickQuery,
   edge: number | null,
   into: Collector,
+  least = 1,
 ): { next: EntryCursor | null } | null {
   const { descending, limit } = query;
   const sign = descending ? -1 : 1;
@@ -119,20 +123,17 @@ export function collectFrom(
   }
   const nameOf = ({ head: { key } }: Found): string => names.get(key)!;
   found.sort((a, b) => sign * (a.time - b.time || compareTexts(nameOf(a), nameOf(b)) || a.write_ts - b.write_ts));
-  let characters = 0;
-  for (const [i, place] of found.entries()) {
-    const isUncertain = edge !== null && sign * (place.time - edge) >= 0;
-    if (isUncertain && i === 0) return null;
-    const isEnd = isUncertain || i >= limit;
-    if (!isEnd) characters += into.sizeOf(place.chunk, place.place);
-    if (isEnd || (i > 0 && characters > charactersOfPage)) {
-      const { time, write_ts } = found[i - 1]!;
-      return { next: { time, key: nameOf(found[i - 1]!), write_ts } };
-    }
-    into.add(place.chunk, place.place);
+  const certain = edge === null ? found.length : firstPlace(found.length, (i) => sign * (found[i]!.time - edge) >= 0);
+  if (edge !== null && certain < least) return null;
+  const end = Math.min(certain, limit);
+  let [count, characters] = [0, 0];
+  for (; count < end; count++) {
+    const { chunk, place } = found[count]!;
+    characters += into.sizeOf(chunk, place);
+    if (count > 0 && characters > charactersOfPage) break;
+    into.add(chunk, place);
   }
-  if (edge === null) return { next: null };
-  const last = found.at(-1);
-  if (last === undefined) return null;
+  if (edge === null && count === found.length) return { next: null };
+  const last = found[count - 1]!;
   return { next: { time: last.time, key: nameOf(last), write_ts: last.write_ts } };
 }

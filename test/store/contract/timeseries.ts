@@ -124,6 +124,23 @@ export function timeseriesTests(use: Use): void {
     });
   });
 
+  it('a page has as many entries as were asked for, also where each lies in a chunk of its own', async () => {
+    const user = await newUser(use.store);
+    const put = [1, 2e8, 4e8, 6e8, 8e8, 1e9, 1.2e9].map((ts) => fix(ts));
+    await apply(use.store, user, { put });
+    for (const time of ['write_ts', 'ts'] as const) {
+      for (const descending of [false, true]) {
+        const sizes: number[] = [];
+        for (const limit of [1, 3, 5, 7, 9]) {
+          const page = await use.store.timeseries.find(user, { keys: [location], time, limit, descending });
+          sizes.push(page.entries.length);
+          expect(page.next === null).toBe(limit >= 7);
+        }
+        expect(sizes).toEqual([1, 3, 5, 7, 7]);
+      }
+    }
+  });
+
   it('pick within ranges gives only entries at these times, over all pages and in both directions', async () => {
     const user = await newUser(use.store);
     const times = [1, 2, 2.5, 3, 4, 5, 6, 7.5, 8, 20];
