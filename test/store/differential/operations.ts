@@ -221,6 +221,14 @@ const anyQuery = fc.record(
 const anyCursor = fc.option(fc.record({ time: anyTime, key: anyKey, write_ts: anyTime }));
 const where = fc.constantFrom('usercache' as const, 'timeseries' as const);
 
+/** Ranges that ascend and lie apart from each other. */
+const anyRanges = fc.option(
+  fc.uniqueArray(anyTime, { minLength: 2, maxLength: 6 }).map((times) => {
+    const sorted = times.toSorted((a, b) => a - b);
+    return sorted.flatMap((from, i) => (i % 2 === 0 && i + 1 < sorted.length ? [{ from, to: sorted[i + 1]! }] : []));
+  }),
+);
+
 /** Receipts that the store took from its own clock are the same if both are; those of the sequences are long past. */
 const pageAnswer = (page: EntryPage) => ({
   ...page,
@@ -239,15 +247,16 @@ const reading: fc.Arbitrary<Operation>[] = [
       return pageAnswer(page);
     },
   ),
-  operation('pick a page', { u, query: anyQuery, cursor: anyCursor }, ({ userId, query, cursor }, { store }) =>
-    store.timeseries.pick(
+  operation('pick a page', { u, query: anyQuery, cursor: anyCursor, within: anyRanges }, async (asked, { store }) => {
+    const { userId, query, cursor, within } = asked;
+    return store.timeseries.pick(
       userId,
-      cursor === null ? query : { ...query, after: cursor },
-      { metadata: ['key', 'write_ts', 'time_zone'], data: ['ts', 'a'] },
-      ({ metadata: { key, write_ts, time_zone }, data: { ts, a } }) =>
-        structuredClone({ key, write_ts, time_zone, ts, a }),
-    ),
-  ),
+      { ...query, ...(cursor && { after: cursor }), ...(within && { within }) },
+      { metadata: ['key', 'write_ts', 'time_zone'], data: ['ts', 'start_ts', 'more'] },
+      ({ metadata: { key, write_ts, time_zone }, data: { ts, start_ts, more } }) =>
+        structuredClone({ key, write_ts, time_zone, ts, start_ts, more }),
+    );
+  }),
   operation('timeseries.get', { u, identity: anyIdentity }, ({ userId, identity }, { store }) =>
     store.timeseries.get(userId, identity),
   ),
