@@ -17,6 +17,7 @@ const phones = new Set(['android', 'ios']);
 
 /** Where a location comes from: all phones of one platform are one source, and each program beside them is one. */
 export function sourceOf({ metadata: { platform, origin } }: Entry): string {
+  if (typeof platform === 'string' && isPhone(platform)) return platform;
   const name = String(platform).toLowerCase();
   if (isPhone(name)) return name;
   return `other/${isJsonObject(origin) && typeof origin.program === 'string' ? origin.program : ''}`;

@@ -33,37 +33,114 @@ export function converted(entry: Entry, data: () => JsonObject): Conversion {
 }
 
 /**
- * A copy of the payload without the fields `gone`, with those of `added` and `ts`; checks `ts` and the `write_ts` of
- * the metadata. What the phone says about local time goes: `withLocalTimes` adds it again.
+ * A copy of the payload without the fields `gone`, with those of `added`, which is the conversion's own, and `ts`; checks
+ * `ts` and the `write_ts` of the metadata. What the phone says about local time goes: `withLocalTimes` adds it again.
  */
 export function withTime(
   entry: Entry,
   ts: number,
-  added: JsonObject | (() => JsonObject) = {},
+  added: JsonObject = {},
   gone: readonly string[] | (() => readonly string[]) = [],
 ): Conversion {
   checkLocalTime(entry, ts, 'data.ts');
   checkWriteTime(entry);
-  const data = (wanted?: readonly string[]): JsonObject => {
-    const [own, left] = [typeof added === 'function' ? added() : added, typeof gone === 'function' ? gone() : gone];
-    if (wanted !== undefined) return fieldsOf(wanted, entry.data, own, left, ts);
-    const copy = copyWithout(entry.data, localTexts, left);
-    Object.assign(copy, own);
-    copy.ts = ts;
-    return copy;
-  };
-  return { ts, data };
+  return new TimedConversion(entry.data, ts, added, gone);
 }
 
-/** The fields `wanted` of the payload of `withTime`. Those of most locations are as pushed: then nothing is copied. */
-function fieldsOf(
-  wanted: readonly string[],
+class TimedConversion implements Conversion {
+  readonly ts: number;
+  private readonly pushed: JsonObject;
+  private readonly added: JsonObject;
+  private readonly gone: readonly string[] | (() => readonly string[]);
+
+  constructor(pushed: JsonObject, ts: number, added: JsonObject, gone: TimedConversion['gone']) {
+    this.ts = ts;
+    this.pushed = pushed;
+    this.added = added;
+    this.gone = gone;
+  }
+
+  data(wanted?: readonly string[]): JsonObject {
+    const { ts, pushed, added, gone } = this;
+    if (wanted !== undefined && hasAll(added, wanted)) {
+      added.ts = ts;
+      return added;
+    }
+    return changed(pushed, ts, added, typeof gone === 'function' ? gone() : gone, wanted);
+  }
+}
+
+/** True where all of these fields are there, apart from the time. */
+function hasAll(fields: JsonObject, wanted: readonly string[]): boolean {
+  for (const name of wanted) if (name !== 'ts' && fields[name] === undefined) return false;
+  return true;
+}
+
+/** How the payloads of a key change, told once for all of them. */
+export interface Changes {
+  /** Every field that may come, go or get another value, apart from `ts` and what phones say about local time. */
+  fields: readonly string[];
+  added(entry: Entry): JsonObject;
+  gone: readonly string[];
+}
+
+/** As `withTime`, for payloads of which mostly fields are read that do not change: then nothing is copied. */
+export function withChanges(entry: Entry, ts: number, changes: Changes): Conversion {
+  checkLocalTime(entry, ts, 'data.ts');
+  checkWriteTime(entry);
+  return new ChangedConversion(entry, ts, changes);
+}
+
+class ChangedConversion implements Conversion {
+  readonly ts: number;
+  private readonly entry: Entry;
+  private readonly changes: Changes;
+
+  constructor(entry: Entry, ts: number, changes: Changes) {
+    this.ts = ts;
+    this.entry = entry;
+    this.changes = changes;
+  }
+
+  data(wanted?: readonly string[]): JsonObject {
+    const { ts, entry, changes } = this;
+    const pushed = entry.data;
+    if (wanted !== undefined && pushed.ts === ts && !areTouched(wanted, changes)) return pushed;
+    return changed(pushed, ts, changes.added(entry), changes.gone, wanted);
+  }
+}
+
+/** Of each list of wanted fields, which are few and constant, whether changes touch one of them. */
+const touched = new WeakMap<Changes, WeakMap<readonly string[], boolean>>();
+
+function areTouched(wanted: readonly string[], changes: Changes): boolean {
+  let known = touched.get(changes);
+  if (known === undefined) {
+    known = new WeakMap();
+    touched.set(changes, known);
+  }
+  let are = known.get(wanted);
+  if (are === undefined) {
+    are = wanted.some((name) => changes.fields.includes(name) || localTexts.includes(name));
+    known.set(wanted, are);
+  }
+  return are;
+}
+
+/** A copy of the payload, of `wanted` fields only where they are given. */
+function changed(
   pushed: JsonObject,
+  ts: number,
   added: JsonObject,
   gone: readonly string[],
-  ts: number,
+  wanted?: readonly string[],
 ): JsonObject {
-  if (areAsPushed(wanted, pushed, added, gone, ts)) return pushed;
+  if (wanted === undefined) {
+    const copy = copyWithout(pushed, localTexts, gone);
+    Object.assign(copy, added);
+    copy.ts = ts;
+    return copy;
+  }
   const fields: JsonObject = {};
   for (const name of wanted) {
     if (name === 'ts') fields.ts = ts;
@@ -73,19 +150,6 @@ function fieldsOf(
     }
   }
   return fields;
-}
-
-function areAsPushed(
-  wanted: readonly string[],
-  pushed: JsonObject,
-  added: JsonObject,
-  gone: readonly string[],
-  ts: number,
-): boolean {
-  if (pushed.ts !== ts) return false;
-  for (const name in added) if (added[name] !== pushed[name] && wanted.includes(name)) return false;
-  for (const name of gone) if (wanted.includes(name)) return false;
-  return !wanted.includes('local_dt') && !wanted.includes('fmt_time');
 }
 
 const localTexts: readonly string[] = ['local_dt', 'fmt_time'];

@@ -135,8 +135,14 @@ const columns = new Map<string, ReadonlyMap<string, Converter | undefined>>(
   ]),
 );
 
+/** The cell that was asked for last: entries come key by key. */
+let last: { platform: string; key: string; converter: Converter | null } = { platform: '', key: '', converter: null };
+
 /** The converter of one cell of the table; null for an unknown platform, an unknown key, and an empty cell. */
 export function converterFor(platform: string, key: string): Converter | null {
+  if (last.key === key && last.platform === platform) return last.converter;
   const column = columns.get(platform) ?? columns.get(platform.toLowerCase());
-  return column?.get(key) ?? null;
+  const converter = column?.get(key) ?? null;
+  last = { platform, key, converter };
+  return converter;
 }

@@ -5,7 +5,7 @@ import type { TripFeatureCollection } from '../diary/trip-features.ts';
 import { line } from '../log/messages.ts';
 import type { JsonValue } from '../model/json.ts';
 import { dayKey } from '../model/keys.ts';
-import type { DocumentsChange, Store } from '../store/store.ts';
+import type { Document, Store } from '../store/store.ts';
 import { type DocumentWindow, documentWindow } from './document-window.ts';
 import { findObsoleteKeys } from './obsolete-keys.ts';
 import { endOfRun, type RunContext, type Stage, type StageResult } from './stage.ts';
@@ -24,7 +24,7 @@ export const writeDocuments: Stage = {
     const built = state.documents_due && window !== null ? await buildDays(context, window, days, present) : new Map();
     const counts = { days: days.length, written: 0, unchanged: days.length, removed: obsolete.length };
     if (built.size > 0) log.write('INFO', line.binned(userId, built.size, 0));
-    const put: NewDocument[] = [];
+    const put: Document[] = [];
     for (const [day, trips] of built) {
       log.write('DEBUG', line.addingTrips(userId, trips.length, day));
       const document = await documentOf(context, dayKey(day), trips);
@@ -105,32 +105,12 @@ async function followers(
   });
 }
 
-type NewDocument = DocumentsChange['put'][number];
-
-/** A document whose data is made of its text when somebody asks: a store that keeps texts never does. */
-class DayDocument implements NewDocument {
-  readonly key: string;
-  readonly write_ts: number;
-  readonly text: string;
-
-  constructor(key: string, write_ts: number, text: string) {
-    this.key = key;
-    this.write_ts = write_ts;
-    this.text = text;
-  }
-
-  get data(): JsonValue {
-    return JSON.parse(this.text) as JsonValue;
-  }
-}
-
 /** The document of a day; null if it equals the stored one. */
 async function documentOf(
   { store, userId, now }: RunContext,
   key: string,
   trips: readonly TripFeatureCollection[],
-): Promise<NewDocument | null> {
-  const text = JSON.stringify(trips);
-  if ((await store.documents.text(userId, key)) === text) return null;
-  return new DayDocument(key, now(), text);
+): Promise<Document | null> {
+  const data = trips as unknown as JsonValue;
+  return (await store.documents.holds(userId, key, data)) ? null : { key, write_ts: now(), data };
 }

@@ -300,11 +300,8 @@ export interface Document {
 
 /** A change of a user's documents, done in one transaction. */
 export interface DocumentsChange {
-  /**
-   * Each document replaces the one with its key or is inserted; of two with the same key, the last one stays. `text`:
-   * the JSON text of its data, if available.
-   */
-  put: readonly (Document & { text?: string })[];
+  /** Each document replaces the one with its key or is inserted; of two with the same key, the last one stays. */
+  put: readonly Document[];
   /** Keys of documents to remove; keys without a document are ignored. */
   remove: readonly string[];
 }
@@ -322,8 +319,8 @@ export interface Documents {
     end?: { state?: Partial<PipelineState>; release?: boolean },
   ): Promise<{ results: PutResult[]; removed: number }>;
   get(userId: string, key: string): Promise<Document | null>;
-  /** The data of a document as JSON text; null without the document. A store that keeps texts need not parse it. */
-  text(userId: string, key: string): Promise<string | null>;
+  /** True if there is a document with this data: the same JSON text. */
+  holds(userId: string, key: string, data: JsonValue): Promise<boolean>;
   /** All documents of the user by `write_ts`, then key. */
   list(userId: string): Promise<Document[]>;
   /** Keys present, sorted. */

@@ -1,12 +1,11 @@
 // Locations, raw and filtered: alike on both platforms but for fields that only one of them sends.
 import type { Entry } from '../../model/entry.ts';
 import type { JsonObject, JsonValue } from '../../model/json.ts';
-import { type Conversion, checkNumber, checkText, numberOf, timeOf, withTime } from '../common.ts';
+import { type Changes, type Conversion, checkNumber, checkText, numberOf, timeOf, withChanges } from '../common.ts';
 
 const notNegative = { min: 0 };
 const latitudes = { min: -90, max: 90 };
 const longitudes = { min: -180, max: 180 };
-const renamed = ['bearing'];
 
 /**
  * Payload `Location`: adds the GeoJSON point, renames `bearing` to `heading`, takes `filter` from the metadata of 2015.
@@ -24,15 +23,29 @@ export function convertLocation(entry: Entry): Conversion {
   checkNumber(data.vaccuracy, 'data.vaccuracy');
   checkNumber(data.floor, 'data.floor');
   checkNumber(data.elapsedRealtimeNanos, 'data.elapsedRealtimeNanos');
-  const filter = filterOf(entry);
-  const added = (): JsonObject => {
+  return withChanges(entry, ts, filterOf(entry) === data.filter ? changes : changesOfMetadata);
+}
+
+const changes: Changes = {
+  fields: ['loc', 'heading', 'bearing'],
+  added: ({ data }) => {
     const fields: JsonObject = { loc: { type: 'Point', coordinates: [data.longitude!, data.latitude!] } };
     if (data.bearing !== undefined) fields.heading = data.bearing;
+    return fields;
+  },
+  gone: ['bearing'],
+};
+
+const changesOfMetadata: Changes = {
+  fields: [...changes.fields, 'filter'],
+  added: (entry) => {
+    const fields = changes.added(entry);
+    const filter = filterOf(entry);
     if (typeof filter === 'string') fields.filter = filter;
     return fields;
-  };
-  return withTime(entry, ts, added, renamed);
-}
+  },
+  gone: changes.gone,
+};
 
 function filterOf({ metadata, data }: Entry): JsonValue | undefined {
   const filter = data.filter ?? metadata.filter;

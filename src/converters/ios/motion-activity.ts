@@ -25,10 +25,15 @@ export function convertIosMotionActivity(entry: Entry): Conversion {
 }
 
 function typeOf(data: JsonObject): number {
-  const set = flags.filter(({ name, field }) => typed(data[name], 'boolean', field, 'true or false'));
-  if (set.length === 0) return motionTypes.NONE;
-  if (set.length === 1) return set[0]!.type;
-  const names = set.map(({ name }) => name).join(' and ');
+  let set = 0;
+  let type: number = motionTypes.NONE;
+  for (const flag of flags) {
+    if (!typed(data[flag.name], 'boolean', flag.field, 'true or false')) continue;
+    set += 1;
+    type = flag.type;
+  }
+  if (set <= 1) return type;
+  const names = flags.flatMap(({ name }) => (data[name] === true ? [name] : [])).join(' and ');
   if (names === 'stationary and automotive') return motionTypes.STOPPED_WHILE_IN_VEHICLE;
   throw new ConversionError(
     'conflicting_flags',

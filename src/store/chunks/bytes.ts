@@ -1,24 +1,28 @@
 // Numbers and texts as bytes, one after the other: written here, read here.
 
+const longestVarint = 8; // bytes
+
 /** Bytes that grow as they are written. */
 export class ByteWriter {
   private buffer = Buffer.allocUnsafe(4096);
   private length = 0;
 
   private room(bytes: number): number {
-    if (this.length + bytes > this.buffer.length) {
-      const larger = Buffer.allocUnsafe(2 * this.buffer.length + bytes);
-      this.buffer.copy(larger, 0, 0, this.length);
-      this.buffer = larger;
-    }
+    if (this.length + bytes > this.buffer.length) this.grow(bytes);
     const at = this.length;
     this.length += bytes;
     return at;
   }
 
+  private grow(bytes: number): void {
+    const larger = Buffer.allocUnsafe(2 * this.buffer.length + bytes);
+    this.buffer.copy(larger, 0, 0, this.length);
+    this.buffer = larger;
+  }
+
   byte(value: number): void {
-    const at = this.room(1); // before the buffer is named: it may be replaced
-    this.buffer[at] = value;
+    if (this.length === this.buffer.length) this.grow(1);
+    this.buffer[this.length++] = value;
   }
 
   double(value: number): void {
@@ -28,12 +32,16 @@ export class ByteWriter {
 
   /** A whole number from 0 to 2^53 in one to eight bytes, the lowest seven bits first. */
   varint(value: number): void {
+    if (this.length + longestVarint > this.buffer.length) this.grow(longestVarint);
+    const { buffer } = this;
+    let at = this.length;
     let rest = value;
     while (rest >= 0x80) {
-      this.byte((rest % 0x80) | 0x80);
+      buffer[at++] = (rest % 0x80) | 0x80;
       rest = Math.floor(rest / 0x80);
     }
-    this.byte(rest);
+    buffer[at++] = rest;
+    this.length = at;
   }
 
   /** A whole number of either sign, at most 2^52 from zero. */
@@ -109,6 +117,12 @@ export class ByteReader {
 
   text(): string {
     return this.block().toString('utf8');
+  }
+
+  /** So many bytes. */
+  some(count: number): Buffer {
+    const from = this.skip(count);
+    return this.buffer.subarray(from, from + count);
   }
 
   /** What `ByteWriter.block` wrote. */

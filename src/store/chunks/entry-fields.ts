@@ -1,10 +1,9 @@
 // Some fields of entries, read from the columns of a chunk without their texts: each value is what `JSON.parse` makes
 // of the text. What is not certain to be so is left to whoever parses the text.
-import { powersOfTen, readDecimal } from '../../model/decimal.ts';
 import type { Entry } from '../../model/entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import type { EntryFields } from '../store.ts';
-import { type DecimalForm, longestDecimal, writeDecimal } from './decimals.ts';
+import { longestDecimal, writeDecimal } from './decimals.ts';
 import type { ColumnGroup, Columns, ValueColumn } from './read-columns.ts';
 
 /** Reads the entry of a place, until the next call; null where its text has to be parsed. */
@@ -41,7 +40,8 @@ interface NamedValues {
 }
 
 function groupReader(bytes: Buffer, group: ColumnGroup, fields: EntryFields): EntryReader {
-  const skeleton = skeletonOf(group.literals);
+  if (group.skeleton === undefined) group.skeleton = skeletonOf(group.literals);
+  const { skeleton } = group;
   if (skeleton === null) return unread;
   const { metadata, data, quoted } = skeleton;
   const valuesAt = (i: number): ColumnValues => (quoted[i] ? quotedValues : plainValues)(bytes, group.columns[i]!);
@@ -100,10 +100,10 @@ function fill(object: Record<string, JsonValue | undefined>, fields: readonly Na
 /** Stands for a value; what follows it is the number of its column. No text has it where there is a skeleton. */
 const mark = '\u0001';
 
-const [quote, backslash, nine] = [0x22, 0x5c, 0x39];
+const [quote, backslash] = [0x22, 0x5c];
 
 /** The text of a group, with a mark for each value. */
-interface Skeleton {
+export interface Skeleton {
   metadata: JsonObject;
   data: JsonObject;
   /** Of each column, true for values within quotes. */
@@ -184,10 +184,9 @@ type ColumnValues = Pick<NamedValues, 'numbers' | 'read'>;
 
 /** Values that stand for themselves. */
 function plainValues(bytes: Buffer, column: ValueColumn): ColumnValues {
-  if (column.form !== null) return { numbers: numbersOf(column.numbers(), column.form), read: refuse };
+  const numbers = column.plain();
+  if (column.form !== null) return { numbers, read: refuse };
   const spots = column.spots();
-  const numbers = new Float64Array(spots.length / 2);
-  for (let i = 0; i < numbers.length; i += 1) numbers[i] = numberIn(bytes, spots[2 * i]!, spots[2 * i + 1]!);
   const read: ValueReader = (place) => {
     const [start, end] = [spots[2 * place]!, spots[2 * place + 1]!];
     return readWord(bytes, start, end) ?? parsed(bytes, start, end);
@@ -198,30 +197,6 @@ function plainValues(bytes: Buffer, column: ValueColumn): ColumnValues {
 /** A number that JSON may not have: the text tells. */
 function refuse(): never {
   throw new SyntaxError('a number is not as JSON has them');
-}
-
-/** The number that these bytes are in JSON; NaN for anything else. */
-function numberIn(bytes: Buffer, start: number, end: number): number {
-  if (bytes[start]! > nine) return Number.NaN; // a word, a list or an object
-  const decimal = readDecimal(bytes, start, end);
-  if (decimal !== null) return decimal;
-  const text = bytes.toString('latin1', start, end);
-  return jsonNumber.test(text) ? Number(text) : Number.NaN;
-}
-
-const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-
-/** The numbers that whole numbers stand for; NaN for one with zeros in front, which JSON does not have. */
-function numbersOf(whole: Float64Array, { decimals, pad }: DecimalForm): Float64Array {
-  const scale = powersOfTen[decimals]!;
-  const least = pad > 1 ? powersOfTen[pad - 1]! * scale : 0;
-  if (scale === 1 && least === 0) return whole;
-  const numbers = new Float64Array(whole.length);
-  for (let i = 0; i < numbers.length; i += 1) {
-    // Both are exact, so that the quotient is the double next to the decimal number.
-    numbers[i] = Math.abs(whole[i]!) < least ? Number.NaN : whole[i]! / scale;
-  }
-  return numbers;
 }
 
 const parsed = (bytes: Buffer, start: number, end: number): JsonValue =>

@@ -1,10 +1,12 @@
 // Reads columns of values. Each column is unpacked when it is asked for: whoever wants some fields pays for these.
+import { powersOfTen, readDecimal } from '../../model/decimal.ts';
 import { ByteReader } from './bytes.ts';
 import { baseOf, endOfValue, type KnownTimes, layout, scalesOf256 } from './column-form.ts';
 import { type DecimalForm, longestDecimal, writeDecimal } from './decimals.ts';
+import type { Skeleton } from './entry-fields.ts';
 import { endOfText } from './skeletons.ts';
 
-/** The values of one place in the texts of a group: numbers, or bytes of a text. */
+/** The values of one place in the texts of a group, unpacked when they are asked for: numbers, or bytes of a text. */
 export interface ValueColumn {
   /** null for texts. */
   form: DecimalForm | null;
@@ -12,12 +14,16 @@ export interface ValueColumn {
   numbers(): Float64Array;
   /** Start and end of each value in the bytes; of texts only. */
   spots(): Int32Array;
+  /** What the values are in JSON, where they are no strings: numbers, and NaN for anything else. */
+  plain(): Float64Array;
 }
 
 /** Texts of one skeleton: literals with a column between each two of them. */
 export interface ColumnGroup {
   literals: Uint8Array[];
   columns: ValueColumn[];
+  /** What the literals make; null where that is not certain. Kept by `entry-fields.ts`. */
+  skeleton?: Skeleton | null;
 }
 
 /** The columns of a chunk. */
@@ -52,25 +58,22 @@ export function readColumns(bytes: Buffer, count: number, times: KnownTimes): Co
     for (let row = start; row < end; row += 1) placeOf[row] = rows[group]!.push(row) - 1;
     start = end;
   }
-  const numbers = heads.map(({ columns }, group) =>
-    columns.map(({ kind, form }) => {
-      if (form === null) return null;
-      const width = reader.byte();
-      const at = reader.skip(width * rows[group]!.length);
-      return once(() => readNumbers(bytes, at, width, { kind, form }, rows[group]!, times));
-    }),
-  );
-  let textsFrom = (): number => reader.place;
-  const groups = heads.map(({ columns, literals }, group) => ({
-    literals,
-    columns: columns.map(({ form }, column): ValueColumn => {
-      if (form !== null) return { form, numbers: numbers[group]![column]!, spots: none };
-      const from = textsFrom; // one column of texts begins where the one before it ends
-      const spots = once(() => readSpots(bytes, from(), rows[group]!.length));
-      textsFrom = once(() => (rows[group]!.length === 0 ? from() : spots().at(-1)! + 1));
-      return { form, numbers: none, spots };
-    }),
-  }));
+  const groups = heads.map(({ columns, literals }, group): ColumnGroup => {
+    const own = rows[group]!;
+    return {
+      literals,
+      columns: columns.map(({ kind, form }) => {
+        if (form === null) return new TextColumn(bytes, own.length);
+        const width = reader.byte();
+        const from = reader.skip(width * own.length);
+        return new NumberColumn({ bytes, from, width, kind, form, rows: own, times });
+      }),
+    };
+  });
+  let before: TextColumn | number = reader.place;
+  for (const { columns } of groups) {
+    for (const column of columns) if (column instanceof TextColumn) before = column.behind(before);
+  }
   return { bytes, groups, groupOf, placeOf };
 }
 
@@ -78,13 +81,88 @@ function none(): never {
   throw new Error('a column was read as what it is not'); // a mistake of this program
 }
 
-/** What `make` makes, made when it is asked for the first time. */
-function once<T>(make: () => T): () => T {
-  let made: { value: T } | null = null;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
+/** Where the numbers of a column lie, and what they are told from. */
+interface PackedNumbers {
+  bytes: Buffer;
+  from: number;
+  width: number;
+  kind: number;
+  form: DecimalForm;
+  rows: readonly number[];
+  times: KnownTimes;
+}
+
+class NumberColumn implements ValueColumn {
+  readonly form: DecimalForm;
+  private readonly packed: PackedNumbers;
+  private whole: Float64Array | null = null;
+  private exact: Float64Array | null = null;
+
+  constructor(packed: PackedNumbers) {
+    this.form = packed.form;
+    this.packed = packed;
+  }
+
+  numbers(): Float64Array {
+    this.whole ??= readNumbers(this.packed);
+    return this.whole;
+  }
+
+  plain(): Float64Array {
+    this.exact ??= numbersOf(this.numbers(), this.form);
+    return this.exact;
+  }
+
+  spots(): never {
+    return none();
+  }
+}
+
+class TextColumn implements ValueColumn {
+  readonly form = null;
+  private readonly bytes: Buffer;
+  private readonly count: number;
+  private before: TextColumn | number = 0;
+  private found: Int32Array | null = null;
+  private exact: Float64Array | null = null;
+
+  constructor(bytes: Buffer, count: number) {
+    this.bytes = bytes;
+    this.count = count;
+  }
+
+  /** Says where the column begins: behind another one, or at a place. */
+  behind(before: TextColumn | number): this {
+    this.before = before;
+    return this;
+  }
+
+  private get start(): number {
+    return typeof this.before === 'number' ? this.before : this.before.end;
+  }
+
+  private get end(): number {
+    return this.count === 0 ? this.start : this.spots()[2 * this.count - 1]! + 1;
+  }
+
+  spots(): Int32Array {
+    this.found ??= readSpots(this.bytes, this.start, this.count);
+    return this.found;
+  }
+
+  plain(): Float64Array {
+    if (this.exact === null) {
+      const spots = this.spots();
+      const numbers = new Float64Array(this.count);
+      for (let i = 0; i < numbers.length; i += 1) numbers[i] = numberIn(this.bytes, spots[2 * i]!, spots[2 * i + 1]!);
+      this.exact = numbers;
+    }
+    return this.exact;
+  }
+
+  numbers(): never {
+    return none();
+  }
 }
 
 /** The texts of the columns. */
@@ -92,10 +170,10 @@ export function textsOf({ bytes, groups, groupOf, placeOf }: Columns): string[] 
   const count = groupOf.length;
   const read = groups.map(({ literals, columns }) => ({
     literals,
-    columns: columns.map(({ form, numbers, spots }) => ({
-      form,
-      numbers: form === null ? noNumbers : numbers(),
-      spots: form === null ? spots() : noSpots,
+    columns: columns.map((column) => ({
+      form: column.form,
+      numbers: column.form === null ? noNumbers : column.numbers(),
+      spots: column.form === null ? column.spots() : noSpots,
     })),
   }));
   let out = Buffer.allocUnsafe(Math.max(512 * count, 4096));
@@ -127,16 +205,11 @@ export function textsOf({ bytes, groups, groupOf, placeOf }: Columns): string[] 
 const noNumbers = new Float64Array(0);
 const noSpots = new Int32Array(0);
 
+const nine = 0x39;
+
 const signed = (value: number): number => (value % 2 === 1 ? -(value + 1) / 2 : value / 2);
 
-function readNumbers(
-  bytes: Uint8Array,
-  from: number,
-  width: number,
-  { kind, form }: { kind: number; form: DecimalForm },
-  rows: readonly number[],
-  times: KnownTimes,
-): Float64Array {
+function readNumbers({ bytes, from, width, kind, form, rows, times }: PackedNumbers): Float64Array {
   const numbers = new Float64Array(rows.length);
   for (let byte = 0, at = from; byte < width; byte += 1) {
     const scale = scalesOf256[byte]!;
@@ -164,4 +237,28 @@ function readSpots(bytes: Uint8Array, from: number, count: number): Int32Array {
   }
   if (at > bytes.length) throw new RangeError('the bytes end too early');
   return spots;
+}
+
+/** The number that these bytes are in JSON; NaN for anything else. */
+function numberIn(bytes: Buffer, start: number, end: number): number {
+  if (bytes[start]! > nine) return Number.NaN; // a word, a list or an object
+  const decimal = readDecimal(bytes, start, end);
+  if (decimal !== null) return decimal;
+  const text = bytes.toString('latin1', start, end);
+  return jsonNumber.test(text) ? Number(text) : Number.NaN;
+}
+
+const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+/** The numbers that whole numbers stand for; NaN for one with zeros in front, which JSON does not have. */
+function numbersOf(whole: Float64Array, { decimals, pad }: DecimalForm): Float64Array {
+  const scale = powersOfTen[decimals]!;
+  const least = pad > 1 ? powersOfTen[pad - 1]! * scale : 0;
+  if (scale === 1 && least === 0) return whole;
+  const numbers = new Float64Array(whole.length);
+  for (let i = 0; i < numbers.length; i += 1) {
+    // Both are exact, so that the quotient is the double next to the decimal number.
+    numbers[i] = Math.abs(whole[i]!) < least ? Number.NaN : whole[i]! / scale;
+  }
+  return numbers;
 }

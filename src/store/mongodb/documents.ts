@@ -1,6 +1,6 @@
 // What phones pull: one row per user and key, replaced in place.
 import type { JsonValue } from '../../model/json.ts';
-import { escapeText, unescapeText } from '../../model/json-text.ts';
+import { escapeText, jsonText, unescapeText } from '../../model/json-text.ts';
 import type { Document, Documents, DocumentsChange, PutResult } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { type KnownRow, knownFields, type NewRow, newRow, payloadsOf, removeRows, writeRows } from './rows.ts';
@@ -20,9 +20,9 @@ export function documentsOn(connection: Connection): Documents {
       return underLeaseOn(connection)(userId, lease, (tx) => changeDocuments(tx, made, null), end);
     },
     get,
-    text: async (userId, key) => {
+    holds: async (userId, key, data) => {
       const document = await get(userId, key);
-      return document === null ? null : JSON.stringify(document.data);
+      return document !== null && jsonText(document.data) === jsonText(data);
     },
     list: (userId) =>
       connection.reading(userId, async (from) => {

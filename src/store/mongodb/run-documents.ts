@@ -32,9 +32,9 @@ export function documentsOfRun(
       if (user === userId && !(await known()).has(escapeText(key))) return null;
       return base.get(user, key);
     },
-    async text(user, key) {
-      if (user === userId && !(await known()).has(escapeText(key))) return null;
-      return base.text(user, key);
+    async holds(user, key, data) {
+      if (user === userId && !(await known()).has(escapeText(key))) return false;
+      return base.holds(user, key, data);
     },
     async apply(user, change, lease, end = {}) {
       if (user !== userId) return base.apply(user, change, lease, end);

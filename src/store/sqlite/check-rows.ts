@@ -7,7 +7,7 @@ import { startSlices } from '../../turns.ts';
 import { CheckTally, type Finding, rowsText } from '../check.ts';
 import { zonesNamed } from '../chunks/edit.ts';
 import { BrokenChunk, decodeTexts, decodeTimes } from '../chunks/form.ts';
-import { type PackedText, unpackText } from '../chunks/packed-text.ts';
+import { type PackedValue, unpackValue } from '../chunks/packed-value.ts';
 import { documentContent, errorContent, fieldsContent, keptContent, linkContent, waitingContent } from '../content.ts';
 import { restoreOrCopy } from '../cures.ts';
 import { type Collection, initialPipelineState } from '../store.ts';
@@ -155,7 +155,7 @@ const tables: Record<OwnedTable, TableCheck> = {
   trips: {
     collection: 'trips',
     look: (row, { tally, userId }) => {
-      const link = JSON.parse(unpackText(row.record as PackedText)) as TripRecord;
+      const link = unpackValue(row.record as PackedValue) as unknown as TripRecord;
       for (const name of ['chain_ts', 'kind', 'start_ts', 'end_ts', 'day'] as const)
         expectSame(name, row[name], link[name]);
       expectSame('settled_ts', row.settled_ts, link.settled_ts ?? null);
@@ -167,7 +167,7 @@ const tables: Record<OwnedTable, TableCheck> = {
   documents: {
     collection: 'documents',
     look: (row, { tally, userId }) => {
-      const data = JSON.parse(unpackText(row.data as PackedText));
+      const data = unpackValue(row.data as PackedValue);
       const document = { key: unescapeText(textOf(row.key)), write_ts: row.write_ts as number, data };
       tally.add(userId, 'documents');
       tally.digest(userId, 'documents', () => `${document.key}\n${documentContent(document)}`);

@@ -36,7 +36,7 @@ function decoded<T>(file: StoreFile, { id }: FileHead, decode: () => T): T {
 
 // ---------------------------------------------------------------- reading
 
-const keptCharacters = 8 * 1024 * 1024; // of the chunks that a connection read or wrote last
+const keptCharacters = 8 * 1024 * 1024; // of the chunks that a connection read last; of those it wrote half
 
 /** Some of the chunks that were read or written last. */
 interface Generation {
@@ -45,12 +45,16 @@ interface Generation {
 }
 
 /**
- * The chunks that were read or written last, in two generations: the older one goes as a whole when the newer one is
- * half of what is kept. So nothing is deleted from a map: what a map deletes may stay in memory (server/live-set.ts).
+ * The chunks that were read last, in two generations: the older one goes as a whole when the newer one is half of what
+ * is kept. So nothing is deleted from a map: what a map deletes may stay in memory (server/live-set.ts). What was
+ * written is read by the run that wrote it, and goes with the next user: to keep it longer is work for the collector
+ * of garbage.
  */
 interface Kept {
   newer: Generation;
   older: Generation;
+  written: Generation;
+  writtenOf: string | null;
   last: FileChunk | null;
 }
 
@@ -69,28 +73,40 @@ const noChunks = (): Generation => ({ chunks: new Map(), size: 0 });
 function keptIn(file: StoreFile): Kept {
   let kept = keptChunks.get(file);
   if (kept === undefined) {
-    kept = { newer: noChunks(), older: noChunks(), last: null };
+    kept = { newer: noChunks(), older: noChunks(), written: noChunks(), writtenOf: null, last: null };
     keptChunks.set(file, kept);
   }
   return kept;
 }
 
-const keptChunk = ({ newer, older }: Kept, id: number): FileChunk | undefined =>
-  newer.chunks.get(id) ?? older.chunks.get(id);
+const keptChunk = ({ newer, older, written }: Kept, id: number): FileChunk | undefined =>
+  written.chunks.get(id) ?? newer.chunks.get(id) ?? older.chunks.get(id);
 
 /** The chunk of a head. Inside `read` only: what a transaction wrote may be undone, and its numbers be given again. */
 export function openChunk(file: StoreFile, head: FileHead): FileChunk {
   const kept = keptIn(file);
   if (kept.last?.head.id === head.id) return kept.last;
+  const written = kept.written.chunks.get(head.id);
+  if (written !== undefined) {
+    kept.last = written;
+    return written;
+  }
   const chunk = keptChunk(kept, head.id) ?? readChunk(file, head);
   keep(kept, chunk);
   return chunk;
 }
 
-/** Keeps chunks that a transaction wrote, so that nobody reads them again. After its commit only. */
-export function keepWritten(file: StoreFile, written: readonly FileChunk[]): void {
+/** Keeps chunks of a user that a transaction wrote, so that the run need not read them. After its commit only. */
+export function keepWritten(file: StoreFile, userId: string, written: readonly FileChunk[]): void {
   const kept = keptIn(file);
-  for (const chunk of written) keep(kept, chunk);
+  for (const chunk of written) {
+    if (kept.writtenOf !== userId || kept.written.size > keptCharacters / 2) {
+      kept.written = noChunks();
+      kept.writtenOf = userId;
+    }
+    kept.written.chunks.set(chunk.head.id, chunk);
+    kept.written.size += sizeOf(chunk.head);
+  }
 }
 
 function keep(kept: Kept, chunk: FileChunk): void {

@@ -1,6 +1,6 @@
 // Documents: what phones pull. They lie beside the trips that they derive from.
-import { escapeText, jsonText, unescapeText } from '../../model/json-text.ts';
-import { type PackedText, packText, unpackText } from '../chunks/packed-text.ts';
+import { escapeText, unescapeText } from '../../model/json-text.ts';
+import { isPackedAs, type PackedValue, packValue, unpackValue } from '../chunks/packed-value.ts';
 import type { Document, Documents, PutResult } from '../store.ts';
 import { compareTexts } from '../text-order.ts';
 import { soundRow } from './damaged.ts';
@@ -13,14 +13,14 @@ import type { Shards } from './rows.ts';
 interface Row {
   key: string;
   write_ts: number;
-  data: PackedText;
+  data: PackedValue;
 }
 
 const columns = columnsOf('documents');
 
 function documentOf(file: StoreFile, row: Row & SummedRow): Document {
   return soundRow(file, 'documents', row, ({ key, write_ts, data }) => {
-    return { key: unescapeText(key), write_ts, data: JSON.parse(unpackText(data)) };
+    return { key: unescapeText(key), write_ts, data: unpackValue(data) };
   });
 }
 
@@ -30,11 +30,7 @@ export function documents(shards: Shards): Documents {
     apply: async (userId, { put, remove }, lease, { state, release = false } = {}) => {
       // Taken at once: what the caller does to a document later has no effect.
       const rows = put.map(
-        (one): Row => ({
-          key: escapeText(one.key),
-          write_ts: one.write_ts,
-          data: packText(one.text ?? jsonText(one.data)),
-        }),
+        ({ key, write_ts, data }): Row => ({ key: escapeText(key), write_ts, data: packValue(data) }),
       );
       const gone = remove.map(escapeText);
       const file = shards.of(userId).timeseries;
@@ -55,11 +51,12 @@ export function documents(shards: Shards): Documents {
         return row === undefined ? null : documentOf(file, row);
       });
     },
-    text: async (userId, key) => {
+    holds: async (userId, key, data) => {
       const file = shards.of(userId).timeseries;
       return file.read(() => {
         const row = rowOf(file, userId, key);
-        return row === undefined ? null : soundRow(file, 'documents', row, ({ data }) => unpackText(data));
+        if (row === undefined) return false;
+        return soundRow(file, 'documents', row, (stored) => isPackedAs(stored.data, data, packValue(data)));
       });
     },
     list: async (userId) => {

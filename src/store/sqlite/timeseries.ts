@@ -45,7 +45,7 @@ export function timeseries(shards: Shards, now: () => number): Timeseries {
       const file = await fileOf(userId);
       const work = () => applyRows(file, userId, withFields(change, { remove: gone }), rows, lease, now());
       const { done, written } = await file.write(work, rows.length + gone.length);
-      keepWritten(file, written);
+      keepWritten(file, userId, written);
       return done;
     },
     find: (userId, query) => reading(userId, (file) => findPage(file, userId, query)),

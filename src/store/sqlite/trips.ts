@@ -1,8 +1,7 @@
 // The chain of trips of each user.
 import type { JsonValue } from '../../model/json.ts';
-import { jsonText } from '../../model/json-text.ts';
 import type { TripRecord } from '../../model/trip.ts';
-import { type PackedText, packText, unpackText } from '../chunks/packed-text.ts';
+import { isPackedAs, type PackedValue, packValue, unpackValue } from '../chunks/packed-value.ts';
 import { outlineOf } from '../outline.ts';
 import { checkRange } from '../refusals.ts';
 import type { TripOutline, TripSpan, Trips } from '../store.ts';
@@ -16,7 +15,7 @@ import type { Shards } from './rows.ts';
 
 interface Row extends SummedRow {
   chain_ts: number;
-  record: PackedText;
+  record: PackedValue;
 }
 
 const columns = columnsOf('trips');
@@ -48,8 +47,10 @@ function noteWritten(written: WrittenLinks | undefined, links: readonly WrittenL
 function recordOf(file: StoreFile, row: Row, written?: WrittenLinks): TripRecord {
   const own = written?.get(row.chain_ts);
   if (own !== undefined && own.sum === row.sum) return own.record;
-  return soundRow(file, 'trips', row, ({ record }) => JSON.parse(unpackText(record)) as TripRecord);
+  return soundRow(file, 'trips', row, ({ record }) => linkIn(record));
 }
+
+const linkIn = (record: PackedValue): TripRecord => unpackValue(record) as unknown as TripRecord;
 
 const beginning = Number.NEGATIVE_INFINITY;
 const end = Number.POSITIVE_INFINITY;
@@ -120,7 +121,7 @@ export function trips(shards: Shards, now: () => number, written?: { userId: str
       ),
     replace: async (userId, range, records, state, lease) => {
       const file = shards.of(userId).timeseries;
-      const rows = records.map((record) => ({ record, text: jsonText(record as unknown as JsonValue) }));
+      const rows = records.map((record) => ({ record, bytes: packValue(record as unknown as JsonValue) }));
       checkRange(range, records);
       const work = () => {
         const user = leasedUser(file, userId, lease);
@@ -200,7 +201,7 @@ function replaceRows(
   file: StoreFile,
   user: number,
   { from, to }: { from: number; to: number },
-  rows: readonly { record: TripRecord; text: string }[],
+  rows: readonly { record: TripRecord; bytes: Uint8Array }[],
   now: number,
 ): { counts: Awaited<ReturnType<Trips['replace']>>; links: WrittenLink[] } {
   const sql = `SELECT ${columns} FROM trips WHERE user = ? AND chain_ts >= ? AND chain_ts < ?`;
@@ -208,12 +209,12 @@ function replaceRows(
   const old = new Map(stored.map((row) => [row.chain_ts, row]));
   const counts = { added: 0, removed: 0, changed: 0, unchanged: 0 };
   const links: WrittenLink[] = [];
-  for (const { record, text } of rows) {
+  for (const { record, bytes } of rows) {
     const before = old.get(record.chain_ts);
     old.delete(record.chain_ts);
-    const same = before !== undefined && isLike(before, record) && textOf(before) === text;
+    const same = before !== undefined && isLike(before, record) && isStored(before, record, bytes);
     counts[before === undefined ? 'added' : same ? 'unchanged' : 'changed']++;
-    const sum = same ? before.sum : putLink(file, user, record, text, now);
+    const sum = same ? before.sum : putLink(file, user, record, bytes, now);
     if (sum !== null) links.push({ record, sum });
   }
   const remove = file.sql('DELETE FROM trips WHERE user = ? AND chain_ts = ?');
@@ -232,17 +233,17 @@ function isLike(row: Row, { kind, start_ts, end_ts, day, settled_ts }: TripRecor
   );
 }
 
-/** The stored text of a link; null if it is damaged, so that the new one takes its place. */
-function textOf(row: Row): string | null {
+/** True where a row has this link; false if it is damaged, so that the new one takes its place. */
+function isStored(row: Row, record: TripRecord, bytes: Uint8Array): boolean {
   try {
-    return isSound('trips', row) ? unpackText(row.record) : null;
+    return isSound('trips', row) && isPackedAs(row.record, record as unknown as JsonValue, bytes);
   } catch {
-    return null;
+    return false;
   }
 }
 
 /** Returns the checksum of the row. */
-function putLink(file: StoreFile, user: number, record: TripRecord, text: string, now: number): number {
+function putLink(file: StoreFile, user: number, record: TripRecord, bytes: Uint8Array, now: number): number {
   const { chain_ts, kind, start_ts, end_ts, day, settled_ts } = record;
   const sql = `
     INSERT INTO trips (user, chain_ts, kind, start_ts, end_ts, day, settled_ts, written_ts, record, sum)
@@ -250,7 +251,7 @@ function putLink(file: StoreFile, user: number, record: TripRecord, text: string
     ON CONFLICT (user, chain_ts) DO UPDATE SET kind = excluded.kind, start_ts = excluded.start_ts, end_ts = excluded.end_ts,
       day = excluded.day, settled_ts = excluded.settled_ts, written_ts = excluded.written_ts, record = excluded.record,
       sum = excluded.sum`;
-  const values = [user, chain_ts, kind, start_ts, end_ts, day, settled_ts ?? null, now, packText(text)];
+  const values = [user, chain_ts, kind, start_ts, end_ts, day, settled_ts ?? null, now, bytes];
   const sum = sumOf(values);
   file.sql(sql).run(...values, sum);
   return sum;

@@ -36,8 +36,9 @@ export function documentTests(use: Use): void {
     await putDocument(use.store, a, day('2016-05-17', 1, { of: 'a' }));
     await putDocument(use.store, b, day('2016-05-17', 1, { of: 'b' }));
     expect(await use.store.documents.get(a, 'diary/trips-2016-05-18')).toBeNull();
-    expect(await use.store.documents.text(a, 'diary/trips-2016-05-18')).toBeNull();
-    expect(await use.store.documents.text(a, 'diary/trips-2016-05-17')).toBe('{"of":"a"}');
+    expect(await use.store.documents.holds(a, 'diary/trips-2016-05-18', {})).toBe(false);
+    expect(await use.store.documents.holds(a, 'diary/trips-2016-05-17', { of: 'a' })).toBe(true);
+    expect(await use.store.documents.holds(a, 'diary/trips-2016-05-17', { of: 'b' })).toBe(false);
     expect(await removeDocument(use.store, a, 'diary/trips-2016-05-18')).toBe(false);
     expect(await removeDocument(use.store, a, 'diary/trips-2016-05-17')).toBe(true);
     expect(await removeDocument(use.store, a, 'diary/trips-2016-05-17')).toBe(false);

@@ -27,7 +27,7 @@ const methods: {
   studies: { put: true, byName: true, list: true, enrol: true },
   profiles: { get: true, merge: true },
   usercache: { put: true, read: true, settle: true, find: true, summary: true, keys: true, ahead: true },
-  documents: { apply: true, get: true, text: true, list: true, keys: true },
+  documents: { apply: true, get: true, holds: true, list: true, keys: true },
   errors: { list: true, summary: true, takeBack: true, apply: true },
   timeseries: {
     apply: true,

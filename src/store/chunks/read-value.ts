@@ -1,0 +1,138 @@
+// Reads the JSON value that `write-value.ts` wrote.
+import { powersOfTen } from '../../model/decimal.ts';
+import type { JsonObject, JsonValue } from '../../model/json.ts';
+import type { ByteReader } from './bytes.ts';
+import { knownTexts, listForm, tags } from './value-form.ts';
+
+/** Reads one value. Throws a `RangeError` for bytes that no value has. */
+export function readValue(reader: ByteReader): JsonValue {
+  return new ValueReader(reader).read(0);
+}
+
+interface Shape {
+  names: readonly string[];
+  from: number;
+}
+
+class ValueReader {
+  private readonly reader: ByteReader;
+  private readonly texts: string[] = [];
+  private readonly shapes: Shape[] = [];
+  private readonly lastWhole: number[] = [0];
+
+  constructor(reader: ByteReader) {
+    this.reader = reader;
+  }
+
+  read(slot: number): JsonValue {
+    const { reader, lastWhole } = this;
+    const tag = reader.byte();
+    if (tag >= tags.whole) {
+      const isDifference = tag >= tags.difference;
+      const decimals = tag - (isDifference ? tags.difference : tags.whole);
+      const whole = reader.signed() + (isDifference ? lastWhole[slot]! : 0);
+      lastWhole[slot] = whole;
+      return whole / powersOfTen[decimals]!;
+    }
+    switch (tag) {
+      case tags.null:
+        return null;
+      case tags.false:
+        return false;
+      case tags.true:
+        return true;
+      case tags.double:
+        return reader.double();
+      case tags.object:
+        return this.object();
+      case tags.list:
+        return this.list();
+      case tags.numbers:
+        return this.numbers(reader.varint());
+      case tags.pairs:
+        return this.pairs(reader.varint());
+      default:
+        return this.text(tag);
+    }
+  }
+
+  private object(): JsonObject {
+    const number = this.reader.varint();
+    const { names, from } = number === this.shapes.length ? this.newShape() : this.shapes[number]!;
+    const object: JsonObject = {};
+    for (let i = 0; i < names.length; i += 1) {
+      const value = this.read(from + i);
+      const name = names[i]!;
+      if (name === '__proto__') Object.defineProperty(object, name, { ...plainField, value });
+      else object[name] = value;
+    }
+    return object;
+  }
+
+  private newShape(): Shape {
+    const names: string[] = [];
+    const from = this.lastWhole.length;
+    for (let count = this.reader.varint(); count > 0; count -= 1) {
+      names.push(this.text(this.reader.byte()));
+      this.lastWhole.push(0);
+    }
+    const shape = { names, from };
+    this.shapes.push(shape);
+    return shape;
+  }
+
+  private list(): JsonValue[] {
+    const list: JsonValue[] = [];
+    for (let count = this.reader.varint(); count > 0; count -= 1) list.push(this.read(0));
+    return list;
+  }
+
+  private numbers(count: number): number[] {
+    const { reader } = this;
+    const form = reader.byte();
+    const list: number[] = [];
+    if (form === listForm.doubles) {
+      for (let i = 0; i < count; i += 1) list.push(reader.double());
+      return list;
+    }
+    const scale = powersOfTen[form % listForm.orderAt]!;
+    const order = Math.floor(form / listForm.orderAt);
+    for (let i = 0, before = 0, step = 0; i < count; i += 1) {
+      const read = reader.signed();
+      const whole = order === 0 ? read : order === 1 ? read + before : read + before + step;
+      step = i === 0 ? 0 : whole - before;
+      before = whole;
+      list.push(whole / scale);
+    }
+    return list;
+  }
+
+  private pairs(count: number): JsonValue[] {
+    const first = this.numbers(count);
+    const second = this.numbers(count);
+    const list: [number, number][] = [];
+    for (let i = 0; i < count; i += 1) list.push([first[i]!, second[i]!]);
+    return list;
+  }
+
+  private text(tag: number): string {
+    const { reader, texts } = this;
+    if (tag === tags.again) {
+      const number = reader.varint();
+      return knownTexts[number] ?? texts[number - knownTexts.length]!;
+    }
+    const text = this.newText(tag);
+    texts.push(text);
+    return text;
+  }
+
+  private newText(tag: number): string {
+    const { reader } = this;
+    if (tag === tags.id) return reader.some(12).toString('hex');
+    if (tag === tags.text) return reader.block().toString('latin1');
+    if (tag === tags.quoted) return JSON.parse(reader.text()) as string;
+    throw new RangeError(`expected a value, found the byte ${tag}`);
+  }
+}
+
+const plainField = { enumerable: true, configurable: true, writable: true };
