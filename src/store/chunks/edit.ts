@@ -17,6 +17,18 @@ const day = 86_400; // s
  */
 export const widestSpan = 31 * day;
 
+/** The earliest time at which a chunk with an entry of this time may begin: its span was compared as doubles round it. */
+export function earliestBeside(time: number): number {
+  return Number.isFinite(time) ? time - widestSpan - roundingNear(time) : time;
+}
+
+/** The latest time at which such a chunk may end. */
+export function latestBeside(time: number): number {
+  return Number.isFinite(time) ? time + widestSpan + roundingNear(time) : time;
+}
+
+const roundingNear = (time: number): number => 1 + 2 * Number.EPSILON * Math.abs(time);
+
 /** Edits of the entries of one key. */
 export interface Edits {
   /** The `write_ts` of each edit, ascending. Edits of the same entry are done in their order. */

@@ -110,8 +110,13 @@ class ValueWriter {
     const { writer } = this;
     const numbers = numbersOf;
     let decimals = 0;
-    for (let i = 0; i < count && decimals <= mostDecimals; i += 1) decimals = decimalsOf(numbers[i]!, decimals);
-    if (decimals > mostDecimals) {
+    let largest = 0;
+    for (let i = 0; i < count && decimals <= mostDecimals; i += 1) {
+      decimals = decimalsOf(numbers[i]!, decimals);
+      largest = Math.max(largest, Math.abs(numbers[i]!));
+    }
+    // With the decimals of a later number, an earlier one may be too large.
+    if (decimals > mostDecimals || largest * powersOfTen[decimals]! > mostWhole) {
       writer.byte(listForm.doubles);
       for (let i = 0; i < count; i += 1) writer.double(definite(numbers[i]!));
       return;

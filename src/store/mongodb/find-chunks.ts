@@ -5,7 +5,7 @@ import { escapeText, unescapeText } from '../../model/json-text.ts';
 import { justAfter } from '../../model/time.ts';
 import { type ChunkPlace, firstBound, firstPlace, placesIn } from '../chunks/chunk.ts';
 import { type Collector, PickedEntries, WholeEntries } from '../chunks/collect.ts';
-import { widestSpan } from '../chunks/edit.ts';
+import { earliestBeside, latestBeside } from '../chunks/edit.ts';
 import type { EntryCursor, EntryFields, EntryPage, EntryQuery, EntryVisitor, PickedPage, PickQuery } from '../store.ts';
 import { compareTexts } from '../text-order.ts';
 import { openChunks, type RowChunk } from './chunk-rows.ts';
@@ -81,8 +81,8 @@ async function nextDocuments(
   if (after !== undefined && !descending) start = Math.max(start, after.time);
   const filter: Document = {
     key: keys.length === 1 ? keys[0]! : { $in: keys },
-    [low]: { $gte: start - widestSpan, $lt: justAfter(end) },
-    [high]: { $gte: start, $lt: end + widestSpan + 1 },
+    [low]: { $gte: earliestBeside(start), $lt: justAfter(end) },
+    [high]: { $gte: start, $lte: latestBeside(end) },
   };
   const sort: Record<string, 1 | -1> = descending ? { [high]: -1 } : { [low]: 1 };
   return from

@@ -5,7 +5,7 @@ import { unescapeText } from '../../model/json-text.ts';
 import { affectsOf, keyTable } from '../../model/keys.ts';
 import type { TimeRange } from '../../model/time.ts';
 import { type Collector, PickedEntries, WholeEntries } from '../chunks/collect.ts';
-import { widestSpan } from '../chunks/edit.ts';
+import { earliestBeside } from '../chunks/edit.ts';
 import { united } from '../marks.ts';
 import type { EntryCursor, EntryQuery, PickQuery, Timeseries, ZoneSighting } from '../store.ts';
 import { applyOn } from './apply.ts';
@@ -219,7 +219,7 @@ function allChunksOf(newest: Newest, keys: readonly string[]): RowChunk[] | null
 }
 
 async function readTail(rows: UserRows, from: number): Promise<Tail | 'too long'> {
-  const filter = { key: { $in: keysOfRuns }, first_ts: { $gte: from - widestSpan }, last_ts: { $gte: from } };
+  const filter = { key: { $in: keysOfRuns }, first_ts: { $gte: earliestBeside(from) }, last_ts: { $gte: from } };
   const options = { sort: { first_ts: 1 }, limit: mostChunks + 1, hint: 'first_ts' } as const;
   const documents = await readFew(rows.rows('chunks').find(filter, options));
   return documents === null ? 'too long' : { from, chunks: await openChunks(rows, documents) };

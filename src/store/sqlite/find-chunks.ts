@@ -1,6 +1,6 @@
 // Entries in chunks by one of their two times, some rows at a time: what `find.ts` merges over keys.
 import { type ChunkPlace, comparePoints, type OrderPoint, placesIn, type TimesAsked } from '../chunks/chunk.ts';
-import { widestSpan } from '../chunks/edit.ts';
+import { earliestBeside, latestBeside } from '../chunks/edit.ts';
 import { chunkStart, type FileHead, headColumns, openChunk } from './chunks.ts';
 import type { StoreFile } from './file.ts';
 
@@ -23,11 +23,11 @@ export function placesBehind(
   limit: number,
 ): ChunkPlace<FileHead>[] {
   const sign = range.descending ? -1 : 1;
-  const reach = range.time === 'ts' && range.descending ? widestSpan : 0;
+  const isSpread = range.time === 'ts' && range.descending;
   let found: ChunkPlace<FileHead>[] = [];
   for (const head of headsBehind(file, user, key, range, bound.time)) {
     // No chunk from here on has an entry before this time.
-    const nearest = head.low + reach;
+    const nearest = isSpread ? latestBeside(head.low) : head.low;
     if (found.length >= limit && sign * (found[limit - 1]!.time - nearest) < 0) break;
     const places = placesIn(openChunk(file, head), range, bound, limit);
     found = found.length === 0 ? places : joined(found, places, sign).slice(0, limit);
@@ -60,9 +60,9 @@ function* headsBehind(
       ? `${columns} AND ${low} >= ? AND ${low} <= ? AND (${low}, id) < (?, ?) ORDER BY ${low} DESC, id DESC LIMIT ${headsAtOnce}`
       : `${columns} AND ${low} < ? AND ${low} >= ? AND (${low}, id) > (?, ?) ORDER BY ${low}, id LIMIT ${headsAtOnce}`,
   );
-  const reach = time === 'ts' ? widestSpan : 0;
-  const end = descending ? (time === 'ts' ? from - reach : chunkStart(file, user, key, from)) : to;
-  let edge = descending ? start : time === 'ts' ? start - reach : chunkStart(file, user, key, start);
+  const firstBeside = (at: number): number => (time === 'ts' ? earliestBeside(at) : chunkStart(file, user, key, at));
+  const end = descending ? firstBeside(from) : to;
+  let edge = descending ? start : firstBeside(start);
   for (let id = descending ? Number.MAX_SAFE_INTEGER : -1; ; ) {
     const heads = statement.all<Spread>(user, key, end, edge, edge, id);
     for (const head of heads) if (head.high >= (descending ? from : start)) yield head;

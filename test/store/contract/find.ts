@@ -95,6 +95,24 @@ export function findTests(use: Use): void {
       same(await find(user, { time: 'ts', from: 5, to: 6 }), [label]);
     });
 
+    it('entries a month apart to the last bit are found together, by each of them', async () => {
+      const user = await newUser(use.store);
+      const month = 31 * 86_400;
+      const starts = [0.1, 0.7, 1e9 + 0.3, 2 ** 51 + 0.5];
+      const entries = starts.flatMap((start, i) => {
+        const at = (1 + i) * 1_000;
+        const late = start + month;
+        return [entry('a', at, { ts: start }), entry('a', at + 1, { ts: late }), entry('a', at + 2, { ts: late })];
+      });
+      await fill(use.store, user, entries);
+      for (const query of [{}, { limit: 1 }, { limit: 2 }, { limit: 2, descending: true }, { descending: true }]) {
+        same(await find(user, { time: 'ts', ...query }), expectedOf(entries, { time: 'ts', limit: 100, ...query }));
+      }
+      for (const from of entries.map(({ data }) => data.ts as number)) {
+        same(await find(user, { time: 'ts', from }), expectedOf(entries, { time: 'ts', from, limit: 100 }));
+      }
+    });
+
     it('keys select; no keys means all entries, an empty list no entries', async () => {
       const user = await newUser(use.store);
       await fill(use.store, user, [fix(1), entry(battery, 2, { ts: 2 }), entry('a.b/$c', 3, { ts: 3 })]);
