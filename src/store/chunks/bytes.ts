@@ -35,10 +35,15 @@ export class ByteWriter {
     if (this.length + longestVarint > this.buffer.length) this.grow(longestVarint);
     const { buffer } = this;
     let at = this.length;
-    let rest = value;
+    let large = value;
+    while (large > 0x7fffffff) {
+      buffer[at++] = (large % 0x80) | 0x80;
+      large = Math.floor(large / 0x80);
+    }
+    let rest = large | 0; // whole numbers of 31 bits take half the time
     while (rest >= 0x80) {
-      buffer[at++] = (rest % 0x80) | 0x80;
-      rest = Math.floor(rest / 0x80);
+      buffer[at++] = (rest & 0x7f) | 0x80;
+      rest >>= 7;
     }
     buffer[at++] = rest;
     this.length = at;

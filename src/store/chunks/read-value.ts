@@ -73,12 +73,17 @@ class ValueReader {
     const names: string[] = [];
     const from = this.lastWhole.length;
     for (let count = this.reader.varint(); count > 0; count -= 1) {
-      names.push(this.text(this.reader.byte()));
+      names.push(this.name());
       this.lastWhole.push(0);
     }
     const shape = { names, from };
     this.shapes.push(shape);
     return shape;
+  }
+
+  private name(): string {
+    const number = this.reader.varint();
+    return number === 0 ? this.text(this.reader.byte()) : knownTexts[number - 1]!;
   }
 
   private list(): JsonValue[] {

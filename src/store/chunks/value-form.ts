@@ -15,7 +15,10 @@ export const tags = {
   id: 6,
   /** Eight bytes. */
   double: 7,
-  /** The number of a list of names, then the values. A number not given yet: the names come first. */
+  /**
+   * The number of a list of names, then the values. After a number not given yet comes the list: the number of names,
+   * and of each the number of a known text and one, or zero and a text.
+   */
   object: 8,
   /** The number of values, then these. */
   list: 9,

@@ -1,7 +1,7 @@
 // Writes a JSON value as bytes: names and texts once, numbers as whole numbers and their differences.
 import { powersOfTen } from '../../model/decimal.ts';
 import type { JsonObject, JsonValue } from '../../model/json.ts';
-import type { ByteWriter } from './bytes.ts';
+import { ByteWriter } from './bytes.ts';
 import { knownTexts, listForm, mostDecimals, mostWhole, tags } from './value-form.ts';
 
 const known = new Map(knownTexts.map((text, i) => [text, i]));
@@ -17,11 +17,24 @@ export function writeValue(writer: ByteWriter, value: JsonValue): void {
   new ValueWriter(writer).write(value, 0);
 }
 
-/** Names of an object, in order, and where the numbers of these names begin in the lists of last numbers. */
+/** Names of an object, in order. */
+interface Names {
+  list: readonly string[];
+  /** The bytes of all of them; null where one is no known text. */
+  bytes: Uint8Array | null;
+}
+
+/** Names within one value: where the numbers of these names begin in the lists of last numbers. */
 interface Shape {
-  names: readonly string[];
+  names: Names;
   from: number;
 }
+
+/** Names that objects had whose names are all known texts, by their number: those of trips and of documents. */
+const familiar = new Map<number, Names[]>();
+
+/** More than diaries have. */
+const mostFamiliar = 24; // of one number of names
 
 // Scratch: numbers of a list, and names of an object.
 let numbersOf = new Float64Array(1024);
@@ -63,23 +76,36 @@ class ValueWriter {
     const { writer, shapes } = this;
     const count = readNames(value);
     let at = 0;
-    while (at < shapes.length && !isNamed(shapes[at]!, count)) at += 1;
+    while (at < shapes.length && !areRead(shapes[at]!.names.list, count)) at += 1;
     writer.byte(tags.object);
     writer.varint(at);
-    const { names, from } = at < shapes.length ? shapes[at]! : this.newShape(namesOf.slice(0, count));
-    for (let i = 0; i < count; i += 1) this.write(value[names[i]!]!, from + i);
+    const { names, from } = at < shapes.length ? shapes[at]! : this.newShape(count);
+    const { list } = names;
+    for (let i = 0; i < count; i += 1) this.write(value[list[i]!]!, from + i);
   }
 
-  private newShape(names: readonly string[]): Shape {
-    const shape = { names, from: this.lastWhole.length };
+  /** Writes the names of the scratch. */
+  private newShape(count: number): Shape {
+    const { writer, lastWhole, lastDecimals } = this;
+    const shape = { names: readInto(count), from: lastWhole.length };
     this.shapes.push(shape);
-    this.writer.varint(names.length);
-    for (const name of names) {
-      this.text(name);
-      this.lastWhole.push(0);
-      this.lastDecimals.push(0);
+    writer.varint(count);
+    const { list, bytes } = shape.names;
+    if (bytes !== null) writer.raw(bytes);
+    else for (const name of list) this.name(name);
+    for (let i = 0; i < count; i += 1) {
+      lastWhole.push(0);
+      lastDecimals.push(0);
     }
     return shape;
+  }
+
+  /** A text that is known, as its number and one; any other behind a zero. */
+  private name(name: string): void {
+    const { writer } = this;
+    const number = known.get(name);
+    writer.varint(number === undefined ? 0 : number + 1);
+    if (number === undefined) this.text(name);
   }
 
   private list(list: readonly JsonValue[]): void {
@@ -88,7 +114,7 @@ class ValueWriter {
       writer.byte(tags.numbers);
       writer.varint(list.length);
       makeRoom(list.length);
-      for (let i = 0; i < list.length; i += 1) numbersOf[i] = list[i]!;
+      numbersOf.set(list);
       this.numbers(list.length);
     } else if (arePairs(list)) {
       writer.byte(tags.pairs);
@@ -109,19 +135,13 @@ class ValueWriter {
   private numbers(count: number): void {
     const { writer } = this;
     const numbers = numbersOf;
-    let decimals = 0;
-    let largest = 0;
-    for (let i = 0; i < count && decimals <= mostDecimals; i += 1) {
-      decimals = decimalsOf(numbers[i]!, decimals);
-      largest = Math.max(largest, Math.abs(numbers[i]!));
-    }
-    // With the decimals of a later number, an earlier one may be too large.
-    if (decimals > mostDecimals || largest * powersOfTen[decimals]! > mostWhole) {
+    const decimals = toWholes(numbers, count);
+    if (decimals > mostDecimals) {
       writer.byte(listForm.doubles);
       for (let i = 0; i < count; i += 1) writer.double(definite(numbers[i]!));
       return;
     }
-    const order = toWholes(numbers, count, powersOfTen[decimals]!);
+    const order = bestOrder(numbers, count);
     writer.byte(decimals + listForm.orderAt * order);
     for (let i = 0, before = 0, step = 0; i < count; i += 1) {
       const whole = numbers[i]!;
@@ -187,20 +207,37 @@ function makeRoom(count: number): void {
   if (numbersOf.length < count) numbersOf = new Float64Array(2 * count);
 }
 
-/** Numbers -> whole numbers, in place. Returns how often to take differences, so that the least is left to write. */
-function toWholes(numbers: Float64Array, count: number, scale: number): 0 | 1 | 2 {
+/**
+ * Numbers -> whole numbers, in place. Returns the decimals that these stand for; more than `mostDecimals`, and nothing
+ * is changed, if some number has more or is too large for those of another.
+ */
+function toWholes(numbers: Float64Array, count: number): number {
+  let decimals = 0;
+  let largest = 0;
+  for (let i = 0; i < count; i += 1) {
+    decimals = decimalsOf(numbers[i]!, decimals);
+    if (decimals > mostDecimals) return decimals;
+    largest = Math.max(largest, Math.abs(numbers[i]!));
+  }
+  const scale = powersOfTen[decimals]!;
+  if (largest * scale > mostWhole) return mostDecimals + 1;
+  for (let i = 0; i < count; i += 1) numbers[i] = Math.round(numbers[i]! * scale);
+  return decimals;
+}
+
+/** How often to take differences of whole numbers, so that the least is left to write. */
+function bestOrder(wholes: Float64Array, count: number): 0 | 1 | 2 {
   let plain = 0;
   let steps = 0;
   let bends = 0;
   for (let i = 0, before = 0, step = 0; i < count; i += 1) {
-    const whole = Math.round(numbers[i]! * scale);
+    const whole = wholes[i]!;
     const next = whole - before;
     plain += Math.abs(whole);
     steps += Math.abs(next);
     bends += Math.abs(next - step);
     step = i === 0 ? 0 : next; // the first number is no step
     before = whole;
-    numbers[i] = whole;
   }
   if (bends < steps && bends < plain) return 2;
   return steps < plain ? 1 : 0;
@@ -217,11 +254,26 @@ function readNames(object: JsonObject): number {
   return count;
 }
 
-/** True where a shape has the names of the scratch. */
-function isNamed({ names }: Shape, count: number): boolean {
+/** True for a list of the names of the scratch. */
+function areRead(names: readonly string[], count: number): boolean {
   if (names.length !== count) return false;
   for (let i = 0; i < count; i += 1) if (names[i] !== namesOf[i]) return false;
   return true;
+}
+
+/** The names of the scratch. */
+function readInto(count: number): Names {
+  const alike = familiar.get(count) ?? [];
+  for (const names of alike) if (areRead(names.list, count)) return names;
+  const list = namesOf.slice(0, count);
+  const numbers = list.map((name) => known.get(name));
+  if (numbers.includes(undefined)) return { list, bytes: null };
+  const writer = new ByteWriter();
+  for (const number of numbers) writer.varint(number! + 1);
+  const names = { list, bytes: Uint8Array.from(writer.bytes()) };
+  if (alike.length === 0) familiar.set(count, alike);
+  if (alike.length < mostFamiliar) alike.push(names);
+  return names;
 }
 
 /** The least decimals from `least` on with which a number is a whole one, exactly; more than `mostDecimals`: none. */
@@ -235,20 +287,17 @@ function decimalsOf(value: number, least: number): number {
   return decimals;
 }
 
-function areNumbers(list: readonly JsonValue[]): list is number[] {
-  for (let i = 0; i < list.length; i += 1) if (typeof list[i] !== 'number') return false;
-  return list.length > 0;
-}
+// By `every`: a loop that reads lists of numbers and others in one place turns the numbers into objects, see
+// "elements kinds" of V8.
 
-function arePairs(list: readonly JsonValue[]): list is [number, number][] {
-  for (let i = 0; i < list.length; i += 1) {
-    const pair = list[i];
-    if (!Array.isArray(pair) || pair.length !== 2 || typeof pair[0] !== 'number' || typeof pair[1] !== 'number') {
-      return false;
-    }
-  }
-  return list.length > 0;
-}
+const isNumber = (value: unknown): value is number => typeof value === 'number';
+
+const isPair = (value: unknown): value is [number, number] =>
+  Array.isArray(value) && value.length === 2 && isNumber(value[0]) && isNumber(value[1]);
+
+const areNumbers = (list: readonly JsonValue[]): list is number[] => list.length > 0 && list.every(isNumber);
+
+const arePairs = (list: readonly JsonValue[]): list is [number, number][] => list.length > 0 && list.every(isPair);
 
 function isAscii(text: string): boolean {
   for (let i = 0; i < text.length; i += 1) if (text.charCodeAt(i) > 0x7f) return false;
