@@ -72,12 +72,19 @@ export function cleanLocations(
   found: readonly ObservedLocation[],
   zoneOf: (location: ObservedLocation) => string,
 ): Location[] {
+  if (areInOrder(found) && !found.some(({ zoneGuessed }) => zoneGuessed)) return [...found];
   const clean: Location[] = [];
   for (const location of found.toSorted(compareLocations)) {
     if (location.ts === clean.at(-1)?.ts) continue;
     clean.push(location.zoneGuessed ? { ...location, zone: zoneOf(location) } : location);
   }
   return clean;
+}
+
+/** True where each comes later than the one before it, as nearly always. */
+function areInOrder(found: readonly { ts: number }[]): boolean {
+  for (let i = 1; i < found.length; i += 1) if (!(found[i - 1]!.ts < found[i]!.ts)) return false;
+  return true;
 }
 
 const compareLocations = (a: ObservedLocation, b: ObservedLocation): number =>
@@ -106,6 +113,7 @@ export function motionIn({ data: { ts, type, confidence } }: Entry): Motion | nu
 
 /** Motion readings ascending by `ts`, exact repeats once. */
 export function cleanMotions(found: readonly Motion[]): Motion[] {
+  if (areInOrder(found)) return [...found];
   const sorted = found.toSorted(compareMotions);
   return sorted.filter((m, i) => {
     if (i === 0) return true;
@@ -131,7 +139,7 @@ export function eventIn({ data: { ts, transition, curr_state } }: Entry): PhoneE
 
 /** Transitions ascending by `ts`. */
 export function cleanEvents(found: readonly PhoneEvent[]): PhoneEvent[] {
-  return found.toSorted(compareEvents);
+  return areInOrder(found) ? [...found] : found.toSorted(compareEvents);
 }
 
 const compareEvents = (a: PhoneEvent, b: PhoneEvent): number =>

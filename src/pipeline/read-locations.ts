@@ -74,16 +74,24 @@ async function readOthers(
 
 /** The stretches of `[from, to)` that are farther than `sourceReach` from every location found. */
 function gapsOf(found: BySource, from: number, to: number): TimeRange[] {
-  const times: number[] = [];
-  for (const locations of found.values()) for (const { ts } of locations) times.push(ts);
   const gaps: TimeRange[] = [];
   let start = from;
-  for (const ts of Float64Array.from(times).sort()) {
+  for (const ts of timesOf(found)) {
     if (ts - sourceReach > start) gaps.push({ from: start, to: ts - sourceReach });
     start = Math.max(start, ts + sourceReach);
   }
   if (start < to) gaps.push({ from: start, to });
   return gaps;
+}
+
+/** The times of all locations, ascending. */
+function timesOf(found: BySource): Float64Array {
+  let count = 0;
+  for (const locations of found.values()) count += locations.length;
+  const times = new Float64Array(count);
+  let i = 0;
+  for (const locations of found.values()) for (const { ts } of locations) times[i++] = ts;
+  return found.size > 1 ? times.sort() : times;
 }
 
 interface Part {
@@ -121,7 +129,8 @@ async function readPart(
     const whole = next === null ? locations : locations.filter(({ ts }) => ts < until);
     for (const [source, own] of bySource(whole)) {
       const clean = cleanLocations(own, await zonesOf(own));
-      found.set(source, [...(found.get(source) ?? []), ...clean]);
+      const before = found.get(source);
+      found.set(source, before === undefined ? clean : [...before, ...clean]);
       for (const { ts } of clean) if (ts >= countFrom) count += 1;
     }
     if (count >= size) return until;
@@ -130,7 +139,9 @@ async function readPart(
   return end;
 }
 
-function bySource(locations: readonly ObservedLocation[]): Map<string, ObservedLocation[]> {
+function bySource(locations: readonly ObservedLocation[]): Map<string, readonly ObservedLocation[]> {
+  const first = locations[0]?.source;
+  if (first !== undefined && locations.every(({ source }) => source === first)) return new Map([[first, locations]]);
   const groups = new Map<string, ObservedLocation[]>();
   for (const location of locations) {
     const group = groups.get(location.source);

@@ -92,7 +92,7 @@ async function readAll<Picked>(
   const pages: Picked[][] = [];
   const query = withFields(range, { time: 'ts', limit: pageSize } as const);
   for await (const { picked } of pickedPages(timeseries, userId, query, fields, read)) pages.push(picked);
-  return pages.flat();
+  return pages.length === 1 ? pages[0]! : pages.flat();
 }
 
 /**

@@ -66,18 +66,23 @@ function judgedCells(input: CellInput, odds: StateOdds): Cells {
   const walking = new Float64Array(room);
   let n = 0;
   let known = -1; // the last cell that was asked for
+  const asked = new Float64Array(cellWidth); // its features, once its block is over
   forEachBlock(input, (block) => {
     const { rows } = block;
+    let there = -1; // where they are in this block
     for (let i = 0, row = 0; i < block.count; i += 1, row += cellWidth) {
       ts[n] = block.ts + i * cellSeconds;
       walking[n] = rows[row + walkingFeature]!;
-      if (known >= 0 && isSilenceOf(odds.asked, rows, row)) probability.copyWithin(4 * n, 4 * known, 4 * known + 4);
-      else {
+      if (known >= 0 && (there < 0 ? isSilenceOf(asked, 0, rows, row) : isSilenceOf(rows, there, rows, row))) {
+        probability.copyWithin(4 * n, 4 * known, 4 * known + 4);
+      } else {
         odds.write(rows, row, probability, 4 * n);
         known = n;
+        there = row;
       }
       n += 1;
     }
+    if (there >= 0) asked.set(rows.subarray(there, there + cellWidth));
   });
   return {
     ts: ts.subarray(0, n),
@@ -100,9 +105,9 @@ function oddsOf(model: Model): StateOdds {
 const sameSilence = 60;
 
 /** True when the cell at `row` differs from one asked for only by a little more or less silence before and after it. */
-function isSilenceOf(asked: Float64Array, rows: Float64Array, row: number): boolean {
-  for (let f = 2; f < cellWidth; f += 1) if (rows[row + f] !== asked[f]) return false;
-  return Math.abs(rows[row]! - asked[0]!) < sameSilence && Math.abs(rows[row + 1]! - asked[1]!) < sameSilence;
+function isSilenceOf(asked: Float64Array, at: number, rows: Float64Array, row: number): boolean {
+  for (let f = 2; f < cellWidth; f += 1) if (rows[row + f] !== asked[at + f]) return false;
+  return Math.abs(rows[row]! - asked[at]!) < sameSilence && Math.abs(rows[row + 1]! - asked[at + 1]!) < sameSilence;
 }
 
 /**

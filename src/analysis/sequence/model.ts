@@ -142,8 +142,6 @@ function problemOf(tree: TreeFile): string | null {
  * was asked before.
  */
 export class StateOdds {
-  /** The features of the cell that was asked for last. */
-  readonly asked: Float64Array;
   private readonly model: Model;
   // Of each feature: its first step that the value does not exceed, the step before it, and where it is in the list.
   private readonly over: Float64Array;
@@ -160,7 +158,6 @@ export class StateOdds {
     const { roots, stepsFrom } = model;
     this.model = model;
     this.place = stepsFrom.slice(0, -1);
-    this.asked = new Float64Array(this.place.length).fill(Number.NaN);
     this.over = new Float64Array(this.place.length).fill(Number.NEGATIVE_INFINITY);
     this.upTo = Float64Array.from(this.place, (first, f) => stepAt(model, f, first));
     this.value = new Float64Array(roots.length);
@@ -171,11 +168,9 @@ export class StateOdds {
 
   /** Writes the four probabilities of the cell whose features begin at `row` in `rows` to `into`, from `at` on. */
   write(rows: Float64Array, row: number, into: Float64Array, at: number): void {
-    const { asked, over, upTo, found } = this;
-    for (let f = 0; f < asked.length; f += 1) {
+    const { over, upTo, found } = this;
+    for (let f = 0; f < over.length; f += 1) {
       const x = rows[row + f]!;
-      if (x === asked[f]) continue;
-      asked[f] = x;
       if (!(x > over[f]! && x <= upTo[f]!)) this.move(f, x);
     }
     if (this.staleCount > 0) {
