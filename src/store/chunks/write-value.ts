@@ -182,7 +182,7 @@ class ValueWriter {
       writer.varint(number);
       return;
     }
-    texts.set(text, known.size + texts.size);
+    texts.set(text, knownTexts.length + texts.size);
     if (isId(text)) {
       writer.byte(tags.id);
       for (let i = 0; i < 24; i += 2) writer.byte(16 * digitOf(text, i) + digitOf(text, i + 1));

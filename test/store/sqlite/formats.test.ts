@@ -5,17 +5,31 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { crc32, deflateRawSync } from 'node:zlib';
 import { expect, it } from 'vitest';
+import type { TripRecord } from '../../../src/model/trip.ts';
 import { connect } from '../../../src/store/sqlite/driver.ts';
 import { fileName } from '../../../src/store/sqlite/folder.ts';
 import { initialPipelineState } from '../../../src/store/store.ts';
 import { convertStore } from '../../../src/upkeep/convert-store.ts';
-import { apply, findAll, fix, location, newId, newUser, put, same, waitingEntries } from '../contract/kit.ts';
+import { apply, findAll, fix, leased, location, newId, newUser, put, same, waitingEntries } from '../contract/kit.ts';
 import { usePlaces } from '../support/folders.ts';
 
 const places = usePlaces();
 const fixtures = fileURLToPath(new URL('../../fixtures/store', import.meta.url));
 const roles = ['usercache', 'timeseries'] as const;
 const ada = '0d0b2c4e-6f1a-4b7c-8d3e-1f2a3b4c5d6e';
+
+const linkAt = (chain_ts: number): TripRecord => ({
+  id: `id-${chain_ts}`,
+  kind: 'dropped',
+  chain_ts,
+  start_ts: chain_ts,
+  end_ts: chain_ts + 1,
+  day: '2016-05-11',
+  settled_ts: chain_ts + 1,
+  trip: null,
+  untracked: null,
+  carry: { resume_ts: chain_ts, started: false, raw_place: null, place: null },
+});
 
 /** A folder with the store of a fixture. */
 async function storeOfVersion(version: number): Promise<string> {
@@ -189,4 +203,34 @@ it('chunks of an earlier version are read as they are; a conversion writes them 
   expect(await convertStore(store)).toEqual({ converted: { users: 1, entries: 1_500 }, left: none });
   expect(await convertStore(store)).toEqual({ converted: none, left: none });
   for (const user of users) same(await findAll(store.timeseries, user, { time: 'ts', limit: 400 }), entries);
+});
+
+it('trips and documents that earlier versions wrote as text are read, and stay as they are while they say the same', async () => {
+  const folder = join(await places.folder(), 'store');
+  const links = [1, 2, 3].map((ts) => ({ ...linkAt(1_000 * ts), day: `2016-05-1${ts}` }));
+  const document = { key: 'diary/trips-2016-05-11', write_ts: 7, data: [{ distance: 1.5, 'a.b': '\ud800' }] };
+  const everything = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
+  const first = await places.open(folder, { now: () => 50 });
+  const user = await newUser(first);
+  await leased(first, user, (lease) => first.trips.replace(user, everything, links, {}, lease));
+  await leased(first, user, (lease) => first.documents.apply(user, { put: [document], remove: [] }, lease));
+  await first.close();
+  const connection = connect(join(folder, fileName('timeseries', 0)));
+  const texts = [...links.map((link) => JSON.stringify(link)), JSON.stringify(document.data)];
+  const older = [texts[0]!, deflateRawSync(texts[1]!), deflateRawSync(texts[2]!, { level: 0 })];
+  for (const [i, record] of older.entries()) {
+    connection.prepare('UPDATE trips SET record = ?, sum = NULL WHERE chain_ts = ?').run(record, links[i]!.chain_ts);
+  }
+  connection.prepare('UPDATE documents SET data = ?, sum = NULL').run(deflateRawSync(texts[3]!));
+  connection.close();
+
+  const store = await places.open(folder, { now: () => 60 });
+  same(await store.trips.chain(user, { limit: 9 }), links);
+  same(await store.documents.list(user), [document]);
+  expect(await store.documents.holds(user, document.key, document.data)).toBe(true);
+  expect(await store.documents.holds(user, document.key, [])).toBe(false);
+  const changed = [links[0]!, links[1]!, { ...links[2]!, dropped: 'too short' }];
+  const counts = await leased(store, user, (lease) => store.trips.replace(user, everything, changed, {}, lease));
+  expect(counts).toEqual({ added: 0, removed: 0, changed: 1, unchanged: 2 });
+  same(await store.trips.chain(user, { limit: 9 }), changed);
 });
