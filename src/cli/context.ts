@@ -167,8 +167,8 @@ export async function openStoreAt(address: string, { make = false, ...options }:
 
 /** Anything that looks like a store is left to `openStore`, which knows what is wrong with it. */
 async function expectStore(folder: string): Promise<void> {
-  const { readLabel } = await import('../store/sqlite/folder.ts');
-  const label = await readLabel(folder).catch(() => 'not readable');
+  const { labelOf } = await import('../store/sqlite/folder.ts');
+  const label = await labelOf(folder).catch(() => 'not readable');
   if (label !== null) return;
   throw new MobilityError(
     'MOBILITY_STORE_ADDRESS',

@@ -7,6 +7,9 @@ export const restoreFolder = 'keep the folder as it is and restore a backup besi
 /** No command mends it, but what can be read can be had. */
 export const restoreOrCopy = `${restoreFolder}; \`mobility migrate --to NEW\` copies every user who can be read`;
 
+/** Of a label that is gone while all files are there. */
+export const initStore = 'mobility store init';
+
 /** In MongoDB. */
 export const restoreDatabase = 'restore a backup of the database';
 

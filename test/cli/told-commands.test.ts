@@ -106,7 +106,7 @@ it('every cure of damage is a command that runs as it is told, or says what to d
   const uuid = randomUUID();
   const texts = Object.values(cures).map((cure) => (typeof cure === 'string' ? cure : cure(uuid)));
   const commands = texts.flatMap((text) => [...(/^mobility /.test(text) ? [text] : (text.match(/`[^`]+`/g) ?? []))]);
-  expect(commands).toHaveLength(6);
+  expect(commands).toHaveLength(7);
   for (const command of commands) {
     const words = wordsOf(command.replaceAll('`', '')).slice(1);
     const args = words.map((word) => (word === 'NEW' ? join(folder, 'new') : word));

@@ -260,6 +260,12 @@ const faults: Record<string, Fault> = {
     code: 'MOBILITY_STORE_DAMAGED',
     break: (store) => rm(join(store, 'timeseries-0.sqlite')),
   },
+  'a file and the label that are missing': {
+    code: 'MOBILITY_STORE_DAMAGED',
+    break: async (store) => {
+      for (const name of ['store.json', 'usercache-0.sqlite']) await rm(join(store, name));
+    },
+  },
 };
 
 describe('a store with', () => {

@@ -7,7 +7,7 @@ import { MobilityError } from '../../model/errors.ts';
 import { type Connection, connect } from './driver.ts';
 import { storeError } from './engine-errors.ts';
 import { setUp, whenFree } from './file.ts';
-import { checkPresent, makeEmpty, pathsOf, readLabel, syncFolder, writeLabel } from './folder.ts';
+import { checkPresent, labelOf, makeEmpty, pathsOf, syncFolder, writeLabel } from './folder.ts';
 
 /** What a backup wrote. */
 export interface BackupReport {
@@ -28,7 +28,7 @@ export async function backupSqliteStore(
   target: string,
   { signal }: { signal?: AbortSignal } = {},
 ): Promise<BackupReport> {
-  const label = await readLabel(folder);
+  const label = await labelOf(folder);
   if (label === null) throw addressError(`expected a store in ${folder}, found none`);
   const paths = pathsOf(folder, label.shards);
   await checkPresent(paths);

@@ -1,17 +1,16 @@
 // The check of an embedded store: files, pages, rows, and what the files say about each other. It changes nothing and
 // opens the files as they are, whatever their format.
-import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { isMobilityError, MobilityError } from '../../model/errors.ts';
 import { type CheckOptions, type CheckReport, CheckTally, rowsText } from '../check.ts';
-import { restoreFolder } from '../cures.ts';
+import { initStore, restoreFolder } from '../cures.ts';
 import { checkPages } from './check-pages.ts';
 import { type CheckedShard, checkReferences } from './check-references.ts';
 import { type CheckedFile, checkTable, numbersOf } from './check-rows.ts';
 import type { OwnedTable } from './damaged.ts';
 import { storeError, unlessTrouble } from './engine-errors.ts';
 import { openFile, setUp, whenFree } from './file.ts';
-import { checkPresent, pathsOf, readLabel } from './folder.ts';
+import { checkPresent, labelOf, pathsOf, readLabel, shardsByNames } from './folder.ts';
 import { shardNumber } from './rows.ts';
 
 /** Tables with rows of people, in the order in which they are looked at: small ones first. */
@@ -103,16 +102,29 @@ export async function shardsIn(folder: string, tally: CheckTally): Promise<numbe
     const what = 'expected the label of a store, found another text';
     tally.find({ code: 'DAMAGED_FILE', file: 'store.json', table: null, user_id: null, what, cure });
   }
-  const names = await readdir(folder).catch((error) => unlessTrouble(error, folder, [] as string[]));
-  const shards = names.filter((name) => /^(usercache)-\d+\.sqlite$/.test(name)).length;
-  if (shards > 0) {
-    if (tally.findings.length === 0) {
-      const what = 'expected the label of a store, found no file';
-      tally.find({ code: 'DAMAGED_FILE', file: 'store.json', table: null, user_id: null, what, cure: restoreFolder });
-    }
-    return shards;
+  const byNames = await shardsByNames(folder).catch((error) => unlessTrouble(error, folder, 0));
+  if (byNames > 0) {
+    if (tally.findings.length > 0) return byNames;
+    const { shards, complete } = await filesWithoutLabel(folder);
+    const what = 'expected the label of a store, found no file';
+    const cure = complete ? initStore : restoreFolder;
+    tally.find({ code: 'DAMAGED_FILE', file: 'store.json', table: null, user_id: null, what, cure });
+    return Math.max(shards, byNames);
   }
   throw new MobilityError('MOBILITY_STORE_ADDRESS', `expected a store in ${folder}, found none`);
+}
+
+/** How many shards the files tell of, and whether a store in them only lacks its label. */
+async function filesWithoutLabel(folder: string): Promise<{ shards: number; complete: boolean }> {
+  let shards = 0;
+  try {
+    shards = (await labelOf(folder))?.shards ?? 0;
+    await checkPresent(pathsOf(folder, shards));
+    return { shards, complete: shards > 0 };
+  } catch (error) {
+    if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
+    return { shards, complete: false };
+  }
 }
 
 /** Opens a file as it is; null if that cannot be, which is then in the report. */

@@ -1,11 +1,11 @@
 // The folder of a store: created once, checked at every opening, its files upgraded to the present version.
 import { randomUUID } from 'node:crypto';
-import { access, constants, link, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { access, constants, link, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolders } from '../../make-folders.ts';
 import { MobilityError } from '../../model/errors.ts';
 import { restoreFolder } from '../cures.ts';
-import type { Connection } from './driver.ts';
+import { type Connection, connect } from './driver.ts';
 import { storeError } from './engine-errors.ts';
 import { openFile, type StoreFile, setUp, whenFree } from './file.ts';
 import { foldSmall } from './fold.ts';
@@ -39,11 +39,12 @@ export async function openFolder(folder: string, options: { shards?: number }): 
   try {
     const wanted = checkedShards(options.shards ?? 1);
     makeFolders(folder);
-    const known = await readLabel(folder);
+    const written = await readLabel(folder);
+    const known = written ?? (await labelFromFiles(folder));
     const paths = pathsOf(folder, known?.shards ?? 0);
     await checkPresent(paths);
     await checkWritable(folder, paths);
-    return await openShards(folder, known?.shards ?? wanted, known);
+    return await openShards(folder, known?.shards ?? wanted, { make: known === null, written });
   } catch (error) {
     throw storeError(error, folder);
   }
@@ -87,6 +88,62 @@ function parsed(text: string): Partial<Label & { format: string }> | null {
   }
 }
 
+/**
+ * The label; if it is lost, what the files say. Null: there is no store. Throws as `readLabel` and `labelFromFiles`.
+ */
+export async function labelOf(folder: string): Promise<Label | null> {
+  return (await readLabel(folder)) ?? (await labelFromFiles(folder));
+}
+
+const filePattern = /^(?:usercache|timeseries)-(\d+)\.sqlite$/;
+
+/** How many shards the names of the files in a folder tell of: those of a store that lost some may be more. */
+export async function shardsByNames(folder: string): Promise<number> {
+  const numbers = (await databaseFiles(folder)).map((name) => Number(filePattern.exec(name)![1]));
+  return Math.max(0, ...numbers.map((number) => number + 1));
+}
+
+async function databaseFiles(folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+  return names.filter((name) => filePattern.test(name));
+}
+
+/**
+ * The label as the files say it, for a store that was complete once and lost its label. Null if there is none: no
+ * files, or those of a store that is being made, which are made in order and hold nobody. Throws
+ * `MOBILITY_STORE_DAMAGED` if the first file is missing or empty beside others: a new one would make strangers of
+ * everybody in them.
+ */
+async function labelFromFiles(folder: string): Promise<Label | null> {
+  const names = await databaseFiles(folder);
+  if (names.length === 0) return null;
+  const path = join(folder, fileName('usercache', 0));
+  const isAlone = names.every((name) => name === fileName('usercache', 0));
+  if (isAlone && (await stat(path)).size === 0) return null;
+  await checkPresent([path]);
+  const connection = connect(path);
+  try {
+    const version = await whenFree(() => userVersion(connection));
+    if (version === 0 && !isAlone) throw damaged(path, 'a database of a store', 'one without a format version');
+    return version === 0 ? null : await whenFree(() => labelIn(connection, version));
+  } catch (error) {
+    throw storeError(error, path);
+  } finally {
+    connection.close();
+  }
+}
+
+/** The label by the first file; null if it says that the store was never complete. */
+function labelIn(connection: Connection, version: number): Label | null {
+  const { shards, admitted } = aboutOf(connection);
+  // Written when all files are open for the first time. Formats before 7 do not have it, but may have users.
+  const wasComplete = admitted !== undefined || connection.prepare('SELECT 1 FROM users LIMIT 1').get() !== undefined;
+  return wasComplete ? { version, shards: checkedShards(Number(shards)) } : null;
+}
+
 /** Every later step would find out too, but some only after touching a file. */
 async function checkWritable(folder: string, paths: readonly string[]): Promise<void> {
   await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -122,13 +179,17 @@ export function pathsOf(folder: string, shards: number): string[] {
 }
 
 /**
- * Opens all files; `made` is null when they have to be made. The first file tells the number of shards: of processes
- * that make a store at once with different numbers, one wins.
+ * Opens all files, with `make` those that are not there too. The first file tells the number of shards: of processes
+ * that make a store at once with different numbers, one wins. `written`: the label that the folder has.
  */
-async function openShards(folder: string, wanted: number, made: Label | null): Promise<Shard[]> {
+async function openShards(
+  folder: string,
+  wanted: number,
+  { make, written }: { make: boolean; written: Label | null },
+): Promise<Shard[]> {
   const opened: StoreFile[] = [];
   const open = async (role: Role, shard: number, shards: number): Promise<StoreFile> => {
-    const file = await openChecked(folder, { role, shard, shards }, made === null);
+    const file = await openChecked(folder, { role, shard, shards }, make);
     opened.push(file);
     return file;
   };
@@ -144,7 +205,7 @@ async function openShards(folder: string, wanted: number, made: Label | null): P
       await foldWaiting(last.usercache);
       await foldSmall(last.timeseries);
     }
-    if (made?.version !== version) await writeLabel(folder, { version, shards }, made === null);
+    if (written?.version !== version) await writeLabel(folder, { version, shards }, written === null);
     return all;
   } catch (error) {
     for (const file of opened) file.close();

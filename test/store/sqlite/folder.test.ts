@@ -90,12 +90,25 @@ describe('a new store', () => {
   });
 
   it('is finished at the next opening when its making was interrupted', async () => {
-    const whole = await closedStore(2);
-    await rm(join(whole.folder, 'store.json'));
-    await rm(join(whole.folder, fileName('timeseries', 1)));
-    const store = await places.open(whole.folder);
-    expect(await waitingEntries(store, whole.user)).toHaveLength(200);
-    expect(JSON.parse(await readFile(join(whole.folder, 'store.json'), 'utf8'))).toMatchObject({ shards: 2 });
+    for (const left of [[], [usercache], [usercache, timeseries], [usercache, timeseries, fileName('usercache', 1)]]) {
+      const folder = join(await places.folder(), 'made');
+      for (const file of await openFolder(folder, { shards: 2 })) {
+        file.usercache.close();
+        file.timeseries.close();
+      }
+      for (const name of await readdir(folder)) if (!left.includes(name)) await rm(join(folder, name));
+      const newest = left.at(-1);
+      for (const isEmpty of newest === undefined ? [false] : [false, true]) {
+        // In another folder: nothing of it is open in this process.
+        const copy = join(await places.folder(), 'copy');
+        await cp(folder, copy, { recursive: true });
+        if (isEmpty) await truncate(join(copy, newest!));
+        const store = await places.open(copy, { shards: 2 });
+        const user = await newUser(store);
+        await put(store, user, [fix(1)]);
+        expect(JSON.parse(await readFile(join(copy, 'store.json'), 'utf8'))).toMatchObject({ shards: 2 });
+      }
+    }
   });
 
   it('is made once when many open it at once', async () => {
@@ -209,6 +222,35 @@ describe('every opening', () => {
     const { folder } = await closedStore();
     await damage(folder);
     await rejects(openSqliteStore({ folder }), 'MOBILITY_STORE_DAMAGED');
+  });
+
+  it('writes a label that is lost anew, and takes no store for complete that lost a file too', async () => {
+    const names = [0, 1].flatMap((n) => [fileName('usercache', n), fileName('timeseries', n)]);
+    const whole = await closedStore(2);
+    await rm(join(whole.folder, 'store.json'));
+    const copyWithout = async (lost: string[]): Promise<string> => {
+      const copy = join(await places.folder(), 'copy');
+      await cp(whole.folder, copy, { recursive: true });
+      for (const name of lost) await rm(join(copy, name));
+      return copy;
+    };
+    for (const lost of [...names.map((name) => [name]), names.slice(0, 3), names.slice(1)]) {
+      const folder = await copyWithout(lost);
+      const before = await stateOf(folder);
+      await rejects(openSqliteStore({ folder }), 'MOBILITY_STORE_DAMAGED');
+      same(await stateOf(folder), before);
+      const { findings } = await checkStore(folder);
+      expect(findings.map(({ file }) => file)).toEqual(expect.arrayContaining(['store.json', ...lost]));
+      expect(findings.filter(({ cure }) => cure.startsWith('mobility'))).toEqual([]);
+    }
+    const folder = await copyWithout([]);
+    const { findings } = await checkStore(folder);
+    expect(findings).toMatchObject([{ code: 'DAMAGED_FILE', file: 'store.json', cure: 'mobility store init' }]);
+    const store = await places.open(folder, { shards: 5 });
+    expect(await waitingEntries(store, whole.user)).toHaveLength(200);
+    expect(JSON.parse(await readFile(join(folder, 'store.json'), 'utf8'))).toMatchObject({ shards: 2 });
+    await store.close();
+    expect((await checkStore(folder)).findings).toEqual([]);
   });
 
   it('an overwritten page is reported as damage by every read of it', async () => {
