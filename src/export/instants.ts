@@ -1,12 +1,14 @@
 // Times of an export: the instant in UTC, and the same in local time without offset.
 import { formatTime, maxTime, minTime } from '../model/time.ts';
 
-/** Milliseconds since the epoch, whole. */
-export const milliseconds = (ts: number): number => Math.round(ts * 1000);
+/** The instant; null outside of the years 1 to 9999, which no format has: phones may write any number as a time. */
+export function instantOf(ts: number): Date | null {
+  return ts >= minTime && ts <= maxTime ? new Date(Math.round(ts * 1000)) : null;
+}
 
-/** `2024-03-08T06:40:12.500Z`; null outside of the years 1 to 9999. */
+/** `2024-03-08T06:40:12.500Z`; null as for `instantOf`. */
 export function instantText(ts: number): string | null {
-  return ts >= minTime && ts <= maxTime ? new Date(milliseconds(ts)).toISOString() : null;
+  return instantOf(ts)?.toISOString() ?? null;
 }
 
 /** `2024-03-08T07:40:12.500` in `zone`; null outside the calendar. */

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { check } from '@placemarkio/check-geojson';
 import { parse } from 'csv-parse/sync';
+import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { tables } from '../../src/export/columns.ts';
 import { csvWriter } from '../../src/export/formats/csv.ts';
@@ -106,6 +107,42 @@ it.each(['parquet', 'geojson', 'gpx', 'jsonl'])('%s holds the same points', asyn
   expect(result, result.stderr).toMatchObject({ code: 0 });
   expect(JSON.parse(result.stdout).files[0].rows).toBe((await csv('csv/points.csv')).length);
 });
+
+it.each(['csv', 'jsonl', 'parquet'])('%s has an empty cell for a time outside of the calendar', async (format) => {
+  const place = { MOBILITY_STORE: out(`odd-${format}`), MOBILITY_LOG_DIR: out('logs') };
+  const times = [1e308, 9e15, 1e15, -62_135_596_801, -1e15, -1e308];
+  const store = await openStore(place.MOBILITY_STORE);
+  const { user } = await store.users.register('odd', { now: 1 });
+  const odd = times.flatMap((ts, i) => [
+    { metadata: { key: 'my/key', write_ts: 1_700_000_000 + i }, data: { ts } },
+    { metadata: { key: 'my/key', write_ts: ts }, data: { ts: 1_700_000_000 } },
+    { metadata: { key: 'manual/mode_confirm', write_ts: ts }, data: { start_ts: ts, end_ts: ts, label: 'bus' } },
+  ]);
+  const plain = { metadata: { key: 'my/key', write_ts: 1_700_000_100.5 }, data: { ts: 1_700_000_000 } };
+  await putBatch(user.uuid, [...odd, plain], { store, now: () => 1_720_000_000 });
+  await store.close();
+  const to = out(`odd-out-${format}`);
+  const kinds = ['--kind', 'entries', '--kind', 'labels'];
+  const result = await run(['export', '--all', '--format', format, ...kinds, '--out', to], { env: place });
+  expect(result, result.stderr).toMatchObject({ code: 0 });
+  const rows = (await entriesIn(join(to, `entries.${format}`), format)).filter(({ key }) => key === 'my/key');
+  const shown = rows.map(({ written_at, occurred_at }) => [written_at, occurred_at].map((one) => one !== null));
+  const count = (written: boolean, occurred: boolean) =>
+    shown.filter(([one, other]) => one === written && other === occurred).length;
+  expect([count(true, true), count(true, false), count(false, true)]).toEqual([1, times.length, times.length]);
+});
+
+/** Rows of a table, with null for an empty cell. */
+async function entriesIn(path: string, format: string): Promise<Record<string, unknown>[]> {
+  if (format === 'parquet') return parquetReadObjects({ file: await asyncBufferFromFile(path) });
+  const text = await readFile(path, 'utf8');
+  if (format === 'jsonl')
+    return text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+  return parse(text, { columns: true, cast: (value) => (value === '' ? null : value) });
+}
 
 it('check-geojson finds nothing wrong in any GeoJSON that the program writes', async () => {
   const result = await run(['export', '--all', '--format', 'geojson', '--out', out('maps')], { env });

@@ -2,7 +2,7 @@
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import type { Column, ColumnType, Geometry, Row } from '../columns.ts';
 import { wkb } from '../geometry.ts';
-import { milliseconds } from '../instants.ts';
+import { instantOf } from '../instants.ts';
 import type { TableWriter, Writer } from './format.ts';
 
 /** Rows of a row group: what is held in memory. */
@@ -76,7 +76,7 @@ function cell({ name, type }: Column, row: Row): unknown {
   const value = row[name] ?? null;
   if (value === null) return null;
   if (type === 'integer') return BigInt(Math.round(value as number));
-  if (type === 'instant') return new Date(milliseconds(value as number));
+  if (type === 'instant') return instantOf(value as number);
   if (type === 'geometry') return wkb(value as Geometry);
   return type === 'json' ? JSON.stringify(value) : value;
 }
