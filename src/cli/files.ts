@@ -1,12 +1,13 @@
 // Files that commands read and write, with errors that name the file and what to do.
 
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createWriteStream, type ReadStream } from 'node:fs';
-import { access, constants, open, rename, rm, writeFile } from 'node:fs/promises';
+import { access, constants, link, open, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { makeFolders } from '../make-folders.ts';
-import { errorText, MobilityError } from '../model/errors.ts';
+import { errorText, isMobilityError, MobilityError } from '../model/errors.ts';
 import type { JsonValue } from '../model/json.ts';
-import { OutputClosed } from './output.ts';
 
 /** Opens a file named on the command line. Throws `MOBILITY_USAGE` when it cannot be read. */
 export async function fileToRead(path: string): Promise<ReadStream> {
@@ -48,16 +49,58 @@ export interface TextWriter {
   write(text: string): Promise<void>;
 }
 
+/** How a command writes a file through `fill`. */
+export type WriteFile = (path: string, fill: (writer: ByteSink) => Promise<void>) => Promise<void>;
+
 /**
  * Writes a file for the eyes of its owner through `fill`: first beside it, and in its place only when all is on disk,
  * so that an interrupted command leaves no half of a file. Throws `MOBILITY_USAGE` when the file is there already or
  * the folder cannot be written, `MOBILITY_OUTPUT` when the disk is full or fails.
  */
-export async function writeFileWhole(path: string, fill: (writer: ByteSink) => Promise<void>): Promise<void> {
-  await refuseExisting(path);
-  const draft = `${path}.part`;
+export const writeFileWhole: WriteFile = (path, fill) => allOrNone((write) => write(path, fill));
+
+/**
+ * Files that belong together, each written as `writeFileWhole` does. They get their names when the work is done and all
+ * of them are on disk, in the order in which they were written. If the work fails or is interrupted, none is there, so
+ * that the same command can be repeated.
+ */
+export async function allOrNone<T>(work: (write: WriteFile) => Promise<T>): Promise<T> {
+  const drafts: Draft[] = [];
+  const placed: string[] = [];
   try {
-    const stream = createWriteStream(draft, { flush: true, mode: 0o600 });
+    const result = await work(async (path, fill) => {
+      await refuseExisting(path);
+      const draft = { path, at: draftOf(path) };
+      drafts.push(draft);
+      await writeDraft(draft, fill);
+    });
+    for (const draft of drafts) {
+      await putInPlace(draft);
+      placed.push(draft.path);
+    }
+    return result;
+  } catch (error) {
+    for (const path of placed) await rm(path, { force: true }).catch(() => {});
+    throw error;
+  } finally {
+    for (const { at } of drafts) await rm(at, { force: true }).catch(() => {});
+  }
+}
+
+/** A file in the making, and the path that it gets. */
+interface Draft {
+  path: string;
+  at: string;
+}
+
+/** No other command writes there: two exports into one folder must not write into one file. */
+function draftOf(path: string): string {
+  return join(dirname(path), `.${basename(path)}.${randomUUID().slice(0, 8)}.part`);
+}
+
+async function writeDraft({ path, at }: Draft, fill: (writer: ByteSink) => Promise<void>): Promise<void> {
+  const stream = createWriteStream(at, { flags: 'wx', flush: true, mode: 0o600 });
+  try {
     const failed = once(stream, 'error').then(([error]) => Promise.reject(error));
     failed.catch(() => {}); // it is waited for together with each write
     await Promise.race([once(stream, 'open'), failed]);
@@ -67,29 +110,24 @@ export async function writeFileWhole(path: string, fill: (writer: ByteSink) => P
     await fill({ write });
     stream.end();
     await Promise.race([once(stream, 'close'), failed]);
-    await rename(draft, path);
   } catch (error) {
-    await rm(draft, { force: true }).catch(() => {});
+    stream.destroy();
     if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
     throw cannotWrite(path, error);
   }
 }
 
-/**
- * Files that belong together, each written as `writeFileWhole` does. If the work fails or is interrupted, those that
- * are complete go again, so that the same command can be repeated. A reader who has gone (`… | head`) is no failure.
- */
-export async function allOrNone<T>(work: (write: typeof writeFileWhole) => Promise<T>): Promise<T> {
-  const written: string[] = [];
+/** Gives a draft its name, unless another command took it meanwhile. */
+async function putInPlace({ path, at }: Draft): Promise<void> {
   try {
-    return await work(async (path, fill) => {
-      await writeFileWhole(path, fill);
-      written.push(path);
+    await link(at, path).catch(async (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EEXIST') throw alreadyThere(path);
+      // Some file systems, such as those of memory cards, have no links. A rename replaces what is there.
+      await refuseExisting(path);
+      await rename(at, path);
     });
   } catch (error) {
-    if (error instanceof OutputClosed) throw error;
-    for (const path of written) await rm(path, { force: true }).catch(() => {});
-    throw error;
+    throw isMobilityError(error) ? error : cannotWrite(path, error);
   }
 }
 
@@ -129,7 +167,11 @@ export async function refuseExisting(path: string): Promise<void> {
     () => true,
     () => false,
   );
-  if (there) throw new MobilityError('MOBILITY_USAGE', `${path} already exists: name another file, or remove it first`);
+  if (there) throw alreadyThere(path);
+}
+
+function alreadyThere(path: string): MobilityError {
+  return new MobilityError('MOBILITY_USAGE', `${path} already exists: name another file, or remove it first`);
 }
 
 const reasons: Record<string, string> = {

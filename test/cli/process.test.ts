@@ -1,7 +1,7 @@
 // The built program as a process: pipes that close, Ctrl-C, several workers.
 
-import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { execFile, spawnSync } from 'node:child_process';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -76,6 +76,50 @@ it('Ctrl-C gives the user in work back at once', async () => {
   const next = await run(['pipeline', '--user', 'sim-p-1@example.org', '--store', address]);
   expect([next.code, next.stdout]).toEqual([0, expect.stringMatching(/done in|nothing new/)]);
 });
+
+it('an export that is killed leaves no file of its own name, and the same command works again', async () => {
+  const { address, folder } = await simulated(12);
+  const out = join(folder, 'out');
+  const line = ['export', '--all', '--format', 'csv', '--out', out, '--store', address];
+  const filesOf = async () => (await readdir(out).catch(() => [])).sort();
+  const killed = await start(line);
+  await until(async () => (await filesOf()).some((name) => /^\.entries\.csv\.\w+\.part$/.test(name)));
+  expect((await killed.kill()).signal).toBe('SIGKILL');
+  const left = await filesOf();
+  expect(left.filter((name) => !name.startsWith('.'))).toEqual([]);
+  expect(left.length).toBeGreaterThan(1);
+  const again = await run(line);
+  expect([again.code, again.stderr]).toEqual([0, '']);
+  expect(await filesOf()).toEqual(
+    [...left, 'datapackage.json', ...left.map((name) => `${name.split('.')[1]}.csv`)].sort(),
+  );
+});
+
+const limited = (bytes: number) => ['prlimit', `--fsize=${bytes}:`];
+
+it.skipIf(spawnSync('prlimit', ['--fsize=65536:', 'true']).status !== 0)(
+  'an export that cannot write a file to its end says so without blaming the command line, and leaves nothing',
+  async () => {
+    const { address, folder } = await simulated(1);
+    const at = ['--store', address];
+    expect((await run(['pipeline', '--all', ...at])).code).toBe(0);
+    const ada = ['--user', 'sim-p-1@example.org'];
+    const [tables, archive] = ['tables', 'archive'].map((name) => join(folder, name));
+    const commands = [
+      {
+        line: ['export', ...ada, '--format', 'csv', '--kind', 'days', '--kind', 'entries', '--out', tables!],
+        file: join(tables!, 'entries.csv'),
+      },
+      { line: ['export', ...ada, '--out', archive!], file: join(archive!, 'entries.jsonl') },
+    ];
+    for (const { line, file } of commands) {
+      const { code, stderr } = await run([...line, ...at], { through: limited(40_000) });
+      expect([code, stderr]).toEqual([1, expect.stringContaining(`MOBILITY_OUTPUT: cannot write ${file}`)]);
+    }
+    expect([await readdir(tables!), await readdir(archive!)]).toEqual([[], []]);
+    for (const { line } of commands) expect((await run([...line, ...at])).code).toBe(0);
+  },
+);
 
 it('several processes share the users and report as one', async () => {
   const { address } = await simulated(6);

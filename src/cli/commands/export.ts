@@ -14,7 +14,7 @@ import { everyUser } from '../../store/pages.ts';
 import type { Store } from '../../store/store.ts';
 import { dayArgument, repeated } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { allOrNone, fileText, makeFolder, refuseExisting, type TextWriter, type writeFileWhole } from '../files.ts';
+import { allOrNone, fileText, makeFolder, refuseExisting, type TextWriter, type WriteFile } from '../files.ts';
 import { counted, table } from '../output.ts';
 import { isMember } from '../whom.ts';
 
@@ -123,14 +123,18 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   refuseTableFlags(options);
   if (out !== undefined) {
     const signal = context.interruptible();
-    return allOrNone(async (write) => {
+    const archives = await allOrNone(async (write) => {
       const archive = { store, days, write, signal, ...(key && { key }) };
-      if (users.length === 1) return exportFolder(context, { ...archive, user: users[0]!, out });
+      if (users.length === 1) return [await exportFolder(context, { ...archive, user: users[0]!, out })];
       makeFolder(out);
+      const done: Archive[] = [];
       for await (const user of all ? everyUser(store) : users)
-        await exportFolder(context, { ...archive, user, out: join(out, user.uuid) });
-      return {};
+        done.push(await exportFolder(context, { ...archive, user, out: join(out, user.uuid) }));
+      signal.throwIfAborted();
+      return done;
     });
+    for (const archive of archives) await tellArchive(context, archive);
+    return {};
   }
   if (users.length !== 1) throw new MobilityError('MOBILITY_USAGE', 'expected one --user with --entries or --trips');
   const user = users[0]!;
@@ -174,8 +178,8 @@ async function exportFiles(context: CommandContext, options: Options, what: File
     const planned = tableFiles({ kinds: chosen, format, ...(names && { names }) });
     for (const name of planned) await refuseExisting(join(out, name));
     let done = 0;
-    const written = await allOrNone((write) =>
-      exportTables({
+    const written = await allOrNone(async (write) => {
+      const tables = await exportTables({
         store,
         people: () => (users.length > 0 ? listed(users) : everyUser(store)),
         kinds: chosen,
@@ -192,8 +196,10 @@ async function exportFiles(context: CommandContext, options: Options, what: File
         ...(key && { keys: key }),
         ...(coarse !== undefined && { coarse }),
         ...(pseudonymKey !== undefined && { pseudonymKey }),
-      }),
-    );
+      });
+      signal.throwIfAborted();
+      return tables;
+    });
     const shown = written.map(({ kind, path, rows, bytes, sha256 }) => ({
       kind,
       file: join(out, path),
@@ -264,11 +270,19 @@ interface FolderExport {
   days: Days;
   out: string;
   key?: string[];
-  write: typeof writeFileWhole;
+  write: WriteFile;
   signal: AbortSignal;
 }
 
-async function exportFolder(context: CommandContext, what: FolderExport): Promise<Outcome> {
+/** What was written about a user. */
+interface Archive {
+  user: UserRecord;
+  out: string;
+  /** Rows by file. */
+  counts: Record<string, number>;
+}
+
+async function exportFolder(context: CommandContext, what: FolderExport): Promise<Archive> {
   const { store, user, days, out, key, write, signal } = what;
   const { uuid } = user;
   const counts: Record<string, number> = {};
@@ -297,13 +311,16 @@ async function exportFolder(context: CommandContext, what: FolderExport): Promis
   } finally {
     progress.done();
   }
+  return { user, out, counts };
+}
+
+async function tellArchive(context: CommandContext, { user, out, counts }: Archive): Promise<void> {
   await context.output.result({ ...user, folder: out, counts }, () =>
     table(
       Object.entries(counts).map(([name, count]) => [join(out, name), String(count)]),
       [1],
     ),
   );
-  return {};
 }
 
 async function writeLines(writer: TextWriter, rows: AsyncIterable<object> | Iterable<object>): Promise<number> {
