@@ -57,23 +57,40 @@ export type WriteFile = (path: string, fill: (writer: ByteSink) => Promise<void>
  * so that an interrupted command leaves no half of a file. Throws `MOBILITY_USAGE` when the file is there already or
  * the folder cannot be written, `MOBILITY_OUTPUT` when the disk is full or fails.
  */
-export const writeFileWhole: WriteFile = (path, fill) => allOrNone((write) => write(path, fill));
+export const writeFileWhole: WriteFile = (path, fill) => allOrNone(({ write }) => write(path, fill));
+
+/** Files that are being written together. */
+export interface Files {
+  write: WriteFile;
+  /** Runs a part of the work. If it fails, the files that it wrote are given up, and the others stay. */
+  attempt<T>(part: () => Promise<T>): Promise<T>;
+}
 
 /**
  * Files that belong together, each written as `writeFileWhole` does. They get their names when the work is done and all
  * of them are on disk, in the order in which they were written. If the work fails or is interrupted, none is there, so
  * that the same command can be repeated.
  */
-export async function allOrNone<T>(work: (write: WriteFile) => Promise<T>): Promise<T> {
+export async function allOrNone<T>(work: (files: Files) => Promise<T>): Promise<T> {
   const drafts: Draft[] = [];
   const placed: string[] = [];
+  const write: WriteFile = async (path, fill) => {
+    await refuseExisting(path);
+    const draft = { path, at: draftOf(path) };
+    drafts.push(draft);
+    await writeDraft(draft, fill);
+  };
+  const attempt: Files['attempt'] = async (part) => {
+    const before = drafts.length;
+    try {
+      return await part();
+    } catch (error) {
+      await removeDrafts(drafts.splice(before));
+      throw error;
+    }
+  };
   try {
-    const result = await work(async (path, fill) => {
-      await refuseExisting(path);
-      const draft = { path, at: draftOf(path) };
-      drafts.push(draft);
-      await writeDraft(draft, fill);
-    });
+    const result = await work({ write, attempt });
     for (const draft of drafts) {
       await putInPlace(draft);
       placed.push(draft.path);
@@ -83,7 +100,7 @@ export async function allOrNone<T>(work: (write: WriteFile) => Promise<T>): Prom
     for (const path of placed) await rm(path, { force: true }).catch(() => {});
     throw error;
   } finally {
-    for (const { at } of drafts) await rm(at, { force: true }).catch(() => {});
+    await removeDrafts(drafts);
   }
 }
 
@@ -91,6 +108,10 @@ export async function allOrNone<T>(work: (write: WriteFile) => Promise<T>): Prom
 interface Draft {
   path: string;
   at: string;
+}
+
+async function removeDrafts(drafts: readonly Draft[]): Promise<void> {
+  for (const { at } of drafts) await rm(at, { force: true }).catch(() => {});
 }
 
 /** No other command writes there: two exports into one folder must not write into one file. */

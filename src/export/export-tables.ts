@@ -1,5 +1,6 @@
 // An export at a glance: people -> rows of each kind -> files of one format, and the manifest that describes them.
 import { createHash } from 'node:crypto';
+import { isMobilityError, type MobilityError } from '../model/errors.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import { type Column, type Kind, type Row, tables } from './columns.ts';
@@ -47,8 +48,28 @@ function fileOf(kind: Kind, format: FormatName, names: TableExport['names']): st
   return `${names ? renamed(kind, tables[kind], names).file : kind}.${formats[format].ending}`;
 }
 
-/** Writes one file a kind and `datapackage.json`; returns what was written. */
+/** Thrown by an export that met rows which are not as they were written. Without these people it can be done. */
+export class DamagedPeople extends Error {
+  /** By UUID. */
+  readonly people: ReadonlyMap<string, { user: UserRecord; error: MobilityError }>;
+  /** How many others there are. */
+  readonly others: number;
+
+  constructor(people: DamagedPeople['people'], others: number) {
+    super(`expected rows as they were written, found others of ${people.size} people`);
+    this.name = 'DamagedPeople';
+    this.people = people;
+    this.others = others;
+  }
+}
+
+/**
+ * Writes one file a kind and `datapackage.json`; returns what was written. Throws `DamagedPeople` when it has come to
+ * everybody: then the files hold some rows of these people, and there is no `datapackage.json`.
+ */
 export async function exportTables(options: TableExport): Promise<WrittenTable[]> {
+  const damaged: Damaged = new Map();
+  const sound = new Set<string>();
   const format = formats[options.format];
   const makeWriter = await format.open();
   const written: WrittenTable[] = [];
@@ -62,7 +83,7 @@ export async function exportTables(options: TableExport): Promise<WrittenTable[]
       const table = makeWriter(counted, columns as Column[]);
       let rows = 0;
       await table.begin();
-      for await (const batch of batches(options, kind)) {
+      for await (const batch of batches(options, kind, { damaged, sound })) {
         rows += batch.length;
         await table.rows(batch.map(shown));
       }
@@ -70,6 +91,7 @@ export async function exportTables(options: TableExport): Promise<WrittenTable[]
       written.push({ kind, path, format, columns, rows, bytes: counted.bytes(), sha256: counted.sha256() });
     });
   }
+  if (damaged.size > 0) throw new DamagedPeople(damaged, sound.size);
   const treatment: Treatment = {
     pseudonyms: options.pseudonymKey !== undefined,
     coarse: options.coarse ?? null,
@@ -80,25 +102,44 @@ export async function exportTables(options: TableExport): Promise<WrittenTable[]
   return written;
 }
 
-async function* batches(options: TableExport, kind: Kind): AsyncGenerator<Row[]> {
+type Damaged = Map<string, { user: UserRecord; error: MobilityError }>;
+
+/** Rows of a kind of all people. `damaged` and `sound`: told whose rows can be read, and whose cannot. */
+async function* batches(
+  options: TableExport,
+  kind: Kind,
+  { damaged, sound }: { damaged: Damaged; sound: Set<string> },
+): AsyncGenerator<Row[]> {
+  for await (const user of options.people()) {
+    if (damaged.has(user.uuid)) continue;
+    try {
+      yield* batchesOf(options, kind, user);
+      sound.add(user.uuid);
+    } catch (error) {
+      if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
+      damaged.set(user.uuid, { user, error });
+      sound.delete(user.uuid);
+    }
+  }
+}
+
+async function* batchesOf(options: TableExport, kind: Kind, user: UserRecord): AsyncGenerator<Row[]> {
   const { store, days, keys, coarse, pseudonymKey } = options;
   const shown = pseudonymKey === undefined ? (row: Row) => row : idsUnderPseudonym(pseudonymKey);
-  for await (const user of options.people()) {
-    const plain = personOf(user);
-    const person = pseudonymKey === undefined ? plain : underPseudonym(plain, pseudonymKey);
-    const source = { store, person, days, ...(keys && { keys }), ...(coarse !== undefined && { coarse }) };
-    let batch: Row[] = [];
-    let rows = 0;
-    for await (const row of rowsOf(kind, source)) {
-      batch.push(shown(row));
-      rows += 1;
-      if (batch.length < rowsAtOnce) continue;
-      yield batch;
-      batch = [];
-    }
-    if (batch.length > 0) yield batch;
-    options.onPerson?.(kind, person, rows);
+  const plain = personOf(user);
+  const person = pseudonymKey === undefined ? plain : underPseudonym(plain, pseudonymKey);
+  const source = { store, person, days, ...(keys && { keys }), ...(coarse !== undefined && { coarse }) };
+  let batch: Row[] = [];
+  let rows = 0;
+  for await (const row of rowsOf(kind, source)) {
+    batch.push(shown(row));
+    rows += 1;
+    if (batch.length < rowsAtOnce) continue;
+    yield batch;
+    batch = [];
   }
+  if (batch.length > 0) yield batch;
+  options.onPerson?.(kind, person, rows);
 }
 
 function personOf(user: UserRecord): Person {

@@ -1,20 +1,29 @@
 // `mobility export`: tables of one, many or all people for other programs, or everything of a person as an archive.
+import { rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { type Kind, kinds } from '../../export/columns.ts';
 import { type Days, entryRows, errorRows, tripsGeoJson } from '../../export/export-rows.ts';
-import { exportTables, tableFiles } from '../../export/export-tables.ts';
+import { DamagedPeople, exportTables, tableFiles } from '../../export/export-tables.ts';
 import { type FormatName, formats } from '../../export/formats/formats.ts';
 import { kindsNamed, type NameSet, nameSets } from '../../export/names.ts';
-import { MobilityError } from '../../model/errors.ts';
+import { isMobilityError, MobilityError } from '../../model/errors.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
-import type { UserRecord } from '../../model/user.ts';
+import { shownName, type UserRecord } from '../../model/user.ts';
 import { everyUser } from '../../store/pages.ts';
 import type { Store } from '../../store/store.ts';
 import { dayArgument, repeated } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { allOrNone, fileText, makeFolder, refuseExisting, type TextWriter, type WriteFile } from '../files.ts';
+import {
+  allOrNone,
+  type Files,
+  fileText,
+  makeFolder,
+  refuseExisting,
+  type TextWriter,
+  type WriteFile,
+} from '../files.ts';
 import { counted, table } from '../output.ts';
 import { isMember } from '../whom.ts';
 
@@ -82,7 +91,8 @@ Examples:
 With --format the folder gets one file per kind, and datapackage.json, which describes every column.
 The key of --pseudonyms is yours to keep: \`openssl rand -hex 32 > key.txt\`.
 Without --format the folder is an archive that \`mobility import\` reads: entries.jsonl (as pushed), errors.jsonl (set aside,
-with reasons), documents.jsonl, trips.geojson and user.json. With several users, each gets a folder.`,
+with reasons), documents.jsonl, trips.geojson and user.json. With several users, each gets a folder.
+Exit code 3: some of several users are left out, because rows of theirs are damaged.`,
     )
     .action(context.run((options: Options) => run(context, options)));
 }
@@ -123,18 +133,13 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   refuseTableFlags(options);
   if (out !== undefined) {
     const signal = context.interruptible();
-    const archives = await allOrNone(async (write) => {
-      const archive = { store, days, write, signal, ...(key && { key }) };
-      if (users.length === 1) return [await exportFolder(context, { ...archive, user: users[0]!, out })];
-      makeFolder(out);
-      const done: Archive[] = [];
-      for await (const user of all ? everyUser(store) : users)
-        done.push(await exportFolder(context, { ...archive, user, out: join(out, user.uuid) }));
-      signal.throwIfAborted();
-      return done;
+    const what = { store, users: all ? everyUser(store) : users, days, signal, ...(key && { key }) };
+    const { archives, leftOut } = await allOrNone(async (files) => {
+      if (users.length !== 1) return exportFolders(context, files, { ...what, out });
+      return { archives: [await exportFolder(context, { ...what, ...files, user: users[0]!, out })], leftOut: [] };
     });
     for (const archive of archives) await tellArchive(context, archive);
-    return {};
+    return tellLeftOut(context, leftOut);
   }
   if (users.length !== 1) throw new MobilityError('MOBILITY_USAGE', 'expected one --user with --entries or --trips');
   const user = users[0]!;
@@ -178,10 +183,10 @@ async function exportFiles(context: CommandContext, options: Options, what: File
     const planned = tableFiles({ kinds: chosen, format, ...(names && { names }) });
     for (const name of planned) await refuseExisting(join(out, name));
     let done = 0;
-    const written = await allOrNone(async (write) => {
+    const { written, leftOut } = await withoutDamaged((isLeftOut) => async ({ write }) => {
       const tables = await exportTables({
         store,
-        people: () => (users.length > 0 ? listed(users) : everyUser(store)),
+        people: () => others(users.length > 0 ? users : everyUser(store), isLeftOut),
         kinds: chosen,
         format,
         days,
@@ -207,20 +212,63 @@ async function exportFiles(context: CommandContext, options: Options, what: File
       bytes,
       sha256,
     }));
-    await context.output.result({ folder: out, files: shown }, () =>
+    await context.output.result({ folder: out, files: shown, left_out: leftOut }, () =>
       table(
         shown.map(({ file, rows }) => [file, counted(rows, 'row')]),
         [1],
       ),
     );
-    return {};
+    return tellLeftOut(context, leftOut);
   } finally {
     progress.done();
   }
 }
 
-async function* listed(users: readonly UserRecord[]): AsyncGenerator<UserRecord> {
-  yield* users;
+async function* others(
+  users: Iterable<UserRecord> | AsyncIterable<UserRecord>,
+  isLeftOut: (user: UserRecord) => boolean,
+): AsyncGenerator<UserRecord> {
+  for await (const user of users) if (!isLeftOut(user)) yield user;
+}
+
+/** Somebody with rows that are not as they were written. */
+interface LeftOut {
+  user_id: string;
+  user_email: string;
+  message: string;
+}
+
+const leftOutOf = ({ uuid, user_email }: UserRecord, { message }: MobilityError): LeftOut => ({
+  user_id: uuid,
+  user_email,
+  message,
+});
+
+/**
+ * Writes files about people; if rows of some are damaged, once more without them: a table holds all of a user or
+ * nothing. Throws the error of the first of them if nobody else is left.
+ */
+async function withoutDamaged<T>(
+  work: (isLeftOut: (user: UserRecord) => boolean) => (files: Files) => Promise<T>,
+): Promise<{ written: T; leftOut: LeftOut[] }> {
+  const leftOut = new Map<string, LeftOut>();
+  for (;;) {
+    try {
+      const written = await allOrNone(work(({ uuid }) => leftOut.has(uuid)));
+      return { written, leftOut: [...leftOut.values()] };
+    } catch (error) {
+      if (!(error instanceof DamagedPeople)) throw error;
+      const found = [...error.people.values()];
+      if (error.others === 0) throw found[0]!.error;
+      for (const { user, error: reason } of found) leftOut.set(user.uuid, leftOutOf(user, reason));
+    }
+  }
+}
+
+function tellLeftOut(context: CommandContext, leftOut: readonly LeftOut[]): Outcome {
+  for (const { user_email, message } of leftOut)
+    context.output.note(`${shownName(user_email)} is left out: ${message}`);
+  return leftOut.length === 0 ? {} : { exitCode: 3 };
 }
 
 /** The kinds asked for, or all that the format and the names can hold. */
@@ -280,6 +328,34 @@ interface Archive {
   out: string;
   /** Rows by file. */
   counts: Record<string, number>;
+}
+
+type FoldersExport = Omit<FolderExport, 'user' | 'write'> & { users: Iterable<UserRecord> | AsyncIterable<UserRecord> };
+
+/** A folder for each user within `out`, but for those with rows that are not as they were written. */
+async function exportFolders(
+  context: CommandContext,
+  { write, attempt }: Files,
+  { users, out, ...what }: FoldersExport,
+): Promise<{ archives: Archive[]; leftOut: LeftOut[] }> {
+  makeFolder(out);
+  const archives: Archive[] = [];
+  const leftOut: LeftOut[] = [];
+  let first: MobilityError | null = null;
+  for await (const user of users) {
+    const folder = join(out, user.uuid);
+    try {
+      archives.push(await attempt(() => exportFolder(context, { ...what, write, user, out: folder })));
+    } catch (error) {
+      if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
+      first ??= error;
+      leftOut.push(leftOutOf(user, error));
+      await rmdir(folder).catch(() => {}); // unless something else is in it
+    }
+  }
+  what.signal.throwIfAborted();
+  if (first !== null && archives.length === 0) throw first;
+  return { archives, leftOut };
 }
 
 async function exportFolder(context: CommandContext, what: FolderExport): Promise<Archive> {
