@@ -1,7 +1,11 @@
+import { rename, rm } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { folderIn } from '../../src/model/address.ts';
 import { type ErrorCode, MobilityError } from '../../src/model/errors.ts';
 import { openRoutes, routes } from '../../src/server/routes/index.ts';
+import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
+import { until } from '../support/until.ts';
 import { androidLocation, config, type Kit, now, openKit, waiting } from './kit.ts';
 
 let kit: Kit;
@@ -152,6 +156,33 @@ describe('failures', () => {
     expect((await broken.request('/readyz')).json).toEqual(problem(503, { code: 'MOBILITY_STORE_UNAVAILABLE' }));
     expect((await broken.request('/healthz')).json).toEqual({ status: 'ok' });
     await broken.close();
+  });
+
+  it('no put is acknowledged and readyz is 503 while the folder of the store is elsewhere or replaced', async () => {
+    const folder = folderIn(kit.store.address);
+    const put = (ts: number) => kit.post('/usercache/put', { user: 'ada', phone_to_server: [androidLocation(ts)] });
+    const unavailable = problem(503, { code: 'MOBILITY_STORE_UNAVAILABLE' });
+    expect((await put(1.5e9)).status).toBe(200);
+    await rename(folder, `${folder}-moved`);
+    try {
+      expect((await put(1.5e9 + 1)).json).toEqual(unavailable);
+      expect((await kit.request('/readyz')).json).toEqual(unavailable);
+      const other = await openStore(folder);
+      await other.users.register('ada', { now });
+      await other.close();
+      expect((await put(1.5e9 + 2)).json).toEqual(unavailable);
+      expect(kit.errors.at(-1)).toMatch(
+        /usercache-0\.sqlite: expected the file .* found another one.* start them again/,
+      );
+      await rm(folder, { recursive: true });
+    } finally {
+      await rename(`${folder}-moved`, folder);
+    }
+    await until(async () => (await kit.request('/readyz')).status === 200);
+    expect((await put(1.5e9 + 3)).status).toBe(200);
+    const { user } = await kit.store.users.register('ada', { now });
+    const times = (await waiting(kit.store, user.uuid)).map(({ metadata }) => metadata.write_ts);
+    expect(times).toEqual([1.5e9, 1.5e9 + 3]);
   });
 
   it('a streamed answer that fails at once is an error, and one that fails midway is cut off and logged', async () => {

@@ -1,4 +1,6 @@
 // One database file: its connection, its cached statements, and its two doors, read and write.
+import { statSync } from 'node:fs';
+import { MobilityError } from '../../model/errors.ts';
 import { atOnce, inSlices, nextTurn } from '../../turns.ts';
 import { type Connection, connect, type Statement } from './driver.ts';
 import { endsTransaction, isBusy, storeError } from './engine-errors.ts';
@@ -40,6 +42,8 @@ export interface StoreFile {
    * this file too. They see what was committed before.
    */
   writeInSteps<T>(work: () => Generator<void, T>, rows: number): Promise<T>;
+  /** Throws `MOBILITY_STORE_UNAVAILABLE` if another file or none is at `path` now: what is written would be lost. */
+  expectInPlace(): void;
   close(): void;
 }
 
@@ -82,6 +86,7 @@ function lineTo(path: string): Line {
 /** Opens a file that `folder.ts` made and checked. */
 export function openFile(path: string): StoreFile {
   const main = lineTo(path);
+  const opened = identityOf(path);
   let line = main; // the one in use
   let side: Line | null = null; // for reads while a long write holds the other
   const jobs: Job[] = [];
@@ -110,6 +115,7 @@ export function openFile(path: string): StoreFile {
     });
   const onTheSide = <T>(work: () => T): T => {
     if (side === null) {
+      file.expectInPlace(); // the engine would make a file that is not there
       side = lineTo(path);
       setUp(side.connection);
     }
@@ -139,6 +145,10 @@ export function openFile(path: string): StoreFile {
       ),
     write: (work, rows = 1) => add(() => inOneStep(work), rows, false),
     writeInSteps: (work, rows) => add(work, rows, rows >= longRows),
+    expectInPlace: () => {
+      const found = identityOf(path);
+      if (found !== opened) throw outOfPlace(path, found);
+    },
     close: () => {
       if (shared?.file === file) endShared();
       side?.close();
@@ -147,6 +157,21 @@ export function openFile(path: string): StoreFile {
   };
   const keys = keyNumbers(file);
   return file;
+}
+
+/** Which file is at a path; null: none. A process goes on with the file that it has open, wherever that went. */
+function identityOf(path: string): string | null {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found === undefined ? null : `${found.dev} ${found.ino}`;
+}
+
+function outOfPlace(path: string, found: string | null): MobilityError {
+  return new MobilityError(
+    'MOBILITY_STORE_UNAVAILABLE',
+    `${path}: expected the file that this process has open, found ${found === null ? 'none' : 'another one'}; nothing was ` +
+      'stored. The folder of the store was moved, removed or replaced: stop all programs that use it before you do that, ' +
+      'and start them again afterwards',
+  );
 }
 
 function* inOneStep<T>(work: () => T): Generator<void, T> {
@@ -270,6 +295,7 @@ function commitTogether(file: StoreFile, group: readonly Job[]): (() => void)[] 
   try {
     file.keys.refresh();
     const settle = stepsOf(file, group).map(atOnce);
+    file.expectInPlace();
     file.sql('COMMIT').run();
     return settle;
   } catch (error) {
@@ -294,6 +320,7 @@ async function commitInSlices(
     const settle: (() => void)[] = [];
     for (const steps of stepsOf(file, group)) settle.push(await inSlices(steps, { urgent: true }));
     await nextTurn({ urgent: true }); // the commit has its own slice
+    file.expectInPlace();
     file.sql('COMMIT').run();
     return settle;
   } catch (error) {

@@ -100,7 +100,8 @@ async function diskOf(folder: string): Promise<{ bytes: number; free: number }> 
   return { bytes, free: bavail * bsize };
 }
 
-async function ping({ first: { usercache, timeseries } }: Shards): Promise<void> {
+async function ping({ all, first: { usercache, timeseries } }: Shards): Promise<void> {
+  for (const shard of all) for (const file of [shard.usercache, shard.timeseries]) file.expectInPlace();
   await usercache.write(() => usercache.sql("UPDATE counters SET value = value + 1 WHERE name = 'ping'").run());
   await timeseries.read(() => timeseries.sql("SELECT value FROM counters WHERE name = 'fence'").get());
 }
