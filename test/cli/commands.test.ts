@@ -3,9 +3,12 @@ import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/prom
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { putBatch } from '../../src/intake/put-batch.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import { erasingLease } from '../../src/store/erasing.ts';
 import { collections } from '../../src/store/store.ts';
+import { t0 } from '../support/phone.ts';
+import { android, pushedMotions, pushedMove } from '../support/pushes.ts';
 import { putDocument } from '../support/store.ts';
 import { freshProgram, type Program } from './kit.ts';
 
@@ -177,6 +180,27 @@ describe('diary', () => {
 });
 
 describe('status', () => {
+  it('counts trips of everybody as an export has them, and no movements that are none', async () => {
+    const { run, withStore } = await freshProgram();
+    await run(['users', 'add', 'eve']);
+    await withStore(async (store) => {
+      const { uuid } = (await store.users.byEmail('eve'))!;
+      // A walk of 95 m, which is too short for a trip.
+      const walk = [
+        ...pushedMove(android, { from: 0, to: 120, speed: 95 / 120 }),
+        ...pushedMove(android, { from: 150, to: 900, east: 95 }),
+        ...pushedMotions(android, 0, 120, 'walking'),
+      ];
+      await putBatch(uuid, walk, { store, now: () => t0 + 900 });
+    });
+    await run(['pipeline', '--all']);
+    const rows = await withStore(async (store) => store.counts((await store.users.byEmail('eve'))!.uuid));
+    expect(rows.trips).toBe(1);
+    expect((await run(['status', '--json'])).json()).toMatchObject({ trips: 0 });
+    const [eve] = (await run(['users', 'list', '--counts', '--json'])).json<JsonObject[]>();
+    expect(eve).toMatchObject({ trips: 0 });
+  });
+
   it('shows the state of a user, by name and by UUID', async () => {
     const { run } = shared;
     const status = (await run(['status', '--user', ada, '--json'])).json<Record<string, JsonObject>>();

@@ -242,8 +242,9 @@ async function showEverybody(context: CommandContext): Promise<Outcome> {
 }
 
 async function addUser(fleet: FleetStatus, store: Store, { uuid, user_email }: UserRecord, now: number): Promise<void> {
-  const [counts, state, lease, work, ahead, profile] = await Promise.all([
+  const [counts, trips, state, lease, work, ahead, profile] = await Promise.all([
     store.counts(uuid),
+    store.trips.summary(uuid), // rows of `trips` are other links too, such as those that were dropped
     store.pipeline.get(uuid),
     store.leases.get(uuid),
     store.pipeline.withWork([uuid], now),
@@ -256,7 +257,7 @@ async function addUser(fleet: FleetStatus, store: Store, { uuid, user_email }: U
   fleet.waiting += counts.usercache;
   fleet.ahead += ahead.count;
   fleet.errors += counts.errors;
-  fleet.trips += counts.trips;
+  fleet.trips += trips.count;
   fleet.with_work += work.size;
   if (state.last_error !== null) fleet.failed.push({ user_email, uuid, last_error: state.last_error });
   if (lease !== null) fleet.at_work.push({ user_email, uuid, owner: lease.owner, expires_ts: lease.expires_ts });

@@ -118,14 +118,15 @@ function listCommand(context: CommandContext): Command {
 }
 
 async function withCounts(store: Store, user: UserRecord): Promise<ListedUser> {
-  const [counts, waiting, series] = await Promise.all([
+  const [counts, waiting, series, trips] = await Promise.all([
     store.counts(user.uuid),
     store.usercache.summary(user.uuid),
     store.timeseries.summary(user.uuid),
+    store.trips.summary(user.uuid),
   ]);
   const times = [waiting.newest_ts, ...series.map((row) => row.last_ts)].filter((ts) => ts !== null);
   const newest_ts = times.length === 0 ? null : Math.max(...times);
-  return { ...user, waiting: counts.usercache, errors: counts.errors, trips: counts.trips, newest_ts };
+  return { ...user, waiting: counts.usercache, errors: counts.errors, trips: trips.count, newest_ts };
 }
 
 function listText(users: readonly ListedUser[], context: CommandContext): string {
