@@ -24,6 +24,9 @@ export const unusableReasons = {
 /** Why an element of a batch is not an entry: the reason that stands in the error timeseries. */
 export type UnusableReason = keyof typeof unusableReasons;
 
+/** Reason of a valid entry that is set aside as its caller uses too many keys. It can be recovered like any other. */
+export const tooManyKeys = 'too_many_keys';
+
 /** Characters (UTF-16 units) that a key may have. */
 const maxKeyLength = 255;
 

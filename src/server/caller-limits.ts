@@ -1,5 +1,5 @@
 // What one caller may send: calls and bytes a minute and a day, entries that wait, and keys that nobody knows.
-import { isEntry, type Taken } from '../intake/take-entry.ts';
+import { isEntry, type Taken, tooManyKeys } from '../intake/take-entry.ts';
 import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
 import type { EntryText } from '../model/entry.ts';
@@ -33,9 +33,6 @@ interface Used {
 
 /** The use by callers since it was last told to the others, by UUID. */
 export type UsedByCaller = Record<string, { calls: number; bytes: number }>;
-
-/** Reason of an entry that is set aside because its caller uses too many keys. It can be recovered like any other. */
-const tooManyKeys = 'too_many_keys';
 
 /**
  * Calls of a caller a minute that may be refused for their body, before all of that minute are: reading in vain costs
@@ -115,7 +112,8 @@ export class CallerCounts {
 
   /**
    * The same list, in which entries of unknown keys beyond the limit are set aside. The store is asked which of them
-   * the user has when one comes that this process has not seen: other servers and earlier ones count.
+   * the user has when one comes that this process has not seen: other servers, earlier ones and recoveries count. It is
+   * asked at the limit too, so that nothing is set aside whose key the user has.
    */
   async keys(
     userId: string,
@@ -126,11 +124,9 @@ export class CallerCounts {
     if (limit === 0) return list;
     const { keys } = this.#of(userId);
     if (!hasOtherKey(list, keys)) return list;
-    if (keys.size < limit) {
-      const waiting = await store.usercache.keys(userId);
-      const moved = (await store.timeseries.summary(userId)).map(({ key }) => key);
-      for (const key of [...waiting, ...moved]) if (!known.has(key)) keys.add(key);
-    }
+    const waiting = await store.usercache.keys(userId);
+    const moved = (await store.timeseries.summary(userId)).map(({ key }) => key);
+    for (const key of [...waiting, ...moved]) if (!known.has(key)) keys.add(key);
     const isTooMany = (taken: EntryText): boolean => {
       if (known.has(taken.key) || keys.has(taken.key)) return false;
       if (keys.size >= limit) return true;
@@ -245,9 +241,10 @@ function met(name: string, detail: string, limit: number, seconds: number): Prob
   });
 }
 
-function setAside(taken: EntryText, limit: number): Taken {
+/** With its identity: what is pushed of it later finds it, and its times are not corrected again. */
+function setAside({ key, write_ts, text }: EntryText, limit: number): Taken {
   const message = `expected at most ${limit} different keys that the service does not know, found another one`;
-  return { entry: JSON.parse(taken.text) as JsonValue, reason: tooManyKeys, message };
+  return { entry: JSON.parse(text) as JsonValue, identity: { key, write_ts }, reason: tooManyKeys, message };
 }
 
 /** Tells log and profile that a caller meets a limit, once a minute: `mobility status` shows it. */

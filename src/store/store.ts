@@ -188,9 +188,14 @@ export interface CallerUse {
 /** The result of one entry of a put. */
 export type PutResult = 'inserted' | 'updated';
 
-/** A pushed value that is not a valid entry, exactly as it came. */
+/**
+ * A pushed value that is set aside at once: one that is not a valid entry, exactly as it came; or, with its `identity`,
+ * a valid entry that may not wait.
+ */
 export interface UnusableEntry {
   entry: JsonValue;
+  /** Of a valid entry; missing where none can be told. */
+  identity?: Identity;
   reason: string;
   message: string;
 }
@@ -242,7 +247,9 @@ export interface PutNote {
 export interface Usercache {
   /**
    * Stores a batch in one transaction: `entries` by identity (a later entry replaces an earlier one), `unusable` in the
-   * error timeseries, once per content (a repetition counts as another attempt). Results are in the order of `entries`.
+   * error timeseries, once per content (a repetition counts as another attempt). One with an identity is stored as an
+   * entry that arrived before `entries` and failed: it takes the place of its error and of what waits, and keeps the
+   * first receipt of the identity and its earlier failures. Results are in the order of `entries`.
    * A result is `updated` if usercache, timeseries or error timeseries have the identity, or if it occurs earlier in
    * the batch. Atomic. The `note` is written after the batch or together with it: never if the batch is not stored.
    */
@@ -333,7 +340,7 @@ export interface ErrorRow {
   id: string;
   /** Exactly as pushed (times in seconds). */
   entry: JsonValue;
-  /** null for an unusable entry. */
+  /** null for something unusable, of which none could be told. */
   identity: Identity | null;
   reason: string;
   message: string;
@@ -357,8 +364,11 @@ export interface ErrorTimeseries {
   summary(userId: string): Promise<{ key: string | null; reason: string; count: number }[]>;
   /**
    * Moves errors back to the usercache as `entry`, atomically. If the identity already waits there, its newer content
-   * stays and the error is removed. An error that no longer exists is ignored. Returns the number of entries moved. An
-   * entry that fails again keeps its `first_ts` and its count of `tries`.
+   * stays and the error is removed; of several errors with one identity the first counts. An error without identity may
+   * be older than what usercache, timeseries or another error have under the identity of `entry`. It is removed if that
+   * was first received after its `last_ts`; otherwise nobody can tell which is newer, and all stays as it is. An error
+   * that no longer exists is ignored. Returns the number of entries moved. An entry that fails again keeps its
+   * `first_ts` and its count of `tries`.
    */
   takeBack(userId: string, errors: readonly { id: string; entry: Entry }[]): Promise<number>;
   /**

@@ -1,9 +1,8 @@
 // Recovery: error timeseries -> usercache -> through the move again, until none remain or a round changes nothing.
 import { shippedSegmenter } from '../analysis/sequence/segment.ts';
 import { convert } from '../converters/convert.ts';
-import { isEntry, takeEntry } from '../intake/take-entry.ts';
+import { isEntry, takeEntry, tooManyKeys } from '../intake/take-entry.ts';
 import type { Entry } from '../model/entry.ts';
-import type { JsonValue } from '../model/json.ts';
 import { withLease } from '../pipeline/lease.ts';
 import { moveToLongTerm } from '../pipeline/move-to-long-term.ts';
 import type { PipelineOptions } from '../pipeline/run-pipeline.ts';
@@ -81,7 +80,9 @@ async function takeRound(
   const which = { ...(key !== undefined && { key }), ...(reason !== undefined && { reason }), limit: pageSize };
   let recovered = 0;
   for await (const rows of errorPages(store, userId, which)) {
-    const usable = rows.flatMap((row) => {
+    // Of several contents of one identity the store takes the first.
+    const newestFirst = rows.toSorted((a, b) => b.last_ts - a.last_ts);
+    const usable = newestFirst.flatMap((row) => {
       const entry = acceptedEntry(row);
       return entry ? [{ id: row.id, entry }] : [];
     });
@@ -94,8 +95,7 @@ async function takeRound(
 
 /** The entry, when intake and the converters accept it now; else null. */
 function acceptedEntry(row: ErrorRow): Entry | null {
-  // What has an identity passed the intake before: a second look would turn times that are seconds by now into others.
-  const entry = row.identity ? (row.entry as unknown as Entry) : usableEntry(row.entry);
+  const entry = usableEntry(row);
   if (entry === null) return null;
   try {
     convert(entry);
@@ -105,7 +105,11 @@ function acceptedEntry(row: ErrorRow): Entry | null {
   }
 }
 
-function usableEntry(pushed: JsonValue): Entry | null {
-  const taken = takeEntry(pushed);
-  return isEntry(taken) ? (JSON.parse(taken.text) as Entry) : null;
+/** What passed the intake before is not changed by it again: times that are seconds by now would become others. */
+function usableEntry({ identity, entry, reason }: ErrorRow): Entry | null {
+  if (identity !== null) return entry as unknown as Entry;
+  const taken = takeEntry(entry);
+  if (!isEntry(taken)) return null;
+  // Earlier programs kept no identity with the entries that they set aside for their key.
+  return reason === tooManyKeys ? (entry as unknown as Entry) : (JSON.parse(taken.text) as Entry);
 }

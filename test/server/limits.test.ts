@@ -112,6 +112,50 @@ it('unknown keys beyond the limit are set aside, known ones never, and recovery 
   expect(report).toMatchObject({ recovered: 1 });
 });
 
+it('what was set aside for its key does not come back over content of the same entry that was accepted later', async () => {
+  await kit.close();
+  await open({ unknownKeys: 1 });
+  const wider = await openKit({ store: kit.store, config: { ...config, unknownKeys: 10 }, now: () => clock });
+  const entry = (key: string, v: string, write_ts = 1463501234): JsonObject => ({
+    metadata: { key, write_ts },
+    data: { v },
+  });
+  const push = async (to: Kit, ...entries: JsonObject[]): Promise<JsonObject> => {
+    clock += 1;
+    return (await to.post('/usercache/put', { user: 'ada', phone_to_server: entries })).json;
+  };
+  const contents = async (): Promise<unknown[]> =>
+    (await kit.store.timeseries.find(ada, { keys: ['s/b', 's/c'], time: 'write_ts', limit: 9 })).entries;
+  const recover = () => recoverErrors(kit.store, ada, { log: silentLog, now: () => clock });
+
+  await push(kit, entry('s/a', 'a'));
+  expect(await push(kit, entry('s/b', 'old'), entry('s/c', 'first'))).toMatchObject({ rejected: 2 });
+  expect(await push(kit, entry('s/c', 'second'))).toMatchObject({ rejected: 1 });
+  // A greater limit, and the phone pushes the entry again.
+  expect(await push(wider, entry('s/b', 'new'))).toEqual({ inserted: 0, updated: 1, rejected: 0 });
+  expect((await runPipeline(kit.store, ada, { log: silentLog, now: () => clock })).status).toBe('done');
+  expect(await kit.store.errors.summary(ada)).toEqual([{ key: 's/c', reason: 'too_many_keys', count: 1 }]);
+  expect(await recover()).toMatchObject({ tried: 1, recovered: 1, remaining: [] });
+  expect(await contents()).toEqual([entry('s/b', 'new'), entry('s/c', 'second')]);
+  // A key that was recovered is the user's from then on, also for a server that runs with the old limit.
+  expect(await push(kit, entry('s/c', 'third'), entry('s/d', 'd'))).toEqual({ inserted: 0, updated: 1, rejected: 1 });
+  await wider.close();
+});
+
+it('an entry that was set aside for its key keeps its identity when it is recovered, whatever its time', async () => {
+  await kit.close();
+  await open({ unknownKeys: 1 });
+  const microseconds = 1710000000123456;
+  const entry = (key: string, write_ts: number): JsonObject => ({
+    metadata: { key, write_ts },
+    data: { ts: write_ts },
+  });
+  await put([entry('s/a', 1), entry('s/b', microseconds)]);
+  await recoverErrors(kit.store, ada, { log: silentLog, now: () => 2 * microseconds });
+  const found = await kit.store.timeseries.find(ada, { keys: ['s/b'], time: 'write_ts', limit: 9 });
+  expect(found.entries).toEqual([entry('s/b', microseconds / 1000)]);
+});
+
 it('metrics count calls, entries and limits, and name no user', async () => {
   const { figures, text } = countCalls();
   const watched = await openKit({ config: { ...config, callsPerMinute: 2 }, metrics: { figures, text } });

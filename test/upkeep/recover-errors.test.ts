@@ -2,8 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
 import { identityOf } from '../../src/model/entry.ts';
+import type { JsonValue } from '../../src/model/json.ts';
+import type { ErrorRow } from '../../src/store/store.ts';
 import { recoverErrors } from '../../src/upkeep/recover-errors.ts';
-import { chainAfter, derived, memoryLog, pipeline, put } from '../support/diary.ts';
+import { chainAfter, derived, memoryLog, pipeline, put, timeseriesOf } from '../support/diary.ts';
 import { android, pushed, pushedRide } from '../support/pushes.ts';
 import { newUser, useStore } from '../support/store.ts';
 
@@ -85,6 +87,52 @@ describe('recovery', () => {
     const report = await recoverErrors(store, user, options);
     expect(report.recovered).toBe(pushedRide(android, 0, 0).length);
     expect(report.tried).toBe(report.recovered + large.length);
+  });
+
+  describe('of errors without identity', () => {
+    const study = (v: string, write_ts = 1_710_000_000): Entry => ({ metadata: { key: 's/b', write_ts }, data: { v } });
+    const times = (ts: number) => ({ first_ts: ts, last_ts: ts, tries: 1, received_ts: ts });
+    /** Set aside at `ts`, as programs did that kept no identity with entries of too many keys. */
+    const unnamed = (id: string, entry: Entry, ts: number): ErrorRow => ({
+      ...{ id, entry: entry as unknown as JsonValue, identity: null, reason: 'too_many_keys', message: 'm' },
+      ...times(ts),
+    });
+
+    it('puts back the content that arrived last', async () => {
+      const user = await newUser(store);
+      const rows = [unnamed('a', study('old'), 10), unnamed('b', study('new'), 20), unnamed('c', study('older'), 5)];
+      await store.errors.apply(user, { put: rows, remove: [] });
+      expect(await recoverErrors(store, user, options)).toMatchObject({ tried: 3, recovered: 1, remaining: [] });
+      expect(await timeseriesOf(store, user)).toEqual([study('new')]);
+    });
+
+    it('removes those that are older than what was accepted meanwhile', async () => {
+      const user = await newUser(store);
+      await store.errors.apply(user, { put: [unnamed('a', study('old'), 10)], remove: [] });
+      await put(store, user, [study('new')], 20);
+      await pipeline(store, user);
+      expect(await recoverErrors(store, user, options)).toMatchObject({ tried: 1, recovered: 0, remaining: [] });
+      expect(await timeseriesOf(store, user)).toEqual([study('new')]);
+    });
+
+    it('leaves those that may be newer or older than what was accepted, and names them', async () => {
+      const user = await newUser(store);
+      await put(store, user, [study('accepted')], 10);
+      await pipeline(store, user);
+      await store.errors.apply(user, { put: [unnamed('a', study('other'), 20)], remove: [] });
+      const remaining = [{ key: 's/b', reason: 'too_many_keys', count: 1 }];
+      expect(await recoverErrors(store, user, options)).toMatchObject({ tried: 1, recovered: 0, remaining });
+      expect(await timeseriesOf(store, user)).toEqual([study('accepted')]);
+    });
+
+    it('does not correct times a second time', async () => {
+      const user = await newUser(store);
+      const microseconds = 1_710_000_000_123.456;
+      await store.errors.apply(user, { put: [unnamed('a', study('v', microseconds), 10)], remove: [] });
+      const now = () => 2 * microseconds;
+      expect(await recoverErrors(store, user, { ...options, now })).toMatchObject({ recovered: 1 });
+      expect(await timeseriesOf(store, user)).toEqual([study('v', microseconds)]);
+    });
   });
 
   it('skips a user whose pipeline is running', async () => {

@@ -16,6 +16,7 @@ import {
 } from '../chunks/edit.ts';
 import { BrokenChunk, type ChunkRow, type ChunkTimes, decodeContent, decodeTimes } from '../chunks/form.ts';
 import { PartsMissingError, StaleReadError } from './failures.ts';
+import { type RowIdentity, textOf } from './identities.ts';
 import { inPieces } from './rows.ts';
 import type { ChunkDocument, Tx, UserRows } from './user-rows.ts';
 
@@ -88,7 +89,7 @@ const fewChunks = 64; // with more chunks than this between the first and the la
 const chunksAtOnce = 100;
 
 /** The chunks in whose stretch of `write_ts` any of the times lies, by key, each list ascending. */
-export async function chunksAround(
+async function chunksAround(
   from: UserRows,
   times: TimesByKey,
   projection?: Document,
@@ -129,6 +130,25 @@ function filterAround(times: TimesByKey): Document {
   const keys = [...times.keys()];
   const named = keys.length > keysNamed ? {} : { key: keys.length === 1 ? keys[0]! : { $in: keys } };
   return { ...named, until: { $gt: first }, from: { $lt: justAfter(last) } };
+}
+
+/** When those of `identities` were received first that are in the timeseries, by `textOf`. */
+export async function receiptsInChunks(
+  from: UserRows,
+  identities: readonly RowIdentity[],
+): Promise<Map<string, number>> {
+  const times = timesByKey(identities);
+  const found = new Map<string, number>();
+  for (const [key, documents] of await chunksAround(from, times, withoutTexts)) {
+    for (const chunk of await openChunks(from, documents)) {
+      for (const write_ts of times.get(key)!) {
+        const place = chunk.placeAt(write_ts);
+        if (chunk.times.write_ts[place] !== write_ts) continue;
+        found.set(textOf({ key, write_ts }), chunk.times.received_ts[place]!);
+      }
+    }
+  }
+  return found;
 }
 
 // ---------------------------------------------------------------- writing

@@ -5,9 +5,11 @@ import type { JsonValue } from '../../model/json.ts';
 import { escapeText, unescapeText } from '../../model/json-text.ts';
 import { errorIdOf, unusableIdOf, unusableKeyOf } from '../error-ids.ts';
 import type { ErrorRow, ErrorTimeseries, UnusableEntry } from '../store.ts';
+import { receiptsInChunks } from './chunk-rows.ts';
 import type { Connection } from './connection.ts';
 import { entryRow, receivedOf } from './entries.ts';
-import { findByIdentity, identityOfRow, rowIdentityOf, textOf } from './identities.ts';
+import { fold } from './fold.ts';
+import { findByIdentity, identityOfRow, type RowIdentity, rowIdentityOf, textOf } from './identities.ts';
 import { requireMember } from './members.ts';
 import {
   groupsOf,
@@ -21,7 +23,7 @@ import {
   removeRows,
   writeRows,
 } from './rows.ts';
-import type { FailedRow, PastFailures, Tx, UserRows } from './user-rows.ts';
+import type { FailedRow, Tx, UserRows } from './user-rows.ts';
 
 const longestList = 500;
 
@@ -45,6 +47,7 @@ export function errorsOn(connection: Connection): ErrorTimeseries {
     summary: (userId) => connection.reading(userId, summarise),
     async takeBack(userId, errors) {
       let back = 0;
+      if (errors.length > 0) await fold(connection, userId);
       for (const some of inPieces(errors, rowsAtOnce)) {
         back += await connection.atomically(userId, (tx) => takeSomeBack(tx, some));
       }
@@ -79,15 +82,16 @@ async function summarise(from: UserRows): Promise<{ key: string | null; reason: 
 /** The row of an entry that failed; when and how often is filled in when it is written. */
 export function failureRow(
   userId: string,
-  identity: Identity,
-  entry: Entry,
+  { key, write_ts }: Identity,
+  entry: Entry | JsonValue,
   why: { reason: string; message: string },
 ): NewRow {
-  return errorRow(userId, errorIdOf(identity), entry, why, identity);
+  return errorRow(userId, errorIdOf({ key, write_ts }), entry, why, { key, write_ts });
 }
 
-/** The row of something unusable. */
-export function unusableRow(userId: string, { entry, reason, message }: UnusableEntry): NewRow {
+/** The row of something that is set aside at once. */
+export function unusableRow(userId: string, { entry, identity, reason, message }: UnusableEntry): NewRow {
+  if (identity !== undefined) return failureRow(userId, identity, entry, { reason, message });
   const key = unusableKeyOf(entry);
   return errorRow(userId, unusableIdOf(entry), entry, { reason, message }, { key, write_ts: null });
 }
@@ -140,7 +144,8 @@ function idOfRow({ at }: NewRow): string {
 }
 
 /** An error that is already stored. */
-export type KnownError = KnownRow & PastFailures & { id: string; received_ts?: number };
+export type KnownError = KnownRow &
+  Pick<FailedRow, 'id' | 'write_ts' | 'first_ts' | 'last_ts' | 'tries' | 'received_ts'>;
 
 /** Errors by id. */
 export async function findErrors(from: UserRows, ids: readonly string[]): Promise<Map<string, KnownError>> {
@@ -150,7 +155,7 @@ export async function findErrors(from: UserRows, ids: readonly string[]): Promis
     return found;
   }
   for (const some of inPieces(ids, longestList)) {
-    const fields = ['id', 'first_ts', 'tries', 'received_ts', ...knownFields] as const;
+    const fields = ['id', 'write_ts', 'first_ts', 'last_ts', 'tries', 'received_ts', ...knownFields] as const;
     for (const row of await from
       .rows('errors')
       .pick({ id: { $in: some } }, fields)
@@ -159,6 +164,17 @@ export async function findErrors(from: UserRows, ids: readonly string[]): Promis
     }
   }
   return found;
+}
+
+/** When those of `identities` were received first that are in the timeseries or were set aside, by `textOf`. */
+export async function knownElsewhere(tx: Tx, identities: readonly RowIdentity[]): Promise<Map<string, number>> {
+  if (identities.length === 0) return new Map();
+  const moved = await receiptsInChunks(tx, identities);
+  const ids = new Map(identities.map((identity) => [errorIdOf(identityOfRow(identity)), textOf(identity)]));
+  const failed = await findErrors(tx, [...ids.keys()]);
+  const known = new Map([...failed].map(([id, row]) => [ids.get(id)!, receivedOf(row)]));
+  for (const [text, received_ts] of moved) known.set(text, received_ts);
+  return known;
 }
 
 /** Removes errors that were found in the transaction. */
@@ -191,8 +207,14 @@ async function takeSomeBack(tx: Tx, errors: readonly { id: string; entry: Entry 
     tx,
     errors.map(({ id }) => id),
   );
-  const identities = errors.filter(({ id }) => there.has(id)).map(({ entry }) => rowIdentityOf(entry));
-  const waiting = await findByIdentity(tx, 'usercache', identities, []);
+  const present = errors.filter(({ id }) => there.has(id));
+  const identities = present.map(({ entry }) => rowIdentityOf(entry));
+  const waiting = await findByIdentity(tx, 'usercache', identities, ['received_ts', 'revision']);
+  const unnamed = present.filter(({ id }) => there.get(id)!.write_ts === null);
+  const elsewhere = await knownElsewhere(
+    tx,
+    unnamed.map(({ entry }) => rowIdentityOf(entry)),
+  );
   const back = new Map<string, NewRow>();
   const seen = new Set<string>();
   for (const { id, entry } of errors) {
@@ -200,6 +222,13 @@ async function takeSomeBack(tx: Tx, errors: readonly { id: string; entry: Entry 
     const text = textOf(rowIdentityOf(entry));
     if (error === undefined || seen.has(id)) continue;
     seen.add(id);
+    if (error.write_ts === null) {
+      const twin = waiting.get(text);
+      const known = twin === undefined ? elsewhere.get(text) : receivedOf(twin);
+      // What is older than the known content goes; of the rest nobody can tell, and it stays.
+      if (known !== undefined && known <= error.last_ts) there.delete(id);
+      if (known !== undefined) continue;
+    }
     if (waiting.has(text) || back.has(text)) continue;
     const failed = { first_ts: error.first_ts, tries: error.tries };
     back.set(text, entryRow('usercache', tx.userId, entry, { failed, received_ts: receivedOf(error) }));

@@ -2,19 +2,18 @@
 import { ObjectId } from 'mongodb';
 import type { Entry, Identity } from '../../model/entry.ts';
 import { unescapeText } from '../../model/json-text.ts';
-import { errorIdOf } from '../error-ids.ts';
 import { isAhead } from '../receipts.ts';
 import type { PutBatch, PutResult, Usercache, WaitingEntry } from '../store.ts';
-import { chunksAround, openChunks, timesByKey, withoutTexts } from './chunk-rows.ts';
+import { receiptsInChunks } from './chunk-rows.ts';
 import type { Connection } from './connection.ts';
 import { entriesOf, entryRow, receivedOf } from './entries.ts';
-import { findErrors, unusableRow, writeErrors } from './errors.ts';
+import { knownElsewhere, unusableRow, writeErrors } from './errors.ts';
 import { findRows } from './find-entries.ts';
 import { fold } from './fold.ts';
-import { findByIdentity, identityOfRow, type RowIdentity, rowIdentity, rowIdentityOf, textOf } from './identities.ts';
+import { exactFilters, findByIdentity, type RowIdentity, rowIdentity, rowIdentityOf, textOf } from './identities.ts';
 import { requireMember } from './members.ts';
 import { mergeProfile } from './people.ts';
-import { groupsOf, knownFields, type NewRow, newPage, writeRows } from './rows.ts';
+import { groupsOf, knownFields, type NewRow, newPage, removeRows, writeRows } from './rows.ts';
 import { settleOn } from './settle.ts';
 import type { Tx, UserRows, WaitingRow } from './user-rows.ts';
 
@@ -101,7 +100,7 @@ async function putGroup(
 ): Promise<string[]> {
   await requireMember(tx, 'usercache');
   const unusable = rows.filter((row) => row.in === 'errors');
-  await writeErrors(tx, unusable, ({ at }) => times.get(at.id) ?? 1, now);
+  await writeErrors(tx, await inPlaceOfWaiting(tx, unusable), ({ at }) => times.get(at.id) ?? 1, now);
   const entries = rows.filter((row) => row.in === 'usercache');
   const identities = entries.map(({ at }) => at as RowIdentity);
   const sought = hopeful ? [] : identities;
@@ -121,32 +120,26 @@ async function putGroup(
   return [...waiting.keys(), ...elsewhere.keys()];
 }
 
-/** Those of `identities` that are in the timeseries or were set aside, and when they were received first. */
-async function knownElsewhere(tx: Tx, identities: readonly RowIdentity[]): Promise<Map<string, number>> {
-  if (identities.length === 0) return new Map();
-  const moved = await receiptsInChunks(tx, identities);
-  const ids = new Map(identities.map((identity) => [errorIdOf(identityOfRow(identity)), textOf(identity)]));
-  const failed = await findErrors(tx, [...ids.keys()]);
-  const known = new Map([...failed].map(([id, row]) => [ids.get(id)!, receivedOf(row)]));
-  for (const [text, received_ts] of moved) known.set(text, received_ts);
-  return known;
+/** Errors with an identity take the place of what waits under it: the content that arrived last counts. */
+async function inPlaceOfWaiting(tx: Tx, errors: readonly NewRow[]): Promise<readonly NewRow[]> {
+  const identities = errors.flatMap(({ row }) => identityOfError(row));
+  if (identities.length === 0) return errors;
+  const waiting = await findByIdentity(tx, 'usercache', identities, [...knownFields, 'failed', 'received_ts']);
+  const leaving = identities.filter((identity) => waiting.has(textOf(identity)));
+  await removeRows(tx, 'usercache', [...waiting.values()], exactFilters(leaving));
+  const others = identities.filter((identity) => !waiting.has(textOf(identity)));
+  const moved = await receiptsInChunks(tx, others);
+  return errors.map((one): NewRow => {
+    const [identity] = identityOfError(one.row);
+    if (identity === undefined) return one;
+    const before = waiting.get(textOf(identity));
+    const received_ts = before === undefined ? moved.get(textOf(identity)) : receivedOf(before);
+    return { ...one, row: { ...one.row, ...before?.failed, ...(received_ts !== undefined && { received_ts }) } };
+  });
 }
 
-/** Those of `identities` that are in the timeseries, and when they were received first. */
-async function receiptsInChunks(tx: Tx, identities: readonly RowIdentity[]): Promise<Map<string, number>> {
-  const times = timesByKey(identities);
-  const found = new Map<string, number>();
-  for (const [key, documents] of await chunksAround(tx, times, withoutTexts)) {
-    for (const chunk of await openChunks(tx, documents)) {
-      for (const write_ts of times.get(key)!) {
-        const place = chunk.placeAt(write_ts);
-        if (chunk.times.write_ts[place] !== write_ts) continue;
-        found.set(textOf({ key, write_ts }), chunk.times.received_ts[place]!);
-      }
-    }
-  }
-  return found;
-}
+const identityOfError = ({ key, write_ts }: NewRow['row']): RowIdentity[] =>
+  key === null || write_ts === null ? [] : [{ key, write_ts }];
 
 /** A page of waiting entries, see `Usercache.read`. */
 export interface WaitingPage {

@@ -1,5 +1,5 @@
 // The error timeseries: what was set aside, and its way back.
-import { type EntryText, entryTextOf } from '../../model/entry.ts';
+import { type EntryText, entryTextOf, type Identity } from '../../model/entry.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { escapeText, jsonText, unescapeText } from '../../model/json-text.ts';
 import { atOnce } from '../../turns.ts';
@@ -8,8 +8,10 @@ import type { ErrorRow, ErrorTimeseries } from '../store.ts';
 import { soundRow } from './damaged.ts';
 import type { SqlValue } from './driver.ts';
 import type { StoreFile } from './file.ts';
+import { fold } from './fold.ts';
+import type { Shard } from './folder.ts';
 import { admittedUser, userIn } from './ids.ts';
-import { addWaiting } from './put-waiting.ts';
+import { addWaiting, knownBefore } from './put-waiting.ts';
 import { columnsOf, type SummedRow, sumOf } from './row-sums.ts';
 import { pageBytes, type Shards } from './rows.ts';
 
@@ -46,10 +48,11 @@ export function errorTimeseries(shards: Shards): ErrorTimeseries {
     },
     takeBack: async (userId, errors) => {
       if (errors.length === 0) return 0;
-      const file = shards.of(userId).usercache;
+      const shard = shards.of(userId);
       const rows = errors.map((error) => entryTextOf(error.entry));
       const back = rows.map((row, i) => ({ ...row, id: errors[i]!.id }));
-      return file.write(() => takeBackRows(file, userId, back), back.length);
+      await fold(shard.timeseries, userId);
+      return shard.usercache.write(() => takeBackRows(shard, userId, back), back.length);
     },
     apply: async (userId, { put, remove }) => {
       if (put.length + remove.length === 0) return;
@@ -92,16 +95,46 @@ function readEntry(file: StoreFile, at: number): JsonValue {
   return soundRow(file, 'errors', row, ({ entry }) => JSON.parse(entry));
 }
 
-function takeBackRows(file: StoreFile, userId: string, back: readonly (EntryText & { id: string })[]): number {
+type Back = EntryText & { id: string };
+
+function takeBackRows(shard: Shard, userId: string, back: readonly Back[]): number {
+  const file = shard.usercache;
   const user = admittedUser(file, userId);
+  const settled = settledElsewhere(shard, userId, user, back);
   const take = file.sql('DELETE FROM errors WHERE user = ? AND id = ? RETURNING first_ts, tries, received_ts');
   const rows = back.flatMap(({ id, ...row }) => {
+    if (settled.has(id)) return [];
     const error = take.get<{ first_ts: number; tries: number; received_ts: number }>(user, id);
     if (error === undefined) return [];
     const { first_ts, tries, received_ts } = error;
     return [{ ...row, received_ts, kept: false, failed: { first_ts, tries } }];
   });
   return atOnce(addWaiting(file, user, rows));
+}
+
+/**
+ * Errors without identity that are not taken back, as the identity of their entry is known by now. Those that are older
+ * than what is known are removed.
+ */
+function settledElsewhere(shard: Shard, userId: string, user: number, back: readonly Back[]): Set<string> {
+  const file = shard.usercache;
+  const lastOf = file.sql('SELECT last_ts FROM errors WHERE user = ? AND id = ? AND write_ts IS NULL');
+  const unnamed = new Map<string, Identity & { last_ts: number }>();
+  for (const { id, key, write_ts } of back) {
+    const error = unnamed.has(id) ? undefined : lastOf.get<{ last_ts: number }>(user, id);
+    if (error !== undefined) unnamed.set(id, { key, write_ts, last_ts: error.last_ts });
+  }
+  const settled = new Set<string>();
+  if (unnamed.size === 0) return settled;
+  const remove = file.sql('DELETE FROM errors WHERE user = ? AND id = ?');
+  const known = atOnce(knownBefore(shard, userId, user, [...unnamed.values()]));
+  for (const [i, [id, { last_ts }]] of [...unnamed].entries()) {
+    const { received_ts } = known[i]!;
+    if (received_ts === null) continue;
+    settled.add(id);
+    if (received_ts > last_ts) remove.run(user, id);
+  }
+  return settled;
 }
 
 /** The columns of an error, but for the user. Taken at once: what the caller does to the row later has no effect. */

@@ -1,5 +1,5 @@
 // Entries on their way into the usercache: one batch for a put, and what waited under the same identities leaves.
-import type { EntryText } from '../../model/entry.ts';
+import type { EntryText, Identity } from '../../model/entry.ts';
 import { escapeText } from '../../model/json-text.ts';
 import type { PutResult } from '../store.ts';
 import type { BatchRow } from './batch-form.ts';
@@ -38,7 +38,7 @@ export function* putWaiting(
   now: number,
 ): Generator<void, PutResult[]> {
   const file = shard.usercache;
-  const groups = groupsOf(file, entries);
+  const groups = groupsOf(entries, internedIn(file));
   yield;
   const twins = waitingTwins(file, user, entries, groups);
   const known = new KnownElsewhere(shard, userId, user);
@@ -75,7 +75,7 @@ export function* addWaiting(
   user: number,
   entries: readonly (EntryText & Pick<BatchRow, 'received_ts' | 'kept' | 'failed'>)[],
 ): Generator<void, number> {
-  const groups = groupsOf(file, entries);
+  const groups = groupsOf(entries, internedIn(file));
   const twins = waitingTwins(file, user, entries, groups);
   const rows: BatchRow[] = [];
   for (const { key, order } of groups) {
@@ -88,6 +88,51 @@ export function* addWaiting(
   }
   yield* replace(file, user, rows, []);
   return rows.length;
+}
+
+/** What the store has under an identity. */
+export interface KnownBefore {
+  /** The first receipt; null for an identity that is known nowhere. */
+  received_ts: number | null;
+  /** Earlier failures of the entry that waits. */
+  failed: BatchRow['failed'];
+  /** Where it waits. */
+  twin: Twin | undefined;
+}
+
+/** What usercache, timeseries and error timeseries have under identities, in their order. Inside `write` only. */
+export function* knownBefore(
+  shard: Shard,
+  userId: string,
+  user: number,
+  identities: readonly Identity[],
+): Generator<void, KnownBefore[]> {
+  const file = shard.usercache;
+  // A key that has no number waits nowhere; it gets none, as most of what is asked for here is not going to wait.
+  const groups = groupsOf(identities, (name) => file.keys.find(name));
+  const twins = waitingTwins(file, user, identities, groups);
+  const known = new KnownElsewhere(shard, userId, user);
+  const keys = new Map<string, KnownKey>();
+  const found: KnownBefore[] = [];
+  for (const [at, { key, write_ts }] of identities.entries()) {
+    const twin = twins.get(at);
+    if (twin !== undefined) {
+      const { batch, place } = twin;
+      found.push({ received_ts: batch.columns.received_ts[place]!, failed: batch.failedAt(place), twin });
+      continue;
+    }
+    const ofKey = keys.get(key) ?? known.under(key);
+    keys.set(key, ofKey);
+    found.push({ received_ts: known.receiptOf(ofKey, write_ts), failed: null, twin });
+    if ((at & yieldMask) === 0) yield;
+  }
+  return found;
+}
+
+/** Takes out what waits under identities. Inside `write` only. */
+export function takeOutWaiting(file: StoreFile, user: number, known: readonly KnownBefore[]): Generator<void, void> {
+  const twins = known.flatMap(({ twin }) => twin ?? []);
+  return replace(file, user, [], twins);
 }
 
 function* replace(
@@ -108,14 +153,24 @@ function* replace(
   if (rows.length > 0) yield* insertBatches(file, user, rows);
 }
 
-function groupsOf(file: StoreFile, entries: readonly EntryText[]): KeyGroup[] {
+const internedIn =
+  (file: StoreFile) =>
+  (name: string): number =>
+    file.keys.intern(name);
+
+/** `numberOf`: the number of a key; entries of a key without one are in no group. */
+function groupsOf(entries: readonly Identity[], numberOf: (name: string) => number | null): KeyGroup[] {
   const byName = new Map<string, KeyGroup>();
   for (let at = 0; at < entries.length; at++) {
     const { key: name, write_ts } = entries[at]!;
     if (!Number.isFinite(write_ts)) throw new TypeError(`expected a finite write_ts, found ${write_ts}`);
     const group = byName.get(name);
-    if (group === undefined) byName.set(name, { key: file.keys.intern(name), name, order: [at] });
-    else group.order.push(at);
+    if (group !== undefined) {
+      group.order.push(at);
+      continue;
+    }
+    const key = numberOf(name);
+    if (key !== null) byName.set(name, { key, name, order: [at] });
   }
   const groups = [...byName.values()].sort((a, b) => a.key - b.key);
   for (const { order } of groups) {
@@ -125,7 +180,7 @@ function groupsOf(file: StoreFile, entries: readonly EntryText[]): KeyGroup[] {
   return groups;
 }
 
-function isAscending(entries: readonly EntryText[], order: readonly number[]): boolean {
+function isAscending(entries: readonly Identity[], order: readonly number[]): boolean {
   for (let i = 1; i < order.length; i++) {
     if (entries[order[i]!]!.write_ts < entries[order[i - 1]!]!.write_ts) return false;
   }
@@ -136,7 +191,7 @@ function isAscending(entries: readonly EntryText[], order: readonly number[]): b
 function waitingTwins(
   file: StoreFile,
   user: number,
-  entries: readonly EntryText[],
+  entries: readonly Identity[],
   groups: readonly KeyGroup[],
 ): Map<number, Twin> {
   const twins = new Map<number, Twin>();

@@ -1,6 +1,5 @@
 // The usercache: entries that wait for the pipeline.
 import { entryTextOf, type Identity } from '../../model/entry.ts';
-import type { JsonValue } from '../../model/json.ts';
 import { escapeText, jsonText } from '../../model/json-text.ts';
 import { atOnce, mapInSlices } from '../../turns.ts';
 import { errorIdOf, unusableIdOf, unusableKeyOf } from '../error-ids.ts';
@@ -14,7 +13,7 @@ import { fold } from './fold.ts';
 import type { Shard } from './folder.ts';
 import { admittedUser, userIn } from './ids.ts';
 import { mergeProfile } from './people.ts';
-import { addWaiting, type PutEntry, putWaiting } from './put-waiting.ts';
+import { addWaiting, knownBefore, type PutEntry, putWaiting, takeOutWaiting } from './put-waiting.ts';
 import { sealRow } from './row-sums.ts';
 import type { Shards } from './rows.ts';
 
@@ -158,9 +157,10 @@ function settleFailed(file: StoreFile, user: number, failed: readonly FailedEntr
       const { key, write_ts, reason, message } = byRevision.get(head.id + place)!;
       const before = batch.failedAt(place);
       const received = batch.columns.received_ts[place]!;
-      const history = { first: before?.first_ts ?? now, tries: (before?.tries ?? 0) + 1, received };
+      const history = historyOf(before, received, now);
       const id = errorIdOf({ key, write_ts });
-      atOnce(setAside(file, user, [{ id, key, write_ts, reason, message, text: batch.texts.at(place) }], now, history));
+      const text = batch.texts.at(place);
+      atOnce(setAside(file, user, [{ id, key, write_ts, reason, message, text, history }], now));
     }
     left += takeOut(file, { head, places }, batch);
   }
@@ -195,7 +195,7 @@ interface PutRows {
 function* putAll(shard: Shard, userId: string, put: PutRows, now: number): Generator<void, PutResult[]> {
   const { rows, rejected, kept, note } = put;
   const user = admittedUser(shard.usercache, userId);
-  yield* setAside(shard.usercache, user, rejected, now);
+  yield* setAside(shard.usercache, user, yield* inPlaceOfWaiting(shard, userId, user, rejected, now), now);
   const results = kept
     ? yield* putBack(shard.usercache, user, rows, now)
     : yield* putWaiting(shard, userId, user, rows, now);
@@ -230,27 +230,63 @@ interface Aside {
   reason: string;
   message: string;
   text: string;
+  /** Default: it is set aside for the first time now. */
+  history?: History;
 }
 
-function unusableRow({ entry, reason, message }: UnusableEntry): Aside {
-  const id = unusableIdOf(entry);
-  return { id, key: unusableKeyOf(entry), write_ts: null, reason, message, text: jsonText(entry as JsonValue) };
+interface History {
+  first: number;
+  tries: number;
+  received: number;
 }
 
-function* setAside(
-  file: StoreFile,
+const historyOf = (failed: { first_ts: number; tries: number } | null, received: number, now: number): History => ({
+  first: failed?.first_ts ?? now,
+  tries: (failed?.tries ?? 0) + 1,
+  received,
+});
+
+function unusableRow({ entry, identity, reason, message }: UnusableEntry): Aside {
+  const words = { reason, message, text: jsonText(entry) };
+  if (identity !== undefined) {
+    const { key, write_ts } = identity;
+    return { id: errorIdOf({ key, write_ts }), key, write_ts, ...words };
+  }
+  return { id: unusableIdOf(entry), key: unusableKeyOf(entry), write_ts: null, ...words };
+}
+
+/** Those with an identity take the place of what waits under it: the content that arrived last counts. */
+function* inPlaceOfWaiting(
+  shard: Shard,
+  userId: string,
   user: number,
   rows: readonly Aside[],
   now: number,
-  history = { first: now, tries: 1, received: now },
-): Generator<void, void> {
+): Generator<void, readonly Aside[]> {
+  const identities = rows.flatMap(identityOfAside);
+  if (identities.length === 0) return rows;
+  const known = yield* knownBefore(shard, userId, user, identities);
+  yield* takeOutWaiting(shard.usercache, user, known);
+  let at = 0;
+  return rows.map((row) => {
+    if (row.write_ts === null) return row;
+    const { received_ts, failed } = known[at++]!;
+    return { ...row, history: historyOf(failed, received_ts ?? now, now) };
+  });
+}
+
+const identityOfAside = ({ key, write_ts }: Aside): Identity[] =>
+  key === null || write_ts === null ? [] : [{ key, write_ts }];
+
+function* setAside(file: StoreFile, user: number, rows: readonly Aside[], now: number): Generator<void, void> {
   const upsert = file.sql(`
     INSERT INTO errors (user, id, key, write_ts, reason, message, first_ts, last_ts, tries, received_ts, entry)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (user, id) DO UPDATE SET
       reason = excluded.reason, message = excluded.message, entry = excluded.entry,
       last_ts = excluded.last_ts, tries = tries + 1`);
-  for (const { id, key, write_ts, reason, message, text } of rows) {
+  const firstTime = historyOf(null, now, now);
+  for (const { id, key, write_ts, reason, message, text, history = firstTime } of rows) {
     const name = key === null ? null : escapeText(key);
     const words = [escapeText(reason), escapeText(message)] as const;
     upsert.run(user, id, name, write_ts, ...words, history.first, now, history.tries, history.received, text);

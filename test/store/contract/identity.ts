@@ -1,8 +1,22 @@
 // Contract: what makes two pushed entries one, and what a put answers.
-import { expect, it } from 'vitest';
-import { entryTextOf } from '../../../src/model/entry.ts';
+import { describe, expect, it } from 'vitest';
+import { type Entry, entryTextOf, identityOf } from '../../../src/model/entry.ts';
 import type { JsonValue } from '../../../src/model/json.ts';
-import { apply, battery, entry, fix, newUser, put, putFailed, same, type Use, waiting, waitingEntries } from './kit.ts';
+import type { UnusableEntry } from '../../../src/store/store.ts';
+import {
+  apply,
+  battery,
+  entry,
+  fix,
+  newUser,
+  put,
+  putFailed,
+  refOf,
+  same,
+  type Use,
+  waiting,
+  waitingEntries,
+} from './kit.ts';
 
 export function identityTests(use: Use): void {
   it('a new entry is inserted, a second put with the same write_ts updates', async () => {
@@ -166,6 +180,91 @@ export function identityTests(use: Use): void {
     }
     expect(new Set(rows.map((row) => row.id)).size).toBe(things.length);
     expect(await waiting(use.store, user)).toHaveLength(1);
+  });
+
+  describe('a valid entry that is set aside at once', () => {
+    const aside = (one: Entry): UnusableEntry => ({
+      entry: one as unknown as JsonValue,
+      identity: identityOf(one),
+      reason: 'too_many',
+      message: 'expected few',
+    });
+    const setAside = (user: string, entries: Entry[], now: number) =>
+      use.store.usercache.put(user, { entries: [], unusable: entries.map(aside) }, now);
+    const errorsOf = (user: string) => use.store.errors.list(user, { limit: 100 });
+
+    it('has its identity: the same again updates it, and its error leaves with the move', async () => {
+      const user = await newUser(use.store);
+      await setAside(user, [fix(1, { a: 1 }), entry('\\odd key\u0000', 2)], 10);
+      const [odd] = await use.store.errors.list(user, { key: '\\odd key\u0000', limit: 2 });
+      expect(odd).toMatchObject({ identity: { key: '\\odd key\u0000', write_ts: 2 }, tries: 1 });
+      expect(await put(use.store, user, [fix(1, { a: 2 })], 20)).toEqual(['updated']);
+      const rows = await waiting(use.store, user);
+      same(
+        rows.map(({ entry: one, received_ts }) => [one, received_ts]),
+        [[fix(1, { a: 2 }), 10]],
+      );
+      await use.store.usercache.settle(user, { moved: rows.map(refOf), failed: [] }, 30);
+      expect((await errorsOf(user)).map(({ id }) => id)).toEqual([odd!.id]);
+    });
+
+    it('replaces an earlier content that was set aside, and one that failed', async () => {
+      const user = await newUser(use.store);
+      await putFailed(use.store, user, [fix(1, { a: 1 })], 10);
+      await setAside(user, [fix(1, { a: 2 }), fix(1, { a: 3 })], 20);
+      const found = {
+        entry: fix(1, { a: 3 }),
+        reason: 'too_many',
+        first_ts: 10,
+        last_ts: 20,
+        tries: 3,
+        received_ts: 10,
+      };
+      expect(await errorsOf(user)).toMatchObject([found]);
+      await setAside(user, [fix(1, { a: 1 })], 30);
+      expect(await errorsOf(user)).toMatchObject([{ ...found, entry: fix(1, { a: 1 }), last_ts: 30, tries: 4 }]);
+    });
+
+    it('takes the place of an earlier content that waits, with its receipt and its failures', async () => {
+      const user = await newUser(use.store);
+      await putFailed(use.store, user, [fix(1)], 10);
+      const [error] = await errorsOf(user);
+      await use.store.errors.takeBack(user, [{ id: error!.id, entry: fix(1) }]);
+      await put(use.store, user, [fix(2, { large: 'x'.repeat(3_000_000) }), fix(3), entry(battery, 1)], 20);
+      const before = await waiting(use.store, user);
+      await setAside(user, [fix(1, { a: 2 }), fix(2, { a: 2 })], 30);
+      same(await waitingEntries(use.store, user), [entry(battery, 1), fix(3)]);
+      const errors = (await errorsOf(user)).sort((a, b) => a.identity!.write_ts - b.identity!.write_ts);
+      expect(errors).toMatchObject([
+        { entry: fix(1, { a: 2 }), first_ts: 10, last_ts: 30, tries: 2, received_ts: 10 },
+        { entry: fix(2, { a: 2 }), first_ts: 30, last_ts: 30, tries: 1, received_ts: 20 },
+      ]);
+      // A move that had read the earlier content changes nothing of the later one.
+      expect(await use.store.usercache.settle(user, { moved: before.map(refOf), failed: [] }, 40)).toBe(2);
+      expect(await errorsOf(user)).toHaveLength(2);
+    });
+
+    it('keeps the first receipt that the timeseries has, and leaves the earlier content there', async () => {
+      const user = await newUser(use.store);
+      await apply(use.store, user, { put: [{ entry: fix(1), ts: 1, received_ts: 5 }] });
+      await setAside(user, [fix(1, { a: 2 })], 30);
+      expect(await errorsOf(user)).toMatchObject([{ first_ts: 30, received_ts: 5 }]);
+      same(await use.store.timeseries.get(user, identityOf(fix(1))), fix(1));
+    });
+
+    it('counts as earlier than the entries of its batch', async () => {
+      const user = await newUser(use.store);
+      await put(use.store, user, [fix(1, { a: 1 })], 10);
+      const batch = { entries: [fix(1, { a: 3 }), fix(2)], unusable: [aside(fix(1, { a: 2 }))] };
+      expect(await use.store.usercache.put(user, batch, 20)).toEqual(['updated', 'inserted']);
+      same(
+        (await waiting(use.store, user)).map(({ entry: one, received_ts }) => [one, received_ts]),
+        [
+          [fix(1, { a: 3 }), 10],
+          [fix(2), 20],
+        ],
+      );
+    });
   });
 
   it('many puts at once store each identity once, and exactly one of them inserted it', async () => {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { identityText } from '../../../src/model/entry.ts';
 import type { ErrorRow, Lease, Store, Usercache, WaitingEntry } from '../../../src/store/store.ts';
 import {
+  apply,
   battery,
   entry,
   failedOf,
@@ -340,6 +341,48 @@ export function settleTests(use: Use): void {
     const [error] = await errorsOf(use.store, user);
     expect(await use.store.errors.takeBack(user, [{ id: error!.id, entry: entry(battery, 5) }])).toBe(1);
     same(await waitingEntries(use.store, user), [entry(battery, 5)]);
+    same(await errorsOf(use.store, user), []);
+  });
+
+  it('something unusable does not come back over newer content of its identity, wherever that is, and leaves', async () => {
+    const user = await newUser(use.store);
+    const broken = ['a', 'b', 'c', 'd'].map((what) => ({ entry: { what }, reason: 'r', message: 'm' }));
+    await use.store.usercache.put(user, { entries: [], unusable: broken }, 10);
+    const back = (await errorsOf(use.store, user)).map(({ id }, i) => ({ id, entry: fix(i, { old: true }) }));
+    await apply(use.store, user, { put: [{ entry: fix(0), ts: 0, received_ts: 11 }] });
+    await putFailed(use.store, user, [fix(1)], 11);
+    await put(use.store, user, [fix(2)], 11);
+    expect(await use.store.errors.takeBack(user, back)).toBe(1);
+    same(await waitingEntries(use.store, user), [fix(2), fix(3, { old: true })]);
+    same(
+      (await errorsOf(use.store, user)).map(({ entry: one }) => one),
+      [fix(1) as never],
+    );
+  });
+
+  it('something unusable stays where nobody can tell whether it is newer than what has its identity', async () => {
+    const user = await newUser(use.store);
+    await apply(use.store, user, { put: [{ entry: fix(0), ts: 0, received_ts: 9 }] });
+    await putFailed(use.store, user, [fix(1)], 9);
+    await put(use.store, user, [fix(2)], 9);
+    const broken = ['a', 'b', 'c'].map((what) => ({ entry: { what }, reason: 'r', message: 'm' }));
+    await use.store.usercache.put(user, { entries: [], unusable: broken }, 9);
+    const before = await errorsOf(use.store, user);
+    const unnamed = before.filter(({ identity }) => identity === null);
+    const back = unnamed.map(({ id }, i) => ({ id, entry: fix(i, { other: true }) }));
+    expect(await use.store.errors.takeBack(user, back)).toBe(0);
+    same(await waitingEntries(use.store, user), [fix(2)]);
+    same(await errorsOf(use.store, user), before);
+  });
+
+  it('of several errors with one identity the first comes back', async () => {
+    const user = await newUser(use.store);
+    const broken = ['a', 'b'].map((what) => ({ entry: { what }, reason: 'r', message: 'm' }));
+    await use.store.usercache.put(user, { entries: [], unusable: broken }, 9);
+    const [first, second] = await errorsOf(use.store, user);
+    const back = [second!, first!].map(({ id }, i) => ({ id, entry: fix(1, { i }) }));
+    expect(await use.store.errors.takeBack(user, back)).toBe(1);
+    same(await waitingEntries(use.store, user), [fix(1, { i: 0 })]);
     same(await errorsOf(use.store, user), []);
   });
 

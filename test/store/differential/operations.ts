@@ -3,6 +3,7 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import fc from 'fast-check';
 import { dataTime, type Entry, type Identity } from '../../../src/model/entry.ts';
+import type { JsonValue } from '../../../src/model/json.ts';
 import type { TripRecord } from '../../../src/model/trip.ts';
 import type {
   EntryCursor,
@@ -98,11 +99,13 @@ const people: fc.Arbitrary<Operation>[] = [
 
 // ---------------------------------------------------------------- staging
 
-const anyUnusable = fc.record({
-  entry: anyJson,
-  reason: fc.constantFrom('a', 'b'),
-  message: fc.constantFrom('m', 'é\u0000'),
-});
+const why = { reason: fc.constantFrom('a', 'b'), message: fc.constantFrom('m', 'é\u0000') };
+const anyUnusable = fc.oneof(
+  fc.record({ entry: anyJson, ...why }),
+  fc.record({ entry: anyEntry, ...why }).map(({ entry, ...rest }) => {
+    return { entry: entry as unknown as JsonValue, identity: identity(entry), ...rest };
+  }),
+);
 
 /** When entries were received first, where another store noted it. */
 const received = fc.option(fc.constantFrom(50, 60), { nil: undefined, freq: 2 });
