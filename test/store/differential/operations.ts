@@ -67,6 +67,13 @@ const pick = <T>(list: readonly T[], index: number): T | undefined =>
 const identity = ({ metadata }: Entry): Identity => ({ key: metadata.key, write_ts: metadata.write_ts });
 const refTo = (row: WaitingEntry) => ({ ...identity(row.entry), revision: row.revision });
 
+/** Receipts that the store took from its own clock are the same if both are; those of the sequences are long past. */
+const receipt = (ts: number) => (ts > 1_700_000_000 ? 'by the clock' : ts);
+const withReceipt = <Row extends { received_ts: number }>(row: Row) => ({
+  ...row,
+  received_ts: receipt(row.received_ts),
+});
+
 // ---------------------------------------------------------------- people
 
 const name = fc.nat(1);
@@ -141,7 +148,7 @@ const staging: fc.Arbitrary<Operation>[] = [
       // A store need not have the text; one that has it has that of the entry.
       if (text !== undefined) deepStrictEqual(JSON.parse(text), rest.entry);
       const { key, write_ts } = identity(rest.entry);
-      return { ...rest, revision: place(side, JSON.stringify([userId, key, write_ts, revision])) };
+      return { ...withReceipt(rest), revision: place(side, JSON.stringify([userId, key, write_ts, revision])) };
     });
   }),
   operation(
@@ -170,7 +177,7 @@ const staging: fc.Arbitrary<Operation>[] = [
         ...(after && last !== undefined ? { after: last } : {}),
       };
       side.errors = await side.store.errors.list(userId, page);
-      return side.errors;
+      return side.errors.map(withReceipt);
     },
   ),
   operation('errors.summary', { u }, ({ userId }, { store }) => store.errors.summary(userId)),
@@ -232,11 +239,7 @@ const anyRanges = fc.option(
   }),
 );
 
-/** Receipts that the store took from its own clock are the same if both are; those of the sequences are long past. */
-const pageAnswer = (page: EntryPage) => ({
-  ...page,
-  received_ts: page.received_ts.map((ts) => (ts > 1_700_000_000 ? 'by the clock' : ts)),
-});
+const pageAnswer = (page: EntryPage) => ({ ...page, received_ts: page.received_ts.map(receipt) });
 
 const reading: fc.Arbitrary<Operation>[] = [
   operation(
@@ -425,7 +428,7 @@ const chained: fc.Arbitrary<Operation>[] = [
     side.errors = await side.store.errors.list(userId, { limit });
     const own = side.errors.filter((error) => error.identity !== null);
     const back = own.map(({ id, entry }) => ({ id, entry: entry as unknown as Entry }));
-    return [side.errors, await side.store.errors.takeBack(userId, back)];
+    return [side.errors.map(withReceipt), await side.store.errors.takeBack(userId, back)];
   }),
   operation('find all pages', { u, where, query: anyQuery }, async ({ userId, where, query }, { store }) => {
     const pages: unknown[] = [];
