@@ -33,8 +33,9 @@ export function converted(entry: Entry, data: () => JsonObject): Conversion {
 }
 
 /**
- * A copy of the payload without the fields `gone`, with those of `added`, which is the conversion's own, and `ts`; checks
- * `ts` and the `write_ts` of the metadata. What the phone says about local time goes: `withLocalTimes` adds it again.
+ * A copy of the payload without the fields `gone`, with those of `added`, which is the conversion's own, and `ts`;
+ * checks `ts` and the `write_ts` of the metadata. What the phone says about local time goes: `withLocalTimes` adds it
+ * again.
  */
 export function withTime(
   entry: Entry,

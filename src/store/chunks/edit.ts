@@ -17,7 +17,9 @@ const day = 86_400; // s
  */
 export const widestSpan = 31 * day;
 
-/** The earliest time at which a chunk with an entry of this time may begin: its span was compared as doubles round it. */
+/**
+ * The earliest time at which a chunk with an entry of this time may begin: its span was compared as doubles round it.
+ */
 export function earliestBeside(time: number): number {
   return Number.isFinite(time) ? time - widestSpan - roundingNear(time) : time;
 }

@@ -1,9 +1,10 @@
 // Some fields of entries, read from the columns of a chunk without their texts: each value is what `JSON.parse` makes
 // of the text. What is not certain to be so is left to whoever parses the text.
 import type { Entry } from '../../model/entry.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import type { JsonObject, JsonValue } from '../../model/json.ts';
 import type { EntryFields } from '../store.ts';
 import { longestDecimal, writeDecimal } from './decimals.ts';
+import { mark, skeletonOf } from './group-skeleton.ts';
 import type { ColumnGroup, Columns, ValueColumn } from './read-columns.ts';
 
 /** Reads the entry of a place, until the next call; null where its text has to be parsed. */
@@ -92,55 +93,6 @@ function fill(object: Record<string, JsonValue | undefined>, fields: readonly Na
     const { name, numbers, read } = fields[i]!;
     const number = numbers === null ? Number.NaN : numbers[place]!;
     object[name] = Number.isNaN(number) ? read(place) : number;
-  }
-}
-
-// ---------------------------------------------------------------- the skeleton
-
-/** Stands for a value; what follows it is the number of its column. No text has it where there is a skeleton. */
-const mark = '\u0001';
-
-const [quote, backslash] = [0x22, 0x5c];
-
-/** The text of a group, with a mark for each value. */
-export interface Skeleton {
-  metadata: JsonObject;
-  data: JsonObject;
-  /** Of each column, true for values within quotes. */
-  quoted: boolean[];
-}
-
-/** The entry that the literals make; null where they make none, or it is not certain to be the entry of each text. */
-function skeletonOf(literals: readonly Uint8Array[]): Skeleton | null {
-  let text = '';
-  let inString = false;
-  const quoted: boolean[] = [];
-  for (const [i, bytes] of literals.entries()) {
-    const literal = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
-    if (literal.includes(mark) || literal.includes('\\u0001')) return null;
-    for (let at = 0; at < bytes.length; at += 1) {
-      const byte = bytes[at]!; // of UTF-8, other characters have no such bytes in them
-      if (byte === quote) inString = !inString;
-      else if (byte === backslash && inString) at += 1;
-      if (at === bytes.length) return null; // what the backslash escapes is in the value
-    }
-    text += literal;
-    if (i === literals.length - 1) break;
-    quoted.push(inString);
-    text += inString ? `\\u0001${i};` : `"\\u0001${i};"`;
-  }
-  try {
-    const root = JSON.parse(text) as JsonValue;
-    if (!isJsonObject(root)) return null;
-    const { metadata, data } = root;
-    if (!isJsonObject(metadata) || !isJsonObject(data)) return null;
-    // A name that differs between texts may be any.
-    const areNamed = [root, metadata, data].every((object) =>
-      Object.keys(object).every((name) => !name.includes(mark)),
-    );
-    return areNamed ? { metadata, data, quoted } : null;
-  } catch {
-    return null;
   }
 }
 

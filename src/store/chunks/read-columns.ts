@@ -3,7 +3,7 @@ import { powersOfTen, readDecimal } from '../../model/decimal.ts';
 import { ByteReader } from './bytes.ts';
 import { baseOf, endOfValue, type KnownTimes, layout, scalesOf256 } from './column-form.ts';
 import { type DecimalForm, longestDecimal, writeDecimal } from './decimals.ts';
-import type { Skeleton } from './entry-fields.ts';
+import type { Skeleton } from './group-skeleton.ts';
 import { endOfText } from './skeletons.ts';
 
 /** The values of one place in the texts of a group, unpacked when they are asked for: numbers, or bytes of a text. */

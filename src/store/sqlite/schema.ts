@@ -249,7 +249,9 @@ function addBatches(connection: Connection, { role }: FileAbout): void {
 /** Texts that wait may lie in columns; batches of format 10 stay as they are until they are moved. */
 function allowHeldPieces(): void {}
 
-/** Trips and documents may lie as bytes of a form of their own; those of earlier formats stay until they are written. */
+/**
+ * Trips and documents may lie as bytes of a form of their own; those of earlier formats stay until they are written.
+ */
 function allowPackedValues(): void {}
 
 /** Step `i` lifts a file of version `i` to `i + 1`; an empty file has version 0. Steps are only ever added. */
