@@ -79,6 +79,12 @@ export function callerLimits(config: AppParts['config']): CallerLimits {
 const smallJsonLimits: JsonLimits = { elements: 0, values: 50_000 };
 
 /**
+ * Bytes of a body without room that are read to notice that its sender is gone: more than the systems of both sides
+ * keep of a connection. That of the sender keeps up to 4 MiB on Linux.
+ */
+const mostPeek = 8 * mebibyte;
+
+/**
  * One caller holds half of what may wait, strangers together the other half at most; a single body of any size always
  * fits.
  */
@@ -93,6 +99,7 @@ function bodyLimits({ config: { waitingLimitMiB }, bodyPatience = 30_000 }: AppP
     small,
     turns: 2,
     ahead: total / 4,
+    peek: Math.min(total / 2, mostPeek),
   };
 }
 

@@ -20,6 +20,10 @@ export interface BodyLimits {
   turns?: number;
   /** Bytes in memory from which on large bodies are read one after the other. Default: `total`. */
   ahead?: number;
+  /**
+   * Bytes beyond `total` that are read of the body that waits as first, to notice that its sender is gone. Default 0.
+   */
+  peek?: number;
 }
 
 /** The part of a `BodyBudget` that one call holds. */
@@ -30,11 +34,13 @@ export interface BodyShare {
    */
   check(bytes: number): void;
   /**
-   * Takes the room of bytes that are to come, as soon as there is room for all of them; rejects as `check` throws where
-   * they do not in time.
+   * Takes the room of bytes that are to come, as soon as there is room for all of them. Rejects as `check` throws: with
+   * 429 at once, with 503 where there is no room in time; and when the body is evicted. While this body waits as the
+   * first of all, `readAhead` is called again and again: it reads a piece, keeps it, and returns its bytes, 0 to be
+   * called no more. Where it rejects, so does this.
    */
-  reserve(bytes: number): Promise<void>;
-  /** Takes bytes that came, first of those reserved, as soon as they fit; rejects as `check` throws. */
+  reserve(bytes: number, readAhead?: () => Promise<number>): Promise<void>;
+  /** Takes bytes that came, first of those reserved, as soon as they fit; rejects as `reserve`. */
   arrive(bytes: number): Promise<void>;
   /**
    * Resolves when the next piece of this body may be read: at once, unless so much has come already that more would
@@ -64,6 +70,10 @@ interface Held {
   bytes: number;
   /** Of these, bytes that have not come yet. */
   ahead: number;
+  /** Bytes that are in memory beyond these, as they were read before there was room. */
+  early: number;
+  /** Why it waits no more: it was evicted, or its sender is gone; null: it may wait. */
+  end: unknown;
   /** UUID of the caller; null: not known yet. */
   userId: string | null;
   /** Bytes that came in this window of `pace`, and in the one before. */
@@ -81,6 +91,16 @@ interface Held {
   evict: (problem: Problem) => void;
 }
 
+/** A place in the line of bodies that wait for room. */
+interface Place {
+  held: Held;
+  /** For which it needs room. */
+  bytes: number;
+  readAhead: (() => Promise<number>) | undefined;
+  isWatched: boolean;
+  hasLeft: boolean;
+}
+
 /**
  * What all calls of this process may hold at once. The only body there is always fits, and so does the only one of a
  * caller: no limit keeps it out forever. Where strangers have used up their part, the slowest of them makes room, so
@@ -91,13 +111,15 @@ export class BodyBudget {
   readonly #all = new LiveSet<Held>();
   readonly #now: () => number;
   readonly #waiting = new LiveSet<() => void>();
-  readonly #line: Held[] = [];
+  readonly #line: Place[] = [];
   readonly #working: Held[] = [];
   readonly #queue: { held: Held; begin: () => void }[] = [];
   readonly #reading: ReadingLine<Held>;
   #total = 0;
   /** Of these, bytes that have not come yet. */
   #ahead = 0;
+  /** Bytes beyond these that were read before there was room. */
+  #early = 0;
   #count = 0;
   #strangers = 0;
 
@@ -124,6 +146,8 @@ export class BodyBudget {
     const held: Held = {
       bytes: 0,
       ahead: 0,
+      early: 0,
+      end: null,
       userId: null,
       fresh: 0,
       before: 0,
@@ -137,12 +161,14 @@ export class BodyBudget {
     return {
       evicted,
       check: (bytes) => this.#check(held, bytes),
-      reserve: (bytes) =>
-        this.#fit(held, bytes, () => {
+      reserve: (bytes, readAhead) => {
+        const take = (): void => {
           this.#take(held, bytes);
           held.ahead += bytes;
           this.#ahead += bytes;
-        }),
+        };
+        return this.#fit(held, bytes, take, readAhead);
+      },
       readOn: () => this.#readOn(held),
       arrive: async (bytes) => {
         const more = Math.max(0, bytes - held.ahead);
@@ -172,31 +198,70 @@ export class BodyBudget {
     };
   }
 
-  /** Waits for others to end while there is no room. */
-  async #fit(held: Held, bytes: number, take: () => void): Promise<void> {
+  /** Waits for others to end while there is no room. What is refused holds nothing any more. */
+  async #fit(held: Held, bytes: number, take: () => void, readAhead?: () => Promise<number>): Promise<void> {
     const { patience = 0, small } = this.#limits;
-    const until = this.#now() + patience;
-    // What waits comes in the order in which it came, but for small bodies, and for large ones that have begun.
+    const began = this.#now();
+    // What waits gets room in the order in which it came, but for small bodies, and for large ones that have begun.
     const mayPass = held.bytes > (small?.size ?? 0) || held.bytes + bytes <= (small?.size ?? 0);
-    if (!mayPass) this.#line.push(held);
+    const place: Place = { held, bytes, readAhead, isWatched: false, hasLeft: false };
+    if (!mayPass) this.#line.push(place);
     try {
       for (;;) {
-        try {
-          if (!mayPass && this.#line[0] !== held) throw tooMuchWaits();
-          this.#check(held, bytes);
-          return take();
-        } catch (error) {
-          if (this.#now() >= until) throw error;
-        }
+        if (held.end !== null) throw held.end;
+        const hasPart = this.#checkPart(held, bytes);
+        // Strangers who wait for the part of strangers hold up nobody else.
+        const isNext = hasPart && (mayPass || this.#line.find((one) => this.#hasPart(one)) === place);
+        if (isNext && this.#hasRoom(held, bytes)) break;
+        if (this.#now() >= began + patience) throw tooMuchWaits();
+        if (isNext && !mayPass) this.#watch(place);
         await this.#change();
         this.#endSlow();
       }
+      this.#excuse(held, began);
+      take();
+    } catch (error) {
+      this.#giveBack(held);
+      this.#wake();
+      throw error;
     } finally {
-      if (!mayPass) {
-        this.#line.splice(this.#line.indexOf(held), 1);
-        this.#wake();
-      }
+      if (!mayPass) this.#leave(place);
     }
+  }
+
+  #leave(place: Place): void {
+    this.#line.splice(this.#line.indexOf(place), 1);
+    place.hasLeft = true;
+    this.#early -= place.held.early;
+    place.held.early = 0;
+    if (place.isWatched) this.#reading.leave(place.held);
+    this.#wake();
+  }
+
+  /**
+   * Reads on the body for which the others wait: nobody shall wait for a sender who is gone, and the end of a
+   * connection shows only when everything before it has been read.
+   */
+  #watch(place: Place): void {
+    const { held, readAhead } = place;
+    const { peek = 0 } = this.#limits;
+    if (place.isWatched || readAhead === undefined) return;
+    place.isWatched = true;
+    const read = async (): Promise<void> => {
+      while (this.#early < peek) {
+        if (this.#mayBeRead() !== 'all') await this.#reading.join(held);
+        if (place.hasLeft) return;
+        const bytes = await readAhead();
+        if (bytes === 0 || place.hasLeft) return;
+        held.early += bytes;
+        this.#early += bytes;
+      }
+      place.isWatched = false;
+    };
+    read().catch((error: unknown) => {
+      held.end ??= error;
+      this.#wake();
+    });
   }
 
   /** Resolves when something was released, and after a while. */
@@ -225,10 +290,11 @@ export class BodyBudget {
     held.fresh += bytes;
   }
 
-  /** Ends slow bodies of known callers, in favour of waiting ones. */
-  #endSlow(): void {
+  /** Ends slow bodies of known callers, or of one of them, in favour of waiting ones. */
+  #endSlow(userId: string | null = null): void {
     const now = this.#now();
     for (const one of this.#all) {
+      if (userId !== null && one.userId !== userId) continue;
       if (one.ahead === 0 || one.paused || now - one.born < 2 * pace || this.#pace(one) >= leastPace) continue;
       this.#drop(one);
     }
@@ -236,7 +302,7 @@ export class BodyBudget {
 
   #mayBeRead(): MayRead {
     const { total, ahead = total } = this.#limits;
-    if (this.#total - this.#ahead < ahead) return 'all';
+    if (this.#total - this.#ahead + this.#early < ahead) return 'all';
     return this.#queue.length === 0 ? 'one' : 'none'; // whole bodies that wait for their turn
   }
 
@@ -246,14 +312,19 @@ export class BodyBudget {
     return this.#pause(held);
   }
 
-  /** For this time, a sender that sends nothing is not slow. */
   async #pause(held: Held): Promise<void> {
     const began = this.#now();
     held.paused = true;
     await this.#reading.join(held);
     held.paused = false;
-    held.since += this.#now() - began;
-    held.born += this.#now() - began;
+    this.#excuse(held, began);
+  }
+
+  /** A sender that sent nothing since then is not slow: it was not read. */
+  #excuse(held: Held, began: number): void {
+    const time = this.#now() - began;
+    held.since += time;
+    held.born += time;
   }
 
   async #begin(held: Held): Promise<void> {
@@ -291,21 +362,36 @@ export class BodyBudget {
   }
 
   #check(held: Held, bytes: number): void {
-    const { total, perCaller, strangers, small } = this.#limits;
-    if (held.userId === null) {
-      this.#makeRoom(held, bytes);
-      if (this.#strangers > held.bytes && this.#strangers + bytes > strangers) throw tooMuchWaits();
-    } else {
-      const own = this.#of(held.userId);
-      if (own > held.bytes && own + bytes > perCaller) {
-        throw tooManyCalls('other calls of yours hold all that one caller may have waiting; end those first', 5, {
-          limit: 'waiting_bytes',
-          most: perCaller,
-        });
-      }
-    }
+    if (!this.#checkPart(held, bytes) || !this.#hasRoom(held, bytes)) throw tooMuchWaits();
+  }
+
+  /**
+   * True where the part of this caller, or that of strangers, has room for so many more bytes; slow bodies make room
+   * for them. Throws 429 where the part of a caller has none: the caller's own calls are to end, and no waiting helps.
+   */
+  #checkPart(held: Held, bytes: number): boolean {
+    const { userId } = held;
+    if (this.#hasPart({ held, bytes })) return true;
+    if (userId === null) this.#makeRoom(held, bytes);
+    else this.#endSlow(userId);
+    if (this.#hasPart({ held, bytes })) return true;
+    if (userId === null) return false;
+    throw tooManyCalls('other calls of yours hold all that one caller may have waiting; end those first', 5, {
+      limit: 'waiting_bytes',
+      most: this.#limits.perCaller,
+    });
+  }
+
+  #hasRoom(held: Held, bytes: number): boolean {
+    const { total, small } = this.#limits;
     const room = small !== undefined && held.bytes + bytes <= small.size ? total + small.room : total;
-    if (this.#total > held.bytes && this.#total + bytes > room) throw tooMuchWaits();
+    return this.#total <= held.bytes || this.#total + bytes <= room;
+  }
+
+  #hasPart({ held, bytes }: Pick<Place, 'held' | 'bytes'>): boolean {
+    const { perCaller, strangers } = this.#limits;
+    const [taken, part] = held.userId === null ? [this.#strangers, strangers] : [this.#of(held.userId), perCaller];
+    return taken <= held.bytes || taken + bytes <= part;
   }
 
   #of(userId: string): number {
@@ -345,7 +431,11 @@ export class BodyBudget {
 
   #drop(held: Held): void {
     this.#giveBack(held);
-    held.evict(unavailable('this body came so slowly that others needed its room; nothing was stored, send it again'));
+    const problem = unavailable(
+      'this body came so slowly that others needed its room; nothing was stored, send it again',
+    );
+    held.end = problem;
+    held.evict(problem);
     this.#wake();
   }
 

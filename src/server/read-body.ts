@@ -1,4 +1,5 @@
 // The bytes of a request body, within limits: as sent, as inflated, and little of strangers.
+import type { Duplex } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { errorText } from '../model/errors.ts';
 import type { BodyShare } from './body-budget.ts';
@@ -17,6 +18,8 @@ export interface IncomingBody {
   chunks: AsyncIterable<Uint8Array>;
   contentLength: string | null;
   contentEncoding: string | null;
+  /** Over which it arrives; absent when the app is called in process. */
+  connection?: Duplex | undefined;
 }
 
 /** What a body is read with. */
@@ -50,16 +53,16 @@ export async function readBody(body: IncomingBody, rules: BodyRules): Promise<Bu
   }
   const declared = Number(body.contentLength ?? 0);
   if (declared > limit) throw overLimit(limit);
-  const cut = 'the connection broke off before the end of the body';
-  const reserve = reserveOnce(declared || 0, rules);
-  await reserve([], 0);
-  if (encoding.endsWith('gzip')) return inflate(await collect(body.chunks, limit, rules, cut, reserve), rules);
+  const broken = 'the connection broke off before the end of the body';
+  const pieces = new Pieces(body.chunks, rules.share, broken, body.connection);
+  const reserve = reserveOnce(declared || 0, rules, pieces);
+  if (encoding.endsWith('gzip')) return inflate(await collect(pieces, limit, rules, reserve), rules);
   const admit = admitByStart(rules);
   const look: Look = async (parts, size) => {
     await admit(parts, size);
     await reserve(parts, size);
   };
-  const bytes = await collect(body.chunks, limit, rules, cut, look, declared);
+  const bytes = await collect(pieces, limit, rules, look, declared);
   if (bytes.length > strangersLimit && !rules.isKnown()) {
     const { tokenField } = rules;
     const token = tokenField === null ? null : (tokenAtStart(bytes, tokenField) ?? tokenAtEnd(bytes, tokenField));
@@ -73,12 +76,12 @@ export async function readBody(body: IncomingBody, rules: BodyRules): Promise<Bu
  * Waits for the room of a whole body as soon as its sender is known: what has it can come to its end, and what has not
  * holds little meanwhile.
  */
-function reserveOnce(declared: number, { share, isKnown }: BodyRules): Look {
+function reserveOnce(declared: number, { share, isKnown }: BodyRules, pieces: Pieces): Look {
   let reserved = false;
   return async (_, size) => {
     if (reserved || !isKnown()) return;
     reserved = true;
-    if (declared > size) await share.reserve(declared - size);
+    if (declared > size) await share.reserve(declared - size, () => pieces.readAhead());
   };
 }
 
@@ -94,14 +97,81 @@ function admitByStart(rules: BodyRules): Look {
   };
 }
 
-/** Looks at what has arrived; throws to stop the reading. */
+/** Looks at what has arrived, at first at nothing; throws to stop the reading. */
 type Look = (parts: readonly Uint8Array[], size: number) => Promise<void>;
 
+/** The pieces of a body. They are read when they are needed, or ahead. */
+class Pieces {
+  readonly #iterator: AsyncIterator<Uint8Array>;
+  readonly #share: BodyShare;
+  readonly #broken: string;
+  readonly #early: Uint8Array[] = [];
+  readonly #connection: Duplex | undefined;
+  #coming: Promise<IteratorResult<Uint8Array>> | null = null;
+  #onClose: (() => void) | null = null;
+
+  /** `broken` says what is wrong where the pieces end with an error. */
+  constructor(chunks: AsyncIterable<Uint8Array>, share: BodyShare, broken: string, connection?: Duplex) {
+    this.#iterator = chunks[Symbol.asyncIterator]();
+    this.#share = share;
+    this.#broken = broken;
+    this.#connection = connection;
+  }
+
+  /**
+   * The next piece, as soon as it may be read. Throws a `Problem`: 400 where they break off, 503 for an evicted body.
+   */
+  async next(): Promise<IteratorResult<Uint8Array>> {
+    const value = this.#early.shift();
+    if (value !== undefined) return { done: false, value };
+    const pause = this.#share.readOn();
+    if (pause !== undefined) await pause;
+    const coming = this.#read();
+    this.#coming = null;
+    return coming;
+  }
+
+  /**
+   * Reads a piece and keeps it for `next`; returns its bytes, 0 where `next` came before. Throws as `next`, and behind
+   * the last piece when the connection closes.
+   */
+  async readAhead(): Promise<number> {
+    const coming = this.#read();
+    const piece = await coming;
+    if (this.#coming !== coming) return 0;
+    if (piece.done === true) return this.#closed();
+    this.#coming = null;
+    this.#early.push(piece.value);
+    return piece.value.byteLength;
+  }
+
+  /** Lets go of the stream: what still comes of a refused body flows away, and the answer arrives. */
+  close(): void {
+    void this.#iterator.return?.().catch(() => {});
+    if (this.#onClose !== null) this.#connection?.off('close', this.#onClose);
+  }
+
+  #closed(): Promise<never> {
+    return new Promise((_, reject) => {
+      this.#onClose = () => reject(badRequest('the connection closed while its body waited for room'));
+      if (this.#connection?.destroyed) this.#onClose();
+      else this.#connection?.once('close', this.#onClose);
+    });
+  }
+
+  #read(): Promise<IteratorResult<Uint8Array>> {
+    this.#coming ??= Promise.race([this.#iterator.next(), this.#share.evicted]).catch((error: unknown) => {
+      if (error instanceof Problem) throw error;
+      throw badRequest(`${this.#broken} (${errorText(error).slice(0, 80)})`);
+    });
+    return this.#coming;
+  }
+}
+
 async function collect(
-  chunks: AsyncIterable<Uint8Array>,
+  pieces: Pieces,
   limit: number,
   { share, isKnown }: BodyRules,
-  broken: string,
   look?: Look,
   declared = 0,
 ): Promise<Buffer> {
@@ -109,15 +179,10 @@ async function collect(
   // Where it is known how much comes, and that it may, each piece goes where it belongs: two copies are never held.
   let whole: Buffer | null = null;
   let size = 0;
-  const iterator = chunks[Symbol.asyncIterator]();
   try {
+    await look?.(parts, size);
     for (;;) {
-      const pause = share.readOn();
-      if (pause !== undefined) await pause;
-      const next = await Promise.race([iterator.next(), share.evicted]).catch((error: unknown) => {
-        if (error instanceof Problem) throw error;
-        throw badRequest(`${broken} (${errorText(error).slice(0, 80)})`);
-      });
+      const next = await pieces.next();
       if (next.done === true) break;
       const begin = size;
       size += next.value.byteLength;
@@ -136,8 +201,7 @@ async function collect(
       }
     }
   } finally {
-    // Lets go of the stream: what still comes of a refused body flows away, and the answer arrives.
-    void iterator.return?.().catch(() => {});
+    pieces.close();
   }
   if (whole !== null) return whole.subarray(0, size);
   return parts.length === 1 ? Buffer.from(parts[0]!.buffer, parts[0]!.byteOffset, size) : Buffer.concat(parts, size);
@@ -152,19 +216,24 @@ async function inflate(sent: Buffer, rules: BodyRules): Promise<Buffer> {
   const admit = admitByStart(rules);
   const allowed = Math.max(freelyInflated, sent.length * maxInflation);
   try {
-    return await collect(gunzip, limit, rules, 'expected a whole gzip body', async (parts, size) => {
-      if (size > allowed) {
-        throw tooLarge(
-          `expected gzip that decompresses to at most ${maxInflation} times its size; send the body as it is`,
-          {
-            limit_bytes: limit,
-            limit_inflation: maxInflation,
-          },
-        );
-      }
-      await admit(parts, size);
-      if (size > strangersLimit && !rules.isKnown()) throw senderUnknown();
-    });
+    return await collect(
+      new Pieces(gunzip, rules.share, 'expected a whole gzip body'),
+      limit,
+      rules,
+      async (parts, size) => {
+        if (size > allowed) {
+          throw tooLarge(
+            `expected gzip that decompresses to at most ${maxInflation} times its size; send the body as it is`,
+            {
+              limit_bytes: limit,
+              limit_inflation: maxInflation,
+            },
+          );
+        }
+        await admit(parts, size);
+        if (size > strangersLimit && !rules.isKnown()) throw senderUnknown();
+      },
+    );
   } finally {
     gunzip.destroy(); // stops a bomb where it went over a limit
   }

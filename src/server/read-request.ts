@@ -57,6 +57,7 @@ export async function readRequest(
       chunks: chunksOf(request, incoming),
       contentLength: request.headers.get('Content-Length'),
       contentEncoding: request.headers.get('Content-Encoding'),
+      connection: incoming?.socket,
     },
     rules,
   );

@@ -1,3 +1,4 @@
+import { PassThrough } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -23,6 +24,11 @@ const statusOf = async (reading: Promise<unknown>): Promise<number> => {
 /** A budget for callers who are known. */
 const budgetOf = (total: number) => new BodyBudget({ total, perCaller: total, strangers: total });
 const big = () => budgetOf(10_000_000);
+const shareOf = (budget: BodyBudget, userId: string): BodyShare => {
+  const share = budget.share();
+  share.belongsTo(userId);
+  return share;
+};
 const readBody = (incoming: IncomingBody, limit: number, share: BodyShare) =>
   read(incoming, { limit, share, tokenField: 'user', isKnown: () => true, admit: async () => {} });
 
@@ -168,6 +174,68 @@ describe('the budget of all bodies', () => {
     expect(order).toEqual(['eve', 'ada', 'eve', 'eve']);
   });
 
+  it('beside a caller who holds the own part for ever, everybody gets an answer, and memory is bounded', async () => {
+    const piece = 10;
+    const limits = { total: 200, perCaller: 100, strangers: 100, small: { size: 20, room: 40 }, turns: 2, ahead: 50 };
+    const budgets = { ...limits, peek: 160, patience: 600_000 };
+    const sender = fc.record({
+      pieces: fc.integer({ min: 1, max: 10 }),
+      user: fc.constantFrom('ada', 'bob', 'cleo', 'holder'),
+      kind: fc.constantFrom('quick', 'quick', 'slow', 'gone', 'gone after the end'),
+      begins: fc.nat({ max: 20 }), // ticks
+    });
+    const tick = () => new Promise((resolve) => setImmediate(resolve));
+    const check = async (senders: { pieces: number; user: string; kind: string; begins: number }[]) => {
+      const budget = new BodyBudget(budgets);
+      const holder = shareOf(budget, 'holder');
+      await holder.reserve(limits.perCaller);
+      let [held, most] = [0, 0];
+      const statuses = senders.map(async ({ pieces: some, user, kind, begins }) => {
+        // Of those who disappear, some have announced more than fits beside the holder.
+        const pieces = kind.startsWith('gone') ? some + 5 : some;
+        for (let i = 0; i < begins; i++) await tick();
+        const share = shareOf(budget, user);
+        const connection = new PassThrough();
+        let came = 0;
+        const chunks = (async function* () {
+          for (let i = 0; i < pieces; i++) {
+            if (kind === 'slow') await tick();
+            if (kind === 'gone' && i === pieces - 1) throw new Error('lost');
+            came += piece;
+            held += piece;
+            most = Math.max(most, held);
+            yield Buffer.alloc(piece);
+          }
+          if (kind === 'gone after the end') connection.destroy();
+        })();
+        const incoming = { chunks, contentLength: String(pieces * piece), contentEncoding: null, connection };
+        try {
+          await readBody(incoming, 1000, share);
+          await share.turn();
+          await tick();
+          return 200;
+        } catch (error) {
+          if (!(error instanceof Problem)) throw error;
+          return error.status;
+        } finally {
+          held -= came;
+          share.release();
+        }
+      });
+      for (const [i, status] of (await Promise.all(statuses)).entries()) {
+        const { user, kind } = senders[i]!;
+        const isAlone = senders.every((other) => other === senders[i] || other.user !== user);
+        const good = kind === 'gone' ? [400] : kind === 'gone after the end' ? [200, 400] : [200];
+        // Small bodies of the holder are over the part, too.
+        if (user === 'holder') expect(status).toBe(429);
+        else expect(isAlone ? good : [...good, 429], `${user} ${kind}`).toContain(status);
+      }
+      expect(most).toBeLessThanOrEqual(limits.total + limits.small.room + budgets.peek + senders.length * piece);
+      expect(() => shareOf(budget, 'new').check(limits.total - limits.perCaller)).not.toThrow();
+    };
+    await fc.assert(fc.asyncProperty(fc.array(sender, { minLength: 1, maxLength: 30 }), check), { numRuns: 100 });
+  });
+
   it('what has come waits in bounded memory; who sends slowly, or no more, or is gone holds up nobody', async () => {
     const piece = 10;
     const ahead = 50;
@@ -239,6 +307,78 @@ describe('the budget of all bodies', () => {
       }),
       { numRuns: 40 },
     );
+  });
+
+  it('callers whose own bodies fill their part get 429 at once, and others do not wait for that', async () => {
+    const budget = new BodyBudget({ total: 100, perCaller: 50, strangers: 50, patience: 600_000 });
+    const slow = shareOf(budget, 'ada');
+    await slow.reserve(40);
+    const second = shareOf(budget, 'ada').reserve(20);
+    const fits = shareOf(budget, 'bob').reserve(50);
+    await expect(second).rejects.toMatchObject({ status: 429, options: { members: { limit: 'waiting_bytes' } } });
+    await fits;
+    slow.release();
+    await shareOf(budget, 'ada').reserve(50);
+  });
+
+  it('callers get the room of their own body that hardly comes any more', async () => {
+    let now = 0;
+    const budget = new BodyBudget({ total: 100, perCaller: 50, strangers: 50, patience: 600_000 }, () => now);
+    const lost = shareOf(budget, 'ada');
+    await lost.reserve(40);
+    now = 30_000;
+    await shareOf(budget, 'ada').reserve(20);
+    await expect(lost.evicted).rejects.toMatchObject({ status: 503 });
+  });
+
+  it('a body that waited long for its room has time to come', async () => {
+    let now = 0;
+    const budget = new BodyBudget({ total: 100, perCaller: 100, strangers: 50, patience: 600_000 }, () => now);
+    const first = shareOf(budget, 'ada');
+    for (let i = 0; i < 80; i++) first.grow(1);
+    const second = shareOf(budget, 'bob');
+    const reserving = second.reserve(80);
+    const third = shareOf(budget, 'eve');
+    const waiting = third.reserve(80);
+    now = 100_000;
+    first.release();
+    await reserving;
+    let isEvicted = false;
+    second.evicted.catch(() => {
+      isEvicted = true;
+    });
+    shareOf(budget, 'joe').release(); // all that wait look again
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isEvicted).toBe(false);
+    second.release();
+    await waiting;
+  });
+
+  it('nobody waits for a stranger who waits for the part of strangers', async () => {
+    const budget = new BodyBudget({ total: 100, perCaller: 100, strangers: 40, patience: 600_000 });
+    const quick = budget.share();
+    quick.grow(30);
+    const stranger = budget.share().arrive(30);
+    await shareOf(budget, 'bob').reserve(20);
+    quick.release();
+    await stranger;
+  });
+
+  it('a body that is evicted waits no more, and the others do not wait for it', async () => {
+    let now = 0;
+    const small = { size: 10, room: 0 };
+    const budget = new BodyBudget({ total: 100, perCaller: 100, strangers: 40, patience: 600_000, small }, () => now);
+    shareOf(budget, 'ada').grow(68);
+    const slow = budget.share();
+    slow.grow(10);
+    const refused = expect(slow.arrive(25)).rejects.toMatchObject({ status: 503 });
+    const behind = shareOf(budget, 'bob').reserve(15);
+    now = 60_000;
+    const quick = budget.share();
+    quick.grow(31); // strangers have no room for both
+    await refused;
+    quick.release();
+    await behind;
   });
 
   it('who has a body at work is read after those who have none, and others in the order in which they came', async () => {

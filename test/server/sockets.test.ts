@@ -203,6 +203,69 @@ describe('callers who use more than their share', () => {
     byField.socket.destroy();
   });
 
+  /** A put of somebody, of which so many bytes are sent; the others may come later. */
+  const begin = async (user: string, length: number, sent: number) => {
+    const connection = await rawConnection();
+    const body = putBody([androidLocation(1, { note: 'x'.repeat(length) })]).replace('"ada"', `"${user}"`);
+    connection.socket.write(get('/usercache/put', user, body.length) + body.slice(0, sent));
+    await until(() => kit.log.some((line) => line.includes(`Found user email ${user}`)));
+    return { ...connection, finish: () => connection.socket.write(body.slice(sent)) };
+  };
+  const openForWaiting = async (bodyPatience: number): Promise<void> => {
+    await close();
+    kit = await openKit({ config: { ...config, waitingLimitMiB: 1 }, bodyPatience });
+    serving = await serve({ app: kit.app, host: '127.0.0.1', port: 0, drainSeconds: 10 });
+    for (const user of ['ada', 'bob', 'eve', 'joe']) await kit.user(user);
+  };
+  /** Pushes a large body that fits beside two of 400,000 bytes. */
+  const pushAs = (user: string) => {
+    const note = 'y'.repeat(200_000);
+    const body = putBody([androidLocation(2, { note })]).replace('"ada"', `"${user}"`);
+    return post('/usercache/put', body, { Authorization: `Bearer ${user}` });
+  };
+  const endless = 600_000; // ms, longer than any test
+
+  it('callers whose own bodies fill their part get 429 at once, and nobody else waits for that', async () => {
+    await openForWaiting(endless);
+    const slow = await begin('ada', 400_000, 1_000);
+    const own = await pushAs('ada');
+    expect([own.status, own.json.limit]).toEqual([429, 'waiting_bytes']);
+    expect((await pushAs('bob')).status).toBe(200);
+    slow.finish();
+    await until(() => slow.received().includes('"inserted":1'));
+    expect((await pushAs('ada')).status).toBe(200);
+    slow.socket.destroy();
+  });
+
+  it('nobody waits for the room of a body whose sender is gone, whatever had been sent of it', async () => {
+    await openForWaiting(endless);
+    const slow = [await begin('ada', 400_000, 1_000), await begin('eve', 400_000, 1_000)];
+    for (const sent of [1_000, 150_000, 300_000, 400_700]) {
+      kit.log.length = 0;
+      const waiting = await begin('joe', 400_000, sent);
+      const pushing = pushAs('bob');
+      await until(() => kit.log.some((line) => line.includes('Found user email bob')));
+      waiting.socket.destroy();
+      expect((await pushing).status).toBe(200);
+    }
+    for (const one of slow) one.finish();
+    for (const one of slow) {
+      await until(() => one.received().includes('"inserted":1'));
+      one.socket.destroy();
+    }
+  });
+
+  it('a body that waited in vain gets its 503, and its connection takes the next call', async () => {
+    await openForWaiting(200);
+    const slow = [await begin('ada', 400_000, 1_000), await begin('eve', 400_000, 1_000)];
+    const waiting = await begin('joe', 400_000, 50_000);
+    await until(() => waiting.received().includes('HTTP/1.1 503'));
+    waiting.finish();
+    waiting.socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await until(() => waiting.received().includes('"status":"ok"'));
+    for (const { socket } of [...slow, waiting]) socket.destroy();
+  });
+
   it('150 large bodies at once are all stored beside some that stop coming or disappear, also while the server stops', async () => {
     await close();
     kit = await openKit({ config: { ...config, waitingLimitMiB: 16 }, bodyPatience: 60_000 });
