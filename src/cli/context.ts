@@ -27,7 +27,7 @@ export interface CommandContext {
   readonly env: Record<string, string | undefined>;
   readonly output: Output;
   /** Text as it is, to standard output and standard error, for programs that run for long and write their own lines. */
-  readonly writeOut: (text: string) => void;
+  readonly writeOut: Sink['write'];
   readonly writeErr: (text: string) => void;
   /** Standard input, for typed confirmations. */
   readonly stdin: NodeJS.ReadableStream & { isTTY?: boolean };
@@ -94,7 +94,7 @@ export function createContext(options: ContextOptions): CommandContext & { setFl
       return options.zone;
     },
     signal: abort.signal,
-    writeOut: (text) => void options.stdout.write(text),
+    writeOut: (text, done) => options.stdout.write(text, done),
     writeErr: (text) => void options.stderr.write(text),
     output: createOutput({ stdout: options.stdout, stderr: options.stderr, env: options.env, json: () => json }),
     get flags() {

@@ -2,7 +2,7 @@
 import { Command, CommanderError } from 'commander';
 import { errorText, isMobilityError } from '../model/errors.ts';
 import { type CommandContext, type ContextOptions, createContext } from './context.ts';
-import { OutputClosed } from './output.ts';
+import { OutputClosed, type Sink, sinkOf } from './output.ts';
 import { packageVersion } from './version.ts';
 
 /** Exit codes of every command. */
@@ -44,8 +44,17 @@ export async function main(
   const context = createContext(surroundings);
   let debug = isSet(surroundings.env.MOBILITY_DEBUG);
   let code: number;
+  let printed: Promise<unknown> = Promise.resolve();
+  /** Prints help, for which nobody waits before the end. */
+  const print = (text: string): boolean => {
+    const writing = context.output.write(text);
+    printed = Promise.all([printed, writing]);
+    printed.catch(() => {});
+    return true;
+  };
   try {
-    const program = await buildProgram(context, surroundings, commandIn(argv.slice(2)));
+    const streams = { stdout: { write: print }, stderr: surroundings.stderr };
+    const program = await buildProgram(context, streams, commandIn(argv.slice(2)));
     program.hook('preAction', (_, command) => {
       const { store, logDir, json = false, debug: asked } = command.optsWithGlobals();
       context.setFlags({ json, settings: { store, logDir } });
@@ -55,7 +64,11 @@ export async function main(
     await program.parseAsync([...argv]);
     code = context.outcome.exitCode ?? exitCodes.ok;
   } catch (error) {
-    code = report(error, { stderr: surroundings.stderr, debug, interrupted: context.signal.aborted });
+    const told = await printed.then(
+      () => error,
+      (failure) => failure,
+    );
+    code = report(told, { stderr: surroundings.stderr, debug, interrupted: context.signal.aborted });
   }
   try {
     await context.close();
@@ -120,7 +133,7 @@ function commandIn(words: readonly string[]): string | undefined {
  */
 export async function buildProgram(
   context: CommandContext,
-  streams: Pick<ContextOptions, 'stdout' | 'stderr'>,
+  streams: Record<'stdout' | 'stderr', Pick<Sink, 'write'>>,
   only?: string,
 ): Promise<Command> {
   const program = new Command('mobility')
@@ -183,16 +196,10 @@ const isSet = (value: string | undefined): boolean =>
   !['', '0', 'false', 'no', 'off'].includes((value ?? '').toLowerCase());
 
 function processSurroundings(): ContextOptions {
-  // `mobility … | head` closes the pipe: what was going to be written no longer matters to anybody.
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error;
-    });
-  }
   return {
     env: process.env,
-    stdout: process.stdout,
-    stderr: process.stderr,
+    stdout: sinkOf(process.stdout),
+    stderr: sinkOf(process.stderr),
     stdin: process.stdin,
     now: () => Date.now() / 1000,
     // Read only when a command asks for it: the first use of time zones takes a tenth of the start.

@@ -1,5 +1,7 @@
 // What commands say: data to standard output, notes and progress to standard error, and `--json` instead of text.
+import { fstatSync, writeSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
+import { errorText, MobilityError } from '../model/errors.ts';
 
 /** A stream as commands need it; `process.stdout` and `process.stderr` are two. */
 export interface Sink {
@@ -25,7 +27,10 @@ export interface Output {
   readonly columns: number;
   /** The result of a command: `value` as JSON with `--json`, else `text`. Resolves when the reader has taken it. */
   result(value: unknown, text: string | (() => string)): Promise<void>;
-  /** Data as it is, to standard output. Waits for a slow reader. Throws `OutputClosed` when the reader has gone. */
+  /**
+   * Data as it is, to standard output. Waits for a slow reader. Throws `OutputClosed` when the reader has gone, and
+   * `MOBILITY_OUTPUT` when it cannot be written, as on a full disk.
+   */
   write(text: string): Promise<void>;
   /** One line of data, or of JSON lines. */
   line(text: string): Promise<void>;
@@ -48,6 +53,33 @@ export class OutputClosed extends Error {
   }
 }
 
+const notWritten = (cause: Error): MobilityError =>
+  new MobilityError('MOBILITY_OUTPUT', `cannot write to standard output: ${errorText(cause)}`, { cause });
+
+/**
+ * A sink for a stream of the process. Whoever writes is told of a failure. The stream's event about it would end the
+ * program, a server too, so nobody gets it.
+ */
+export function sinkOf(stream: NodeJS.WriteStream & { fd: number }): Sink {
+  stream.on('error', () => {});
+  return fstatSync(stream.fd).isFile() ? fileSink(stream.fd) : stream;
+}
+
+/** Node's stream takes a part for the whole where a disk has room for the part only: the rest would be lost unseen. */
+const fileSink = (fd: number): Sink => ({
+  write: (text, done) => {
+    try {
+      const bytes = Buffer.from(text);
+      for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
+    } catch (error) {
+      done?.(error as Error);
+      return false;
+    }
+    done?.();
+    return true;
+  },
+});
+
 /** Where output goes and what decides about its form. */
 export interface OutputOptions {
   stdout: Sink;
@@ -65,7 +97,7 @@ export function createOutput({ stdout, stderr, env, json }: OutputOptions): Outp
     new Promise((resolve, reject) => {
       stdout.write(text, (error) => {
         if (error == null) resolve();
-        else reject((error as NodeJS.ErrnoException).code === 'EPIPE' ? new OutputClosed() : error);
+        else reject((error as NodeJS.ErrnoException).code === 'EPIPE' ? new OutputClosed() : notWritten(error));
       });
     });
   const note = (text: string): void => {

@@ -97,6 +97,9 @@ export const line = {
   /** WARNING, written by the log itself as soon as it can write again. `since`: a timestamp. */
   linesDropped: (dropped: number, since: string, reason: string): string =>
     `Log lines dropped = ${dropped} since ${word(since)}: ${reason}`,
+  /** WARNING, as soon as the server can write to standard output again. `since`: a timestamp. */
+  outputDropped: (dropped: number, since: string, reason: string): string =>
+    `Lines of standard output dropped = ${dropped} since ${word(since)}: ${reason}`,
 
   // -------------------------------------------------------------- the pipeline: each line names its user
 

@@ -8,6 +8,7 @@ import { errorText, MobilityError } from '../model/errors.ts';
 import type { Store } from '../store/store.ts';
 import { type AppParts, callerLimits, createApp } from './app.ts';
 import { CallerCounts } from './caller-limits.ts';
+import { consoleLines, type Write } from './console-lines.ts';
 import { isLoopback } from './loopback.ts';
 import { countCalls } from './metrics.ts';
 import { checkAddress, type Serving, serve } from './serve.ts';
@@ -38,7 +39,7 @@ export interface RunServerOptions {
   /** Seconds since the epoch. */
   now: () => number;
   /** Writes text to standard output: the lines of calls. */
-  stdout: (text: string) => void;
+  stdout: Write;
   /** Writes text to standard error: the address, exceptions, workers that died. */
   stderr: (text: string) => void;
 }
@@ -125,12 +126,13 @@ async function listen(options: RunServerOptions, { log, threadId }: FileLog): Pr
   });
   const counts = new CallerCounts(callerLimits(config), now);
   const stopSharing = shareUse(counts, { use: store.use, now });
+  const output = consoleLines({ write: stdout, log, warn: (text) => stderr(`mobility: ${text}\n`), now });
   const app = createApp({
     store,
     counts,
     ...(config.metrics && { metrics: metricsOfAll() }),
     log,
-    console: (text) => stdout(`${text}\n`),
+    console: output.write,
     config,
     now,
     errorOutput: (text) => stderr(`${text}\n`),
@@ -140,6 +142,7 @@ async function listen(options: RunServerOptions, { log, threadId }: FileLog): Pr
   const close = async (): Promise<void> => {
     stopSharing();
     await serving.close();
+    output.close();
   };
   return { ...serving, close };
 }

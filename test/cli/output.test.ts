@@ -89,9 +89,12 @@ it('the number of columns is that of the terminal, at most 100, and 80 without a
   expect([output({ tty: true }).out.columns, output().out.columns]).toEqual([100, 80]);
 });
 
-it('a closed pipe is OutputClosed, another failure is itself', async () => {
+it('a closed pipe is OutputClosed, another failure is MOBILITY_OUTPUT with its reason', async () => {
   await expect(output({ failing: 'EPIPE' }).out.line('x')).rejects.toThrow(OutputClosed);
-  await expect(output({ failing: 'ENOSPC' }).out.line('x')).rejects.toThrow('ENOSPC');
+  await expect(output({ failing: 'ENOSPC' }).out.line('x')).rejects.toMatchObject({
+    code: 'MOBILITY_OUTPUT',
+    message: 'cannot write to standard output: ENOSPC',
+  });
 });
 
 it('columns of a table are as wide as their widest cell, without counting marks', () => {

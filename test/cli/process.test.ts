@@ -1,15 +1,16 @@
 // The built program as a process: pipes that close, Ctrl-C, several workers.
 
 import { execFile, spawnSync } from 'node:child_process';
-import { readdir, readFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readdir, readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { AllReport } from '../../src/pipeline/run-all.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
-import { run, start } from '../faults/program.ts';
+import { run, start, startServer } from '../faults/program.ts';
 import { buildProgram } from '../support/build.ts';
 import { until } from '../support/until.ts';
 import { freshProgram, tempFolder } from './kit.ts';
@@ -32,6 +33,97 @@ it('the program ends quietly with 0 when the reader of its output goes away', as
   const line = `"$0" "$1" export --user sim-p-1@example.org --entries --store "$2" | head -n 2 | wc -l; echo "\${PIPESTATUS[0]}"`;
   const { stdout, stderr } = await promisify(execFile)('bash', ['-c', line, process.execPath, program, address]);
   expect([stdout.trim().split(/\s+/), stderr]).toEqual([['2', '0'], '']);
+});
+
+/** Runs a command with the given redirections of a shell. */
+const redirected = (redirections: string) => ({ through: ['bash', '-c', `exec "$@" ${redirections}`, 'bash'] });
+
+describe.skipIf(!existsSync('/dev/full'))('a full disk', () => {
+  it('behind standard output ends a command with 1 and one line, help and the version too', async () => {
+    const { address } = await simulated(1);
+    const toFull = redirected('>/dev/full');
+    const user = ['--user', 'sim-p-1@example.org'];
+    for (const args of [['status'], ['status', '--json'], ['export', ...user, '--entries'], ['--help'], ['-V']]) {
+      const { code, stderr } = await run([...args, '--store', address], toFull);
+      expect([args, code, stderr]).toEqual([
+        args,
+        1,
+        expect.stringMatching(/^mobility: MOBILITY_OUTPUT: cannot write to standard output: ENOSPC[^\n]*\n$/),
+      ]);
+    }
+  });
+
+  it('behind standard output does not cost the receipt of an erasure: it is on standard error', async () => {
+    const { address } = await simulated(1);
+    const args = ['erase', '--user', 'sim-p-1@example.org', '--yes', '--json', '--store', address];
+    const { code, stderr } = await run(args, redirected('>/dev/full'));
+    const [receipt, told] = stderr.split('\nmobility: ');
+    expect(JSON.parse(receipt!)).toMatchObject({ user_email: 'sim-p-1@example.org', remaining: { timeseries: 0 } });
+    expect([code, told]).toEqual([1, expect.stringMatching(/^MOBILITY_OUTPUT: the user is erased, and the receipt/)]);
+  });
+
+  it('behind standard error costs only notes', async () => {
+    const { address } = await freshProgram();
+    const args = ['simulate', '--users', '1', '--days', '2', '--from', '2024-03-12', '--store', address];
+    const { code, stdout } = await run(args, redirected('2>/dev/full'));
+    expect([code, stdout]).toEqual([0, expect.stringContaining('sim-demo-1@example.org')]);
+  });
+
+  it('behind standard output of a server costs its lines, not a call; each process says so once', async () => {
+    const folder = await tempFolder();
+    const store = join(folder, 'store');
+    const server = await startServer(store, { env: { MOBILITY_WORKERS: '2' }, ...redirected('>/dev/full') });
+    for (let i = 0; i < 30; i += 1) expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+    const { code, stderr } = await server.stop();
+    const [first, ...notes] = stderr.trimEnd().split('\n');
+    expect([code, first]).toEqual([0, expect.stringContaining('listens on')]);
+    expect([1, 2]).toContain(notes.length); // as many as workers got calls
+    for (const note of notes) {
+      expect(note).toMatch(/^mobility: lines of standard output are being dropped since \S+: ENOSPC: /);
+    }
+    const { stdout } = await run(['logs', 'errors', '--json', '--store', store]);
+    const counts = [...stdout.matchAll(/Lines of standard output dropped = (\d+) since/g)];
+    expect(sumOf(counts.map(([, count]) => Number(count)))).toBe(60);
+  });
+});
+
+/** True when the limit of file sizes can be set for a command. */
+const canLimit = await promisify(execFile)('prlimit', ['--fsize=1000000:', 'true']).then(
+  () => true,
+  () => false,
+);
+
+describe.skipIf(!canLimit)('a file that may grow by a few bytes only', () => {
+  const most = 64 * 1024 * 1024; // bytes: more than any other file here has
+
+  /** Has room for so many bytes. */
+  const fileWith = async (room: number): Promise<{ file: string; through: string[] }> => {
+    const file = join(await tempFolder(), 'output');
+    await writeFile(file, '');
+    await truncate(file, most - room);
+    return { file, through: ['prlimit', `--fsize=${most}:`, ...redirected(`>>${file}`).through] };
+  };
+  const written = async (file: string): Promise<string> => (await readFile(file)).subarray(most - 20).toString();
+
+  it('gets a result in part, and the command fails', async () => {
+    const { file, through } = await fileWith(20);
+    const { code, stderr } = await run(['config', '--json'], { through });
+    expect(await written(file)).toMatch(/^\[\n {2}\{\n {4}/);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('MOBILITY_OUTPUT: cannot write to standard output')]);
+  });
+
+  it('costs lines of a server until there is space; the log counts them, and the next line is whole', async () => {
+    const { file, through } = await fileWith(20);
+    const store = join(await tempFolder(), 'store');
+    const server = await startServer(store, { through });
+    for (let i = 0; i < 2; i += 1) expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+    await promisify(execFile)('prlimit', ['--pid', String(server.pid), '--fsize=unlimited']);
+    expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+    await server.stop();
+    expect(await written(file)).toMatch(/^START 20\S{12}\nSTART \S+ GET \/readyz\nEND \S+ GET \/readyz \S+\n$/);
+    const { stdout } = await run(['logs', 'errors', '--json', '--store', store]);
+    expect(stdout).toMatch(/Lines of standard output dropped = 4 since \S+: EFBIG/);
+  });
 });
 
 async function storeAt(address: string): Promise<Store> {

@@ -69,7 +69,15 @@ async function run(context: CommandContext, { user, yes }: { user: string; yes?:
   const logs = await scrubLogs({ folder: context.config().logDir, uuid, email: user_email });
   const proof = { removed, remaining, logs, not_reached: notReachedOf(store) };
   const receipt: Receipt = { user_email, uuid, store: store.address, erased_ts: context.now(), ...proof };
-  await context.output.result(receipt, () => receiptText(receipt));
+  await context.output
+    .result(receipt, () => receiptText(receipt))
+    .catch((error) => {
+      if (!isMobilityError(error, 'MOBILITY_OUTPUT')) throw error;
+      // The erasure is done and cannot be repeated: there is no other receipt.
+      context.output.note(context.output.json ? JSON.stringify(receipt, null, 2) : receiptText(receipt));
+      const text = `the user is erased, and the receipt is above, on standard error: ${error.message}`;
+      throw new MobilityError('MOBILITY_OUTPUT', text, { cause: error });
+    });
   if (totalOf(remaining) === 0) return logs.left.length === 0 ? {} : { exitCode: 3 };
   throw new Error(
     `${counted(totalOf(remaining), 'row')} of ${uuid} are still there: stop the phone or the server and repeat`,
