@@ -1,5 +1,6 @@
 // The program: its commands in order, its global flags, and the one place where what happened becomes an exit code.
 import { Command, CommanderError } from 'commander';
+import { hostZone } from '../log/format.ts';
 import { errorText, isMobilityError } from '../model/errors.ts';
 import { type CommandContext, type ContextOptions, createContext } from './context.ts';
 import { OutputClosed, type Sink, sinkOf } from './output.ts';
@@ -204,7 +205,7 @@ function processSurroundings(): ContextOptions {
     now: () => Date.now() / 1000,
     // Read only when a command asks for it: the first use of time zones takes a tenth of the start.
     get zone() {
-      return new Intl.DateTimeFormat().resolvedOptions().timeZone;
+      return hostZone();
     },
   };
 }

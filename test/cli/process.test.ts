@@ -35,6 +35,20 @@ it('the program ends quietly with 0 when the reader of its output goes away', as
   expect([stdout.trim().split(/\s+/), stderr]).toEqual([['2', '0'], '']);
 });
 
+it.each(['', ':/etc/localtime', 'GMT+3', 'Nowhere/Town'])(
+  'a host whose TZ is "%s", no name of a zone, gets times in UTC',
+  async (TZ) => {
+    const { address } = await freshProgram();
+    const args = ['simulate', '--users', '1', '--days', '1', '--store', address];
+    expect((await run(args, { env: { TZ } })).code).toBe(0);
+    expect((await run(['pipeline', '--all', '--store', address], { env: { TZ } })).code).toBe(0);
+    for (const asked of [['status'], ['status', '--user', 'sim-demo-1@example.org'], ['logs', '--since', '1h']]) {
+      const { code, stderr } = await run([...asked, '--store', address], { env: { TZ } });
+      expect([asked, code, stderr]).toEqual([asked, 0, expect.not.stringContaining('mobility:')]);
+    }
+  },
+);
+
 /** Runs a command with the given redirections of a shell. */
 const redirected = (redirections: string) => ({ through: ['bash', '-c', `exec "$@" ${redirections}`, 'bash'] });
 
