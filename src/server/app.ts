@@ -118,6 +118,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   const openParts = { readiness, studies: parts.store.studies };
 
   app.use(logCalls(parts, budget));
+  for (const { path, dialect } of routes) if (dialect !== undefined) app.use(`${path}/*`, refuseAs(dialect.refuse));
   if (parts.config.auth === 'dev' && !parts.config.devAnywhere) app.use(refuseOtherHosts(parts.config.host));
   const description = openApi(routes, openRoutes);
   app.get('/openapi.json', (c) => jsonAnswer(c.get('call'), description, () => {}));
@@ -135,8 +136,12 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     app.all(route.path, refuseMethod('GET, HEAD'));
   }
   for (const route of routes) {
-    app.post(route.path, answerCaller(route, parts, doors, everybody));
-    app.all(route.path, refuseMethod('POST'));
+    const answer = answerCaller(route, parts, doors, everybody);
+    // People type the addresses of other apps by hand, at times with a slash at the end.
+    for (const path of route.dialect === undefined ? [route.path] : [route.path, `${route.path}/`]) {
+      app.post(path, answer);
+      app.all(path, refuseMethod('POST'));
+    }
   }
   app.all('*', () => {
     throw new Problem(404, 'no endpoint at this path; docs/api.md lists the endpoints');
@@ -166,6 +171,17 @@ function logCalls(parts: AppParts, budget: BodyBudget): MiddlewareHandler<Server
 }
 
 /**
+ * Every failure at the path of such an app, and below it, has the form that the app takes: one of another method, of a
+ * mistyped path, or before the route is looked for.
+ */
+function refuseAs(refuse: Call['refuse']): MiddlewareHandler<ServerEnv> {
+  return async function setForm(c, next) {
+    c.get('call').refuse = refuse;
+    await next();
+  };
+}
+
+/**
  * With `dev` a name is all a caller needs, so a page of a browser on this machine must not be able to call: a name of
  * another site that leads to this address (DNS rebinding) is not this server's.
  */
@@ -181,6 +197,8 @@ function refuseOtherHosts(own: string): MiddlewareHandler<ServerEnv> {
   };
 }
 
+const phonesPlace = 'in "user" of the body or as "Authorization: Bearer TOKEN"';
+
 /** Answers a call of somebody: the numbered steps of every route but the open ones. */
 function answerCaller(route: Route, parts: AppParts, doors: DoorParts, everybody: Everybody) {
   const most = Math.min(parts.config.bodyLimitMiB * mebibyte, constants.MAX_STRING_LENGTH);
@@ -188,12 +206,11 @@ function answerCaller(route: Route, parts: AppParts, doors: DoorParts, everybody
   const limit = isLarge ? most : Math.min(most, mebibyte);
   const json = route.list !== undefined ? listLimits : isLarge ? largeLimits : smallJsonLimits;
   const checkBody = route.body === undefined ? null : bodyCheck(route.body);
-  const { tokenField = 'user', tokenParameter, takesAnything = false, refuse } = route.dialect ?? {};
+  const { tokenField = 'user', tokenPlace = phonesPlace, tokenParameter, takesAnything = false } = route.dialect ?? {};
   return async function answer(c: Context<ServerEnv>): Promise<Response> {
     const call = c.get('call');
     const params = c.req.param();
     const query = c.req.query();
-    if (refuse !== undefined) call.refuse = refuse;
     call.handler = route.handler;
     call.log.write('INFO', line.called(route.handler.replace(/:(\w+)/, (_, name: string) => params[name] ?? '')));
 
@@ -223,7 +240,13 @@ function answerCaller(route: Route, parts: AppParts, doors: DoorParts, everybody
       return jsonAnswer(call, answerStranger(body), () => {});
     }
     const caller = await door.admit(
-      takesAnything && door.token !== null ? door.token : tokenOf(body, tokenField, door.token),
+      takesAnything && door.token !== null
+        ? door.token
+        : tokenOf(body, {
+            field: tokenField,
+            inHeader: door.token,
+            missing: () => door.refusal ?? forbidden(`expected a token, ${tokenPlace}`),
+          }),
     );
 
     doors.counts.bytes(caller.uuid, size);

@@ -6,7 +6,7 @@ import type { JsonObject } from '../model/json.ts';
 import { type JoinRefusal, readStudyToken } from '../model/study.ts';
 import { isUserName, type TokenRecord, tokenHash, type UserRecord, userNameOf } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
-import { badRequest, forbidden, tooManyCalls } from './problem.ts';
+import { badRequest, forbidden, type Problem, tooManyCalls } from './problem.ts';
 
 /** Whom a token names: by the form of a name and as it was spelled, or by UUID. */
 export type Named = { email: string; asGiven?: string } | { uuid: string };
@@ -127,18 +127,25 @@ export function headerTokens(authorization: string | undefined): HeaderTokens {
   return { bearer, basic: basic === '' ? null : basic };
 }
 
-/**
- * The token of a call, from the field of the body that may hold it and from the header. Throws a `Problem`: 403 without
- * a token, 400 for one that is no text, or two that differ.
- */
-export function tokenOf(body: JsonObject, field: string | null, inHeader: string | null): string {
+/** Where the token of a call may be. */
+export interface TokenPlaces {
+  /** Name of the field of the body that may hold it; null: none does. */
+  field: string | null;
+  /** The token of the header. */
+  inHeader: string | null;
+  /** What a call without a token fails with. */
+  missing: () => Problem;
+}
+
+/** The token of a call. Throws a `Problem`: 400 for a token that is no text, or two that differ. */
+export function tokenOf(body: JsonObject, { field, inHeader, missing }: TokenPlaces): string {
   const inBody = (field === null ? null : body[field]) ?? null;
   if (inBody !== null && typeof inBody !== 'string') throw badRequest(`expected "${field}" to be a string`);
   if (inBody !== null && inHeader !== null && inBody !== inHeader) {
     throw badRequest('expected one token, found two that differ: in the body and in the header Authorization');
   }
   const token = inBody ?? inHeader ?? '';
-  if (token === '') throw forbidden('expected a token, in "user" of the body or as "Authorization: Bearer TOKEN"');
+  if (token === '') throw missing();
   return token;
 }
 

@@ -26,6 +26,8 @@ export class Doorkeeper {
   readonly #call: Call;
   /** The token that was good; null: nobody is known yet. */
   token: string | null = null;
+  /** Why the text that was no good token was refused; null: there was none. */
+  refusal: Problem | null = null;
 
   constructor(parts: DoorParts, route: Route, call: Call) {
     this.#parts = parts;
@@ -59,12 +61,13 @@ export class Doorkeeper {
     return caller;
   }
 
-  /** Like `admit`, for text that may not be a token: an unknown token is ignored. */
+  /** Like `admit`, for text that may not be a token: why it is none stands in `refusal` then. */
   async admitIfKnown(token: string): Promise<void> {
     try {
       await this.admit(token);
     } catch (error) {
       if (!(error instanceof Problem && error.status === 403)) throw error;
+      this.refusal = error;
     }
   }
 }

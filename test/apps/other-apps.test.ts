@@ -126,6 +126,9 @@ async function send(path: string, body: string, headers: Record<string, string>)
 const push = (app: App, body: JsonValue | string, given = token): Promise<Answered> =>
   send(app.path, typeof body === 'string' ? body : JSON.stringify(body), app.headers(given));
 
+/** The code of an answer, where it has one. */
+const codeIn = ({ code }: JsonObject): JsonObject => (code === undefined ? {} : { code });
+
 async function waiting(): Promise<Entry[]> {
   return (await kit.store.usercache.read(uuid, { limit: 10_000 })).map(({ entry }) => entry);
 }
@@ -166,6 +169,45 @@ describe.each(all)('%s', (name, app) => {
     failure = null;
     expect((await push(app, app.body(here, token))).status).toBe(200);
     expect((await waiting()).length).toBeGreaterThan(0);
+  });
+
+  it('a slash at the end of the address changes nothing', async () => {
+    const answer = await push({ ...app, path: app.path.replace(/(?=\?|$)/, '/') }, app.body(here, token));
+    expect([answer.status, JSON.parse(answer.text)]).toEqual([200, app.delivered]);
+    expect(await waiting()).not.toEqual([]);
+  });
+
+  it('another method, a path below and a host that is refused are answered so that the app keeps its data', async () => {
+    const path = app.path.replace(/\?.*/, '');
+    const answers = [await kit.request(path), await kit.request(`${path}/`, { method: 'PUT' })];
+    for (const below of ['/ada', '/ada/phone', '//ada']) answers.push(await kit.post(path + below, {}));
+    const dev = await openKit();
+    answers.push(await dev.post(`http://phones.example.org${path}`, app.body(here, 'ada')));
+    await dev.close();
+    for (const { status, headers, json } of answers) {
+      expect([status, json]).toEqual([
+        503,
+        { error: expect.any(String), request_id: expect.any(String), ...codeIn(json) },
+      ]);
+      expect(headers.get('Retry-After')).toBe('5');
+    }
+  });
+
+  it('a token that is missing, unknown or expired is named as such, and where this app puts it', async () => {
+    const expired = `mob_${randomBytes(32).toString('base64url')}`;
+    const record = {
+      hash: tokenHash(expired),
+      user_id: uuid,
+      created_ts: 1,
+      expires_ts: 2,
+      kind: 'owntracks' as const,
+    };
+    await kit.store.tokens.add(record);
+    const told = async (given: string): Promise<unknown> => (await push(app, app.body(here, given), given)).json.error;
+    expect(await told('mob_wrong')).toBe('this token is not known; ask the operator for a new one');
+    expect(await told(expired)).toBe('this token has expired; ask the operator for a new one');
+    const places = { owntracks: 'as the password', overland: 'as "Authorization: Bearer', traccar: 'as the device id' };
+    expect(await told('')).toMatch(`expected a token, ${places[name as keyof typeof places]}`);
   });
 
   it('invalid data with a valid token are set aside durably, without the token, and acknowledged', async () => {

@@ -10,8 +10,9 @@ import type { JsonObject, JsonValue } from '../../model/json.ts';
 import { type Problem, retryAfterSeconds } from '../problem.ts';
 import type { Route, RouteCall } from './route.ts';
 
-const wrongMode =
-  '. If this is Overland: give it the address /overland and leave its OwnTracks mode, which sends no token that can be read';
+// Overland has an OwnTracks mode, which sends no token that can be read.
+const asPassword =
+  'as the password of Basic authentication. If this is Overland: give it the address /overland and leave its OwnTracks mode';
 
 /** The routes of OwnTracks, Overland and Traccar Client. */
 export const otherAppRoutes: readonly Route[] = [
@@ -22,11 +23,7 @@ export const otherAppRoutes: readonly Route[] = [
     caller: 'registered',
     large: true,
     answers: { type: 'array', maxItems: 0 },
-    dialect: {
-      tokenField: null,
-      takesAnything: true,
-      refuse: (problem, id) => refusal(problem, id, problem.status === 403 ? wrongMode : ''),
-    },
+    dialect: { tokenField: null, tokenPlace: asPassword, takesAnything: true, refuse: refusal },
     answer: async (call) => {
       await store(
         call,
@@ -42,7 +39,12 @@ export const otherAppRoutes: readonly Route[] = [
     caller: 'registered',
     large: true,
     answers: { type: 'object', required: ['result'], properties: { result: { const: 'ok' } } },
-    dialect: { tokenField: null, takesAnything: true, refuse: (problem, id) => refusal(problem, id) },
+    dialect: {
+      tokenField: null,
+      tokenPlace: 'as "Authorization: Bearer TOKEN"',
+      takesAnything: true,
+      refuse: refusal,
+    },
     answer: async (call) => {
       const { locations } = call.body;
       if (call.unread !== null) await store(call, rubbish(call.unread));
@@ -57,7 +59,12 @@ export const otherAppRoutes: readonly Route[] = [
     caller: 'registered',
     large: true,
     answers: { type: 'object', required: ['result'], properties: { result: { const: 'ok' } } },
-    dialect: { tokenField: 'device_id', takesAnything: true, refuse: (problem, id) => refusal(problem, id) },
+    dialect: {
+      tokenField: 'device_id',
+      tokenPlace: 'as the device identifier ("device_id" of the body)',
+      takesAnything: true,
+      refuse: refusal,
+    },
     answer: async (call) => {
       const { location, ...others } = call.body;
       const without = restOf(others, new Set(['device_id', 'user']));
@@ -96,9 +103,12 @@ async function store(call: RouteCall, { entries, unusable: aside, passedOver }: 
  * can be set to take any of them for "received". All three apps keep what a 5xx refused and send it again. `error` is
  * what Overland shows.
  */
-function refusal(problem: Problem, requestId: string, hint = ''): Response {
-  const error = `${problem.message}${hint}`;
-  const body = { error, ...(problem.options.code && { code: problem.options.code }), request_id: requestId };
+function refusal(problem: Problem, requestId: string): Response {
+  const body = {
+    error: problem.message,
+    ...(problem.options.code && { code: problem.options.code }),
+    request_id: requestId,
+  };
   const known = problem.options.headers?.['Retry-After'];
   return new Response(JSON.stringify(body), {
     status: problem.status >= 500 ? problem.status : 503,

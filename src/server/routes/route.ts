@@ -60,6 +60,8 @@ export type Answer = object | AsyncIterable<string>;
 export interface Dialect {
   /** Name of the top-level field of the body that holds the token; null: none does. Default `user`. */
   tokenField?: string | null;
+  /** Where the app puts the token, as callers without one are told. Default: as the phones of this family do. */
+  tokenPlace?: string;
   /** Name of a parameter of the query that holds the token, where the header has none. */
   tokenParameter?: string;
   /**
@@ -69,8 +71,8 @@ export interface Dialect {
   takesAnything?: true;
   /**
    * Answers a failure so that the app keeps what it sent: some delete on any 4xx. Told what a phone of this family
-   * would get: 400, 403, 413, 415, 429 (with `Retry-After` among its headers), 500 or 503. Called for every failure
-   * from the moment the route is known.
+   * would get: 400, 403, 404 and 405 (below the path and for other methods, too), 413, 415, 429 (with `Retry-After`
+   * among its headers), 500 or 503.
    */
   refuse(problem: Problem, requestId: string): Response;
 }
