@@ -25,8 +25,8 @@ const atOnce = 64; // registrations that share the store's commits
 
 /**
  * Registers the people of a CSV text with the header `user_email,uuid,token` (the last two optional, other columns
- * ignored). Throws `MOBILITY_USAGE` for a text without that header or that is no CSV; what stood before the mistake is
- * registered.
+ * ignored). A mistake of CSV, such as a stray quote, fails its line and ends the text. Throws `MOBILITY_USAGE` for a
+ * text without that header.
  */
 export async function importUsers(
   store: Store,
@@ -40,7 +40,7 @@ export async function importUsers(
     batch = [];
     await Promise.all(rows.map((row) => registerRow(store, row, now, report)));
   };
-  for await (const row of rowsOf(csv)) {
+  for await (const row of rowsOf(csv, (failed) => report.failed.push(failed))) {
     // The same person twice must keep their order, so that the second line is judged by what the first did.
     const known = batch.some(({ email, uuid }) => email === row.email || (uuid !== '' && uuid === row.uuid));
     if (known || batch.length === atOnce) await flush();
@@ -51,16 +51,34 @@ export async function importUsers(
   return report;
 }
 
-async function* rowsOf(csv: AsyncIterable<Uint8Array | string>): AsyncGenerator<Row> {
-  const parser = parse({ bom: true, info: true, relax_column_count: true, skip_empty_lines: true, trim: true });
+/** A record of the parser, and how many there are up to it. */
+interface Parsed {
+  record: string[];
+  info: { lines: number; records: number };
+}
+
+async function* rowsOf(
+  csv: AsyncIterable<Uint8Array | string>,
+  onFailure: (failed: UsersReport['failed'][number]) => void,
+): AsyncGenerator<Row> {
+  const parser = parse({
+    ...{ bom: true, info: true, relax_column_count: true, skip_empty_lines: true, trim: true },
+    // An error would drop records that were read before it. Where the next record begins is not known, though.
+    skip_records_with_error: true,
+  });
+  const mistakes: (Error & { records?: number })[] = [];
+  parser.on('skip', (error: Error) => mistakes.push(error));
   let sourceError: unknown;
-  const feeding = feed(csv, parser).catch((error) => {
+  const feeding = feed(csv, parser, () => mistakes.length > 0).catch((error) => {
     sourceError = error;
     parser.destroy();
   });
   let columns: Columns | null = null;
+  let lines = 0;
   try {
-    for await (const { record, info } of parser as AsyncIterable<{ record: string[]; info: { lines: number } }>) {
+    for await (const { record, info } of parser as AsyncIterable<Parsed>) {
+      if (info.records > (mistakes[0]?.records ?? Infinity)) break;
+      lines = info.lines;
       if (columns === null) columns = columnsOf(record);
       else if (record.some((cell) => cell !== '')) {
         yield {
@@ -73,18 +91,30 @@ async function* rowsOf(csv: AsyncIterable<Uint8Array | string>): AsyncGenerator<
     }
   } catch (error) {
     if (isMobilityError(error) || sourceError !== undefined) throw sourceError ?? error;
-    throw new MobilityError('MOBILITY_USAGE', `the file is not CSV: ${errorText(error)}`, { cause: error });
+    throw notCsv(error);
   }
   await feeding;
   if (sourceError !== undefined) throw sourceError;
-  if (columns === null)
+  if (mistakes.length > 0) {
+    if (columns === null) throw notCsv(mistakes[0]);
+    const message = `${notCsv(mistakes[0]).message}; nothing from this line on was read`;
+    onFailure({ line: lines + 1, user_email: '', message });
+  } else if (columns === null)
     throw new MobilityError('MOBILITY_USAGE', 'expected a header user_email,uuid, found an empty file');
 }
 
-/** Hands text on to the parser as fast as it takes it. */
-async function feed(csv: AsyncIterable<Uint8Array | string>, parser: ReturnType<typeof parse>): Promise<void> {
+const notCsv = (cause: unknown): MobilityError =>
+  new MobilityError('MOBILITY_USAGE', `the file is not CSV: ${errorText(cause)}`, { cause });
+
+/** Hands text on to the parser as fast as it takes it, until that is enough. */
+async function feed(
+  csv: AsyncIterable<Uint8Array | string>,
+  parser: ReturnType<typeof parse>,
+  isEnough: () => boolean,
+): Promise<void> {
   for await (const chunk of csv) {
     if (parser.destroyed) return;
+    if (isEnough()) break;
     if (!parser.write(chunk)) await new Promise((resolve) => parser.once('drain', resolve).once('close', resolve));
   }
   parser.end();

@@ -72,6 +72,26 @@ describe('users import', () => {
     expect(names).toEqual(['ada', 'fay']);
   });
 
+  it.each([
+    ['"unclosed,,\ngus\n', 'Quote Not Closed'],
+    ['bo"b,x\ngus\n"hal"\n', 'Invalid Opening Quote'],
+    ['"dora"x,\ngus\n"hal"\n', 'Invalid Closing Quote'],
+  ])('registers all lines before a stray quote, and reports its line and the bad lines above', async (rest, reason) => {
+    const people = Array.from({ length: 70 }, (_, i) => `user-${i}`);
+    for (const before of [
+      ['ada', 'ben,no-uuid'],
+      ['ada', 'ada', 'ben,no-uuid'],
+      [...people, 'ben,no-uuid'],
+    ]) {
+      const { said, names } = await imported(`user_email,uuid\n${before.join('\n')}\n\n${rest}`);
+      const { failed } = said.json<{ failed: { line: number; message: string }[] }>();
+      expect([said.code, names]).toEqual([3, [...new Set(before.slice(0, -1))].sort()]);
+      expect(failed.map(({ line }) => line)).toEqual([before.length + 1, before.length + 2]);
+      expect(failed[1]!.message).toMatch(`the file is not CSV: ${reason}`);
+      expect(said.stderr).toMatch(/^line \d+: the file is not CSV.*; nothing from this line on was read$/m);
+    }
+  });
+
   it('fails when no line could be registered', async () => {
     expect((await imported('user_email,uuid\nada,1\n')).said.code).toBe(2);
   });

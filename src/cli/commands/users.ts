@@ -72,7 +72,7 @@ Exit code 3: some lines failed; the others are registered.`,
         const csv = file === '-' ? context.stdin : await fileToRead(file);
         const { added, present, failed } = await importUsers(await context.store({ make: true }), csv, context.now());
         for (const { line, user_email, message } of failed)
-          context.output.note(`line ${line} (${user_email}): ${message}`);
+          context.output.note(`line ${line}${user_email === '' ? '' : ` (${user_email})`}: ${message}`);
         const text = `${counted(added, 'user')} added, ${present} already registered, ${counted(failed.length, 'line')} failed`;
         await context.output.result({ added, present, failed }, text);
         if (failed.length === 0) return {};
