@@ -125,9 +125,10 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   app.all('/openapi.json', refuseMethod('GET, HEAD'));
   if (parts.metrics !== undefined) {
     const { text } = parts.metrics;
-    app.get('/metrics', async () => {
+    app.get('/metrics', async (c) => {
       const texts = await Promise.all([text(), storeFigures.text()]);
-      return new Response(texts.join('\n'), { headers: { 'Content-Type': metricsType } });
+      const headers = { 'Content-Type': metricsType, 'Cache-Control': 'no-store', 'X-Request-Id': c.get('call').id };
+      return new Response(texts.join('\n'), { headers });
     });
     app.all('/metrics', refuseMethod('GET, HEAD'));
   }

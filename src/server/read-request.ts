@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { AlikeEntries } from '../intake/alike-entries.ts';
 import { type Taken, takeEntry } from '../intake/take-entry.ts';
 import type { JsonObject } from '../model/json.ts';
-import { isJsonObject } from '../model/json.ts';
+import { isJsonObject, kindOf } from '../model/json.ts';
 import { badRequest, Problem } from './problem.ts';
 import { type BodyRules, readBody } from './read-body.ts';
 import { type JsonLimits, readJsonInTurns } from './read-json.ts';
@@ -85,7 +85,7 @@ async function readObject(bytes: Buffer, rules: RequestRules): Promise<RequestBo
   // What strangers send is too short for any limit; what is longer comes from a known caller.
   const { value, list: taken, notes } = await readJsonInTurns(bytes, list, rules.json, letGo);
   if (isJsonObject(value)) return { body: value, list: taken, size, notes, unread: null };
-  throw badRequest(`expected a JSON object as body, found ${Array.isArray(value) ? 'an array' : 'a plain value'}`);
+  throw badRequest(`expected a JSON object as body, found ${kindOf(value)}`);
 }
 
 /**

@@ -2,7 +2,7 @@
 // intake/take-entry.ts.
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { localFrequencies, utcFrequencies } from '../metrics/periods.ts';
-import type { JsonObject } from '../model/json.ts';
+import { type JsonObject, kindOf } from '../model/json.ts';
 import { badRequest } from './problem.ts';
 
 /** A JSON Schema of an object. */
@@ -80,7 +80,10 @@ export const schemas = {
 } as const satisfies Record<string, BodySchema>;
 
 /** The schemas are the program's own: checking them against theirs would take most of the start of a process. */
-const ajv = new Ajv({ strict: true, allowUnionTypes: true, ownProperties: true, meta: false, validateSchema: false });
+const ajv = new Ajv({
+  ...{ strict: true, allowUnionTypes: true, ownProperties: true, meta: false, validateSchema: false },
+  verbose: true, // errors hold what was found
+});
 
 /**
  * Makes the check of a schema: throws a 400 `Problem` that names the field when a body is not as the schema says. It is
@@ -94,9 +97,42 @@ export function bodyCheck(schema: BodySchema): (body: JsonObject) => void {
   };
 }
 
-function explain({ instancePath, keyword, message = 'is wrong', params }: ErrorObject): string {
-  if (keyword === 'required') return `expected a field "${params.missingProperty}", found none`;
-  const field = instancePath.slice(1).replaceAll('/', '.');
-  const allowed: unknown = params.allowedValues;
-  return `"${field}" ${message}${Array.isArray(allowed) ? `: ${allowed.filter((value) => value !== null).join(', ')}` : ''}`;
+/** What was found is named by its kind only: values are the caller's data, and the text gets into the log. */
+function explain({ instancePath, keyword, message = 'to be right', params, data }: ErrorObject): string {
+  const within = instancePath.slice(1).replaceAll('/', '.');
+  if (keyword === 'required') {
+    return `expected a field "${within === '' ? '' : `${within}.`}${params.missingProperty}", found none`;
+  }
+  const [expected, found] = (explanations[keyword] ?? (() => [message, kindOf(data)]))(params, data);
+  return `expected "${within}" ${expected}, found ${found}`;
 }
+
+type Explanation = (params: ErrorObject['params'], data: unknown) => [expected: string, found: string];
+
+const kinds: Readonly<Record<string, string>> = {
+  array: 'a list',
+  boolean: 'true or false',
+  integer: 'a whole number',
+  null: 'null',
+  number: 'a number',
+  object: 'an object',
+  string: 'a text',
+};
+
+const explanations: Readonly<Record<string, Explanation>> = {
+  type: ({ type }, data) => [
+    `to be ${[type]
+      .flat()
+      .map((name) => kinds[name])
+      .join(' or ')}`,
+    kindOf(data),
+  ],
+  enum: ({ allowedValues }, data) => [
+    `to be one of ${allowedValues.filter((value: unknown) => value !== null).join(', ')}`,
+    typeof data === 'string' ? 'another text' : kindOf(data),
+  ],
+  minimum: ({ limit }) => [`to be at least ${limit}`, 'less'],
+  maxItems: ({ limit }, data) => [`to have at most ${limit} elements`, String((data as unknown[]).length)],
+  minLength: (_, data) => ['to be a text with characters', kindOf(data)],
+  maxLength: ({ limit }, data) => [`to have at most ${limit} characters`, String((data as string).length)],
+};

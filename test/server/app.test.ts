@@ -55,6 +55,47 @@ describe('failures', () => {
     }
   });
 
+  it('a wrong field is named with what was expected and the kind of what was found, and no value of it', async () => {
+    const told = async (path: string, body: unknown) => {
+      const { status, json } = await kit.post(path, body);
+      expect(status).toBe(400);
+      return json.detail;
+    };
+    const user = 'ada';
+    const cases: [path: string, body: object | string, detail: string][] = [
+      ['/usercache/put', { user, phone_to_server: {} }, 'expected "phone_to_server" to be a list, found an object'],
+      [
+        '/datastreams/find_entries/timestamp',
+        { user, key_list: 'secret' },
+        'expected "key_list" to be a list or null, found a text',
+      ],
+      [
+        '/datastreams/find_entries/timestamp',
+        { user, trunc_method: 'secret' },
+        'expected "trunc_method" to be one of first, last, sample, found another text',
+      ],
+      [
+        '/customlabel/insert',
+        { user, inserted_label: { key: 'mode', label: '' } },
+        'expected "inserted_label.label" to be a text with characters, found an empty text',
+      ],
+      [
+        '/customlabel/insert',
+        { user, inserted_label: { key: 'mode', label: 'x'.repeat(5000) } },
+        expect.stringMatching(/^expected "inserted_label.label" to have at most \d+ characters, found 5000$/),
+      ],
+      ['/customlabel/insert', { user, inserted_label: {} }, 'expected a field "inserted_label.key", found none'],
+      ['/usercache/get', 'null', 'expected a JSON object as body, found null'],
+      [
+        '/timeline/getTrips/2016-13-01',
+        { user },
+        'expected a day of the calendar as YYYY-MM-DD at the end of the path, found "2016-13-01"',
+      ],
+    ];
+    for (const [path, body, detail] of cases) expect(await told(path, body)).toEqual(detail);
+    expect(kit.log.join()).not.toContain('secret');
+  });
+
   it('a body that is not JSON by its type is 415; parameters and letter case do not matter', async () => {
     const body = JSON.stringify({ user: 'ada' });
     const status = async (type: string) => (await kit.post('/usercache/get', body, { 'Content-Type': type })).status;

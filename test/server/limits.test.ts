@@ -164,6 +164,8 @@ it('metrics count calls, entries and limits, and name no user', async () => {
   await watched.post('/usercache/get', { user: 'ada' });
   await watched.post('/usercache/get', { user: 'ada' });
   const answer = await watched.request('/metrics');
+  expect(answer.headers.get('X-Request-Id')).toMatch(/^w1-\d+$/);
+  expect(answer.headers.get('Cache-Control')).toBe('no-store');
   expect([answer.status, answer.headers.get('content-type')]).toEqual([200, expect.stringContaining('text/plain')]);
   for (const line of [
     'mobility_calls_total{handler="userCache.put",status="200"} 1',

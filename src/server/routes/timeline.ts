@@ -13,7 +13,10 @@ export const timelineRoutes: readonly Route[] = [
     caller: 'registered',
     answer: async ({ caller, params, store, config }) => {
       const { date } = params;
-      if (!isDay(date)) throw badRequest('expected a day of the calendar as YYYY-MM-DD at the end of the path');
+      if (!isDay(date)) {
+        const found = JSON.stringify(date!.slice(0, 40));
+        throw badRequest(`expected a day of the calendar as YYYY-MM-DD at the end of the path, found ${found}`);
+      }
       const trips = await tripsOfDay(store, caller.uuid, date);
       return { timeline: await withLabels(store, caller.uuid, trips, suggestionSettings(config)) };
     },
