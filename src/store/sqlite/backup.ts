@@ -39,7 +39,10 @@ export async function backupSqliteStore(
     makeFolders(partial);
     await copyFiles(paths, partial, signal);
     await writeLabel(partial, label, true);
-    await rename(partial, target);
+    await rename(partial, target).catch(async (error) => {
+      await checkFree(target); // another backup has filled it meanwhile
+      throw error;
+    });
     await syncFolder(dirname(resolve(target)));
   } catch (error) {
     await rm(partial, { recursive: true, force: true });
@@ -107,15 +110,20 @@ async function snapshotsOf(paths: readonly string[]): Promise<Connection[]> {
   const snapshots: Connection[] = [];
   try {
     for (const path of paths) {
-      const lock = connect(path);
-      locks.push(lock);
-      await whenFree(() => lock.exec('BEGIN IMMEDIATE'));
+      await ofFile(path, async () => {
+        const lock = connect(path);
+        locks.push(lock);
+        await whenFree(() => lock.exec('BEGIN IMMEDIATE'));
+      });
     }
     for (const path of paths) {
-      const snapshot = connect(path);
-      snapshots.push(snapshot);
-      await whenFree(() => setUp(snapshot));
-      snapshot.exec('BEGIN; SELECT count(*) FROM sqlite_schema'); // a transaction sees its file from the first read on
+      await ofFile(path, async () => {
+        const snapshot = connect(path);
+        snapshots.push(snapshot);
+        await whenFree(() => setUp(snapshot));
+        // A transaction sees its file from the first read on.
+        snapshot.exec('BEGIN; SELECT count(*) FROM sqlite_schema');
+      });
     }
     return snapshots;
   } catch (error) {
@@ -123,6 +131,15 @@ async function snapshotsOf(paths: readonly string[]): Promise<Connection[]> {
     throw error;
   } finally {
     for (const lock of locks) lock.close();
+  }
+}
+
+/** What fails here fails because of this file of the store, and not because of the place of the backup. */
+async function ofFile(path: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    throw storeError(error, path);
   }
 }
 

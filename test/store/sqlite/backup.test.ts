@@ -1,5 +1,5 @@
 // Backups of the embedded store: consistent while others write, and good to go on from.
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { beforeAll, expect, it, vi } from 'vitest';
 import { backupSqliteStore } from '../../../src/store/sqlite/backup.ts';
@@ -10,6 +10,7 @@ import { buildProgram } from '../../support/build.ts';
 import { apply, fix, leaseOn, newUser, pause, put, rejects, waiting, waitingEntries } from '../contract/kit.ts';
 import { startChild } from '../support/child.ts';
 import { usePlaces } from '../support/folders.ts';
+import { mayOnlyRead } from '../support/may-only-read.ts';
 
 const places = usePlaces();
 vi.setConfig({ testTimeout: 120_000 }); // a process beside, on a machine that may be busy
@@ -124,6 +125,34 @@ it('a backup may go to an empty folder, and to no other', async () => {
   await writeFile(file, '');
   await rejects(backupSqliteStore(folder, file), 'MOBILITY_STORE_ADDRESS');
   expect((await readdir(target)).sort()).toEqual(before);
+});
+
+it('of two backups to one folder one is made, and the other says that the folder is not empty', async () => {
+  const folder = join(await places.folder(), 'store');
+  await (await places.open(folder)).close();
+  const target = join(await places.folder(), 'backup');
+  const both = await Promise.allSettled([backupSqliteStore(folder, target), backupSqliteStore(folder, target)]);
+  const [lost] = both.filter((one) => one.status === 'rejected');
+  expect(both.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  expect(lost?.reason).toMatchObject({
+    code: 'MOBILITY_STORE_ADDRESS',
+    message: expect.stringContaining(`expected ${target} to be a new or empty folder`),
+  });
+  expect(await readdir(dirname(target))).toEqual(['backup']);
+});
+
+it('a backup of a store that may only be read names the file of the store, not the place of the backup', async (test) => {
+  const used = join(await places.folder(), 'store');
+  await newUser(await places.open(used));
+  const folder = join(await places.folder(), 'store');
+  // As a power cut leaves it: with a log, which SQLite must write to read it.
+  await cp(used, folder, { recursive: true, filter: (path) => !path.endsWith('-shm') });
+  if (!(await mayOnlyRead(folder, places))) return test.skip('running as root, and without the right to mount');
+  const target = join(await places.folder(), 'backup');
+  const error = await backupSqliteStore(folder, target).catch((one) => one);
+  expect(error.message).toMatch(`${folder}/`);
+  expect(error.message).not.toContain(target);
+  expect(await readdir(dirname(target))).toEqual([]);
 });
 
 it('a backup of a folder without a store creates nothing', async () => {

@@ -1,7 +1,6 @@
 // The folder of an embedded store: how it is made, what is checked at every opening, and how old formats come forward.
-import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -13,6 +12,7 @@ import { type FileAbout, type Migration, migrations } from '../../../src/store/s
 import { openSqliteStore } from '../../../src/store/sqlite/store.ts';
 import { fix, newUser, put, rejects, same, waitingEntries } from '../contract/kit.ts';
 import { usePlaces } from '../support/folders.ts';
+import { mayOnlyRead } from '../support/may-only-read.ts';
 
 const places = usePlaces();
 const usercache = fileName('usercache', 0);
@@ -354,28 +354,10 @@ describe('every opening', () => {
     }
   });
 
-  /** Takes the right to write to a file or folder away, until the test ends; false where that cannot be. */
-  async function mayOnlyRead(path: string): Promise<boolean> {
-    if (process.getuid?.() !== 0) {
-      await chmod(path, 0o500);
-      places.later(() => chmod(path, 0o700));
-      return true;
-    }
-    // Nothing keeps root from writing but a file system that is mounted for reading only.
-    try {
-      execFileSync('mount', ['--bind', path, path], { stdio: 'ignore' });
-      places.later(() => execFileSync('umount', [path]));
-      execFileSync('mount', ['-o', 'remount,ro,bind', path], { stdio: 'ignore' });
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
   it('names the file that it may not write to, and tells what helps', async (test) => {
     const { folder } = await closedStore();
     const path = join(folder, timeseries);
-    if (!(await mayOnlyRead(path))) return test.skip('running as root, and without the right to mount');
+    if (!(await mayOnlyRead(path, places))) return test.skip('running as root, and without the right to mount');
     const error = await openSqliteStore({ folder }).catch((one) => one);
     expect(error).toMatchObject({ code: 'MOBILITY_STORE_READONLY' });
     expect(error.message).toContain(`${path}: `);
@@ -384,7 +366,7 @@ describe('every opening', () => {
 
   it('refuses a folder that it may not write to and touches nothing', async (test) => {
     const { folder } = await closedStore();
-    if (!(await mayOnlyRead(folder))) return test.skip('running as root, and without the right to mount');
+    if (!(await mayOnlyRead(folder, places))) return test.skip('running as root, and without the right to mount');
     const before = await stateOf(folder);
     await rejects(openSqliteStore({ folder }), 'MOBILITY_STORE_READONLY');
     same(await stateOf(folder), before);

@@ -1,0 +1,21 @@
+// Files and folders that may only be read, for root too.
+import { execFileSync } from 'node:child_process';
+import { chmod } from 'node:fs/promises';
+
+/** Takes the right to write to a file or folder away, until the test ends; false where that cannot be. */
+export async function mayOnlyRead(path: string, { later }: { later(work: () => unknown): void }): Promise<boolean> {
+  if (process.getuid?.() !== 0) {
+    await chmod(path, 0o500);
+    later(() => chmod(path, 0o700));
+    return true;
+  }
+  // Nothing keeps root from writing but a file system that is mounted for reading only.
+  try {
+    execFileSync('mount', ['--bind', path, path], { stdio: 'ignore' });
+    later(() => execFileSync('umount', [path]));
+    execFileSync('mount', ['-o', 'remount,ro,bind', path], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
