@@ -1,6 +1,7 @@
 // `--user NAME` or `--all`, for commands that do the same to one or every user.
 import { type Command, Option } from 'commander';
 import { MobilityError } from '../model/errors.ts';
+import { defaultSubgroup, type StudyRecord } from '../model/study.ts';
 import type { UserRecord } from '../model/user.ts';
 import { everyUser } from '../store/pages.ts';
 import type { CommandContext } from './context.ts';
@@ -16,6 +17,35 @@ export interface Whom {
 /** True for somebody of that study and that part of it, where they are given. */
 export function isMember(user: UserRecord, { study, subgroup }: Pick<Whom, 'study' | 'subgroup'>): boolean {
   return (study === undefined || user.study === study) && (subgroup === undefined || user.subgroup === subgroup);
+}
+
+/** The study of that name. Throws `MOBILITY_USAGE` where there is none. */
+export async function findStudy(context: CommandContext, name: string): Promise<StudyRecord> {
+  const { studies, address } = await context.store();
+  const study = await studies.byName(name);
+  if (study !== null) return study;
+  throw new MobilityError(
+    'MOBILITY_USAGE',
+    `no study ${JSON.stringify(name)} in ${address}: see \`mobility study list\``,
+  );
+}
+
+/** The subgroups that people can join. */
+export const subgroupsOf = ({ subgroups }: StudyRecord): readonly string[] =>
+  subgroups.length === 0 ? [defaultSubgroup] : subgroups;
+
+/**
+ * For where nobody was found: throws `MOBILITY_USAGE` if the study or subgroup does not exist, as when it is mistyped.
+ */
+export async function refuseUnknownStudy(
+  context: CommandContext,
+  { study: name, subgroup }: Pick<Whom, 'study' | 'subgroup'>,
+): Promise<void> {
+  if (name === undefined) return;
+  const study = await findStudy(context, name);
+  if (subgroup === undefined || subgroupsOf(study).includes(subgroup)) return;
+  const known = subgroupsOf(study).join(' or ');
+  throw new MobilityError('MOBILITY_USAGE', `expected --subgroup ${known} for ${name}, found ${subgroup}`);
 }
 
 /** Adds the two flags to a command. */
@@ -34,5 +64,11 @@ export async function* usersMeant(context: CommandContext, whom: Whom): AsyncGen
   if (!all && study === undefined) {
     throw new MobilityError('MOBILITY_USAGE', 'expected --user NAME, --study NAME or --all');
   }
-  for await (const one of everyUser(await context.store())) if (isMember(one, whom)) yield one;
+  let found = false;
+  for await (const one of everyUser(await context.store())) {
+    if (!isMember(one, whom)) continue;
+    found = true;
+    yield one;
+  }
+  if (!found) await refuseUnknownStudy(context, whom);
 }

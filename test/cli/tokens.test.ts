@@ -128,12 +128,52 @@ describe('studies', () => {
     const out = join(folder, 'out');
     expect((await run(['export', '--study', 'sunny', '--subgroup', 'west', '--out', out])).code).toBe(0);
     expect(await readdir(out)).toHaveLength(3);
-    expect((await run(['export', '--study', 'rainy', '--out', out])).code).toBe(2);
     expect([
       await count(),
       await count('--study', 'sunny'),
       await count('--study', 'sunny', '--subgroup', 'west'),
     ]).toEqual([5, 4, 3]);
+  });
+
+  it('that do not exist are refused by every command that selects by them, and so are their subgroups', async () => {
+    const { run, folder } = await freshProgram();
+    await run(['study', 'create', 'sunny', '--subgroup', 'west', '--subgroup', 'east']);
+    const selects = [['users', 'list'], ['purge-keys'], ['export', '--out', join(folder, 'out')]];
+    for (const command of selects) {
+      const unknown = await run([...command, '--study', 'rainy']);
+      expect([command, unknown.code, unknown.stderr]).toEqual([
+        command,
+        2,
+        expect.stringContaining('no study "rainy"'),
+      ]);
+      const { code, stderr } = await run([...command, '--study', 'sunny', '--subgroup', 'north']);
+      expect([command, code, stderr]).toEqual([
+        command,
+        2,
+        expect.stringContaining('expected --subgroup west or east for sunny, found north'),
+      ]);
+    }
+    const empty = await run(['export', '--study', 'sunny', '--subgroup', 'west', '--out', join(folder, 'out')]);
+    expect([empty.code, empty.stderr]).toEqual([
+      2,
+      expect.stringContaining('nobody has joined the study sunny, subgroup west'),
+    ]);
+    expect((await run(['users', 'list', '--study', 'sunny'])).code).toBe(0);
+  });
+
+  it('that are created again say what changes: who can join, and a configuration that is out of date', async () => {
+    const { run } = await freshProgram();
+    await run(['study', 'create', 'sunny', '--subgroup', 'west', '--list']);
+    await run(['study', 'config', 'sunny', '--server', 'https://a.example']);
+    await run(['study', 'close', 'sunny']);
+    const again = await run(['study', 'create', 'sunny', '--subgroup', 'west', '--subgroup', 'east']);
+    expect(again.stderr).toBe(
+      'the study existed: settings replaced; joining was closed and is now open\n' +
+        'its configuration has the earlier subgroups: run mobility study config sunny again\n',
+    );
+    await run(['study', 'config', 'sunny', '--server', 'https://a.example']);
+    const same = await run(['study', 'create', 'sunny', '--subgroup', 'west', '--subgroup', 'east']);
+    expect(same.stderr).toBe('the study existed: settings replaced\n');
   });
 
   it('write a configuration that is checked, whose version grows with every change only', async () => {

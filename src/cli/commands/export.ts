@@ -25,7 +25,7 @@ import {
   type WriteFile,
 } from '../files.ts';
 import { counted, table } from '../output.ts';
-import { isMember } from '../whom.ts';
+import { isMember, refuseUnknownStudy } from '../whom.ts';
 
 interface Options {
   user?: string[];
@@ -125,8 +125,11 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   for (const name of new Set(names)) users.push(await context.findUser(name));
   if (options.study !== undefined) {
     for await (const user of everyUser(store)) if (isMember(user, options)) users.push(user);
-    if (users.length === 0)
-      throw new MobilityError('MOBILITY_USAGE', `no user has joined ${options.study} in this way`);
+    if (users.length === 0) {
+      await refuseUnknownStudy(context, options);
+      const part = options.subgroup === undefined ? '' : `, subgroup ${options.subgroup}`;
+      throw new MobilityError('MOBILITY_USAGE', `nobody has joined the study ${options.study}${part}`);
+    }
   }
   if (out !== undefined && format !== undefined)
     return exportFiles(context, options, { store, users, days, out, format });
@@ -158,7 +161,9 @@ function refuseTableFlags(options: Options): void {
   if (given === undefined) return;
   throw new MobilityError(
     'MOBILITY_USAGE',
-    `expected --format and --out with --${given}, which applies to tables only`,
+    given === 'format'
+      ? 'expected --out FOLDER with --format, found none; --entries and --trips print JSON lines'
+      : `expected --format and --out with --${given}, which applies to tables only`,
   );
 }
 

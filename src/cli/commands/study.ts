@@ -20,6 +20,7 @@ import type { CommandContext } from '../context.ts';
 import { fileJson, replaceFile } from '../files.ts';
 import { counted, table } from '../output.ts';
 import { qrSvg, qrText } from '../qr.ts';
+import { findStudy, subgroupsOf } from '../whom.ts';
 import { minuteText } from '../wording.ts';
 
 /** Makes, shows, opens and closes studies, and writes what their phones need. */
@@ -42,16 +43,6 @@ Examples:
     .addCommand(configCommand(context))
     .addCommand(linkCommand(context))
     .addCommand(tokensCommand(context));
-}
-
-async function findStudy(context: CommandContext, name: string): Promise<StudyRecord> {
-  const { studies, address } = await context.store();
-  const study = await studies.byName(name);
-  if (study !== null) return study;
-  throw new MobilityError(
-    'MOBILITY_USAGE',
-    `no study ${JSON.stringify(name)} in ${address}: see \`mobility study list\``,
-  );
 }
 
 const settingsOf = ({ joined: _, ...settings }: StudyRecord): StudySettings => settings;
@@ -91,12 +82,21 @@ function createCommand(context: CommandContext): Command {
         };
         await studies.put(settings);
         await context.output.result({ ...settings, created: before === null }, name);
-        context.output.note(
-          before === null ? 'created; next: mobility study config' : 'the study existed: settings replaced',
-        );
+        for (const note of createdNotes(before, settings)) context.output.note(note);
         return {};
       }),
     );
+}
+
+/** What an operator may not expect of a command that also replaces the settings of a study. */
+function createdNotes(before: StudyRecord | null, after: StudySettings): string[] {
+  if (before === null) return ['created; next: mobility study config'];
+  const [was, is] = [ways(before), ways(after)];
+  const outdated = before.config !== null && before.subgroups.join() !== after.subgroups.join();
+  return [
+    `the study existed: settings replaced${was === is ? '' : `; joining was ${was} and is now ${is}`}`,
+    ...(outdated ? [`its configuration has the earlier subgroups: run mobility study config ${after.name} again`] : []),
+  ];
 }
 
 function checkSubgroup(subgroup: string): void {
@@ -107,7 +107,8 @@ function checkSubgroup(subgroup: string): void {
   );
 }
 
-const ways = (study: StudyRecord): string => (study.open ? (study.joining === 'open' ? 'open' : 'by list') : 'closed');
+const ways = (study: StudySettings): string =>
+  study.open ? (study.joining === 'open' ? 'open' : 'by list') : 'closed';
 
 function listCommand(context: CommandContext): Command {
   return new Command('list')
@@ -143,7 +144,7 @@ function showCommand(context: CommandContext): Command {
       context.run(async (name: string) => {
         const study = await findStudy(context, name);
         const people: Record<string, number> = {};
-        for (const subgroup of study.subgroups.length > 0 ? study.subgroups : [defaultSubgroup]) people[subgroup] = 0;
+        for (const subgroup of subgroupsOf(study)) people[subgroup] = 0;
         for await (const user of everyUser(await context.store())) {
           if (user.study === name)
             people[user.subgroup ?? defaultSubgroup] = (people[user.subgroup ?? defaultSubgroup] ?? 0) + 1;
@@ -277,13 +278,13 @@ function linkCommand(context: CommandContext): Command {
     );
 }
 
-function subgroupOf({ subgroups, name }: StudyRecord, asked: string | undefined): string {
-  const known = subgroups.length === 0 ? [defaultSubgroup] : subgroups;
+function subgroupOf(study: StudyRecord, asked: string | undefined): string {
+  const known = subgroupsOf(study);
   if (asked !== undefined && known.includes(asked)) return asked;
   if (asked === undefined && known.length === 1) return known[0]!;
   throw new MobilityError(
     'MOBILITY_USAGE',
-    `expected --subgroup ${known.join(' or ')} for ${name}, found ${asked ?? 'none'}`,
+    `expected --subgroup ${known.join(' or ')} for ${study.name}, found ${asked ?? 'none'}`,
   );
 }
 

@@ -10,7 +10,7 @@ import type { CommandContext, Outcome } from '../context.ts';
 import { fileToRead } from '../files.ts';
 import { checkedName, importUsers, uuidError } from '../import-users.ts';
 import { counted, table } from '../output.ts';
-import { isMember } from '../whom.ts';
+import { isMember, refuseUnknownStudy } from '../whom.ts';
 import { agoText, minuteText } from '../wording.ts';
 import { revokeCommand, tokenCommand, tokensCommand } from './user-tokens.ts';
 
@@ -110,6 +110,7 @@ function listCommand(context: CommandContext): Command {
           if (options.silent !== undefined && (full.newest_ts ?? 0) > context.now() - options.silent * day) continue;
           listed.push(full);
         }
+        if (listed.length === 0) await refuseUnknownStudy(context, options);
         await context.output.result(listed, () => listText(listed, context));
         context.output.note(counted(listed.length, 'user'));
         return {};
