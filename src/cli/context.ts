@@ -191,10 +191,11 @@ async function openLogOf(
 
 async function findUser(store: Store, nameOrUuid: string): Promise<UserRecord> {
   const uuid = nameOrUuid.toLowerCase();
+  // The UUID first: somebody may have the UUID of another user as their name.
   const user =
+    (isUuid(uuid) ? await store.users.byUuid(uuid) : null) ??
     (await store.users.byEmail(nameOrUuid)) ??
-    (await store.users.byEmail(userNameOf(nameOrUuid))) ??
-    (isUuid(uuid) ? await store.users.byUuid(uuid) : null);
+    (await store.users.byEmail(userNameOf(nameOrUuid)));
   if (user !== null) return user;
   throw new MobilityError(
     'MOBILITY_USER_UNKNOWN',

@@ -138,7 +138,7 @@ function columnsOf(header: readonly string[]): Columns {
 
 async function registerRow(store: Store, row: Row, now: number, report: UsersReport): Promise<void> {
   try {
-    const email = checkedName(row.email);
+    const email = checkedName(row.email, row.uuid);
     if (row.uuid !== '' && !isUuid(row.uuid)) throw uuidError(row.uuid);
     if (row.token !== '') checkedToken(row.token);
     const known = row.token === '' ? null : await store.tokens.byHash(tokenHash(row.token));
@@ -157,10 +157,19 @@ async function registerRow(store: Store, row: Row, now: number, report: UsersRep
   }
 }
 
-/** The form in which a name is registered. Throws `MOBILITY_USAGE` for what can be nobody's name. */
-export function checkedName(text: string): string {
+/**
+ * The form in which a name is registered. Throws `MOBILITY_USAGE` for what can be nobody's name, also for a UUID that
+ * is not the user's own: commands take names and UUIDs, and would mean another person.
+ */
+export function checkedName(text: string, uuid = ''): string {
   if (text === '') throw new MobilityError('MOBILITY_USAGE', 'expected a name, found nothing');
   const name = userNameOf(text);
+  if (isUuid(name.toLowerCase()) && name.toLowerCase() !== uuid) {
+    throw new MobilityError(
+      'MOBILITY_USAGE',
+      `expected a name that is no UUID, or the same UUID as the user's (--uuid), found ${JSON.stringify(name)}`,
+    );
+  }
   if (isUserName(name)) return name;
   throw new MobilityError(
     'MOBILITY_USAGE',

@@ -36,6 +36,32 @@ describe('users add', () => {
   });
 });
 
+describe('a name that is a UUID', () => {
+  const own = '22222222-3333-4444-8555-666666666666';
+
+  it('is registered for that UUID only', async () => {
+    const { run, folder } = await freshProgram();
+    const file = join(folder, 'people.csv');
+    await writeFile(file, `user_email,uuid\n${uuid},\n${uuid},${own}\n${own},${own.toUpperCase()}\n`);
+    expect((await run(['users', 'import', file])).stdout).toBe('1 user added, 0 already registered, 2 lines failed\n');
+    for (const args of [[uuid], [uuid.toUpperCase()], [uuid, '--uuid', own]]) {
+      const { code, stderr } = await run(['users', 'add', ...args]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining('expected a name that is no UUID')]);
+    }
+    expect((await run(['users', 'add', uuid, '--uuid', uuid])).code).toBe(0);
+  });
+
+  it('never stands for somebody else: commands mean the user with that UUID', async () => {
+    const { run, withStore } = await freshProgram();
+    await withStore(async ({ users }) => {
+      await users.register(uuid, { uuid: own, now: 1 });
+      await users.register('owner', { uuid, now: 1 });
+    });
+    expect((await run(['users', 'remove', uuid])).stdout).toBe(`${uuid}  owner\n`);
+    expect((await run(['users', 'remove', uuid])).stdout).toBe(`${own}  ${uuid}\n`);
+  });
+});
+
 describe('users import', () => {
   const imported = async (csv: string) => {
     const { run, folder, withStore } = await freshProgram();

@@ -42,7 +42,7 @@ function addCommand(context: CommandContext): Command {
         if (uuid !== undefined && !isUuid(uuid)) throw uuidError(uuid);
         const { users } = await context.store({ make: true });
         const { user, created } = await users.register(
-          checkedName(name),
+          checkedName(name, uuid),
           uuid === undefined ? { now: context.now() } : { uuid, now: context.now() },
         );
         await context.output.result({ ...user, created }, `${user.uuid}  ${shownName(user.user_email)}`);
