@@ -109,6 +109,7 @@ it.each([
     expect(findings).toMatchObject([{ code: 'DAMAGED_ROW', user_id: ada, cure: `mobility rebuild --user ${ada}` }]);
     const rebuilt = await run(['rebuild', '--user', ada!, '--store', folder]);
     expect(rebuilt, rebuilt.stderr).toMatchObject({ code: 0, stderr: expect.stringContaining(`table ${place[1]}`) });
+    expect(rebuilt.stderr).not.toMatch(/(row \d+): \1/);
     expect(await withStore(folder, (store) => everythingOf(store, ada!))).toBe(before);
     expect(await checkStore(folder)).toMatchObject({ sound: true });
   }),
@@ -135,6 +136,10 @@ it('what cannot be read leaves the store into a file, and nothing else does', { 
     const before = await digestsOf(folder);
     changeRow(folder, ada!, ['timeseries', 'chunks', 'entries'], garbage);
     changeRow(folder, ada!, ['usercache', 'batches', 'columns'], garbage);
+    const exported = await run(['export', '--user', ada!, '--entries', '--store', folder]);
+    expect(exported.stderr).toMatch(
+      /MOBILITY_STORE_DAMAGED: .*: a row is not as it was written \([^()]+\); nothing was changed/,
+    );
     const kept = join(folder, 'kept.jsonl');
     const mend = await run(['store', 'mend', '--user', ada!, '--keep', kept, '--json', '--store', folder]);
     expect(mend, mend.stderr).toMatchObject({ code: 3 });

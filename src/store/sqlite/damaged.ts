@@ -35,7 +35,7 @@ export function damagedRow(
     ...(place ? [place] : []),
     ...(userId === null ? [] : [`user ${userId}`]),
   ];
-  const text = `${where.join(', ')}: expected a row as it was written, found ${found}; nothing was changed. To mend it: ${cureOf(table, userId)}`;
+  const text = `${where.join(', ')}: a row is not as it was written (${found}); nothing was changed. To mend it: ${cureOf(table, userId)}`;
   return new MobilityError('MOBILITY_STORE_DAMAGED', text, { cause });
 }
 

@@ -126,6 +126,9 @@ export async function mendIndexes(folder: string): Promise<string[]> {
   }
 }
 
+const withoutPrefix = (text: string, prefix: string): string =>
+  text.startsWith(prefix) ? text.slice(prefix.length) : text;
+
 async function mendRow(
   { checked, table, finding }: Place,
   shard: Shard,
@@ -134,7 +137,7 @@ async function mendRow(
 ): Promise<MendedRow> {
   const { file, name } = checked;
   const at = finding.row!;
-  const told = { file: name, table, row: at, found: finding.what };
+  const told = { file: name, table, row: at, found: withoutPrefix(finding.what, `row ${at}: `) };
   const read = (): Row | undefined =>
     file.connection.prepare(`SELECT rowid AS at, * FROM ${table} WHERE rowid = ?`).get<Row>(at);
   const row = await file.read(read).catch((error) => unlessTrouble(error, file.path, undefined));
