@@ -52,6 +52,9 @@ it('store check --against tells who is not the same, and of which kind of row th
   await writeFile(join(folder, 'none.json'), '{"users": []}');
   const refused = await run(['store', 'check', '--against', join(folder, 'none.json')]);
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('store check --digest --json') });
+  await writeFile(join(folder, 'key.txt'), 'd2eae9baa9'); // of pseudonyms: nothing of it may be shown
+  const mistaken = await run(['store', 'check', '--against', join(folder, 'key.txt')]);
+  expect([mistaken.code, mistaken.stderr]).toEqual([2, refused.stderr.replace('none.json', 'key.txt')]);
 });
 
 it('times next to zero stay as they came: the pipeline moves their entries, and the check finds nothing', async () => {

@@ -1,11 +1,12 @@
 // `mobility store check`: whether everything in the store is as it was written, and whether two stores hold the same.
 import { Command } from 'commander';
 import { errorText, MobilityError } from '../../model/errors.ts';
+import { parseJsonObject } from '../../model/json.ts';
 import type { CheckReport, Finding } from '../../store/check.ts';
 import { checkStore, keepLastCheck } from '../../store/open.ts';
 import { collections } from '../../store/store.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { fileJson } from '../files.ts';
+import { fileText } from '../files.ts';
 import { counted, table } from '../output.ts';
 import { minuteText, workTimeText } from '../wording.ts';
 
@@ -75,7 +76,8 @@ interface Difference {
 }
 
 async function readReport(path: string): Promise<CheckReport> {
-  const report = (await fileJson(path)) as Partial<CheckReport> | null;
+  // No word of what stands in the file: it may be another one, such as a key.
+  const report = parseJsonObject(await fileText(path)) as Partial<CheckReport> | null;
   const users = report?.complete === true && Array.isArray(report.users) ? report.users : [null];
   if (users.every((one) => one?.digest !== undefined)) return report as CheckReport;
   throw new MobilityError(
