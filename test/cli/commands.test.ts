@@ -307,6 +307,11 @@ describe('recover-errors', () => {
     expect(all.stdout).toBe(`ada: 2 errors retried, 0 would be recovered; there are:\n${listed}`);
     const none = await run(['recover-errors', '--key', 'a/b', '--dry-run']);
     expect(none.stdout).toBe(`nothing was retried: no error has the key "a/b"; there are:\n${listed}`);
+    const shown = /("red.*")/.exec(all.stdout)![1]!;
+    for (const key of [shown, JSON.parse(shown)]) {
+      const one = await run(['recover-errors', '--key', key, '--dry-run']);
+      expect(one.stdout).toMatch(/^ada: 1 error retried/);
+    }
     const { stdout } = await run(['status', '--user', 'ada']);
     expect(stdout).toMatch(/errors +2: 1 × "": shape; 1 × "red\\u001b\[31m\\nben: 0 errors retried": shape\n/);
   });
@@ -384,6 +389,14 @@ describe('export', () => {
     const lines = (await readFile(join(out, 'errors.jsonl'), 'utf8')).trimEnd().split('\n');
     expect(new Set(lines).size).toBe(2101);
     expect((await readdir(out)).filter((name) => /part|draft|tmp/.test(name))).toEqual([]);
+  });
+
+  it('names the flag that is missing where a format is given without a folder, or tables are asked for without both', async () => {
+    const { run } = await freshProgram();
+    await run(['users', 'add', 'ada']);
+    const told = async (...flags: string[]) => (await run(['export', '--user', 'ada', '--entries', ...flags])).stderr;
+    expect(await told('--format', 'csv')).toContain('expected --out FOLDER with --format, found none; --entries and');
+    expect(await told('--coarse', '500')).toContain('expected --format and --out with --coarse');
   });
 
   it('has -0 and numbers beyond the range of doubles as numbers', async () => {

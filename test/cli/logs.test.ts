@@ -217,6 +217,20 @@ describe('mobility logs', () => {
     expect(records(result).map(({ thread }) => thread)).toEqual(['w1-3']);
   });
 
+  it('ends with 3 when a file cannot be read to its end, and shows the lines of the others', async () => {
+    writeDay();
+    const other = join(folder, 'broken');
+    mkdirSync(other);
+    writeFileSync(join(other, 'server-2026-03-14.log'), call(noon, 'w9-9'));
+    writeFileSync(join(other, 'server-2026-03-13.part1.log.gz'), 'no gzip');
+    for (const command of [[], ['put'], ['errors'], ['user', ada]]) {
+      const { code, err } = await mobility(['logs', ...command, '--dir', other]);
+      expect([command, code]).toEqual([command, 3]);
+      expect(err).toContain('server-2026-03-13.part1.log.gz could not be read to its end');
+    }
+    expect(records(await mobility(['logs', '--dir', other, '--json']))).toHaveLength(1);
+  });
+
   it('reads the folder that is named', async () => {
     const other = join(folder, 'copied');
     mkdirSync(other);

@@ -47,6 +47,7 @@ Examples:
   mobility logs user ada@example.org --since 1d
   mobility logs errors --since 1d
 
+Exit code 3: a file could not be read to its end; lines may be missing.
 Files and formats: docs/logs.md`;
 
 // ---------------------------------------------------------------- reading
@@ -95,6 +96,7 @@ function conclude(context: CommandContext, stats: ReadStats, flags: LogFlags, fo
     ...stats.unreadable.map(({ file, reason }) => `${file} could not be read to its end (${reason})`),
   ];
   output.note([found, ...passedOver].join('; '));
+  if (stats.unreadable.length > 0) return { exitCode: 3 };
   return flags.follow ? { exitCode: 0 } : {};
 }
 

@@ -27,7 +27,7 @@ export function recoverErrorsCommand(context: CommandContext): Command {
   return new Command('recover-errors')
     .description('retry the entries that could not be converted')
     .option('--user <name>', 'one user, by name or UUID; default: every user')
-    .option('--key <key>', 'only errors of this key, such as manual/survey', filterArgument)
+    .option('--key <key>', 'only errors of this key, such as manual/survey', keyArgument)
     .option(
       '--reason <reason>',
       'only errors with this reason, worded as in the list of remaining errors',
@@ -51,6 +51,17 @@ Exit code 3: some errors remain, or some users could not be processed.`,
 function filterArgument(text: string): string {
   if (text !== '') return text;
   throw new InvalidArgumentError('Expected a text that is not empty; leave the flag out for all errors.');
+}
+
+/** A key as it is, or as the list of remaining errors shows it: as a JSON string where it has other characters. */
+function keyArgument(text: string): string {
+  const key = filterArgument(text);
+  if (!key.startsWith('"')) return key;
+  try {
+    return String(JSON.parse(key));
+  } catch {
+    return key;
+  }
 }
 
 async function recover(context: CommandContext, { user, key, reason, dryRun }: Options): Promise<Outcome> {
