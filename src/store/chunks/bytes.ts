@@ -108,11 +108,14 @@ export class ByteReader {
 
   varint(): number {
     let value = 0;
-    for (let unit = 1; ; unit *= 0x80) {
+    let unit = 1;
+    for (let bytes = 0; bytes < longestVarint; bytes += 1) {
       const byte = this.byte();
       value += (byte & 0x7f) * unit;
       if (byte < 0x80) return value;
+      unit *= 0x80;
     }
+    throw new RangeError(`expected a number of at most ${longestVarint} bytes`);
   }
 
   signed(): number {
@@ -136,6 +139,11 @@ export class ByteReader {
     this.at += length;
     if (this.at > this.buffer.length) throw new RangeError('the bytes end too early');
     return this.buffer.subarray(this.at - length, this.at);
+  }
+
+  /** True behind the last byte. */
+  get isOver(): boolean {
+    return this.at === this.buffer.length;
   }
 
   /** Where the next byte lies. */

@@ -32,7 +32,9 @@ export function unpackValue(packed: PackedValue): JsonValue {
   if (packed[0] !== asValue) return JSON.parse(unpack(packed).toString('utf8')) as JsonValue;
   const reader = new ByteReader(Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength));
   reader.byte();
-  return readValue(reader);
+  const value = readValue(reader);
+  if (!reader.isOver) throw new RangeError('bytes follow the value');
+  return value;
 }
 
 /** True where a column has the value whose bytes are `bytes`: an older program wrote others for it. */

@@ -2,7 +2,7 @@
 import { powersOfTen } from '../../model/decimal.ts';
 import type { JsonObject, JsonValue } from '../../model/json.ts';
 import type { ByteReader } from './bytes.ts';
-import { knownTexts, listForm, tags } from './value-form.ts';
+import { knownTexts, listForm, mostDecimals, tags } from './value-form.ts';
 
 /** Reads one value. Throws a `RangeError` for bytes that no value has. */
 export function readValue(reader: ByteReader): JsonValue {
@@ -32,7 +32,7 @@ class ValueReader {
       const decimals = tag - (isDifference ? tags.difference : tags.whole);
       const whole = reader.signed() + (isDifference ? lastWhole[slot]! : 0);
       lastWhole[slot] = whole;
-      return whole / powersOfTen[decimals]!;
+      return whole / scaleOf(decimals);
     }
     switch (tag) {
       case tags.null:
@@ -58,7 +58,7 @@ class ValueReader {
 
   private object(): JsonObject {
     const number = this.reader.varint();
-    const { names, from } = number === this.shapes.length ? this.newShape() : this.shapes[number]!;
+    const { names, from } = number === this.shapes.length ? this.newShape() : there(this.shapes[number]);
     const object: JsonObject = {};
     for (let i = 0; i < names.length; i += 1) {
       const value = this.read(from + i);
@@ -76,6 +76,7 @@ class ValueReader {
       names.push(this.name());
       this.lastWhole.push(0);
     }
+    if (new Set(names).size < names.length) throw new RangeError('expected each name of an object once');
     const shape = { names, from };
     this.shapes.push(shape);
     return shape;
@@ -83,7 +84,7 @@ class ValueReader {
 
   private name(): string {
     const number = this.reader.varint();
-    return number === 0 ? this.text(this.reader.byte()) : knownTexts[number - 1]!;
+    return number === 0 ? this.text(this.reader.byte()) : there(knownTexts[number - 1]);
   }
 
   private list(): JsonValue[] {
@@ -100,8 +101,9 @@ class ValueReader {
       for (let i = 0; i < count; i += 1) list.push(reader.double());
       return list;
     }
-    const scale = powersOfTen[form % listForm.orderAt]!;
+    const scale = scaleOf(form % listForm.orderAt);
     const order = Math.floor(form / listForm.orderAt);
+    if (order > 2) throw new RangeError(`expected the form of a list, found the byte ${form}`);
     for (let i = 0, before = 0, step = 0; i < count; i += 1) {
       const read = reader.signed();
       const whole = order === 0 ? read : order === 1 ? read + before : read + before + step;
@@ -124,7 +126,7 @@ class ValueReader {
     const { reader, texts } = this;
     if (tag === tags.again) {
       const number = reader.varint();
-      return knownTexts[number] ?? texts[number - knownTexts.length]!;
+      return knownTexts[number] ?? there(texts[number - knownTexts.length]);
     }
     const text = this.newText(tag);
     texts.push(text);
@@ -135,9 +137,23 @@ class ValueReader {
     const { reader } = this;
     if (tag === tags.id) return reader.some(12).toString('hex');
     if (tag === tags.text) return reader.block().toString('latin1');
-    if (tag === tags.quoted) return JSON.parse(reader.text()) as string;
+    if (tag === tags.quoted) {
+      const text: unknown = JSON.parse(reader.text());
+      if (typeof text === 'string') return text;
+    }
     throw new RangeError(`expected a value, found the byte ${tag}`);
   }
+}
+
+function scaleOf(decimals: number): number {
+  if (decimals > mostDecimals) throw new RangeError(`expected at most ${mostDecimals} decimals, found ${decimals}`);
+  return powersOfTen[decimals]!;
+}
+
+/** What a number in the bytes stands for. */
+function there<T>(found: T | undefined): T {
+  if (found === undefined) throw new RangeError('expected the number of something that came before');
+  return found;
 }
 
 const plainField = { enumerable: true, configurable: true, writable: true };

@@ -9,12 +9,19 @@ const known = new Map(knownTexts.map((text, i) => [text, i]));
 /** Values nested deeper than this are left to whoever writes JSON. */
 const deepest = 200;
 
-/** A value that has no such bytes: it is nested too deep, or holds something that is no JSON. */
+/** Each object of a value is compared with the names that came before it: diaries have some dozens. */
+const mostShapes = 256;
+
+/** A value that has no such bytes: it is nested too deep, too mixed, or holds something that is no JSON. */
 export class Unwritable extends Error {}
 
 /** Writes one value. Equal values, with their names in the same order, have equal bytes. */
 export function writeValue(writer: ByteWriter, value: JsonValue): void {
-  new ValueWriter(writer).write(value, 0);
+  try {
+    new ValueWriter(writer).write(value, 0);
+  } finally {
+    forget();
+  }
 }
 
 /** Names of an object, in order. */
@@ -37,8 +44,16 @@ const familiar = new Map<number, Names[]>();
 const mostFamiliar = 24; // of one number of names
 
 // Scratch: numbers of a list, and names of an object.
-let numbersOf = new Float64Array(1024);
+const usualNumbers = 1024;
+let numbersOf = new Float64Array(usualNumbers);
 const namesOf: string[] = [];
+
+/** Nothing of a value stays behind. */
+function forget(): void {
+  namesOf.length = 0;
+  if (numbersOf.length > usualNumbers) numbersOf = new Float64Array(usualNumbers);
+  else numbersOf.fill(0);
+}
 
 class ValueWriter {
   private readonly writer: ByteWriter;
@@ -87,6 +102,7 @@ class ValueWriter {
   /** Writes the names of the scratch. */
   private newShape(count: number): Shape {
     const { writer, lastWhole, lastDecimals } = this;
+    if (this.shapes.length >= mostShapes) throw new Unwritable(`expected at most ${mostShapes} lists of names`);
     const shape = { names: readInto(count), from: lastWhole.length };
     this.shapes.push(shape);
     writer.varint(count);

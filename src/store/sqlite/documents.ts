@@ -56,7 +56,8 @@ export function documents(shards: Shards): Documents {
       return file.read(() => {
         const row = rowOf(file, userId, key);
         if (row === undefined) return false;
-        return soundRow(file, 'documents', row, (stored) => isPackedAs(stored.data, data, packValue(data)));
+        const bytes = packValue(data);
+        return soundRow(file, 'documents', row, (stored) => isPackedAs(stored.data, data, bytes));
       });
     },
     list: async (userId) => {

@@ -94,8 +94,30 @@ it('what is no JSON value is refused', () => {
   expect(() => packValue([undefined] as unknown as JsonValue)).toThrow(TypeError);
 });
 
-it('bytes that end early, or begin with what no value begins with, are refused', () => {
-  const packed = Buffer.from(packValue({ a: [1, 2, 3], b: 'text', c: [[1, 2]] }));
-  for (let end = 1; end < packed.length; end += 1) expect(() => unpackValue(packed.subarray(0, end))).toThrow();
-  expect(() => unpackValue(Buffer.from([7, 250]))).toThrow();
+it('objects of very many different names take no longer each than a few', () => {
+  const some = { x: Array.from({ length: 40_000 }, (_, i) => ({ [`a${i}`]: i })) };
+  const packed = packValue(some);
+  expect(jsonText(unpackValue(packed))).toBe(jsonText(some));
+  expect(isPackedAs(packed, some, packValue(some))).toBe(true);
+}, 10_000);
+
+it('bytes that end early, go on, or are no value are refused', () => {
+  const packed = Buffer.from(packValue({ a: [1, 2, 3], b: 'text', c: [[1, 2]], d: 1.5 }));
+  for (let end = 1; end < packed.length; end += 1)
+    expect(() => unpackValue(packed.subarray(0, end))).toThrow(RangeError);
+  const noValues = {
+    'decimals that nobody writes': [0xff, 2],
+    'a text that never came': [5, 0xff, 0x7f],
+    'names that never came': [8, 3],
+    'a name that is not known': [8, 0, 1, 0xff, 0x7f, 0],
+    'one name twice': [8, 0, 2, 1, 1, 0, 1],
+    'a quoted text that is none': [4, 2, 0x7b, 0x7d],
+    'bytes behind the value': [0, 1],
+    'a number without an end': [9, ...Array.from({ length: 160 }, () => 0x80), 1],
+    'a form that no list has': [10, 1, 0x30, 2],
+    'a tag that is none': [15],
+  };
+  for (const [what, bytes] of Object.entries(noValues)) {
+    expect(() => unpackValue(Buffer.from([7, ...bytes])), what).toThrow(RangeError);
+  }
 });
