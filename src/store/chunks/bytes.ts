@@ -1,11 +1,19 @@
 // Numbers and texts as bytes, one after the other: written here, read here.
 
 const longestVarint = 8; // bytes
+const usualRoom = 4096; // bytes
 
 /** Bytes that grow as they are written. */
 export class ByteWriter {
-  private buffer = Buffer.allocUnsafe(4096);
+  private readonly usual: number;
+  private buffer: Buffer;
   private length = 0;
+
+  /** `usual`: bytes for which there is room at first. */
+  constructor(usual = usualRoom) {
+    this.usual = usual;
+    this.buffer = Buffer.allocUnsafe(usual);
+  }
 
   private room(bytes: number): number {
     if (this.length + bytes > this.buffer.length) this.grow(bytes);
@@ -82,6 +90,13 @@ export class ByteWriter {
   /** What was written. */
   bytes(): Buffer {
     return this.buffer.subarray(0, this.length);
+  }
+
+  /** Makes the writer empty; nothing of what was written stays behind. */
+  clear(): void {
+    if (this.buffer.length > this.usual) this.buffer = Buffer.allocUnsafe(this.usual);
+    else this.buffer.fill(0, 0, this.length);
+    this.length = 0;
   }
 }
 

@@ -26,7 +26,7 @@ export class Chunk<Head extends ChunkHead> {
   private readonly readContent: () => ChunkContent;
   private content: ChunkContent | null = null;
   private kept: readonly string[] | null = null;
-  private order: Uint16Array | null = null;
+  private order: Uint16Array | null | undefined;
   private reader: { fields: EntryFields; read: EntryReader } | null = null; // the one used last
 
   constructor(head: Head, times: ChunkTimes, readContent: () => ChunkContent) {
@@ -60,9 +60,9 @@ export class Chunk<Head extends ChunkHead> {
     return this.reader.read(place) ?? this.entryAt(place);
   }
 
-  /** Places of the entries that have a data time, by data time, then `write_ts`. */
-  get byTs(): Uint16Array {
-    this.order ??= orderOf(this.times.ts);
+  /** Places of the entries that have a data time, by data time, then `write_ts`; null: all, as they are. */
+  get byTs(): Uint16Array | null {
+    if (this.order === undefined) this.order = orderOf(this.times.ts);
     return this.order;
   }
 
@@ -110,8 +110,9 @@ export class Chunk<Head extends ChunkHead> {
   }
 }
 
-/** The places of numbers in their order; of equal ones the first place first. */
-function orderOf(numbers: Float64Array): Uint16Array {
+/** The places of numbers in their order; of equal ones the first place first. null: all, as they are. */
+function orderOf(numbers: Float64Array): Uint16Array | null {
+  if (areInOrder(numbers)) return null;
   const order = new Uint16Array(numbers.length);
   let [count, last, isSorted] = [0, Number.NEGATIVE_INFINITY, true];
   for (let place = 0; place < numbers.length; place++) {
@@ -123,6 +124,12 @@ function orderOf(numbers: Float64Array): Uint16Array {
   }
   const there = order.subarray(0, count);
   return isSorted ? there : there.sort((a, b) => numbers[a]! - numbers[b]! || a - b);
+}
+
+/** True for numbers that ascend, none of which is missing. */
+function areInOrder(numbers: Float64Array): boolean {
+  for (let i = 1; i < numbers.length; i++) if (!(numbers[i - 1]! <= numbers[i]!)) return false;
+  return numbers.length > 0 && !Number.isNaN(numbers[0]!);
 }
 
 /** The first of `count` places that is `beyond`, where all after it are too; `count` if none is. */

@@ -25,14 +25,19 @@ export class WholeEntries implements Collector {
   }
 }
 
+/** An entry of which no field is asked for. */
+const unseen = Object.freeze({ metadata: Object.freeze({}), data: Object.freeze({}) }) as unknown as Entry;
+
 /** What `read` makes of some fields of entries; no texts are made. See `Timeseries.pick`. */
 export class PickedEntries<Picked> implements Collector {
   readonly picked: Picked[] = [];
   private readonly fields: EntryFields;
+  private readonly isBlind: boolean;
   private readonly read: EntryVisitor<Picked>;
 
   constructor(fields: EntryFields, read: EntryVisitor<Picked>) {
     this.fields = fields;
+    this.isBlind = fields.metadata.length + fields.data.length === 0;
     this.read = read;
   }
 
@@ -42,7 +47,7 @@ export class PickedEntries<Picked> implements Collector {
   }
 
   add(chunk: Chunk<ChunkHead>, place: number): void {
-    const picked = this.read(chunk.glanceAt(place, this.fields));
+    const picked = this.read(this.isBlind ? unseen : chunk.glanceAt(place, this.fields));
     if (picked !== null) this.picked.push(picked);
   }
 }

@@ -13,17 +13,21 @@ export type PackedValue = Uint8Array | string;
 /** First byte of a value that is no compressed text: no deflate begins with it, its block would be of no known kind. */
 const asValue = 7;
 
+/** Used again for each value: room of its own for each would be most of the work for the collector of garbage. */
+const writer = new ByteWriter(32 * 1024);
+
 /** The value as bytes. Throws a `TypeError` for what is outside JSON. */
 export function packValue(value: JsonValue): Uint8Array {
-  const writer = new ByteWriter();
-  writer.byte(asValue);
   try {
+    writer.byte(asValue);
     writeValue(writer, value);
+    return Buffer.from(writer.bytes());
   } catch (error) {
     if (!(error instanceof Unwritable)) throw error;
     return pack(Buffer.from(jsonText(value)));
+  } finally {
+    writer.clear();
   }
-  return writer.bytes();
 }
 
 /** The value that `packValue` was given. */

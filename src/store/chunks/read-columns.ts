@@ -14,8 +14,8 @@ export interface ValueColumn {
   numbers(): Float64Array;
   /** Start and end of each value in the bytes; of texts only. */
   spots(): Int32Array;
-  /** What the values are in JSON, where they are no strings: numbers, and NaN for anything else. */
-  plain(): Float64Array;
+  /** What the values are in JSON, where they are no strings: numbers, and NaN for anything else; null for no numbers. */
+  plain(): Float64Array | null;
 }
 
 /** Texts of one skeleton: literals with a column between each two of them. */
@@ -109,7 +109,11 @@ class NumberColumn implements ValueColumn {
   }
 
   plain(): Float64Array {
-    this.exact ??= numbersOf(this.numbers(), this.form);
+    if (this.exact !== null) return this.exact;
+    // Who reads fields seldom wants the texts as well: whole numbers of which nobody has asked become these in place.
+    const whole = this.whole ?? readNumbers(this.packed);
+    const own = this.whole === null ? whole : new Float64Array(whole.length);
+    this.exact = toNumbers(whole, this.form, own);
     return this.exact;
   }
 
@@ -150,9 +154,10 @@ class TextColumn implements ValueColumn {
     return this.found;
   }
 
-  plain(): Float64Array {
+  plain(): Float64Array | null {
+    const spots = this.spots();
+    if (this.count > 0 && this.bytes[spots[0]!]! > nine) return null; // words, lists or objects, mostly
     if (this.exact === null) {
-      const spots = this.spots();
       const numbers = new Float64Array(this.count);
       for (let i = 0; i < numbers.length; i += 1) numbers[i] = numberIn(this.bytes, spots[2 * i]!, spots[2 * i + 1]!);
       this.exact = numbers;
@@ -251,14 +256,12 @@ function numberIn(bytes: Buffer, start: number, end: number): number {
 const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** The numbers that whole numbers stand for; NaN for one with zeros in front, which JSON does not have. */
-function numbersOf(whole: Float64Array, { decimals, pad }: DecimalForm): Float64Array {
+function toNumbers(whole: Float64Array, { decimals, pad }: DecimalForm, into: Float64Array): Float64Array {
   const scale = powersOfTen[decimals]!;
   const least = pad > 1 ? powersOfTen[pad - 1]! * scale : 0;
-  if (scale === 1 && least === 0) return whole;
-  const numbers = new Float64Array(whole.length);
-  for (let i = 0; i < numbers.length; i += 1) {
+  for (let i = 0; i < into.length; i += 1) {
     // Both are exact, so that the quotient is the double next to the decimal number.
-    numbers[i] = Math.abs(whole[i]!) < least ? Number.NaN : whole[i]! / scale;
+    into[i] = Math.abs(whole[i]!) < least ? Number.NaN : whole[i]! / scale;
   }
-  return numbers;
+  return into;
 }
