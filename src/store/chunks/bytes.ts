@@ -122,15 +122,20 @@ export class ByteReader {
   }
 
   varint(): number {
+    const { buffer } = this;
+    const end = Math.min(this.at + longestVarint, buffer.length);
     let value = 0;
     let unit = 1;
-    for (let bytes = 0; bytes < longestVarint; bytes += 1) {
-      const byte = this.byte();
+    for (let at = this.at; at < end; at += 1) {
+      const byte = buffer[at]!;
       value += (byte & 0x7f) * unit;
-      if (byte < 0x80) return value;
+      if (byte < 0x80) {
+        this.at = at + 1;
+        return value;
+      }
       unit *= 0x80;
     }
-    throw new RangeError(`expected a number of at most ${longestVarint} bytes`);
+    throw new RangeError(`expected a number of at most ${longestVarint} bytes within what there is`);
   }
 
   signed(): number {
@@ -142,10 +147,10 @@ export class ByteReader {
     return this.block().toString('utf8');
   }
 
-  /** So many bytes. */
-  some(count: number): Buffer {
+  /** So many bytes as a string. */
+  string(encoding: 'hex' | 'latin1', count: number): string {
     const from = this.skip(count);
-    return this.buffer.subarray(from, from + count);
+    return this.buffer.toString(encoding, from, from + count);
   }
 
   /** What `ByteWriter.block` wrote. */
@@ -156,9 +161,9 @@ export class ByteReader {
     return this.buffer.subarray(this.at - length, this.at);
   }
 
-  /** True behind the last byte. */
-  get isOver(): boolean {
-    return this.at === this.buffer.length;
+  /** Bytes that are not read yet. */
+  get left(): number {
+    return this.buffer.length - this.at;
   }
 
   /** Where the next byte lies. */

@@ -37,7 +37,7 @@ export function unpackValue(packed: PackedValue): JsonValue {
   const reader = new ByteReader(Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength));
   reader.byte();
   const value = readValue(reader);
-  if (!reader.isOver) throw new RangeError('bytes follow the value');
+  if (reader.left > 0) throw new RangeError('bytes follow the value');
   return value;
 }
 

@@ -14,7 +14,9 @@ export interface ValueColumn {
   numbers(): Float64Array;
   /** Start and end of each value in the bytes; of texts only. */
   spots(): Int32Array;
-  /** What the values are in JSON, where they are no strings: numbers, and NaN for anything else; null for no numbers. */
+  /**
+   * What the values are in JSON, where they are no strings: numbers, and NaN for anything else; null for no numbers.
+   */
   plain(): Float64Array | null;
 }
 

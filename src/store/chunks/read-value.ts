@@ -19,6 +19,7 @@ class ValueReader {
   private readonly texts: string[] = [];
   private readonly shapes: Shape[] = [];
   private readonly lastWhole: number[] = [0];
+  private scratch = new Float64Array(64);
 
   constructor(reader: ByteReader) {
     this.reader = reader;
@@ -76,7 +77,7 @@ class ValueReader {
       names.push(this.name());
       this.lastWhole.push(0);
     }
-    if (new Set(names).size < names.length) throw new RangeError('expected each name of an object once');
+    if (hasTwice(names)) throw new RangeError('expected each name of an object once');
     const shape = { names, from };
     this.shapes.push(shape);
     return shape;
@@ -94,12 +95,31 @@ class ValueReader {
   }
 
   private numbers(count: number): number[] {
+    const numbers = this.readNumbers(count);
+    const list: number[] = [];
+    for (let i = 0; i < count; i += 1) list.push(numbers[i]!);
+    return list;
+  }
+
+  private pairs(count: number): JsonValue[] {
+    const list: [number, number][] = [];
+    const first = this.readNumbers(count);
+    for (let i = 0; i < count; i += 1) list.push([first[i]!, 0]);
+    const second = this.readNumbers(count);
+    for (let i = 0; i < count; i += 1) list[i]![1] = second[i]!;
+    return list;
+  }
+
+  /** The numbers of a list, until the next call. */
+  private readNumbers(count: number): Float64Array {
     const { reader } = this;
     const form = reader.byte();
-    const list: number[] = [];
+    if (count > reader.left) throw new RangeError('the bytes end too early');
+    if (this.scratch.length < count) this.scratch = new Float64Array(2 * count);
+    const numbers = this.scratch;
     if (form === listForm.doubles) {
-      for (let i = 0; i < count; i += 1) list.push(reader.double());
-      return list;
+      for (let i = 0; i < count; i += 1) numbers[i] = reader.double();
+      return numbers;
     }
     const scale = scaleOf(form % listForm.orderAt);
     const order = Math.floor(form / listForm.orderAt);
@@ -109,17 +129,9 @@ class ValueReader {
       const whole = order === 0 ? read : order === 1 ? read + before : read + before + step;
       step = i === 0 ? 0 : whole - before;
       before = whole;
-      list.push(whole / scale);
+      numbers[i] = whole / scale;
     }
-    return list;
-  }
-
-  private pairs(count: number): JsonValue[] {
-    const first = this.numbers(count);
-    const second = this.numbers(count);
-    const list: [number, number][] = [];
-    for (let i = 0; i < count; i += 1) list.push([first[i]!, second[i]!]);
-    return list;
+    return numbers;
   }
 
   private text(tag: number): string {
@@ -135,14 +147,20 @@ class ValueReader {
 
   private newText(tag: number): string {
     const { reader } = this;
-    if (tag === tags.id) return reader.some(12).toString('hex');
-    if (tag === tags.text) return reader.block().toString('latin1');
+    if (tag === tags.id) return reader.string('hex', 12);
+    if (tag === tags.text) return reader.string('latin1', reader.varint());
     if (tag === tags.quoted) {
       const text: unknown = JSON.parse(reader.text());
       if (typeof text === 'string') return text;
     }
     throw new RangeError(`expected a value, found the byte ${tag}`);
   }
+}
+
+function hasTwice(names: readonly string[]): boolean {
+  if (names.length > 32) return new Set(names).size < names.length;
+  for (let i = 1; i < names.length; i += 1) if (names.indexOf(names[i]!) < i) return true;
+  return false;
 }
 
 function scaleOf(decimals: number): number {
