@@ -1,6 +1,7 @@
 // Step "features": a track and motion readings -> 46 figures for every 15 s that say how the user moves there.
 import { motionTypes } from '../../model/payloads.ts';
 import type { Motion, Sampling } from '../observations.ts';
+import { floats } from './floats.ts';
 import { SortedWindow } from './sorted-window.ts';
 import type { Track } from './track.ts';
 
@@ -191,13 +192,8 @@ interface Grid {
 
 function gridOf(track: Track, from: number, to: number, options: FeatureOptions): Grid {
   const n = (to - from) / cellSeconds + 1 + 2 * margin;
-  const x = new Float64Array(n);
-  const y = new Float64Array(n);
-  const metres = new Float64Array(n);
-  const since = new Float64Array(n);
-  const until = new Float64Array(n);
-  const gapSpeed = new Float64Array(n);
-  const speed = new Float64Array(n);
+  const lists = floats(n, 'x', 'y', 'metres', 'since', 'until', 'gapSpeed', 'speed');
+  const { x, y, metres, since, until, gapSpeed, speed } = lists;
   const covered = new Uint8Array(n);
   const { ts: times, x: fixX, y: fixY, metres: fixMetres } = track;
   const count = times.length;
@@ -317,10 +313,7 @@ interface Sums {
 
 function sumsOf({ x, y, speed, covered }: Grid, options: FeatureOptions): Sums {
   const n = speed.length;
-  const slow = new Float64Array(n + 1);
-  const fast = new Float64Array(n + 1);
-  const turned = new Float64Array(n + 1);
-  const ridden = new Float64Array(n + 1);
+  const { slow, fast, turned, ridden } = floats(n + 1, 'slow', 'fast', 'turned', 'ridden');
   let heading = Number.NaN;
   for (let i = 0; i < n; i += 1) {
     slow[i + 1] = slow[i]! + (covered[i] === 1 && speed[i]! < options.slow ? 1 : 0);

@@ -1,6 +1,7 @@
 // Step "track": an outing's locations -> the smoothed way through them, without stale repeats and spikes.
 import { distance } from '../../geo/distance.ts';
 import type { Location } from '../observations.ts';
+import { floats } from './floats.ts';
 
 /** Thresholds of the track. Physical: from what receivers and feet can do; by hand: set on the developers' days. */
 export interface TrackOptions {
@@ -84,16 +85,20 @@ export function trackOf(locations: readonly Location[], options = trackDefaults)
   const plane = new Plane(fresh[0]);
   const kept = withoutSpikes(fresh, plane, options);
   const n = kept.length;
+  const { ts, x, y, latitude, longitude, speed, metres, length } = floats(
+    n,
+    ...(['ts', 'x', 'y', 'latitude', 'longitude', 'speed', 'metres', 'length'] as const),
+  );
   const track: Track = {
-    ts: new Float64Array(n),
-    x: new Float64Array(n),
-    y: new Float64Array(n),
-    latitude: new Float64Array(n),
-    longitude: new Float64Array(n),
+    ts,
+    x,
+    y,
+    latitude,
+    longitude,
     altitude: kept.map((l) => l.altitude),
-    speed: new Float64Array(n),
-    metres: new Float64Array(n),
-    length: new Float64Array(n),
+    speed,
+    metres,
+    length,
     leftOut: { repeats: locations.length - fresh.length, spikes: fresh.length - n },
   };
   for (let i = 0; i < n; i += 1) {
@@ -234,20 +239,29 @@ function spikeAt(spots: readonly Spot[], i: number, last: number, options: Track
 }
 
 /**
+ * The state before (m: predicted) and after each measurement: position and speed of both axes, covariance pp, pv, vv. In
+ * metres around the place where the track begins.
+ */
+const filterOf = (n: number) => floats(n, 'x', 'vx', 'y', 'vy', 'mx', 'my', 'pp', 'pv', 'vv', 'mpp', 'mpv', 'mvv');
+
+/** Of as many locations as most runs have. Used again for each run: a day has dozens of them. */
+const usual = 512;
+const usualFilter = filterOf(usual);
+
+/**
  * A Kalman filter of constant speed over locations `from` to before `to`, and the smoother of Rauch, Tung and Striebel
  * back over it. Both axes share one covariance. A location that surprises counts less.
  */
 function smoothRun(track: Track, variances: readonly number[], from: number, to: number, options: TrackOptions): void {
   const n = to - from;
   if (n < 2) return;
-  // State before (m: predicted) and after each measurement: position and speed of both axes, covariance pp, pv, vv.
-  const [x, vx, y, vy] = [new Float64Array(n), new Float64Array(n), new Float64Array(n), new Float64Array(n)];
-  const [mx, my] = [new Float64Array(n), new Float64Array(n)];
-  const [pp, pv, vv] = [new Float64Array(n), new Float64Array(n), new Float64Array(n)];
-  const [mpp, mpv, mvv] = [new Float64Array(n), new Float64Array(n), new Float64Array(n)];
+  const { x, vx, y, vy, mx, my, pp, pv, vv, mpp, mpv, mvv } = n > usual ? filterOf(n) : usualFilter;
   const q = options.acceleration;
   x[0] = track.x[from]!;
   y[0] = track.y[from]!;
+  vx[0] = 0;
+  vy[0] = 0;
+  pv[0] = 0;
   pp[0] = variances[from]!;
   vv[0] = options.firstSpeed;
   for (let i = 1; i < n; i += 1) {
@@ -297,8 +311,10 @@ function smoothRun(track: Track, variances: readonly number[], from: number, to:
     vx[i] = ovx + g21 * dx + g22 * dvx;
     vy[i] = ovy + g21 * dy + g22 * dvy;
   }
-  track.x.set(x, from);
-  track.y.set(y, from);
+  for (let i = 0; i < n; i += 1) {
+    track.x[from + i] = x[i]!;
+    track.y[from + i] = y[i]!;
+  }
 }
 
 /** Degrees of the smoothed positions, and metres along them. */
