@@ -239,8 +239,8 @@ function spikeAt(spots: readonly Spot[], i: number, last: number, options: Track
 }
 
 /**
- * The state before (m: predicted) and after each measurement: position and speed of both axes, covariance pp, pv, vv. In
- * metres around the place where the track begins.
+ * The state before (m: predicted) and after each measurement: position and speed of both axes, covariance pp, pv, vv.
+ * In metres around the place where the track begins.
  */
 const filterOf = (n: number) => floats(n, 'x', 'vx', 'y', 'vy', 'mx', 'my', 'pp', 'pv', 'vv', 'mpp', 'mpv', 'mvv');
 
