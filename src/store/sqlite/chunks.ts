@@ -86,13 +86,9 @@ const keptChunk = ({ newer, older, written }: Kept, id: number): FileChunk | und
 export function openChunk(file: StoreFile, head: FileHead): FileChunk {
   const kept = keptIn(file);
   if (kept.last?.head.id === head.id) return kept.last;
-  const written = kept.written.chunks.get(head.id);
-  if (written !== undefined) {
-    kept.last = written;
-    return written;
-  }
   const chunk = keptChunk(kept, head.id) ?? readChunk(file, head);
-  keep(kept, chunk);
+  if (kept.written.chunks.has(head.id)) kept.last = chunk;
+  else keep(kept, chunk);
   return chunk;
 }
 
