@@ -41,12 +41,14 @@ export function withTime(
   entry: Entry,
   ts: number,
   added: JsonObject = {},
-  gone: readonly string[] | (() => readonly string[]) = [],
+  gone: readonly string[] | (() => readonly string[]) = nothing,
 ): Conversion {
   checkLocalTime(entry, ts, 'data.ts');
   checkWriteTime(entry);
   return new TimedConversion(entry.data, ts, added, gone);
 }
+
+const nothing: readonly string[] = [];
 
 class TimedConversion implements Conversion {
   readonly ts: number;
@@ -78,11 +80,28 @@ function hasAll(fields: JsonObject, wanted: readonly string[]): boolean {
 }
 
 /** How the payloads of a key change, told once for all of them. */
-export interface Changes {
+export class Changes {
   /** Every field that may come, go or get another value, apart from `ts` and what phones say about local time. */
-  fields: readonly string[];
-  added(entry: Entry): JsonObject;
-  gone: readonly string[];
+  readonly fields: readonly string[];
+  readonly gone: readonly string[];
+  readonly added: (entry: Entry) => JsonObject;
+  private asked: readonly string[] | null = null; // the list asked about last: lists are few and constant
+  private areTouched = false;
+
+  constructor(fields: readonly string[], added: (entry: Entry) => JsonObject, gone: readonly string[]) {
+    this.fields = fields;
+    this.added = added;
+    this.gone = gone;
+  }
+
+  /** True where the changes touch one of these fields. */
+  touch(wanted: readonly string[]): boolean {
+    if (this.asked !== wanted) {
+      this.asked = wanted;
+      this.areTouched = wanted.some((name) => this.fields.includes(name) || localTexts.includes(name));
+    }
+    return this.areTouched;
+  }
 }
 
 /** As `withTime`, for payloads of which mostly fields are read that do not change: then nothing is copied. */
@@ -106,26 +125,9 @@ class ChangedConversion implements Conversion {
   data(wanted?: readonly string[]): JsonObject {
     const { ts, entry, changes } = this;
     const pushed = entry.data;
-    if (wanted !== undefined && pushed.ts === ts && !areTouched(wanted, changes)) return pushed;
+    if (wanted !== undefined && pushed.ts === ts && !changes.touch(wanted)) return pushed;
     return changed(pushed, ts, changes.added(entry), changes.gone, wanted);
   }
-}
-
-/** Of each list of wanted fields, which are few and constant, whether changes touch one of them. */
-const touched = new WeakMap<Changes, WeakMap<readonly string[], boolean>>();
-
-function areTouched(wanted: readonly string[], changes: Changes): boolean {
-  let known = touched.get(changes);
-  if (known === undefined) {
-    known = new WeakMap();
-    touched.set(changes, known);
-  }
-  let are = known.get(wanted);
-  if (are === undefined) {
-    are = wanted.some((name) => changes.fields.includes(name) || localTexts.includes(name));
-    known.set(wanted, are);
-  }
-  return are;
 }
 
 /** A copy of the payload, of `wanted` fields only where they are given. */
@@ -248,8 +250,10 @@ export interface NumberBounds {
   max?: number;
 }
 
+const unbounded: NumberBounds = {}; // one for all: fields of every entry are checked with it
+
 /** A number that must be there. */
-export function numberOf(value: JsonValue | undefined, field: string, bounds: NumberBounds = {}): number {
+export function numberOf(value: JsonValue | undefined, field: string, bounds = unbounded): number {
   if (typeof value === 'number' && Number.isFinite(value) && isWithin(value, bounds)) return value;
   const expected = `a number${boundsText(bounds)}`;
   typed(value, 'number', field, expected);

@@ -46,15 +46,18 @@ interface Zone {
 
 const zonesByName = new Map<string, Zone | null>(); // as given; null: no zone
 const zonesByLowerName = new Map<string, Zone>(); // as many as there are zones
+let last: { name: string; zone: Zone | null } = { name: '', zone: null }; // asked for: entries come phone by phone
 let cachedOffsets = 0;
 
 function findZone(name: string): Zone | null {
+  if (last.name === name) return last.zone;
   let zone = zonesByName.get(name);
   if (zone === undefined) {
     zone = makeZone(name);
     if (zonesByName.size >= maxCachedNames) zonesByName.clear(); // names come from phones: keep the map bounded
     zonesByName.set(name, zone);
   }
+  last = { name, zone };
   return zone;
 }
 

@@ -8,8 +8,12 @@ import { ConversionError } from '../conversion-error.ts';
 const percent = { min: 0, max: 100 };
 const codes = new Map<number, number>(Object.values(motionTypes).map((code) => [code, code]));
 
+type Names = readonly [type: string, confidence: string];
+
+const currentNames: Names = ['type', 'confidence'];
+
 /** What `type` and `confidence` were called: a new pair with each release of the library. */
-const legacyNames: readonly (readonly [type: string, confidence: string])[] = [
+const legacyNames: readonly Names[] = [
   ['agb', 'agc'],
   ['zzaEg', 'zzaEh'],
   ['zzbjA', 'zzbjB'],
@@ -21,19 +25,31 @@ const legacyNames: readonly (readonly [type: string, confidence: string])[] = [
 /** Payload `MotionActivity`. The time is that of the reading, of entries without one that of writing. */
 export function convertAndroidMotionActivity(entry: Entry): Conversion {
   const { data } = entry;
-  const [typeName, confidenceName] = namesIn(data);
+  const names = namesIn(data);
+  if (names === currentNames) return currentConversion(entry);
+  const [typeName, confidenceName] = names;
   const type = codeOf(codes, data[typeName], `data.${typeName}`);
   const confidence = numberOf(data[confidenceName], `data.${confidenceName}`, percent);
-  const hasTime = data.ts !== undefined && data.ts !== null;
-  const ts = hasTime ? timeOf(data.ts, 'data.ts') : timeOf(entry.metadata.write_ts, 'metadata.write_ts');
-  // Old and without a time it is the library's own object: nothing else in it was meant to be sent.
-  const isOwnObject = typeName !== 'type' && !hasTime;
-  const gone = () => (isOwnObject ? Object.keys(data) : [typeName, confidenceName]);
-  return withTime(entry, ts, { type, confidence }, gone);
+  // Without a time it is the library's own object: nothing else in it was meant to be sent.
+  const gone = hasTime(data) ? names : () => Object.keys(data);
+  return withTime(entry, timeIn(entry), { type, confidence }, gone);
 }
 
-function namesIn(data: JsonObject): readonly [type: string, confidence: string] {
-  if (data.type !== undefined) return ['type', 'confidence'];
+/** As above, each field by its name: nearly all entries are of this shape. */
+function currentConversion(entry: Entry): Conversion {
+  const type = codeOf(codes, entry.data.type, 'data.type');
+  const confidence = numberOf(entry.data.confidence, 'data.confidence', percent);
+  return withTime(entry, timeIn(entry), { type, confidence }, currentNames);
+}
+
+const hasTime = ({ ts }: JsonObject): boolean => ts !== undefined && ts !== null;
+
+function timeIn({ metadata, data }: Entry): number {
+  return hasTime(data) ? timeOf(data.ts, 'data.ts') : timeOf(metadata.write_ts, 'metadata.write_ts');
+}
+
+function namesIn(data: JsonObject): Names {
+  if (data.type !== undefined) return currentNames;
   const legacy = legacyNames.find(([type]) => data[type] !== undefined);
   if (legacy !== undefined) return legacy;
   const found = Object.keys(data).slice(0, 8).map(shortText).join(', ');

@@ -1,7 +1,7 @@
 // Locations, raw and filtered: alike on both platforms but for fields that only one of them sends.
 import type { Entry } from '../../model/entry.ts';
 import type { JsonObject, JsonValue } from '../../model/json.ts';
-import { type Changes, type Conversion, checkNumber, checkText, numberOf, timeOf, withChanges } from '../common.ts';
+import { Changes, type Conversion, checkNumber, checkText, numberOf, timeOf, withChanges } from '../common.ts';
 
 const notNegative = { min: 0 };
 const latitudes = { min: -90, max: 90 };
@@ -26,26 +26,22 @@ export function convertLocation(entry: Entry): Conversion {
   return withChanges(entry, ts, filterOf(entry) === data.filter ? changes : changesOfMetadata);
 }
 
-const changes: Changes = {
-  fields: ['loc', 'heading', 'bearing'],
-  added: ({ data }) => {
-    const fields: JsonObject = { loc: { type: 'Point', coordinates: [data.longitude!, data.latitude!] } };
-    if (data.bearing !== undefined) fields.heading = data.bearing;
-    return fields;
-  },
-  gone: ['bearing'],
-};
+const changes = new Changes(['loc', 'heading', 'bearing'], addedTo, ['bearing']);
 
-const changesOfMetadata: Changes = {
-  fields: [...changes.fields, 'filter'],
-  added: (entry) => {
-    const fields = changes.added(entry);
-    const filter = filterOf(entry);
-    if (typeof filter === 'string') fields.filter = filter;
-    return fields;
-  },
-  gone: changes.gone,
-};
+function addedTo({ data }: Entry): JsonObject {
+  const fields: JsonObject = { loc: { type: 'Point', coordinates: [data.longitude!, data.latitude!] } };
+  if (data.bearing !== undefined) fields.heading = data.bearing;
+  return fields;
+}
+
+const changesOfMetadata = new Changes([...changes.fields, 'filter'], addedWithFilter, changes.gone);
+
+function addedWithFilter(entry: Entry): JsonObject {
+  const fields = addedTo(entry);
+  const filter = filterOf(entry);
+  if (typeof filter === 'string') fields.filter = filter;
+  return fields;
+}
 
 function filterOf({ metadata, data }: Entry): JsonValue | undefined {
   const filter = data.filter ?? metadata.filter;
