@@ -13,8 +13,6 @@ export const sourceReach = 300;
 /** Locations of each source, ascending by `ts`. Sources are named by `sourceOf`. */
 export type BySource = ReadonlyMap<string, readonly Location[]>;
 
-const phones = new Set(['android', 'ios']);
-
 /** Where a location comes from: all phones of one platform are one source, and each program beside them is one. */
 export function sourceOf({ metadata: { platform, origin } }: Entry): string {
   if (typeof platform === 'string' && isPhone(platform)) return platform;
@@ -24,7 +22,7 @@ export function sourceOf({ metadata: { platform, origin } }: Entry): string {
 }
 
 /** True for a source that is the person's phone with this service's app, not another app, a tracker or an import. */
-export const isPhone = (source: string): boolean => phones.has(source);
+export const isPhone = (source: string): boolean => source === 'android' || source === 'ios';
 
 /**
  * Phones before other programs; among each the order of their names, so that the outcome hangs on nothing but the

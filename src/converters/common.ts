@@ -8,7 +8,14 @@ import { ConversionError } from './conversion-error.ts';
  * Checks an entry as pushed, and tells what it means: the payload as in `payloads.ts`, without local times. Pure; never
  * changes its input. Throws a `ConversionError`.
  */
-export type Converter = (entry: Entry) => Conversion;
+export interface Converter {
+  (entry: Entry): Conversion;
+  /**
+   * Fields of the payload that mean what they say, whether or not the converter takes the entry: who wants no others need
+   * not convert it. null: none for certain.
+   */
+  asPushed?: (entry: Entry) => ReadonlySet<string> | null;
+}
 
 /** What an entry that passed its checks means. Most are only kept: their payload is not made before it is asked for. */
 export interface Conversion {
@@ -239,8 +246,8 @@ const plainField = { enumerable: true, configurable: true, writable: true };
 
 /** A time that must be there: seconds since the epoch, in the years 1 to 9999. */
 export function timeOf(value: JsonValue | undefined, field: string): number {
+  if (typeof value === 'number' && value >= minTime && value < maxTime + 1) return value;
   const ts = typed(value, 'number', field, 'seconds since the epoch');
-  if (ts >= minTime && ts < maxTime + 1) return ts;
   throw new ConversionError('bad_time', `${field}: expected seconds of the years 1 to 9999, found ${ts}`);
 }
 
@@ -276,7 +283,7 @@ export function checkNumber(value: JsonValue | undefined, field: string, bounds?
 
 /** Checks a text that may be missing or null. */
 export function checkText(value: JsonValue | undefined, field: string): void {
-  if (value !== undefined && value !== null) typed(value, 'string', field, 'a text');
+  if (typeof value !== 'string' && value !== undefined && value !== null) typed(value, 'string', field, 'a text');
 }
 
 /** The code for a name or number of the phone. The names of `codes` are of one type. */

@@ -2,7 +2,7 @@
 import { dataTime, type Entry } from '../model/entry.ts';
 import { kindOf } from '../model/json.ts';
 import { keyRow } from '../model/keys.ts';
-import { type Conversion, shortText, withLocalTimes } from './common.ts';
+import { type Conversion, type Converter, shortText, withLocalTimes } from './common.ts';
 import { ConversionError } from './conversion-error.ts';
 import { converterFor, localTimesOf, platforms } from './registry.ts';
 
@@ -25,11 +25,14 @@ export function timeMeant(entry: Entry): number | null {
   return found === null ? dataTime(entry.data) : found.ts;
 }
 
+function converterOf({ metadata: { platform, key } }: Entry): Converter | null {
+  return typeof platform === 'string' ? converterFor(platform, key) : null;
+}
+
 function conversionOf(entry: Entry): Conversion | null {
-  const { platform, key } = entry.metadata;
-  const converter = typeof platform === 'string' ? converterFor(platform, key) : null;
+  const converter = converterOf(entry);
   if (converter !== null) return converter(entry);
-  if (keyRow(key) === null) return null;
+  if (keyRow(entry.metadata.key) === null) return null;
   throw noConverter(entry);
 }
 
@@ -38,12 +41,25 @@ function conversionOf(entry: Entry): Conversion | null {
  * kept. `wanted`: the fields of the payload that are read; others may be missing.
  */
 export function meaningOf(entry: Entry, wanted?: readonly string[]): Entry {
+  const asPushed = wanted && converterOf(entry)?.asPushed?.(entry);
+  if (asPushed && isWithin(wanted, asPushed)) return entry;
   try {
     const found = conversionOf(entry);
     return found === null ? entry : { metadata: entry.metadata, data: found.data(wanted) };
   } catch {
     return entry;
   }
+}
+
+/** The lists asked about last: lists of wanted fields are few and constant. */
+let asked: { wanted: readonly string[]; fields: ReadonlySet<string>; answer: boolean } | null = null;
+
+/** True where all wanted fields are among these. */
+function isWithin(wanted: readonly string[], fields: ReadonlySet<string>): boolean {
+  if (asked?.wanted !== wanted || asked.fields !== fields) {
+    asked = { wanted, fields, answer: wanted.every((name) => fields.has(name)) };
+  }
+  return asked.answer;
 }
 
 /**

@@ -2,7 +2,7 @@
 import type { Entry } from '../../model/entry.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { motionTypes } from '../../model/payloads.ts';
-import { type Conversion, codeOf, numberOf, shortText, timeOf, withTime } from '../common.ts';
+import { type Conversion, type Converter, codeOf, numberOf, shortText, timeOf, withTime } from '../common.ts';
 import { ConversionError } from '../conversion-error.ts';
 
 const percent = { min: 0, max: 100 };
@@ -23,7 +23,9 @@ const legacyNames: readonly Names[] = [
 ];
 
 /** Payload `MotionActivity`. The time is that of the reading, of entries without one that of writing. */
-export function convertAndroidMotionActivity(entry: Entry): Conversion {
+export const convertAndroidMotionActivity: Converter = Object.assign(convert, { asPushed });
+
+function convert(entry: Entry): Conversion {
   const { data } = entry;
   const names = namesIn(data);
   if (names === currentNames) return currentConversion(entry);
@@ -40,6 +42,12 @@ function currentConversion(entry: Entry): Conversion {
   const type = codeOf(codes, entry.data.type, 'data.type');
   const confidence = numberOf(entry.data.confidence, 'data.confidence', percent);
   return withTime(entry, timeIn(entry), { type, confidence }, currentNames);
+}
+
+const kept = new Set(['ts', ...currentNames]);
+
+function asPushed({ data }: Entry): ReadonlySet<string> | null {
+  return data.type !== undefined && hasTime(data) ? kept : null;
 }
 
 const hasTime = ({ ts }: JsonObject): boolean => ts !== undefined && ts !== null;

@@ -1,7 +1,16 @@
 // Locations, raw and filtered: alike on both platforms but for fields that only one of them sends.
 import type { Entry } from '../../model/entry.ts';
 import type { JsonObject, JsonValue } from '../../model/json.ts';
-import { Changes, type Conversion, checkNumber, checkText, numberOf, timeOf, withChanges } from '../common.ts';
+import {
+  Changes,
+  type Conversion,
+  type Converter,
+  checkNumber,
+  checkText,
+  numberOf,
+  timeOf,
+  withChanges,
+} from '../common.ts';
 
 const notNegative = { min: 0 };
 const latitudes = { min: -90, max: 90 };
@@ -10,7 +19,9 @@ const longitudes = { min: -180, max: 180 };
 /**
  * Payload `Location`: adds the GeoJSON point, renames `bearing` to `heading`, takes `filter` from the metadata of 2015.
  */
-export function convertLocation(entry: Entry): Conversion {
+export const convertLocation: Converter = Object.assign(convert, { asPushed });
+
+function convert(entry: Entry): Conversion {
   const { data } = entry;
   const ts = timeOf(data.ts, 'data.ts');
   checkPosition(data.longitude, data.latitude, 'data.longitude', 'data.latitude');
@@ -24,6 +35,12 @@ export function convertLocation(entry: Entry): Conversion {
   checkNumber(data.floor, 'data.floor');
   checkNumber(data.elapsedRealtimeNanos, 'data.elapsedRealtimeNanos');
   return withChanges(entry, ts, filterOf(entry) === data.filter ? changes : changesOfMetadata);
+}
+
+const kept = new Set(['ts', 'latitude', 'longitude', 'altitude', 'accuracy', 'sensed_speed', 'filter']);
+
+function asPushed({ metadata }: Entry): ReadonlySet<string> | null {
+  return metadata.filter === undefined ? kept : null;
 }
 
 const changes = new Changes(['loc', 'heading', 'bearing'], addedTo, ['bearing']);

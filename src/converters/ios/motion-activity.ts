@@ -44,7 +44,9 @@ function typeOf(data: JsonObject): number {
   return automotive ? iosMotions.automotive : iosMotions.unknown;
 }
 
-const isSet = (flag: JsonValue | undefined, field: string): boolean => typed(flag, 'boolean', field, 'true or false');
+function isSet(flag: JsonValue | undefined, field: string): boolean {
+  return typeof flag === 'boolean' ? flag : typed(flag, 'boolean', field, 'true or false');
+}
 
 function conflicting(data: JsonObject): ConversionError {
   const set = Object.keys(iosMotions).filter((name) => data[name] === true);

@@ -2,7 +2,7 @@
 import type { Entry } from '../../model/entry.ts';
 import type { TimeRange } from '../../model/time.ts';
 import { united } from '../marks.ts';
-import type { EntryFields, EntryQuery, PickQuery } from '../store.ts';
+import type { EntryFields, EntryQuery } from '../store.ts';
 import { compareTexts } from '../text-order.ts';
 import { type EntryReader, fieldReader, unread } from './entry-fields.ts';
 import type { ChunkContent, ChunkRow, ChunkTimes } from './form.ts';
@@ -166,48 +166,4 @@ export function firstBound({ from, to, after, descending }: EntryQuery, key: str
   const start = { time: after.time, write_ts };
   const sign = descending ? -1 : 1;
   return sign * comparePoints(start, edge) > 0 ? start : edge;
-}
-
-/** An entry of a chunk, found but not read. */
-export interface ChunkPlace<Head extends ChunkHead> extends OrderPoint {
-  head: Head;
-  place: number;
-}
-
-/** Which times, in which order. */
-export type TimesAsked = Pick<PickQuery, 'time' | 'from' | 'to' | 'descending' | 'within'>;
-
-/** True for a time in one of the ranges, which ascend. */
-function isIn(ranges: readonly TimeRange[], time: number): boolean {
-  const range = ranges[firstPlace(ranges.length, (i) => ranges[i]!.to > time)];
-  return range !== undefined && range.from <= time;
-}
-
-/** The next entries of one chunk behind `bound`, in the order of the query, `limit` at most. */
-export function placesIn<Head extends ChunkHead>(
-  chunk: Chunk<Head>,
-  { time, from, to, descending, within }: TimesAsked,
-  bound: OrderPoint,
-  limit: number,
-): ChunkPlace<Head>[] {
-  const { head, times } = chunk;
-  const { write_ts } = times;
-  const asked = times[time];
-  const order = time === 'ts' ? chunk.byTs : null;
-  const count = order?.length ?? write_ts.length;
-  const pointAt = (i: number): ChunkPlace<Head> => {
-    const place = order === null ? i : order[i]!;
-    return { head, place, time: asked[place]!, write_ts: write_ts[place]! };
-  };
-  const places: ChunkPlace<Head>[] = [];
-  const step = descending ? -1 : 1;
-  let i = descending
-    ? firstPlace(count, (at) => comparePoints(pointAt(at), bound) >= 0) - 1
-    : firstPlace(count, (at) => comparePoints(pointAt(at), bound) > 0);
-  for (; i >= 0 && i < count && places.length < limit; i += step) {
-    const at = asked[order === null ? i : order[i]!]!;
-    if (descending ? from !== undefined && at < from : to !== undefined && at >= to) break;
-    if (within === undefined || isIn(within, at)) places.push(pointAt(i));
-  }
-  return places;
 }

@@ -3,9 +3,10 @@
 import type { Document } from 'mongodb';
 import { escapeText, unescapeText } from '../../model/json-text.ts';
 import { justAfter } from '../../model/time.ts';
-import { type ChunkPlace, firstBound, firstPlace, placesIn } from '../chunks/chunk.ts';
+import { firstBound, firstPlace, type OrderPoint } from '../chunks/chunk.ts';
 import { type Collector, PickedEntries, WholeEntries } from '../chunks/collect.ts';
 import { earliestBeside, latestBeside } from '../chunks/edit.ts';
+import { runsIn } from '../chunks/runs.ts';
 import type { EntryCursor, EntryFields, EntryPage, EntryQuery, EntryVisitor, PickedPage, PickQuery } from '../store.ts';
 import { compareTexts } from '../text-order.ts';
 import { openChunks, type RowChunk } from './chunk-rows.ts';
@@ -97,9 +98,10 @@ function edgeOf(document: ChunkDocument, query: EntryQuery): number {
   return document[query.descending ? high : low]!;
 }
 
-/** A place, with the chunk in which it is. */
-interface Found extends ChunkPlace<ChunkDocument> {
+/** An entry that was found: its chunk, its place in it, and where it comes in its key. */
+interface Found extends OrderPoint {
   chunk: RowChunk;
+  place: number;
 }
 
 /**
@@ -119,9 +121,14 @@ export function collectFrom(
   const found: Found[] = [];
   for (const chunk of chunks) {
     const bound = firstBound(query, names.get(chunk.head.key)!);
-    for (const place of placesIn(chunk, query, bound, limit + 1)) found.push({ ...place, chunk });
+    for (const run of runsIn(chunk, query, bound, limit + 1)) {
+      for (let i = 0; i < run.count; i++) {
+        const { time, write_ts } = run.pointAt(i);
+        found.push({ chunk, place: run.placeAt(i), time, write_ts });
+      }
+    }
   }
-  const nameOf = ({ head: { key } }: Found): string => names.get(key)!;
+  const nameOf = ({ chunk }: Found): string => names.get(chunk.head.key)!;
   found.sort((a, b) => sign * (a.time - b.time || compareTexts(nameOf(a), nameOf(b)) || a.write_ts - b.write_ts));
   const certain = edge === null ? found.length : firstPlace(found.length, (i) => sign * (found[i]!.time - edge) >= 0);
   if (edge !== null && certain < least) return null;

@@ -1,6 +1,7 @@
 // Entries in chunks by one of their two times, some rows at a time: what `find.ts` merges over keys.
-import { type ChunkPlace, comparePoints, type OrderPoint, placesIn, type TimesAsked } from '../chunks/chunk.ts';
+import { comparePoints, type OrderPoint } from '../chunks/chunk.ts';
 import { earliestBeside, latestBeside } from '../chunks/edit.ts';
+import { type ChunkRun, countOf, firstOfRuns, mergedRuns, runsIn, type TimesAsked } from '../chunks/runs.ts';
 import { chunkStart, type FileHead, headColumns, openChunk } from './chunks.ts';
 import type { StoreFile } from './file.ts';
 
@@ -14,36 +15,55 @@ interface Spread extends FileHead {
  * The next `limit` entries of a key behind `bound`, in the order of the query, or all that are left. Chunks do not
  * overlap in `write_ts`; in `ts` they may, by as much as the widest of them spans.
  */
-export function placesBehind(
+export function runsBehind(
   file: StoreFile,
   user: number,
   key: number,
   range: TimesAsked,
   bound: OrderPoint,
   limit: number,
-): ChunkPlace<FileHead>[] {
+): ChunkRun<FileHead>[] {
   const sign = range.descending ? -1 : 1;
   const isSpread = range.time === 'ts' && range.descending;
-  let found: ChunkPlace<FileHead>[] = [];
+  let found: ChunkRun<FileHead>[] = [];
+  let count = 0;
   for (const head of headsBehind(file, user, key, range, bound.time)) {
     // No chunk from here on has an entry before this time.
     const nearest = isSpread ? latestBeside(head.low) : head.low;
-    if (found.length >= limit && sign * (found[limit - 1]!.time - nearest) < 0) break;
-    const places = placesIn(openChunk(file, head), range, bound, limit);
-    found = found.length === 0 ? places : joined(found, places, sign).slice(0, limit);
+    if (count >= limit && sign * (lastPoint(found).time - nearest) < 0) break;
+    const runs = runsIn(openChunk(file, head), range, bound, limit);
+    found = found.length === 0 ? runs : firstOfRuns(joined(found, runs, sign), limit);
+    count = countOf(found);
   }
   return found;
 }
 
+/** The last entry of runs, of which there is one at least. */
+export function lastPoint(runs: readonly ChunkRun<FileHead>[]): OrderPoint {
+  const last = runs.at(-1)!;
+  return last.pointAt(last.count - 1);
+}
+
 /** Both lists in order; most chunks lie behind one another. */
-function joined<Point extends OrderPoint>(found: Point[], more: Point[], sign: number): Point[] {
-  const [last, next] = [found.at(-1), more[0]];
-  const both = [...found, ...more];
-  if (last === undefined || next === undefined || sign * comparePoints(last, next) <= 0) return both;
-  return both.sort((a, b) => sign * comparePoints(a, b));
+function joined(found: ChunkRun<FileHead>[], more: ChunkRun<FileHead>[], sign: 1 | -1): ChunkRun<FileHead>[] {
+  const next = more[0];
+  if (next === undefined) return found;
+  if (sign * comparePoints(lastPoint(found), next.pointAt(0)) <= 0) return [...found, ...more];
+  return mergedRuns(found, more, sign);
 }
 
 const headsAtOnce = 16;
+
+/** Statements by the time that is asked for and the order; made once, as all statements are found by their texts. */
+const statements = { ts: statementsFor('first_ts', 'last_ts'), write_ts: statementsFor('first', 'last') };
+
+function statementsFor(low: string, high: string): { ascending: string; descending: string } {
+  const columns = `SELECT ${headColumns}, ${low} AS low, ${high} AS high FROM chunks WHERE user = ? AND key = ?`;
+  return {
+    ascending: `${columns} AND ${low} < ? AND ${low} >= ? AND (${low}, id) > (?, ?) ORDER BY ${low}, id LIMIT ${headsAtOnce}`,
+    descending: `${columns} AND ${low} >= ? AND ${low} <= ? AND (${low}, id) < (?, ?) ORDER BY ${low} DESC, id DESC LIMIT ${headsAtOnce}`,
+  };
+}
 
 /** Chunks that may have entries behind a time, in the order of their least time; and some that have none. */
 function* headsBehind(
@@ -53,13 +73,7 @@ function* headsBehind(
   { time, from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY, descending }: TimesAsked,
   start: number,
 ): Generator<Spread, undefined> {
-  const [low, high] = time === 'ts' ? (['first_ts', 'last_ts'] as const) : (['first', 'last'] as const);
-  const columns = `SELECT ${headColumns}, ${low} AS low, ${high} AS high FROM chunks WHERE user = ? AND key = ?`;
-  const statement = file.sql(
-    descending
-      ? `${columns} AND ${low} >= ? AND ${low} <= ? AND (${low}, id) < (?, ?) ORDER BY ${low} DESC, id DESC LIMIT ${headsAtOnce}`
-      : `${columns} AND ${low} < ? AND ${low} >= ? AND (${low}, id) > (?, ?) ORDER BY ${low}, id LIMIT ${headsAtOnce}`,
-  );
+  const statement = file.sql(statements[time][descending ? 'descending' : 'ascending']);
   const firstBeside = (at: number): number => (time === 'ts' ? earliestBeside(at) : chunkStart(file, user, key, at));
   const end = descending ? firstBeside(from) : to;
   let edge = descending ? start : firstBeside(start);

@@ -1,29 +1,30 @@
 // Entries of the timeseries by one of their two times: a merge of one index range per key, so that a page costs what it
 // holds.
 import { justAfter } from '../../model/time.ts';
-import { type ChunkPlace, firstBound, type OrderPoint } from '../chunks/chunk.ts';
+import { firstBound, type OrderPoint } from '../chunks/chunk.ts';
 import { type Collector, PickedEntries, WholeEntries } from '../chunks/collect.ts';
+import { type ChunkRun, countOf } from '../chunks/runs.ts';
 import { Heap } from '../heap.ts';
 import type { EntryCursor, EntryFields, EntryPage, EntryQuery, EntryVisitor, PickedPage, PickQuery } from '../store.ts';
 import { compareTexts } from '../text-order.ts';
 import { type FileChunk, type FileHead, openChunk } from './chunks.ts';
 import type { StoreFile } from './file.ts';
-import { placesBehind } from './find-chunks.ts';
+import { lastPoint, runsBehind } from './find-chunks.ts';
 import { userIn } from './ids.ts';
 import { pageBytes } from './rows.ts';
 
-type Row = ChunkPlace<FileHead>;
-
-/** The rows of one key that are still to come. */
+/** The entries of one key that are still to come. */
 interface Source {
   id: number;
-  /** No row comes before this time; known before any row is read. */
+  /** No entry comes before this time; known before any is read. */
   near: number | null;
-  rows: Row[];
-  next: number;
-  /** False when the file has no more rows than those in `rows`. */
+  /** Those found, the first run with one to come, and how many of it were taken. */
+  runs: ChunkRun<FileHead>[];
+  run: number;
+  taken: number;
+  /** False when the file has no more than those found. */
   more: boolean;
-  /** Rows come strictly beyond this point of time and write_ts; null: nothing was read yet. */
+  /** Entries come strictly beyond this point of time and write_ts; null: nothing was read yet. */
   bound: OrderPoint | null;
 }
 
@@ -92,7 +93,7 @@ function sourcesOf(file: StoreFile, user: number, query: EntryQuery): Source[] {
   const asked = query.keys && new Set(query.keys.flatMap((key) => file.keys.find(key) ?? []));
   const ids = [...(asked ?? keysOf(file, user, manyKeys + 1))];
   const sourceOf = (id: number, near: number | null): Source => {
-    return { id, near, rows: [], next: 0, more: true, bound: null };
+    return { id, near, runs: [], run: 0, taken: 0, more: true, bound: null };
   };
   if (ids.length <= manyKeys) return ids.map((id) => sourceOf(id, null));
   const { time, after, descending } = query;
@@ -109,19 +110,22 @@ function sourcesOf(file: StoreFile, user: number, query: EntryQuery): Source[] {
     .map(({ key, near }) => sourceOf(key, near));
 }
 
-/** A function that reads the next rows of a source. */
+/** A function that finds the next entries of a source. */
 type Refill = (source: Source) => void;
 
 function chunkReader(file: StoreFile, user: number, query: PickQuery, ahead: number): Refill {
   return (source) => {
     source.bound ??= firstBound(query, file.keys.nameOf(source.id));
-    source.rows = placesBehind(file, user, source.id, query, source.bound, ahead);
-    source.next = 0;
-    source.more = source.rows.length === ahead;
-    const last = source.rows.at(-1);
-    if (last !== undefined) source.bound = { time: last.time, write_ts: last.write_ts };
+    source.runs = runsBehind(file, user, source.id, query, source.bound, ahead);
+    source.run = 0;
+    source.taken = 0;
+    source.more = countOf(source.runs) === ahead;
+    if (source.runs.length > 0) source.bound = lastPoint(source.runs);
   };
 }
+
+/** True where a source has an entry at hand. */
+const hasNext = ({ runs, run }: Source): boolean => run < runs.length;
 
 function merge(
   file: StoreFile,
@@ -135,25 +139,19 @@ function merge(
   // What is not read yet comes before what stands at the same time: it has to be read to tell.
   const compare = (a: Source, b: Source): number =>
     sign * (timeOf(a) - timeOf(b)) ||
-    Number(a.rows.length > 0) - Number(b.rows.length > 0) ||
-    (a.rows.length > 0 ? sign * compareTexts(nameOf(a), nameOf(b)) : 0);
+    Number(hasNext(a)) - Number(hasNext(b)) ||
+    (hasNext(a) ? sign * compareTexts(nameOf(a), nameOf(b)) : 0);
   for (const source of sources) if (source.near === null) refill(source);
   const heap = new Heap(
-    sources.filter(({ near, rows }) => near !== null || rows.length > 0),
+    sources.filter((source) => source.near !== null || hasNext(source)),
     compare,
   );
   const page = new PageInto(file, into, limit);
   for (let source = heap.first(); source !== undefined; source = heap.first()) {
-    if (source.next === source.rows.length) {
-      if (source.more) refill(source);
-      if (source.rows.length === 0) heap.removeFirst();
-      else heap.firstChanged();
-      continue;
-    }
-    if (!page.take(source, heap.size === 1)) return page.end();
-    if (source.next === source.rows.length && source.more) refill(source);
-    if (source.next === source.rows.length) heap.removeFirst();
-    else heap.firstChanged();
+    if (hasNext(source) && !page.take(source, heap.size === 1)) return page.end();
+    if (!hasNext(source) && source.more) refill(source);
+    if (hasNext(source)) heap.firstChanged();
+    else heap.removeFirst();
   }
   return null;
 }
@@ -165,9 +163,8 @@ class PageInto {
   private readonly limit: number;
   private count = 0;
   private bytes = 0;
-  // The last row, where it came from, and its chunk.
-  private row: Row | null = null;
-  private source: Source | null = null;
+  // The key and the point of the last entry, and its chunk.
+  private last: { id: number; run: ChunkRun<FileHead>; at: number } | null = null;
   private chunk: FileChunk | null = null;
 
   constructor(file: StoreFile, into: Collector, limit: number) {
@@ -176,38 +173,49 @@ class PageInto {
     this.limit = limit;
   }
 
-  /** Takes the next row of a source, or `all` that it has at hand; false where one is too many. */
+  /** Takes the next entry of a source, or `all` that it has at hand; false where one is too many. */
   take(source: Source, all: boolean): boolean {
-    const { rows, next } = source;
-    const end = all ? rows.length : next + 1;
-    for (let i = next; i < end; i++) {
-      if (!this.add(rows[i]!)) return false;
-      source.next = i + 1;
-      this.source = source;
+    do {
+      const run = source.runs[source.run]!;
+      const end = all ? run.count : source.taken + 1;
+      const taken = this.takeFrom(run, source.taken, end);
+      if (taken > source.taken) this.last = { id: source.id, run, at: taken - 1 };
+      source.taken = taken;
+      if (taken < end) return false;
+      if (taken < run.count) return true;
+      source.run++;
+      source.taken = 0;
+    } while (all && hasNext(source));
+    return true;
+  }
+
+  /** Takes entries of a run, from `start` up to `end` or up to the first that is too many: returns which that is. */
+  private takeFrom(run: ChunkRun<FileHead>, start: number, end: number): number {
+    const { into, limit } = this;
+    if (this.count >= limit) return start;
+    if (this.chunk?.head.id !== run.head.id) this.chunk = openChunk(this.file, run.head);
+    const { chunk } = this;
+    for (let i = start; i < end; i++) {
+      if (this.count >= limit) return i;
+      const place = run.placeAt(i);
+      this.bytes += into.sizeOf(chunk, place);
+      if (this.count > 0 && this.bytes > pageBytes) return i;
+      into.add(chunk, place);
+      this.count++;
     }
-    return true;
+    return end;
   }
 
-  private add(row: Row): boolean {
-    if (this.count >= this.limit) return false;
-    if (this.chunk === null || this.row?.head !== row.head) this.chunk = openChunk(this.file, row.head);
-    this.bytes += this.into.sizeOf(this.chunk, row.place);
-    if (this.count > 0 && this.bytes > pageBytes) return false;
-    this.into.add(this.chunk, row.place);
-    this.count++;
-    this.row = row;
-    return true;
-  }
-
-  /** The position of the last row taken. */
+  /** The position of the last entry taken. */
   end(): EntryCursor | null {
-    if (this.row === null || this.source === null) return null;
-    const { time, write_ts } = this.row;
-    return { time, key: this.file.keys.nameOf(this.source.id), write_ts };
+    if (this.last === null) return null;
+    const { id, run, at } = this.last;
+    const { time, write_ts } = run.pointAt(at);
+    return { time, key: this.file.keys.nameOf(id), write_ts };
   }
 }
 
-/** The time of the next row, or that before which none comes. */
-function timeOf({ rows, next, near }: Source): number {
-  return rows[next]?.time ?? near!;
+/** The time of the next entry, or that before which none comes. */
+function timeOf({ runs, run, taken, near }: Source): number {
+  return runs[run]?.timeAt(taken) ?? near!;
 }
