@@ -2,7 +2,7 @@
 import { distance } from '../geo/distance.ts';
 import { idOf } from '../model/ids.ts';
 import type { Place, Position, Section, Stop, Trip } from '../model/trip.ts';
-import { metres, position, speed } from './digits.ts';
+import { degrees, metres, speed } from './digits.ts';
 import { locationOf } from './places.ts';
 import { resample } from './resample.ts';
 import type { SegmentedSection, SegmentedTrip } from './segmenter.ts';
@@ -33,8 +33,10 @@ const addDistance = (sum: number, part: { distance: number }): number => sum + p
 /** The section with its line, with as many digits as the diary says. */
 function builtSection(found: SegmentedSection, id: string): Section {
   const { path, sensed_mode, mode_confidence, mode_probabilities, source } = found;
-  const line = resample(path);
-  const distances = line.distances.map(metres);
+  const { coordinates, altitudes, times, speeds, distances } = resample(path);
+  roundAll(distances, metres);
+  roundAll(speeds, speed);
+  for (const point of coordinates) roundAll(point, degrees);
   const start_ts = path[0]!.ts;
   const end_ts = path.at(-1)!.ts;
   let length = 0;
@@ -49,12 +51,17 @@ function builtSection(found: SegmentedSection, id: string): Section {
     source,
     duration: end_ts - start_ts,
     distance: metres(length),
-    coordinates: line.coordinates.map(position),
-    altitudes: line.altitudes.map(shownAltitude),
-    times: line.times,
-    speeds: line.speeds.map(speed),
+    coordinates,
+    altitudes: altitudes.map(shownAltitude),
+    times,
+    speeds,
     distances,
   };
+}
+
+/** In place: the numbers are the section's own. */
+function roundAll(numbers: number[], rounded: (value: number) => number): void {
+  for (let i = 0; i < numbers.length; i += 1) numbers[i] = rounded(numbers[i]!);
 }
 
 const shownAltitude = (altitude: number | null): number | null => altitude && metres(altitude);

@@ -1,5 +1,4 @@
-// How position the diary says lengths, speeds and positions: finer than any phone measures, and not a digit more.
-import type { Position } from '../model/trip.ts';
+// How exactly the diary says lengths, speeds and positions: finer than any phone measures, and not a digit more.
 
 /** The function that rounds to so many decimals; never to minus zero, which JSON does not keep. */
 function roundedTo(decimals: number): (value: number) => number {
@@ -15,6 +14,3 @@ export const speed = roundedTo(3);
 
 /** Degrees, to a centimetre on the ground. */
 export const degrees = roundedTo(7);
-
-/** A position in `degrees`. */
-export const position = (exact: Position): Position => [degrees(exact[0]), degrees(exact[1])];

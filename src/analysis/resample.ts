@@ -27,26 +27,29 @@ const mostVertices = 20_000;
  */
 export function resample(path: readonly PathPoint[], interval = resampleInterval): Line {
   const line: Line = { coordinates: [], altitudes: [], times: [], speeds: [], distances: [] };
-  const start = path[0]!.ts;
-  const end = path.at(-1)!.ts;
+  const [first, last] = [path[0]!, path.at(-1)!];
+  const start = first.ts;
+  const end = last.ts;
   const step = Math.max(interval, (end - start) / mostVertices);
+  if (start < end) addVertex(line, first, start, first.length);
   let next = 1; // the point at or after the vertex
-  let before: PathPoint | null = null;
-  for (let k = 0; start + k * step < end; k += 1) {
-    const ts = start + k * step;
-    while (next < path.length - 1 && path[next]!.ts < ts) next += 1;
-    const point: PathPoint = k === 0 ? path[0]! : pointBetween(path[next - 1]!, path[next]!, ts);
-    addVertex(line, point, before);
-    before = point;
+  let [ts, length] = start < end ? [start, first.length] : [last.ts, last.length]; // of the vertex before
+  for (let k = 1; start + k * step < end; k += 1) {
+    const at = start + k * step;
+    while (next < path.length - 1 && path[next]!.ts < at) next += 1;
+    const point = pointBetween(path[next - 1]!, path[next]!, at);
+    addVertex(line, point, ts, length);
+    ts = point.ts;
+    length = point.length;
   }
-  addVertex(line, path.at(-1)!, before);
+  addVertex(line, last, ts, length);
   return line;
 }
 
-/** `before`: what the vertex before it was made of; null at the first. */
-function addVertex(line: Line, point: PathPoint, before: PathPoint | null): void {
-  const metres = before ? point.length - before.length : 0;
-  const seconds = before ? point.ts - before.ts : 0;
+/** `ts` and `length`: those of the vertex before; of the first, its own. */
+function addVertex(line: Line, point: PathPoint, ts: number, length: number): void {
+  const metres = point.length - length;
+  const seconds = point.ts - ts;
   line.coordinates.push([point.longitude, point.latitude]);
   line.altitudes.push(point.altitude);
   line.times.push(point.ts);
