@@ -6,7 +6,6 @@ import { errorText } from '../model/errors.ts';
 import { keys } from '../model/keys.ts';
 import { justAfter, type TimeRange } from '../model/time.ts';
 import type { Carry, TripRecord } from '../model/trip.ts';
-import { everyLink } from '../store/pages.ts';
 import type { PipelineState, Store } from '../store/store.ts';
 import { noFields } from './observed-fields.ts';
 import { readStretch } from './read-stretch.ts';
@@ -229,6 +228,10 @@ function change(what: TripChange['what'], { day, start_ts, end_ts }: TripRecord)
 /** The stored links of a range. */
 async function storedLinks(store: Store, userId: string, range: TimeRange): Promise<TripRecord[]> {
   const links: TripRecord[] = [];
-  for await (const link of everyLink(store, userId, { limit: linksAtOnce, ...range })) links.push(link);
-  return links;
+  for (let from = range.from; ; ) {
+    const page = await store.trips.chain(userId, { from, to: range.to, limit: linksAtOnce });
+    links.push(...page);
+    if (page.length < linksAtOnce) return links;
+    from = justAfter(page.at(-1)!.chain_ts);
+  }
 }

@@ -63,10 +63,11 @@ export function pickedPages<Picked>(
 }
 
 async function* allPages<Page extends { next: EntryCursor | null }>(
-  { limit = pageSizes.entries, ...selection }: EntrySelection,
+  selection: EntrySelection,
   read: (query: EntryQuery) => Promise<Page>,
 ): AsyncGenerator<Page, undefined> {
-  const query: EntryQuery = withFields(selection, { limit });
+  const query: EntryQuery =
+    selection.limit === undefined ? withFields(selection, { limit: pageSizes.entries }) : (selection as EntryQuery);
   const slices = startSlices();
   let page = await read(query);
   for (;;) {

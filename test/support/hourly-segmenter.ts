@@ -3,7 +3,15 @@
 import { firstAtOrAfter } from '../../src/analysis/in-time.ts';
 import type { Location } from '../../src/analysis/observations.ts';
 import { unseenFrom } from '../../src/analysis/places.ts';
-import type { PathPoint, Segmented, SegmentedTrip, Segmenter, Stay, Stretch } from '../../src/analysis/segmenter.ts';
+import type {
+  PathPoint,
+  Segmented,
+  SegmentedSection,
+  SegmentedTrip,
+  Segmenter,
+  Stay,
+  Stretch,
+} from '../../src/analysis/segmenter.ts';
 import { distance } from '../../src/geo/distance.ts';
 import type { Resume } from '../../src/model/trip.ts';
 
@@ -72,12 +80,22 @@ function tripOf(
 ): SegmentedTrip {
   const [first, last] = [moved[0]!, moved.at(-1)!];
   const path = pathOf(moved);
-  const unknown = { sensed_mode: 'MotionTypes.UNKNOWN', mode_confidence: 0, mode_probabilities: { UNKNOWN: 0 } };
+  const section: SegmentedSection = {
+    sensed_mode: 'MotionTypes.UNKNOWN',
+    mode_confidence: 0,
+    mode_probabilities: { UNKNOWN: 0 },
+    path,
+    source,
+  };
   return {
-    ...{ first, last, settledTs, resume, source },
+    first,
+    last,
+    settledTs,
+    resume,
+    source,
     end_ts: last.ts,
     end: { latitude: last.latitude, longitude: last.longitude },
-    sections: [{ ...unknown, path, source }],
+    sections: [section],
     recorded: path.at(-1)!.length,
     unseen: stay && unseenFrom(stay, first, { events, motions, underWay: false }),
     needsFrom: resume.resume_ts,

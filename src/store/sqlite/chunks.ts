@@ -134,15 +134,17 @@ function readChunk(file: StoreFile, head: FileHead): FileChunk {
   });
 }
 
+// The texts of statements are made once, as all statements are found by them.
+const headBefore = `SELECT ${headColumns} FROM chunks WHERE user = ? AND key = ? AND first <= ? ORDER BY first DESC LIMIT 1`;
+const headBehind = `SELECT ${headColumns} FROM chunks WHERE user = ? AND key = ? AND first > ? ORDER BY first LIMIT 1`;
+
 /** The chunk that has, or would have, the entry of this `write_ts`; the first one where it lies before all. */
 function headFor(file: StoreFile, user: number, key: number, writeTs: number): FileHead | undefined {
-  const before = `SELECT ${headColumns} FROM chunks WHERE user = ? AND key = ? AND first <= ? ORDER BY first DESC LIMIT 1`;
-  return file.sql(before).get<FileHead>(user, key, writeTs) ?? headAfter(file, user, key, writeTs);
+  return file.sql(headBefore).get<FileHead>(user, key, writeTs) ?? headAfter(file, user, key, writeTs);
 }
 
 function headAfter(file: StoreFile, user: number, key: number, writeTs: number): FileHead | undefined {
-  const sql = `SELECT ${headColumns} FROM chunks WHERE user = ? AND key = ? AND first > ? ORDER BY first LIMIT 1`;
-  return file.sql(sql).get<FileHead>(user, key, writeTs);
+  return file.sql(headBehind).get<FileHead>(user, key, writeTs);
 }
 
 /** The start of the chunk around a `write_ts`; the time itself if there is no such chunk. */
@@ -206,14 +208,14 @@ function replaceChunk(file: StoreFile, owner: Owner, head: FileHead, pieces: rea
 
 const mostJoined = 32; // chunks
 
+const newestHeads = `
+  SELECT ${headColumns}, first_ts, last_ts FROM chunks WHERE user = ? AND key = ? ORDER BY first DESC LIMIT ${mostJoined}`;
+
 /** Edits behind all chunks of a key: what they add becomes a chunk, with small ones before it. */
 function addBehind(file: StoreFile, owner: Owner, edits: Edits, start: number): FileChunk[] {
   const added = editedRows([], edits, start);
   if (added === null) return [];
-  const sql = `
-    SELECT ${headColumns}, first_ts, last_ts FROM chunks WHERE user = ? AND key = ?
-    ORDER BY first DESC LIMIT ${mostJoined}`;
-  const newest = file.sql(sql).all<FileHead & TimedHead>(owner.user, owner.key);
+  const newest = file.sql(newestHeads).all<FileHead & TimedHead>(owner.user, owner.key);
   const joined = newest.slice(0, countToJoin(newest, added.length, added[0]!.write_ts)).reverse();
   const rows = joined.flatMap((head) => chunkToEdit(file, head).rows());
   for (const head of joined) removeChunk(file, head);

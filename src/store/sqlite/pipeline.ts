@@ -11,10 +11,15 @@ import { isAdmitted, takeNumbers, userFor, userIn } from './ids.ts';
 import { columnsOf, type SummedRow, sumOf } from './row-sums.ts';
 import type { Shards } from './rows.ts';
 
+// The texts of statements are made once, as all statements are found by them.
+const stateOf = `SELECT ${columnsOf('pipeline')} FROM pipeline WHERE user = ?`;
+const putState =
+  'INSERT INTO pipeline (user, due, state, sum) VALUES (?, ?, ?, ?) ' +
+  'ON CONFLICT DO UPDATE SET due = excluded.due, state = excluded.state, sum = excluded.sum';
+
 /** The pipeline state of a user; the initial state if none is stored. */
 export function readState(file: StoreFile, user: number | null): PipelineState {
-  const sql = `SELECT ${columnsOf('pipeline')} FROM pipeline WHERE user = ?`;
-  const row = file.sql(sql).get<SummedRow & { state: string }>(user);
+  const row = file.sql(stateOf).get<SummedRow & { state: string }>(user);
   if (row === undefined) return { ...initialPipelineState };
   return soundRow(file, 'pipeline', row, ({ state }) => ({ ...initialPipelineState, ...JSON.parse(state) }));
 }
@@ -24,11 +29,8 @@ export function mergeState(file: StoreFile, user: number, fields: Partial<Pipeli
   const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
   const state: PipelineState = { ...readState(file, user), ...given };
   const due = state.changed !== null || state.documents_due ? 1 : 0;
-  const sql =
-    'INSERT INTO pipeline (user, due, state, sum) VALUES (?, ?, ?, ?) ' +
-    'ON CONFLICT DO UPDATE SET due = excluded.due, state = excluded.state, sum = excluded.sum';
   const values = [user, due, jsonText(state as unknown as JsonValue)];
-  file.sql(sql).run(...values, sumOf(values));
+  file.sql(putState).run(...values, sumOf(values));
 }
 
 const usersAtOnce = 500; // between two turns of the event loop
@@ -98,8 +100,8 @@ function leaseIn(file: StoreFile, userId: string, user: number | null): Lease | 
   const sql = 'SELECT owner, fence, expires_ts, seconds FROM leases WHERE user = ?';
   const row = file.sql(sql).get<LeaseRow>(user);
   if (row === undefined) return null;
-  const { owner, ...rest } = row;
-  return { user_id: userId, owner: unescapeText(owner), ...rest };
+  const { owner, fence, expires_ts, seconds } = row;
+  return { user_id: userId, owner: unescapeText(owner), fence, expires_ts, seconds };
 }
 
 /**

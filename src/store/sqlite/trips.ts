@@ -20,6 +20,11 @@ interface Row extends SummedRow {
 
 const columns = columnsOf('trips');
 
+// Of the statements of every run, texts are made once, as all statements are found by them.
+const linksIn = `SELECT ${columns} FROM trips WHERE user = ? AND chain_ts >= ? AND chain_ts < ?`;
+const linksFrom = `${linksIn} ORDER BY chain_ts LIMIT ?`;
+const lastBefore = `SELECT ${columns} FROM trips WHERE user = ? AND chain_ts < ? ORDER BY chain_ts DESC LIMIT 1`;
+
 /** Links with the checksums of their rows, by `chain_ts`. */
 export type WrittenLinks = Map<number, WrittenLink>;
 
@@ -79,8 +84,7 @@ export function trips(shards: Shards, now: () => number, written?: { userId: str
   return {
     chain: (userId, { from = beginning, to = end, limit }) =>
       reading(userId, (file, user) => {
-        const sql = `SELECT ${columns} FROM trips WHERE user = ? AND chain_ts >= ? AND chain_ts < ? ORDER BY chain_ts LIMIT ?`;
-        return all(file, userId, sql, user, from, to, limit);
+        return all(file, userId, linksFrom, user, from, to, limit);
       }),
     lastSettledBefore: (userId, ts) => reading(userId, (file, user) => lastSettled(file, user, ts)),
     byDay: (userId, { from, to }) =>
@@ -145,8 +149,7 @@ function lastSettled(file: StoreFile, user: number | null, ts: number): TripReco
     file.sql('SELECT min(chain_ts) AS chain_ts FROM trips WHERE user = ? AND settled_ts >= ?').get(user, ts),
   ] as { chain_ts: number | null }[];
   const first = Math.min(...unsettled.map((row) => row.chain_ts ?? end));
-  const sql = `SELECT ${columns} FROM trips WHERE user = ? AND chain_ts < ? ORDER BY chain_ts DESC LIMIT 1`;
-  const row = file.sql(sql).get<Row>(user, first);
+  const row = file.sql(lastBefore).get<Row>(user, first);
   return row === undefined ? null : recordOf(file, row);
 }
 
@@ -204,8 +207,7 @@ function replaceRows(
   rows: readonly { record: TripRecord; bytes: Uint8Array }[],
   now: number,
 ): { counts: Awaited<ReturnType<Trips['replace']>>; links: WrittenLink[] } {
-  const sql = `SELECT ${columns} FROM trips WHERE user = ? AND chain_ts >= ? AND chain_ts < ?`;
-  const stored = file.sql(sql).all<Row>(user, from, to);
+  const stored = file.sql(linksIn).all<Row>(user, from, to);
   const old = new Map(stored.map((row) => [row.chain_ts, row]));
   const counts = { added: 0, removed: 0, changed: 0, unchanged: 0 };
   const links: WrittenLink[] = [];
