@@ -201,7 +201,10 @@ class Analysis {
     const changes = tripChange(before, after);
     this.changes.push(...changes);
     if (changes.length === 0) return;
-    for (const link of [before, after]) if (link?.trip) this.context.changedTrips?.push(link);
+    for (const link of [before, after]) {
+      // Not the link itself: years of a user would be held with it.
+      if (link?.trip) this.context.changedTrips?.push({ day: link.day, chain_ts: link.chain_ts });
+    }
   }
 
   private report(failed: readonly { chainTs: number; error: unknown }[]): void {
