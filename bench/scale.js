@@ -37,7 +37,11 @@ export async function scale({ folder, users = 800, days = 365, peer, everybody }
   const name = folder ? `${cases.length} recorded cases` : `${cases.length} simulated cases`;
   if (everybody !== undefined) return inFolder((place) => measureEverybody(place, cases, name, everybody));
   console.log(`\nscale: ${name}, copied to ${users} users; CPU is user and system of all threads`);
-  if (peer !== undefined) return inFolder((place) => compare(place, cases, users, peer));
+  if (peer !== undefined) {
+    await inFolder((place) => compare(place, cases, users, peer));
+    await inFolder((place) => compare(place, cases, users, peer, 'plain'));
+    return;
+  }
   await inFolder((place) => measureUsers(place, cases, users));
   await inFolder((place) => measureUsers(place, cases, users, 'plain'));
   await inFolder((place) => measureHourly(place, cases));
@@ -151,13 +155,14 @@ async function measureUsers(place, cases, users, segmenter) {
 
 /**
  * The same days by this build and by the one in `peer`, each in a process of its own, in turns: the ratio holds on a
- * busy machine and between machines, the times do not.
+ * busy machine and between machines, the times do not. `segmenter` as above; the plain one is the same for both.
  */
-async function compare(place, cases, users, peer) {
+async function compare(place, cases, users, peer, segmenter) {
   const sides = [];
   for (const [name, build] of Object.entries({ ours: ownBuild, theirs: peer })) {
     mkdirSync(join(place, name));
-    sides.push({ days: await startDays(join(place, name), cases, build), puts: [], runs: [] });
+    const days = await startDays(join(place, name), cases, build, ...(segmenter ? [segmenter] : []));
+    sides.push({ days, puts: [], runs: [] });
   }
   for (let i = 0; i < users; i++) {
     for (const { days, puts, runs } of i % 2 ? sides : sides.toReversed()) {
@@ -166,7 +171,8 @@ async function compare(place, cases, users, peer) {
     }
   }
   for (const { days } of sides) await days.close();
-  line('runs by each build, after as many to warm up', String(users - warmUpOf(users)));
+  const without = segmenter ? ', without the model' : '';
+  line(`runs by each build, after as many to warm up${without}`, String(users - warmUpOf(users)));
   const entries = sum(sides[0].puts.slice(warmUpOf(users)), (put) => put.entries);
   const both = (puts, runs) => runs.map(({ cpu }, i) => ({ cpu: cpu + puts[i].cpu }));
   const stageOf = ({ stages }) => stages.find(([name]) => name === 'analyse trips');
