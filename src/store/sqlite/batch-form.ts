@@ -251,6 +251,8 @@ export interface BatchTexts {
   at(place: number): string;
   /** Where columns have a text; null if none have. */
   held(place: number): PlaceInPiece | null;
+  /** The same for who wants no other places: where these are little of the batch, the rest goes from memory. */
+  only(places: readonly number[]): BatchTexts;
 }
 
 /** The texts of a batch of `count` entries; of columns, each piece when it is asked for. Throws `BrokenBatch`. */
@@ -278,6 +280,47 @@ class PlainTexts implements BatchTexts {
 
   held(): null {
     return null;
+  }
+
+  only(places: readonly number[]): BatchTexts {
+    if (this.size < leastToLeave) return this;
+    const some = new Map(places.map((place) => [place, this.at(place)]));
+    if (sizeOf([...some.values()]) > this.size / 2) return this;
+    for (const [place, text] of some) some.set(place, copyOf(text));
+    return new SomeTexts(some);
+  }
+}
+
+/** Characters of a batch from which on it is worth to copy a few of its texts. */
+const leastToLeave = 64 * 1024;
+
+/** The text with memory of its own: a part of a text shares that of the whole, which stays as long as any part does. */
+const copyOf = (text: string): string => Buffer.from(text).toString();
+
+/** Texts of some places of a batch. */
+class SomeTexts implements BatchTexts {
+  readonly size: number;
+  private readonly texts: ReadonlyMap<number, string>;
+
+  constructor(texts: ReadonlyMap<number, string>) {
+    this.texts = texts;
+    this.size = sizeOf([...texts.values()]);
+  }
+
+  all(): readonly string[] {
+    return [...this.texts.values()];
+  }
+
+  at(place: number): string {
+    return this.texts.get(place)!;
+  }
+
+  held(): null {
+    return null;
+  }
+
+  only(): BatchTexts {
+    return this;
   }
 }
 
@@ -329,6 +372,11 @@ class PiecesAndTexts implements BatchTexts {
       if (place < to) return place < from ? null : { piece, place: place - from };
     }
     return null;
+  }
+
+  /** Columns take little. */
+  only(): BatchTexts {
+    return this;
   }
 }
 

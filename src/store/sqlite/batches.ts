@@ -74,12 +74,14 @@ export class Batch {
     return place >= 0 && place < this.head.size && !isMarked(this.gone, place);
   }
 
+  /** Read once, and kept with the batch. */
   get texts(): BatchTexts {
     this.kept ??= this.readTexts();
     return this.kept;
   }
 
-  private readTexts(): BatchTexts {
+  /** Reads the texts anew: for those who keep them as long as they need, see `texts`. */
+  readTexts(): BatchTexts {
     const { id, size } = this.head;
     const { entries } = this.file.sql('SELECT entries FROM batches WHERE id = ?').get<{ entries: Uint8Array }>(id)!;
     return decoded(this.file, this.head, () => readTexts(entries, size));

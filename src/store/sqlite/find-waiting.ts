@@ -4,10 +4,11 @@ import { HeldEntry } from '../chunks/held-piece.ts';
 import { isAhead } from '../receipts.ts';
 import type { EntryPage, EntryQuery, WaitingEntry } from '../store.ts';
 import { compareTexts } from '../text-order.ts';
+import type { BatchTexts } from './batch-form.ts';
 import { type Batch, type BatchHead, headsOf, openBatch } from './batches.ts';
 import type { StoreFile } from './file.ts';
 import { userIn } from './ids.ts';
-import { parseEntry } from './rows.ts';
+import { pageBytes, parseEntry } from './rows.ts';
 
 /** An entry in its batch. */
 interface Found {
@@ -68,8 +69,7 @@ export function readPage(
   if (user === null || limit < 1) return [];
   const heads = headsOf(file, user);
   const open = opener(file);
-  const page: WaitingEntry[] = [];
-  const size = pageSize();
+  const found: Found[] = [];
   for (const { key, id } of namedKeys(file, heads)) {
     const order = after === null ? 1 : compareTexts(key, after.key);
     if (order < 0) continue;
@@ -80,12 +80,16 @@ export function readPage(
       return [{ least: span.first, read: () => waitingBehind(open(head), id, beyond, at) }];
     });
     sources.sort((a, b) => a.least - b.least);
-    const found = firstOf(sources, limit - page.length, byWriteTime, writeTimeOf);
-    for (const one of found) {
-      if (!size.takes(one)) return page;
-      page.push((lazily ? heldEntry(one, key) : null) ?? waitingEntry(one));
-    }
-    if (page.length >= limit) break;
+    for (const one of firstOf(sources, limit - found.length, byWriteTime, writeTimeOf)) found.push(one);
+    if (found.length >= limit) break;
+  }
+  const page: WaitingEntry[] = [];
+  const textsFound = new FoundTexts(found);
+  for (const one of found) {
+    const texts = textsFound.of(one.batch);
+    if (texts === null) return page;
+    const held = lazily ? heldEntry(one, file.keys.nameOf(one.key), texts) : null;
+    page.push(held ?? waitingEntry(one, texts));
   }
   return lazily && page.length >= limit ? withoutPart(page) : page;
 }
@@ -103,8 +107,8 @@ function withoutPart(page: readonly WaitingEntry[]): WaitingEntry[] {
 }
 
 /** An entry that lies in columns; null for others, and for those of which more is known than their receipt. */
-function heldEntry({ batch, place, write_ts }: Found, key: string): HeldEntry | null {
-  const held = batch.columns.rare === null ? batch.texts.held(place) : null;
+function heldEntry({ batch, place, write_ts }: Found, key: string, texts: BatchTexts): HeldEntry | null {
+  const held = batch.columns.rare === null ? texts.held(place) : null;
   if (held === null) return null;
   return new HeldEntry({ key, write_ts }, String(batch.head.id + place), batch.columns.received_ts[place]!, held);
 }
@@ -122,8 +126,8 @@ function waitingBehind(batch: Batch, key: number, beyond: number, at: number): F
   return found;
 }
 
-function waitingEntry({ batch, place }: Found): WaitingEntry {
-  const text = batch.texts.at(place);
+function waitingEntry({ batch, place }: Found, texts: BatchTexts): WaitingEntry {
+  const text = texts.at(place);
   const waiting: WaitingEntry = {
     entry: parseEntry(text),
     text,
@@ -153,30 +157,37 @@ function opener(file: StoreFile): (head: BatchHead) => Batch {
 }
 
 /**
- * Characters of the batches of a page, apart from its first. Unpacked they take twice that, and the heap of a command
- * grows by several times what is alive: with 32 Mi a run over five years of large puts took 335 to 370 MiB, with this
- * 275 to 317, for the same time.
+ * The texts of entries that were found, a batch at a time. Texts of a batch share one memory, so those of a large batch
+ * of which few are wanted are copied: a page of a rare key may be from many large puts.
  */
-const mostCharacters = 4 * 1024 * 1024;
+class FoundTexts {
+  private readonly wanted = new Map<Batch, number[]>();
+  private readonly read = new Map<Batch, BatchTexts>();
+  private last: { batch: Batch; texts: BatchTexts } | null = null;
+  private unpacked = 0; // characters
 
-/**
- * Ends a page before it holds too much: texts of a batch share one memory, so the first of a batch counts for all of
- * them.
- */
-function pageSize(): { takes(found: Found): boolean } {
-  const seen = new Set<Batch>();
-  let characters = 0;
-  let last: Batch | null = null;
-  return {
-    takes: ({ batch }) => {
-      if (batch === last || seen.has(batch)) return true;
-      last = batch;
-      const isFirst = seen.size === 0;
-      seen.add(batch);
-      characters += batch.texts.size;
-      return isFirst || characters <= mostCharacters;
-    },
-  };
+  constructor(found: readonly Found[]) {
+    for (const { batch, place } of found) {
+      const places = this.wanted.get(batch);
+      if (places === undefined) this.wanted.set(batch, [place]);
+      else places.push(place);
+    }
+  }
+
+  /** The texts of a batch; null where too much would be unpacked for one page, which the first batch never is. */
+  of(batch: Batch): BatchTexts | null {
+    if (this.last?.batch === batch) return this.last.texts;
+    let texts = this.read.get(batch);
+    if (texts === undefined) {
+      const whole = batch.readTexts();
+      this.unpacked += whole.size;
+      if (this.read.size > 0 && this.unpacked > pageBytes) return null;
+      texts = whole.only(this.wanted.get(batch)!);
+      this.read.set(batch, texts);
+    }
+    this.last = { batch, texts };
+    return texts;
+  }
 }
 
 // ---------------------------------------------------------------- by time
@@ -206,11 +217,13 @@ export function findWaiting(file: StoreFile, userId: string, query: EntryQuery):
   sources.sort((a, b) => a.least - b.least);
   const found = firstOf(sources, limit + 1, compare, (one) => sign * one.time);
   const page: EntryPage = { entries: [], received_ts: [], next: null };
-  const size = pageSize();
+  const textsFound = new FoundTexts(found.slice(0, limit));
   for (const one of found) {
-    if (page.entries.length === limit || !size.takes(one)) return page;
+    if (page.entries.length === limit) return page;
     const { batch, place, key, write_ts } = one;
-    page.entries.push(parseEntry(batch.texts.at(place)));
+    const texts = textsFound.of(batch);
+    if (texts === null) return page;
+    page.entries.push(parseEntry(texts.at(place)));
     page.received_ts.push(batch.columns.received_ts[place]!);
     page.next = { time: one.time, key: file.keys.nameOf(key), write_ts };
   }
