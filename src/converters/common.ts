@@ -11,8 +11,8 @@ import { ConversionError } from './conversion-error.ts';
 export interface Converter {
   (entry: Entry): Conversion;
   /**
-   * Fields of the payload that mean what they say, whether or not the converter takes the entry: who wants no others need
-   * not convert it. null: none for certain.
+   * Fields of the payload that mean what they say, whether or not the converter takes the entry: who wants no others
+   * need not convert it. null: none for certain.
    */
   asPushed?: (entry: Entry) => ReadonlySet<string> | null;
 }
@@ -87,29 +87,15 @@ function hasAll(fields: JsonObject, wanted: readonly string[]): boolean {
 }
 
 /** How the payloads of a key change, told once for all of them. */
-export class Changes {
+export interface Changes {
   /** Every field that may come, go or get another value, apart from `ts` and what phones say about local time. */
-  readonly fields: readonly string[];
-  readonly gone: readonly string[];
-  readonly added: (entry: Entry) => JsonObject;
-  private asked: readonly string[] | null = null; // the list asked about last: lists are few and constant
-  private areTouched = false;
-
-  constructor(fields: readonly string[], added: (entry: Entry) => JsonObject, gone: readonly string[]) {
-    this.fields = fields;
-    this.added = added;
-    this.gone = gone;
-  }
-
-  /** True where the changes touch one of these fields. */
-  touch(wanted: readonly string[]): boolean {
-    if (this.asked !== wanted) {
-      this.asked = wanted;
-      this.areTouched = wanted.some((name) => this.fields.includes(name) || localTexts.includes(name));
-    }
-    return this.areTouched;
-  }
+  fields: readonly string[];
+  added(entry: Entry): JsonObject;
+  gone: readonly string[];
 }
+
+const touches = ({ fields }: Changes, wanted: readonly string[]): boolean =>
+  wanted.some((name) => fields.includes(name) || localTexts.includes(name));
 
 /** As `withTime`, for payloads of which mostly fields are read that do not change: then nothing is copied. */
 export function withChanges(entry: Entry, ts: number, changes: Changes): Conversion {
@@ -132,7 +118,7 @@ class ChangedConversion implements Conversion {
   data(wanted?: readonly string[]): JsonObject {
     const { ts, entry, changes } = this;
     const pushed = entry.data;
-    if (wanted !== undefined && pushed.ts === ts && !changes.touch(wanted)) return pushed;
+    if (wanted !== undefined && pushed.ts === ts && !touches(changes, wanted)) return pushed;
     return changed(pushed, ts, changes.added(entry), changes.gone, wanted);
   }
 }

@@ -66,8 +66,7 @@ async function* allPages<Page extends { next: EntryCursor | null }>(
   selection: EntrySelection,
   read: (query: EntryQuery) => Promise<Page>,
 ): AsyncGenerator<Page, undefined> {
-  const query: EntryQuery =
-    selection.limit === undefined ? withFields(selection, { limit: pageSizes.entries }) : (selection as EntryQuery);
+  const query: EntryQuery = withFields(selection, { limit: selection.limit ?? pageSizes.entries });
   const slices = startSlices();
   let page = await read(query);
   for (;;) {

@@ -1,14 +1,17 @@
 // Properties of conversion: what holds for any entry, as pushed or mutated. FUZZ_RUNS=1000000 looks longer.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { locationRead, motionRead } from '../../src/analysis/observe.ts';
 import {
   ConversionError,
   conversionReasons,
   convert,
   fieldsJudged,
+  meaningOf,
   present,
   timeMeant,
 } from '../../src/converters/convert.ts';
+import { converterFor } from '../../src/converters/registry.ts';
 import { isEntry, takeEntry } from '../../src/intake/take-entry.ts';
 import { dataTime, type Entry, identityOf } from '../../src/model/entry.ts';
 import type { JsonObject, JsonValue } from '../../src/model/json.ts';
@@ -190,6 +193,43 @@ describe('the fields by which an entry is judged', () => {
       { numRuns: Math.ceil(runs / 2) },
     );
   }, 600_000);
+});
+
+/** What an entry says in a field, apart from the sign of a zero, which no text of the server has. */
+const saidIn = (data: JsonObject, name: string): unknown => (data[name] === 0 ? 0 : data[name]);
+
+describe('fields that a converter says mean what they say', () => {
+  it('are as the converter gives them, or as pushed where it refuses the entry', () => {
+    let count = 0;
+    fc.assert(
+      fc.property(mutated, (pushed) => {
+        const taken = takeEntry(pushed);
+        if (!isEntry(taken)) return;
+        const entry = JSON.parse(taken.text) as Entry;
+        const { platform, key } = entry.metadata;
+        const names = typeof platform === 'string' ? converterFor(platform, key)?.asPushed?.(entry) : null;
+        const { data } = meaningOf(entry);
+        for (const name of names ?? []) {
+          count += 1;
+          expect([name, saidIn(entry.data, name)]).toEqual([name, saidIn(data, name)]);
+        }
+      }),
+      { numRuns: Math.ceil(runs / 2) },
+    );
+    expect(count).toBeGreaterThan(runs / 10);
+  }, 600_000);
+
+  it('are the same whatever was asked before', () => {
+    const lists = [locationRead, ['heading', 'bearing'], motionRead, ['loc'], [...locationRead, 'fmt_time']];
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.constantFrom(...originals), fc.constantFrom(...lists))), (asked) => {
+        for (const [entry, wanted] of asked) {
+          const [some, all] = [meaningOf(entry, wanted).data, meaningOf(entry).data];
+          for (const name of wanted.filter((one) => one !== 'fmt_time')) expect(some[name]).toEqual(all[name]);
+        }
+      }),
+    );
+  });
 });
 
 describe('a converted entry', () => {

@@ -212,6 +212,17 @@ describe('time zones', () => {
     expect(() => startOfDay('2016-05-17', 'none')).toThrow(RangeError);
   });
 
+  it.each(['Europe/Berlin ', ' Europe/Berlin', 'Europe/Berlin/', 'Europe/Berli', ''])(
+    '%j is no time zone, before and after one that nearly has its name',
+    (name) => {
+      for (let i = 0; i < 2; i++) {
+        expect(isTimeZone(name)).toBe(false);
+        expect(isTimeZone('Europe/Berlin')).toBe(true);
+        expect(isTimeZone('europe/berlin')).toBe(true);
+      }
+    },
+  );
+
   it('keep working while thousands of unknown ones are asked for', () => {
     for (let i = 0; i < 5000; i++) expect(isTimeZone(`No/Zone${i}`)).toBe(false);
     expect(formatTime(1463502000, 'Asia/Kolkata')).toBe('2016-05-17T21:50:00+05:30');

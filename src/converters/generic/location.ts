@@ -2,7 +2,7 @@
 import type { Entry } from '../../model/entry.ts';
 import type { JsonObject, JsonValue } from '../../model/json.ts';
 import {
-  Changes,
+  type Changes,
   type Conversion,
   type Converter,
   checkNumber,
@@ -43,7 +43,7 @@ function asPushed({ metadata }: Entry): ReadonlySet<string> | null {
   return metadata.filter === undefined ? kept : null;
 }
 
-const changes = new Changes(['loc', 'heading', 'bearing'], addedTo, ['bearing']);
+const changes: Changes = { fields: ['loc', 'heading', 'bearing'], added: addedTo, gone: ['bearing'] };
 
 function addedTo({ data }: Entry): JsonObject {
   const fields: JsonObject = { loc: { type: 'Point', coordinates: [data.longitude!, data.latitude!] } };
@@ -51,7 +51,11 @@ function addedTo({ data }: Entry): JsonObject {
   return fields;
 }
 
-const changesOfMetadata = new Changes([...changes.fields, 'filter'], addedWithFilter, changes.gone);
+const changesOfMetadata: Changes = {
+  fields: [...changes.fields, 'filter'],
+  added: addedWithFilter,
+  gone: changes.gone,
+};
 
 function addedWithFilter(entry: Entry): JsonObject {
   const fields = addedTo(entry);

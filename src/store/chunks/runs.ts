@@ -1,5 +1,5 @@
-// Entries of chunks in the order of a query, found but not read: as runs of neighbours, so that each entry costs nothing
-// before it is read.
+// Entries of chunks in the order of a query, found but not read: as runs of neighbours, so that each entry costs
+// nothing before it is read.
 import type { TimeRange } from '../../model/time.ts';
 import type { PickQuery } from '../store.ts';
 import { type Chunk, type ChunkHead, comparePoints, firstPlace, type OrderPoint } from './chunk.ts';
@@ -97,7 +97,9 @@ export function runsIn<Head extends ChunkHead>(
   const [low, high] = descending
     ? [from === undefined ? 0 : order.firstFrom(from), order.firstAt(bound)]
     : [order.firstBehind(bound), to === undefined ? order.count : order.firstFrom(to)];
-  const parts = within === undefined ? [{ from: low, to: high }] : partsWithin(order, low, high, within);
+  // Of descending runs the last parts are the first.
+  const most = descending ? order.count : limit;
+  const parts = within === undefined ? [{ from: low, to: high }] : partsWithin(order, low, high, within, most);
   const runs: ChunkRun<Head>[] = [];
   let left = limit;
   for (const part of descending ? parts.reverse() : parts) {
@@ -109,34 +111,48 @@ export function runsIn<Head extends ChunkHead>(
   return runs;
 }
 
-/** The parts of `low` up to `high` with times in one of the ranges, which ascend and lie apart. */
-function partsWithin(order: TimeOrder, low: number, high: number, ranges: readonly TimeRange[]): TimeRange[] {
+/**
+ * The parts of `low` up to `high` with times in one of the ranges, which ascend and lie apart; the first of them that
+ * have `most` entries.
+ */
+function partsWithin(
+  order: TimeOrder,
+  low: number,
+  high: number,
+  ranges: readonly TimeRange[],
+  most: number,
+): TimeRange[] {
   const parts: TimeRange[] = [];
-  for (let i = low; i < high; ) {
+  for (let i = low, count = 0; i < high && count < most; ) {
     const time = order.timeAt(i);
     const range = ranges[firstPlace(ranges.length, (r) => ranges[r]!.to > time)];
     if (range === undefined) break;
     const from = Math.max(i, order.firstFrom(range.from));
     const to = Math.min(high, order.firstFrom(range.to));
     if (from < to) parts.push({ from, to });
+    count += Math.max(0, to - from);
     i = Math.max(from, to);
   }
   return parts;
 }
 
-/** The runs of two lists, each in order, in one order; `sign`: 1 ascending, -1 descending. */
+/**
+ * The first `limit` entries of two lists of runs, each in order, in one order; `sign`: 1 ascending, -1 descending.
+ */
 export function mergedRuns<Head extends ChunkHead>(
   some: readonly ChunkRun<Head>[],
   others: readonly ChunkRun<Head>[],
   sign: 1 | -1,
+  limit: number,
 ): ChunkRun<Head>[] {
   const merged: ChunkRun<Head>[] = [];
   const [a, b] = [new RunsLeft(some), new RunsLeft(others)];
-  while (a.first !== undefined && b.first !== undefined) {
+  for (let count = 0; count < limit && a.first !== undefined && b.first !== undefined; count += merged.at(-1)!.count) {
     const [toA, toB] = [a.first.pointAt(0), b.first.pointAt(0)];
     merged.push(sign * comparePoints(toA, toB) <= 0 ? a.takeUpTo(toB, sign) : b.takeUpTo(toA, sign));
   }
-  return [...merged, ...a.all(), ...b.all()];
+  // Where the limit ended this, what follows is more than there is room for.
+  return firstOfRuns([...merged, ...a.all(), ...b.all()], limit);
 }
 
 /** What is left of a list of runs. */

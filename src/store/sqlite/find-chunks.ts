@@ -32,7 +32,7 @@ export function runsBehind(
     const nearest = isSpread ? latestBeside(head.low) : head.low;
     if (count >= limit && sign * (lastPoint(found).time - nearest) < 0) break;
     const runs = runsIn(openChunk(file, head), range, bound, limit);
-    found = found.length === 0 ? runs : firstOfRuns(joined(found, runs, sign), limit);
+    found = found.length === 0 ? runs : joined(found, runs, sign, limit);
     count = countOf(found);
   }
   return found;
@@ -44,12 +44,17 @@ export function lastPoint(runs: readonly ChunkRun<FileHead>[]): OrderPoint {
   return last.pointAt(last.count - 1);
 }
 
-/** Both lists in order; most chunks lie behind one another. */
-function joined(found: ChunkRun<FileHead>[], more: ChunkRun<FileHead>[], sign: 1 | -1): ChunkRun<FileHead>[] {
+/** The first `limit` entries of both lists, in order; most chunks lie behind one another. */
+function joined(
+  found: ChunkRun<FileHead>[],
+  more: ChunkRun<FileHead>[],
+  sign: 1 | -1,
+  limit: number,
+): ChunkRun<FileHead>[] {
   const next = more[0];
   if (next === undefined) return found;
-  if (sign * comparePoints(lastPoint(found), next.pointAt(0)) <= 0) return [...found, ...more];
-  return mergedRuns(found, more, sign);
+  if (sign * comparePoints(lastPoint(found), next.pointAt(0)) <= 0) return firstOfRuns([...found, ...more], limit);
+  return mergedRuns(found, more, sign, limit);
 }
 
 const headsAtOnce = 16;

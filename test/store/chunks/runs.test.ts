@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Chunk, type ChunkHead, comparePoints, firstBound, type OrderPoint } from '../../../src/store/chunks/chunk.ts';
-import { type ChunkRun, firstOfRuns, mergedRuns, runsIn } from '../../../src/store/chunks/runs.ts';
+import { type ChunkRun, mergedRuns, runsIn } from '../../../src/store/chunks/runs.ts';
 import type { PickQuery } from '../../../src/store/store.ts';
 
 interface Timed {
@@ -81,7 +81,7 @@ it('finds what each entry on its own would be found by, in chunks that overlap i
       for (const [i, entries] of parts.entries()) {
         expect(pointsOf(lists[i]!)).toEqual(expectedOf(entries, bound, asked));
       }
-      const all = firstOfRuns(mergedRuns(lists[0]!, lists[1] ?? [], sign), asked.limit);
+      const all = mergedRuns(lists[0]!, lists[1] ?? [], sign, asked.limit);
       expect(pointsOf(all)).toEqual(expectedOf(parts.flat(), bound, asked));
     }),
     { numRuns: 2_000 },
