@@ -9,7 +9,7 @@ const report = process.env.MOBILITY_TEST_REPORT;
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    setupFiles: ['test/support/seed.ts'],
+    setupFiles: ['test/support/seed.ts', 'test/support/temp-folders.ts'],
     testTimeout: 30_000,
     hookTimeout: 30_000,
     pool: 'forks',

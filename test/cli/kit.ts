@@ -1,13 +1,11 @@
 // Runs command lines in process, on a store of their own, and keeps what they say.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { afterAll } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import type { Sink } from '../../src/cli/output.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
+import { tempFolder } from '../support/temp-folders.ts';
 
 /** What a command line came to. */
 export interface Said {
@@ -28,18 +26,7 @@ export interface Surroundings {
   closedAfter?: number;
 }
 
-const folders: string[] = [];
-
-/** A folder that goes when the test file is done. */
-export async function tempFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'mobility-cli-'));
-  folders.push(folder);
-  return folder;
-}
-
-afterAll(async () => {
-  for (const folder of folders) await rm(folder, { recursive: true, force: true });
-});
+export { tempFolder };
 
 /** A store that does not exist yet, and command lines on it. */
 export async function freshProgram(): Promise<Program> {
