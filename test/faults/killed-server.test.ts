@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type Entry, identityText } from '../../src/model/entry.ts';
 import type { Random } from '../../src/simulate/random.ts';
 import type { Store } from '../../src/store/store.ts';
-import { allEntries, fillStore, inFolder, patience, pause, times, withSeed, withStore } from './kit.ts';
+import { allEntries, fillStore, inFolder, patience, pause, releaseLease, times, withSeed, withStore } from './kit.ts';
 import { type RunningServer, run, start, startServer } from './program.ts';
 
 const rounds = times('MOBILITY_TEST_KILLS', 12);
@@ -113,6 +113,7 @@ describe('a server killed at random moments of a put', () => {
           expect(tally.acknowledged, JSON.stringify(tally)).toBeGreaterThan(0);
           expect(tally.killedBefore, JSON.stringify(tally)).toBeGreaterThan(0);
 
+          await withStore(folder, (store) => releaseLease(store, userId!)); // of the run that was killed last
           const moved = await run(['pipeline', '--user', name, '--store', folder], {
             env: { MOBILITY_LEASE_SECONDS: '1' },
           });
