@@ -31,9 +31,12 @@ export function resample(path: readonly PathPoint[], interval = resampleInterval
   const start = first.ts;
   const end = last.ts;
   const step = Math.max(interval, (end - start) / mostVertices);
-  if (start < end) addVertex(line, first, start, first.length);
+  let [ts, length] = [end, last.length]; // of the vertex before
+  if (start < end) {
+    [ts, length] = [start, first.length];
+    addVertex(line, first, ts, length);
+  }
   let next = 1; // the point at or after the vertex
-  let [ts, length] = start < end ? [start, first.length] : [last.ts, last.length]; // of the vertex before
   for (let k = 1; start + k * step < end; k += 1) {
     const at = start + k * step;
     while (next < path.length - 1 && path[next]!.ts < at) next += 1;

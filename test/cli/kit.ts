@@ -7,6 +7,8 @@ import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { tempFolder } from '../support/temp-folders.ts';
 
+export { tempFolder } from '../support/temp-folders.ts';
+
 /** What a command line came to. */
 export interface Said {
   code: number;
@@ -25,8 +27,6 @@ export interface Surroundings {
   /** Standard output breaks like a closed pipe after so many writes. */
   closedAfter?: number;
 }
-
-export { tempFolder };
 
 /** A store that does not exist yet, and command lines on it. */
 export async function freshProgram(): Promise<Program> {

@@ -10,6 +10,7 @@ const shared = globalThis as typeof globalThis & { foldersOfTests?: string[] };
 shared.foldersOfTests ??= [];
 const folders = shared.foldersOfTests;
 
+/** A new folder that goes when the test file is done. */
 export async function tempFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'mobility-cli-'));
   folders.push(folder);

@@ -252,8 +252,11 @@ export interface BatchTexts {
   /** Where columns have a text; null if none have. */
   held(place: number): PlaceInPiece | null;
   /** The same for who wants no other places: where these are little of the batch, the rest goes from memory. */
-  only(places: readonly number[]): BatchTexts;
+  only(places: readonly number[]): TextsAt;
 }
+
+/** Texts of some places of a batch. */
+export type TextsAt = Pick<BatchTexts, 'size' | 'at' | 'held'>;
 
 /** The texts of a batch of `count` entries; of columns, each piece when it is asked for. Throws `BrokenBatch`. */
 export function readTexts(blob: Uint8Array, count: number): BatchTexts {
@@ -282,7 +285,7 @@ class PlainTexts implements BatchTexts {
     return null;
   }
 
-  only(places: readonly number[]): BatchTexts {
+  only(places: readonly number[]): TextsAt {
     if (this.size < leastToLeave) return this;
     const some = new Map(places.map((place) => [place, this.at(place)]));
     if (sizeOf([...some.values()]) > this.size / 2) return this;
@@ -297,8 +300,8 @@ const leastToLeave = 64 * 1024;
 /** The text with memory of its own: a part of a text shares that of the whole, which stays as long as any part does. */
 const copyOf = (text: string): string => Buffer.from(text).toString();
 
-/** Texts of some places of a batch. */
-class SomeTexts implements BatchTexts {
+/** Texts that were taken out of a batch. */
+class SomeTexts implements TextsAt {
   readonly size: number;
   private readonly texts: ReadonlyMap<number, string>;
 
@@ -307,20 +310,12 @@ class SomeTexts implements BatchTexts {
     this.size = sizeOf([...texts.values()]);
   }
 
-  all(): readonly string[] {
-    return [...this.texts.values()];
-  }
-
   at(place: number): string {
     return this.texts.get(place)!;
   }
 
   held(): null {
     return null;
-  }
-
-  only(): BatchTexts {
-    return this;
   }
 }
 
@@ -375,7 +370,7 @@ class PiecesAndTexts implements BatchTexts {
   }
 
   /** Columns take little. */
-  only(): BatchTexts {
+  only(): TextsAt {
     return this;
   }
 }

@@ -4,7 +4,7 @@ import { HeldEntry } from '../chunks/held-piece.ts';
 import { isAhead } from '../receipts.ts';
 import type { EntryPage, EntryQuery, WaitingEntry } from '../store.ts';
 import { compareTexts } from '../text-order.ts';
-import type { BatchTexts } from './batch-form.ts';
+import type { TextsAt } from './batch-form.ts';
 import { type Batch, type BatchHead, headsOf, openBatch } from './batches.ts';
 import type { StoreFile } from './file.ts';
 import { userIn } from './ids.ts';
@@ -107,7 +107,7 @@ function withoutPart(page: readonly WaitingEntry[]): WaitingEntry[] {
 }
 
 /** An entry that lies in columns; null for others, and for those of which more is known than their receipt. */
-function heldEntry({ batch, place, write_ts }: Found, key: string, texts: BatchTexts): HeldEntry | null {
+function heldEntry({ batch, place, write_ts }: Found, key: string, texts: TextsAt): HeldEntry | null {
   const held = batch.columns.rare === null ? texts.held(place) : null;
   if (held === null) return null;
   return new HeldEntry({ key, write_ts }, String(batch.head.id + place), batch.columns.received_ts[place]!, held);
@@ -126,7 +126,7 @@ function waitingBehind(batch: Batch, key: number, beyond: number, at: number): F
   return found;
 }
 
-function waitingEntry({ batch, place }: Found, texts: BatchTexts): WaitingEntry {
+function waitingEntry({ batch, place }: Found, texts: TextsAt): WaitingEntry {
   const text = texts.at(place);
   const waiting: WaitingEntry = {
     entry: parseEntry(text),
@@ -162,8 +162,8 @@ function opener(file: StoreFile): (head: BatchHead) => Batch {
  */
 class FoundTexts {
   private readonly wanted = new Map<Batch, number[]>();
-  private readonly read = new Map<Batch, BatchTexts>();
-  private last: { batch: Batch; texts: BatchTexts } | null = null;
+  private readonly read = new Map<Batch, TextsAt>();
+  private last: { batch: Batch; texts: TextsAt } | null = null;
   private unpacked = 0; // characters
 
   constructor(found: readonly Found[]) {
@@ -175,7 +175,7 @@ class FoundTexts {
   }
 
   /** The texts of a batch; null where too much would be unpacked for one page, which the first batch never is. */
-  of(batch: Batch): BatchTexts | null {
+  of(batch: Batch): TextsAt | null {
     if (this.last?.batch === batch) return this.last.texts;
     let texts = this.read.get(batch);
     if (texts === undefined) {
