@@ -1,6 +1,8 @@
-// The flow of a call, in order: START, limits, JSON, caller, route, END.
+// The flow of a call, in order: large bodies on to their process, START, limits, JSON, caller, route, END.
 import { constants } from 'node:buffer';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { getPath } from 'hono/utils/url';
 import type { Config } from '../config.ts';
@@ -16,11 +18,12 @@ import { BodyBudget, type BodyLimits } from './body-budget.ts';
 import { type Call, createCallLog } from './call.ts';
 import { CallerCounts, type CallerLimits, tellLimit } from './caller-limits.ts';
 import { Doorkeeper, type DoorParts } from './doorkeeper.ts';
+import { isLarge, type Passed } from './large-bodies.ts';
 import { isLoopback } from './loopback.ts';
 import { type CallFigures, countingStore } from './metrics.ts';
 import { OpenCalls } from './open-calls.ts';
 import { openApi } from './openapi.ts';
-import { forbidden, Problem, problemOf } from './problem.ts';
+import { forbidden, Problem, problemOf, unavailable } from './problem.ts';
 import { strangersLimit } from './read-body.ts';
 import { type JsonLimits, largeLimits, listLimits } from './read-json.ts';
 import { readRequest } from './read-request.ts';
@@ -56,12 +59,14 @@ export interface AppParts {
   bodyPatience?: number;
   /** Thread id of `log`, with which request ids begin. Default `w1`. */
   thread?: string;
+  /** Passes requests with large bodies on to the process that reads them; default: this process does. */
+  passOn?: (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<Passed>;
 }
 
 /** What handlers find in a Hono context. `incoming` is absent when the app is called in process. */
 export interface ServerEnv {
   Bindings: Partial<HttpBindings>;
-  Variables: { call: Call };
+  Variables: { call: Call; lost?: true };
 }
 
 const mebibyte = 1024 * 1024;
@@ -117,7 +122,9 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   const readiness = new Readiness(parts.store, storeFigures, parts.config);
   const openParts = { readiness, studies: parts.store.studies };
 
+  if (parts.passOn !== undefined) app.use(passLargeBodies(parts.passOn));
   app.use(logCalls(parts, budget));
+  app.use(refuseLost);
   for (const { path, dialect } of routes) if (dialect !== undefined) app.use(`${path}/*`, refuseAs(dialect.refuse));
   if (parts.config.auth === 'dev' && !parts.config.devAnywhere) app.use(refuseOtherHosts(parts.config.host));
   const description = openApi(routes, openRoutes);
@@ -150,6 +157,28 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   app.onError((error, c) => tellProblem(error, c.get('call'), parts, counts));
   return app;
 }
+
+/**
+ * Where the process that reads large bodies is being replaced, they are read here. One that ended while it read takes
+ * what it had read along.
+ */
+function passLargeBodies(passOn: NonNullable<AppParts['passOn']>): MiddlewareHandler<ServerEnv> {
+  return async function passLarge(c, next) {
+    const { incoming, outgoing } = c.env;
+    if (incoming === undefined || outgoing === undefined || !isLarge(incoming)) return next();
+    const passed = await passOn(incoming, outgoing);
+    if (passed === 'answered') return RESPONSE_ALREADY_SENT;
+    if (passed === 'lost') c.set('lost', true);
+    return next();
+  };
+}
+
+const refuseLost: MiddlewareHandler<ServerEnv> = async (c, next) => {
+  if (c.get('lost') === true) {
+    throw unavailable('the process that read this body ended; nothing of it may be stored, send it again');
+  }
+  await next();
+};
 
 /** Writes START before and END after everything else, failed calls included. */
 function logCalls(parts: AppParts, budget: BodyBudget): MiddlewareHandler<ServerEnv> {

@@ -9,12 +9,20 @@ import type { Store } from '../store/store.ts';
 import { type AppParts, callerLimits, createApp } from './app.ts';
 import { CallerCounts } from './caller-limits.ts';
 import { consoleLines, type Write } from './console-lines.ts';
+import { makeSocketPath, passOn, type SocketPath } from './large-bodies.ts';
 import { isLoopback } from './loopback.ts';
 import { countCalls } from './metrics.ts';
 import { checkAddress, type Serving, serve } from './serve.ts';
 import { figuresOfAll, shareFigures } from './share-figures.ts';
 import { shareUse } from './share-use.ts';
-import { leavePrimary, startWorkers, workerLogSource, workerNumber } from './workers.ts';
+import {
+  leavePrimary,
+  startWorkers,
+  tellListening,
+  workerLargeBodies,
+  workerLogSource,
+  workerNumber,
+} from './workers.ts';
 
 /** What a server is made from. */
 export interface RunServerOptions {
@@ -84,6 +92,7 @@ async function runAlone(options: RunServerOptions): Promise<void> {
 async function runWorker(options: RunServerOptions): Promise<void> {
   try {
     const serving = await listen(options, await options.openLog(`w${workerNumber()}`, workerLogSource()));
+    if (workerLargeBodies()?.listens) tellListening();
     await stopped(options.signal);
     await serving.close();
   } finally {
@@ -101,8 +110,10 @@ async function runPrimary(options: RunServerOptions): Promise<void> {
   const files = await options.openLog('main');
   for (const text of warnings) warn(options, files.log, text);
   shareFigures();
+  const socket = await largeBodiesSocket(options, files.log);
   const workers = await startWorkers({
     count: config.workers,
+    largeBodies: socket?.path ?? null,
     drainSeconds: config.drainSeconds,
     logSource: files.source,
     onDeath: (text) => {
@@ -115,7 +126,18 @@ async function runPrimary(options: RunServerOptions): Promise<void> {
   await stopped(signal);
   await told;
   await workers.stop();
+  await socket?.remove();
   files.log.write('INFO', line.serverStopped());
+}
+
+/** Null, with a warning, where there cannot be one. */
+async function largeBodiesSocket(options: RunServerOptions, log: Log): Promise<SocketPath | null> {
+  try {
+    return await makeSocketPath();
+  } catch (error) {
+    warn(options, log, `small calls wait for large bodies: no socket for these can be made (${errorText(error)})`);
+    return null;
+  }
 }
 
 async function listen(options: RunServerOptions, { log, threadId }: FileLog): Promise<Serving> {
@@ -127,6 +149,7 @@ async function listen(options: RunServerOptions, { log, threadId }: FileLog): Pr
   const counts = new CallerCounts(callerLimits(config), now);
   const stopSharing = shareUse(counts, { use: store.use, now });
   const output = consoleLines({ write: stdout, log, warn: (text) => stderr(`mobility: ${text}\n`), now });
+  const largeBodies = workerLargeBodies();
   const app = createApp({
     store,
     counts,
@@ -137,8 +160,11 @@ async function listen(options: RunServerOptions, { log, threadId }: FileLog): Pr
     now,
     errorOutput: (text) => stderr(`${text}\n`),
     thread: threadId,
+    ...(largeBodies?.listens === false && {
+      passOn: (incoming, outgoing) => passOn(largeBodies.path, incoming, outgoing),
+    }),
   });
-  const serving = await serve({ app, ...config });
+  const serving = await serve({ app, ...config, ...(largeBodies?.listens && { path: largeBodies.path }) });
   const close = async (): Promise<void> => {
     stopSharing();
     await serving.close();

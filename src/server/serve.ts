@@ -1,4 +1,5 @@
 // Listens for an app, within limits on time and headers, and closes so that no running call is cut off.
+import { rm } from 'node:fs/promises';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
@@ -21,6 +22,8 @@ export interface ServeOptions {
   host: string;
   /** 0: any free one. */
   port: number;
+  /** Of a socket to listen on, in place of host and port. */
+  path?: string;
   /** s that `close` waits for running calls before it cuts them off. */
   drainSeconds: number;
   /** Connections open at once; more are refused, idle ones make room. Default 5,000. */
@@ -42,7 +45,7 @@ export interface Serving {
 
 /** Resolves when the server listens. Throws `MOBILITY_CONFIG` when it cannot listen on that host and port. */
 export async function serve(options: ServeOptions): Promise<Serving> {
-  const { app, host, port, drainSeconds, maxConnections = 5_000, stallSeconds = 60 } = options;
+  const { app, host, drainSeconds, maxConnections = 5_000, stallSeconds = 60 } = options;
   const running = new LiveSet<ServerResponse>();
   let closing: Promise<void> | null = null;
   const listener = getRequestListener((request, env) => app.fetch(request, env as ServerEnv['Bindings']), {
@@ -66,14 +69,14 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   const stalled = setInterval(endStalled(running, stallSeconds), Math.min(progressCheck, stallSeconds * 500));
   server.on('close', () => clearInterval(stalled));
   try {
-    await listen(server, host, port);
+    await listen(server, options);
   } catch (error) {
     clearInterval(stalled);
     throw error;
   }
   return {
     host,
-    port: (server.address() as AddressInfo).port,
+    port: options.path === undefined ? (server.address() as AddressInfo).port : options.port,
     close: () => {
       closing ??= drain(server, running, drainSeconds);
       return closing;
@@ -82,20 +85,25 @@ export async function serve(options: ServeOptions): Promise<Serving> {
 }
 
 /** Throws `MOBILITY_CONFIG` when nothing can listen on that host and port; leaves them free. */
-export async function checkAddress({ host, port }: { host: string; port: number }): Promise<void> {
+export async function checkAddress(address: Address): Promise<void> {
   const server = createServer();
-  await listen(server, host, port);
+  await listen(server, address);
   await new Promise((resolve) => server.close(resolve));
 }
 
-async function listen(server: Server, host: string, port: number): Promise<void> {
+type Address = Pick<ServeOptions, 'host' | 'port' | 'path'>;
+
+async function listen(server: Server, { host, port, path }: Address): Promise<void> {
+  if (path !== undefined) await rm(path, { force: true }); // a process that was killed leaves its socket
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const why = error.code === 'EADDRINUSE' ? 'another program listens there' : error.message;
-      const text = `expected to listen on ${host} port ${port}: ${why}; give another address with --host and --port`;
+      const place = path ?? `${host} port ${port}`;
+      const text = `expected to listen on ${place}: ${why}; give another address with --host and --port`;
       reject(new MobilityError('MOBILITY_CONFIG', text, { cause: error }));
     });
-    server.listen({ host, port }, resolve);
+    // Exclusive: connections to the path come here, not through the primary.
+    server.listen(path === undefined ? { host, port } : { path, exclusive: true }, resolve);
   });
 }
 

@@ -1,4 +1,5 @@
-// The processes of a server with several workers: the primary starts and replaces them.
+// The processes of a server with several workers: the primary starts and replaces them, and one more that reads the
+// large bodies of all.
 import cluster, { type Worker } from 'node:cluster';
 import { MobilityError } from '../model/errors.ts';
 
@@ -10,6 +11,10 @@ const killGrace = 5_000; // ms beyond the drain time before a worker is killed
 /** How many workers there are and what the primary does for them. */
 export interface WorkersOptions {
   count: number;
+  /**
+   * Where one more process, with the number after theirs, listens for large bodies; null: each worker reads its own.
+   */
+  largeBodies: string | null;
   /** s that workers have to finish running calls. */
   drainSeconds: number;
   /** The log source to whose files they append. */
@@ -36,8 +41,15 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
 
   const start = (number: number): void => {
     const born = performance.now();
-    const named = { [numberVariable]: String(number), [sourceVariable]: options.logSource() };
-    const worker = cluster.fork({ ...memorySettings(), ...named });
+    const isReader = number > options.count;
+    cluster.setupPrimary({ execArgv: [...process.execArgv, ...youngGeneration(isReader)] });
+    const worker = cluster.fork({
+      ...memorySettings(),
+      [numberVariable]: String(number),
+      [sourceVariable]: options.logSource(),
+      [largeBodiesVariable]: options.largeBodies ?? '',
+      [roleVariable]: isReader ? readerRole : '',
+    });
     living.set(number, worker);
     worker.on('exit', (code, signal) => {
       living.delete(number);
@@ -58,10 +70,10 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
     await Promise.all([...living.values()].map((worker) => endWorker(worker, options.drainSeconds)));
   };
 
-  cluster.setupPrimary({ execArgv: [...process.execArgv, ...youngGeneration()] });
-  for (let number = 1; number <= options.count; number += 1) start(number);
+  const all = options.count + (options.largeBodies === null ? 0 : 1);
+  for (let number = 1; number <= all; number += 1) start(number);
   try {
-    const ports = await Promise.all([...living.values()].map(listening));
+    const ports = await Promise.all([...living].map(([number, worker]) => listening(worker, number > options.count)));
     started = true;
     return { port: ports[0]!, stop };
   } catch (error) {
@@ -72,26 +84,31 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
 
 /**
  * Half of Node's size for what is new in memory, unless the operator names one: large bodies leave much of it alive,
- * and to collect it holds up every call.
+ * and to collect it holds up every call. Where nothing but large bodies is read, a single thread collects it: that
+ * takes longer, and less of the processors.
  */
-function youngGeneration(): string[] {
+function youngGeneration(isReader: boolean): string[] {
   const flag = '--max-semi-space-size';
   const given = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].join(' ').replaceAll('_', '-');
-  return given.includes(flag) ? [] : [`${flag}=8`];
+  return [...(given.includes(flag) ? [] : [`${flag}=8`]), ...(isReader ? ['--no-parallel-scavenge'] : [])];
 }
 
 /**
- * The C library of Linux (glibc) gives blocks from this size on back to the system when they are freed. Without it, the
- * size grows to that of the largest block freed, and freed bodies leave gaps that only other bodies fill.
+ * The C library of Linux (glibc) gives blocks from 1 MiB on back to the system when they are freed. Without it, that
+ * size grows to that of the largest block freed, and freed bodies leave gaps that only other bodies fill. Smaller
+ * blocks stay with the process until 64 MiB of them are free at once: pieces of bodies come and go all the time.
  */
 function memorySettings(): Record<string, string> {
-  const name = 'MALLOC_MMAP_THRESHOLD_';
-  return { [name]: process.env[name] ?? String(1024 * 1024) };
+  const settings = { MALLOC_MMAP_THRESHOLD_: 1024 * 1024, MALLOC_TRIM_THRESHOLD_: 64 * 1024 * 1024 };
+  return Object.fromEntries(Object.entries(settings).map(([name, size]) => [name, process.env[name] ?? String(size)]));
 }
 
-function listening(worker: Worker): Promise<number> {
+/** Its port; of the process that reads large bodies, nothing of use. */
+function listening(worker: Worker, isReader: boolean): Promise<number> {
   return new Promise((resolve, reject) => {
-    worker.once('listening', ({ port }) => resolve(port));
+    // The primary is not told of a socket that is a worker's own: the worker says it, see `tellListening`.
+    if (isReader) worker.on('message', (message) => message === readerListens && resolve(0));
+    else worker.once('listening', ({ port }) => resolve(port));
     worker.once('exit', (code, signal) => {
       const text = `a worker ended with ${signal ?? code} before it listened; what it said above tells why`;
       reject(new MobilityError('MOBILITY_CONFIG', text));
@@ -110,9 +127,13 @@ async function endWorker(worker: Worker, drainSeconds: number): Promise<void> {
 
 // ---------------------------------------------------------------- in the worker
 
-// Not settings: the primary tells a worker its number, and the log source.
+// Not settings: the primary tells a worker its number, the log source, and where large bodies go.
 const numberVariable = 'MOBILITY_WORKER_NUMBER';
 const sourceVariable = 'MOBILITY_WORKER_LOG_SOURCE';
+const largeBodiesVariable = 'MOBILITY_WORKER_LARGE_BODIES';
+const roleVariable = 'MOBILITY_WORKER_ROLE';
+const readerRole = 'large-bodies';
+const readerListens = 'large-bodies-listen';
 
 /** Number of this worker, from 1. */
 export function workerNumber(): number {
@@ -122,6 +143,17 @@ export function workerNumber(): number {
 /** The log source that this worker's server has claimed. */
 export function workerLogSource(): string {
   return process.env[sourceVariable] ?? 'server';
+}
+
+/** The path for large bodies, and whether this process listens there or passes them on; null: it reads them itself. */
+export function workerLargeBodies(): { path: string; listens: boolean } | null {
+  const path = process.env[largeBodiesVariable] ?? '';
+  return path === '' ? null : { path, listens: process.env[roleVariable] === readerRole };
+}
+
+/** Tells the primary that large bodies can be passed on. */
+export function tellListening(): void {
+  cluster.worker?.send(readerListens);
 }
 
 /** Lets go of the primary, so that the process can end. Everything sent before still arrives. */

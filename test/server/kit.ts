@@ -29,6 +29,8 @@ export interface Answered {
 export interface Kit {
   store: Store;
   app: Hono<ServerEnv>;
+  /** Makes another app of the same server, as another of its processes has one. */
+  another(parts: Partial<AppParts>): Hono<ServerEnv>;
   /** Lines of the log file: everything after the timestamp. */
   log: string[];
   /** Lines of standard output. */
@@ -107,7 +109,7 @@ export async function openKit(
   const store = await openStore(`sqlite:${folder}`);
   const kit = { store, log: [] as string[], console: [] as string[], errors: [] as string[] };
   const { wrap = (inner: Store) => inner, level = 'debug', ...others } = parts;
-  const app = createApp({
+  const made: AppParts = {
     store: wrap(store),
     log: createLineLog({
       level,
@@ -127,7 +129,8 @@ export async function openKit(
     now: () => now,
     errorOutput: (text) => kit.errors.push(text),
     ...others,
-  });
+  };
+  const app = createApp(made);
   const request = async (path: string, init: RequestInit = {}): Promise<Answered> => {
     const answer = await answered(await app.request(path, init));
     checkAnswer(path, init.method ?? 'GET', answer);
@@ -136,6 +139,7 @@ export async function openKit(
   return {
     ...kit,
     app,
+    another: (more) => createApp({ ...made, ...more }),
     request,
     user: async (name) => (await store.users.register(name, { now })).user,
     post: (path, body, headers = {}) =>

@@ -1,6 +1,6 @@
 // `mobility serve` as processes: several workers, one log file, signals, and what it refuses to do.
 import { readdirSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -58,7 +58,7 @@ describe('several workers', () => {
         const flags = tasks.map(
           (pid) => /--max-semi-space-size=\d+/.exec(readFileSync(`/proc/${pid}/cmdline`, 'utf8'))?.[0],
         );
-        expect(flags).toEqual([found, found]);
+        expect(flags).toEqual([found, found, found]);
         await server.stop();
       }
     },
@@ -70,7 +70,7 @@ describe('several workers', () => {
     const settings = workers.map(
       (pid) => /MALLOC_MMAP_THRESHOLD_=(\d+)/.exec(readFileSync(`/proc/${pid}/environ`, 'utf8'))?.[1],
     );
-    expect(settings).toEqual(['1048576', '1048576']);
+    expect(settings).toEqual(['1048576', '1048576', '1048576']);
     await server.stop();
   });
 
@@ -97,18 +97,110 @@ describe('several workers', () => {
   it.skipIf(process.platform !== 'linux')('a worker that dies is replaced, and told of', async () => {
     const server = await startServer(address, { env: { MOBILITY_WORKERS: '2' } });
     const children = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').trim().split(' ');
-    expect(children).toHaveLength(2);
+    expect(children).toHaveLength(3); // the third reads large bodies
     process.kill(Number(children[0]), 'SIGKILL');
     const sees = (text: string) => server.output().stderr.includes(text);
     while (!sees('ended with SIGKILL')) await new Promise((resolve) => setTimeout(resolve, 10));
     for (let i = 0; i < 10; i += 1) expect((await put(server, i)).status).toBe(200);
     const workers = () =>
       readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').trim().split(' ').length;
-    while (workers() < 2) await new Promise((resolve) => setTimeout(resolve, 10));
+    while (workers() < 3) await new Promise((resolve) => setTimeout(resolve, 10));
     expect((await server.stop()).code).toBe(0);
     expect(logLines().some(({ level, message }) => level === 'ERROR' && message.includes('ended with SIGKILL'))).toBe(
       true,
     );
+  });
+});
+
+describe('the process that reads large bodies', () => {
+  const large = (server: RunningServer, ts: number) =>
+    server.post('/usercache/put', {
+      user: 'ada',
+      phone_to_server: [androidLocation(ts, { note: 'x'.repeat(300_000) })],
+    });
+  const threadOf = (ts: number): string =>
+    logLines().find(({ message }) => message.includes(`write_ts = ${ts}`))?.thread ?? '';
+  /** Temporary files of these servers are alone in a folder. */
+  const withTemporary = async () => {
+    const temporary = await mkdtemp(join(folder, 'tmp-'));
+    return { temporary, env: { MOBILITY_WORKERS: '2', TMPDIR: temporary } };
+  };
+
+  it('reads them for all workers, in a folder that is gone afterwards', async () => {
+    const { temporary, env } = await withTemporary();
+    const server = await startServer(address, { env });
+    expect(readdirSync(temporary)).toEqual([expect.stringMatching(/^mobility-/)]);
+    const answers = [await large(server, 1), await large(server, 2), await put(server, 3)];
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    await server.stop();
+    expect([1, 2, 3].map(threadOf)).toEqual(['w3-1', 'w3-2', expect.stringMatching(/^w[12]-1$/)]);
+    expect(readdirSync(temporary)).toEqual([]);
+  });
+
+  it.skipIf(process.platform !== 'linux')(
+    'is replaced when it dies; until then each worker reads its own',
+    async () => {
+      const { env } = await withTemporary();
+      const server = await startServer(address, { env });
+      const children = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').trim().split(' ');
+      const commands = children.map((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
+      const oneThread = commands.map((command) => command.includes('--no-parallel-scavenge'));
+      expect(oneThread).toEqual([false, false, true]);
+      process.kill(Number(children[2]), 'SIGKILL');
+      while (!server.output().stderr.includes('worker 3 ended with SIGKILL')) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      let ts = 0;
+      do {
+        ts += 1;
+        expect((await large(server, ts)).status).toBe(200);
+      } while (!threadOf(ts).startsWith('w3-'));
+      expect((await server.stop()).code).toBe(0);
+    },
+  );
+
+  it('is missing where there can be no socket, and the log says what follows', async () => {
+    const long = join(folder, 'long'.repeat(20));
+    await mkdir(long);
+    for (const [ts, temporary] of [join(address, 'none'), long].entries()) {
+      const server = await startServer(address, { env: { MOBILITY_WORKERS: '2', TMPDIR: temporary } });
+      expect((await large(server, ts)).status).toBe(200);
+      const { stderr } = await server.stop();
+      expect(stderr).toContain('small calls wait for large bodies');
+      expect(stderr).toContain(temporary);
+      expect(threadOf(ts)).toMatch(/^w[12]-1$/);
+    }
+    expect(readdirSync(long)).toEqual([]);
+  });
+
+  it('finishes what it reads when the server is told to stop', async () => {
+    const server = await startServer(address, { env: { MOBILITY_WORKERS: '2' } });
+    const { hostname, port } = new URL(server.url);
+    const body = JSON.stringify({
+      user: 'ada',
+      phone_to_server: [androidLocation(7, { note: 'x'.repeat(300_000) })],
+    });
+    const socket = connect(Number(port), hostname);
+    let received = '';
+    socket.on('data', (piece) => {
+      received += piece;
+    });
+    const ended = new Promise((resolve) => socket.on('close', resolve));
+    socket.write(
+      `POST /usercache/put HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 200_000)}`,
+    );
+    while (!server.output().stdout.includes('START')) await new Promise((resolve) => setTimeout(resolve, 10));
+    const stopped = server.stop();
+    const refused = () =>
+      fetch(`${server.url}/healthz`, { signal: AbortSignal.timeout(500) }).then(
+        () => false,
+        () => true,
+      );
+    while (!(await refused())) await new Promise((resolve) => setTimeout(resolve, 10));
+    socket.write(body.slice(200_000));
+    await ended;
+    expect(received).toContain('{"inserted":1,"updated":0,"rejected":0}');
+    expect((await stopped).code).toBe(0);
   });
 });
 

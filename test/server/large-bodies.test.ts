@@ -1,0 +1,219 @@
+// Large bodies that go on to another process: which do, that nobody notices, and what happens when that process ends.
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { makeSocketPath, passOn, type SocketPath } from '../../src/server/large-bodies.ts';
+import { type Serving, serve } from '../../src/server/serve.ts';
+import { androidLocation, config, type Kit, openKit } from './kit.ts';
+
+let kit: Kit;
+let socket: SocketPath;
+/** Answers small calls, and passes large bodies on to the socket. */
+let front: Serving;
+/** Listens at the socket. */
+let reader: Serving;
+/** Answers everything by itself. */
+let alone: Serving;
+
+const options = { host: '127.0.0.1', port: 0, drainSeconds: 1 };
+
+beforeEach(async () => {
+  kit = await openKit({ config: { ...config, bodyLimitMiB: 8 } });
+  await kit.user('ada');
+  socket = await makeSocketPath();
+  reader = await serve({ app: kit.another({ thread: 'w3' }), ...options, path: socket.path });
+  const app = kit.another({ passOn: (incoming, outgoing) => passOn(socket.path, incoming, outgoing) });
+  front = await serve({ app, ...options });
+  alone = await serve({ app: kit.app, ...options });
+});
+afterEach(async () => {
+  await Promise.all([front.close(), reader.close(), alone.close()]);
+  await socket.remove();
+  await kit.close();
+});
+
+const bodyOf = (length: number): string =>
+  JSON.stringify({ user: 'ada', phone_to_server: [androidLocation(1463502000, { note: 'x'.repeat(length) })] });
+const put = (body: unknown, headers: Record<string, string> = {}, more: object = {}) =>
+  fetch(`http://127.0.0.1:${front.port}/usercache/put`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', ...headers },
+    body: body as string,
+    ...more,
+  });
+const ofFront = /^w1-/;
+const ofReader = /^w3-/;
+
+/** What comes back until the server closes the connection, or `isAll`. */
+async function exchange(port: number, pieces: readonly string[], isAll = (_: string) => false): Promise<string> {
+  const connection = connect(port, '127.0.0.1');
+  connection.setEncoding('latin1');
+  let text = '';
+  const ended = new Promise<void>((resolve) => {
+    connection.on('data', (piece: string) => {
+      text += piece;
+      if (isAll(text)) resolve();
+    });
+    connection.on('close', () => resolve());
+    connection.on('error', () => resolve());
+  });
+  for (const piece of pieces) connection.write(piece, 'latin1');
+  await ended;
+  connection.destroy();
+  return text;
+}
+
+interface Sent {
+  what: string;
+  body: () => unknown;
+  headers: Record<string, string>;
+  /** The request id says who answered. */
+  by: RegExp;
+}
+
+describe('a body goes on', () => {
+  it.each<Sent>([
+    { what: 'of a few entries', body: () => bodyOf(1_000), headers: {}, by: ofFront },
+    { what: 'of 128 KiB', body: () => bodyOf(0).padEnd(128 * 1024), headers: {}, by: ofFront },
+    { what: 'of more', body: () => bodyOf(0).padEnd(128 * 1024 + 1), headers: {}, by: ofReader },
+    {
+      what: 'of 14 KB that may inflate to more',
+      body: () => gzipSync(bodyOf(14_000), { level: 0 }),
+      headers: { 'Content-Encoding': 'gzip' },
+      by: ofReader,
+    },
+    { what: 'of unknown length', body: () => new Blob([bodyOf(1)]).stream(), headers: {}, by: ofReader },
+  ])('or not: one $what', async ({ body, headers, by }: Sent) => {
+    const sent = body();
+    const answer = await put(sent, headers, sent instanceof ReadableStream ? { duplex: 'half' } : {});
+    expect([answer.status, answer.headers.get('x-request-id')]).toEqual([200, expect.stringMatching(by)]);
+    expect(await answer.json()).toEqual({ inserted: 1, updated: 0, rejected: 0 });
+    expect(kit.log.filter((line) => line.includes('START POST /usercache/put'))).toHaveLength(1);
+    expect(kit.console).toHaveLength(2);
+  });
+});
+
+describe('the answer is the one that a single process gives', () => {
+  const body = bodyOf(200_000);
+  const head = (lines: readonly string[], path = '/usercache/put') =>
+    [`POST ${path} HTTP/1.1`, 'Host: localhost', 'Content-Type: application/json', ...lines, '', ''].join('\r\n');
+  const length = `Content-Length: ${body.length}`;
+  const close = 'Connection: close';
+  const chunk = `${body.length.toString(16)}\r\n${body}\r\n`;
+  const cases: Record<string, readonly string[]> = {
+    'to a put': [head([length, close]), body],
+    'to one in pieces': [head([length, close]), body.slice(0, 10), body.slice(10, 150_000), body.slice(150_000)],
+    'to one in chunks': [head(['Transfer-Encoding: chunked', close]), chunk, '0\r\n\r\n'],
+    'to one with a trailer': [head(['Transfer-Encoding: chunked', 'Trailer: A', close]), chunk, '0\r\nA: b\r\n\r\n'],
+    'to one of HTTP/1.0 without a host': [
+      `POST /usercache/put HTTP/1.0\r\nContent-Type: application/json\r\n${length}\r\n\r\n`,
+      body,
+    ],
+    'to one that expects 100': [head([length, 'Expect: 100-continue', close]), body],
+    'to one whose target is a whole address': [head([length, close], 'http://localhost/usercache/put'), body],
+    'to doubled slashes and a query': [head([length, close], '//usercache//put?a=//%0A'), body],
+    'to another host': [head([length, close]).replace('Host: localhost', 'Host: example.org'), body],
+    'to bytes beyond ASCII in a header': [head([length, 'X-Name: \xe4\xff', close]), body],
+    'to another type': [head([length, close]).replace('application/json', 'text/plain'), body],
+    'to what is no JSON': [head([length, close]), '{'.padEnd(body.length)],
+    'to no endpoint': [head([length, close], '/nowhere'), body],
+    'to a call that takes no large body': [head([`Content-Length: ${2 ** 21}`, close], '/usercache/get'), body],
+    'to a body over the limit': [head([`Content-Length: ${2 ** 24}`, close]), body],
+    'to a stranger': [head([length, close]), body.replace('"ada"', '"eve"')],
+    'to an unknown encoding': [head([length, 'Content-Encoding: br', close]), body],
+    'to a DELETE': [head([length, close]).replace('POST', 'DELETE'), body],
+    'to a GET with a body': [head([length, close], '/healthz').replace('POST', 'GET'), body],
+    'to two lengths': [head([length, length, close]), body],
+    'to a chunk that is none': [head(['Transfer-Encoding: chunked', close]), 'zz\r\n'],
+  };
+  const told = (text: string): string =>
+    text
+      .replace(/^(date|keep-alive|connection|x-request-id): .*\r\n/gim, '')
+      .replace(/"request_id":"w\d-\d+"/, '')
+      .replace(/"(inserted|updated)":\d/g, '') // the second of both updates what the first inserted
+      .split('\r\n')
+      .join('\n');
+
+  it.each(Object.keys(cases))('%s', async (name) => {
+    const [passed, own] = [await exchange(front.port, cases[name]!), await exchange(alone.port, cases[name]!)];
+    expect(passed).toMatch(/^HTTP\/1\.1 \d/);
+    expect(told(passed)).toBe(told(own));
+  });
+
+  it('and its connection takes the next call', async () => {
+    const small = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n';
+    for (const sent of [body, '{'.padEnd(body.length)]) {
+      const pieces = [head([length]), sent, small, head([length]), sent];
+      const bodies = (text: string) => text.match(/^\{.*\}/gm) ?? [];
+      const text = await exchange(front.port, pieces, (all) => bodies(all).length === 3);
+      expect(text.match(/HTTP\/1\.1 \d+/g)).toHaveLength(3);
+    }
+  });
+});
+
+describe('the other process', () => {
+  it('is being replaced: the body is read here', async () => {
+    await reader.close();
+    const answer = await put(bodyOf(200_000));
+    expect([answer.status, answer.headers.get('x-request-id')]).toEqual([200, expect.stringMatching(ofFront)]);
+  });
+
+  it('ends while it reads: the phone is told to send it again, and the log says why', async () => {
+    await reader.close();
+    const dying = createServer((incoming) => incoming.once('data', () => incoming.socket.destroy()));
+    await new Promise<void>((resolve) => dying.listen(socket.path, resolve));
+    const answer = await put(bodyOf(4_000_000));
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
+    expect(await answer.json()).toMatchObject({ detail: expect.stringContaining('send it again') });
+    expect(kit.log.filter((line) => /START|Answered|END/.test(line))).toEqual([
+      expect.stringContaining('START POST /usercache/put'),
+      expect.stringContaining('Answered 503'),
+      expect.stringContaining('END POST /usercache/put'),
+    ]);
+    expect(kit.errors).toEqual([expect.stringContaining('the process that read this body ended')]);
+    await new Promise((resolve) => dying.close(resolve));
+  });
+
+  it('ends while it answers: so does the answer', async () => {
+    await reader.close();
+    const dying = createServer((incoming, outgoing) => {
+      incoming.resume().once('end', () => {
+        outgoing.writeHead(200, { 'Content-Length': 100 });
+        outgoing.write('{', () => incoming.socket.destroy());
+      });
+    });
+    await new Promise<void>((resolve) => dying.listen(socket.path, resolve));
+    await expect(put(bodyOf(200_000)).then((answer) => answer.text())).rejects.toThrow();
+    await new Promise((resolve) => dying.close(resolve));
+  });
+
+  it('does not get more than it reads: the rest waits with the phone', async () => {
+    await reader.close();
+    let came = (_: unknown): void => {};
+    const arrived = new Promise((resolve) => {
+      came = resolve;
+    });
+    const slow = createServer((incoming) => {
+      incoming.pause();
+      came(incoming);
+    });
+    await new Promise<void>((resolve) => slow.listen(socket.path, resolve));
+    const phone = connect(front.port, '127.0.0.1');
+    const size = 64 * 1024 * 1024;
+    phone.write(
+      `POST /usercache/put HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${size}\r\n\r\n`,
+    );
+    phone.write(Buffer.alloc(size, 0x20));
+    await arrived;
+    let before = -1;
+    while (phone.bytesWritten - phone.writableLength !== before) {
+      before = phone.bytesWritten - phone.writableLength;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    expect(before).toBeLessThan(size / 2); // the systems of both sides hold some
+    phone.destroy();
+    slow.closeAllConnections();
+    await new Promise((resolve) => slow.close(resolve));
+  });
+});
