@@ -140,7 +140,13 @@ export const settings: readonly Setting[] = [
     meaning: 'port the server listens on; 0: any free port',
     parse: integer(0, 65_535),
   },
-  { name: 'workers', variable: 'MOBILITY_WORKERS', default: '2', meaning: 'server processes', parse: integer(1, 256) },
+  {
+    name: 'workers',
+    variable: 'MOBILITY_WORKERS',
+    default: '2',
+    meaning: 'processes that answer calls',
+    parse: integer(1, 256),
+  },
   {
     name: 'auth',
     variable: 'MOBILITY_AUTH',

@@ -175,7 +175,9 @@ function passLargeBodies(passOn: NonNullable<AppParts['passOn']>): MiddlewareHan
 
 const refuseLost: MiddlewareHandler<ServerEnv> = async (c, next) => {
   if (c.get('lost') === true) {
-    throw unavailable('the process that read this body ended; nothing of it may be stored, send it again');
+    throw unavailable(
+      'the process that read this body ended; some or all of its entries may be stored, send all of them again',
+    );
   }
   await next();
 };

@@ -165,7 +165,7 @@ describe('the other process', () => {
     await new Promise<void>((resolve) => dying.listen(socket.path, resolve));
     const answer = await put(bodyOf(4_000_000));
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
-    expect(await answer.json()).toMatchObject({ detail: expect.stringContaining('send it again') });
+    expect(await answer.json()).toMatchObject({ detail: expect.stringContaining('send all of them again') });
     expect(kit.log.filter((line) => /START|Answered|END/.test(line))).toEqual([
       expect.stringContaining('START POST /usercache/put'),
       expect.stringContaining('Answered 503'),
