@@ -89,10 +89,10 @@ export function framedLines(
   arePlain = false,
 ): FramedLines {
   const frame = `${stamp}:${level}:${thread}:`;
-  const text = messages.join(`\n${frame}`);
+  // Joined with the first frame: put before the others later, it would have all of them copied once more.
+  const text = messages.map((message, i) => (i === 0 ? frame + message : message)).join(`\n${frame}`);
   // Nearly always: one look at all of them instead of one at each.
-  if (arePlain || arePlainLines(text, messages.length, frame.length))
-    return { text: frame + text, isAscii: isPlain(frame) };
+  if (arePlain || arePlainLines(text, messages.length)) return { text, isAscii: isPlain(frame) };
   return { text: messages.map((message) => fileLine(stamp, level, thread, message)).join('\n'), isAscii: false };
 }
 

@@ -40,12 +40,11 @@ const plainLines = /^[ -~\n]*$/;
 
 /**
  * True for a text of so many lines, of which `oneLine` would change none: no message in it has a line break of its own.
- * The frame of the first one, so many characters, does not stand there.
  */
-export function arePlainLines(text: string, count: number, frame: number): boolean {
+export function arePlainLines(text: string, count: number): boolean {
   if (!plainLines.test(text)) return false;
   let lines = 1;
-  let start = -frame;
+  let start = 0;
   for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', start)) {
     if (end - start > maxMessage) return false;
     lines += 1;

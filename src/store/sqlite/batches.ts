@@ -289,13 +289,15 @@ const whole = (piece: readonly BatchRow[]): BatchPiece => ({ piece, spans: [] })
 
 function* pieces(rows: readonly BatchRow[]): Generator<BatchPiece> {
   let [start, characters] = [0, 0];
-  for (const [at, { text }] of rows.entries()) {
-    const full = at - start >= most.entries || characters + text.length > most.characters;
+  // By number: the iterator of a loop in a generator costs an object or two for each of 10,000 rows.
+  for (let at = 0; at < rows.length; at++) {
+    const { length } = rows[at]!.text;
+    const full = at - start >= most.entries || characters + length > most.characters;
     if (at > start && full) {
       yield whole(rows.slice(start, at));
       [start, characters] = [at, 0];
     }
-    characters += text.length;
+    characters += length;
   }
   yield whole(start === 0 ? rows : rows.slice(start));
 }

@@ -46,7 +46,8 @@ export function* putWaiting(
   const rows: BatchRow[] = [];
   for (const { key, name, order } of groups) {
     const ofKey = known.under(name);
-    for (const at of order) {
+    for (let i = 0; i < order.length; i++) {
+      const at = order[i]!;
       const { write_ts, ts, text, received_ts } = entries[at]!;
       const last = rows.at(-1);
       const before = last?.key === key && last.write_ts === write_ts ? last : undefined;

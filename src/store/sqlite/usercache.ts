@@ -168,11 +168,11 @@ function settleFailed(file: StoreFile, user: number, failed: readonly FailedEntr
 }
 
 function rowsOf(entries: PutBatch['entries'], received: readonly (number | undefined)[]): PutEntry[] {
-  const rows: PutEntry[] = [];
+  const rows = new Array<PutEntry>(entries.length);
   for (let i = 0; i < entries.length; i++) {
     const entry = entries[i]!;
     const { key, write_ts, ts, text } = 'text' in entry ? entry : entryTextOf(entry);
-    rows.push({ key, write_ts, ts, text, received_ts: received[i] });
+    rows[i] = { key, write_ts, ts, text, received_ts: received[i] };
   }
   return rows;
 }
