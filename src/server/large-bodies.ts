@@ -1,11 +1,20 @@
 // A server with several workers reads large bodies in a process of its own, so that small calls do not wait behind
 // them: workers pass such requests on to it, over a socket that only this server's user can open.
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { type ClientRequest, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
-import { connect, type Socket } from 'node:net';
+import { rmSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
+import {
+  Agent,
+  type ClientRequest,
+  request as httpRequest,
+  type IncomingMessage,
+  type RequestOptions,
+  type ServerResponse,
+} from 'node:http';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { MobilityError } from '../model/errors.ts';
 import { strangersLimit } from './read-body.ts';
 
 /** How many times smaller than what it holds a compressed body may be: batches of phones compress about ten to one. */
@@ -33,8 +42,8 @@ export interface SocketPath {
 }
 
 /**
- * A path in a new folder, which only the user of this process can enter. Throws where there can be no temporary files,
- * or their folder has too long a name.
+ * A path in a new folder, which only the user of this process can enter. Throws where nothing can listen there: no
+ * temporary files, too long a name, a file system without sockets.
  */
 export async function makeSocketPath(): Promise<SocketPath> {
   if (process.platform === 'win32') {
@@ -43,13 +52,42 @@ export async function makeSocketPath(): Promise<SocketPath> {
   const folder = await mkdtemp(join(tmpdir(), 'mobility-'));
   const path = join(folder, 'large');
   const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
-  if (Buffer.byteLength(path) <= longestPath) return { path, remove };
-  await remove();
-  throw new Error(`expected a path of at most ${longestPath} bytes for it, found ${path}; set TMPDIR to a shorter one`);
+  try {
+    if (Buffer.byteLength(path) > longestPath) throw new Error(`${path} has more than ${longestPath} bytes`);
+    const server = createServer().listen(path);
+    await once(server, 'listening');
+    await new Promise((resolve) => server.close(resolve));
+    return { path, remove };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
 }
 
-/** True for a request whose body is large, or may be: one without a length. */
-export function isLarge({ headers }: IncomingMessage): boolean {
+/**
+ * Makes room to listen at the path, where a killed process may have left its socket, and removes the folder when this
+ * process ends: the primary may have been killed. Throws `MOBILITY_CONFIG` where the folder is somebody else's.
+ */
+export async function prepareSocket(path: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const folder = dirname(path);
+  await mkdir(folder, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
+  const { uid, mode } = await stat(folder);
+  if (uid !== process.geteuid?.() || (mode & 0o077) !== 0) {
+    throw new MobilityError(
+      'MOBILITY_CONFIG',
+      `expected ${folder} to be open to this user alone; found another folder`,
+    );
+  }
+  await rm(path, { force: true });
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+}
+
+/** True for a request whose body is large, or may be: one without a length. No route reads the body of a GET. */
+export function isLarge({ method, headers }: IncomingMessage): boolean {
+  if (method === 'GET' || method === 'HEAD') return false;
   const length = headers['content-length'];
   if (length === undefined) return headers['transfer-encoding'] !== undefined;
   return Number(length) * (headers['content-encoding'] === undefined ? 1 : usualCompression) > strangersLimit;
@@ -57,63 +95,67 @@ export function isLarge({ headers }: IncomingMessage): boolean {
 
 /**
  * What became of a request that was to be passed on: answered, whether its caller still is there or not; `unreachable`:
- * nothing of it was read; `lost`: the other process ended while it read.
+ * nothing of its body was read; `lost`: the other process ended while it read.
  */
 export type Passed = 'answered' | 'unreachable' | 'lost';
 
-/** Passes a request on to the process that listens at the path, and its answer back. */
-export async function passOn(path: string, incoming: IncomingMessage, outgoing: ServerResponse): Promise<Passed> {
-  const connection = await connected(path);
-  if (connection === null) return 'unreachable';
-  if (outgoing.destroyed) {
-    connection.destroy();
-    return 'answered';
-  }
-  const request = requestLike(incoming, connection);
-  if (request === null) return 'unreachable';
-  return new Promise((resolve) => {
-    const end = (passed: Passed): void => {
-      incoming.unpipe(request);
-      connection.destroy();
-      resolve(passed);
-    };
-    request.on('response', (answer) => {
-      outgoing.writeHead(answer.statusCode!, headersOf(answer.rawHeaders, 'transfer-encoding'));
-      answer.on('error', () => outgoing.destroy());
-      answer.pipe(outgoing);
+/** ms that a connection to the other process stays without a request; it would close one after a longer time. */
+const idleTime = 10_000;
+
+/** Passes requests on to the process that listens at the path, and its answers back. */
+export function createPasser(path: string) {
+  // Kept connections: that process accepts one in a turn of its event loop, and its turns are long.
+  const agent = new Agent({ keepAlive: true, timeout: idleTime });
+  return function passOn(incoming: IncomingMessage, outgoing: ServerResponse): Promise<Passed> {
+    return new Promise((resolve) => {
+      if (outgoing.destroyed) return resolve('answered');
+      const request = requestLike(incoming, { agent, socketPath: path });
+      if (request === null) return resolve('unreachable');
+      const begin = (): void => {
+        // The headers at once: a caller can be refused before the first byte of the body. As `flushHeaders`, which
+        // writes those in Latin-1 as UTF-8.
+        request.write('', 'latin1');
+        incoming.pipe(request);
+      };
+      const end = (passed: Passed): void => {
+        incoming.unpipe(request);
+        if (!isComplete) request.destroy();
+        resolve(passed);
+      };
+      let isComplete = false;
+      request.on('socket', (socket) => {
+        if (socket.connecting) socket.once('connect', begin);
+        else begin();
+      });
+      request.on('response', (answer) => {
+        outgoing.writeHead(answer.statusCode!, headersOf(answer.rawHeaders, 'transfer-encoding'));
+        answer.on('error', () => outgoing.destroy());
+        answer.on('end', () => {
+          isComplete = incoming.readableEnded;
+        });
+        answer.pipe(outgoing);
+      });
+      request.on('error', () => {
+        if (outgoing.headersSent) return; // the answer is on its way, and ends or breaks off by itself
+        end(incoming.readableDidRead ? 'lost' : 'unreachable');
+      });
+      outgoing.on('close', () => end('answered'));
     });
-    request.on('error', () => {
-      if (!outgoing.headersSent) end('lost'); // else the answer is on its way, and ends or breaks off by itself
-    });
-    outgoing.on('close', () => end('answered'));
-    request.flushHeaders(); // a caller can be refused before the first byte of the body
-    incoming.pipe(request);
-  });
+  };
 }
 
-/** The same request over that connection, without its body; null where Node reads such a one but does not write it. */
-function requestLike(incoming: IncomingMessage, connection: Socket): ClientRequest | null {
+/** The same request without its body; null where Node reads such a one but does not write it. */
+function requestLike(
+  incoming: IncomingMessage,
+  to: Pick<RequestOptions, 'agent' | 'socketPath'>,
+): ClientRequest | null {
   const headers = headersOf(incoming.rawHeaders);
   if (incoming.headers.host === undefined) headers.push('Host', 'localhost'); // HTTP/1.0 need not name one
-  // With `keep-alive` the other side reads the rest of a body that it has refused, for as long as it would for a phone.
   headers.push('Connection', 'keep-alive');
   try {
     const { method, url: path } = incoming;
-    return httpRequest({ createConnection: () => connection, method, path, headers });
+    return httpRequest({ ...to, method, path, headers });
   } catch {
-    connection.destroy();
-    return null;
-  }
-}
-
-/** A connection to the path; null where nobody listens. */
-async function connected(path: string): Promise<Socket | null> {
-  const connection = connect(path);
-  try {
-    await once(connection, 'connect');
-    return connection;
-  } catch {
-    connection.destroy();
     return null;
   }
 }

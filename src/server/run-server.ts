@@ -9,7 +9,7 @@ import type { Store } from '../store/store.ts';
 import { type AppParts, callerLimits, createApp } from './app.ts';
 import { CallerCounts } from './caller-limits.ts';
 import { consoleLines, type Write } from './console-lines.ts';
-import { makeSocketPath, passOn, type SocketPath } from './large-bodies.ts';
+import { createPasser, makeSocketPath, prepareSocket, type SocketPath } from './large-bodies.ts';
 import { isLoopback } from './loopback.ts';
 import { countCalls } from './metrics.ts';
 import { checkAddress, type Serving, serve } from './serve.ts';
@@ -19,6 +19,7 @@ import {
   leavePrimary,
   startWorkers,
   tellListening,
+  toldToStop,
   workerLargeBodies,
   workerLogSource,
   workerNumber,
@@ -90,10 +91,12 @@ async function runAlone(options: RunServerOptions): Promise<void> {
 }
 
 async function runWorker(options: RunServerOptions): Promise<void> {
+  const reads = workerLargeBodies()?.listens === true;
+  const end = reads ? toldToStop() : stopped(options.signal);
   try {
     const serving = await listen(options, await options.openLog(`w${workerNumber()}`, workerLogSource()));
-    if (workerLargeBodies()?.listens) tellListening();
-    await stopped(options.signal);
+    if (reads) tellListening();
+    await end;
     await serving.close();
   } finally {
     leavePrimary(); // as long as the two are connected, the process does not end
@@ -101,7 +104,7 @@ async function runWorker(options: RunServerOptions): Promise<void> {
 }
 
 async function runPrimary(options: RunServerOptions): Promise<void> {
-  const { config, signal, stderr } = options;
+  const { config } = options;
   // Checked here, so that a taken port is reported once and not by each worker.
   await checkAddress(config);
   // The primary opens the store before any worker does, so that only one process creates or migrates it.
@@ -111,6 +114,15 @@ async function runPrimary(options: RunServerOptions): Promise<void> {
   for (const text of warnings) warn(options, files.log, text);
   shareFigures();
   const socket = await largeBodiesSocket(options, files.log);
+  try {
+    await workUntilStopped(options, files, socket);
+  } finally {
+    await socket?.remove();
+  }
+}
+
+async function workUntilStopped(options: RunServerOptions, files: FileLog, socket: SocketPath | null): Promise<void> {
+  const { config, signal, stderr } = options;
   const workers = await startWorkers({
     count: config.workers,
     largeBodies: socket?.path ?? null,
@@ -126,7 +138,6 @@ async function runPrimary(options: RunServerOptions): Promise<void> {
   await stopped(signal);
   await told;
   await workers.stop();
-  await socket?.remove();
   files.log.write('INFO', line.serverStopped());
 }
 
@@ -161,9 +172,10 @@ async function listen(options: RunServerOptions, { log, threadId }: FileLog): Pr
     errorOutput: (text) => stderr(`${text}\n`),
     thread: threadId,
     ...(largeBodies?.listens === false && {
-      passOn: (incoming, outgoing) => passOn(largeBodies.path, incoming, outgoing),
+      passOn: createPasser(largeBodies.path),
     }),
   });
+  if (largeBodies?.listens) await prepareSocket(largeBodies.path);
   const serving = await serve({ app, ...config, ...(largeBodies?.listens && { path: largeBodies.path }) });
   const close = async (): Promise<void> => {
     stopSharing();

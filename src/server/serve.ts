@@ -1,5 +1,4 @@
 // Listens for an app, within limits on time and headers, and closes so that no running call is cut off.
-import { rm } from 'node:fs/promises';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
@@ -56,7 +55,8 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     requestTimeout,
     headersTimeout,
     keepAliveTimeout,
-    maxHeaderSize,
+    // A worker that passes a request on adds to its headers.
+    maxHeaderSize: options.path === undefined ? maxHeaderSize : 2 * maxHeaderSize,
     connectionsCheckingInterval: connectionsCheck,
   };
   const server = createServer(limits, (incoming, outgoing) => {
@@ -64,7 +64,8 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     if (closing !== null) outgoing.shouldKeepAlive = false;
     void listener(incoming, outgoing);
   });
-  server.maxConnections = maxConnections;
+  // Those of a path are of workers, which have their own limit each.
+  if (options.path === undefined) server.maxConnections = maxConnections;
   server.on('drop', () => server.closeIdleConnections());
   const stalled = setInterval(endStalled(running, stallSeconds), Math.min(progressCheck, stallSeconds * 500));
   server.on('close', () => clearInterval(stalled));
@@ -94,12 +95,13 @@ export async function checkAddress(address: Address): Promise<void> {
 type Address = Pick<ServeOptions, 'host' | 'port' | 'path'>;
 
 async function listen(server: Server, { host, port, path }: Address): Promise<void> {
-  if (path !== undefined) await rm(path, { force: true }); // a process that was killed leaves its socket
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const why = error.code === 'EADDRINUSE' ? 'another program listens there' : error.message;
-      const place = path ?? `${host} port ${port}`;
-      const text = `expected to listen on ${place}: ${why}; give another address with --host and --port`;
+      const text =
+        path === undefined
+          ? `expected to listen on ${host} port ${port}: ${why}; give another address with --host and --port`
+          : `expected to listen on the socket ${path}: ${why}; name another folder for temporary files with TMPDIR`;
       reject(new MobilityError('MOBILITY_CONFIG', text, { cause: error }));
     });
     // Exclusive: connections to the path come here, not through the primary.

@@ -37,6 +37,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   const waiting = new Set<NodeJS.Timeout>();
   let stopping = false;
   let started = false;
+  let readerListens = false;
   let deaths = 0;
 
   const start = (number: number): void => {
@@ -51,8 +52,11 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
       [roleVariable]: isReader ? readerRole : '',
     });
     living.set(number, worker);
+    // The primary is not told of a socket that is a worker's own: the worker says it, see `tellListening`.
+    if (isReader) worker.on('message', (message) => (readerListens ||= message === listens));
     worker.on('exit', (code, signal) => {
       living.delete(number);
+      if (isReader) readerListens = false;
       if (stopping || !started) return;
       deaths = performance.now() - born > healthyLife ? 0 : deaths + 1;
       const wait = Math.min(firstBackoff * 2 ** deaths, longestBackoff);
@@ -67,15 +71,22 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   const stop = async (): Promise<void> => {
     stopping = true;
     for (const timer of waiting) clearTimeout(timer);
-    await Promise.all([...living.values()].map((worker) => endWorker(worker, options.drainSeconds)));
+    const end = (worker: Worker, ask: () => void): Promise<void> => endWorker(worker, ask, options.drainSeconds);
+    // First those that pass bodies on: what they have passed on is finished.
+    const reader = living.get(options.count + 1);
+    const others = [...living.values()].filter((worker) => worker !== reader);
+    await Promise.all(others.map((worker) => end(worker, () => worker.process.kill('SIGTERM'))));
+    if (reader === undefined) return;
+    // One that does not listen yet has read nothing, and does not hear yet.
+    await end(reader, () => (readerListens ? reader.send(stops) : reader.process.kill('SIGKILL')));
   };
 
   const all = options.count + (options.largeBodies === null ? 0 : 1);
   for (let number = 1; number <= all; number += 1) start(number);
   try {
-    const ports = await Promise.all([...living].map(([number, worker]) => listening(worker, number > options.count)));
+    const [port] = await Promise.all([...living].map(([number, worker]) => listening(worker, number > options.count)));
     started = true;
-    return { port: ports[0]!, stop };
+    return { port: port!, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -103,11 +114,10 @@ function memorySettings(): Record<string, string> {
   return Object.fromEntries(Object.entries(settings).map(([name, size]) => [name, process.env[name] ?? String(size)]));
 }
 
-/** Its port; of the process that reads large bodies, nothing of use. */
+/** The port of a worker, once it listens; of the process that reads large bodies, 0. */
 function listening(worker: Worker, isReader: boolean): Promise<number> {
   return new Promise((resolve, reject) => {
-    // The primary is not told of a socket that is a worker's own: the worker says it, see `tellListening`.
-    if (isReader) worker.on('message', (message) => message === readerListens && resolve(0));
+    if (isReader) worker.on('message', (message) => message === listens && resolve(0));
     else worker.once('listening', ({ port }) => resolve(port));
     worker.once('exit', (code, signal) => {
       const text = `a worker ended with ${signal ?? code} before it listened; what it said above tells why`;
@@ -116,10 +126,10 @@ function listening(worker: Worker, isReader: boolean): Promise<number> {
   });
 }
 
-async function endWorker(worker: Worker, drainSeconds: number): Promise<void> {
+async function endWorker(worker: Worker, ask: () => void, drainSeconds: number): Promise<void> {
   if (worker.isDead()) return;
   const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
-  worker.process.kill('SIGTERM');
+  ask();
   const killer = setTimeout(() => worker.process.kill('SIGKILL'), drainSeconds * 1000 + killGrace);
   await ended;
   clearTimeout(killer);
@@ -133,7 +143,9 @@ const sourceVariable = 'MOBILITY_WORKER_LOG_SOURCE';
 const largeBodiesVariable = 'MOBILITY_WORKER_LARGE_BODIES';
 const roleVariable = 'MOBILITY_WORKER_ROLE';
 const readerRole = 'large-bodies';
-const readerListens = 'large-bodies-listen';
+// What that process and the primary tell each other.
+const listens = 'large-bodies-listen';
+const stops = 'large-bodies-stop';
 
 /** Number of this worker, from 1. */
 export function workerNumber(): number {
@@ -153,7 +165,17 @@ export function workerLargeBodies(): { path: string; listens: boolean } | null {
 
 /** Tells the primary that large bodies can be passed on. */
 export function tellListening(): void {
-  cluster.worker?.send(readerListens);
+  cluster.worker?.send(listens);
+}
+
+/**
+ * Resolves when the primary asks the process that reads large bodies to stop. It takes no notice of signals, which may
+ * go to all processes at once: workers pass on what they have begun.
+ */
+export function toldToStop(): Promise<void> {
+  return new Promise((resolve) => {
+    process.on('message', (message) => message === stops && resolve());
+  });
 }
 
 /** Lets go of the primary, so that the process can end. Everything sent before still arrives. */

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { makeSocketPath, passOn, type SocketPath } from '../../src/server/large-bodies.ts';
+import { createPasser, makeSocketPath, type SocketPath } from '../../src/server/large-bodies.ts';
 import { type Serving, serve } from '../../src/server/serve.ts';
 import { androidLocation, config, type Kit, openKit } from './kit.ts';
 
@@ -21,9 +21,10 @@ const options = { host: '127.0.0.1', port: 0, drainSeconds: 1 };
 beforeEach(async () => {
   kit = await openKit({ config: { ...config, bodyLimitMiB: 8 } });
   await kit.user('ada');
+  await kit.user('jürgen');
   socket = await makeSocketPath();
   reader = await serve({ app: kit.another({ thread: 'w3' }), ...options, path: socket.path });
-  const app = kit.another({ passOn: (incoming, outgoing) => passOn(socket.path, incoming, outgoing) });
+  const app = kit.another({ passOn: createPasser(socket.path) });
   front = await serve({ app, ...options });
   alone = await serve({ app: kit.app, ...options });
 });
@@ -114,7 +115,12 @@ describe('the answer is the one that a single process gives', () => {
     'to one whose target is a whole address': [head([length, close], 'http://localhost/usercache/put'), body],
     'to doubled slashes and a query': [head([length, close], '//usercache//put?a=//%0A'), body],
     'to another host': [head([length, close]).replace('Host: localhost', 'Host: example.org'), body],
-    'to bytes beyond ASCII in a header': [head([length, 'X-Name: \xe4\xff', close]), body],
+    'to somebody whose name is not ASCII': [
+      head([length, 'Authorization: Bearer j\xfcrgen', close]),
+      body.replace('"user":"ada"', '"user":null '),
+    ],
+    'to headers that are as long as they may be': [head([length, `X: ${'x'.repeat(16_200)}`, close]), body],
+    'to headers that are too long': [head([length, `X: ${'x'.repeat(16_400)}`, close]), body],
     'to another type': [head([length, close]).replace('application/json', 'text/plain'), body],
     'to what is no JSON': [head([length, close]), '{'.padEnd(body.length)],
     'to no endpoint': [head([length, close], '/nowhere'), body],
@@ -123,7 +129,12 @@ describe('the answer is the one that a single process gives', () => {
     'to a stranger': [head([length, close]), body.replace('"ada"', '"eve"')],
     'to an unknown encoding': [head([length, 'Content-Encoding: br', close]), body],
     'to a DELETE': [head([length, close]).replace('POST', 'DELETE'), body],
-    'to a GET with a body': [head([length, close], '/healthz').replace('POST', 'GET'), body],
+    'to a GET with a body, and what follows it': [
+      head([length], '/healthz').replace('POST', 'GET'),
+      body,
+      'GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+    ],
+    'to a HEAD with a body': [head([length, close], '/healthz').replace('POST', 'HEAD'), body],
     'to two lengths': [head([length, length, close]), body],
     'to a chunk that is none': [head(['Transfer-Encoding: chunked', close]), 'zz\r\n'],
   };
@@ -139,6 +150,8 @@ describe('the answer is the one that a single process gives', () => {
     const [passed, own] = [await exchange(front.port, cases[name]!), await exchange(alone.port, cases[name]!)];
     expect(passed).toMatch(/^HTTP\/1\.1 \d/);
     expect(told(passed)).toBe(told(own));
+    if (name.includes('not ASCII')) expect(passed).toMatch(/^HTTP\/1\.1 200 /);
+    if (name.includes('follows')) expect(passed).toContain('"status":"ready"');
   });
 
   it('and its connection takes the next call', async () => {
@@ -157,6 +170,15 @@ describe('the other process', () => {
     await reader.close();
     const answer = await put(bodyOf(200_000));
     expect([answer.status, answer.headers.get('x-request-id')]).toEqual([200, expect.stringMatching(ofFront)]);
+  });
+
+  it('has no limit of its own for connections: the workers have', async () => {
+    await reader.close();
+    reader = await serve({ app: kit.another({ thread: 'w3' }), ...options, path: socket.path, maxConnections: 1 });
+    const answers = await Promise.all(Array.from({ length: 8 }, () => put(bodyOf(200_000))));
+    expect(answers.map(({ status, headers }) => [status, headers.get('x-request-id')?.slice(0, 2)])).toEqual(
+      Array(8).fill([200, 'w3']),
+    );
   });
 
   it('ends while it reads: the phone is told to send it again, and the log says why', async () => {
@@ -204,11 +226,20 @@ describe('the other process', () => {
     phone.write(
       `POST /usercache/put HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${size}\r\n\r\n`,
     );
-    phone.write(Buffer.alloc(size, 0x20));
+    const piece = Buffer.alloc(64 * 1024, 0x20);
+    let sent = 0;
+    const send = (): void => {
+      phone.write(piece, (error) => {
+        sent += piece.length;
+        if (!error && sent < size) send();
+      });
+    };
+    phone.on('error', () => {}); // it is cut off in the end
+    send();
     await arrived;
     let before = -1;
-    while (phone.bytesWritten - phone.writableLength !== before) {
-      before = phone.bytesWritten - phone.writableLength;
+    while (sent < 128 * 1024 || sent !== before) {
+      before = sent;
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     expect(before).toBeLessThan(size / 2); // the systems of both sides hold some

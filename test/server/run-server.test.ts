@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseFileLine } from '../../src/log/format.ts';
 import { isLoopback } from '../../src/server/loopback.ts';
 import { urlOf } from '../../src/server/run-server.ts';
@@ -119,16 +119,44 @@ describe('the process that reads large bodies', () => {
       phone_to_server: [androidLocation(ts, { note: 'x'.repeat(300_000) })],
     });
   const threadOf = (ts: number): string =>
-    logLines().find(({ message }) => message.includes(`write_ts = ${ts}`))?.thread ?? '';
-  /** Temporary files of these servers are alone in a folder. */
-  const withTemporary = async () => {
-    const temporary = await mkdtemp(join(folder, 'tmp-'));
-    return { temporary, env: { MOBILITY_WORKERS: '2', TMPDIR: temporary } };
+    logLines().find(({ message }) => message.includes(`write_ts = ${ts} `))?.thread ?? '';
+  /** Temporary files of a server alone in a folder: with a short name, as paths of sockets are. */
+  const temporary: string[] = [];
+  const running: RunningServer[] = [];
+  let pushed = 100;
+  const startTwo = async (env: Record<string, string> = {}) => {
+    const own = await mkdtemp(join(tmpdir(), 'm-'));
+    temporary.push(own);
+    const server = await startServer(address, { env: { MOBILITY_WORKERS: '2', TMPDIR: own, ...env } });
+    running.push(server);
+    return { server, temporary: own };
+  };
+  afterEach(async () => {
+    for (const server of running.splice(0)) await server.kill();
+    for (const own of temporary.splice(0)) await rm(own, { recursive: true, force: true });
+  });
+  const children = (server: RunningServer): string[] =>
+    readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').trim().split(' ');
+  const until = async (isSo: () => boolean) => {
+    while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
+  };
+  const sees = (server: RunningServer, text: string) => () => server.output().stderr.includes(text);
+  /**
+   * Pushes large bodies until the other process stores one of them. One that goes to a connection which has just broken
+   * is to be sent again.
+   */
+  const pushUntilPassed = async (server: RunningServer) => {
+    const found: number[] = [];
+    do {
+      pushed += 1;
+      found.push((await large(server, pushed)).status);
+    } while (!threadOf(pushed).startsWith('w3-'));
+    expect(found.filter((status) => status !== 200 && status !== 503)).toEqual([]);
+    expect(found.filter((status) => status === 503).length).toBeLessThanOrEqual(2); // one of each worker
   };
 
   it('reads them for all workers, in a folder that is gone afterwards', async () => {
-    const { temporary, env } = await withTemporary();
-    const server = await startServer(address, { env });
+    const { server, temporary } = await startTwo();
     expect(readdirSync(temporary)).toEqual([expect.stringMatching(/^mobility-/)]);
     const answers = [await large(server, 1), await large(server, 2), await put(server, 3)];
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
@@ -140,24 +168,51 @@ describe('the process that reads large bodies', () => {
   it.skipIf(process.platform !== 'linux')(
     'is replaced when it dies; until then each worker reads its own',
     async () => {
-      const { env } = await withTemporary();
-      const server = await startServer(address, { env });
-      const children = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').trim().split(' ');
-      const commands = children.map((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
-      const oneThread = commands.map((command) => command.includes('--no-parallel-scavenge'));
-      expect(oneThread).toEqual([false, false, true]);
-      process.kill(Number(children[2]), 'SIGKILL');
-      while (!server.output().stderr.includes('worker 3 ended with SIGKILL')) {
-        await new Promise((resolve) => setTimeout(resolve, 5));
-      }
-      let ts = 0;
-      do {
-        ts += 1;
-        expect((await large(server, ts)).status).toBe(200);
-      } while (!threadOf(ts).startsWith('w3-'));
+      const { server, temporary } = await startTwo();
+      const commands = children(server).map((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
+      expect(commands.map((command) => command.includes('--no-parallel-scavenge'))).toEqual([false, false, true]);
+      process.kill(Number(children(server)[2]), 'SIGKILL');
+      await until(sees(server, 'worker 3 ended with SIGKILL'));
+      await pushUntilPassed(server);
+      // A program that clears temporary files takes the folder: it comes back with the next process.
+      await rm(join(temporary, readdirSync(temporary)[0]!), { recursive: true });
+      expect((await large(server, 1)).status).toBe(200);
+      process.kill(Number(children(server)[2]), 'SIGKILL');
+      await pushUntilPassed(server);
       expect((await server.stop()).code).toBe(0);
+      expect(readdirSync(temporary)).toEqual([]);
     },
   );
+
+  it.skipIf(process.platform !== 'linux')('leaves no folder behind when the primary process is killed', async () => {
+    const { server, temporary } = await startTwo();
+    process.kill(server.pid, 'SIGKILL');
+    await server.exit;
+    expect(readdirSync(temporary)).toEqual([]);
+  });
+
+  it.each([
+    { whom: 'the primary process', signal: (pid: number) => process.kill(pid, 'SIGTERM') },
+    { whom: 'all processes', signal: (pid: number) => process.kill(-pid, 'SIGTERM') },
+  ])('answers all puts that run when $whom get SIGTERM', async ({ signal }) => {
+    const { server } = await startTwo();
+    const pushing = Array.from({ length: 40 }, (_, i) =>
+      large(server, i).then(
+        ({ status }) => status,
+        () => 'not accepted',
+      ),
+    );
+    await until(() => server.output().stdout.includes('START'));
+    signal(server.pid);
+    const answers = await Promise.all(pushing);
+    const exit = await server.exit;
+    expect([exit.code, exit.stderr.split('\n').length]).toEqual([0, 2]);
+    expect(new Set(answers.filter((answer) => answer !== 'not accepted'))).toEqual(new Set([200]));
+    const store = await openStore(address);
+    const ada = await store.users.byEmail('ada');
+    expect((await store.usercache.summary(ada!.uuid)).count).toBe(answers.filter((answer) => answer === 200).length);
+    await store.close();
+  });
 
   it('is missing where there can be no socket, and the log says what follows', async () => {
     const long = join(folder, 'long'.repeat(20));

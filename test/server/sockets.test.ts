@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AppParts } from '../../src/server/app.ts';
-import { makeSocketPath, passOn } from '../../src/server/large-bodies.ts';
+import { createPasser, makeSocketPath } from '../../src/server/large-bodies.ts';
 import { type Serving, serve } from '../../src/server/serve.ts';
 import { androidLocation, answered, config, iosActivity, type Kit, openKit } from './kit.ts';
 
@@ -24,7 +24,7 @@ describe.each(arrangements)('$where', ({ passes }) => {
     if (!passes) return serve({ app: kit.app, ...options });
     const socket = await makeSocketPath();
     const reader = await serve({ app: kit.app, ...options, path: socket.path });
-    const app = kit.another({ passOn: (incoming, outgoing) => passOn(socket.path, incoming, outgoing) });
+    const app = kit.another({ passOn: createPasser(socket.path) });
     const front = await serve({ app, ...options });
     const close = async () => {
       await Promise.all([front.close(), reader.close()]);
