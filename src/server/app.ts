@@ -93,7 +93,7 @@ const mostPeek = 8 * mebibyte;
  * One caller holds half of what may wait, strangers together the other half at most; a single body of any size always
  * fits.
  */
-function bodyLimits({ config: { waitingLimitMiB }, bodyPatience = 30_000 }: AppParts): BodyLimits {
+function bodyLimits({ store, config: { waitingLimitMiB }, bodyPatience = 30_000 }: AppParts): BodyLimits {
   const total = waitingLimitMiB * mebibyte;
   const small = { size: strangersLimit, room: total / 8 };
   return {
@@ -102,8 +102,9 @@ function bodyLimits({ config: { waitingLimitMiB }, bodyPatience = 30_000 }: AppP
     strangers: total / 2,
     patience: bodyPatience,
     small,
-    turns: 2,
-    ahead: total / 4,
+    // A store that servers share is asked over a network, and a second body is read meanwhile.
+    turns: store.use === null ? 1 : 2,
+    ahead: total / 16,
     peek: Math.min(total / 2, mostPeek),
   };
 }
