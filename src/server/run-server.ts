@@ -16,6 +16,7 @@ import { checkAddress, type Serving, serve } from './serve.ts';
 import { figuresOfAll, shareFigures } from './share-figures.ts';
 import { shareUse } from './share-use.ts';
 import {
+  giveWay,
   leavePrimary,
   startWorkers,
   tellListening,
@@ -92,6 +93,7 @@ async function runAlone(options: RunServerOptions): Promise<void> {
 
 async function runWorker(options: RunServerOptions): Promise<void> {
   const reads = workerLargeBodies()?.listens === true;
+  if (reads) giveWay();
   const end = reads ? toldToStop() : stopped(options.signal);
   try {
     const serving = await listen(options, await options.openLog(`w${workerNumber()}`, workerLogSource()));

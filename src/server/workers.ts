@@ -1,11 +1,13 @@
 // The processes of a server with several workers: the primary starts and replaces them, and one more that reads the
 // large bodies of all.
 import cluster, { type Worker } from 'node:cluster';
+import { getPriority, setPriority } from 'node:os';
 import { MobilityError } from '../model/errors.ts';
 
 const firstBackoff = 100; // ms before a dead worker is replaced; doubled each time
 const longestBackoff = 10_000; // ms
 const healthyLife = 60_000; // ms of run time after which the end of a worker counts as its first failure
+const niceOfReader = 5; // above that of the workers
 const killGrace = 5_000; // ms beyond the drain time before a worker is killed
 
 /** How many workers there are and what the primary does for them. */
@@ -161,6 +163,14 @@ export function workerLogSource(): string {
 export function workerLargeBodies(): { path: string; listens: boolean } | null {
   const path = process.env[largeBodiesVariable] ?? '';
   return path === '' ? null : { path, listens: process.env[roleVariable] === readerRole };
+}
+
+/**
+ * Where processors are scarce, small calls come before large bodies. The pipeline of docs/operations.md, at 10, comes
+ * after both.
+ */
+export function giveWay(): void {
+  setPriority(Math.min(getPriority() + niceOfReader, 19));
 }
 
 /** Tells the primary that large bodies can be passed on. */
