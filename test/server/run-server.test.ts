@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
+import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseFileLine } from '../../src/log/format.ts';
@@ -171,6 +171,8 @@ describe('the process that reads large bodies', () => {
       const { server, temporary } = await startTwo();
       const commands = children(server).map((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
       expect(commands.map((command) => command.includes('--no-parallel-scavenge'))).toEqual([false, false, true]);
+      const [own, ...nice] = [process.pid, ...children(server).map(Number)].map((pid) => getPriority(pid));
+      expect(nice).toEqual([own, own, Math.min(own! + 5, 19)]);
       process.kill(Number(children(server)[2]), 'SIGKILL');
       await until(sees(server, 'worker 3 ended with SIGKILL'));
       await pushUntilPassed(server);
