@@ -1,8 +1,6 @@
 // The flow of a call, in order: large bodies on to their process, START, limits, JSON, caller, route, END.
 import { constants } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { HttpBindings } from '@hono/node-server';
-import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { getPath } from 'hono/utils/url';
 import type { Config } from '../config.ts';
@@ -15,7 +13,7 @@ import type { Store } from '../store/store.ts';
 import { jsonAnswer } from './answer.ts';
 import { createAuthMethod, headerTokens, tokenOf } from './auth.ts';
 import { BodyBudget, type BodyLimits } from './body-budget.ts';
-import { type Call, createCallLog } from './call.ts';
+import { type Call, createCallLog, type ServerEnv } from './call.ts';
 import { CallerCounts, type CallerLimits, tellLimit } from './caller-limits.ts';
 import { Doorkeeper, type DoorParts } from './doorkeeper.ts';
 import { isLarge, type Passed } from './large-bodies.ts';
@@ -31,6 +29,7 @@ import { Readiness, type ReadyLimits } from './readiness.ts';
 import { openRoutes, routes } from './routes/index.ts';
 import type { Route, RouteConfig } from './routes/route.ts';
 import { bodyCheck } from './schemas.ts';
+import { alreadySent } from './serve.ts';
 import { StoreFigures } from './store-figures.ts';
 
 /** The settings that an app looks at. */
@@ -61,12 +60,6 @@ export interface AppParts {
   thread?: string;
   /** Passes requests with large bodies on to the process that reads them; default: this process does. */
   passOn?: (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<Passed>;
-}
-
-/** What handlers find in a Hono context. `incoming` is absent when the app is called in process. */
-export interface ServerEnv {
-  Bindings: Partial<HttpBindings>;
-  Variables: { call: Call; lost?: true };
 }
 
 const mebibyte = 1024 * 1024;
@@ -168,7 +161,7 @@ function passLargeBodies(passOn: NonNullable<AppParts['passOn']>): MiddlewareHan
     const { incoming, outgoing } = c.env;
     if (incoming === undefined || outgoing === undefined || !isLarge(incoming)) return next();
     const passed = await passOn(incoming, outgoing);
-    if (passed === 'answered') return RESPONSE_ALREADY_SENT;
+    if (passed === 'answered') return alreadySent;
     if (passed === 'lost') c.set('lost', true);
     return next();
   };

@@ -1,4 +1,5 @@
 // START and END of every call, on the console and in the log file, and what is known of the call in between.
+import type { HttpBindings } from '@hono/node-server';
 import { consoleEnd, consoleStart, createStamp, hostZone } from '../log/format.ts';
 import { childLog, type HeldLog, type Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
@@ -28,6 +29,13 @@ export interface Call {
   readonly leave: (() => void)[];
   /** Settles when a streamed answer is sent to its end; null for an answer in one piece. */
   streaming: Promise<void> | null;
+}
+
+/** What handlers find in a Hono context. `incoming` is absent when the app is called in process. */
+export interface ServerEnv {
+  Bindings: Partial<HttpBindings>;
+  /** `lost`: the process to which the request was passed on ended while it read. */
+  Variables: { call: Call; lost?: true };
 }
 
 /** A call whose lines are written as soon as its caller is known. */

@@ -2,9 +2,10 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Hono } from 'hono';
 import { MobilityError } from '../model/errors.ts';
-import type { ServerEnv } from './app.ts';
+import type { ServerEnv } from './call.ts';
 import { LiveSet } from './live-set.ts';
 
 const requestTimeout = 300_000; // ms for a whole request: a phone on a thin line sends its 6 MB with 20 kB/s
@@ -41,6 +42,9 @@ export interface Serving {
    */
   close(): Promise<void>;
 }
+
+/** What an app returns for a request whose answer is written by other means. */
+export const alreadySent = RESPONSE_ALREADY_SENT;
 
 /** Resolves when the server listens. Throws `MOBILITY_CONFIG` when it cannot listen on that host and port. */
 export async function serve(options: ServeOptions): Promise<Serving> {
