@@ -1,8 +1,8 @@
 // A server with several workers reads large bodies in a process of its own, so that small calls do not wait behind
 // them: workers pass such requests on to it, over a socket that only this server's user can open.
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
+import { lstatSync, rmSync } from 'node:fs';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import {
   Agent,
   type ClientRequest,
@@ -65,8 +65,8 @@ export async function makeSocketPath(): Promise<SocketPath> {
 }
 
 /**
- * Makes room to listen at the path, where a killed process may have left its socket, and removes the folder when this
- * process ends: the primary may have been killed. Throws `MOBILITY_CONFIG` where the folder is somebody else's.
+ * Makes room to listen at the path, where a killed process may have left its socket. Where the primary process was
+ * killed, removes the folder when this one ends. Throws `MOBILITY_CONFIG` where the folder is somebody else's.
  */
 export async function prepareSocket(path: string): Promise<void> {
   if (process.platform === 'win32') return;
@@ -74,15 +74,24 @@ export async function prepareSocket(path: string): Promise<void> {
   await mkdir(folder, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
   });
-  const { uid, mode } = await stat(folder);
-  if (uid !== process.geteuid?.() || (mode & 0o077) !== 0) {
-    throw new MobilityError(
-      'MOBILITY_CONFIG',
-      `expected ${folder} to be open to this user alone; found another folder`,
-    );
+  if (!isOwn(folder)) {
+    const text = `expected ${folder} to be open to this user alone; found another folder`;
+    throw new MobilityError('MOBILITY_CONFIG', text);
   }
   await rm(path, { force: true });
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  process.once('exit', () => {
+    // While the primary lives, workers use the folder, and nobody else may make one of its name.
+    if (!process.connected) rmSync(folder, { recursive: true, force: true });
+  });
+}
+
+/**
+ * True for a folder that only the user of this process can enter. Asked before each request is passed on: where a
+ * program that clears temporary files took the folder, somebody else may have made it again.
+ */
+function isOwn(folder: string): boolean {
+  const found = lstatSync(folder, { throwIfNoEntry: false });
+  return found?.isDirectory() === true && found.uid === process.geteuid?.() && (found.mode & 0o077) === 0;
 }
 
 /** True for a request whose body is large, or may be: one without a length. No route reads the body of a GET. */
@@ -105,10 +114,12 @@ const idleTime = 10_000;
 /** Passes requests on to the process that listens at the path, and its answers back. */
 export function createPasser(path: string) {
   // Kept connections: that process accepts one in a turn of its event loop, and its turns are long.
+  const folder = dirname(path);
   const agent = new Agent({ keepAlive: true, timeout: idleTime });
   return function passOn(incoming: IncomingMessage, outgoing: ServerResponse): Promise<Passed> {
     return new Promise((resolve) => {
       if (outgoing.destroyed) return resolve('answered');
+      if (process.platform !== 'win32' && !isOwn(folder)) return resolve('unreachable');
       const request = requestLike(incoming, { agent, socketPath: path });
       if (request === null) return resolve('unreachable');
       const begin = (): void => {
@@ -140,6 +151,10 @@ export function createPasser(path: string) {
         end(incoming.readableDidRead ? 'lost' : 'unreachable');
       });
       outgoing.on('close', () => end('answered'));
+      // The answer to a request that came while the one before it was not answered has no connection yet to tell of.
+      incoming.on('close', () => {
+        if (!incoming.readableEnded) end('answered');
+      });
     });
   };
 }

@@ -1,6 +1,7 @@
 // The processes of a server with several workers: the primary starts and replaces them, and one more that reads the
 // large bodies of all.
 import cluster, { type Worker } from 'node:cluster';
+import { readdirSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
 import { MobilityError } from '../model/errors.ts';
 
@@ -73,14 +74,15 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   const stop = async (): Promise<void> => {
     stopping = true;
     for (const timer of waiting) clearTimeout(timer);
-    const end = (worker: Worker, ask: () => void): Promise<void> => endWorker(worker, ask, options.drainSeconds);
     // First those that pass bodies on: what they have passed on is finished.
     const reader = living.get(options.count + 1);
     const others = [...living.values()].filter((worker) => worker !== reader);
-    await Promise.all(others.map((worker) => end(worker, () => worker.process.kill('SIGTERM'))));
+    const drain = options.drainSeconds;
+    await Promise.all(others.map((worker) => endWorker(worker, () => worker.process.kill('SIGTERM'), drain)));
     if (reader === undefined) return;
-    // One that does not listen yet has read nothing, and does not hear yet.
-    await end(reader, () => (readerListens ? reader.send(stops) : reader.process.kill('SIGKILL')));
+    // Nobody is left to answer: it need not finish anything. One that does not listen yet does not hear yet.
+    const ask = () => (readerListens ? reader.send(stops, () => {}) : reader.process.kill('SIGKILL'));
+    await endWorker(reader, ask, 0);
   };
 
   const all = options.count + (options.largeBodies === null ? 0 : 1);
@@ -170,7 +172,16 @@ export function workerLargeBodies(): { path: string; listens: boolean } | null {
  * after both.
  */
 export function giveWay(): void {
-  setPriority(Math.min(getPriority() + niceOfReader, 19));
+  const nice = Math.min(getPriority() + niceOfReader, 19);
+  // On Linux each thread has a priority of its own. 0: this one.
+  const threads = process.platform === 'linux' ? readdirSync('/proc/self/task').map(Number) : [0];
+  for (const thread of threads) {
+    try {
+      setPriority(thread, nice);
+    } catch {
+      // The thread has ended, or this is not allowed: then it goes on as it is.
+    }
+  }
 }
 
 /** Tells the primary that large bodies can be passed on. */

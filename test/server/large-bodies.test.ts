@@ -1,9 +1,11 @@
 // Large bodies that go on to another process: which do, that nobody notices, and what happens when that process ends.
+import { chmod } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
+import { dirname } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createPasser, makeSocketPath, type SocketPath } from '../../src/server/large-bodies.ts';
+import { createPasser, makeSocketPath, prepareSocket, type SocketPath } from '../../src/server/large-bodies.ts';
 import { type Serving, serve } from '../../src/server/serve.ts';
 import { androidLocation, config, type Kit, openKit } from './kit.ts';
 
@@ -165,7 +167,33 @@ describe('the answer is the one that a single process gives', () => {
   });
 });
 
+describe('a phone that leaves', () => {
+  it('ends its calls, also one that came while the one before it was not answered', async () => {
+    const whole = JSON.stringify({
+      user: 'ada',
+      phone_to_server: Array.from({ length: 10_000 }, (_, i) => androidLocation(1463502000 + i)),
+    });
+    const head = (length: number) =>
+      `POST /usercache/put HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
+    const count = (text: string) => kit.log.filter((line) => line.includes(text)).length;
+    const phone = connect(front.port, '127.0.0.1');
+    phone.on('error', () => {}); // it is cut off
+    phone.write(head(whole.length) + whole + head(8_000_000) + whole.slice(0, 300_000));
+    while (count('START POST') < 2) await new Promise((resolve) => setTimeout(resolve, 1));
+    phone.destroy();
+    while (count('END POST') < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+  });
+});
+
 describe('the other process', () => {
+  it.skipIf(process.platform === 'win32')('gets nothing where its folder became somebody else’s', async () => {
+    await chmod(dirname(socket.path), 0o755);
+    expect((await put(bodyOf(200_000))).headers.get('x-request-id')).toMatch(ofFront);
+    await chmod(dirname(socket.path), 0o700);
+    expect((await put(bodyOf(200_000))).headers.get('x-request-id')).toMatch(ofReader);
+    await expect(prepareSocket('/tmp/large')).rejects.toMatchObject({ code: 'MOBILITY_CONFIG' });
+  });
+
   it('is being replaced: the body is read here', async () => {
     await reader.close();
     const answer = await put(bodyOf(200_000));
