@@ -1,6 +1,5 @@
 // The flow of a call, in order: large bodies on to their process, START, limits, JSON, caller, route, END.
 import { constants } from 'node:buffer';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { getPath } from 'hono/utils/url';
 import type { Config } from '../config.ts';
@@ -16,7 +15,7 @@ import { BodyBudget, type BodyLimits } from './body-budget.ts';
 import { type Call, createCallLog, type ServerEnv } from './call.ts';
 import { CallerCounts, type CallerLimits, tellLimit } from './caller-limits.ts';
 import { Doorkeeper, type DoorParts } from './doorkeeper.ts';
-import { isLarge, type Passed } from './large-bodies.ts';
+import { isLarge, type PassOn } from './large-bodies.ts';
 import { isLoopback } from './loopback.ts';
 import { type CallFigures, countingStore } from './metrics.ts';
 import { OpenCalls } from './open-calls.ts';
@@ -59,7 +58,7 @@ export interface AppParts {
   /** Thread id of `log`, with which request ids begin. Default `w1`. */
   thread?: string;
   /** Passes requests with large bodies on to the process that reads them; default: this process does. */
-  passOn?: (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<Passed>;
+  passOn?: PassOn;
 }
 
 const mebibyte = 1024 * 1024;
@@ -156,7 +155,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
  * Where the process that reads large bodies is being replaced, they are read here. One that ended while it read takes
  * what it had read along.
  */
-function passLargeBodies(passOn: NonNullable<AppParts['passOn']>): MiddlewareHandler<ServerEnv> {
+function passLargeBodies(passOn: PassOn): MiddlewareHandler<ServerEnv> {
   return async function passLarge(c, next) {
     const { incoming, outgoing } = c.env;
     if (incoming === undefined || outgoing === undefined || !isLarge(incoming)) return next();

@@ -108,15 +108,18 @@ export function isLarge({ method, headers }: IncomingMessage): boolean {
  */
 export type Passed = 'answered' | 'unreachable' | 'lost';
 
+/** Passes a request on, and its answer back. */
+export type PassOn = (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<Passed>;
+
 /** ms that a connection to the other process stays without a request; it would close one after a longer time. */
 const idleTime = 10_000;
 
 /** Passes requests on to the process that listens at the path, and its answers back. */
-export function createPasser(path: string) {
-  // Kept connections: that process accepts one in a turn of its event loop, and its turns are long.
+export function createPasser(path: string): PassOn {
   const folder = dirname(path);
+  // Kept connections: that process accepts one in a turn of its event loop, and its turns are long.
   const agent = new Agent({ keepAlive: true, timeout: idleTime });
-  return function passOn(incoming: IncomingMessage, outgoing: ServerResponse): Promise<Passed> {
+  return function passOn(incoming, outgoing) {
     return new Promise((resolve) => {
       if (outgoing.destroyed) return resolve('answered');
       if (process.platform !== 'win32' && !isOwn(folder)) return resolve('unreachable');

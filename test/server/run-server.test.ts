@@ -45,6 +45,31 @@ function logLines() {
 const put = (server: RunningServer, ts: number) =>
   server.post('/usercache/put', { user: 'ada', phone_to_server: [androidLocation(ts)] });
 
+/** Sends a body up to a place, tells the server to stop, and sends the rest when it takes no more connections. */
+async function stopDuringPut(server: RunningServer, body: string, place: number) {
+  const { hostname, port } = new URL(server.url);
+  const socket = connect(Number(port), hostname);
+  let received = '';
+  socket.on('data', (piece) => {
+    received += piece;
+  });
+  const ended = new Promise((resolve) => socket.on('close', resolve));
+  socket.write(
+    `POST /usercache/put HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, place)}`,
+  );
+  while (!server.output().stdout.includes('START')) await new Promise((resolve) => setTimeout(resolve, 10));
+  const stopped = server.stop();
+  const refused = () =>
+    fetch(`${server.url}/healthz`, { signal: AbortSignal.timeout(500) }).then(
+      () => false,
+      () => true,
+    );
+  while (!(await refused())) await new Promise((resolve) => setTimeout(resolve, 10));
+  socket.write(body.slice(place));
+  await ended;
+  return { received, exit: await stopped };
+}
+
 describe('several workers', () => {
   it.runIf(process.platform === 'linux')(
     'have a smaller young generation, or the one that the operator names',
@@ -232,64 +257,19 @@ describe('the process that reads large bodies', () => {
 
   it('finishes what it reads when the server is told to stop', async () => {
     const server = await startServer(address, { env: { MOBILITY_WORKERS: '2' } });
-    const { hostname, port } = new URL(server.url);
-    const body = JSON.stringify({
-      user: 'ada',
-      phone_to_server: [androidLocation(7, { note: 'x'.repeat(300_000) })],
-    });
-    const socket = connect(Number(port), hostname);
-    let received = '';
-    socket.on('data', (piece) => {
-      received += piece;
-    });
-    const ended = new Promise((resolve) => socket.on('close', resolve));
-    socket.write(
-      `POST /usercache/put HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 200_000)}`,
-    );
-    while (!server.output().stdout.includes('START')) await new Promise((resolve) => setTimeout(resolve, 10));
-    const stopped = server.stop();
-    const refused = () =>
-      fetch(`${server.url}/healthz`, { signal: AbortSignal.timeout(500) }).then(
-        () => false,
-        () => true,
-      );
-    while (!(await refused())) await new Promise((resolve) => setTimeout(resolve, 10));
-    socket.write(body.slice(200_000));
-    await ended;
+    const body = JSON.stringify({ user: 'ada', phone_to_server: [androidLocation(7, { note: 'x'.repeat(300_000) })] });
+    const { received, exit } = await stopDuringPut(server, body, 200_000);
     expect(received).toContain('{"inserted":1,"updated":0,"rejected":0}');
-    expect((await stopped).code).toBe(0);
+    expect(exit.code).toBe(0);
   });
 });
 
 describe('SIGTERM', () => {
   it.each(['1', '2'])('with %s workers: what runs is finished, the exit code is 0', async (workers) => {
     const server = await startServer(address, { env: { MOBILITY_WORKERS: workers } });
-    const { hostname, port } = new URL(server.url);
     const body = JSON.stringify({ user: 'ada', phone_to_server: [androidLocation(7)] });
-    const socket = connect(Number(port), hostname);
-    let received = '';
-    socket.on('data', (piece) => {
-      received += piece;
-    });
-    const ended = new Promise((resolve) => socket.on('close', resolve));
-    socket.write(
-      `POST /usercache/put HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 30)}`,
-    );
-    while (!server.output().stdout.includes('START')) await new Promise((resolve) => setTimeout(resolve, 10));
-    const stopped = server.stop();
-    const refused = async () => {
-      try {
-        await fetch(`${server.url}/healthz`, { signal: AbortSignal.timeout(500) });
-        return false;
-      } catch {
-        return true;
-      }
-    };
-    while (!(await refused())) await new Promise((resolve) => setTimeout(resolve, 10));
-    socket.write(body.slice(30));
-    await ended;
+    const { received, exit } = await stopDuringPut(server, body, 30);
     expect(received).toContain('{"inserted":1,"updated":0,"rejected":0}');
-    const exit = await stopped;
     expect([exit.code, exit.signal, exit.stderr.split('\n').length]).toEqual([0, null, 2]);
     expect(logLines().some(({ message }) => message.startsWith('END POST /usercache/put'))).toBe(true);
   });
