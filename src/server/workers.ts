@@ -55,6 +55,8 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
       [roleVariable]: isReader ? readerRole : '',
     });
     living.set(number, worker);
+    // A message to a worker that has just ended, for example the use by callers. Its end is told below.
+    worker.on('error', () => {});
     // The primary is not told of a socket that is a worker's own: the worker says it, see `tellListening`.
     if (isReader) worker.on('message', (message) => (readerListens ||= message === listens));
     worker.on('exit', (code, signal) => {

@@ -1,9 +1,11 @@
 // `mobility serve` as processes: several workers, one log file, signals, and what it refuses to do.
+import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseFileLine } from '../../src/log/format.ts';
 import { isLoopback } from '../../src/server/loopback.ts';
@@ -135,7 +137,47 @@ describe('several workers', () => {
       true,
     );
   });
+
+  // The state of a process is read from /proc.
+  it.skipIf(process.platform !== 'linux')('a message to a worker that has just died ends nothing', async () => {
+    const script = join(folder, 'primary.mjs');
+    await writeFile(script, toldTooLate(await buildProgram()));
+    const { stdout } = await promisify(execFile)(process.execPath, [script]);
+    expect(stdout.trim().split('\n')).toEqual(['told', expect.stringContaining('ended with SIGKILL'), 'stopped']);
+  });
 });
+
+/** A primary process that sends a message to a worker between its death and the news of it. */
+const toldTooLate = (program: string) => `
+  import cluster from 'node:cluster';
+  import { readFileSync } from 'node:fs';
+  import { createServer } from 'node:http';
+  import { startWorkers } from ${JSON.stringify(join(program, 'dist/server/workers.js'))};
+
+  if (cluster.isWorker) {
+    createServer().listen(0, '127.0.0.1');
+    process.once('SIGTERM', () => process.exit(0));
+  } else {
+    let tell;
+    const died = new Promise((resolve) => { tell = resolve; });
+    const workers = await startWorkers({
+      count: 2,
+      largeBodies: null,
+      drainSeconds: 1,
+      logSource: () => 'source',
+      onDeath: (text) => { console.log(text); tell(); },
+    });
+    const [worker] = Object.values(cluster.workers);
+    worker.process.kill('SIGKILL');
+    // No news comes to this process while it waits like this.
+    while (!readFileSync('/proc/' + worker.process.pid + '/stat', 'utf8').includes(') Z'));
+    worker.send({});
+    console.log('told');
+    await died;
+    await workers.stop();
+    console.log('stopped');
+  }
+`;
 
 describe('the process that reads large bodies', () => {
   const large = (server: RunningServer, ts: number) =>
