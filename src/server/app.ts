@@ -29,6 +29,7 @@ import { openRoutes, routes } from './routes/index.ts';
 import type { Route, RouteConfig } from './routes/route.ts';
 import { bodyCheck } from './schemas.ts';
 import { alreadySent } from './serve.ts';
+import type { SmallCalls } from './small-calls.ts';
 import { StoreFigures } from './store-figures.ts';
 
 /** The settings that an app looks at. */
@@ -57,8 +58,11 @@ export interface AppParts {
   bodyPatience?: number;
   /** Thread id of `log`, with which request ids begin. Default `w1`. */
   thread?: string;
-  /** Passes requests with large bodies on to the process that reads them; default: this process does. */
-  passOn?: PassOn;
+  /**
+   * Passes requests with large bodies on to the process that reads them, while there are small calls; default: this
+   * process reads them.
+   */
+  largeBodies?: { passOn: PassOn; smallCalls: SmallCalls };
 }
 
 const mebibyte = 1024 * 1024;
@@ -115,7 +119,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   const readiness = new Readiness(parts.store, storeFigures, parts.config);
   const openParts = { readiness, studies: parts.store.studies };
 
-  if (parts.passOn !== undefined) app.use(passLargeBodies(parts.passOn));
+  if (parts.largeBodies !== undefined) app.use(passLargeBodies(parts.largeBodies));
   app.use(logCalls(parts, budget));
   app.use(refuseLost);
   for (const { path, dialect } of routes) if (dialect !== undefined) app.use(`${path}/*`, refuseAs(dialect.refuse));
@@ -155,10 +159,15 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
  * Where the process that reads large bodies is being replaced, they are read here. One that ended while it read takes
  * what it had read along.
  */
-function passLargeBodies(passOn: PassOn): MiddlewareHandler<ServerEnv> {
+function passLargeBodies({ passOn, smallCalls }: NonNullable<AppParts['largeBodies']>): MiddlewareHandler<ServerEnv> {
   return async function passLarge(c, next) {
     const { incoming, outgoing } = c.env;
-    if (incoming === undefined || outgoing === undefined || !isLarge(incoming)) return next();
+    if (incoming === undefined || outgoing === undefined) return next();
+    if (!isLarge(incoming)) {
+      smallCalls.note();
+      return next();
+    }
+    if (!smallCalls.areRecent()) return next();
     const passed = await passOn(incoming, outgoing);
     if (passed === 'answered') return alreadySent;
     if (passed === 'lost') c.set('lost', true);

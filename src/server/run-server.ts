@@ -15,6 +15,7 @@ import { countCalls } from './metrics.ts';
 import { checkAddress, type Serving, serve } from './serve.ts';
 import { figuresOfAll, shareFigures } from './share-figures.ts';
 import { shareUse } from './share-use.ts';
+import { smallCalls } from './small-calls.ts';
 import {
   giveWay,
   leavePrimary,
@@ -174,7 +175,7 @@ async function listen(options: RunServerOptions, { log, threadId }: FileLog): Pr
     errorOutput: (text) => stderr(`${text}\n`),
     thread: threadId,
     ...(largeBodies?.listens === false && {
-      passOn: createPasser(largeBodies.path),
+      largeBodies: { passOn: createPasser(largeBodies.path), smallCalls: smallCalls() },
     }),
   });
   if (largeBodies?.listens) await prepareSocket(largeBodies.path);

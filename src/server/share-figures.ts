@@ -1,5 +1,5 @@
-// The messages between the processes of one server: the use by callers, and the metrics of calls, summed by the
-// primary.
+// The messages between the processes of one server: the use by callers, that there are small calls, and the metrics of
+// calls, summed by the primary.
 import cluster, { type Worker } from 'node:cluster';
 import { AggregatorRegistry } from 'prom-client';
 import type { UsedByCaller } from './caller-limits.ts';
@@ -9,6 +9,7 @@ const patience = 10_000; // ms that the primary has to add up figures
 /** What the processes tell each other. */
 export type ServerMessage =
   | { mobility: 'used'; used: UsedByCaller }
+  | { mobility: 'small-calls' }
   | { mobility: 'figures'; id: number }
   | { mobility: 'figures'; id: number; text: string };
 
@@ -16,16 +17,16 @@ export type ServerMessage =
 export const isMessage = (message: unknown): message is ServerMessage =>
   typeof message === 'object' &&
   message !== null &&
-  ['used', 'figures'].includes((message as { mobility: string }).mobility);
+  ['used', 'small-calls', 'figures'].includes((message as { mobility: string }).mobility);
 
 /**
- * In the primary: hands what one worker says of callers to the others, and adds up figures when a worker asks for them.
+ * In the primary: hands what one worker says of calls to the others, and adds up figures when a worker asks for them.
  */
 export function shareFigures(): void {
   const aggregator = new AggregatorRegistry();
   cluster.on('message', (from: Worker, message: unknown) => {
     if (!isMessage(message)) return;
-    if (message.mobility === 'used') {
+    if (message.mobility !== 'figures') {
       for (const worker of Object.values(cluster.workers ?? {})) {
         if (worker !== undefined && worker !== from && worker.isConnected()) worker.send(message);
       }

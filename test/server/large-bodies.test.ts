@@ -7,7 +7,8 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createPasser, makeSocketPath, prepareSocket, type SocketPath } from '../../src/server/large-bodies.ts';
 import { type Serving, serve } from '../../src/server/serve.ts';
-import { androidLocation, config, type Kit, openKit } from './kit.ts';
+import { type SmallCalls, smallCalls } from '../../src/server/small-calls.ts';
+import { always, androidLocation, config, type Kit, openKit } from './kit.ts';
 
 let kit: Kit;
 let socket: SocketPath;
@@ -26,10 +27,13 @@ beforeEach(async () => {
   await kit.user('jürgen');
   socket = await makeSocketPath();
   reader = await serve({ app: kit.another({ thread: 'w3' }), ...options, path: socket.path });
-  const app = kit.another({ passOn: createPasser(socket.path) });
-  front = await serve({ app, ...options });
+  front = await listen(always);
   alone = await serve({ app: kit.app, ...options });
 });
+const listen = (smallCalls: SmallCalls): Promise<Serving> => {
+  const app = kit.another({ largeBodies: { passOn: createPasser(socket.path), smallCalls } });
+  return serve({ app, ...options });
+};
 afterEach(async () => {
   await Promise.all([front.close(), reader.close(), alone.close()]);
   await socket.remove();
@@ -94,6 +98,58 @@ describe('a body goes on', () => {
     expect(await answer.json()).toEqual({ inserted: 1, updated: 0, rejected: 0 });
     expect(kit.log.filter((line) => line.includes('START POST /usercache/put'))).toHaveLength(1);
     expect(kit.console).toHaveLength(2);
+  });
+});
+
+describe('while nobody makes small calls', () => {
+  /** Two workers that tell each other, at a time that the test sets. */
+  function twoWorkers() {
+    const clock = { ms: 5_000 };
+    const heard: (() => void)[] = [];
+    const told = [0, 0];
+    const workers = [0, 1].map((self) =>
+      smallCalls(
+        {
+          tell: () => {
+            told[self]! += 1;
+            heard[1 - self]!();
+          },
+          listen: (hear) => heard.push(hear),
+        },
+        () => clock.ms,
+      ),
+    );
+    return { clock, told, first: workers[0]!, second: workers[1]! };
+  }
+
+  it('workers read large bodies themselves', async () => {
+    const { clock, first, second } = twoWorkers();
+    await front.close();
+    front = await listen(second);
+    const by = async () => (await put(bodyOf(200_000))).headers.get('x-request-id');
+    const small = () => fetch(`http://127.0.0.1:${front.port}/healthz`);
+    expect(await by()).toMatch(ofFront);
+    await small();
+    expect(await by()).toMatch(ofReader);
+    clock.ms += 999;
+    expect(await by()).toMatch(ofReader);
+    clock.ms += 1;
+    expect(await by()).toMatch(ofFront);
+    first.note(); // in another worker
+    expect(await by()).toMatch(ofReader);
+    clock.ms += 1_000;
+    expect(await by()).toMatch(ofFront);
+  });
+
+  it('and tell each other of some of many', () => {
+    const { clock, told, first, second } = twoWorkers();
+    expect([first.areRecent(), second.areRecent()]).toEqual([false, false]);
+    for (let call = 0; call < 1_000; call += 1) {
+      first.note();
+      expect(second.areRecent()).toBe(true);
+      clock.ms += 10;
+    }
+    expect(told).toEqual([40, 0]);
   });
 });
 

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AppParts } from '../../src/server/app.ts';
 import { createPasser, makeSocketPath } from '../../src/server/large-bodies.ts';
 import { type Serving, serve } from '../../src/server/serve.ts';
-import { androidLocation, answered, config, iosActivity, type Kit, openKit } from './kit.ts';
+import { always, androidLocation, answered, config, iosActivity, type Kit, openKit } from './kit.ts';
 
 /** One process that reads everything; or small bodies in one, which passes large ones on to another. */
 const arrangements = [
@@ -24,7 +24,7 @@ describe.each(arrangements)('$where', ({ passes }) => {
     if (!passes) return serve({ app: kit.app, ...options });
     const socket = await makeSocketPath();
     const reader = await serve({ app: kit.app, ...options, path: socket.path });
-    const app = kit.another({ passOn: createPasser(socket.path) });
+    const app = kit.another({ largeBodies: { passOn: createPasser(socket.path), smallCalls: always } });
     const front = await serve({ app, ...options });
     const close = async () => {
       await Promise.all([front.close(), reader.close()]);
