@@ -1,4 +1,5 @@
-// The flow of a call, in order: large bodies on to their process, START, limits, JSON, caller, route, END.
+// The flow of a call, in order: large bodies on to their process if there are small calls, START, limits, JSON, caller,
+// route, END.
 import { constants } from 'node:buffer';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { getPath } from 'hono/utils/url';
@@ -58,11 +59,8 @@ export interface AppParts {
   bodyPatience?: number;
   /** Thread id of `log`, with which request ids begin. Default `w1`. */
   thread?: string;
-  /**
-   * Passes requests with large bodies on to the process that reads them, while there are small calls; default: this
-   * process reads them.
-   */
-  largeBodies?: { passOn: PassOn; smallCalls: SmallCalls };
+  /** How large bodies get to the process that reads them, and whether they have to; default: this one reads them. */
+  passing?: { passOn: PassOn; smallCalls: SmallCalls };
 }
 
 const mebibyte = 1024 * 1024;
@@ -119,7 +117,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   const readiness = new Readiness(parts.store, storeFigures, parts.config);
   const openParts = { readiness, studies: parts.store.studies };
 
-  if (parts.largeBodies !== undefined) app.use(passLargeBodies(parts.largeBodies));
+  if (parts.passing !== undefined) app.use(passLargeBodies(parts.passing));
   app.use(logCalls(parts, budget));
   app.use(refuseLost);
   for (const { path, dialect } of routes) if (dialect !== undefined) app.use(`${path}/*`, refuseAs(dialect.refuse));
@@ -156,10 +154,12 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
 }
 
 /**
- * Where the process that reads large bodies is being replaced, they are read here. One that ended while it read takes
- * what it had read along.
+ * Large bodies are read here while there are no small calls, but one at a time: those that were begun cannot be passed
+ * on when a small call comes. They are also read here while the process that reads them is being replaced. One that
+ * ended while it read takes what it had read along.
  */
-function passLargeBodies({ passOn, smallCalls }: NonNullable<AppParts['largeBodies']>): MiddlewareHandler<ServerEnv> {
+function passLargeBodies({ passOn, smallCalls }: NonNullable<AppParts['passing']>): MiddlewareHandler<ServerEnv> {
+  let readsOwn = false;
   return async function passLarge(c, next) {
     const { incoming, outgoing } = c.env;
     if (incoming === undefined || outgoing === undefined) return next();
@@ -167,7 +167,14 @@ function passLargeBodies({ passOn, smallCalls }: NonNullable<AppParts['largeBodi
       smallCalls.note();
       return next();
     }
-    if (!smallCalls.areRecent()) return next();
+    if (!readsOwn && !smallCalls.areRecent()) {
+      readsOwn = true;
+      try {
+        return await next();
+      } finally {
+        readsOwn = false;
+      }
+    }
     const passed = await passOn(incoming, outgoing);
     if (passed === 'answered') return alreadySent;
     if (passed === 'lost') c.set('lost', true);

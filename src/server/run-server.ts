@@ -18,6 +18,7 @@ import { shareUse } from './share-use.ts';
 import { smallCalls } from './small-calls.ts';
 import {
   giveWay,
+  ignoreBrokenMessages,
   leavePrimary,
   startWorkers,
   tellListening,
@@ -93,6 +94,7 @@ async function runAlone(options: RunServerOptions): Promise<void> {
 }
 
 async function runWorker(options: RunServerOptions): Promise<void> {
+  ignoreBrokenMessages();
   const reads = workerLargeBodies()?.listens === true;
   if (reads) giveWay();
   const end = reads ? toldToStop() : stopped(options.signal);
@@ -175,7 +177,7 @@ async function listen(options: RunServerOptions, { log, threadId }: FileLog): Pr
     errorOutput: (text) => stderr(`${text}\n`),
     thread: threadId,
     ...(largeBodies?.listens === false && {
-      largeBodies: { passOn: createPasser(largeBodies.path), smallCalls: smallCalls() },
+      passing: { passOn: createPasser(largeBodies.path), smallCalls: smallCalls() },
     }),
   });
   if (largeBodies?.listens) await prepareSocket(largeBodies.path);

@@ -26,7 +26,7 @@ export function shareFigures(): void {
   const aggregator = new AggregatorRegistry();
   cluster.on('message', (from: Worker, message: unknown) => {
     if (!isMessage(message)) return;
-    if (message.mobility !== 'figures') {
+    if (message.mobility === 'used' || message.mobility === 'small-calls') {
       for (const worker of Object.values(cluster.workers ?? {})) {
         if (worker !== undefined && worker !== from && worker.isConnected()) worker.send(message);
       }
@@ -41,11 +41,20 @@ export function shareFigures(): void {
 }
 
 let asked = 0;
+let coming: Promise<string> | null = null;
 
 /**
  * In a worker: the figures of all of them. Without figures of a worker that does not answer in time the text is empty.
+ * Who asks while they are being added up gets the same.
  */
 export function figuresOfAll(): Promise<string> {
+  coming ??= askForFigures().finally(() => {
+    coming = null;
+  });
+  return coming;
+}
+
+function askForFigures(): Promise<string> {
   const { worker } = cluster;
   if (worker === undefined) return Promise.resolve('');
   asked += 1;

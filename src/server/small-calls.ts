@@ -1,51 +1,58 @@
-// Whether anybody makes small calls. While nobody does, workers read large bodies themselves: to pass them on costs a
-// third more, and would protect nobody.
+// Whether anybody makes small calls. While nobody does, a worker reads large bodies itself, one at a time: to pass them
+// on costs a third more, and there is nobody to protect.
 import cluster from 'node:cluster';
 import { isMessage, type ServerMessage } from './share-figures.ts';
 
-const recent = 1_000; // ms after a small call in which the next one is expected
+const recent = 1_000; // ms after a small call for which large bodies are passed on
 const tellEvery = 250; // ms
 
 /** The small calls to a server, as one of its workers knows them. */
 export interface SmallCalls {
   /** A small call came to this worker. */
   note(): void;
-  /** True if one came to any worker within the last second. */
+  /** True if one came to any worker within about the last second. */
   areRecent(): boolean;
 }
 
-/** How workers tell each other; of a worker by default: through the primary. */
-export interface Telling {
+/** The other workers of the server. */
+export interface OtherWorkers {
+  /** Tells all of them of a small call. */
   tell(): void;
-  listen(hear: () => void): void;
+  /** Calls `heard` when one of them tells of a small call. */
+  onTold(heard: () => void): void;
 }
 
-/** `now`: a steady clock, ms. */
-export function smallCalls(telling: Telling = otherWorkers, now: () => number = () => performance.now()): SmallCalls {
+/** `others`: by default through the primary process. `now`: a steady clock, ms. */
+export function smallCalls(
+  others: OtherWorkers = throughPrimary,
+  now: () => number = () => performance.now(),
+): SmallCalls {
   let last = Number.NEGATIVE_INFINITY;
+  /** When all workers knew of one. */
   let told = Number.NEGATIVE_INFINITY;
-  telling.listen(() => {
+  others.onTold(() => {
     last = now();
+    told = last;
   });
   return {
     note: () => {
       last = now();
       if (last - told < tellEvery) return;
       told = last;
-      telling.tell();
+      others.tell();
     },
     areRecent: () => now() - last < recent,
   };
 }
 
-const otherWorkers: Telling = {
+const throughPrimary: OtherWorkers = {
   tell: () => {
     const { worker } = cluster;
     if (worker?.isConnected()) worker.send({ mobility: 'small-calls' } satisfies ServerMessage);
   },
-  listen: (hear) => {
+  onTold: (heard) => {
     cluster.worker?.on('message', (message) => {
-      if (isMessage(message) && message.mobility === 'small-calls') hear();
+      if (isMessage(message) && message.mobility === 'small-calls') heard();
     });
   },
 };

@@ -3,7 +3,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { readdirSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
-import { MobilityError } from '../model/errors.ts';
+import { errorText, MobilityError } from '../model/errors.ts';
 
 const firstBackoff = 100; // ms before a dead worker is replaced; doubled each time
 const longestBackoff = 10_000; // ms
@@ -55,17 +55,15 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
       [roleVariable]: isReader ? readerRole : '',
     });
     living.set(number, worker);
-    // A message to a worker that has just ended, for example the use by callers. Its end is told below.
-    worker.on('error', () => {});
     // The primary is not told of a socket that is a worker's own: the worker says it, see `tellListening`.
     if (isReader) worker.on('message', (message) => (readerListens ||= message === listens));
-    worker.on('exit', (code, signal) => {
+    onEnd(worker, (reason) => {
       living.delete(number);
       if (isReader) readerListens = false;
       if (stopping || !started) return;
       deaths = performance.now() - born > healthyLife ? 0 : deaths + 1;
       const wait = Math.min(firstBackoff * 2 ** deaths, longestBackoff);
-      options.onDeath(`worker ${number} ended with ${signal ?? code}; the next one starts in ${wait} ms`);
+      options.onDeath(`worker ${number} ended with ${reason}; the next one starts in ${wait} ms`);
       const timer = setTimeout(() => {
         waiting.delete(timer);
         start(number);
@@ -125,10 +123,26 @@ function listening(worker: Worker, isReader: boolean): Promise<number> {
   return new Promise((resolve, reject) => {
     if (isReader) worker.on('message', (message) => message === listens && resolve(0));
     else worker.once('listening', ({ port }) => resolve(port));
-    worker.once('exit', (code, signal) => {
-      const text = `a worker ended with ${signal ?? code} before it listened; what it said above tells why`;
+    onEnd(worker, (reason) => {
+      const text = `a worker ended with ${reason} before it listened; what it said above tells why`;
       reject(new MobilityError('MOBILITY_CONFIG', text));
     });
+  });
+}
+
+/**
+ * Calls back when a worker ends, also one that could not be started. Any other error is that of a message to a worker
+ * that has just ended.
+ */
+function onEnd(worker: Worker, ended: (reason: string | number) => void): void {
+  let isRunning = true;
+  const end = (reason: string | number): void => {
+    if (isRunning) ended(reason);
+    isRunning = false;
+  };
+  worker.on('exit', (code, signal) => end(signal ?? code));
+  worker.on('error', (error) => {
+    if (worker.process.pid === undefined) end(errorText(error));
   });
 }
 
@@ -184,6 +198,11 @@ export function giveWay(): void {
       // The thread has ended, or this is not allowed: then it goes on as it is.
     }
   }
+}
+
+/** A worker whose primary has just ended will end too: it need not end with the error of a message to the primary. */
+export function ignoreBrokenMessages(): void {
+  cluster.worker?.on('error', () => {});
 }
 
 /** Tells the primary that large bodies can be passed on. */

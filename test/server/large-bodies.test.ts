@@ -31,7 +31,7 @@ beforeEach(async () => {
   alone = await serve({ app: kit.app, ...options });
 });
 const listen = (smallCalls: SmallCalls): Promise<Serving> => {
-  const app = kit.another({ largeBodies: { passOn: createPasser(socket.path), smallCalls } });
+  const app = kit.another({ passing: { passOn: createPasser(socket.path), smallCalls } });
   return serve({ app, ...options });
 };
 afterEach(async () => {
@@ -107,29 +107,26 @@ describe('while nobody makes small calls', () => {
     const clock = { ms: 5_000 };
     const heard: (() => void)[] = [];
     const told = [0, 0];
-    const workers = [0, 1].map((self) =>
-      smallCalls(
-        {
-          tell: () => {
-            told[self]! += 1;
-            heard[1 - self]!();
-          },
-          listen: (hear) => heard.push(hear),
-        },
-        () => clock.ms,
-      ),
-    );
+    const workers = [0, 1].map((self) => {
+      const tell = (): void => {
+        told[self]! += 1;
+        heard[1 - self]!();
+      };
+      return smallCalls({ tell, onTold: (hear) => heard.push(hear) }, () => clock.ms);
+    });
     return { clock, told, first: workers[0]!, second: workers[1]! };
   }
+  const by = async (length = 200_000) => (await put(bodyOf(length))).headers.get('x-request-id');
+  const until = async (isSo: () => boolean) => {
+    while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 1));
+  };
 
-  it('workers read large bodies themselves', async () => {
+  it('a worker reads a large body itself', async () => {
     const { clock, first, second } = twoWorkers();
     await front.close();
     front = await listen(second);
-    const by = async () => (await put(bodyOf(200_000))).headers.get('x-request-id');
-    const small = () => fetch(`http://127.0.0.1:${front.port}/healthz`);
     expect(await by()).toMatch(ofFront);
-    await small();
+    await fetch(`http://127.0.0.1:${front.port}/healthz`);
     expect(await by()).toMatch(ofReader);
     clock.ms += 999;
     expect(await by()).toMatch(ofReader);
@@ -141,15 +138,35 @@ describe('while nobody makes small calls', () => {
     expect(await by()).toMatch(ofFront);
   });
 
-  it('and tell each other of some of many', () => {
+  it('it reads one at a time, however slowly that comes', async () => {
+    await front.close();
+    front = await listen(twoWorkers().first);
+    const whole = bodyOf(200_000);
+    const slow = connect(front.port, '127.0.0.1');
+    const answer = new Promise<string>((resolve) => slow.once('data', (text) => resolve(String(text))));
+    slow.write(
+      `POST /usercache/put HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${whole.length}\r\n\r\n`,
+    );
+    await until(() => kit.log.some((line) => line.includes('START POST')));
+    expect([await by(), await by()]).toEqual([expect.stringMatching(ofReader), expect.stringMatching(ofReader)]);
+    slow.write(whole);
+    expect(await answer).toMatch(/^HTTP\/1\.1 200 .*x-request-id: w1-/is);
+    slow.destroy();
+    expect(await by()).toMatch(ofFront);
+    // Also behind one that was refused.
+    expect(await by(9_000_000)).toMatch(ofFront);
+    expect(await by()).toMatch(ofFront);
+  });
+
+  it('workers tell each other when that begins and ends, not of every call', () => {
     const { clock, told, first, second } = twoWorkers();
     expect([first.areRecent(), second.areRecent()]).toEqual([false, false]);
     for (let call = 0; call < 1_000; call += 1) {
-      first.note();
-      expect(second.areRecent()).toBe(true);
+      for (const worker of [first, second]) worker.note();
+      expect([first.areRecent(), second.areRecent()]).toEqual([true, true]);
       clock.ms += 10;
     }
-    expect(told).toEqual([40, 0]);
+    expect(told[0]! + told[1]!).toBe(40); // four a second, of both together
   });
 });
 

@@ -139,17 +139,80 @@ describe('several workers', () => {
     );
   });
 
+  /** Runs a script as primary process; it has `startWorkers`, `options` for it, `deaths`, and workers that listen. */
+  const runPrimary = async (lines: readonly string[]) => {
+    const script = join(folder, `${count}.mjs`);
+    await writeFile(script, primaryOf(await buildProgram(), lines));
+    return promisify(execFile)(process.execPath, [script]);
+  };
+
   // The state of a process is read from /proc.
   it.skipIf(process.platform !== 'linux')('a message to a worker that has just died ends nothing', async () => {
-    const script = join(folder, 'primary.mjs');
-    await writeFile(script, toldTooLate(await buildProgram()));
-    const { stdout } = await promisify(execFile)(process.execPath, [script]);
-    expect(stdout.trim().split('\n')).toEqual(['told', expect.stringContaining('ended with SIGKILL'), 'stopped']);
+    const { stdout, stderr } = await runPrimary([
+      'const workers = await startWorkers(options);',
+      'const [{ process: child }] = Object.values(cluster.workers);',
+      "child.kill('SIGKILL');",
+      // No news comes to this process while it waits like this.
+      "while (!readFileSync('/proc/' + child.pid + '/stat', 'utf8').includes(') Z'));",
+      'Object.values(cluster.workers)[0].send({});',
+      'while (deaths.length === 0) await turn();',
+      'await workers.stop();',
+      'console.log(deaths.join());',
+    ]);
+    expect([stdout, stderr]).toEqual([expect.stringMatching(/^worker 1 ended with SIGKILL;.*\n$/), '']);
+  });
+
+  it('one that cannot be started is told of, and tried again', async () => {
+    const { stdout, stderr } = await runPrimary([
+      'const workers = await startWorkers(options);',
+      'const node = process.execPath;',
+      "process.execPath = node + '-is-gone';",
+      "Object.values(cluster.workers)[0].process.kill('SIGKILL');",
+      'while (deaths.length < 3) await turn();',
+      'process.execPath = node;',
+      "await new Promise((resolve) => cluster.once('listening', resolve));",
+      'await workers.stop();',
+      "console.log(deaths.slice(0, 3).join('\\n'));",
+    ]);
+    const failed = /^worker 1 ended with spawn .*-is-gone ENOENT; the next one starts in \d+ ms$/;
+    expect(stdout.trim().split('\n')).toEqual([
+      expect.stringContaining('worker 1 ended with SIGKILL'),
+      expect.stringMatching(failed),
+      expect.stringMatching(failed),
+    ]);
+    expect(stderr).toBe('');
+  });
+
+  it('none that can be started ends the server, and says why', async () => {
+    const { stdout, stderr } = await runPrimary([
+      "process.execPath += '-is-gone';",
+      'await startWorkers(options).catch((error) => console.log(error.code, error.message));',
+    ]);
+    expect(stdout).toMatch(/^MOBILITY_CONFIG a worker ended with spawn .* ENOENT before it listened;.*\n$/);
+    expect(stderr).toBe('');
+  });
+
+  // A stopped process still has its messages when it goes on.
+  it.skipIf(process.platform !== 'linux')('end without a word when the primary process is killed', async () => {
+    const server = await startServer(address, { env: { MOBILITY_WORKERS: '2' } });
+    const children = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').trim().split(' ');
+    const { hostname, port } = new URL(server.url);
+    const phones = Array.from({ length: 4 }, () => connect(Number(port), hostname).on('error', () => {}));
+    const call = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n';
+    // Each connection has its worker by the time of its first answer.
+    await Promise.all(phones.map((phone) => new Promise((resolve) => phone.once('data', resolve).write(call))));
+    for (const pid of children) process.kill(Number(pid), 'SIGSTOP');
+    for (const phone of phones) phone.write(call);
+    process.kill(server.pid, 'SIGKILL');
+    for (const pid of children) process.kill(Number(pid), 'SIGCONT');
+    const { stderr } = await server.exit;
+    for (const phone of phones) phone.destroy();
+    expect(stderr.trim().split('\n')).toEqual([expect.stringContaining('mobility listens on')]);
   });
 });
 
-/** A primary process that sends a message to a worker between its death and the news of it. */
-const toldTooLate = (program: string) => `
+/** A primary process whose workers just listen. */
+const primaryOf = (program: string, lines: readonly string[]) => `
   import cluster from 'node:cluster';
   import { readFileSync } from 'node:fs';
   import { createServer } from 'node:http';
@@ -159,24 +222,16 @@ const toldTooLate = (program: string) => `
     createServer().listen(0, '127.0.0.1');
     process.once('SIGTERM', () => process.exit(0));
   } else {
-    let tell;
-    const died = new Promise((resolve) => { tell = resolve; });
-    const workers = await startWorkers({
+    const deaths = [];
+    const turn = () => new Promise((resolve) => setTimeout(resolve, 5));
+    const options = {
       count: 2,
       largeBodies: null,
       drainSeconds: 1,
       logSource: () => 'source',
-      onDeath: (text) => { console.log(text); tell(); },
-    });
-    const [worker] = Object.values(cluster.workers);
-    worker.process.kill('SIGKILL');
-    // No news comes to this process while it waits like this.
-    while (!readFileSync('/proc/' + worker.process.pid + '/stat', 'utf8').includes(') Z'));
-    worker.send({});
-    console.log('told');
-    await died;
-    await workers.stop();
-    console.log('stopped');
+      onDeath: (text) => deaths.push(text),
+    };
+    ${lines.join('\n    ')}
   }
 `;
 
@@ -197,7 +252,6 @@ describe('the process that reads large bodies', () => {
     temporary.push(own);
     const server = await startServer(address, { env: { MOBILITY_WORKERS: '2', TMPDIR: own, ...env } });
     running.push(server);
-    await smallCalls(server);
     return { server, temporary: own };
   };
   /** Each worker gets some: then large bodies are passed on for a while. */
@@ -228,12 +282,23 @@ describe('the process that reads large bodies', () => {
     expect(found.filter((status) => status === 503).length).toBeLessThanOrEqual(2); // one of each worker
   };
 
+  it('is left alone while nobody makes small calls', async () => {
+    const { server } = await startTwo();
+    for (const ts of [1, 2, 3]) expect((await large(server, ts)).status).toBe(200);
+    await server.stop();
+    expect([1, 2, 3].map(threadOf)).toEqual(Array(3).fill(expect.stringMatching(/^w[12]-/)));
+  });
+
   it('reads them for all workers, in a folder that is gone afterwards', async () => {
     const { server, temporary } = await startTwo();
     expect(readdirSync(temporary)).toEqual([expect.stringMatching(/^mobility-/)]);
+    const small = connect(Number(new URL(server.url).port), '127.0.0.1');
     const calls = Array.from({ length: 16 }, (_, i) => i);
     const allByOne = async (round: number): Promise<boolean> => {
-      await smallCalls(server);
+      // To one of the workers, which tells the other.
+      await new Promise((resolve) =>
+        small.once('data', resolve).write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'),
+      );
       const answers = await Promise.all(calls.map((i) => large(server, 100 * round + i)));
       expect(answers.map(({ status }) => status)).toEqual(calls.map(() => 200));
       return calls.every((i) => threadOf(100 * round + i).startsWith('w3-'));
@@ -241,6 +306,7 @@ describe('the process that reads large bodies', () => {
     // A busy machine may take longer than small calls count.
     let round = 1;
     while (!(await allByOne(round))) round += 1;
+    small.destroy();
     await put(server, 3);
     await server.stop();
     expect(threadOf(3)).toMatch(/^w[12]-/);
@@ -280,6 +346,7 @@ describe('the process that reads large bodies', () => {
     { whom: 'all processes', signal: (pid: number) => process.kill(-pid, 'SIGTERM') },
   ])('answers all puts that run when $whom get SIGTERM', async ({ signal }) => {
     const { server } = await startTwo();
+    await smallCalls(server);
     const pushing = Array.from({ length: 40 }, (_, i) =>
       large(server, i).then(
         ({ status }) => status,
@@ -314,6 +381,7 @@ describe('the process that reads large bodies', () => {
 
   it('finishes what it reads when the server is told to stop', async () => {
     const { server } = await startTwo();
+    await smallCalls(server);
     const body = JSON.stringify({ user: 'ada', phone_to_server: [androidLocation(7, { note: 'x'.repeat(300_000) })] });
     const { received, exit } = await stopDuringPut(server, body, 200_000);
     expect(received).toContain('{"inserted":1,"updated":0,"rejected":0}');

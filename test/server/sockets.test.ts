@@ -24,7 +24,7 @@ describe.each(arrangements)('$where', ({ passes }) => {
     if (!passes) return serve({ app: kit.app, ...options });
     const socket = await makeSocketPath();
     const reader = await serve({ app: kit.app, ...options, path: socket.path });
-    const app = kit.another({ largeBodies: { passOn: createPasser(socket.path), smallCalls: always } });
+    const app = kit.another({ passing: { passOn: createPasser(socket.path), smallCalls: always } });
     const front = await serve({ app, ...options });
     const close = async () => {
       await Promise.all([front.close(), reader.close()]);
