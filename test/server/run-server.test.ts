@@ -73,6 +73,15 @@ async function stopDuringPut(server: RunningServer, body: string, place: number)
   return { received, exit: await stopped };
 }
 
+/** Of a process, as Linux names it: T is stopped, Z ended; null: it is gone. */
+function stateOf(pid: string | number): string | null {
+  try {
+    return / (\w) /.exec(readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\)/s, ''))![1]!;
+  } catch {
+    return null;
+  }
+}
+
 describe('several workers', () => {
   it.runIf(process.platform === 'linux')(
     'have a smaller young generation, or the one that the operator names',
@@ -198,12 +207,16 @@ describe('several workers', () => {
     const children = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').trim().split(' ');
     const { hostname, port } = new URL(server.url);
     const phones = Array.from({ length: 4 }, () => connect(Number(port), hostname).on('error', () => {}));
-    const call = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n';
+    // The first small call of a worker is told to the others, a body that may be large is not.
+    const small = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n';
+    const large = 'POST /nowhere HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n';
     // Each connection has its worker by the time of its first answer.
-    await Promise.all(phones.map((phone) => new Promise((resolve) => phone.once('data', resolve).write(call))));
+    await Promise.all(phones.map((phone) => new Promise((resolve) => phone.once('data', resolve).write(large))));
     for (const pid of children) process.kill(Number(pid), 'SIGSTOP');
-    for (const phone of phones) phone.write(call);
+    for (const pid of children) while (stateOf(pid) !== 'T');
+    for (const phone of phones) phone.write(small);
     process.kill(server.pid, 'SIGKILL');
+    while (![null, 'Z', 'X'].includes(stateOf(server.pid)));
     for (const pid of children) process.kill(Number(pid), 'SIGCONT');
     const { stderr } = await server.exit;
     for (const phone of phones) phone.destroy();
