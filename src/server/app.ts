@@ -1,5 +1,5 @@
-// The flow of a call, in order: large bodies on to their process if there are small calls, START, limits, JSON, caller,
-// route, END.
+// The flow of a call, in order: large bodies on to their process if others may have to wait, START, limits, JSON,
+// caller, route, END.
 import { constants } from 'node:buffer';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { getPath } from 'hono/utils/url';
@@ -154,12 +154,12 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
 }
 
 /**
- * Large bodies are read here while there are no small calls, but one at a time: those that were begun cannot be passed
- * on when a small call comes. They are also read here while the process that reads them is being replaced. One that
- * ended while it read takes what it had read along.
+ * A large body is read here where this worker has nothing else to do: no other large body, and no small call for some
+ * seconds; also while the process that reads them is being replaced. One that ended while it read takes what it had
+ * read along.
  */
 function passLargeBodies({ passOn, smallCalls }: NonNullable<AppParts['passing']>): MiddlewareHandler<ServerEnv> {
-  let readsOwn = false;
+  let open = 0;
   return async function passLarge(c, next) {
     const { incoming, outgoing } = c.env;
     if (incoming === undefined || outgoing === undefined) return next();
@@ -167,18 +167,16 @@ function passLargeBodies({ passOn, smallCalls }: NonNullable<AppParts['passing']
       smallCalls.note();
       return next();
     }
-    if (!readsOwn && !smallCalls.areRecent()) {
-      readsOwn = true;
-      try {
-        return await next();
-      } finally {
-        readsOwn = false;
-      }
+    const isAlone = open === 0 && !smallCalls.areRecent();
+    open += 1;
+    try {
+      const passed = isAlone ? null : await passOn(incoming, outgoing);
+      if (passed === 'answered') return alreadySent;
+      if (passed === 'lost') c.set('lost', true);
+      return await next();
+    } finally {
+      open -= 1;
     }
-    const passed = await passOn(incoming, outgoing);
-    if (passed === 'answered') return alreadySent;
-    if (passed === 'lost') c.set('lost', true);
-    return next();
   };
 }
 

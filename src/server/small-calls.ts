@@ -1,16 +1,16 @@
-// Whether anybody makes small calls. While nobody does, a worker reads large bodies itself, one at a time: to pass them
-// on costs a third more, and there is nobody to protect.
+// Whether anybody makes small calls. While nobody does, a worker reads a large body itself: to pass it on costs a third
+// more, and there is nobody to protect.
 import cluster from 'node:cluster';
 import { isMessage, type ServerMessage } from './share-figures.ts';
 
-const recent = 1_000; // ms after a small call for which large bodies are passed on
+const recent = 5_000; // ms after a small call: somebody who looks at days makes one every few seconds
 const tellEvery = 250; // ms
 
 /** The small calls to a server, as one of its workers knows them. */
 export interface SmallCalls {
   /** A small call came to this worker. */
   note(): void;
-  /** True if one came to any worker within about the last second. */
+  /** True if one came to any worker within about the last five seconds. */
   areRecent(): boolean;
 }
 

@@ -13,7 +13,7 @@ export function serveCommand(context: CommandContext): Command {
     .option('--port <n>', 'port to listen on; 0: any free port (MOBILITY_PORT; default 8080)')
     .option(
       '--workers <n>',
-      'processes that answer calls; from 2 on, one more reads large bodies beside small calls (MOBILITY_WORKERS; default 2)',
+      'processes that answer calls; from 2 on, one more reads large bodies (MOBILITY_WORKERS; default 2)',
     )
     .addOption(
       new Option(
