@@ -154,9 +154,8 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
 }
 
 /**
- * A large body is read here where this worker has nothing else to do: no other large body, and no small call for some
- * seconds; also while the process that reads them is being replaced. One that ended while it read takes what it had
- * read along.
+ * A large body is read here if this worker has no other one, and no worker had a small call for some seconds; also
+ * while the process that reads them is being replaced. One that ended while it read takes what it had read along.
  */
 function passLargeBodies({ passOn, smallCalls }: NonNullable<AppParts['passing']>): MiddlewareHandler<ServerEnv> {
   let open = 0;

@@ -131,11 +131,14 @@ export function createPasser(path: string): PassOn {
         request.write('', 'latin1');
         incoming.pipe(request);
       };
+      const { socket: phone } = incoming;
       const end = (passed: Passed): void => {
+        phone.off('close', leave);
         incoming.unpipe(request);
         if (!isComplete) request.destroy();
         resolve(passed);
       };
+      const leave = (): void => end('answered');
       let isComplete = false;
       request.on('socket', (socket) => {
         if (socket.connecting) socket.once('connect', begin);
@@ -153,11 +156,10 @@ export function createPasser(path: string): PassOn {
         if (outgoing.headersSent) return; // the answer is on its way, and ends or breaks off by itself
         end(incoming.readableDidRead ? 'lost' : 'unreachable');
       });
-      outgoing.on('close', () => end('answered'));
+      outgoing.on('close', leave);
       // The answer to a request that came while the one before it was not answered has no connection yet to tell of.
-      incoming.on('close', () => {
-        if (!incoming.readableEnded) end('answered');
-      });
+      // Any number of such requests may wait.
+      phone.setMaxListeners(0).once('close', leave);
     });
   };
 }

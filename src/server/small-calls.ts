@@ -1,5 +1,5 @@
-// Whether anybody makes small calls. While nobody does, a worker reads a large body itself: to pass it on costs a third
-// more, and there is nobody to protect.
+// Whether anybody makes small calls. While nobody does, a worker reads a large body itself: to pass it on costs a
+// fifth more, and there is nobody to protect.
 import cluster from 'node:cluster';
 import { isMessage, type ServerMessage } from './share-figures.ts';
 

@@ -47,17 +47,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
     const born = performance.now();
     const isReader = number > options.count;
     cluster.setupPrimary({ execArgv: [...process.execArgv, ...youngGeneration(isReader)] });
-    const worker = cluster.fork({
-      ...memorySettings(),
-      [numberVariable]: String(number),
-      [sourceVariable]: options.logSource(),
-      [largeBodiesVariable]: options.largeBodies ?? '',
-      [roleVariable]: isReader ? readerRole : '',
-    });
-    living.set(number, worker);
-    // The primary is not told of a socket that is a worker's own: the worker says it, see `tellListening`.
-    if (isReader) worker.on('message', (message) => (readerListens ||= message === listens));
-    onEnd(worker, (reason) => {
+    const ended = (reason: string | number): void => {
       living.delete(number);
       if (isReader) readerListens = false;
       if (stopping || !started) return;
@@ -69,7 +59,25 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
         start(number);
       }, wait);
       waiting.add(timer);
-    });
+    };
+    let worker: Worker;
+    try {
+      worker = cluster.fork({
+        ...memorySettings(),
+        [numberVariable]: String(number),
+        [sourceVariable]: options.logSource(),
+        [largeBodiesVariable]: options.largeBodies ?? '',
+        [roleVariable]: isReader ? readerRole : '',
+      });
+    } catch (error) {
+      if (!started) throw new MobilityError('MOBILITY_CONFIG', `no worker can be started: ${errorText(error)}`);
+      ended(errorText(error));
+      return;
+    }
+    living.set(number, worker);
+    // The primary is not told of a socket that is a worker's own: the worker says it, see `tellListening`.
+    if (isReader) worker.on('message', (message) => (readerListens ||= message === listens));
+    onEnd(worker, ended);
   };
   const stop = async (): Promise<void> => {
     stopping = true;
@@ -86,8 +94,8 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   };
 
   const all = options.count + (options.largeBodies === null ? 0 : 1);
-  for (let number = 1; number <= all; number += 1) start(number);
   try {
+    for (let number = 1; number <= all; number += 1) start(number);
     const [port] = await Promise.all([...living].map(([number, worker]) => listening(worker, number > options.count)));
     started = true;
     return { port: port!, stop };

@@ -256,6 +256,24 @@ describe('a phone that leaves', () => {
     phone.destroy();
     while (count('END POST') < 2) await new Promise((resolve) => setTimeout(resolve, 5));
   });
+
+  it('leaves nothing open, also where its second call came whole: the next large body is read at once', async () => {
+    await front.close();
+    front = await listen({ note: () => {}, areRecent: () => false });
+    const whole = JSON.stringify({
+      user: 'ada',
+      phone_to_server: Array.from({ length: 10_000 }, (_, i) => androidLocation(1463502000 + i)),
+    });
+    const request = `POST /usercache/put HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: `;
+    const calls = [whole, bodyOf(200_000)].map((one) => `${request}${one.length}\r\n\r\n${one}`);
+    const ended = () => kit.log.filter((line) => line.includes('END POST')).length;
+    const phone = connect(front.port, '127.0.0.1');
+    phone.on('error', () => {}); // it is cut off
+    phone.write(calls.join(''));
+    while (ended() === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    phone.destroy();
+    while (!ofFront.test((await put(bodyOf(200_000))).headers.get('x-request-id')!));
+  });
 });
 
 describe('the other process', () => {
