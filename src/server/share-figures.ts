@@ -19,6 +19,12 @@ export const isMessage = (message: unknown): message is ServerMessage =>
   message !== null &&
   ['used', 'small-calls', 'figures'].includes((message as { mobility: string }).mobility);
 
+/** In a worker: tells the primary, unless that has ended. */
+export function tellPrimary(message: ServerMessage): void {
+  const { worker } = cluster;
+  if (worker?.isConnected()) worker.send(message);
+}
+
 /**
  * In the primary: hands what one worker says of calls to the others, and adds up figures when a worker asks for them.
  */

@@ -2,7 +2,7 @@
 import cluster from 'node:cluster';
 import type { CallerUse } from '../store/store.ts';
 import type { CallerCounts } from './caller-limits.ts';
-import { isMessage, type ServerMessage } from './share-figures.ts';
+import { isMessage, tellPrimary } from './share-figures.ts';
 
 const tellWorkersEvery = 1_000; // ms
 const tellStoreEvery = 2_000; // ms
@@ -55,7 +55,7 @@ function amongWorkers(counts: CallerCounts): () => void {
   worker?.on('message', listen);
   const timer = setInterval(() => {
     const used = counts.takeNews();
-    if (used !== null && worker?.isConnected()) worker.send({ mobility: 'used', used } satisfies ServerMessage);
+    if (used !== null) tellPrimary({ mobility: 'used', used });
   }, tellWorkersEvery);
   timer.unref();
   return () => {

@@ -1,7 +1,7 @@
 // Whether anybody makes small calls. While nobody does, a worker reads a large body itself: to pass it on costs a
 // fifth more, and there is nobody to protect.
 import cluster from 'node:cluster';
-import { isMessage, type ServerMessage } from './share-figures.ts';
+import { isMessage, tellPrimary } from './share-figures.ts';
 
 const recent = 5_000; // ms after a small call: somebody who looks at days makes one every few seconds
 const tellEvery = 250; // ms
@@ -46,10 +46,7 @@ export function smallCalls(
 }
 
 const throughPrimary: OtherWorkers = {
-  tell: () => {
-    const { worker } = cluster;
-    if (worker?.isConnected()) worker.send({ mobility: 'small-calls' } satisfies ServerMessage);
-  },
+  tell: () => tellPrimary({ mobility: 'small-calls' }),
   onTold: (heard) => {
     cluster.worker?.on('message', (message) => {
       if (isMessage(message) && message.mobility === 'small-calls') heard();

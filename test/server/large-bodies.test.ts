@@ -158,7 +158,7 @@ describe('while nobody makes small calls', () => {
     expect(await by()).toMatch(ofFront);
   });
 
-  it('workers tell each other when that begins and ends, not of every call', () => {
+  it('workers tell each other of small calls, four times a second at most', () => {
     const { clock, told, first, second } = twoWorkers();
     expect([first.areRecent(), second.areRecent()]).toEqual([false, false]);
     for (let call = 0; call < 1_000; call += 1) {
