@@ -338,7 +338,7 @@ class Recipient {
   async #setAside(row: ErrorRow): Promise<Partial<ImportCounts>> {
     const { store, dryRun } = this.#options;
     if (row.identity !== null && (await this.#isKnown(row.identity))) return { known: 1 };
-    if (!dryRun) await store.errors.apply(this.uuid, { put: [row], remove: [] });
+    if (!dryRun) await store.errors.put(this.uuid, [row]);
     return { set_aside: 1 };
   }
 

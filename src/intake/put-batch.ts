@@ -126,7 +126,7 @@ interface Batch {
 
 /** With the times of first receipt, where any of the entries brings one. */
 function withReceipts({ entries, unusable }: Batch): PutBatch {
-  const put: PutBatch = { entries, unusable };
+  const put: PutBatch = { entries: entries.map(({ text }) => JSON.parse(text)), unusable };
   if (hasReceipt(entries)) put.received_ts = entries.map(receiptOf);
   return put;
 }

@@ -2,9 +2,8 @@
 // leases.
 import { shippedSegmenter } from '../analysis/sequence/segment.ts';
 import { isMobilityError } from '../model/errors.ts';
-import { clockSlack } from '../store/lease-end.ts';
 import { everyUser } from '../store/pages.ts';
-import type { Store } from '../store/store.ts';
+import { clockSlack, type Store } from '../store/store.ts';
 import { type PipelineOptions, runPipeline, type UserReport } from './run-pipeline.ts';
 
 /** How a run over all users is done. */
