@@ -81,17 +81,6 @@ export interface CheckReport {
   users: CheckedUser[];
 }
 
-/** What is kept of the last check. Names nobody. */
-export interface LastCheck {
-  /** Seconds since the epoch. */
-  checked_ts: number;
-  /** False: it was interrupted, or looked at one user only; there may be more. */
-  complete: boolean;
-  findings: { code: FindingCode; file: string; count: number }[];
-  /** Findings beyond those counted. */
-  more: number;
-}
-
 /** How a store is checked. */
 export interface CheckOptions {
   /** Only the rows of this user; pages are not checked then. */

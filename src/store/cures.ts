@@ -14,7 +14,7 @@ export const initStore = 'mobility store init';
 export const restoreDatabase = 'restore a backup of the database';
 
 /** Of indexes that do not fit their tables. */
-export const rewriteIndexes = 'mobility store mend --indexes';
+export const rewriteIndexes = restoreFolder;
 
 /** Of rows whose owner is not registered. */
 export const purgeRows = 'mobility store purge-unowned';
@@ -25,6 +25,5 @@ export const eraseAgain = (userId: string): string => `mobility erase --user ${u
 /** Of rows that derive from entries. */
 export const rebuildUser = (userId: string): string => `mobility rebuild --user ${userId}`;
 
-/** Of all other rows of a user. What cannot be read goes to a file in the working directory. */
-export const mendRows = (userId: string): string =>
-  `mobility store mend --user ${userId} --keep damaged-${userId}.jsonl`;
+/** Of all other rows of a user. */
+export const mendRows = (_userId: string): string => restoreFolder;

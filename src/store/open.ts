@@ -1,7 +1,7 @@
 // Store address -> backend. The only file that names both.
 import { folderIn, isMongoAddress, withoutCredentials } from '../model/address.ts';
 import { MobilityError } from '../model/errors.ts';
-import type { CheckOptions, CheckReport, LastCheck, Looked } from './check.ts';
+import type { CheckOptions, CheckReport, Looked } from './check.ts';
 import type { Store } from './store.ts';
 
 /** Options for opening a store. A backend ignores options that it does not use. */
@@ -46,23 +46,6 @@ export async function checkStore(address: string, options: CheckOptions = {}): P
   const folder = folderOf(address);
   const { checkSqliteStore } = await import('./sqlite/check.ts');
   return checkSqliteStore(folder, options);
-}
-
-/**
- * Keeps in an embedded store what a check found, for those who come to it later. MongoDB, which checks its pages
- * itself, keeps nothing.
- */
-export async function keepLastCheck(address: string, report: CheckReport, now: number): Promise<void> {
-  if (isMongoAddress(address)) return;
-  const { writeLastCheck } = await import('./sqlite/last-check.ts');
-  await writeLastCheck(folderOf(address), report, now);
-}
-
-/** What the last check of an embedded store found; null: none was made. */
-export async function lastCheckOf(address: string): Promise<LastCheck | null> {
-  if (isMongoAddress(address)) return null;
-  const { readLastCheck } = await import('./sqlite/last-check.ts');
-  return readLastCheck(folderOf(address));
 }
 
 /**

@@ -7,14 +7,11 @@ import { runPipeline, type UserReport } from '../../pipeline/run-pipeline.ts';
 import type { Store } from '../../store/store.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { damageNotes } from '../known-damage.ts';
 import { counted, noProgress } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
 import { runInProcesses, type SharedRun } from '../pipeline-workers.ts';
 import { userReportText } from '../reports.ts';
 import { workTimeText } from '../wording.ts';
-
-const lookLength = 200; // ms of CPU of a look at the store before a run
 
 interface Options {
   user?: string;
@@ -66,7 +63,6 @@ async function runEvery(context: CommandContext, { workers, startAt }: Options):
   const store = await context.store();
   const signal = context.interruptible();
   const isWorker = startAt !== undefined; // of a run in several processes, which speaks for all of them
-  if (!isWorker) await tellDamage(context);
   const first = workers > 1 ? `${workers} processes look for users with new data` : 'looking for users with new data';
   const progress = isWorker ? noProgress : context.output.progress(first);
   const note = (text: string): void => {
@@ -88,13 +84,6 @@ async function runEvery(context: CommandContext, { workers, startAt }: Options):
   if (report.failed === 0) return lost.length === 0 ? {} : { exitCode: 3 };
   if (report.failed < report.users) return { exitCode: 3 };
   throw new Error(`the pipeline failed for every user: ${report.reports[0]?.message}`);
-}
-
-/** Damage stops the run of the users whose data it concerns; it is told before, in the log too. */
-async function tellDamage(context: CommandContext): Promise<void> {
-  const notes = await damageNotes(context, lookLength);
-  for (const text of notes) context.output.note(text);
-  if (notes.length > 0) (await context.log('pipeline')).writeAll('WARNING', notes);
 }
 
 function lostText(lost: readonly string[]): string {

@@ -6,12 +6,9 @@ import type { JsonObject } from '../../model/json.ts';
 import { keys } from '../../model/keys.ts';
 import { addDays, localDay } from '../../model/time.ts';
 import type { UserRecord } from '../../model/user.ts';
-import type { LastCheck } from '../../store/check.ts';
-import { lastCheckOf } from '../../store/open.ts';
 import { everyUser } from '../../store/pages.ts';
 import type { Lease, PipelineState, Store } from '../../store/store.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { lastCheckText } from '../known-damage.ts';
 import { counted, table } from '../output.ts';
 import { agoText, distanceText, errorKeyText, minuteText } from '../wording.ts';
 
@@ -181,8 +178,6 @@ function tripsText({ count, start_ts, end_ts }: UserStatus['trips'], when: (ts: 
 
 interface FleetStatus {
   store: string;
-  /** What the last `store check` of an embedded store found; null: none was made. */
-  last_check: LastCheck | null;
   users: number;
   waiting: number;
   /** Of those that wait: they claim to have been written more than a day after they were received. */
@@ -207,7 +202,6 @@ async function showEverybody(context: CommandContext): Promise<Outcome> {
   const store = await context.store();
   const fleet: FleetStatus = {
     store: store.address,
-    last_check: await lastCheckOf(store.address),
     users: 0,
     waiting: 0,
     ahead: 0,
@@ -270,7 +264,6 @@ function unownedText({ users, rows }: FleetStatus['unowned']): string {
 function fleetText(fleet: FleetStatus, context: CommandContext): string {
   const rows = [
     ['store', fleet.store],
-    ...(fleet.last_check === null ? [] : [['checked', lastCheckText(fleet.last_check, context.zone)]]),
     ['users', `${fleet.users}, ${fleet.with_work} with new data for the pipeline`],
     ['waiting', counted(fleet.waiting, 'entry', 'entries')],
     ...(fleet.ahead === 0

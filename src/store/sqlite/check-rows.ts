@@ -397,11 +397,6 @@ function reportRow(checked: CheckedFile, table: OwnedTable, row: Row, tally: Che
   if (why !== null) report('DAMAGED_ROW', why);
 }
 
-/** Why a row of a user is not as it was written; null if it is. */
-export function whyBroken(checked: CheckedFile, table: OwnedTable, row: Row, userId: string): string | null {
-  return whyNot(table, row, { checked, tally: new CheckTally({}), userId });
-}
-
 function whyNot(table: OwnedTable, row: Row, look: Look): string | null {
   try {
     if (table in summedColumns && row.sum != null && !isSound(table as SummedTable, row as SummedRow)) {

@@ -9,10 +9,10 @@ import { isSound, type SummedRow, type SummedTable } from './row-sums.ts';
 export type OwnedTable = SummedTable | 'chunks' | 'batches' | 'entries' | 'waiting';
 
 /** Tables whose content follows from the entries: `rebuild` renews their rows. */
-export const derivedTables: readonly OwnedTable[] = ['pipeline', 'documents', 'trips'];
+const derivedTables: readonly OwnedTable[] = ['pipeline', 'documents', 'trips'];
 
 /** Tables whose rows `store mend` puts right or sets aside. */
-export const mendedTables: readonly OwnedTable[] = ['profiles', 'errors', 'batches', 'chunks'];
+const mendedTables: readonly OwnedTable[] = ['profiles', 'errors', 'batches', 'chunks'];
 
 /** What mends a damaged row. */
 export function cureOf(table: OwnedTable, userId: string | null): string {

@@ -309,7 +309,7 @@ export async function writeLabel(folder: string, { version, shards }: Label, mak
 }
 
 /** Writes a file as JSON beside the one of that path, and puts it on disk; returns its path. To be renamed. */
-export async function writeTemporary(path: string, content: object): Promise<string> {
+async function writeTemporary(path: string, content: object): Promise<string> {
   const temporary = `${path}.${randomUUID()}`;
   const handle = await open(temporary, 'wx', 0o600);
   try {
