@@ -46,12 +46,12 @@ const uuidOf = ({ withStore }: Program, name: string): Promise<string> =>
   withStore(async (store) => (await store.users.byEmail(name))!.uuid);
 
 describe('pipeline', () => {
-  it('reports each user and stage, and says plainly when nothing was new', async () => {
+  it('reports the stages of all users together, and says plainly when nothing was new', async () => {
     const { run } = await freshProgram();
     await run(['simulate', '--users', '2', '--from', day, '--seed', 't']);
     const first = await run(['pipeline', '--all']);
-    expect(first.stdout).toMatch(/^sim-t-\d@example.org \(.{36}\): done in \d+\.\d\d s\n {2}move to long term +\d/m);
-    expect(first.stdout).toMatch(/\n2 users: 2 done, 0 with nothing new, in \d+\.\d\d s\n$/);
+    expect(first.stdout).toMatch(/^ {2}move to long term +\d+\.\d\d s {2}moved 1,\d{3}, inserted/);
+    expect(first.stdout).toMatch(/\n2 users: 2 done, 0 with nothing new, 1,\d{3} entries, in \d+\.\d\d s\n$/);
     const second = await run(['pipeline', '--all']);
     expect([second.code, second.stdout]).toEqual([
       0,
