@@ -72,8 +72,9 @@ describe.skipIf(!existsSync('/dev/full'))('a full disk', () => {
     const args = ['erase', '--user', 'sim-p-1@example.org', '--yes', '--json', '--store', address];
     const { code, stderr } = await run(args, redirected('>/dev/full'));
     const [receipt, told] = stderr.split('\nmobility: ');
-    expect(JSON.parse(receipt!)).toMatchObject({ user_email: 'sim-p-1@example.org', remaining: { timeseries: 0 } });
-    expect([code, told]).toEqual([1, expect.stringMatching(/^MOBILITY_OUTPUT: the user is erased, and the receipt/)]);
+    const [user] = (JSON.parse(receipt!) as { users: object[] }).users;
+    expect(user).toMatchObject({ user_email: 'sim-p-1@example.org', remaining: { timeseries: 0 } });
+    expect([code, told]).toEqual([1, expect.stringMatching(/^MOBILITY_OUTPUT: the users are erased, and the receipt/)]);
   });
 
   it('behind standard error costs only notes', async () => {
