@@ -42,7 +42,7 @@ export interface CommandContext {
   /** The settings given by flags that every command takes. */
   readonly flags: SettingFlags;
   /**
-   * Opens the store of the settings; the same one at every call, with the options of the first. Throws
+   * Opens the store of the settings; the same one at every call, with the options of the first that succeeded. Throws
    * `MOBILITY_STORE_ADDRESS` when there is none, unless it may be made: a mistyped folder should not become a store.
    */
   store(options?: StoreOptions): Promise<Store>;
@@ -109,7 +109,12 @@ export function createContext(options: ContextOptions): CommandContext & { setFl
     config: (own = {}) => readConfig(options.env, { ...own, ...flags }),
     store: (how = {}) => {
       const onWarning = (text: string): void => void storeWarnings.push(text);
-      store ??= openStoreAt(context.config().store, { onWarning, ...how });
+      if (store === undefined) {
+        store = openStoreAt(context.config().store, { onWarning, ...how });
+        store.catch(() => {
+          store = undefined; // the next call tries again
+        });
+      }
       return store;
     },
     storeWarnings,

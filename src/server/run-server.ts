@@ -37,11 +37,6 @@ export interface RunServerOptions {
    */
   openStore: (options: { checkpointer: boolean; onWarning?: (message: string) => void }) => Promise<Store>;
   /**
-   * Looks for damage of the store within a bounded time, and tells what it found; called once, in one process, when
-   * the server listens.
-   */
-  damage: () => Promise<readonly string[]>;
-  /**
    * Opens the server's log files with that thread id; called once in each process, in workers with the source that the
    * primary has claimed. Its provider closes them.
    */
@@ -86,9 +81,7 @@ async function runAlone(options: RunServerOptions): Promise<void> {
   const { log } = files;
   const serving = await listen(options, files);
   announce(options, log, urlOf(serving));
-  const told = tellDamage(options, log);
   await stopped(options.signal);
-  await told;
   await serving.close();
   log.write('INFO', line.serverStopped());
 }
@@ -139,9 +132,7 @@ async function workUntilStopped(options: RunServerOptions, files: FileLog, socke
     },
   });
   announce(options, files.log, urlOf({ host: config.host, port: workers.port }));
-  const told = tellDamage(options, files.log);
   await stopped(signal);
-  await told;
   await workers.stop();
   files.log.write('INFO', line.serverStopped());
 }
@@ -199,14 +190,6 @@ function metricsOfAll(): NonNullable<AppParts['metrics']> {
 function announce({ config, stderr }: RunServerOptions, log: Log, url: string): void {
   log.write('INFO', line.serverStarted(config.workers, url));
   stderr(`mobility listens on ${url} (workers: ${config.workers}, auth: ${config.auth})\n`);
-}
-
-/** Tells damage of the store. The server works on: what is damaged concerns some users, or none of today's calls. */
-async function tellDamage(options: RunServerOptions, log: Log): Promise<void> {
-  const texts = await options
-    .damage()
-    .catch((error) => [`the store could not be looked at for damage: ${errorText(error)}`]);
-  for (const text of texts) warn(options, log, text);
 }
 
 /** Reports the warnings of the store, in the log and on standard error. */
