@@ -184,9 +184,9 @@ async function openLogOf(
   warn: (text: string) => void,
 ): Promise<FileLog> {
   const { openFileLog } = await import('../log/files.ts');
-  const { logDir: dir, logLevel: level, logMaxSizeMiB: maxSizeMiB, logMaxFiles: maxFiles } = config;
+  const { logDir: dir, logLevel: level, logMaxFiles: maxFiles } = config;
   const names = { ...(threadId && { threadId }), ...(source && { source }) };
-  return openFileLog({ dir, name, level, maxSizeMiB, maxFiles, warn, ...names });
+  return openFileLog({ dir, name, level, maxSizeMiB: 100, maxFiles, warn, ...names });
 }
 
 async function findUser(store: Store, nameOrUuid: string): Promise<UserRecord> {
