@@ -22,8 +22,8 @@ const mebibyte = 1024 * 1024;
 
 /** Of a process: with 32 MiB, some 150 MiB of memory are enough for 64 phones that send 10,000 entries at once. */
 export const bodyLimits: BodyLimits = {
-  total: 32 * mebibyte,
-  perCaller: 16 * mebibyte,
+  total: 16 * mebibyte,
+  perCaller: 12 * mebibyte,
   strangers: 16 * mebibyte,
   small: { size: 128 * 1024, room: 16 * mebibyte },
   queue: 256,

@@ -1,5 +1,4 @@
 // Parses the body of a request: lists element by element, in slices, within limits of values and depth.
-import { isAscii, isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import { inSlices } from '../turns.ts';
@@ -11,8 +10,6 @@ export interface ReadJson<Element = never> {
   value: JsonValue;
   /** The elements of the list that was asked for, if the body has it; `value` then has an empty list in its place. */
   list: Element[];
-  /** Notes for the log. */
-  notes: string[];
 }
 
 /** A member of the outermost object that may be a long list. Its elements are parsed and handed on one by one. */
@@ -48,37 +45,27 @@ const shortElement = 2 * elementDepth;
 const parsedLength = 8 * 1024; // characters parsed between two steps
 
 /**
- * Parses a JSON text and lets other calls run in between. Bytes that are not UTF-8 become U+FFFD, with a note. Throws a
- * 400 `Problem` for a text that is not JSON or nests too deep, and a 413 one for more elements or values than `limits`.
+ * Parses a JSON text and lets other calls run in between. Throws a 400 `Problem` for a text that is not JSON or nests
+ * too deep, and a 413 one for more elements or values than `limits`.
  */
 export function readJson<Element = never>(
-  bytes: Buffer,
+  text: string,
   list?: ListReader<Element>,
   limits: JsonLimits = listLimits,
 ): Promise<ReadJson<Element>> {
-  return inSlices(readInSteps(bytes, list, limits));
+  return inSlices(readInSteps(text, list, limits));
 }
 
 function* readInSteps<Element>(
-  bytes: Buffer,
+  text: string,
   list: ListReader<Element> | undefined,
   limits: JsonLimits,
 ): Generator<void, ReadJson<Element>> {
-  const { text, notes } = decode(bytes);
   const listed = list === undefined ? null : yield* readListed(text, list, limits);
-  return { notes, ...(listed ?? readWhole(text, list, limits)) };
+  return listed ?? readWhole(text, list, limits);
 }
 
-function decode(bytes: Buffer): { text: string; notes: string[] } {
-  if (isAscii(bytes)) return { text: bytes.toString('latin1'), notes: [] };
-  const text = bytes.toString('utf8').replace(/^\ufeff/, '');
-  return { text, notes: isUtf8(bytes) ? [] : ['body is not UTF-8: bad bytes read as U+FFFD'] };
-}
-
-/** A body, and the list taken out of it. */
-type Listed<Element> = Pick<ReadJson<Element>, 'value' | 'list'>;
-
-function readWhole<Element>(text: string, list: ListReader<Element> | undefined, limits: JsonLimits): Listed<Element> {
+function readWhole<Element>(text: string, list: ListReader<Element> | undefined, limits: JsonLimits): ReadJson<Element> {
   const value = parseWithin(text, limits);
   const elements = list !== undefined && isJsonObject(value) ? value[list.name] : undefined;
   if (list === undefined || !Array.isArray(elements)) return { value, list: [] };
@@ -91,7 +78,7 @@ function* readListed<Element>(
   text: string,
   list: ListReader<Element>,
   limits: JsonLimits,
-): Generator<void, Listed<Element> | null> {
+): Generator<void, ReadJson<Element> | null> {
   const open = yield* openingOf(text, list.name);
   if (open === -1) return null;
   const elements: Element[] = [];

@@ -1,4 +1,5 @@
 // Reads what a caller sent as a JSON object: checks the type, reads the bytes within limits, parses them.
+import { isAscii, isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { type Taken, takeEntry } from '../intake/take-entry.ts';
 import { isJsonObject, type JsonObject, kindOf } from '../model/json.ts';
@@ -56,19 +57,33 @@ export async function readRequest(
   const [contentLength, contentEncoding] = [headers.get('Content-Length'), headers.get('Content-Encoding')];
   const bytes = await readBody({ chunks: chunksOf(request, incoming), contentLength, contentEncoding }, rules);
   if (bytes.length === 0) return nothing;
-  if (bytes.length > largeBody) await rules.share.turn();
+  const size = bytes.length;
+  if (size > largeBody) await rules.share.turn();
+  const { text, notes } = decode(bytes);
+  if (size > largeBody) free(bytes);
   try {
-    return await readObject(bytes, rules);
+    return { ...nothing, size, notes, ...(await readObject(text, rules)) };
   } catch (error) {
     if (!rules.takesAnything || !rules.isKnown() || !(error instanceof Problem) || error.status >= 500) throw error;
-    return { ...nothing, size: bytes.length, unread: bytes.toString('utf8', 0, unreadLimit) };
+    return { ...nothing, size, unread: text.slice(0, unreadLimit) };
   }
 }
 
-async function readObject(bytes: Buffer, { list, json }: RequestRules): Promise<RequestBody> {
+function decode(bytes: Buffer): { text: string; notes: string[] } {
+  if (isAscii(bytes)) return { text: bytes.toString('latin1'), notes: [] };
+  const text = bytes.toString('utf8').replace(/^\ufeff/, '');
+  return { text, notes: isUtf8(bytes) ? [] : ['body is not UTF-8: bad bytes read as U+FFFD'] };
+}
+
+/** Frees the memory of a large body, which would stay until the next full garbage collection. */
+function free({ buffer, length }: Buffer): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength < 2 * length) structuredClone(buffer, { transfer: [buffer] });
+}
+
+async function readObject(text: string, { list, json }: RequestRules): Promise<Pick<RequestBody, 'body' | 'list'>> {
   const reader = list === undefined ? undefined : { name: list, read: takeEntry };
-  const { value, list: taken, notes } = await readJson(bytes, reader, json);
-  if (isJsonObject(value)) return { body: value, list: taken, size: bytes.length, notes, unread: null };
+  const { value, list: taken } = await readJson(text, reader, json);
+  if (isJsonObject(value)) return { body: value, list: taken };
   throw badRequest(`expected a JSON object as body, found ${kindOf(value)}`);
 }
 
