@@ -7,7 +7,7 @@ import { Everybody } from '../metrics/everybody.ts';
 import type { Store } from '../store/store.ts';
 import { jsonAnswer } from './answer.ts';
 import { createAuthMethod } from './auth.ts';
-import { BodyBudget, bodyLimits } from './body-budget.ts';
+import { BodyBudget, type BodyLimits, bodyLimits } from './body-budget.ts';
 import { type Call, createCallLog, type ServerEnv } from './call.ts';
 import { answerCaller } from './call-flow.ts';
 import { CallerCounts, type CallerLimits, callerLimits } from './caller-limits.ts';
@@ -39,8 +39,8 @@ export interface AppParts {
   errorOutput?: (text: string) => void;
   /** Limits of one caller in place of the default ones. */
   limits?: Partial<CallerLimits>;
-  /** Bytes of large bodies, and ms that one waits, in place of the default ones. */
-  bodies?: { total?: number; patience?: number };
+  /** Limits of bodies in place of the default ones. */
+  bodies?: Partial<BodyLimits>;
   /** Figures of calls, and the text of those of all processes; without them `GET /metrics` does not answer. */
   metrics?: { figures: CallFigures; text: () => Promise<string> };
   /** Thread id of `log`, with which request ids begin. Default `w1`. */

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import { inSlices } from '../turns.ts';
 import { badRequest, type Problem, tooLarge } from './problem.ts';
-import { endOfElement, extentOf, openingOf, parsed, quickElements } from './scan-json.ts';
+import { endOfElement, extentOf, maxDepth, openingOf, parsed, quickElements } from './scan-json.ts';
 
 /** The value of a body. */
 export interface ReadJson<Element = never> {
@@ -33,10 +33,7 @@ export const listLimits: JsonLimits = { elements: 200_000, values: 50_000 };
 /** Limits of another large body. */
 export const largeLimits: JsonLimits = { elements: 0, values: 250_000 };
 
-/** Containers within containers that a body may have: more could exhaust the stack of what reads it later. */
-export const maxDepth = 500;
-
-/** The same for an element, which lies in the list in the body. */
+/** Containers within containers of an element, which lies in the list in the body. */
 const elementDepth = maxDepth - 2;
 
 /** A shorter text has neither too many values nor too much depth: each takes two characters. */
@@ -101,7 +98,8 @@ function* readListed<Element>(
       const piece = text.slice(at, end).trim();
       if (isLast) close = end;
       if (isLast && piece === '' && elements.length === 0) break;
-      elements.push(list.read((depth <= elementDepth ? parsed(piece) : undefined) ?? piece));
+      const value = depth <= elementDepth ? parsed(piece) : undefined;
+      elements.push(list.read(value === undefined ? piece : value));
       at = end + 1;
     }
     checkElements(elements.length, limits);

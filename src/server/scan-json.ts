@@ -6,7 +6,10 @@ for (const opener of ['[', '{']) steps[opener.charCodeAt(0)] = 1;
 for (const closer of [']', '}']) steps[closer.charCodeAt(0)] = -1;
 const [quote, comma, backslash, closingBracket] = [0x22, 0x2c, 0x5c, 0x5d];
 
-/** The size of a JSON text: how deep containers nest, and how many values they hold. */
+/** Containers within containers that a body may have: more could exhaust the stack of what reads it later. */
+export const maxDepth = 500;
+
+/** The size of a JSON text: how deep containers nest, and how many values lie within `maxDepth`. */
 export interface Extent {
   depth: number;
   values: number;
@@ -42,12 +45,12 @@ function scan(text: string, start: number, stopDepth: number, most: number): Ext
       i = endOfString(text, i);
     } else if (code === comma) {
       if (depth === stopDepth) return { depth: deepest, values, at: i };
-      values += 1;
+      if (depth <= maxDepth) values += 1;
     } else {
       const step = steps[code] ?? 0;
       if (step < 0 && depth === stopDepth) return { depth: deepest, values, at: i };
       depth += step;
-      if (step > 0) values += 1;
+      if (step > 0 && depth <= maxDepth) values += 1;
       if (depth > deepest) deepest = depth;
     }
   }
