@@ -165,21 +165,7 @@ export interface GlobalFlags {
 /** Opens any store, as `CommandContext.store` opens that of the settings. The caller closes it. */
 export async function openStoreAt(address: string, { make = false, ...options }: StoreOptions): Promise<Store> {
   const { openStore } = await import('../store/open.ts');
-  const folder = /^[a-z+]+:\/\//i.test(address) ? '' : folderIn(address); // an empty one is refused by `openStore`
-  if (!make && folder !== '') await expectStore(folder);
   return openStore(address, { ...options, make });
-}
-
-/** Anything that looks like a store is left to `openStore`, which knows what is wrong with it. */
-async function expectStore(folder: string): Promise<void> {
-  const { labelOf } = await import('../store/sqlite/folder.ts');
-  const label = await labelOf(folder).catch(() => 'not readable');
-  if (label !== null) return;
-  throw new MobilityError(
-    'MOBILITY_STORE_ADDRESS',
-    `no store in the folder ${folder}: name another one with --store or MOBILITY_STORE, ` +
-      'or create it with `mobility users add` or `mobility serve`',
-  );
 }
 
 async function openLogOf(
@@ -189,9 +175,9 @@ async function openLogOf(
   warn: (text: string) => void,
 ): Promise<FileLog> {
   const { openFileLog } = await import('../log/files.ts');
-  const { logDir: dir, logLevel: level, logMaxSizeMiB: maxSizeMiB, logMaxFiles: maxFiles } = config;
+  const { logDir: dir, logLevel: level, logMaxFiles: maxFiles } = config;
   const names = { ...(threadId && { threadId }), ...(source && { source }) };
-  return openFileLog({ dir, name, level, maxSizeMiB, maxFiles, warn, ...names });
+  return openFileLog({ dir, name, level, maxSizeMiB: 100, maxFiles, warn, ...names });
 }
 
 async function findUser(store: Store, nameOrUuid: string): Promise<UserRecord> {

@@ -49,7 +49,7 @@ export interface Mode {
 }
 
 /** Runs the server with corrections, and ends with the process that started it, however that ends. */
-const program = fileURLToPath(new URL('../servers/server.py', import.meta.url));
+const program = fileURLToPath(new URL('./server.py', import.meta.url));
 
 /** Every mode that can run here. Throws when none can and MOBILITY_REQUIRE_SERVERS says that one must. */
 export function modes(): Mode[] {

@@ -156,12 +156,13 @@ function shapeOf({ paths, values, rows }: Collected, isOneOfSeveral: boolean): S
 
 // ---------------------------------------------------------------- columns
 
+const longestRepeated = 100; // characters
 const mostDecimals = 7;
 const powers = Array.from({ length: mostDecimals + 1 }, (_, decimals) => 10 ** decimals);
 
 function columnOf(values: JsonValue[], first: readonly JsonValue[]): Column {
   const [one] = values;
-  if ((typeof one !== 'object' || one === null) && values.every((value) => value === one)) return { all: one! };
+  if (isShort(one!) && values.every((value) => value === one)) return { all: one! };
   const decimals = decimalsOf(values);
   if (decimals === null) return values;
   const whole = wholeNumbers(values as number[], decimals);
@@ -173,6 +174,11 @@ function columnOf(values: JsonValue[], first: readonly JsonValue[]): Column {
     best = { decimals, from: 'first', numbers: byFirst };
   const { numbers } = best as { numbers: number[] };
   return numbers.every((value) => value === numbers[0]) ? { ...best, numbers: numbers[0]! } : best;
+}
+
+/** A long text is repeated: the length of the columns must tell how long the list is. */
+function isShort(value: JsonValue): boolean {
+  return typeof value === 'string' ? value.length <= longestRepeated : typeof value !== 'object' || value === null;
 }
 
 /** The fewest decimals with which all values are whole multiples; null if there are none, or not only numbers. */

@@ -39,8 +39,7 @@ const leastWireVersion = 17; // MongoDB 6.0
 export async function connect(fullAddress: string, options: MongoOptions): Promise<Connection> {
   const address = withoutCredentials(fullAddress);
   const retryMs = (options.retrySeconds ?? defaultRetrySeconds) * 1000;
-  const database = databaseIn(fullAddress) ?? defaultDatabase;
-  const client = createClient(fullAddress, address, database, retryMs, options.onCommand);
+  const { client, database } = createClient(fullAddress, address, retryMs, options.onCommand);
   try {
     const hello = await client.db('admin').command({ hello: 1 });
     const isSharded = hello.msg === 'isdbgrid';
@@ -57,16 +56,15 @@ export async function connect(fullAddress: string, options: MongoOptions): Promi
 function createClient(
   fullAddress: string,
   address: string,
-  database: string,
   retryMs: number,
   onCommand: MongoOptions['onCommand'],
-): MongoClient {
+): { client: MongoClient; database: string } {
   const isSet = (option: string): boolean => new RegExp(`[?&]${option}=`, 'i').test(fullAddress);
   try {
+    const database = databaseIn(fullAddress) ?? defaultDatabase;
     checkDatabase(database);
     const client = new MongoClient(fullAddress, {
       appName,
-      promoteBuffers: true,
       readPreference: 'primary',
       retryWrites: true,
       // A server that does not answer is given up; the address may name other limits.
@@ -75,7 +73,7 @@ function createClient(
       monitorCommands: onCommand !== undefined,
     });
     client.on('commandStarted', ({ command }) => onCommand?.(command));
-    return client;
+    return { client, database };
   } catch (error) {
     throw new MobilityError(
       'MOBILITY_STORE_ADDRESS',

@@ -1,5 +1,5 @@
 // How a row is a document: its columns as fields, the checksum in `sum`; and conditions and orders in MongoDB's words.
-import type { Document } from 'mongodb';
+import { Binary, type Document } from 'mongodb';
 import { escapeText, unescapeText } from '../../model/json-text.ts';
 import type { Condition, Query, Table, Value, Where } from '../rows/rows.ts';
 import { sumOf } from '../rows/sums.ts';
@@ -7,6 +7,12 @@ import { sumOf } from '../rows/sums.ts';
 /** Texts are stored in a form that BSON can hold: no NUL, no half a character. */
 function toStored(value: Value): Value {
   return typeof value === 'string' ? escapeText(value) : value;
+}
+
+function fromStored(value: unknown): unknown {
+  // A copy: the bytes of the driver are a view of its whole message, which would stay in memory.
+  if (value instanceof Binary) return new Uint8Array(value.buffer);
+  return typeof value === 'string' ? unescapeText(value) : value;
 }
 
 /** The document of a row. Its `_id` comes from the server. */
@@ -19,11 +25,7 @@ export function documentOf<Row>(table: Table<Row>, row: Row): Document {
 
 /** The row of a document: these columns of it. */
 export function rowOf<Row>(document: Document, columns: readonly string[]): Row {
-  const values = columns.map((column) => {
-    const value: unknown = document[column];
-    return [column, typeof value === 'string' ? unescapeText(value) : value] as const;
-  });
-  return Object.fromEntries(values) as Row;
+  return Object.fromEntries(columns.map((column) => [column, fromStored(document[column])])) as Row;
 }
 
 /** The values of the key columns. */

@@ -2,7 +2,7 @@
 import type { Engine } from '../rows/rows.ts';
 import { type AccountRow, accounts } from '../rows/tables.ts';
 import { type Connection, connect, type MongoOptions } from './connect.ts';
-import { aboutOf, ensureStore } from './layout.ts';
+import { aboutOf, ensureStore, missingIndexes } from './layout.ts';
 import { rowsIn } from './rows.ts';
 import { inTransaction, retry } from './transactions.ts';
 import { type MongoUse, useOn } from './use.ts';
@@ -43,6 +43,8 @@ function engineOn(connection: Connection): MongoEngine {
       }),
     now: () => retry(connection, async () => (await db.command({ hello: 1 })).localTime.getTime() / 1000),
     forget: async () => {}, // MongoDB reuses the space of removed documents
+    check: async () => [], // the server checks its own files
+    check: () => missingIndexes(connection),
     ping: async () => {
       const about = aboutOf(connection);
       await retry(connection, () => about.updateOne({ _id: 'ping' }, { $inc: { count: 1 } }, { upsert: true }));

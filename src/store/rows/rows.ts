@@ -82,6 +82,8 @@ export interface Engine {
   now(): Promise<number>;
   /** Resolves when no byte of removed rows is left where the engine can reach it. */
   forget(): Promise<void>;
+  /** Looks at the structures of the engine itself, such as pages and indexes; returns what is wrong with them. */
+  check(): Promise<string[]>;
   /** Resolves when a small write and a small read work. */
   ping(): Promise<void>;
   /** What the store takes on disk, and what is free there; null: the server does not say. */

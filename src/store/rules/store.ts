@@ -17,6 +17,7 @@ import { usercache } from './usercache.ts';
 export function storeOver(engine: Engine, use: CallerUse | null = null): Store {
   const cache = new ChunkCache();
   const door = doorOf(engine.address);
+  let closed: Promise<void> | null = null;
   return {
     address: engine.address,
     users: door.guard(users(engine)),
@@ -38,9 +39,6 @@ export function storeOver(engine: Engine, use: CallerUse | null = null): Store {
       ping: () => engine.ping(),
       disk: () => engine.disk(),
     }),
-    close: async () => {
-      await door.close();
-      await engine.close();
-    },
+    close: () => (closed ??= door.close().then(() => engine.close())),
   };
 }

@@ -6,13 +6,13 @@ import { batchRows, eachIdentity, entriesIn, type WaitingEntry, waitingIn } from
 import type { StoredEntries } from '../chunks/chunk.ts';
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
 import { damagedRow } from '../rows/sums.ts';
-import { type BatchRow, batches, errors } from '../rows/tables.ts';
+import { type BatchRow, batches, errors, type SetAsideRow } from '../rows/tables.ts';
 import type { EntryQuery, PutBatch, PutResult, UnusableEntry, Usercache } from '../store.ts';
 import { compareTexts } from '../text-order.ts';
 import { admitted } from './accounts.ts';
 import type { ChunkCache } from './chunk-cache.ts';
 import { type Part, pageFor, pageOf, rangeOf } from './find.ts';
-import { type IdentityMap, type Known, knownOf } from './identities.ts';
+import { IdentityMap, type Known, knownOf } from './identities.ts';
 import { move } from './move.ts';
 import { mergeProfile } from './profiles.ts';
 import { failedRow, unusableRow } from './set-aside.ts';
@@ -186,9 +186,16 @@ async function setAside(
   const named = unusable.flatMap(({ identity, ...rest }) => (identity === undefined ? [] : [{ identity, ...rest }]));
   const identities = named.map(({ identity }) => identity);
   const known = await knownOf(rows, cache, user, identities);
-  const put = new Map(named.map((one) => [one.identity, failedRow(user, one, known.get(one.identity), now)]));
+  const last = new IdentityMap<SetAsideRow>();
+  const failed = named.map((one) => {
+    const before = last.get(one.identity);
+    const history = before ? { received_ts: before.received_ts, failed: before } : known.get(one.identity);
+    const row = failedRow(user, one, history, now);
+    last.set(one.identity, row);
+    return row;
+  });
   await takeOut(rows, user, known, identities);
-  await rows.put(errors, [...put.values()]);
+  await rows.put(errors, failed);
   const unnamed = unusable.filter(({ identity }) => identity === undefined).map((one) => unusableRow(user, one, now));
   const where = { user, id: { in: unnamed.map(({ id }) => id) } };
   const before = new Map((await rows.find(errors, { where })).map((row) => [row.id, row]));

@@ -28,6 +28,7 @@ export async function openSqliteEngine(folder: string, options: SqliteOptions = 
     write: (_, work) => file.write(work),
     now: async () => now(),
     forget: () => file.alone(emptyLog),
+    check: () => file.alone(integrityProblems),
     ping: async () => {
       const text = "UPDATE about SET value = ? WHERE name = 'ping'";
       await file.alone((connection) => connection.prepare(text).run(String(now())));
@@ -42,6 +43,11 @@ export async function openSqliteEngine(folder: string, options: SqliteOptions = 
       await file.close();
     },
   };
+}
+
+function integrityProblems(connection: Connection): string[] {
+  const found = connection.prepare('PRAGMA integrity_check(100)').all<{ integrity_check: string }>();
+  return found.map((row) => row.integrity_check).filter((text) => text !== 'ok');
 }
 
 /** Moves the log into the file and empties it: what was removed is in neither then. Throws while others read it. */

@@ -1,4 +1,4 @@
-// Identifies the caller before a call uses resources; from then on, the call counts as theirs.
+// Authenticates the caller of a call before its body uses resources; from then on, the call counts as theirs.
 import { line } from '../log/messages.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
@@ -9,8 +9,8 @@ import type { OpenCalls } from './open-calls.ts';
 import { badRequest, Problem } from './problem.ts';
 import type { Route } from './routes/route.ts';
 
-/** What a doorkeeper works with. */
-export interface DoorParts {
+/** What authentication needs of the server. */
+export interface AuthParts {
   method: AuthMethod;
   users: Store['users'];
   /** Seconds since the epoch. */
@@ -19,49 +19,50 @@ export interface DoorParts {
   counts: CallerCounts;
 }
 
-/** Identifies the caller of one call, once. */
-export class Doorkeeper {
-  readonly #parts: DoorParts;
+/** Authenticates the caller of one call. */
+export class Authenticator {
+  readonly #parts: AuthParts;
   readonly #route: Route;
   readonly #call: Call;
-  /** The token that was good; null: nobody is known yet. */
+  /** The accepted token; null before there is one. */
   token: string | null = null;
-  /** Why the text that was no good token was refused; null: there was none. */
+  /** Why `admitIfKnown` refused a token; null: it did not. */
   refusal: Problem | null = null;
 
-  constructor(parts: DoorParts, route: Route, call: Call) {
+  constructor(parts: AuthParts, route: Route, call: Call) {
     this.#parts = parts;
     this.#route = route;
     this.#call = call;
   }
 
-  /** The caller, as far as known. */
+  /** The caller; null before a token was accepted. */
   get caller(): UserRecord | null {
     return this.#call.caller;
   }
 
   /**
-   * The account that the token opens. Throws `Problem`s: 403, 400 for another token than before, 429 beyond a limit of
-   * the caller.
+   * Returns the account of the token. Throws `Problem`s: 403 for an invalid token, 400 for a second token that differs,
+   * 429 beyond a limit of the caller.
    */
   async admit(token: string): Promise<UserRecord> {
-    if (this.caller !== null && token === this.token) return this.caller;
-    if (this.caller !== null) throw badRequest('expected one token, found two that differ');
+    const call = this.#call;
+    if (call.caller !== null && token === this.token) return call.caller;
+    if (call.caller !== null) throw badRequest('expected one token, found two that differ');
     const { method, users, now, open, counts } = this.#parts;
     const caller =
       this.#route.caller === 'registering'
         ? await registerCaller(method, users, token, now())
         : await findCaller(method, users, token);
     this.token = token;
-    this.#call.caller = caller;
-    this.#call.log.writeAll('INFO', [line.foundEmail(caller.user_email), line.userUuid(caller.uuid)]);
+    call.caller = caller;
+    call.log.writeAll('INFO', [line.foundEmail(caller.user_email), line.userUuid(caller.uuid)]);
     counts.call(caller.uuid);
-    this.#call.leave.push(open.enter(caller.uuid, 'calls'));
-    this.#call.share.belongsTo(caller.uuid);
+    call.leave.push(open.enter(caller.uuid, 'calls'));
+    call.share.belongsTo(caller.uuid);
     return caller;
   }
 
-  /** Like `admit`, for text that may not be a token: why it is none stands in `refusal` then. */
+  /** Like `admit`, for a text that may be meant for somebody else: a 403 `Problem` becomes `refusal`. */
   async admitIfKnown(token: string): Promise<void> {
     try {
       await this.admit(token);
