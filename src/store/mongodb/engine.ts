@@ -2,8 +2,8 @@
 import type { Engine } from '../rows/rows.ts';
 import { type AccountRow, accounts } from '../rows/tables.ts';
 import { type Connection, connect, type MongoOptions } from './connect.ts';
-import { aboutOf, ensureStore, missingIndexes } from './layout.ts';
-import { rowsIn } from './rows.ts';
+import { aboutOf, ensureStore } from './layout.ts';
+import { rowsIn, SecondStatement } from './rows.ts';
 import { inTransaction, retry } from './transactions.ts';
 import { type MongoUse, useOn } from './use.ts';
 
@@ -34,17 +34,26 @@ function engineOn(connection: Connection): MongoEngine {
   return {
     address,
     use: useOn(connection),
-    read: (work) => inTransaction(connection, (session) => work(rowsIn(db, session, null))),
+    read: async (work) => {
+      try {
+        // Most reads are one statement, which takes one command without a transaction.
+        return await retry(connection, () => work(rowsIn({ db, session: null, user: null })));
+      } catch (error) {
+        if (!(error instanceof SecondStatement)) throw error;
+        return inTransaction(connection, (session) => work(rowsIn({ db, session, user: null })));
+      }
+    },
     write: (user, work) =>
       inTransaction(connection, async (session) => {
+        if (user === null) return work(rowsIn({ db, session, user }));
         // Of two transactions of a user that write to the same document one fails, and runs again.
-        if (user !== null) await users.updateOne({ user }, { $inc: { touched: 1 } }, { session });
-        return work(rowsIn(db, session, user));
+        const touched = { $inc: { touched: 1 } };
+        const account = await users.findOneAndUpdate({ user }, touched, { session, returnDocument: 'after' });
+        return work(rowsIn({ db, session, user, account }));
       }),
     now: () => retry(connection, async () => (await db.command({ hello: 1 })).localTime.getTime() / 1000),
     forget: async () => {}, // MongoDB reuses the space of removed documents
     check: async () => [], // the server checks its own files
-    check: () => missingIndexes(connection),
     ping: async () => {
       const about = aboutOf(connection);
       await retry(connection, () => about.updateOne({ _id: 'ping' }, { $inc: { count: 1 } }, { upsert: true }));

@@ -77,22 +77,30 @@ export function isUnknownCommit(error: unknown): boolean {
 /** True if the server was unreachable, or the connection was lost. */
 export function isUnreachable(error: unknown): boolean {
   const inner = innerError(error);
-  return [MongoNetworkError, MongoServerSelectionError, MongoOperationTimeoutError].some(
-    (kind) => inner instanceof kind,
+  const kinds = [MongoNetworkError, MongoServerSelectionError, MongoOperationTimeoutError];
+  return kinds.some((kind) => inner instanceof kind) || isSocketError(error);
+}
+
+/** True for errors of sockets and of the lookup of hosts: the driver passes some on as they are. */
+function isSocketError(error: unknown): boolean {
+  if (!(error instanceof Error && 'code' in error && 'syscall' in error)) return false;
+  return (
+    /^(EPIPE|ECONN|ETIMEDOUT|EHOST|ENET)/.test(String(error.code)) || /^(query|getaddr)/.test(String(error.syscall))
   );
 }
 
 /** True if another try may succeed. */
 export function isPassing(error: unknown): boolean {
   const inner = innerError(error);
+  if (isUnreachable(inner)) return true;
   if (!(inner instanceof MongoError) || codeOf(inner) === outOfDiskSpace) return false;
-  if (isUnreachable(inner) || isConflict(inner) || inner instanceof MongoWriteConcernError) return true;
+  if (isConflict(inner) || inner instanceof MongoWriteConcernError) return true;
   return passingCodes.has(codeOf(inner)!) || passingLabels.some((label) => inner.hasErrorLabel(label));
 }
 
 /** The error for the caller of the store. An error that is no failure of the server is returned as it is. */
 export function toStoreError(error: unknown, address: string): unknown {
-  if (!(error instanceof MongoError)) return isLookupFailure(error) ? unavailable(error, address) : error;
+  if (!(error instanceof MongoError)) return isSocketError(error) ? unavailable(error, address) : error;
   if (codeOf(error) === outOfDiskSpace) {
     const message = `expected space on the disk of ${address}, found none; nothing was written: free space and try again`;
     return new MobilityError('MOBILITY_STORE_FULL', message, { cause: error });
@@ -119,9 +127,4 @@ function selectionHint(error: unknown): string {
   return servers.some(({ type }) => type === 'RSGhost')
     ? ` (the server belongs to no replica set yet: run once \`${initiation}\`)`
     : ' (are host, port, tls and replicaSet right?)';
-}
-
-/** True if the hosts of a `mongodb+srv` address could not be looked up. The driver passes such errors on. */
-function isLookupFailure(error: unknown): boolean {
-  return error instanceof Error && 'syscall' in error && /^(query|getaddrinfo)/.test(String(error.syscall));
 }

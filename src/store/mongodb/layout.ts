@@ -79,30 +79,6 @@ async function createIndexes(connection: Connection): Promise<void> {
   }
 }
 
-/** Names each index that is missing. */
-export async function missingIndexes(connection: Connection): Promise<string[]> {
-  const missing: string[] = [];
-  for (const [name, wanted] of Object.entries(mongoIndexes())) {
-    const found = await retry(connection, () => indexesIn(connection.db.collection(name)));
-    const isThere = new Set(found.map(({ key, unique }) => shapeOf({ key, unique })));
-    for (const index of wanted.filter((index) => !isThere.has(shapeOf(index)))) {
-      missing.push(`expected an index ${shapeOf(index)} on ${name}, found none: run \`mobility store init\``);
-    }
-  }
-  return missing;
-}
-
-const shapeOf = ({ key, unique }: IndexDescription): string => JSON.stringify(key) + (unique ? ' unique' : '');
-
-const namespaceNotFound = 26;
-
-async function indexesIn(collection: Collection): Promise<IndexDescription[]> {
-  return collection.indexes().catch((error) => {
-    if (error.code === namespaceNotFound) return [];
-    throw error;
-  });
-}
-
 /** Distributes the rows of users; all rows of a user in a table stay together. */
 async function shardCollections(connection: Connection, onWarning: (message: string) => void): Promise<void> {
   const admin = connection.client.db('admin');

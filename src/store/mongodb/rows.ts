@@ -1,7 +1,9 @@
-// Rows in MongoDB within one transaction. Bytes that are too large for a document lie in rows of their own, `parts`.
+// Rows in MongoDB as a transaction, or one statement without a transaction, sees them. Bytes that are too large for a
+// document lie in rows of their own, `parts`.
 import type { AnyBulkWriteOperation, ClientSession, Collection, Db, Document } from 'mongodb';
 import type { Query, Summed, Table, Where, WritableRows } from '../rows/rows.ts';
 import { damagedRow, expectSum } from '../rows/sums.ts';
+import { accounts } from '../rows/tables.ts';
 import { documentOf, filterOf, keyOf, rowOf, sortOf } from './documents.ts';
 
 /** A piece of the bytes of a row. */
@@ -27,12 +29,23 @@ const partLength = 8 * 2 ** 20; // bytes
 /** More than one batch of 16 MiB holds: a query that fits one batch takes one command. */
 const batchSize = 1_000_000;
 
-/**
- * The rows that the session sees. `user`: the only user whose bytes are written; null: unknown. Statements run one after
- * another, because MongoDB does not allow parallel statements in a transaction.
- */
-export function rowsIn(db: Db, session: ClientSession, user: string | null): WritableRows {
-  const rows = new SessionRows(db, session, user);
+/** What rows are read and written in. */
+export interface Scope {
+  db: Db;
+  /** Of the transaction; null: the first statement is the only one, a second one throws `SecondStatement`. */
+  session: ClientSession | null;
+  /** The only user whose bytes are written; null: unknown. */
+  user: string | null;
+  /** The account of the user as the transaction has just read it; null if there is none. */
+  account?: Document | null;
+}
+
+/** More than one statement without a transaction: they might see different snapshots. */
+export class SecondStatement extends Error {}
+
+/** The rows of a scope. Statements run one after another: MongoDB allows no parallel statements in a transaction. */
+export function rowsIn(scope: Scope): WritableRows {
+  const rows = new ScopedRows(scope);
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(statement: () => Promise<T>): Promise<T> => {
     const result = last.then(statement);
@@ -50,17 +63,20 @@ export function rowsIn(db: Db, session: ClientSession, user: string | null): Wri
 
 type Columns<Row> = readonly (keyof (Row & Summed) & string)[];
 
-class SessionRows {
+class ScopedRows {
   readonly #db: Db;
-  readonly #session: ClientSession;
+  readonly #session: ClientSession | null;
   readonly #user: string | null;
+  #account: Document | null | undefined;
+  #statements = 0;
   /** Whether the user has parts; undefined: not looked up yet. */
   #hasParts: boolean | undefined;
 
-  constructor(db: Db, session: ClientSession, user: string | null) {
+  constructor({ db, session, user, account }: Scope) {
     this.#db = db;
     this.#session = session;
     this.#user = user;
+    this.#account = account;
   }
 
   async find<Row>(table: Table<Row>, query: Query<Row>, columns?: Columns<Row>): Promise<Row[]> {
@@ -78,7 +94,7 @@ class SessionRows {
   async total<Row>(table: Table<Row>, where: Where<Row>, column?: keyof Row & string): Promise<number> {
     const total = { $sum: column === undefined ? 1 : `$${column}` };
     const stages = [{ $match: filterOf(where) }, { $group: { _id: null, total } }];
-    const [found] = await this.#collection(table).aggregate(stages, { session: this.#session }).toArray();
+    const [found] = await this.#collection(table).aggregate(stages, this.#reading()).toArray();
     return found?.total ?? 0;
   }
 
@@ -92,8 +108,7 @@ class SessionRows {
       pieces.push(...splitBytes(table, row, document));
       return { replaceOne: { filter: filterOf(keyOf(table, row)), replacement: document, upsert: true } };
     });
-    const options = { session: this.#session, ordered: false };
-    const { matchedCount } = await this.#collection(table).bulkWrite(writes, options);
+    const { matchedCount } = await this.#collection(table).bulkWrite(writes, this.#writing(table));
     if (matchedCount > 0 && (await this.#mayHaveParts(table))) await this.#removeParts(table, rows);
     if (pieces.length > 0) this.#hasParts = true;
     await this.put(parts, pieces);
@@ -114,7 +129,7 @@ class SessionRows {
         );
       }
     }
-    const { deletedCount } = await this.#collection(table).deleteMany(filter, { session: this.#session });
+    const { deletedCount } = await this.#collection(table).deleteMany(filter, this.#writing(table));
     return deletedCount;
   }
 
@@ -122,16 +137,31 @@ class SessionRows {
     return this.#db.collection(name);
   }
 
-  #documents<Row>(table: Table<Row>, { where, order, limit }: Query<Row>, columns?: Columns<Row>): Promise<Document[]> {
+  #reading(): { session: ClientSession } | { readConcern: { level: 'snapshot' } } {
+    this.#statements++;
+    if (this.#session !== null) return { session: this.#session };
+    if (this.#statements > 1) throw new SecondStatement();
+    return { readConcern: { level: 'snapshot' } };
+  }
+
+  #writing({ name }: { name: string }): { session: ClientSession } {
+    if (name === accounts.name) this.#account = undefined;
+    return { session: this.#session! };
+  }
+
+  async #documents<Row>(table: Table<Row>, query: Query<Row>, columns?: Columns<Row>): Promise<Document[]> {
+    if (this.#account !== undefined && this.#asksForAccount(table, query)) return this.#account ? [this.#account] : [];
+    const { where, order, limit } = query;
     const fields = columns && [...columns, ...table.key, 'parts'];
     const projection = fields && Object.fromEntries(fields.map((field) => [field, 1]));
-    const cursor = this.#collection(table).find(filterOf(where), {
-      session: this.#session,
-      batchSize,
-      sort: sortOf(order),
-      ...(projection && { projection }),
-    });
+    const options = { ...this.#reading(), batchSize, sort: sortOf(order), ...(projection && { projection }) };
+    const cursor = this.#collection(table).find(filterOf(where), options);
     return (limit === undefined ? cursor : cursor.limit(limit)).toArray();
+  }
+
+  #asksForAccount({ name }: { name: string }, { where }: { where: { user?: unknown } }): boolean {
+    const { user, ...others } = where;
+    return name === accounts.name && user === this.#user && Object.keys(others).length === 0;
   }
 
   /** Sets the bytes of a document that lie in parts. */

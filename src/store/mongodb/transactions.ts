@@ -37,7 +37,7 @@ export async function inTransaction<T>(
   try {
     return await retry(connection, (deadline) => tryOnce(connection, session, deadline, work));
   } finally {
-    void session.endSession(); // not awaited: it may look for a server that is gone
+    session.endSession().catch(() => {}); // not awaited: it may look for a server that is gone
   }
 }
 
@@ -53,8 +53,9 @@ async function tryOnce<T>(
     await commit(session, deadline);
     return result;
   } catch (error) {
-    const isOver = isUnreachable(error) && Date.now() > deadline;
-    if (session.inTransaction() && !isOver) await session.abortTransaction().catch(() => {});
+    // The driver looks for a lost server before it gives up: only as long as there is time for another try.
+    const isLate = isUnreachable(error) && Date.now() > deadline;
+    if (session.inTransaction() && !isLate) await session.abortTransaction().catch(() => {});
     throw error;
   }
 }

@@ -29,32 +29,29 @@ const daysKept = 2;
 
 /** Counters need not survive the loss of a member: limits are wide. */
 const writeConcern = { w: 1 } as const;
+const readConcern = { level: 'local' } as const;
 
 /** Counts in the database of the connection. */
 export function useOn(connection: Connection): MongoUse {
   const { db } = connection;
   const documents = db.collection<UseDocument>('use');
-  const members = db.collection<AccountRow>(accounts.name);
+  const activeOf = (users: string[]): Promise<string[]> =>
+    db.collection<AccountRow>(accounts.name).distinct('user', { user: { $in: users }, stage: 'active' });
   return {
     async add(used, now) {
       const totals: Awaited<ReturnType<MongoUse['add']>> = new Map();
       const all = [...used.keys()];
       for (let start = 0; start < all.length; start += usersAtOnce) {
         const users = all.slice(start, start + usersAtOnce);
-        // No retry: calls that were counted already would count twice.
-        await documents.bulkWrite(
-          users.map((user) => addition(user, used.get(user)!, now)),
-          {
-            ordered: false,
-            writeConcern,
-          },
-        );
-        const found = await documents.find({ _id: { $in: users } }, { readConcern: { level: 'local' } }).toArray();
+        const additions = users.map((user) => addition(user, used.get(user)!, now));
+        // A retry after a lost answer may count twice, which the wide limits allow.
+        await retry(connection, () => documents.bulkWrite(additions, { ordered: false, writeConcern }));
+        const found = await retry(connection, () => documents.find({ _id: { $in: users } }, { readConcern }).toArray());
         for (const { _id, minute, day } of found) totals.set(_id, { minute, day });
         // Looked up after writing: an erasure ends the account before it removes what was counted.
-        const active = new Set(await members.distinct('user', { user: { $in: users }, stage: 'active' }));
+        const active = new Set(await retry(connection, () => activeOf(users)));
         const erased = users.filter((user) => !active.has(user));
-        if (erased.length > 0) await documents.deleteMany({ _id: { $in: erased } });
+        if (erased.length > 0) await retry(connection, () => documents.deleteMany({ _id: { $in: erased } }));
       }
       return totals;
     },

@@ -7,8 +7,8 @@ import { type ChunkRow, chunks } from '../rows/tables.ts';
 /** What a chunk is found by, and the checksum of its content. */
 export type ChunkHead = Pick<ChunkRow & Summed, 'user' | 'key' | 'first' | 'sum'>;
 
-/** Characters of JSON that are kept, some three times as many bytes. */
-const mostCharacters = 16 * 2 ** 20;
+/** Characters of JSON that are kept, some five times as many bytes of memory. */
+const mostCharacters = 2 ** 21;
 
 /** The entries of chunks by their checksum, those used last. */
 export class ChunkCache {
@@ -17,14 +17,16 @@ export class ChunkCache {
 
   /** The entries of chunks, in their order. Chunks that are not kept are read in one call. */
   async open(rows: Rows, heads: readonly ChunkHead[]): Promise<StoredEntries[]> {
-    const missing = heads.filter((head) => !this.kept.has(nameOf(head)));
+    // Taken before others are kept, which may push them out.
+    const kept = heads.map((head) => this.kept.get(nameOf(head)));
+    const missing = heads.filter((_, i) => kept[i] === undefined);
     const read = new Map<string, StoredEntries>();
     if (missing.length > 0) {
       const where = { user: missing[0]!.user, first: { in: [...new Set(missing.map(({ first }) => first))] } };
       for (const row of await rows.find(chunks, { where })) read.set(`${row.first} ${row.key}`, entriesIn(row));
     }
-    return heads.map((head) => {
-      const entries = this.kept.get(nameOf(head)) ?? read.get(`${head.first} ${head.key}`)!;
+    return heads.map((head, i) => {
+      const entries = kept[i] ?? read.get(`${head.first} ${head.key}`)!;
       this.keep(head, entries);
       return entries;
     });

@@ -3,9 +3,9 @@ import type { Identity } from '../../model/entry.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
 import { zoneNamed } from '../../model/time.ts';
-import { chunkDay, chunkOf, chunkRows, type StoredEntry, type WrittenChunk } from '../chunks/chunk.ts';
+import { chunkDay, chunkOf, chunkRows, spanOf, type StoredEntry, type WrittenChunk } from '../chunks/chunk.ts';
 import type { WritableRows } from '../rows/rows.ts';
-import { chunks } from '../rows/tables.ts';
+import { type ChunkRow, chunks } from '../rows/tables.ts';
 import type { Marked } from '../store.ts';
 import type { ChunkCache, ChunkHead } from './chunk-cache.ts';
 import { touch } from './marks.ts';
@@ -31,6 +31,9 @@ interface DayChange {
   remove: number[];
 }
 
+/** A chunk of the day that changes. */
+type Head = ChunkHead & Pick<ChunkRow, 'last' | 'first_ts'>;
+
 /** Puts entries, each in place of the one with its identity, and removes identities; those not there are ignored. */
 export async function editChunks(
   rows: WritableRows,
@@ -46,7 +49,7 @@ export async function editChunks(
   };
   for (const [day, changes] of daysOf(put, remove)) {
     const where = { user, first: { gte: day * chunkDay, lt: (day + 1) * chunkDay } };
-    const heads = await rows.find(chunks, { where }, ['user', 'key', 'first', 'last', 'sum']);
+    const heads: Head[] = await rows.find(chunks, { where }, ['user', 'key', 'first', 'last', 'first_ts', 'sum']);
     const gone: ChunkHead[] = [];
     const fresh: WrittenChunk[] = [];
     for (const change of changes) {
@@ -82,7 +85,7 @@ function daysOf(put: readonly StoredEntry[], remove: readonly Identity[]): Map<n
 async function editDay(
   rows: WritableRows,
   cache: ChunkCache,
-  heads: readonly (ChunkHead & { last: number })[],
+  heads: readonly Head[],
   { key, put, remove }: DayChange,
   edited: Edited,
 ): Promise<{ replaced: ChunkHead[]; written: StoredEntry[][] }> {
@@ -118,24 +121,36 @@ async function editDay(
 
 type Opened = { head: ChunkHead; list: readonly StoredEntry[] };
 
-/**
- * The chunks that may have an entry of the change; where a day has several, those beside it stay closed: new entries
- * go to the last chunk that begins before them.
- */
+/** Opens the chunks that may have an entry of the change, or that a new entry goes to. */
 async function openTouched(
   rows: WritableRows,
   cache: ChunkCache,
-  heads: readonly (ChunkHead & { last: number })[],
+  heads: readonly Head[],
   put: readonly StoredEntry[],
   remove: readonly number[],
 ): Promise<Opened[]> {
-  const times = [...put.map((one) => one.write_ts), ...remove];
-  const touched = heads.filter((head, i) => {
-    const next = heads[i + 1]?.first ?? Number.POSITIVE_INFINITY;
-    return times.some((ts) => (ts >= head.first && (ts <= head.last || ts < next)) || (i === 0 && ts < head.first));
-  });
-  const opened = await cache.open(rows, touched);
-  return touched.map((head, i) => ({ head, list: opened[i]!.list }));
+  const touched = new Set<Head>();
+  for (const ts of [...put.map((one) => one.write_ts), ...remove]) {
+    for (const head of heads) if (ts >= head.first && ts <= head.last) touched.add(head);
+  }
+  for (const one of put) {
+    const home = homeOf(heads, one);
+    if (home !== undefined) touched.add(home);
+  }
+  const list = [...touched];
+  const opened = await cache.open(rows, list);
+  return list.map((head, i) => ({ head, list: opened[i]!.list }));
+}
+
+/** Of the chunks that a new entry may share, the last that begins before it. */
+function homeOf(heads: readonly Head[], one: StoredEntry): Head | undefined {
+  const span = spanOf(one.ts);
+  let home: Head | undefined;
+  for (const head of heads) {
+    if (spanOf(head.first_ts) !== span) continue;
+    if (home === undefined || head.first <= one.write_ts) home = head;
+  }
+  return home;
 }
 
 /** The entry in place of `before`: that itself if nothing changes. Counts and marks what does. */

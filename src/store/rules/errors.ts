@@ -15,8 +15,8 @@ import { knownOf } from './identities.ts';
 import { errorOf } from './set-aside.ts';
 import { addWaiting } from './usercache.ts';
 
-/** Bytes of packed entries that a page holds, but for its first error. */
-const pageBytes = 4 * 2 ** 20;
+/** Characters of JSON that a page holds, but for its first error. */
+const pageSize = 16 * 2 ** 20;
 
 /** The error timeseries of a store. */
 export function errorTimeseries(engine: Engine, cache: ChunkCache): ErrorTimeseries {
@@ -26,14 +26,16 @@ export function errorTimeseries(engine: Engine, cache: ChunkCache): ErrorTimeser
         const chosen = { ...(key !== undefined && { key }), ...(reason !== undefined && { reason }) };
         const where = { user: userId, ...chosen, ...(after !== undefined && { id: { gt: after } }) };
         const found: ErrorRow[] = [];
-        let bytes = 0;
+        let total = 0;
         // In small steps: entries may be large.
-        for (let from = where; found.length < limit && bytes < pageBytes; ) {
+        for (let from = where; found.length < limit; ) {
           const some = { where: from, order: ['id'] as const, limit: Math.min(limit - found.length, 100) };
           const page = await rows.find(errors, some);
           for (const row of page) {
-            bytes += row.entry.length;
-            if (bytes < pageBytes || found.length === 0) found.push(errorOf(row));
+            const { error, size } = errorOf(row);
+            total += size;
+            if (total > pageSize && found.length > 0) return found;
+            found.push(error);
           }
           if (page.length < some.limit) break;
           from = { ...where, id: { gt: page.at(-1)!.id } };

@@ -49,7 +49,7 @@ export async function move(
 
 const isDue = (entry: { write_ts: number; received_ts: number }, at: number): boolean => dueTime(entry) <= at;
 
-/** Heads read at a time: many pushes of a few entries each. */
+/** Batches moved at a time: many pushes of a few entries each. */
 const headsAtOnce = 200;
 
 /** The oldest batches with entries to process, until they have `limit` entries; `more`: there are others behind. */
@@ -59,16 +59,16 @@ async function dueBatches(
   { at, limit }: { at: number; limit: number },
 ): Promise<{ due: BatchRow[]; more: boolean }> {
   const where = { user, due_ts: { lte: at } };
-  const heads = await rows.find(batches, { where, order: ['id'], limit: headsAtOnce }, ['id', 'count']);
+  const heads = await rows.find(batches, { where, order: ['id'], limit: headsAtOnce + 1 }, ['id', 'count']);
   const ids: number[] = [];
   let count = 0;
   for (const head of heads) {
-    if (ids.length > 0 && count + head.count > limit) break;
+    if (ids.length === headsAtOnce || (ids.length > 0 && count + head.count > limit)) break;
     ids.push(head.id);
     count += head.count;
   }
   const due = ids.length === 0 ? [] : await rows.find(batches, { where: { user, id: { in: ids } }, order: ['id'] });
-  return { due, more: ids.length < heads.length || heads.length === headsAtOnce };
+  return { due, more: ids.length < heads.length };
 }
 
 interface Failure extends FailedEntry {

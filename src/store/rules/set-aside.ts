@@ -1,7 +1,7 @@
 // Rows of the error timeseries: how entries get there.
 import type { Identity } from '../../model/entry.ts';
 import type { JsonValue } from '../../model/json.ts';
-import { packValue, unpackValue } from '../chunks/pack.ts';
+import { packValue, unpackText } from '../chunks/pack.ts';
 import { errorIdOf, unusableIdOf, unusableKeyOf } from '../error-ids.ts';
 import { damagedRow } from '../rows/sums.ts';
 import { errors, type SetAsideRow } from '../rows/tables.ts';
@@ -32,16 +32,19 @@ export function unusableRow(
   return { ...place, reason, message, ...history, entry: packValue(entry) };
 }
 
-/** An error as callers see it. */
-export function errorOf(row: SetAsideRow): ErrorRow {
+/** An error as callers see it, and how many characters of JSON its entry has. */
+export function errorOf(row: SetAsideRow): { error: ErrorRow; size: number } {
   const { id, key, write_ts, reason, message, first_ts, last_ts, tries, received_ts } = row;
   const identity = write_ts === null ? null : { key: key!, write_ts };
-  return { id, entry: entryOf(row), identity, reason, message, first_ts, last_ts, tries, received_ts };
+  const text = textOf(row);
+  const entry = JSON.parse(text) as JsonValue;
+  const error = { id, entry, identity, reason, message, first_ts, last_ts, tries, received_ts };
+  return { error, size: text.length };
 }
 
-function entryOf(row: SetAsideRow): JsonValue {
+function textOf(row: SetAsideRow): string {
   try {
-    return unpackValue(row.entry);
+    return unpackText(row.entry);
   } catch (error) {
     throw damagedRow(errors, row, 'its entry cannot be read', error);
   }

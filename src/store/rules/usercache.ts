@@ -1,5 +1,6 @@
 // The usercache: entries that were pushed and wait for the pipeline.
 import { dataTime, type Entry, type Identity, identityOf } from '../../model/entry.ts';
+import { isMobilityError } from '../../model/errors.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
 import { batchRows, eachIdentity, entriesIn, type WaitingEntry, waitingIn } from '../chunks/batch.ts';
@@ -90,17 +91,17 @@ async function putEntries(
   now: number,
 ): Promise<PutResult[]> {
   const known = await knownOf(rows, cache, user, pushed);
-  const order = [...pushed.keys()].sort((a, b) => compareIdentities(pushed[a]!, pushed[b]!) || a - b);
+  const order = inOrder(pushed);
   const results = new Array<PutResult>(pushed.length);
   const waiting: WaitingEntry[] = [];
   for (const at of order) {
     const one = pushed[at]!;
     const before = known.get(one);
     const last = waiting.at(-1);
-    const again = last !== undefined && compareIdentities(last, one) === 0 ? last : null;
+    const again = last?.key === one.key && last.write_ts === one.write_ts ? last : null;
     if (again !== null) waiting.pop();
     const received_ts = one.received_ts ?? again?.received_ts ?? before?.received_ts ?? now;
-    waiting.push({ ...one, received_ts, failed: before?.waits ? before.failed : null });
+    waiting.push({ ...one, received_ts, failed: before?.failed ?? null });
     results[at] = before !== undefined || again !== null ? 'updated' : 'inserted';
   }
   await takeOut(rows, user, known, waiting);
@@ -108,8 +109,14 @@ async function putEntries(
   return results;
 }
 
-function compareIdentities(a: Identity, b: Identity): number {
-  return a.key === b.key ? a.write_ts - b.write_ts : compareTexts(a.key, b.key);
+/** Places in the order of key and `write_ts`; equal identities stay in theirs. */
+function inOrder(identities: readonly Identity[]): number[] {
+  const keys = [...new Set(identities.map(({ key }) => key))].sort(compareTexts);
+  const ranks = new Map(keys.map((key, rank) => [key, rank]));
+  const rankOf = identities.map(({ key }) => ranks.get(key)!);
+  return [...identities.keys()].sort(
+    (a, b) => rankOf[a]! - rankOf[b]! || identities[a]!.write_ts - identities[b]!.write_ts || a - b,
+  );
 }
 
 /** Stores entries that do not wait yet, sorted by identity. */
@@ -206,13 +213,14 @@ async function setAside(
   await rows.put(errors, [...before.values()]);
 }
 
-/** Records the put in the profile; a profile that cannot be written fails no put: the error is returned. */
+/** Records the put in the profile. A damaged profile fails no put: the error is returned. */
 async function noteFailure(rows: WritableRows, user: string, note: NonNullable<PutBatch['note']>): Promise<unknown> {
   try {
     await mergeProfile(rows, user, note.fields, {});
     return null;
   } catch (error) {
-    return error;
+    if (isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) return error;
+    throw error;
   }
 }
 

@@ -5,7 +5,21 @@ import type { JsonObject } from '../../../src/model/json.ts';
 import { jsonText } from '../../../src/model/json-text.ts';
 import { errorPages } from '../../../src/store/pages.ts';
 import { putDocument } from '../../support/store.ts';
-import { entry, type Finder, findAll, fix, moveAll, moveIn, newUser, put, refuse, same, stored, type Use, waiting } from './kit.ts';
+import {
+  entry,
+  type Finder,
+  findAll,
+  fix,
+  moveAll,
+  moveIn,
+  newUser,
+  put,
+  refuse,
+  same,
+  stored,
+  type Use,
+  waiting,
+} from './kit.ts';
 
 /** As text, so that each value is what a phone's JSON gives, own fields named `__proto__` included. */
 const payloads: Record<string, string> = {
