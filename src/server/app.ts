@@ -1,51 +1,22 @@
 // Assembles the app: its parts, its routes, and what happens around each call.
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { getPath } from 'hono/utils/url';
-import type { Config } from '../config.ts';
-import type { Log } from '../log/log.ts';
 import { Everybody } from '../metrics/everybody.ts';
-import type { Store } from '../store/store.ts';
 import { jsonAnswer } from './answer.ts';
+import type { AppParts } from './app-parts.ts';
 import { createAuthMethod } from './auth.ts';
-import { BodyBudget, type BodyLimits, bodyLimits } from './body-budget.ts';
+import { BodyBudget, bodyLimits } from './body-budget.ts';
 import { type Call, createCallLog, type ServerEnv } from './call.ts';
 import { answerCaller } from './call-flow.ts';
-import { CallerCounts, type CallerLimits, callerLimits } from './caller-limits.ts';
+import { CallerCounts, callerLimits } from './caller-limits.ts';
 import { answerProblem } from './failures.ts';
 import { isLoopback } from './loopback.ts';
-import type { CallFigures } from './metrics.ts';
 import { OpenCalls } from './open-calls.ts';
 import { openApi } from './openapi.ts';
 import { forbidden, Problem } from './problem.ts';
 import { Readiness } from './readiness.ts';
 import { openRoutes, routes } from './routes/index.ts';
 import { StoreFigures } from './store-figures.ts';
-
-/** The settings that an app depends on. */
-type AppSettings =
-  | ('auth' | 'openRegistration' | 'devAnywhere' | 'host' | 'bodyLimitMiB' | 'leastPeople' | 'readyDiskMiB')
-  | ('mibPerDay' | 'waitingEntries');
-
-/** What an app is made of. */
-export interface AppParts {
-  store: Store;
-  log: Log;
-  /** Writes one line to standard output: START and END of each call. */
-  console: (line: string) => void;
-  config: Pick<Config, AppSettings>;
-  /** Seconds since the epoch. */
-  now: () => number;
-  /** Takes exceptions with their stack; default: standard error. */
-  errorOutput?: (text: string) => void;
-  /** Limits of one caller in place of the default ones. */
-  limits?: Partial<CallerLimits>;
-  /** Limits of bodies in place of the default ones. */
-  bodies?: Partial<BodyLimits>;
-  /** Figures of calls, and the text of those of all processes; without them `GET /metrics` does not answer. */
-  metrics?: { figures: CallFigures; text: () => Promise<string> };
-  /** Thread id of `log`, with which request ids begin. Default `w1`. */
-  thread?: string;
-}
 
 const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -73,7 +44,9 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   }
   const openParts = { readiness: new Readiness(store, config.readyDiskMiB), studies: store.studies };
   for (const route of openRoutes) {
-    get(app, route.path, async (c) => jsonAnswer(c.get('call'), await route.answer(openParts, c.req.param()), () => {}));
+    get(app, route.path, async (c) =>
+      jsonAnswer(c.get('call'), await route.answer(openParts, c.req.param()), () => {}),
+    );
   }
   for (const route of routes) {
     const answer = answerCaller(route, parts, auth, everybody);
@@ -90,7 +63,11 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   return app;
 }
 
-function get(app: Hono<ServerEnv>, path: string, answer: (c: Context<ServerEnv>) => Response | Promise<Response>): void {
+function get(
+  app: Hono<ServerEnv>,
+  path: string,
+  answer: (c: Context<ServerEnv>) => Response | Promise<Response>,
+): void {
   app.get(path, answer);
   app.all(path, refuseMethod('GET, HEAD'));
 }

@@ -61,8 +61,8 @@ export class BodyShare {
 
   /**
    * Resolves when the call holds so many bytes in all. The small body of a caller that becomes a large one may wait for
-   * its room; a large one that grows never waits, so bodies cannot wait for each other. Rejects with a 429 `Problem` if other
-   * bodies of the caller leave no room, and with a 503 one if there is none.
+   * its room; a large one that grows never waits, so bodies cannot wait for each other. Rejects with a 429 `Problem` if
+   * other bodies of the caller leave no room, and with a 503 one if there is none.
    */
   hold(bytes: number): Promise<void> {
     return this.#budget.hold(this, bytes);

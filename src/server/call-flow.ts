@@ -5,9 +5,9 @@ import { line } from '../log/messages.ts';
 import type { Everybody } from '../metrics/everybody.ts';
 import type { JsonObject } from '../model/json.ts';
 import { jsonAnswer } from './answer.ts';
-import type { AppParts } from './app.ts';
+import type { AppParts } from './app-parts.ts';
 import { headerTokens, tokenOf } from './auth.ts';
-import { type AuthParts, Authenticator } from './authenticator.ts';
+import { Authenticator, type AuthParts } from './authenticator.ts';
 import type { ServerEnv } from './call.ts';
 import { reportFailure } from './failures.ts';
 import { countingStore } from './metrics.ts';
@@ -77,7 +77,9 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts, eve
     const { token: inHeader, refusal } = authenticator;
     const missing = () => refusal ?? forbidden(`expected a token, ${tokenPlace}`);
     const isDone = takesAnything && inHeader !== null;
-    const caller = await authenticator.admit(isDone ? inHeader : tokenOf(body, { field: tokenField, inHeader, missing }));
+    const caller = await authenticator.admit(
+      isDone ? inHeader : tokenOf(body, { field: tokenField, inHeader, missing }),
+    );
     auth.counts.bytes(caller.uuid, size);
     await auth.counts.entries(caller.uuid, list.length, store.usercache);
     const allowed = await auth.counts.keys(caller.uuid, list, store);
