@@ -54,7 +54,7 @@ export class Authenticator {
         ? await registerCaller(method, users, token, now())
         : await findCaller(method, users, token);
     this.token = token;
-    call.caller = caller;
+    call.authenticated(caller);
     call.log.writeAll('INFO', [line.foundEmail(caller.user_email), line.userUuid(caller.uuid)]);
     counts.call(caller.uuid);
     call.leave.push(open.enter(caller.uuid, 'calls'));

@@ -76,8 +76,8 @@ function decode(bytes: Buffer): { text: string; notes: string[] } {
 }
 
 /** Frees the memory of a large body, which would stay until the next full garbage collection. */
-function free({ buffer, length }: Buffer): void {
-  if (buffer instanceof ArrayBuffer && buffer.byteLength < 2 * length) structuredClone(buffer, { transfer: [buffer] });
+function free({ buffer }: Buffer): void {
+  structuredClone(buffer, { transfer: [buffer as ArrayBuffer] });
 }
 
 async function readObject(text: string, { list, json }: RequestRules): Promise<Pick<RequestBody, 'body' | 'list'>> {
