@@ -87,9 +87,12 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
       callLog.write('INFO', line.endCall(method, path, caller?.uuid ?? null, seconds));
       console(consoleEnd(stamp(now()), method, path, caller?.uuid ?? null, seconds));
       if (caller !== null || held === undefined) return;
-      if (status >= 500) return held.release();
-      held.discard();
-      strangers.leaveOut();
+      if (status >= 500) {
+        held.release();
+      } else {
+        held.discard();
+        strangers.leaveOut();
+      }
     };
     return { call, end };
   };

@@ -36,6 +36,7 @@ export const customLabelRoutes: readonly Route[] = [
   {
     path: '/customlabel/get',
     handler: 'customlabel.get',
+    summary: 'Returns custom labels by kind',
     caller: 'registered',
     answers: { type: 'object', additionalProperties: { type: 'array', items: { type: 'string' } } },
     body: { type: 'object', required: ['keys'], properties: { keys: { type: 'array', items: key, maxItems: 10 } } },
@@ -47,6 +48,7 @@ export const customLabelRoutes: readonly Route[] = [
   {
     path: '/customlabel/insert',
     handler: 'customlabel.insert',
+    summary: 'Adds a custom label',
     caller: 'registered',
     answers: active,
     body: labelOf('inserted_label', { key, label: text }),
@@ -55,6 +57,7 @@ export const customLabelRoutes: readonly Route[] = [
   {
     path: '/customlabel/update',
     handler: 'customlabel.update',
+    summary: 'Replaces a custom label by another',
     caller: 'registered',
     answers: active,
     body: labelOf(
@@ -76,6 +79,7 @@ export const customLabelRoutes: readonly Route[] = [
   {
     path: '/customlabel/delete',
     handler: 'customlabel.delete',
+    summary: 'Removes a custom label',
     caller: 'registered',
     answers: active,
     body: labelOf('deleted_label', { key, label: text }),

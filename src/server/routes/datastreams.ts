@@ -8,17 +8,31 @@ import { isTimeZone, justAfter, localDay, maxTime, minTime, startOfDay } from '.
 import { type FoundEntry, findEntries, type Selection } from '../find-entries.ts';
 import { daysBetween } from '../local-dates.ts';
 import { badRequest } from '../problem.ts';
-import { schemas } from '../schemas.ts';
+import { listOf, objectOf, schemas, values } from '../schemas.ts';
 import { type Route, type RouteCall, suggestions } from './route.ts';
 
 /** Entries of one answer, whatever the caller asks for. */
 const maxFoundEntries = 250_000;
+
+const found = objectOf({
+  phone_data: listOf(
+    objectOf({
+      _id: values.oid,
+      user_id: values.uuid,
+      metadata: objectOf({ key: { type: 'string' }, write_ts: values.time }),
+      data: { type: 'object' },
+    }),
+  ),
+  truncated: { type: 'boolean', description: 'true when there were more entries than asked for' },
+});
 
 /** The routes under `/datastreams`. */
 export const datastreamRoutes: readonly Route[] = [
   {
     path: '/datastreams/find_entries/timestamp',
     handler: 'datastreams.find_entries/timestamp',
+    summary: 'Returns entries of the caller by key and time',
+    answers: found,
     caller: 'registered',
     body: schemas.findEntries,
     answer: async (call) => answer(call, byTimestamp(call.body)),
@@ -26,6 +40,8 @@ export const datastreamRoutes: readonly Route[] = [
   {
     path: '/datastreams/find_entries/local_date',
     handler: 'datastreams.find_entries/local_date',
+    summary: 'Returns entries of the caller by key and local date',
+    answers: found,
     caller: 'registered',
     body: schemas.findEntries,
     answer: async (call) => answer(call, byLocalDate(call.body)),

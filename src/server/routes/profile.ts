@@ -5,7 +5,7 @@ import { dateValue, oid, uuidValue } from '../../model/extended-json.ts';
 import { idOf } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { badRequest, tooLarge } from '../problem.ts';
-import { schemas } from '../schemas.ts';
+import { listOf, objectOf, schemas, values } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
 
 const everything = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
@@ -35,13 +35,33 @@ const maxProfileLength = 1024 * 1024;
 /** Miles per gallon of a car that nobody has described, as the original has it. */
 const defaultMpg = 32;
 
-/** The routes under `/profile` and `/customlabel`. */
+/** The routes under `/profile`. */
 export const profileRoutes: readonly Route[] = [
-  { path: '/profile/create', handler: 'profile.create', caller: 'registering', answer: create },
-  { path: '/profile/get', handler: 'profile.get', caller: 'registered', answer: get },
+  {
+    path: '/profile/create',
+    handler: 'profile.create',
+    summary: 'Returns the UUID of the account; creates the account if that is allowed',
+    answers: objectOf({ uuid: { type: 'string', format: 'uuid' } }),
+    caller: 'registering',
+    answer: create,
+  },
+  {
+    path: '/profile/get',
+    handler: 'profile.get',
+    summary: 'Returns the profile: what the app reported, and what the server recorded',
+    answers: objectOf({
+      _id: values.oid,
+      user_id: values.uuid,
+      update_ts: objectOf({ $date: { type: 'integer' } }),
+    }),
+    caller: 'registered',
+    answer: get,
+  },
   {
     path: '/profile/update',
     handler: 'profile.update',
+    summary: 'Sets fields of the profile',
+    answers: objectOf({ update: { const: true }, ignored: listOf({ type: 'string' }) }, ['update']),
     caller: 'registered',
     body: schemas.updateProfile,
     large: true,
