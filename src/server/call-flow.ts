@@ -64,14 +64,14 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts, eve
     const { body, list, size, notes, unread } = await readRequest(c.req.raw, c.env?.incoming, {
       ...{ limit, json, tokenField, takesAnything, share: call.share },
       ...(route.list !== undefined && { list: route.list }),
-      isKnown: () => authenticator.caller !== null,
+      isKnown: () => call.caller !== null,
       admit: async (token) => void (await authenticator.admit(token)),
     });
     for (const note of notes) call.log.write('WARNING', note);
 
     // 3. The caller at the latest, and what they may still send.
     const { answerStranger } = route;
-    if (answerStranger !== undefined && authenticator.caller === null && isCallOfStranger(body)) {
+    if (answerStranger !== undefined && call.caller === null && isCallOfStranger(body)) {
       return jsonAnswer(call, answerStranger(body), () => {});
     }
     const { token: inHeader, refusal } = authenticator;

@@ -11,23 +11,12 @@ import type { Route, RouteCall } from './route.ts';
 const everything = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
 
 /** Fields that only the server writes: an update that names them leaves them as they are. */
-const serverFields: ReadonlySet<string> = new Set([
-  '_id',
-  'user_id',
-  'uuid',
-  'user_email',
-  'create_ts',
-  'update_ts',
-  'last_put_ts',
-  'last_location_ts',
-  'last_phone_data_ts',
-  'last_limit',
-  'last_limit_ts',
-  'pipeline_range',
-  'total_trips',
-  'labeled_trips',
-  '__proto__',
-]);
+const serverFields: ReadonlySet<string> = new Set(
+  (
+    '_id user_id uuid user_email create_ts update_ts last_put_ts last_location_ts last_phone_data_ts last_limit ' +
+    'last_limit_ts pipeline_range total_trips labeled_trips __proto__'
+  ).split(' '),
+);
 
 /** Characters of JSON that one profile may have: it is read and written as a whole. */
 const maxProfileLength = 1024 * 1024;
