@@ -33,7 +33,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
 
   app.use(logCalls(parts, budget));
   for (const { path, dialect } of routes) if (dialect !== undefined) app.use(`${path}/*`, refuseAs(dialect.refuse));
-  if (config.auth === 'dev' && !config.devAnywhere) app.use(refuseOtherHosts(config.host));
+  if (config.auth === 'dev' && !config.devAnywhere) app.use(refuseOtherSites(config.host));
   get(app, '/openapi.json', (c) => textResponse(c.get('call'), description(), 'application/json'));
   if (metrics !== undefined) {
     const figures = new StoreFigures(store, now);
@@ -96,8 +96,14 @@ function logCalls(parts: AppParts, budget: BodyBudget): MiddlewareHandler<Server
     const finish = (): void => {
       parts.metrics?.figures.ended(call.handler, c.res.status, (performance.now() - started) / 1000);
       call.share.release();
-      for (const leave of call.leave) leave();
       end(c.res.status);
+      // An answer that is not sent yet still counts as an open call.
+      const outgoing = c.env?.outgoing;
+      const leaveAll = (): void => {
+        for (const leave of call.leave) leave();
+      };
+      if (outgoing === undefined || outgoing.closed) leaveAll();
+      else outgoing.once('close', leaveAll);
     };
     // Hono has turned an exception of a handler into a response when this returns.
     await next();
@@ -118,16 +124,20 @@ function refuseAs(refuse: Call['refuse']): MiddlewareHandler<ServerEnv> {
 }
 
 /**
- * Refuses calls to the name of another site that leads to this address (DNS rebinding): with `dev` a name is all that a
- * caller needs, so no page of a browser on this machine may call.
+ * Refuses calls that a page of a browser makes, be it by the name of another site that leads to this address (DNS
+ * rebinding), or across sites: with `dev` a name is all that a caller needs.
  */
-function refuseOtherHosts(own: string): MiddlewareHandler<ServerEnv> {
-  return async function checkHost(c, next) {
+function refuseOtherSites(own: string): MiddlewareHandler<ServerEnv> {
+  return async function checkSite(c, next) {
     const host = new URL(c.req.url).hostname.replace(/^\[|\]$/g, '');
+    const fetchSite = c.req.header('Sec-Fetch-Site') ?? 'none';
     if (!isLoopback(host) && host !== own) {
       throw forbidden(
         'expected this machine as Host with --auth dev, such as 127.0.0.1 or localhost; found another name',
       );
+    }
+    if (c.req.header('Origin') !== undefined || !['none', 'same-origin'].includes(fetchSite)) {
+      throw forbidden('expected no call from a page of a browser with --auth dev; found one (Origin, Sec-Fetch-Site)');
     }
     await next();
   };
