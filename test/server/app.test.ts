@@ -275,7 +275,7 @@ describe('the caller', () => {
   });
 
   it('with dev a call from a page of a browser is refused at every route, whatever its type', async () => {
-    const headers = [{ Origin: 'https://evil.example' }, { 'Sec-Fetch-Site': 'cross-site' }];
+    const headers: Record<string, string>[] = [{ Origin: 'https://evil.example' }, { 'Sec-Fetch-Site': 'cross-site' }];
     for (const path of routes.map((route) => route.path.replace(':date', '2016-05-17'))) {
       for (const one of headers) {
         const init = { method: 'POST', headers: { ...one, 'Content-Type': 'text/plain', Authorization: 'Bearer ada' } };
