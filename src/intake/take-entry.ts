@@ -48,8 +48,8 @@ export function isEntry(taken: Taken): taken is Entry {
 
 /**
  * Checks one pushed value. A valid entry comes back as `metadata` and `data` alone (an `_id` or `user_id` beside them
- * is dropped: the owner of an entry is its caller), with `metadata.write_ts` and `data.ts` in seconds where they came in
- * milliseconds. An invalid one comes back exactly as it was pushed, with the reason. Strange but usable values pass:
+ * is dropped: the owner of an entry is its caller), with `metadata.write_ts` and `data.ts` in seconds where they came
+ * in milliseconds. An invalid one comes back exactly as it was pushed, with the reason. Strange but usable values pass:
  * converters and analysis judge them. Never changes its input.
  */
 export function takeEntry(pushed: JsonValue): Taken {

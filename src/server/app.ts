@@ -1,51 +1,22 @@
 // Assembles the app: its parts, its routes, and what happens around each call.
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { getPath } from 'hono/utils/url';
-import type { Config } from '../config.ts';
-import type { Log } from '../log/log.ts';
 import { Everybody } from '../metrics/everybody.ts';
-import type { Store } from '../store/store.ts';
 import { jsonAnswer } from './answer.ts';
+import type { AppParts } from './app-parts.ts';
 import { createAuthMethod } from './auth.ts';
-import { BodyBudget, type BodyLimits, bodyLimits } from './body-budget.ts';
+import { BodyBudget, bodyLimits } from './body-budget.ts';
 import { type Call, createCallLog, type ServerEnv } from './call.ts';
 import { answerCaller } from './call-flow.ts';
-import { CallerCounts, type CallerLimits, callerLimits } from './caller-limits.ts';
+import { CallerCounts, callerLimits } from './caller-limits.ts';
 import { answerProblem } from './failures.ts';
 import { isLoopback } from './loopback.ts';
-import type { CallFigures } from './metrics.ts';
 import { OpenCalls } from './open-calls.ts';
 import { openApi } from './openapi.ts';
 import { forbidden, Problem } from './problem.ts';
 import { Readiness } from './readiness.ts';
 import { openRoutes, routes } from './routes/index.ts';
 import { StoreFigures } from './store-figures.ts';
-
-/** The settings that an app depends on. */
-type AppSettings =
-  | ('auth' | 'openRegistration' | 'devAnywhere' | 'host' | 'bodyLimitMiB' | 'leastPeople' | 'readyDiskMiB')
-  | ('mibPerDay' | 'waitingEntries');
-
-/** What an app is made of. */
-export interface AppParts {
-  store: Store;
-  log: Log;
-  /** Writes one line to standard output: START and END of each call. */
-  console: (line: string) => void;
-  config: Pick<Config, AppSettings>;
-  /** Seconds since the epoch. */
-  now: () => number;
-  /** Takes exceptions with their stack; default: standard error. */
-  errorOutput?: (text: string) => void;
-  /** Limits of one caller in place of the default ones. */
-  limits?: Partial<CallerLimits>;
-  /** Limits of bodies in place of the default ones. */
-  bodies?: Partial<BodyLimits>;
-  /** Figures of calls, and the text of those of all processes; without them `GET /metrics` does not answer. */
-  metrics?: { figures: CallFigures; text: () => Promise<string> };
-  /** Thread id of `log`, with which request ids begin. Default `w1`. */
-  thread?: string;
-}
 
 const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -62,7 +33,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
 
   app.use(logCalls(parts, budget));
   for (const { path, dialect } of routes) if (dialect !== undefined) app.use(`${path}/*`, refuseAs(dialect.refuse));
-  if (config.auth === 'dev' && !config.devAnywhere) app.use(refuseOtherHosts(config.host));
+  if (config.auth === 'dev' && !config.devAnywhere) app.use(refuseOtherSites(config.host));
   get(app, '/openapi.json', (c) => textResponse(c.get('call'), description(), 'application/json'));
   if (metrics !== undefined) {
     const figures = new StoreFigures(store, now);
@@ -73,7 +44,9 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   }
   const openParts = { readiness: new Readiness(store, config.readyDiskMiB), studies: store.studies };
   for (const route of openRoutes) {
-    get(app, route.path, async (c) => jsonAnswer(c.get('call'), await route.answer(openParts, c.req.param()), () => {}));
+    get(app, route.path, async (c) =>
+      jsonAnswer(c.get('call'), await route.answer(openParts, c.req.param()), () => {}),
+    );
   }
   for (const route of routes) {
     const answer = answerCaller(route, parts, auth, everybody);
@@ -90,7 +63,11 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   return app;
 }
 
-function get(app: Hono<ServerEnv>, path: string, answer: (c: Context<ServerEnv>) => Response | Promise<Response>): void {
+function get(
+  app: Hono<ServerEnv>,
+  path: string,
+  answer: (c: Context<ServerEnv>) => Response | Promise<Response>,
+): void {
   app.get(path, answer);
   app.all(path, refuseMethod('GET, HEAD'));
 }
@@ -119,8 +96,14 @@ function logCalls(parts: AppParts, budget: BodyBudget): MiddlewareHandler<Server
     const finish = (): void => {
       parts.metrics?.figures.ended(call.handler, c.res.status, (performance.now() - started) / 1000);
       call.share.release();
-      for (const leave of call.leave) leave();
       end(c.res.status);
+      // An answer that is not sent yet still counts as an open call.
+      const outgoing = c.env?.outgoing;
+      const leaveAll = (): void => {
+        for (const leave of call.leave) leave();
+      };
+      if (outgoing === undefined || outgoing.closed) leaveAll();
+      else outgoing.once('close', leaveAll);
     };
     // Hono has turned an exception of a handler into a response when this returns.
     await next();
@@ -141,16 +124,20 @@ function refuseAs(refuse: Call['refuse']): MiddlewareHandler<ServerEnv> {
 }
 
 /**
- * Refuses calls to the name of another site that leads to this address (DNS rebinding): with `dev` a name is all that a
- * caller needs, so no page of a browser on this machine may call.
+ * Refuses calls that a page of a browser makes, be it by the name of another site that leads to this address (DNS
+ * rebinding), or across sites: with `dev` a name is all that a caller needs.
  */
-function refuseOtherHosts(own: string): MiddlewareHandler<ServerEnv> {
-  return async function checkHost(c, next) {
+function refuseOtherSites(own: string): MiddlewareHandler<ServerEnv> {
+  return async function checkSite(c, next) {
     const host = new URL(c.req.url).hostname.replace(/^\[|\]$/g, '');
+    const fetchSite = c.req.header('Sec-Fetch-Site') ?? 'none';
     if (!isLoopback(host) && host !== own) {
       throw forbidden(
         'expected this machine as Host with --auth dev, such as 127.0.0.1 or localhost; found another name',
       );
+    }
+    if (c.req.header('Origin') !== undefined || !['none', 'same-origin'].includes(fetchSite)) {
+      throw forbidden('expected no call from a page of a browser with --auth dev; found one (Origin, Sec-Fetch-Site)');
     }
     await next();
   };

@@ -35,11 +35,6 @@ export class Authenticator {
     this.#call = call;
   }
 
-  /** The caller; null before a token was accepted. */
-  get caller(): UserRecord | null {
-    return this.#call.caller;
-  }
-
   /**
    * Returns the account of the token. Throws `Problem`s: 403 for an invalid token, 400 for a second token that differs,
    * 429 beyond a limit of the caller.
@@ -49,12 +44,10 @@ export class Authenticator {
     if (call.caller !== null && token === this.token) return call.caller;
     if (call.caller !== null) throw badRequest('expected one token, found two that differ');
     const { method, users, now, open, counts } = this.#parts;
-    const caller =
-      this.#route.caller === 'registering'
-        ? await registerCaller(method, users, token, now())
-        : await findCaller(method, users, token);
+    const mayRegister = this.#route.caller === 'registering';
+    const caller = await (mayRegister ? registerCaller(method, users, token, now()) : findCaller(method, users, token));
     this.token = token;
-    call.caller = caller;
+    call.authenticated(caller);
     call.log.writeAll('INFO', [line.foundEmail(caller.user_email), line.userUuid(caller.uuid)]);
     counts.call(caller.uuid);
     call.leave.push(open.enter(caller.uuid, 'calls'));

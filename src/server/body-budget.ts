@@ -36,61 +36,43 @@ const callersTime = 30_000;
 const queueCheck = 1_000; // ms between two checks whether a slow body makes room
 
 /** The bytes that one call holds. */
-export class BodyShare {
-  readonly #budget: BodyBudget;
-  readonly born: number;
-  bytes = 0;
-  /** True once all of the body has come: from then on it is not ended. */
-  isReceived = false;
+export interface BodyShare {
+  readonly bytes: number;
   /** UUID of the caller; null before the sender is authenticated. */
-  owner: string | null = null;
+  readonly owner: string | null;
+  /** Set once all of the body has come: from then on it is not ended. */
+  isReceived: boolean;
   /** Rejects with a 503 `Problem` if this body is ended for the sake of others. */
   readonly ended: Promise<never>;
-  readonly end: (problem: Problem) => void;
-
-  constructor(budget: BodyBudget, now: number) {
-    this.#budget = budget;
-    this.born = now;
-    let end: (problem: Problem) => void = () => {};
-    this.ended = new Promise((_, reject) => {
-      end = reject;
-    });
-    this.ended.catch(() => {}); // nobody may listen
-    this.end = end;
-  }
-
   /**
    * Resolves when the call holds so many bytes in all. The small body of a caller that becomes a large one may wait for
-   * its room; a large one that grows never waits, so bodies cannot wait for each other. Rejects with a 429 `Problem` if other
-   * bodies of the caller leave no room, and with a 503 one if there is none.
+   * its room; a large one that grows never waits, so bodies cannot wait for each other. Rejects with a 429 `Problem` if
+   * other bodies of the caller leave no room, and with a 503 one if there is none.
    */
-  hold(bytes: number): Promise<void> {
-    return this.#budget.hold(this, bytes);
-  }
-
+  hold(bytes: number): Promise<void>;
   /** Counts the bytes as those of a caller. Throws a 429 `Problem` if other bodies of the caller leave no room. */
-  belongsTo(userId: string): void {
-    this.#budget.assign(this, userId);
-  }
-
+  belongsTo(userId: string): void;
   /** Resolves when this large body may be processed, until it is released. */
-  turn(): Promise<void> {
-    return this.#budget.turn(this);
-  }
-
+  turn(): Promise<void>;
   /** Gives back all bytes, and the turn. Can be repeated. */
-  release(): void {
-    this.#budget.release(this);
-  }
+  release(): void;
 }
 
 /** Bodies of at most `small.size` bytes, larger ones of senders not yet authenticated, and larger ones of callers. */
 type Pool = 'small' | 'strangers' | 'large';
 
-interface Waiting {
-  share: BodyShare;
+interface Share extends BodyShare {
   bytes: number;
-  leave: (problem: Problem | null) => void;
+  owner: string | null;
+  /** ms */
+  readonly born: number;
+  end(problem: Problem): void;
+}
+
+interface Waiting {
+  share: Share;
+  bytes: number;
+  leave(problem: Problem | null): void;
 }
 
 /** The budget of one process. `now`: a steady clock, ms. */
@@ -98,12 +80,10 @@ export class BodyBudget {
   readonly #limits: BodyLimits;
   readonly #now: () => number;
   readonly #held: Record<Pool, number> = { small: 0, strangers: 0, large: 0 };
-  /** Bytes of large bodies of each caller, those in the queue included. */
-  readonly #byCaller = new Map<string, number>();
-  /** Shares that hold bytes, the oldest first. */
-  readonly #shares = new Set<BodyShare>();
+  /** Those that hold bytes, the oldest first. */
+  readonly #shares = new Set<Share>();
   readonly #queue: Waiting[] = [];
-  readonly #turns: { share: BodyShare; start: () => void }[] = [];
+  readonly #turns: { share: Share; start: () => void }[] = [];
   #check: NodeJS.Timeout | undefined;
 
   constructor(limits: BodyLimits, now: () => number = () => performance.now()) {
@@ -113,23 +93,36 @@ export class BodyBudget {
 
   /** A share for a new call. */
   share(): BodyShare {
-    return new BodyShare(this, this.#now());
+    let end: (problem: Problem) => void = () => {};
+    const ended = new Promise<never>((_, reject) => {
+      end = reject;
+    });
+    ended.catch(() => {}); // nobody may listen
+    const share: Share = {
+      ...{ bytes: 0, owner: null, isReceived: false, born: this.#now(), ended, end },
+      hold: (bytes) => this.#hold(share, bytes),
+      belongsTo: (userId) => this.#assign(share, userId),
+      turn: () =>
+        new Promise((start) => {
+          if (this.#turns.push({ share, start }) === 1) start();
+        }),
+      release: () => this.#release(share),
+    };
+    return share;
   }
 
-  /** See `BodyShare.hold`. */
-  async hold(share: BodyShare, bytes: number): Promise<void> {
+  async #hold(share: Share, bytes: number): Promise<void> {
     if (bytes <= share.bytes) return this.#set(share, bytes);
-    const isNewlyLarge = this.#pool(share, bytes) === 'large' && this.#pool(share) !== 'large';
+    const mayWait = this.#pool(share, bytes) === 'large' && this.#pool(share) !== 'large';
     this.#makeRoom(share, bytes);
     const lack = this.#lack(share, bytes);
     if (lack === 'part') throw this.#partIsFull();
-    if (lack === null && !(isNewlyLarge && this.#queue.length > 0)) return this.#set(share, bytes);
-    if (!isNewlyLarge || this.#queue.length >= this.#limits.queue) throw noRoom();
+    if (lack === null && !(mayWait && this.#queue.length > 0)) return this.#set(share, bytes);
+    if (!mayWait || this.#queue.length >= this.#limits.queue) throw noRoom();
     await this.#wait(share, bytes);
   }
 
-  /** See `BodyShare.belongsTo`. */
-  assign(share: BodyShare, userId: string): void {
+  #assign(share: Share, userId: string): void {
     const { bytes } = share;
     this.#set(share, 0);
     share.owner = userId;
@@ -138,39 +131,48 @@ export class BodyBudget {
     if (isTooMuch) throw this.#partIsFull();
   }
 
-  /** See `BodyShare.turn`. */
-  turn(share: BodyShare): Promise<void> {
-    return new Promise((start) => {
-      if (this.#turns.push({ share, start }) === 1) start();
-    });
-  }
-
-  /** See `BodyShare.release`. */
-  release(share: BodyShare): void {
+  #release(share: Share): void {
     const place = this.#turns.findIndex((turn) => turn.share === share);
     if (place !== -1) this.#turns.splice(place, 1);
     if (place === 0) this.#turns[0]?.start();
     this.#set(share, 0);
   }
 
-  #pool(share: BodyShare, bytes = share.bytes): Pool {
+  #set(share: Share, bytes: number): void {
+    const isLess = bytes < share.bytes;
+    this.#held[this.#pool(share)] -= share.bytes;
+    share.bytes = bytes;
+    this.#held[this.#pool(share)] += bytes;
+    if (bytes > 0) this.#shares.add(share);
+    else this.#shares.delete(share);
+    if (isLess) this.#startWaiting();
+  }
+
+  #pool({ bytes: held, owner }: Share, bytes = held): Pool {
     if (bytes <= this.#limits.small.size) return 'small';
-    return share.owner === null ? 'strangers' : 'large';
+    return owner === null ? 'strangers' : 'large';
   }
 
   /** What keeps the share from holding so many bytes: the part of its caller, or the room of all. */
-  #lack(share: BodyShare, bytes: number): 'part' | 'room' | null {
+  #lack(share: Share, bytes: number): 'part' | 'room' | null {
     const { total, perCaller, strangers, small } = this.#limits;
     const pool = this.#pool(share, bytes);
     const own = this.#pool(share) === pool ? share.bytes : 0;
     const fits = (held: number, limit: number): boolean => held <= own || held - own + bytes <= limit;
-    if (pool === 'large' && !fits(this.#byCaller.get(share.owner!) ?? 0, perCaller)) return 'part';
-    const room = { large: total, strangers, small: small.room }[pool];
-    return fits(this.#held[pool], room) ? null : 'room';
+    if (pool === 'large' && !fits(this.#heldBy(share.owner), perCaller)) return 'part';
+    return fits(this.#held[pool], { large: total, strangers, small: small.room }[pool]) ? null : 'room';
+  }
+
+  /** Bytes of the large bodies of a caller, those in the queue included. */
+  #heldBy(owner: string | null): number {
+    let sum = 0;
+    for (const share of this.#shares) if (share.owner === owner && this.#pool(share) === 'large') sum += share.bytes;
+    for (const { share, bytes } of this.#queue) if (share.owner === owner) sum += bytes;
+    return sum;
   }
 
   /** Ends bodies that have been on their way for too long, the oldest first, until there is room. */
-  #makeRoom(share: BodyShare, bytes: number): void {
+  #makeRoom(share: Share, bytes: number): void {
     const pool = this.#pool(share, bytes);
     for (const other of this.#shares) {
       const lack = this.#lack(share, bytes);
@@ -179,27 +181,28 @@ export class BodyBudget {
       const isSlow = !other.isReceived && age >= (other.owner === null ? strangersTime : callersTime);
       const isInTheWay = this.#pool(other) === pool && (lack === 'room' || other.owner === share.owner);
       if (other === share || !isSlow || !isInTheWay) continue;
-      this.release(other);
+      this.#release(other);
       other.end(unavailable('this body came too slowly while others waited; nothing was stored, send it again'));
     }
   }
 
   /** Waits in the queue. What came of the body so far is not counted: the length of the queue limits it. */
-  async #wait(share: BodyShare, bytes: number): Promise<void> {
+  async #wait(share: Share, bytes: number): Promise<void> {
     this.#set(share, 0);
-    this.#count(share.owner!, bytes);
     this.#check ??= setInterval(() => this.#startWaiting(), queueCheck);
     const problem = await new Promise<Problem | null>((resolve) => {
-      const place: Waiting = { share, bytes, leave: resolve };
-      const timer = setTimeout(() => place.leave(noRoom()), this.#limits.patience);
-      place.leave = (reason) => {
-        clearTimeout(timer);
-        this.#queue.splice(this.#queue.indexOf(place), 1);
-        this.#count(share.owner!, -bytes);
-        if (reason === null) this.#set(share, bytes);
-        resolve(reason);
-        this.#startWaiting();
+      const place: Waiting = {
+        share,
+        bytes,
+        leave: (reason) => {
+          clearTimeout(timer);
+          this.#queue.splice(this.#queue.indexOf(place), 1);
+          if (reason === null) this.#set(share, bytes);
+          resolve(reason);
+          this.#startWaiting();
+        },
       };
+      const timer = setTimeout(() => place.leave(noRoom()), this.#limits.patience);
       this.#queue.push(place);
     });
     if (problem !== null) throw problem;
@@ -216,28 +219,6 @@ export class BodyBudget {
     const hasRoom = (): boolean => this.#held.large === 0 || this.#held.large + first.bytes <= this.#limits.total;
     if (!hasRoom()) this.#makeRoom(first.share, first.bytes);
     if (this.#queue[0] === first && hasRoom()) first.leave(null);
-  }
-
-  #set(share: BodyShare, bytes: number): void {
-    const { bytes: before, owner } = share;
-    for (const [sign, some] of [
-      [-1, before],
-      [1, bytes],
-    ] as const) {
-      const pool = this.#pool(share, some);
-      this.#held[pool] += sign * some;
-      if (pool === 'large') this.#count(owner!, sign * some);
-    }
-    share.bytes = bytes;
-    if (bytes === 0) this.#shares.delete(share);
-    else if (before === 0) this.#shares.add(share);
-    if (bytes < before) this.#startWaiting();
-  }
-
-  #count(userId: string, bytes: number): void {
-    const held = (this.#byCaller.get(userId) ?? 0) + bytes;
-    if (held === 0) this.#byCaller.delete(userId);
-    else this.#byCaller.set(userId, held);
   }
 
   #partIsFull(): Problem {

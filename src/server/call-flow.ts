@@ -5,9 +5,9 @@ import { line } from '../log/messages.ts';
 import type { Everybody } from '../metrics/everybody.ts';
 import type { JsonObject } from '../model/json.ts';
 import { jsonAnswer } from './answer.ts';
-import type { AppParts } from './app.ts';
+import type { AppParts } from './app-parts.ts';
 import { headerTokens, tokenOf } from './auth.ts';
-import { type AuthParts, Authenticator } from './authenticator.ts';
+import { Authenticator, type AuthParts } from './authenticator.ts';
 import type { ServerEnv } from './call.ts';
 import { reportFailure } from './failures.ts';
 import { countingStore } from './metrics.ts';
@@ -64,20 +64,22 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts, eve
     const { body, list, size, notes, unread } = await readRequest(c.req.raw, c.env?.incoming, {
       ...{ limit, json, tokenField, takesAnything, share: call.share },
       ...(route.list !== undefined && { list: route.list }),
-      isKnown: () => authenticator.caller !== null,
+      isKnown: () => call.caller !== null,
       admit: async (token) => void (await authenticator.admit(token)),
     });
     for (const note of notes) call.log.write('WARNING', note);
 
     // 3. The caller at the latest, and what they may still send.
     const { answerStranger } = route;
-    if (answerStranger !== undefined && authenticator.caller === null && isCallOfStranger(body)) {
+    if (answerStranger !== undefined && call.caller === null && isCallOfStranger(body)) {
       return jsonAnswer(call, answerStranger(body), () => {});
     }
     const { token: inHeader, refusal } = authenticator;
     const missing = () => refusal ?? forbidden(`expected a token, ${tokenPlace}`);
     const isDone = takesAnything && inHeader !== null;
-    const caller = await authenticator.admit(isDone ? inHeader : tokenOf(body, { field: tokenField, inHeader, missing }));
+    const caller = await authenticator.admit(
+      isDone ? inHeader : tokenOf(body, { field: tokenField, inHeader, missing }),
+    );
     auth.counts.bytes(caller.uuid, size);
     await auth.counts.entries(caller.uuid, list.length, store.usercache);
     const allowed = await auth.counts.keys(caller.uuid, list, store);

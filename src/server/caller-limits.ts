@@ -27,7 +27,10 @@ const mebibyte = 1024 * 1024;
  * The limits with these settings. A phone in normal use makes some hundred calls a day; the fixed limits leave room for
  * a script that reads or pushes a history, and keep a faulty app from using up a worker.
  */
-export function callerLimits({ mibPerDay, waitingEntries }: Pick<Config, 'mibPerDay' | 'waitingEntries'>): CallerLimits {
+export function callerLimits({
+  mibPerDay,
+  waitingEntries,
+}: Pick<Config, 'mibPerDay' | 'waitingEntries'>): CallerLimits {
   return {
     callsPerMinute: 3_000,
     callsPerDay: 100_000,

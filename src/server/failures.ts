@@ -1,6 +1,6 @@
 // Failed calls: the answer for the caller, and the details for the operator that the caller must not see.
 import { errorText } from '../model/errors.ts';
-import type { AppParts } from './app.ts';
+import type { AppParts } from './app-parts.ts';
 import type { Call } from './call.ts';
 import { type CallerCounts, reportLimit } from './caller-limits.ts';
 import { type Problem, problemOf } from './problem.ts';

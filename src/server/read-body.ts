@@ -120,66 +120,33 @@ async function collect(
   expected: number,
   { limit, share, tokenField, isKnown, admit, mayEndWithToken }: BodyRules & { mayEndWithToken: boolean },
 ): Promise<Buffer> {
-  const body = new Collected();
+  const parts: Uint8Array[] = [];
+  let size = 0;
   let hasLooked = tokenField === null;
   /** An authenticated sender has the room of the whole body before its bytes come. */
-  const hold = async (): Promise<void> => {
-    await share.hold(isKnown() ? Math.max(body.size, expected) : body.size);
-    if (isKnown()) body.reserve(expected);
-  };
+  const hold = (): Promise<void> => share.hold(isKnown() ? Math.max(size, expected) : size);
   if (isKnown()) await hold();
   for await (const piece of pieces) {
-    body.add(piece);
-    if (body.size > limit) throw overLimit(limit);
-    if (!hasLooked && body.size >= lookLength && !isKnown()) {
+    parts.push(piece);
+    size += piece.byteLength;
+    if (size > limit) throw overLimit(limit);
+    if (!hasLooked && size >= lookLength && !isKnown()) {
       hasLooked = true;
-      const token = tokenAtStart(body.bytes(), tokenField!);
+      const token = tokenAtStart(Buffer.concat(parts), tokenField!);
       if (token !== null) await admit(token);
     }
-    if (body.size > strangersLimit && !mayEndWithToken && !isKnown()) throw senderUnknown();
+    if (size > strangersLimit && !mayEndWithToken && !isKnown()) throw senderUnknown();
     await hold();
   }
   share.isReceived = true;
-  await share.hold(body.size);
-  const bytes = body.bytes();
-  if (bytes.length > strangersLimit && !isKnown()) {
+  await share.hold(size);
+  const bytes = Buffer.concat(parts, size);
+  if (size > strangersLimit && !isKnown()) {
     const token = tokenField === null ? null : tokenAtEnd(bytes, tokenField);
     if (token === null) throw senderUnknown();
     await admit(token);
   }
   return bytes;
-}
-
-/** The bytes that have come: as pieces, or in place once room is reserved, so that no second copy is made. */
-class Collected {
-  #parts: Uint8Array[] = [];
-  #whole: Buffer | null = null;
-  size = 0;
-
-  reserve(bytes: number): void {
-    if (this.#whole !== null || bytes <= this.size) return;
-    const before = this.bytes();
-    this.#whole = Buffer.allocUnsafeSlow(bytes);
-    this.#whole.set(before);
-    this.#parts = [];
-  }
-
-  add(piece: Uint8Array): void {
-    if (this.#whole !== null && this.size + piece.byteLength > this.#whole.length) {
-      this.#parts = [this.#whole.subarray(0, this.size)];
-      this.#whole = null;
-    }
-    if (this.#whole === null) this.#parts.push(piece);
-    else this.#whole.set(piece, this.size);
-    this.size += piece.byteLength;
-  }
-
-  bytes(): Buffer {
-    if (this.#whole !== null) return this.#whole.subarray(0, this.size);
-    const [first] = this.#parts;
-    if (this.#parts.length !== 1 || first === undefined) return Buffer.concat(this.#parts, this.size);
-    return Buffer.from(first.buffer, first.byteOffset, first.byteLength);
-  }
 }
 
 function senderUnknown(): Problem {

@@ -62,7 +62,11 @@ function* readInSteps<Element>(
   return listed ?? readWhole(text, list, limits);
 }
 
-function readWhole<Element>(text: string, list: ListReader<Element> | undefined, limits: JsonLimits): ReadJson<Element> {
+function readWhole<Element>(
+  text: string,
+  list: ListReader<Element> | undefined,
+  limits: JsonLimits,
+): ReadJson<Element> {
   const value = parseWithin(text, limits);
   const elements = list !== undefined && isJsonObject(value) ? value[list.name] : undefined;
   if (list === undefined || !Array.isArray(elements)) return { value, list: [] };

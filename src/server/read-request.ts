@@ -76,8 +76,8 @@ function decode(bytes: Buffer): { text: string; notes: string[] } {
 }
 
 /** Frees the memory of a large body, which would stay until the next full garbage collection. */
-function free({ buffer, length }: Buffer): void {
-  if (buffer instanceof ArrayBuffer && buffer.byteLength < 2 * length) structuredClone(buffer, { transfer: [buffer] });
+function free({ buffer }: Buffer): void {
+  structuredClone(buffer, { transfer: [buffer as ArrayBuffer] });
 }
 
 async function readObject(text: string, { list, json }: RequestRules): Promise<Pick<RequestBody, 'body' | 'list'>> {
@@ -98,7 +98,9 @@ function hasNoBody({ headers, body }: Request, incoming: IncomingMessage | undef
   return !headers.has('Transfer-Encoding') && (incoming !== undefined || body === null);
 }
 
-/** Reads Node's stream if there is one: it costs less, and the answer arrives even if the body is not read to its end. */
+/**
+ * Reads Node's stream if there is one: it costs less, and the answer arrives even if the body is not read to its end.
+ */
 function chunksOf(request: Request, incoming: IncomingMessage | undefined): AsyncIterable<Uint8Array> {
   if (incoming === undefined) return request.body ?? (async function* () {})();
   return { [Symbol.asyncIterator]: () => incoming.iterator({ destroyOnReturn: false }) };

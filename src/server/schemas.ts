@@ -15,6 +15,28 @@ export interface BodySchema {
 /** A JSON Schema of an answer. */
 export type AnswerSchema = Readonly<Record<string, unknown>>;
 
+// ---------------------------------------------------------------- parts of answers
+
+/** The schema of an object; without `required`, every property is. */
+export const objectOf = (properties: Record<string, unknown>, required = Object.keys(properties)): AnswerSchema => ({
+  type: 'object',
+  required,
+  properties,
+});
+
+/** The schema of a list. */
+export const listOf = (items: AnswerSchema): AnswerSchema => ({ type: 'array', items });
+
+/** The schemas of values that several answers have. */
+export const values = {
+  time: { type: 'number', description: 'seconds since the epoch' },
+  timeOrNull: { type: ['number', 'null'], description: 'seconds since the epoch' },
+  uuid: objectOf({ $uuid: { type: 'string', pattern: '^[0-9a-f]{32}$' } }),
+  oid: objectOf({ $oid: { type: 'string', pattern: '^[0-9a-f]{24}$' } }),
+} as const;
+
+// ---------------------------------------------------------------- bodies
+
 const names = { type: 'array', items: { type: 'string' }, maxItems: 1000 } as const;
 
 const metricFields = {

@@ -5,13 +5,13 @@ import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { MobilityError } from '../model/errors.ts';
 import type { ServerEnv } from './call.ts';
+import { Connections } from './connections.ts';
 
 const requestTimeout = 300_000; // ms for a whole request: a phone on a thin line sends its 6 MB with 20 kB/s
 const headersTimeout = 20_000; // ms for the headers
 const keepAliveTimeout = 65_000; // ms that an idle connection stays, longer than proxies keep theirs
 const maxHeaderSize = 16 * 1024; // bytes
 const connectionsCheck = 5_000; // ms between checks for requests that are late
-const progressCheck = 5_000; // ms between checks for answers that nobody reads
 const idleCheck = 25; // ms between checks for connections that have become idle while closing
 
 /** How an app is bound to a port. */
@@ -22,7 +22,7 @@ export interface ServeOptions {
   port: number;
   /** s that `close` waits for running calls before it cuts them off. */
   drainSeconds: number;
-  /** Connections open at once; some MB of memory for a thousand idle ones. Default 5,000. */
+  /** Connections open at once; idle ones make room. Default 5,000, which take some 100 MiB. */
   maxConnections?: number;
   /** s after which an answer that its caller does not read is ended. Default 60. */
   stallSeconds?: number;
@@ -52,13 +52,14 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     running.add(outgoing);
     outgoing.on('close', () => running.delete(outgoing));
     if (closing !== null) outgoing.shouldKeepAlive = false;
-    void listener(incoming, outgoing);
+    connections.start(incoming, outgoing, () => void listener(incoming, outgoing));
   });
-  server.maxConnections = maxConnections;
-  server.on('drop', () => server.closeIdleConnections());
+  const connections = new Connections(server, maxConnections);
+  // Without progress for so long: an answer that nobody reads, or an idle connection; not a call that is being worked on.
+  server.setTimeout(stallSeconds * 1000, (socket) => {
+    if (socket.writableLength > 0 || !connections.isBusy(socket)) socket.destroy();
+  });
   await listen(server, options);
-  const stalled = setInterval(endStalled(running, stallSeconds), Math.min(progressCheck, stallSeconds * 500));
-  server.on('close', () => clearInterval(stalled));
   return {
     port: (server.address() as AddressInfo).port,
     close: () => {
@@ -86,28 +87,6 @@ async function listen(server: Server, { host, port }: Address): Promise<void> {
     });
     server.listen({ host, port }, resolve);
   });
-}
-
-/** Returns the check that ends connections whose caller has taken nothing of an answer for so long. */
-function endStalled(running: Iterable<ServerResponse>, seconds: number): () => void {
-  const seen = new WeakMap<ServerResponse, { written: number; since: number }>();
-  return () => {
-    const now = performance.now();
-    for (const outgoing of running) {
-      const { socket } = outgoing;
-      // Bytes that wait to be sent are not read; an answer that is still being made has none.
-      if (socket === null || socket.writableLength === 0) {
-        seen.delete(outgoing);
-        continue;
-      }
-      const before = seen.get(outgoing);
-      if (before === undefined || before.written !== socket.bytesWritten) {
-        seen.set(outgoing, { written: socket.bytesWritten, since: now });
-      } else if (now - before.since >= seconds * 1000) {
-        socket.destroy();
-      }
-    }
-  };
 }
 
 async function drain(server: Server, running: Iterable<ServerResponse>, seconds: number): Promise<void> {

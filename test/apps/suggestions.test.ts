@@ -1,7 +1,7 @@
 // What the server suggests a participant who labelled their trips for some days, in the shape that apps read.
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { simulateDays } from '../../src/simulate/simulate-day.ts';
-import { config, type Kit, openKit } from '../server/kit.ts';
+import { type Kit, openKit } from '../server/kit.ts';
 import { pipeline, put } from '../support/diary.ts';
 import type { Untyped } from '../support/untyped.ts';
 

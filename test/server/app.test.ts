@@ -274,6 +274,18 @@ describe('the caller', () => {
     await anywhere.close();
   });
 
+  it('with dev a call from a page of a browser is refused at every route, whatever its type', async () => {
+    const headers: Record<string, string>[] = [{ Origin: 'https://evil.example' }, { 'Sec-Fetch-Site': 'cross-site' }];
+    for (const path of routes.map((route) => route.path.replace(':date', '2016-05-17'))) {
+      for (const one of headers) {
+        const init = { method: 'POST', headers: { ...one, 'Content-Type': 'text/plain', Authorization: 'Bearer ada' } };
+        expect([403, 503], path).toContain((await kit.request(path, { ...init, body: '{}' })).status);
+      }
+    }
+    const direct = { method: 'POST', headers: { 'Sec-Fetch-Site': 'none', Authorization: 'Bearer ada' } };
+    expect((await kit.request('/usercache/get', direct)).status).toBe(200);
+  });
+
   it('every route for callers refuses calls without a token and with an unknown token', async () => {
     for (const path of paths) {
       for (const body of [{}, { user: '' }, { user: null }, { user: 'nobody' }, { user: 'ADA' }, { user: ' ada' }]) {

@@ -4,7 +4,7 @@ import { takeEntry } from '../../src/intake/take-entry.ts';
 import { silentLog } from '../../src/log/log.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
-import type { AppParts } from '../../src/server/app.ts';
+import type { AppParts } from '../../src/server/app-parts.ts';
 import { CallerCounts, callerLimits } from '../../src/server/caller-limits.ts';
 import { countCalls } from '../../src/server/metrics.ts';
 import { StoreFigures } from '../../src/server/store-figures.ts';

@@ -2,7 +2,7 @@
 import { connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { AppParts } from '../../src/server/app.ts';
+import type { AppParts } from '../../src/server/app-parts.ts';
 import { type Serving, serve } from '../../src/server/serve.ts';
 import { until } from '../support/until.ts';
 import { androidLocation, answered, config, iosActivity, type Kit, openKit } from './kit.ts';
@@ -344,5 +344,42 @@ describe('closing', () => {
       code: 'MOBILITY_CONFIG',
       message: expect.stringContaining('--port'),
     });
+  });
+});
+
+describe('connections that ask for too much', () => {
+  const get = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n';
+
+  it('calls of one connection are answered one at a time, in order', async () => {
+    const { socket, received } = await rawConnection();
+    const body = putBody([androidLocation(1)]);
+    const post = `POST /usercache/put HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+    socket.write(post + get + post + get);
+    await until(() => received().split('HTTP/1.1 200').length === 5);
+    expect(received().match(/"inserted":1|"updated":1|"ok"/g)).toEqual(['"inserted":1', '"ok"', '"updated":1', '"ok"']);
+    const startsAndEnds = kit.console.map((line) => line.split(' ')[0]);
+    expect(startsAndEnds).toEqual(Array(4).fill(['START', 'END']).flat());
+    socket.destroy();
+  });
+
+  it('a connection that sends many calls ahead is closed, and others are answered', async () => {
+    const flood = await rawConnection();
+    flood.socket.pause();
+    flood.socket.write(get.repeat(1_000));
+    await flood.ended;
+    expect(kit.console.filter((line) => line.startsWith('START')).length).toBeLessThan(10);
+    expect((await fetch(url('/healthz'))).status).toBe(200);
+  });
+
+  it('when connections are nearly used up, the oldest without a call make room for new ones', async () => {
+    await serving.close();
+    serving = await serve({ app: kit.app, host: '127.0.0.1', port: 0, drainSeconds: 1, maxConnections: 20 });
+    const silent = await Promise.all(Array.from({ length: 40 }, () => rawConnection()));
+    for (let i = 0; i < 10; i++) {
+      const answer = await fetch(url('/healthz'), { headers: { Connection: 'close' } });
+      expect(answer.status).toBe(200);
+    }
+    await silent[0]!.ended;
+    for (const { socket } of silent) socket.destroy();
   });
 });

@@ -87,7 +87,7 @@ export interface Route {
   /** The name of the handler in the log; `:name` is replaced by that part of the path. */
   handler: string;
   /** What it is for, in one sentence of docs. */
-  summary?: string;
+  summary: string;
   /** `registered`: callers with an account; `registering`: the call may make the account. */
   caller: 'registered' | 'registering';
   /** What the body holds beside the token, if anything; checked before `answer` is called. */
@@ -100,7 +100,7 @@ export interface Route {
    */
   large?: boolean;
   /** JSON Schema of a good answer. */
-  answers?: AnswerSchema;
+  answers: AnswerSchema;
   /** For apps of another family. */
   dialect?: Dialect;
   /** Answers, or throws: a `Problem` to say why not. */
@@ -113,11 +113,11 @@ export interface Route {
 export interface OpenRoute {
   path: string;
   /** What it is for, in one sentence of docs. */
-  summary?: string;
+  summary: string;
   /** What each part of the path named `:name` is. */
   parameters?: Readonly<Record<string, string>>;
   /** JSON Schema of a good answer. */
-  answers?: AnswerSchema;
+  answers: AnswerSchema;
   answer(parts: OpenParts, params: Readonly<Record<string, string>>): Promise<object>;
 }
 
