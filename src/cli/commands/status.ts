@@ -4,7 +4,7 @@ import { isMobilityError } from '../../model/errors.ts';
 import type { UserRecord } from '../../model/user.ts';
 import { everyUser } from '../../store/pages.ts';
 import type { Store } from '../../store/store.ts';
-import type { CommandContext, Outcome } from '../context.ts';
+import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { limitMet, userStatus, userStatusText } from '../user-status.ts';
 import { minuteText } from '../wording.ts';
@@ -39,11 +39,10 @@ export function statusCommand(context: CommandContext): Command {
     .option('--user <name>', 'name or UUID of the user')
     .addHelpText('after', '\nExamples:\n  mobility status\n  mobility status --user ada@example.org --json')
     .action(
-      context.run(async ({ user }: { user?: string }): Promise<Outcome> => {
+      context.run(async ({ user }: { user?: string }) => {
         if (user === undefined) return showStore(context);
         const status = await userStatus(await context.store(), await context.findUser(user));
         await context.output.result(status, () => userStatusText(status, context));
-        return {};
       }),
     );
 }
@@ -51,7 +50,7 @@ export function statusCommand(context: CommandContext): Command {
 /** Users read at the same time: the calls share their way to a store across a network. */
 const pageSize = 50;
 
-async function showStore(context: CommandContext): Promise<Outcome> {
+async function showStore(context: CommandContext): Promise<void> {
   const store = await context.store();
   const status: StoreStatus = {
     ...{ store: store.address, users: 0, waiting: 0, errors: 0, trips: 0, with_work: 0 },
@@ -78,7 +77,6 @@ async function showStore(context: CommandContext): Promise<Outcome> {
     progress.done();
   }
   await context.output.result(status, () => statusText(status, context));
-  return {};
 }
 
 async function addUsers(status: StoreStatus, store: Store, users: readonly UserRecord[], now: number): Promise<void> {
