@@ -77,14 +77,14 @@ async function show(context: CommandContext, options: Options): Promise<void> {
     return;
   }
   const day = options.day ?? (await lastDay(store, user.uuid, context.now()));
+  const { from, to } = daysOf(day, options);
   const trips =
     html !== undefined
-      ? await writePage(context, user, daysOf(day, options), html)
+      ? await writePage(context, user, html, from, to)
       : geojson !== undefined
         ? await writeGeoJson(context, user, day, geojson)
         : await showDay(context, user, day, options.ids === true);
-  if (trips === 0 && !(context.output.json && html === undefined && geojson === undefined))
-    context.output.note(await hint(store, user));
+  if (trips === 0) context.output.note(await hint(store, user));
 }
 
 /** Shows a day in the terminal; returns the number of its trips and other links. */
@@ -108,13 +108,8 @@ async function writeGeoJson({ output, store }: CommandContext, { uuid }: UserRec
   return trips.length;
 }
 
-interface Days {
-  from: string;
-  to: string;
-}
-
 /** The first and the last day that the flags ask for. */
-function daysOf(day: string, { week, month }: Options): Days {
+function daysOf(day: string, { week, month }: Options): { from: string; to: string } {
   if (month) {
     const from = `${day.slice(0, 8)}01`;
     return { from, to: addDays(`${addDays(from, 31).slice(0, 8)}01`, -1) };
@@ -124,7 +119,7 @@ function daysOf(day: string, { week, month }: Options): Days {
   return { from: addDays(day, -weekday), to: addDays(day, 6 - weekday) };
 }
 
-async function writePage(context: CommandContext, user: UserRecord, { from, to }: Days, file: string) {
+async function writePage(context: CommandContext, user: UserRecord, file: string, from: string, to: string) {
   const store = await context.store();
   const records = await store.trips.byDay(user.uuid, { from, to });
   const days = [];

@@ -84,17 +84,16 @@ async function addUsers(status: StoreStatus, store: Store, users: readonly UserR
   status.with_work += (await store.pipeline.withWork(ids, now)).size;
   status.users += users.length;
   const added = users.map(async ({ user_email, uuid }) => {
-    const add = await readUser(store, { user_email, uuid }, now).catch((error) => {
+    await addUser(status, store, { user_email, uuid }, now).catch((error) => {
       if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
-      return () => void status.damaged.push({ user_email, uuid, message: error.message });
+      status.damaged.push({ user_email, uuid, message: error.message });
     });
-    return add;
   });
-  for (const add of await Promise.all(added)) add(status);
+  await Promise.all(added);
 }
 
-/** Reads only what the counts say that the user has. Returns what adds it to the totals. */
-async function readUser(store: Store, named: Named, now: number): Promise<(status: StoreStatus) => void> {
+/** Reads only what the counts say that the user has. */
+async function addUser(status: StoreStatus, store: Store, named: Named, now: number): Promise<void> {
   const { uuid } = named;
   const counts = await store.counts(uuid);
   const [trips, state, lease, profile] = await Promise.all([
@@ -103,15 +102,13 @@ async function readUser(store: Store, named: Named, now: number): Promise<(statu
     counts.leases === 0 ? null : store.leases.get(uuid),
     counts.profiles === 0 ? null : store.profiles.get(uuid),
   ]);
-  return (status) => {
-    status.waiting += counts.usercache;
-    status.errors += counts.errors;
-    status.trips += trips?.count ?? 0;
-    const met = limitMet(profile);
-    if (met !== null && met.ts > now - 86_400) status.limits_met.push({ ...named, ...met });
-    if (state !== null && state.last_error !== null) status.failed.push({ ...named, last_error: state.last_error });
-    if (lease !== null) status.at_work.push({ ...named, owner: lease.owner, expires_ts: lease.expires_ts });
-  };
+  status.waiting += counts.usercache;
+  status.errors += counts.errors;
+  status.trips += trips?.count ?? 0;
+  const met = limitMet(profile);
+  if (met !== null && met.ts > now - 86_400) status.limits_met.push({ ...named, ...met });
+  if (state !== null && state.last_error !== null) status.failed.push({ ...named, last_error: state.last_error });
+  if (lease !== null) status.at_work.push({ ...named, owner: lease.owner, expires_ts: lease.expires_ts });
 }
 
 function statusText(status: StoreStatus, { zone }: CommandContext): string {
