@@ -1,4 +1,4 @@
-// What every command is given: settings, store, logs, output and the clock; and the closing of all of them.
+// What every command gets: settings, store, logs, output and the clock. It opens them on demand and closes them all.
 import { type Config, readConfig } from '../config.ts';
 import type { FileLog } from '../log/files.ts';
 import type { Log } from '../log/log.ts';
@@ -14,70 +14,81 @@ import { createOutput, type Output, type Sink } from './output.ts';
 /** Settings given as flags: texts as typed. */
 export type SettingFlags = Partial<Record<keyof Config, string | boolean>>;
 
+/** Flags that every command takes, as parsed. */
+export interface GlobalFlags {
+  json: boolean;
+  settings: SettingFlags;
+}
+
+/** Names under which a process logs, if not under its own. */
+export type LogNames = { [name in 'threadId' | 'source']?: string | undefined };
+
+/** How a command opens the store. `make`: creates the store if it does not exist. */
+export type StoreOptions = OpenOptions & { make?: boolean };
+
 /**
- * What a command came to. 1: failed, and told why. 3: done in part. Left out: all is well, or, if `signal` was aborted
- * meanwhile, interrupted; a command whose proper end is a signal says 0.
+ * How a command ended. 1: failed, and the command has reported it. 3: done in part. Absent: done, or interrupted if
+ * `signal` was aborted; a command whose proper end is a signal returns 0.
  */
 export interface Outcome {
   exitCode?: 0 | 1 | 3;
 }
 
-/** The surroundings of one run of the program. Opens what a command asks for, once, and `close` closes it. */
-export interface CommandContext {
-  readonly env: Record<string, string | undefined>;
+/** What the program gets from its process; tests pass their own. */
+export interface ContextOptions {
+  env: Record<string, string | undefined>;
+  stdout: Sink;
+  stderr: Sink;
+  /** For typed confirmations, and for data where a file is `-`. */
+  stdin: NodeJS.ReadableStream & { isTTY?: boolean };
+  /** Seconds since the epoch. */
+  now: () => number;
+  /** IANA zone of the host, for times that belong to no user. */
+  zone: string;
+}
+
+/** The surroundings of one run of the program. */
+export interface CommandContext extends Readonly<Omit<ContextOptions, 'stdout' | 'stderr'>> {
   readonly output: Output;
-  /** Text as it is, to standard output and standard error, for programs that run for long and write their own lines. */
+  /** Writes text unchanged, for servers, which write their own lines. */
   readonly writeOut: Sink['write'];
   readonly writeErr: (text: string) => void;
-  /** Standard input, for typed confirmations. */
-  readonly stdin: NodeJS.ReadableStream & { isTTY?: boolean };
-  /** Seconds since the epoch. */
-  readonly now: () => number;
-  /** IANA zone of the host, for times that belong to no user. */
-  readonly zone: string;
   /** Aborted by Ctrl-C or SIGTERM, once a command has called `interruptible`. */
   readonly signal: AbortSignal;
-  /** Settings in force: the command's own `flags` and those that every command takes, else variables, else defaults. */
+  /** The effective settings: the command's `flags` and those of every command, else variables, else defaults. */
   config(flags?: SettingFlags): Config;
   /** The settings given by flags that every command takes. */
   readonly flags: SettingFlags;
   /**
    * Opens the store of the settings; the same one at every call, with the options of the first that succeeded. Throws
-   * `MOBILITY_STORE_ADDRESS` when there is none, unless it may be made: a mistyped folder should not become a store.
+   * `MOBILITY_STORE_ADDRESS` if there is none and `make` is not set: a mistyped folder should not become a store.
    */
   store(options?: StoreOptions): Promise<Store>;
-  /** What the store of the settings said at its opening: how it is weaker than it could be. */
+  /** Warnings that opening the store gave. */
   readonly storeWarnings: readonly string[];
   /** Opens the log files of that kind; the same ones at every call. */
   log(kind: LogKind): Promise<Log>;
-  /** The same with all that an open log can do; `names` count at the first call. */
+  /** The same with everything that open log files can do; `names` count at the first call. */
   logFiles(kind: LogKind, names?: LogNames): Promise<FileLog>;
-  /** The user by name or UUID. Throws `MOBILITY_USER_UNKNOWN`, saying what to do. */
+  /** The user by name or UUID. Throws `MOBILITY_USER_UNKNOWN`. */
   findUser(nameOrUuid: string): Promise<UserRecord>;
   /** From here on Ctrl-C and SIGTERM abort `signal` instead of ending the program; a second Ctrl-C ends it at once. */
   interruptible(): AbortSignal;
-  /** Makes an action of commander out of a handler, so that what it returns reaches the exit code. */
+  /** Makes an action of commander from a handler, so that its outcome reaches the exit code. */
   run<Args extends unknown[]>(
-    handler: (...args: Args) => Promise<Outcome | undefined>,
+    handler: (...args: Args) => Promise<Outcome> | Promise<void>,
   ): (...args: Args) => Promise<void>;
-  /** What the command came to. */
+  /** How the command ended. */
   readonly outcome: Outcome;
+  /** Sets the flags, when the command line is parsed. */
+  setFlags(flags: GlobalFlags): void;
   /** Flushes and closes everything that was opened. */
   close(): Promise<void>;
 }
 
-/** What a command gets from the process it runs in; tests give their own. */
-export interface ContextOptions {
-  env: Record<string, string | undefined>;
-  stdout: Sink;
-  stderr: Sink;
-  stdin: NodeJS.ReadableStream & { isTTY?: boolean };
-  now: () => number;
-  zone: string;
-}
-
-/** Makes the context of one run. `flags` and `json` are filled in by `main.ts` when the command line is parsed. */
-export function createContext(options: ContextOptions): CommandContext & { setFlags(flags: GlobalFlags): void } {
+/** Makes the context of one run. */
+export function createContext(options: ContextOptions): CommandContext {
+  const { env, stdin, now, stdout, stderr } = options;
   let json = false;
   let flags: SettingFlags = {};
   let outcome: Outcome = {};
@@ -85,18 +96,15 @@ export function createContext(options: ContextOptions): CommandContext & { setFl
   const storeWarnings: string[] = [];
   const logs = new Map<LogKind, Promise<FileLog>>();
   const abort = new AbortController();
-  const stopListening: (() => void)[] = [];
-  const context: CommandContext & { setFlags(flags: GlobalFlags): void } = {
-    env: options.env,
-    stdin: options.stdin,
-    now: options.now,
+  let stopListening: (() => void) | undefined;
+  const context: CommandContext = {
+    ...{ env, stdin, now, signal: abort.signal, storeWarnings },
     get zone() {
       return options.zone;
     },
-    signal: abort.signal,
-    writeOut: (text, done) => options.stdout.write(text, done),
-    writeErr: (text) => void options.stderr.write(text),
-    output: createOutput({ stdout: options.stdout, stderr: options.stderr, env: options.env, json: () => json }),
+    writeOut: (text, done) => stdout.write(text, done),
+    writeErr: (text) => void stderr.write(text),
+    output: createOutput({ stdout, stderr, env, json: () => json }),
     get flags() {
       return flags;
     },
@@ -106,18 +114,16 @@ export function createContext(options: ContextOptions): CommandContext & { setFl
     setFlags: (given) => {
       ({ json, settings: flags } = given);
     },
-    config: (own = {}) => readConfig(options.env, { ...own, ...flags }),
+    config: (own = {}) => readConfig(env, { ...own, ...flags }),
     store: (how = {}) => {
+      if (store !== undefined) return store;
       const onWarning = (text: string): void => void storeWarnings.push(text);
-      if (store === undefined) {
-        store = openStoreAt(context.config().store, { onWarning, ...how });
-        store.catch(() => {
-          store = undefined; // the next call tries again
-        });
-      }
+      store = openStoreAt(context.config().store, { onWarning, ...how });
+      store.catch(() => {
+        store = undefined; // the next call tries again
+      });
       return store;
     },
-    storeWarnings,
     log: async (kind) => (await context.logFiles(kind)).log,
     logFiles: (kind, names = {}) => {
       if (!logs.has(kind)) logs.set(kind, openLogOf(context.config(), kind, names, context.output.note));
@@ -125,17 +131,17 @@ export function createContext(options: ContextOptions): CommandContext & { setFl
     },
     findUser: async (nameOrUuid) => findUser(await context.store(), nameOrUuid),
     interruptible: () => {
-      if (stopListening.length === 0) stopListening.push(abortOnSignals(abort));
+      stopListening ??= abortOnSignals(abort);
       return abort.signal;
     },
     run:
       (handler) =>
       async (...args) => {
-        outcome = (await handler(...args)) ?? {};
+        outcome = (await (handler(...args) as Promise<Outcome | undefined>)) ?? {};
       },
     close: async () => {
-      for (const stop of stopListening) stop();
-      // The caller that waited for a failed opening has reported it: here only open stores and logs matter.
+      stopListening?.();
+      // Whoever waited for a failed opening has reported it: only open stores and logs matter here.
       const opened = await Promise.allSettled([store, ...logs.values()]);
       const closings = opened.map((one) => (one.status === 'fulfilled' ? one.value?.close() : undefined));
       for (const closing of await Promise.allSettled(closings)) if (closing.status === 'rejected') throw closing.reason;
@@ -144,23 +150,7 @@ export function createContext(options: ContextOptions): CommandContext & { setFl
   return context;
 }
 
-/** Under which names a process logs, where not under its own. */
-export type LogNames = { [name in 'threadId' | 'source']?: string | undefined };
-
-/** How a command opens the store. */
-export interface StoreOptions extends OpenOptions {
-  /** Create the store if it does not exist. */
-  make?: boolean;
-}
-
-/** Flags that every command takes, as parsed. */
-export interface GlobalFlags {
-  json: boolean;
-  settings: SettingFlags;
-}
-
-// Store engines and the log writer are loaded when a command needs them: `--help` and `config` start in a third of the
-// time.
+// Store engines and the log writer are loaded on demand: `--help` and `config` start in a third of the time.
 
 /** Opens any store, as `CommandContext.store` opens that of the settings. The caller closes it. */
 export async function openStoreAt(address: string, { make = false, ...options }: StoreOptions): Promise<Store> {

@@ -1,46 +1,37 @@
 // Files that commands read and write, with errors that name the file and what to do.
-
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { createWriteStream, type ReadStream } from 'node:fs';
-import { access, constants, link, open, rename, rm, writeFile } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { access, link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { makeFolders } from '../make-folders.ts';
-import { errorText, isMobilityError, MobilityError } from '../model/errors.ts';
-import type { JsonValue } from '../model/json.ts';
+import { isMobilityError, MobilityError } from '../model/errors.ts';
+import { type JsonObject, parseJsonObject } from '../model/json.ts';
+import type { Output } from './output.ts';
 
-/** Opens a file named on the command line. Throws `MOBILITY_USAGE` when it cannot be read. */
-export async function fileToRead(path: string): Promise<ReadStream> {
-  try {
-    const file = await open(path);
-    if (!(await file.stat()).isDirectory()) return file.createReadStream();
-    await file.close();
-    throw Object.assign(new Error(path), { code: 'EISDIR' });
-  } catch (error) {
-    throw new MobilityError('MOBILITY_USAGE', `cannot read ${path}: ${reasonOf(error)}`, { cause: error });
-  }
-}
-
-/** The text of a small file named on the command line. Throws `MOBILITY_USAGE` when it cannot be read. */
+/** The text of a file named on the command line. Throws `MOBILITY_USAGE` if it cannot be read. */
 export async function fileText(path: string): Promise<string> {
-  let text = '';
-  for await (const piece of (await fileToRead(path)).setEncoding('utf8')) text += piece;
-  return text;
+  return readFile(path, 'utf8').catch((error) => {
+    throw new MobilityError('MOBILITY_USAGE', `cannot read ${path}: ${reasonOf(error)}`, { cause: error });
+  });
 }
 
-/** What a JSON file named on the command line holds. Throws `MOBILITY_USAGE` when it cannot be read or is no JSON. */
-export async function fileJson(path: string): Promise<JsonValue> {
-  const text = await fileText(path);
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new MobilityError('MOBILITY_USAGE', `${path}: expected JSON, found: ${errorText(error)}`, { cause: error });
-  }
+/** The text of a stream in UTF-8. */
+export async function streamText(stream: AsyncIterable<string | Uint8Array>): Promise<string> {
+  const pieces: Buffer[] = [];
+  for await (const piece of stream) pieces.push(Buffer.from(piece as Uint8Array));
+  return Buffer.concat(pieces).toString('utf8');
 }
 
-/** Where data goes piece by piece. */
+/** The object in a JSON file named on the command line. Throws `MOBILITY_USAGE` if there is none. */
+export async function fileJson(path: string): Promise<JsonObject> {
+  const object = parseJsonObject(await fileText(path));
+  if (object !== null) return object;
+  throw new MobilityError('MOBILITY_USAGE', `${path}: expected a JSON object, found something else`);
+}
+
+/** Where bytes go piece by piece; `write` waits until there is room for more. */
 export interface ByteSink {
-  /** Waits until there is room for more. */
   write(piece: string | Uint8Array): Promise<void>;
 }
 
@@ -49,27 +40,42 @@ export interface TextWriter {
   write(text: string): Promise<void>;
 }
 
-/** How a command writes a file through `fill`. */
+/** Writes a file through `fill`. */
 export type WriteFile = (path: string, fill: (writer: ByteSink) => Promise<void>) => Promise<void>;
 
-/**
- * Writes a file for the eyes of its owner through `fill`: first beside it, and in its place only when all is on disk,
- * so that an interrupted command leaves no half of a file. Throws `MOBILITY_USAGE` when the file is there already or
- * the folder cannot be written, `MOBILITY_OUTPUT` when the disk is full or fails.
- */
-export const writeFileWhole: WriteFile = (path, fill) => allOrNone(({ write }) => write(path, fill));
+/** Writes a result to a file, as `writeNewFile` does, or to standard output for `-`, and notes what was written. */
+export async function writeResult(output: Output, file: string, text: string, what: string): Promise<void> {
+  if (file === '-') await output.write(text);
+  else await writeNewFile(file, text);
+  output.note(file === '-' ? what : `${what} written to ${file}`);
+}
+
+/** Writes a new file, complete or not at all. Throws as `Files.write` does. */
+export async function writeNewFile(path: string, text: string): Promise<void> {
+  await allOrNone(({ write }) => write(path, (writer) => writer.write(text)));
+}
 
 /** Files that are being written together. */
 export interface Files {
+  /**
+   * Writes a file that only its owner may read. Throws `MOBILITY_USAGE` if it exists or the folder cannot be written,
+   * `MOBILITY_OUTPUT` if the disk is full or fails.
+   */
   write: WriteFile;
-  /** Runs a part of the work. If it fails, the files that it wrote are given up, and the others stay. */
+  /** Runs a part of the work. If it fails, the files that it wrote are removed, and the others stay. */
   attempt<T>(part: () => Promise<T>): Promise<T>;
 }
 
+/** A file under a temporary name, and the path that it gets. */
+interface Draft {
+  path: string;
+  at: string;
+}
+
 /**
- * Files that belong together, each written as `writeFileWhole` does. They get their names when the work is done and all
- * of them are on disk, in the order in which they were written. If the work fails or is interrupted, none is there, so
- * that the same command can be repeated.
+ * Writes files that belong together, under temporary names. They get their own names when the work is done and all of
+ * them are on disk, in the order in which they were written. If the work fails or is interrupted, none of them is left,
+ * so the same command can be repeated.
  */
 export async function allOrNone<T>(work: (files: Files) => Promise<T>): Promise<T> {
   const drafts: Draft[] = [];
@@ -85,7 +91,7 @@ export async function allOrNone<T>(work: (files: Files) => Promise<T>): Promise<
     try {
       return await part();
     } catch (error) {
-      await removeDrafts(drafts.splice(before));
+      await removeAll(drafts.splice(before).map(({ at }) => at));
       throw error;
     }
   };
@@ -97,33 +103,27 @@ export async function allOrNone<T>(work: (files: Files) => Promise<T>): Promise<
     }
     return result;
   } catch (error) {
-    for (const path of placed) await rm(path, { force: true }).catch(() => {});
+    await removeAll(placed);
     throw error;
   } finally {
-    await removeDrafts(drafts);
+    await removeAll(drafts.map(({ at }) => at));
   }
 }
 
-/** A file in the making, and the path that it gets. */
-interface Draft {
-  path: string;
-  at: string;
+async function removeAll(paths: readonly string[]): Promise<void> {
+  for (const path of paths) await rm(path, { force: true }).catch(() => {});
 }
 
-async function removeDrafts(drafts: readonly Draft[]): Promise<void> {
-  for (const { at } of drafts) await rm(at, { force: true }).catch(() => {});
-}
-
-/** No other command writes there: two exports into one folder must not write into one file. */
+/** A name that no other command uses: two exports into one folder must not write into one file. */
 function draftOf(path: string): string {
   return join(dirname(path), `.${basename(path)}.${randomUUID().slice(0, 8)}.part`);
 }
 
 async function writeDraft({ path, at }: Draft, fill: (writer: ByteSink) => Promise<void>): Promise<void> {
   const stream = createWriteStream(at, { flags: 'wx', flush: true, mode: 0o600 });
+  const failed = once(stream, 'error').then(([error]) => Promise.reject(error));
+  failed.catch(() => {}); // each wait below gets it too
   try {
-    const failed = once(stream, 'error').then(([error]) => Promise.reject(error));
-    failed.catch(() => {}); // it is waited for together with each write
     await Promise.race([once(stream, 'open'), failed]);
     const write = async (piece: string | Uint8Array): Promise<void> => {
       if (!stream.write(piece)) await Promise.race([once(stream, 'drain'), failed]);
@@ -133,17 +133,16 @@ async function writeDraft({ path, at }: Draft, fill: (writer: ByteSink) => Promi
     await Promise.race([once(stream, 'close'), failed]);
   } catch (error) {
     stream.destroy();
-    if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
-    throw cannotWrite(path, error);
+    throw (error as NodeJS.ErrnoException).syscall === undefined ? error : cannotWrite(path, error);
   }
 }
 
-/** Gives a draft its name, unless another command took it meanwhile. */
+/** Gives a draft its name, unless another command has taken it meanwhile. */
 async function putInPlace({ path, at }: Draft): Promise<void> {
   try {
     await link(at, path).catch(async (error: NodeJS.ErrnoException) => {
       if (error.code === 'EEXIST') throw alreadyThere(path);
-      // Some file systems, such as those of memory cards, have no links. A rename replaces what is there.
+      // Some file systems, such as those of memory cards, have no links. A rename would replace an existing file.
       await refuseExisting(path);
       await rename(at, path);
     });
@@ -152,16 +151,14 @@ async function putInPlace({ path, at }: Draft): Promise<void> {
   }
 }
 
-/** Writes a file, over one that is there. Throws `MOBILITY_USAGE` or `MOBILITY_OUTPUT`, as `writeFileWhole`. */
+/** Writes a file, also over an existing one. Throws as `Files.write` does. */
 export async function replaceFile(path: string, text: string): Promise<void> {
-  try {
-    await writeFile(path, text);
-  } catch (error) {
+  await writeFile(path, text).catch((error) => {
     throw cannotWrite(path, error);
-  }
+  });
 }
 
-/** Not the command line's fault: the same command works once there is space, or the disk is mended. */
+/** The command line is not to blame: the same command works when there is space or the disk is repaired. */
 const notWritten = new Set<string | undefined>(['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO', 'EMFILE', 'ENFILE', 'ENOMEM']);
 
 function cannotWrite(path: string, cause: unknown): MobilityError {
@@ -169,10 +166,7 @@ function cannotWrite(path: string, cause: unknown): MobilityError {
   return new MobilityError(code, `cannot write ${path}: ${reasonOf(cause)}`, { cause });
 }
 
-/**
- * Makes a folder for the eyes of its owner, and those above it, unless it is there. Throws `MOBILITY_USAGE` when that
- * cannot be.
- */
+/** Creates a folder that only its owner may read, and those above it. Throws `MOBILITY_USAGE` if that fails. */
 export function makeFolder(path: string): void {
   try {
     makeFolders(path);
@@ -182,13 +176,13 @@ export function makeFolder(path: string): void {
   }
 }
 
-/** Throws `MOBILITY_USAGE` when a file is there already. */
+/** Throws `MOBILITY_USAGE` if a file exists. */
 export async function refuseExisting(path: string): Promise<void> {
-  const there = await access(path, constants.F_OK).then(
+  const exists = await access(path).then(
     () => true,
     () => false,
   );
-  if (there) throw alreadyThere(path);
+  if (exists) throw alreadyThere(path);
 }
 
 function alreadyThere(path: string): MobilityError {

@@ -1,12 +1,12 @@
-// A CSV file of people -> the registry, line by line: a bad line is reported and the others go on.
-import { parse } from 'csv-parse';
+// A CSV file of people -> the registry, line by line: a bad line is reported, and the others are registered.
+import { parse } from 'csv-parse/sync';
 import { errorText, isMobilityError, MobilityError } from '../model/errors.ts';
 import { isUuid } from '../model/ids.ts';
 import { isUserName, shownName, tokenHash, userNameOf } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import { checkedToken } from './tokens.ts';
 
-/** What came of an import. */
+/** What an import did. */
 export interface UsersReport {
   added: number;
   /** Registered before, with the same UUID. */
@@ -28,11 +28,7 @@ const atOnce = 64; // registrations that share the store's commits
  * ignored). A mistake of CSV, such as a stray quote, fails its line and ends the text. Throws `MOBILITY_USAGE` for a
  * text without that header.
  */
-export async function importUsers(
-  store: Store,
-  csv: AsyncIterable<Uint8Array | string>,
-  now: number,
-): Promise<UsersReport> {
+export async function importUsers(store: Store, csv: string, now: number): Promise<UsersReport> {
   const report: UsersReport = { added: 0, present: 0, failed: [] };
   let batch: Row[] = [];
   const flush = async (): Promise<void> => {
@@ -40,10 +36,10 @@ export async function importUsers(
     batch = [];
     await Promise.all(rows.map((row) => registerRow(store, row, now, report)));
   };
-  for await (const row of rowsOf(csv, (failed) => report.failed.push(failed))) {
-    // The same person twice must keep their order, so that the second line is judged by what the first did.
-    const known = batch.some(({ email, uuid }) => email === row.email || (uuid !== '' && uuid === row.uuid));
-    if (known || batch.length === atOnce) await flush();
+  for (const row of rowsOf(csv, report)) {
+    // Lines about the same person keep their order: what the second does depends on the first.
+    const isAgain = batch.some(({ email, uuid }) => email === row.email || (uuid !== '' && uuid === row.uuid));
+    if (isAgain || batch.length === atOnce) await flush();
     batch.push(row);
   }
   await flush();
@@ -51,89 +47,39 @@ export async function importUsers(
   return report;
 }
 
-/** A record of the parser, and how many there are up to it. */
-interface Parsed {
-  record: string[];
-  info: { lines: number; records: number };
-}
-
-async function* rowsOf(
-  csv: AsyncIterable<Uint8Array | string>,
-  onFailure: (failed: UsersReport['failed'][number]) => void,
-): AsyncGenerator<Row> {
-  const parser = parse({
-    ...{ bom: true, info: true, relax_column_count: true, skip_empty_lines: true, trim: true },
-    // An error would drop records that were read before it. Where the next record begins is not known, though.
+/** The rows up to the first mistake of CSV, which goes to the report: nobody knows where the next record begins. */
+function rowsOf(csv: string, report: UsersReport): Row[] {
+  let mistake: (Error & { records?: number }) | undefined;
+  const options = { bom: true, info: true, relax_column_count: true, skip_empty_lines: true, trim: true };
+  const parsed = parse(csv, {
+    ...options,
     skip_records_with_error: true,
-  });
-  const mistakes: (Error & { records?: number })[] = [];
-  parser.on('skip', (error: Error) => mistakes.push(error));
-  let sourceError: unknown;
-  const feeding = feed(csv, parser, () => mistakes.length > 0).catch((error) => {
-    sourceError = error;
-    parser.destroy();
-  });
-  let columns: Columns | null = null;
-  let lines = 0;
-  try {
-    for await (const { record, info } of parser as AsyncIterable<Parsed>) {
-      if (info.records > (mistakes[0]?.records ?? Infinity)) break;
-      lines = info.lines;
-      if (columns === null) columns = columnsOf(record);
-      else if (record.some((cell) => cell !== '')) {
-        yield {
-          line: info.lines,
-          email: record[columns.email] ?? '',
-          uuid: (record[columns.uuid] ?? '').toLowerCase(),
-          token: record[columns.token] ?? '',
-        };
-      }
-    }
-  } catch (error) {
-    if (isMobilityError(error) || sourceError !== undefined) throw sourceError ?? error;
-    throw notCsv(error);
+    on_skip: (error) => {
+      mistake ??= error;
+    },
+  }) as unknown as { record: string[]; info: { lines: number; records: number } }[];
+  const good = parsed.filter(({ info }) => info.records <= (mistake?.records ?? Infinity));
+  const [header, ...records] = good;
+  if (mistake !== undefined) {
+    const message = `the file is not CSV: ${errorText(mistake)}; nothing from this line on was read`;
+    if (header === undefined) throw new MobilityError('MOBILITY_USAGE', message, { cause: mistake });
+    report.failed.push({ line: good.at(-1)!.info.lines + 1, user_email: '', message });
   }
-  await feeding;
-  if (sourceError !== undefined) throw sourceError;
-  if (mistakes.length > 0) {
-    if (columns === null) throw notCsv(mistakes[0]);
-    const message = `${notCsv(mistakes[0]).message}; nothing from this line on was read`;
-    onFailure({ line: lines + 1, user_email: '', message });
-  } else if (columns === null)
-    throw new MobilityError('MOBILITY_USAGE', 'expected a header user_email,uuid, found an empty file');
-}
-
-const notCsv = (cause: unknown): MobilityError =>
-  new MobilityError('MOBILITY_USAGE', `the file is not CSV: ${errorText(cause)}`, { cause });
-
-/** Hands text on to the parser as fast as it takes it, until that is enough. */
-async function feed(
-  csv: AsyncIterable<Uint8Array | string>,
-  parser: ReturnType<typeof parse>,
-  isEnough: () => boolean,
-): Promise<void> {
-  for await (const chunk of csv) {
-    if (parser.destroyed) return;
-    if (isEnough()) break;
-    if (!parser.write(chunk)) await new Promise((resolve) => parser.once('drain', resolve).once('close', resolve));
+  const names = header?.record ?? [];
+  const [email, uuid, token] = ['user_email', 'uuid', 'token'].map((name) => names.indexOf(name)) as number[];
+  if (email === -1) {
+    throw new MobilityError(
+      'MOBILITY_USAGE',
+      `expected a header user_email,uuid,token (the last two optional), found ${JSON.stringify(names.join(',')).slice(0, 100)}`,
+    );
   }
-  parser.end();
-}
-
-/** Where each column stands; -1: nowhere. */
-interface Columns {
-  email: number;
-  uuid: number;
-  token: number;
-}
-
-function columnsOf(header: readonly string[]): Columns {
-  const email = header.indexOf('user_email');
-  if (email >= 0) return { email, uuid: header.indexOf('uuid'), token: header.indexOf('token') };
-  throw new MobilityError(
-    'MOBILITY_USAGE',
-    `expected a header user_email,uuid,token (the last two optional), found ${JSON.stringify(header.join(',')).slice(0, 100)}`,
-  );
+  const filled = records.filter(({ record }) => record.some((cell) => cell !== ''));
+  return filled.map(({ record, info }) => ({
+    line: info.lines,
+    email: record[email!] ?? '',
+    uuid: (record[uuid!] ?? '').toLowerCase(),
+    token: record[token!] ?? '',
+  }));
 }
 
 async function registerRow(store: Store, row: Row, now: number, report: UsersReport): Promise<void> {
@@ -142,13 +88,13 @@ async function registerRow(store: Store, row: Row, now: number, report: UsersRep
     if (row.uuid !== '' && !isUuid(row.uuid)) throw uuidError(row.uuid);
     if (row.token !== '') checkedToken(row.token);
     const known = row.token === '' ? null : await store.tokens.byHash(tokenHash(row.token));
-    const there = known && (await store.users.byUuid(known.user_id));
-    if (there && there.user_email !== email)
+    const owner = known && (await store.users.byUuid(known.user_id));
+    if (owner && owner.user_email !== email)
       throw new MobilityError('MOBILITY_USAGE', 'the token belongs to another account');
     const { user, created } = await store.users.register(email, row.uuid === '' ? { now } : { uuid: row.uuid, now });
     if (row.token !== '' && known === null) {
-      const made = { hash: tokenHash(row.token), user_id: user.uuid, created_ts: now, expires_ts: null };
-      await store.tokens.add({ ...made, kind: 'imported' });
+      const token = { hash: tokenHash(row.token), user_id: user.uuid, created_ts: now, expires_ts: null };
+      await store.tokens.add({ ...token, kind: 'imported' });
     }
     report[created ? 'added' : 'present']++;
   } catch (error) {

@@ -1,4 +1,4 @@
-// The program: its commands in order, its global flags, and the one place where what happened becomes an exit code.
+// The program: its commands, its global flags, and how a result or an error becomes an exit code.
 import { Command, CommanderError } from 'commander';
 import { hostZone } from '../log/format.ts';
 import { errorText, isMobilityError } from '../model/errors.ts';
@@ -9,7 +9,7 @@ import { packageVersion } from './version.ts';
 /** Exit codes of every command. */
 const exitCodes = { ok: 0, failed: 1, usage: 2, partly: 3, interrupted: 130 } as const;
 
-/** Every command, by name. Each is loaded when it is asked for: to load all takes longer than most take to run. */
+/** Every command, by name. Only the one that runs is loaded: loading all takes longer than most take to run. */
 const commandLoaders: Readonly<Record<string, () => Promise<(context: CommandContext) => Command>>> = {
   backup: async () => (await import('./commands/backup.ts')).backupCommand,
   config: async () => (await import('./commands/config.ts')).configCommand,
@@ -36,7 +36,7 @@ const commandLoaders: Readonly<Record<string, () => Promise<(context: CommandCon
 
 /**
  * Runs one command line and resolves with its exit code: 0 ok, 1 failed, 2 wrong usage, 3 partly done, 130 interrupted.
- * Never rejects. `surroundings` are those of the process unless a test brings its own.
+ * Never rejects. `surroundings`: those of the process, unless a test passes others.
  */
 export async function main(
   argv: readonly string[],
@@ -46,7 +46,7 @@ export async function main(
   let debug = isSet(surroundings.env.MOBILITY_DEBUG);
   let code: number;
   let printed: Promise<unknown> = Promise.resolve();
-  /** Prints help, for which nobody waits before the end. */
+  // Commander prints help without waiting for it.
   const print = (text: string): boolean => {
     const writing = context.output.write(text);
     printed = Promise.all([printed, writing]);
@@ -61,15 +61,14 @@ export async function main(
       context.setFlags({ json, settings: { store, logDir } });
       debug ||= asked === true;
     });
-    answerHelp(program, withoutGlobalFlags(argv.slice(2)));
     await program.parseAsync([...argv]);
     code = context.outcome.exitCode ?? exitCodes.ok;
   } catch (error) {
-    const told = await printed.then(
+    const first = await printed.then(
       () => error,
       (failure) => failure,
     );
-    code = report(told, { stderr: surroundings.stderr, debug, interrupted: context.signal.aborted });
+    code = report(first, { stderr: surroundings.stderr, debug, interrupted: context.signal.aborted });
   }
   try {
     await context.close();
@@ -79,59 +78,12 @@ export async function main(
   return context.signal.aborted && context.outcome.exitCode === undefined ? exitCodes.interrupted : code;
 }
 
-/** Global flags that a command may follow, and how many words each takes. */
-const globalFlags: ReadonlyMap<string, number> = new Map([
-  ['--store', 2],
-  ['--log-dir', 2],
-  ['--json', 1],
-  ['--debug', 1],
-]);
-
-function withoutGlobalFlags(words: readonly string[]): readonly string[] {
-  let at = 0;
-  while (globalFlags.has(words[at]!)) at += globalFlags.get(words[at]!)!;
-  return words.slice(at);
-}
-
-/**
- * Prints the help about the command that follows `help`, and refuses one that there is not, also before `--help`:
- * commander shows the help of the commands above. Returns if the line asks for neither.
- */
-function answerHelp(program: Command, words: readonly string[]): void {
-  let byWord = false;
-  let command = program;
-  for (const name of words) {
-    // What follows the last command are its arguments: `users add help` adds somebody.
-    if (name.startsWith('-') || command.commands.length === 0) break;
-    if (name === 'help') {
-      byWord = true;
-      continue;
-    }
-    const found = command.commands.find((one) => one.name() === name);
-    if (found !== undefined) command = found;
-    else if (byWord || words.includes('--help') || words.includes('-h')) refuseCommand(command, name);
-    else return;
-  }
-  if (byWord) command.help();
-}
-
-/** Prints what an unknown command is answered with, and throws: a command of the same parts without work parses it. */
-function refuseCommand(command: Command, name: string): void {
-  const bare = new Command(command.name()).copyInheritedSettings(command);
-  for (const part of command.commands) bare.command(part.name());
-  bare.parse([name], { from: 'user' });
-}
-
-/** The command that a line names beyond doubt; undefined for any other, such as a call for help. */
-function commandIn(words: readonly string[]): string | undefined {
-  const [name] = withoutGlobalFlags(words);
+/** The command that a line names with its first word; undefined for all others, such as `help`. */
+function commandIn([name]: readonly string[]): string | undefined {
   return name !== undefined && Object.hasOwn(commandLoaders, name) ? name : undefined;
 }
 
-/**
- * The program with all its commands, or with one; also what docs/cli.md is checked against. Help and the word about a
- * wrong command know all of them.
- */
+/** The program with all commands, or with `only` one. Help and the error about a wrong command need all of them. */
 export async function buildProgram(
   context: CommandContext,
   streams: Record<'stdout' | 'stderr', Pick<Sink, 'write'>>,
@@ -171,13 +123,13 @@ export async function buildProgram(
   return program;
 }
 
-/** Tells people what went wrong, in one line; returns the exit code. */
+/** Writes what went wrong in one line; returns the exit code. */
 function report(
   error: unknown,
   { stderr, debug, interrupted }: { stderr: ContextOptions['stderr']; debug: boolean; interrupted: boolean },
 ): number {
   if (error instanceof OutputClosed) return exitCodes.ok;
-  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage; // it has printed
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage; // commander has printed it
   if (interrupted) return exitCodes.interrupted;
   const known = isMobilityError(error);
   const text = errorText(error).replace(/\s*\n\s*/g, ' ');

@@ -1,71 +1,68 @@
-// What commands say: data to standard output, notes and progress to standard error, and `--json` instead of text.
+// How commands write: data to standard output, notes and progress to standard error, and JSON with `--json`.
 import { fstatSync, writeSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
 import { errorText, MobilityError } from '../model/errors.ts';
 
-/** A stream as commands need it; `process.stdout` and `process.stderr` are two. */
+/** A stream as commands need it, such as `process.stdout`. */
 export interface Sink {
   write(text: string, done?: (error?: Error | null) => void): boolean;
   isTTY?: boolean;
   columns?: number;
 }
 
-/** Something that takes a while. Shown only on a terminal. */
+/** Shows on a terminal that work goes on. */
 export interface Progress {
   update(text: string): void;
-  /** Takes the progress away; `text` stays as a note. */
-  done(text?: string): void;
+  /** Removes the progress. */
+  done(): void;
 }
 
-/** The mouth of a command. */
+/** Where a command writes. */
 export interface Output {
-  /** True when the caller asked for `--json`. */
+  /** True with `--json`. */
   readonly json: boolean;
-  /** True when people read standard output, and no program. */
+  /** True if standard output is a terminal. */
   readonly isTerminal: boolean;
-  /** Columns of the terminal, at most 100; 80 when standard output is no terminal. */
+  /** Columns of the terminal, at most 100; 80 if standard output is no terminal. */
   readonly columns: number;
   /** The result of a command: `value` as JSON with `--json`, else `text`. Resolves when the reader has taken it. */
   result(value: unknown, text: string | (() => string)): Promise<void>;
   /**
-   * Data as it is, to standard output. Waits for a slow reader. Throws `OutputClosed` when the reader has gone, and
-   * `MOBILITY_OUTPUT` when it cannot be written, as on a full disk.
+   * Writes data to standard output and waits for a slow reader. Throws `OutputClosed` if the reader has gone, and
+   * `MOBILITY_OUTPUT` if writing fails, as on a full disk.
    */
   write(text: string): Promise<void>;
-  /** One line of data, or of JSON lines. */
+  /** Writes one line of data. */
   line(text: string): Promise<void>;
-  /** A remark for people, to standard error. */
+  /** Writes a remark for people to standard error. */
   note(text: string): void;
-  /** Shows that work goes on: a spinner on a terminal, nothing elsewhere. */
+  /** Starts a spinner on a terminal; nothing elsewhere. */
   progress(text: string): Progress;
-  /** Styles for a terminal; the text itself without a terminal, or with NO_COLOR. */
+  /** Styles for a terminal; elsewhere, and with NO_COLOR, the text itself. */
   bold(text: string): string;
   dim(text: string): string;
   /** Text in one of the 256 colours of a terminal. */
   tint(text: string, colour: number): string;
 }
 
-/** Thrown by `Output.write` after the reader has gone (`mobility … | head`). Ends a command quietly. */
+/** Thrown by `Output.write` when the reader has gone (`mobility … | head`). Ends a command with 0. */
 export class OutputClosed extends Error {
   constructor() {
-    super('nobody reads standard output any more');
+    super('the reader of standard output has gone');
     this.name = 'OutputClosed';
   }
 }
 
-const notWritten = (cause: Error): MobilityError =>
-  new MobilityError('MOBILITY_OUTPUT', `cannot write to standard output: ${errorText(cause)}`, { cause });
-
 /**
- * A sink for a stream of the process. Whoever writes is told of a failure. The stream's event about it would end the
- * program, a server too, so nobody gets it.
+ * A sink for a stream of the process. Each write reports its own failure; the error event of the stream, which would
+ * end the program, is ignored.
  */
 export function sinkOf(stream: NodeJS.WriteStream & { fd: number }): Sink {
   stream.on('error', () => {});
   return fstatSync(stream.fd).isFile() ? fileSink(stream.fd) : stream;
 }
 
-/** Node's stream takes a part for the whole where a disk has room for the part only: the rest would be lost unseen. */
+/** Writes a file completely: Node's stream loses the rest of a text if the disk has room for a part of it. */
 const fileSink = (fd: number): Sink => ({
   write: (text, done) => {
     try {
@@ -80,7 +77,7 @@ const fileSink = (fd: number): Sink => ({
   },
 });
 
-/** Where output goes and what decides about its form. */
+/** Where output goes, and what decides about its form. */
 export interface OutputOptions {
   stdout: Sink;
   stderr: Sink;
@@ -91,68 +88,61 @@ export interface OutputOptions {
 
 /** Makes the output of one run of the program. */
 export function createOutput({ stdout, stderr, env, json }: OutputOptions): Output {
-  const noColor = (env.NO_COLOR ?? '') !== '' || env.TERM === 'dumb';
-  const marked = stdout.isTTY === true && !noColor;
+  const color = (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb';
+  const isTerminal = stdout.isTTY === true;
+  const marked = (text: string, on: number | string, off: number): string =>
+    isTerminal && color ? `\u001b[${on}m${text}\u001b[${off}m` : text;
   const write = (text: string): Promise<void> =>
     new Promise((resolve, reject) => {
-      stdout.write(text, (error) => {
-        if (error == null) resolve();
-        else reject((error as NodeJS.ErrnoException).code === 'EPIPE' ? new OutputClosed() : notWritten(error));
-      });
+      stdout.write(text, (error) => (error == null ? resolve() : reject(writeError(error))));
     });
-  const note = (text: string): void => {
-    stderr.write(`${text}\n`);
-  };
   return {
     get json() {
       return json();
     },
-    isTerminal: stdout.isTTY === true,
-    columns: stdout.isTTY === true ? Math.min(stdout.columns || 80, 100) : 80,
+    isTerminal,
+    columns: isTerminal ? Math.min(stdout.columns || 80, 100) : 80,
     write,
     line: (text) => write(`${text}\n`),
     result: (value, text) => {
       const shown = json() ? JSON.stringify(value, null, 2) : typeof text === 'function' ? text() : text;
       return shown === '' ? Promise.resolve() : write(`${shown.replace(/\n+$/, '')}\n`);
     },
-    note,
+    note: (text) => void stderr.write(`${text}\n`),
     // A terminal without a width, as some programs pretend to be, would keep the spinner busy forever.
-    progress: (text) => (stderr.isTTY === true && stderr.columns ? spin(text, stderr, !noColor) : silent(note)),
-    bold: (text) => (marked ? `\u001b[1m${text}\u001b[22m` : text),
-    tint: (text, colour) => (marked ? `\u001b[38;5;${colour}m${text}\u001b[39m` : text),
-    dim: (text) => (marked ? `\u001b[2m${text}\u001b[22m` : text),
+    progress: (text) => (stderr.isTTY && stderr.columns ? spinner(text, stderr, color) : silent),
+    bold: (text) => marked(text, 1, 22),
+    tint: (text, colour) => marked(text, `38;5;${colour}`, 39),
+    dim: (text) => marked(text, 2, 22),
   };
 }
 
-function spin(first: string, stream: Sink, color: boolean): Progress {
+function writeError(cause: Error): Error {
+  if ((cause as NodeJS.ErrnoException).code === 'EPIPE') return new OutputClosed();
+  return new MobilityError('MOBILITY_OUTPUT', `cannot write to standard output: ${errorText(cause)}`, { cause });
+}
+
+const silent: Progress = { update: () => {}, done: () => {} };
+
+function spinner(first: string, sink: Sink, color: boolean): Progress {
   let text = first;
-  let spinner: { text: string; stop(): unknown } | null = null;
+  let spinning: { text: string; stop(): unknown } | null = null;
   let ended = false;
+  const stream = sink as NodeJS.WriteStream;
   // Loaded on a terminal only: it takes longer than many a command.
   void import('ora').then(({ default: ora }) => {
-    if (ended) return;
-    spinner = ora({
-      text,
-      stream: stream as NodeJS.WriteStream,
-      discardStdin: false,
-      ...(color ? {} : { color: false }),
-    }).start();
+    if (!ended) spinning = ora({ text, stream, discardStdin: false, ...(!color && { color }) }).start();
   });
   return {
     update: (next) => {
       text = next;
-      if (spinner !== null) spinner.text = next;
+      if (spinning !== null) spinning.text = next;
     },
-    done: (last) => {
+    done: () => {
       ended = true;
-      spinner?.stop();
-      if (last !== undefined) stream.write(`${last}\n`);
+      spinning?.stop();
     },
   };
-}
-
-function silent(note: (text: string) => void): Progress {
-  return { update: () => {}, done: (last) => last !== undefined && note(last) };
 }
 
 /** Rows as aligned columns, two blanks apart; columns named in `right` are aligned to the right. */
@@ -168,7 +158,7 @@ export function table(rows: readonly (readonly string[])[], right: readonly numb
   return rows.map((row) => row.map(pad).join('  ').trimEnd()).join('\n');
 }
 
-/** Columns a text takes, without marks. Letters beyond the basic plane count as one. */
+/** Columns that a text takes, without marks. Letters beyond the basic plane count as one. */
 export function textWidth(text: string): number {
   return [...stripVTControlCharacters(text)].length;
 }

@@ -201,8 +201,8 @@ async function operator(load, people) {
   }
 }
 
-function expectNothingLeft({ problems }, { remaining }) {
-  const left = Object.entries(remaining).filter(([, rows]) => rows > 0);
+function expectNothingLeft({ problems }, { users }) {
+  const left = Object.entries(users[0].remaining).filter(([, rows]) => rows > 0);
   if (left.length > 0) problems.push(`rows of an erased user: ${JSON.stringify(left)}`);
 }
 

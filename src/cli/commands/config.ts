@@ -24,7 +24,6 @@ export function configCommand(context: CommandContext): Command {
         await context.output.result(inForce, () => settingsText(inForce));
         const unknown = unknownVariables(context.env);
         if (unknown.length > 0) context.output.note(`no settings, and without effect: ${unknown.join(', ')}`);
-        return {};
       }),
     );
 }

@@ -1,11 +1,11 @@
-// `mobility evaluate`: how good the diary is on recorded days whose truth is known.
+// `mobility evaluate`: scores the analysis on recorded days with known truth.
 import { Command } from 'commander';
 import { readModel } from '../../analysis/sequence/model.ts';
 import { evaluate, type ScoredCase } from '../../evaluate/evaluate.ts';
 import { type Summary, summarise } from '../../evaluate/score.ts';
 import { MobilityError } from '../../model/errors.ts';
 import { repeated } from '../arguments.ts';
-import type { CommandContext, Outcome } from '../context.ts';
+import type { CommandContext } from '../context.ts';
 import { fileText } from '../files.ts';
 import { table } from '../output.ts';
 
@@ -34,7 +34,7 @@ docs/quality.md explains the columns. A model must not be judged by days that it
     .action(context.run((options: Options) => run(context, options)));
 }
 
-async function run(context: CommandContext, { cases, model: file, only = [] }: Options): Promise<Outcome> {
+async function run(context: CommandContext, { cases, model: file, only = [] }: Options): Promise<void> {
   const model = file === undefined ? undefined : await modelIn(file);
   const progress = context.output.progress('evaluating');
   const scored: ScoredCase[] = [];
@@ -49,12 +49,9 @@ async function run(context: CommandContext, { cases, model: file, only = [] }: O
   if (scored.length === 0)
     throw new MobilityError('MOBILITY_USAGE', `expected cases whose names contain ${only.join(' or ')}, found none`);
   const overall = summarise(scored.map(({ score }) => score));
-  const groups = Object.fromEntries(
-    (['platform', 'regime', 'timeline'] as const).map((by) => [by, grouped(scored, by)]),
-  );
+  const groups = Object.fromEntries(groupings.map((by) => [by, grouped(scored, by)]));
   const single = Object.fromEntries(scored.map(({ name, score }) => [name, summarise([score])]));
   await context.output.result({ overall, groups, cases: single }, () => tableOf(overall, groups));
-  return {};
 }
 
 async function modelIn(file: string) {
@@ -66,50 +63,39 @@ async function modelIn(file: string) {
   }
 }
 
-function grouped(scored: readonly ScoredCase[], by: 'platform' | 'regime' | 'timeline'): Record<string, Summary> {
+const groupings = ['platform', 'regime', 'timeline'] as const;
+
+function grouped(scored: readonly ScoredCase[], by: (typeof groupings)[number]): Record<string, Summary> {
   const names = [...new Set(scored.map((one) => one[by]))].sort();
-  return Object.fromEntries(
-    names.map((name) => [name, summarise(scored.filter((one) => one[by] === name).map(({ score }) => score))]),
-  );
+  const scoresOf = (name: string) => scored.filter((one) => one[by] === name).map(({ score }) => score);
+  return Object.fromEntries(names.map((name) => [name, summarise(scoresOf(name))]));
 }
+
+const number = (x: number | null, digits: number): string => (x === null ? '-' : x.toFixed(digits));
+const pair = ([a, b]: [number | null, number | null]): string => `${number(a, 0)}/${number(b, 0)}`;
+
+const columns: Readonly<Record<string, (summary: Summary) => string>> = {
+  cases: ({ cases }) => String(cases),
+  trips: ({ trips }) => String(trips),
+  F1: ({ f1 }) => number(f1, 3),
+  split: ({ f1_split }) => number(f1_split, 3),
+  'start s': ({ start }) => pair(start),
+  'end s': ({ end }) => pair(end),
+  travel: ({ travel }) => number(travel, 3),
+  mode: ({ mode }) => number(mode, 3),
+  coarse: ({ coarse }) => number(coarse, 3),
+  macro: ({ macro_f1 }) => number(macro_f1, 3),
+  'false s/h': ({ false_s_per_hour }) => number(false_s_per_hour, 0),
+  'dist %': ({ distance }) => number(distance, 1),
+};
 
 function tableOf(overall: Summary, groups: Record<string, Record<string, Summary>>): string {
-  const head = [
-    '',
-    'cases',
-    'trips',
-    'F1',
-    'split',
-    'start s',
-    'end s',
-    'travel',
-    'mode',
-    'coarse',
-    'macro',
-    'false s/h',
-    'dist %',
-  ];
-  const lines = Object.entries(groups).flatMap(([, group]) =>
-    Object.entries(group).map(([name, summary]) => [`  ${name}`, ...cells(summary)]),
+  const names = Object.keys(columns);
+  const row = (name: string, summary: Summary): string[] => [name, ...names.map((column) => columns[column]!(summary))];
+  const grouped = Object.values(groups).flatMap((group) => Object.entries(group));
+  const rows = grouped.map(([name, summary]) => row(`  ${name}`, summary));
+  return table(
+    [['', ...names], row('overall', overall), ...rows],
+    names.map((_, i) => i + 1),
   );
-  return table([head, ['overall', ...cells(overall)], ...lines], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
-}
-
-function cells(s: Summary): string[] {
-  const number = (x: number | null, digits: number): string => (x === null ? '-' : x.toFixed(digits));
-  const pair = ([a, b]: [number | null, number | null]): string => `${number(a, 0)}/${number(b, 0)}`;
-  return [
-    String(s.cases),
-    String(s.trips),
-    number(s.f1, 3),
-    number(s.f1_split, 3),
-    pair(s.start),
-    pair(s.end),
-    number(s.travel, 3),
-    number(s.mode, 3),
-    number(s.coarse, 3),
-    number(s.macro_f1, 3),
-    number(s.false_s_per_hour, 0),
-    number(s.distance, 1),
-  ];
 }

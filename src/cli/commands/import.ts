@@ -1,4 +1,4 @@
-// `mobility import`: data that people and studies have already, into the store.
+// `mobility import`: reads existing data of people and studies into the store.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -71,20 +71,18 @@ async function run(context: CommandContext, sources: readonly string[], options:
 
 /** A dry run creates no store: if none exists, it compares with an empty one. */
 async function withStoreToCompare<T>(context: CommandContext, work: (store: Store) => Promise<T>): Promise<T> {
-  let store: Store;
-  try {
-    store = await context.store();
-  } catch (error) {
+  const store = await context.store().catch((error) => {
     if (!isMobilityError(error, 'MOBILITY_STORE_ADDRESS')) throw error;
-    const scratch = await mkdtemp(join(tmpdir(), 'mobility-import-'));
-    try {
-      const empty = await openStoreAt(scratch, { make: true });
-      return await work(empty).finally(() => empty.close());
-    } finally {
-      await rm(scratch, { recursive: true, force: true });
-    }
+    return null;
+  });
+  if (store !== null) return work(store);
+  const scratch = await mkdtemp(join(tmpdir(), 'mobility-import-'));
+  try {
+    const empty = await openStoreAt(scratch, { make: true });
+    return await work(empty).finally(() => empty.close());
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
   }
-  return work(store);
 }
 
 async function importAll(
@@ -135,34 +133,31 @@ async function whomMeant(store: Store, name: string, parts: readonly Part[]): Pr
 
 /** Shows how far an import is: the part, its share, and what was read so far. */
 function shownBy(progress: Progress, parts: readonly Part[]) {
-  let done = 0;
-  let current: Part | undefined;
   return (part: Part, share: number | null, { read }: ImportCounts): void => {
-    if (current !== part) done = parts.indexOf(part);
-    current = part;
     const percent = share === null ? '' : `${Math.floor(share * 100)} % of `;
-    const many = parts.length === 1 ? '' : ` (${done + 1} of ${parts.length})`;
+    const many = parts.length === 1 ? '' : ` (${parts.indexOf(part) + 1} of ${parts.length})`;
     progress.update(`${percent}${part.name}${many}: ${counted(read, 'entry', 'entries')}`);
   };
 }
 
-function reportText(report: ImportReport, dryRun: boolean): string {
-  const header = ['SOURCE', 'FORMAT', 'READ', dryRun ? 'TO STORE' : 'STORED', 'KNOWN', 'SET ASIDE', 'LEFT BEHIND'];
+function reportText({ parts, users, ...sum }: ImportReport, dryRun: boolean): string {
+  const verb = (done: string, planned: string): string => (dryRun ? planned : done);
+  const stored = verb('STORED', 'TO STORE');
+  const header = ['SOURCE', 'FORMAT', 'READ', stored, 'KNOWN', 'SET ASIDE', 'LEFT BEHIND'];
   const row = (name: string, format: string, of: ImportCounts): string[] => [
-    name,
-    format,
+    ...[name, format],
     ...[of.read, of.stored, of.known, of.set_aside, of.left_behind].map((count) => count.toLocaleString('en-US')),
   ];
-  const shown = report.parts.length > maxRows ? report.parts.filter(hasTrouble).slice(0, maxRows) : report.parts;
+  const shown = parts.length > maxRows ? parts.filter(hasTrouble).slice(0, maxRows) : parts;
   const rows = shown.map((part) => row(part.source, part.format, part));
-  const total = report.parts.length > 1 ? [row(counted(report.parts.length, 'source'), '', report)] : [];
-  const users = report.users.map(
-    (user) =>
-      `${user.user_email} (${user.uuid}): ${counted(user.stored, 'entry', 'entries')} ${dryRun ? 'to store' : 'stored'}, ` +
-      `${user.known.toLocaleString('en-US')} known${user.registered ? `, ${dryRun ? 'to be registered' : 'registered'}` : ''}`,
-  );
+  const total = parts.length > 1 ? [row(counted(parts.length, 'source'), '', sum)] : [];
+  const lines = users.slice(0, maxRows).map((user) => {
+    const entries = `${counted(user.stored, 'entry', 'entries')} ${verb('stored', 'to store')}`;
+    const registered = user.registered ? `, ${verb('registered', 'to be registered')}` : '';
+    return `${user.user_email} (${user.uuid}): ${entries}, ${user.known.toLocaleString('en-US')} known${registered}`;
+  });
   const others = users.length > maxRows ? [`and ${counted(users.length - maxRows, 'other user')}`] : [];
-  return [table([header, ...rows, ...total], [2, 3, 4, 5, 6]), ...users.slice(0, maxRows), ...others].join('\n');
+  return [table([header, ...rows, ...total], [2, 3, 4, 5, 6]), ...lines, ...others].join('\n');
 }
 
 /** Lines of one kind that people read; `--json` has all. */

@@ -9,7 +9,7 @@ import { keys } from '../../model/keys.ts';
 import { formatForPeople } from '../../model/time.ts';
 import type { Trip } from '../../model/trip.ts';
 import { everyLink } from '../../store/pages.ts';
-import type { CommandContext, Outcome } from '../context.ts';
+import type { CommandContext } from '../context.ts';
 import { packageVersion } from '../version.ts';
 
 interface Options {
@@ -43,7 +43,7 @@ Labels are stored in lower case with underscores, as the app writes them. The ne
 
 const wordKeys = { mode: keys.modeConfirm, purpose: keys.purposeConfirm, replaced: keys.replacedMode } as const;
 
-async function label(context: CommandContext, options: Options): Promise<Outcome> {
+async function label(context: CommandContext, options: Options): Promise<void> {
   const words = Object.entries(wordKeys).flatMap(([name, key]) => {
     const word = options[name as keyof typeof wordKeys];
     return word === undefined ? [] : [{ key, word: wordOf(word, name) }];
@@ -83,7 +83,6 @@ async function label(context: CommandContext, options: Options): Promise<Outcome
       .map(([name, text]) => `${name} ${text}`)
       .join(', ')}`;
   });
-  return {};
 }
 
 /** As the app writes labels: lower case, underscores. */

@@ -31,7 +31,6 @@ export function purgeKeysCommand(context: CommandContext): Command {
           table(reports.flatMap((report) => report.obsolete.map(({ key, why }) => [report.user_email, key, why]))),
         );
         context.output.note(`${counted(removed, 'document')} ${dryRun ? 'would be removed' : 'removed'}`);
-        return {};
       }),
     );
 }

@@ -4,7 +4,7 @@ import { MobilityError } from '../../model/errors.ts';
 import { startOfDay } from '../../model/time.ts';
 import { type RebuildReport, rebuild } from '../../upkeep/rebuild.ts';
 import { dayArgument } from '../arguments.ts';
-import type { CommandContext, Outcome } from '../context.ts';
+import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
 import { clockText, workTimeText } from '../wording.ts';
@@ -21,7 +21,7 @@ export function rebuildCommand(context: CommandContext): Command {
     .action(context.run((options: { user: string; from?: string }) => run(context, options)));
 }
 
-async function run(context: CommandContext, { user, from }: { user: string; from?: string }): Promise<Outcome> {
+async function run(context: CommandContext, { user, from }: { user: string; from?: string }): Promise<void> {
   const { uuid, user_email } = await context.findUser(user);
   const store = await context.store();
   const progress = context.output.progress(`${user_email}: starting`);
@@ -34,7 +34,6 @@ async function run(context: CommandContext, { user, from }: { user: string; from
   await context.output.result({ user_email, ...report }, () => rebuildText(user_email, report));
   if (report.status === 'busy') throw new MobilityError('MOBILITY_LEASE_HELD', `${user_email}: ${report.message}`);
   if (report.status === 'failed') throw new Error(`the rebuild failed for ${user_email}: ${report.message}`);
-  return {};
 }
 
 function rebuildText(name: string, { changes, seconds }: RebuildReport): string {

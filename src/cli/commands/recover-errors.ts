@@ -90,34 +90,10 @@ async function recover(context: CommandContext, { key, reason, dryRun, ...given 
   } finally {
     progress.done();
   }
-  const isFiltered = key !== undefined || reason !== undefined;
-  const unmatched = isFiltered && !context.signal.aborted ? unmatchedText(reports, { key, reason }) : null;
-  await context.output.result(reports, () => unmatched ?? reportsText(reports, dryRun === true));
-  if (unmatched !== null && context.output.json) context.output.note(unmatched);
+  await context.output.result(reports, () => reportsText(reports, dryRun === true));
   const left = reports.some((report) => report.failure !== undefined || report.remaining.length > 0);
   if (left && dryRun !== true) return { exitCode: 3 };
   return {};
-}
-
-/** If no error has the key and reason asked for: says so, and lists the errors that there are. Otherwise null. */
-function unmatchedText(
-  reports: readonly UserRecovery[],
-  { key, reason }: Pick<Options, 'key' | 'reason'>,
-): string | null {
-  if (reports.some(({ tried, failure }) => tried > 0 || failure !== undefined)) return null;
-  const asked = [
-    ...(key === undefined ? [] : [`the key ${JSON.stringify(key)}`]),
-    ...(reason === undefined ? [] : [`the reason ${JSON.stringify(reason)}`]),
-  ];
-  const found = `nothing was retried: no error has ${asked.join(' and ')}`;
-  const counts = new Map<string, { key: string | null; reason: string; count: number }>();
-  for (const one of reports.flatMap(({ remaining }) => remaining)) {
-    const name = JSON.stringify([one.key, one.reason]);
-    counts.set(name, { ...one, count: one.count + (counts.get(name)?.count ?? 0) });
-  }
-  return counts.size === 0
-    ? `${found}, and there are no others`
-    : `${found}; there are:\n${errorsTable([...counts.values()])}`;
 }
 
 function reportsText(reports: readonly UserRecovery[], dryRun: boolean): string {

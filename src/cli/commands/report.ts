@@ -1,5 +1,4 @@
-// `mobility report`: figures over the whole study that give nobody away.
-
+// `mobility report`: figures of all users that reveal nobody.
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { stringify } from 'csv-stringify/sync';
 import { MobilityError } from '../../model/errors.ts';
@@ -9,8 +8,8 @@ import type { DisclosedCell } from '../../report/disclose.ts';
 import { daysToSettle, isSettled, type MonthReport, monthReport } from '../../report/month-report.ts';
 import type { Dimension } from '../../report/tally.ts';
 import { wholeNumber } from '../arguments.ts';
-import type { CommandContext, Outcome } from '../context.ts';
-import { writeFileWhole } from '../files.ts';
+import type { CommandContext } from '../context.ts';
+import { writeResult } from '../files.ts';
 import { counted, table } from '../output.ts';
 
 interface Options {
@@ -22,7 +21,7 @@ interface Options {
   html?: string;
 }
 
-/** Reports months of the whole study. */
+/** Reports months. */
 export function reportCommand(context: CommandContext): Command {
   return new Command('report')
     .description('report trips, kilometres and minutes of all users, without figures that reveal a person')
@@ -45,7 +44,7 @@ Examples:
   mobility report --from 2024-01 --to 2024-03 --html modes.html
 
 Months are whole, people cannot be left out, and a person makes up half of a figure at most. Cells with too few
-people are told together as "rest". Each figure is moved by chance, by up to what its busiest person adds, and always
+people are combined as "rest". Each figure is moved by chance, by up to what its busiest person adds, and always
 by the same; trips are then rounded to the least number, kilometres and minutes to two digits.`,
     )
     .action(context.run((options: Options) => report(context, options)));
@@ -56,7 +55,7 @@ function monthArgument(text: string): string {
   throw new InvalidArgumentError('Expected a month as YYYY-MM.');
 }
 
-async function report(context: CommandContext, { from, to = from, by, least, csv, html }: Options): Promise<Outcome> {
+async function report(context: CommandContext, { from, to = from, by, least, csv, html }: Options): Promise<void> {
   if (from > to)
     throw new MobilityError(
       'MOBILITY_USAGE',
@@ -66,7 +65,7 @@ async function report(context: CommandContext, { from, to = from, by, least, csv
   if (!isSettled(to, today))
     throw new MobilityError(
       'MOBILITY_USAGE',
-      `expected months that ended ${daysToSettle} days ago or earlier, found ${to}: while a month fills, two reports of it would tell who travelled in between`,
+      `expected months that ended ${daysToSettle} days ago or earlier, found ${to}: while a month fills, the difference of two reports would reveal who travelled in between`,
     );
   const store = await context.store();
   const months: MonthReport[] = [];
@@ -74,15 +73,10 @@ async function report(context: CommandContext, { from, to = from, by, least, csv
   const file = csv ?? html;
   if (file === undefined) {
     await context.output.result(months, () => months.map(monthText).join('\n\n'));
-    return {};
+    return;
   }
   const text = csv === undefined ? reportPage(months, least) : csvText(months);
-  if (file === '-') await context.output.write(text);
-  else {
-    await writeFileWhole(file, (writer) => writer.write(text));
-    context.output.note(`${counted(months.length, 'month')} written to ${file}`);
-  }
-  return {};
+  await writeResult(context.output, file, text, counted(months.length, 'month'));
 }
 
 function nextMonth(month: string): string {

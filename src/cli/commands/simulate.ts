@@ -1,4 +1,4 @@
-// `mobility simulate`: made-up people and their days, into the store or through a server.
+// `mobility simulate`: pushes the data of simulated people into the store or through a server.
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { putBatch } from '../../intake/put-batch.ts';
 import type { Entry } from '../../model/entry.ts';
@@ -78,14 +78,9 @@ async function simulate(context: CommandContext, options: Options): Promise<Outc
   } finally {
     progress.done();
   }
+  const cells = rows.map((row) => [row.user_email, row.platform, String(row.entries), String(row.new)]);
   await context.output.result({ from, to: addDays(from, days - 1), users: rows }, () =>
-    table(
-      [
-        ['USER', 'PHONE', 'ENTRIES', 'NEW'],
-        ...rows.map((row) => [row.user_email, row.platform, String(row.entries), String(row.new)]),
-      ],
-      [2, 3],
-    ),
+    table([['USER', 'PHONE', 'ENTRIES', 'NEW'], ...cells], [2, 3]),
   );
   const pushed = rows.reduce((sum, row) => sum + row.days, 0);
   if (pushed < users * days) {
@@ -112,12 +107,11 @@ function throughServer(server: string): Push {
   const known = new Set<string>();
   const call = async (path: string, body: object): Promise<Record<string, unknown>> => {
     const headers = { 'content-type': 'application/json' };
-    const response = await fetch(`${server}${path}`, { method: 'POST', headers, body: JSON.stringify(body) }).catch(
-      (error: Error) => {
-        const reason = errorText(error.cause ?? error) || 'no answer';
-        throw new MobilityError('MOBILITY_USAGE', `expected a server at ${server}: ${reason}`, { cause: error });
-      },
-    );
+    const request = { method: 'POST', headers, body: JSON.stringify(body) };
+    const response = await fetch(`${server}${path}`, request).catch((error: Error) => {
+      const reason = errorText(error.cause ?? error) || 'no answer';
+      throw new MobilityError('MOBILITY_USAGE', `expected a server at ${server}: ${reason}`, { cause: error });
+    });
     const text = await response.text();
     if (!response.ok) throw new Error(`${server}${path} answered ${response.status}: ${text.slice(0, 300)}`);
     return text === '' ? {} : JSON.parse(text);

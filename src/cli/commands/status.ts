@@ -4,7 +4,7 @@ import { isMobilityError } from '../../model/errors.ts';
 import type { UserRecord } from '../../model/user.ts';
 import { everyUser } from '../../store/pages.ts';
 import type { Store, Unfinished } from '../../store/store.ts';
-import type { CommandContext, Outcome } from '../context.ts';
+import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { limitMet, userStatus, userStatusText } from '../user-status.ts';
 import { minuteText } from '../wording.ts';
@@ -39,11 +39,10 @@ export function statusCommand(context: CommandContext): Command {
     .option('--user <name>', 'name or UUID of the user')
     .addHelpText('after', '\nExamples:\n  mobility status\n  mobility status --user ada@example.org --json')
     .action(
-      context.run(async ({ user }: { user?: string }): Promise<Outcome> => {
+      context.run(async ({ user }: { user?: string }) => {
         if (user === undefined) return showStore(context);
         const status = await userStatus(await context.store(), await context.findUser(user));
         await context.output.result(status, () => userStatusText(status, context));
-        return {};
       }),
     );
 }
@@ -51,7 +50,7 @@ export function statusCommand(context: CommandContext): Command {
 /** Users read at the same time: the calls share their way to a store across a network. */
 const pageSize = 50;
 
-async function showStore(context: CommandContext): Promise<Outcome> {
+async function showStore(context: CommandContext): Promise<void> {
   const store = await context.store();
   const status: StoreStatus = {
     ...{ store: store.address, users: 0, waiting: 0, errors: 0, trips: 0, with_work: 0 },
@@ -75,7 +74,6 @@ async function showStore(context: CommandContext): Promise<Outcome> {
     progress.done();
   }
   await context.output.result(status, () => statusText(status, context));
-  return {};
 }
 
 async function addUsers(status: StoreStatus, store: Store, users: readonly UserRecord[], now: number): Promise<void> {
@@ -83,17 +81,16 @@ async function addUsers(status: StoreStatus, store: Store, users: readonly UserR
   status.with_work += (await store.pipeline.withWork(ids, now)).size;
   status.users += users.length;
   const added = users.map(async ({ user_email, uuid }) => {
-    const add = await readUser(store, { user_email, uuid }, now).catch((error) => {
+    await addUser(status, store, { user_email, uuid }, now).catch((error) => {
       if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
-      return () => void status.damaged.push({ user_email, uuid, message: error.message });
+      status.damaged.push({ user_email, uuid, message: error.message });
     });
-    return add;
   });
-  for (const add of await Promise.all(added)) add(status);
+  await Promise.all(added);
 }
 
-/** Reads only what the counts say that the user has. Returns what adds it to the totals. */
-async function readUser(store: Store, named: Named, now: number): Promise<(status: StoreStatus) => void> {
+/** Reads only what the counts say that the user has. */
+async function addUser(status: StoreStatus, store: Store, named: Named, now: number): Promise<void> {
   const { uuid } = named;
   const counts = await store.counts(uuid);
   const [trips, state, lease, profile] = await Promise.all([
@@ -102,15 +99,13 @@ async function readUser(store: Store, named: Named, now: number): Promise<(statu
     store.leases.get(uuid),
     counts.profiles === 0 ? null : store.profiles.get(uuid),
   ]);
-  return (status) => {
-    status.waiting += counts.usercache;
-    status.errors += counts.errors;
-    status.trips += trips?.count ?? 0;
-    const met = limitMet(profile);
-    if (met !== null && met.ts > now - 86_400) status.limits_met.push({ ...named, ...met });
-    if (state.last_error !== null) status.failed.push({ ...named, last_error: state.last_error });
-    if (lease !== null) status.at_work.push({ ...named, owner: lease.owner, expires_ts: lease.expires_ts });
-  };
+  status.waiting += counts.usercache;
+  status.errors += counts.errors;
+  status.trips += trips?.count ?? 0;
+  const met = limitMet(profile);
+  if (met !== null && met.ts > now - 86_400) status.limits_met.push({ ...named, ...met });
+  if (state.last_error !== null) status.failed.push({ ...named, last_error: state.last_error });
+  if (lease !== null) status.at_work.push({ ...named, owner: lease.owner, expires_ts: lease.expires_ts });
 }
 
 const unfinishedWork = { erasing: '`mobility erase`', arriving: '`mobility migrate`' };

@@ -1,10 +1,11 @@
-// `mobility users token`, `tokens` and `revoke`: what opens an account.
+// `mobility users token`, `tokens` and `revoke`: the tokens of a user.
 import { Command, Option } from 'commander';
 import { MobilityError } from '../../model/errors.ts';
 import { type TokenKind, type TokenRecord, tokenHash } from '../../model/user.ts';
 import { appSetup, type OtherApp, otherApps, phoneAddress } from '../app-settings.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
+import { streamText } from '../files.ts';
 import { counted, table } from '../output.ts';
 import { qrText } from '../qr.ts';
 import { checkedToken, newToken } from '../tokens.ts';
@@ -12,10 +13,10 @@ import { agoText, minuteText } from '../wording.ts';
 
 const day = 86_400; // s
 
-/** Days that a token of a person or script is good for, unless told otherwise. */
+/** Days for which a token of a person or script is valid by default. */
 const usualDays = 365;
 
-/** The part of a token's hash by which it is listed and revoked: it opens nothing. */
+/** The part of a token's hash by which it is listed and revoked; nobody can log in with it. */
 const idOf = ({ hash }: Pick<TokenRecord, 'hash'>): string => hash.slice(0, 8);
 
 interface Options {
@@ -29,7 +30,7 @@ interface Options {
   qr?: true;
 }
 
-/** Makes or takes in a token. */
+/** Creates or imports a token. */
 export function tokenCommand(context: CommandContext): Command {
   return new Command('token')
     .description('create a token for a user and print it once')
@@ -59,82 +60,48 @@ Examples:
   mobility users token ada --app owntracks --server https://mobility.example.org --qr
   mobility users token ada --import - < token.txt`,
     )
-    .action(
-      context.run(async (name: string, options: Options) => {
-        const user = await context.findUser(name);
-        const address = options.app && phoneAddress(options.server, context.config().publicUrl);
-        if (options.overlap !== undefined && !options.replace) {
-          throw new MobilityError('MOBILITY_USAGE', 'expected --replace with --overlap, found --overlap alone');
-        }
-        const { tokens } = await context.store();
-        const token = options.import === undefined ? newToken() : await givenToken(options.import, context);
-        const hash = tokenHash(token);
-        const created_ts = context.now();
-        const usual = options.import === undefined && options.app === undefined ? usualDays : undefined;
-        const days = options.never ? undefined : (options.expires ?? usual);
-        const expires_ts = days === undefined ? null : created_ts + days * day;
-        const kind: TokenKind = options.app ?? (options.import === undefined ? 'made' : 'imported');
-        const known = await tokens.byHash(hash);
-        if (known !== null && known.user_id !== user.uuid) {
-          throw new MobilityError(
-            'MOBILITY_USAGE',
-            'expected a token of this user, found one that belongs to another account',
-          );
-        }
-        const others = options.replace ? (await tokens.list(user.uuid)).filter((other) => other.hash !== hash) : [];
-        await tokens.add({ hash, user_id: user.uuid, created_ts, expires_ts, kind });
-        await retire(context, others, options.overlap);
-        const setup = options.app && appSetup(options.app, address!, user.user_email, token);
-        const { user_email, uuid } = user;
-        const result = {
-          user_email,
-          uuid,
-          id: idOf({ hash }),
-          token,
-          kind,
-          expires_ts,
-          replaced: others.length,
-          ...setup,
-        };
-        const shown = setup === undefined ? token : setupText(setup);
-        const code = options.qr ? `\n${qrText(setup?.link ?? token)}` : '';
-        await context.output.result(result, `${shown}${code}`);
-        const until = expires_ts === null ? 'without expiry' : `until ${minuteText(expires_ts, context.zone)}`;
-        const still = options.overlap === undefined ? 'replaced' : `good for ${counted(options.overlap, 'day')} yet`;
-        const gone = others.length === 0 ? '' : `, ${counted(others.length, 'token')} ${still}`;
-        context.output.note(`token of ${user_email}, ${until}${gone}; it cannot be shown again`);
-        return {};
-      }),
-    );
+    .action(context.run((name: string, options: Options) => createToken(context, name, options)));
 }
 
-function setupText({ settings, link }: { settings: Readonly<Record<string, string>>; link: string }): string {
-  return `${table(Object.entries(settings))}\n\n${link}`;
-}
-
-/** The others go now, or when the overlap has passed, if they are good for that long. */
-async function retire(
-  context: CommandContext,
-  others: readonly TokenRecord[],
-  overlap: number | undefined,
-): Promise<void> {
+async function createToken(context: CommandContext, name: string, options: Options): Promise<void> {
+  const { app, replace, overlap, never, expires } = options;
+  const user = await context.findUser(name);
+  const address = app && phoneAddress(options.server, context.config().publicUrl);
+  if (overlap !== undefined && !replace)
+    throw new MobilityError('MOBILITY_USAGE', 'expected --replace with --overlap, found --overlap alone');
   const { tokens } = await context.store();
+  const token = options.import === undefined ? newToken() : await givenToken(options.import, context);
+  const hash = tokenHash(token);
+  const kind: TokenKind = app ?? (options.import === undefined ? 'made' : 'imported');
+  const owner = (await tokens.byHash(hash))?.user_id ?? user.uuid;
+  if (owner !== user.uuid)
+    throw new MobilityError(
+      'MOBILITY_USAGE',
+      'expected a token of this user, found one that belongs to another account',
+    );
+  const others = replace ? (await tokens.list(user.uuid)).filter((other) => other.hash !== hash) : [];
+  const created_ts = context.now();
+  const days = never ? undefined : (expires ?? (kind === 'made' ? usualDays : undefined));
+  const expires_ts = days === undefined ? null : created_ts + days * day;
+  await tokens.add({ hash, user_id: user.uuid, created_ts, expires_ts, kind });
   for (const other of others) {
     if (overlap === undefined) await tokens.remove(other.user_id, other.hash);
-    else
-      await tokens.add({ ...other, expires_ts: Math.min(other.expires_ts ?? Infinity, context.now() + overlap * day) });
+    else await tokens.add({ ...other, expires_ts: Math.min(other.expires_ts ?? Infinity, created_ts + overlap * day) });
   }
+  const setup = app && appSetup(app, address!, user.user_email, token);
+  const { user_email, uuid } = user;
+  const result = { user_email, uuid, id: idOf({ hash }), token, kind, expires_ts, replaced: others.length, ...setup };
+  const shown = setup === undefined ? token : `${table(Object.entries(setup.settings))}\n\n${setup.link}`;
+  await context.output.result(result, `${shown}${options.qr ? `\n${qrText(setup?.link ?? token)}` : ''}`);
+  const until = expires_ts === null ? 'without expiry' : `until ${minuteText(expires_ts, context.zone)}`;
+  const still = overlap === undefined ? 'replaced' : `valid for another ${counted(overlap, 'day')}`;
+  const rest = others.length === 0 ? '' : `, ${counted(others.length, 'token')} ${still}`;
+  context.output.note(`token of ${user_email}, ${until}${rest}; it cannot be shown again`);
 }
 
-/** A token given on the command line or, so that no list of processes shows it, on standard input. */
+/** A token given on the command line, or on standard input, so that no list of processes shows it. */
 async function givenToken(given: string, { stdin }: CommandContext): Promise<string> {
-  let text = given;
-  if (given === '-') {
-    text = '';
-    for await (const piece of stdin) text += String(piece);
-    text = text.replace(/\r?\n$/, '');
-  }
-  return checkedToken(text);
+  return checkedToken(given === '-' ? (await streamText(stdin)).replace(/\r?\n$/, '') : given);
 }
 
 /** Lists the tokens of a user. */
@@ -151,7 +118,6 @@ export function tokensCommand(context: CommandContext): Command {
         const listed = found.map(({ hash, user_id: _, ...token }) => ({ id: idOf({ hash }), ...token }));
         await context.output.result(listed, () => tokensText(found, context));
         context.output.note(`${counted(found.length, 'token')} of ${user.user_email}`);
-        return {};
       }),
     );
 }
@@ -169,7 +135,7 @@ function tokensText(tokens: readonly TokenRecord[], { now, zone }: CommandContex
   return table([['ID', 'KIND', 'MADE', 'EXPIRES', 'LAST USED'], ...rows]);
 }
 
-/** Refuses one token from now on. */
+/** Revokes one token. */
 export function revokeCommand(context: CommandContext): Command {
   return new Command('revoke')
     .description('revoke one token')
@@ -180,19 +146,17 @@ export function revokeCommand(context: CommandContext): Command {
       context.run(async (name: string, id: string) => {
         const user = await context.findUser(name);
         const { tokens } = await context.store();
-        const found = (await tokens.list(user.uuid)).filter(
-          ({ hash }) => id.length >= 4 && hash.startsWith(id.toLowerCase()),
-        );
-        if (found.length !== 1) {
+        const all = await tokens.list(user.uuid);
+        const [token, ...others] = all.filter(({ hash }) => id.length >= 4 && hash.startsWith(id.toLowerCase()));
+        if (token === undefined || others.length > 0) {
           throw new MobilityError(
             'MOBILITY_USAGE',
-            `expected the id of one token of ${user.user_email}, found ${found.length} that begin with ${id}: see \`mobility users tokens ${name}\``,
+            `expected the id of one token of ${user.user_email}, found ${id}: see \`mobility users tokens ${name}\``,
           );
         }
-        await tokens.remove(user.uuid, found[0]!.hash);
-        await context.output.result({ id: idOf(found[0]!), revoked: true }, idOf(found[0]!));
+        await tokens.remove(user.uuid, token.hash);
+        await context.output.result({ id: idOf(token), revoked: true }, idOf(token));
         context.output.note('revoked');
-        return {};
       }),
     );
 }

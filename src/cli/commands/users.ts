@@ -1,4 +1,4 @@
-// `mobility users`: who may push and pull, and the tokens that open their accounts.
+// `mobility users`: the people who may push and pull.
 import { Command } from 'commander';
 import { MobilityError } from '../../model/errors.ts';
 import { isUuid } from '../../model/ids.ts';
@@ -7,7 +7,7 @@ import { everyUser } from '../../store/pages.ts';
 import type { Collection, Store } from '../../store/store.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { fileToRead } from '../files.ts';
+import { fileText, streamText } from '../files.ts';
 import { checkedName, importUsers, uuidError } from '../import-users.ts';
 import { counted, table } from '../output.ts';
 import { isMember, refuseUnknownStudy } from '../whom.ts';
@@ -16,7 +16,7 @@ import { revokeCommand, tokenCommand, tokensCommand } from './user-tokens.ts';
 
 const day = 86_400; // s
 
-/** Adds, imports, lists and removes users, and makes tokens. */
+/** Adds, imports, lists and removes users, and manages their tokens. */
 export function usersCommand(context: CommandContext): Command {
   return new Command('users')
     .description('register and list users, and manage their tokens')
@@ -41,13 +41,10 @@ function addCommand(context: CommandContext): Command {
         const uuid = options.uuid?.toLowerCase();
         if (uuid !== undefined && !isUuid(uuid)) throw uuidError(uuid);
         const { users } = await context.store({ make: true });
-        const { user, created } = await users.register(
-          checkedName(name, uuid),
-          uuid === undefined ? { now: context.now() } : { uuid, now: context.now() },
-        );
+        const given = uuid === undefined ? {} : { uuid };
+        const { user, created } = await users.register(checkedName(name, uuid), { ...given, now: context.now() });
         await context.output.result({ ...user, created }, `${user.uuid}  ${shownName(user.user_email)}`);
         context.output.note(created ? 'registered' : 'was already registered');
-        return {};
       }),
     );
 }
@@ -69,7 +66,7 @@ Exit code 3: some lines failed; the others are registered.`,
     )
     .action(
       context.run(async (file: string): Promise<Outcome> => {
-        const csv = file === '-' ? context.stdin : await fileToRead(file);
+        const csv = await (file === '-' ? streamText(context.stdin) : fileText(file));
         const { added, present, failed } = await importUsers(await context.store({ make: true }), csv, context.now());
         for (const { line, user_email, message } of failed)
           context.output.note(`line ${line}${user_email === '' ? '' : ` (${user_email})`}: ${message}`);
@@ -89,8 +86,6 @@ interface ListOptions {
   subgroup?: string;
 }
 
-type ListedUser = UserRecord & { waiting?: number; errors?: number; trips?: number; newest_ts?: number | null };
-
 function listCommand(context: CommandContext): Command {
   return new Command('list')
     .description('list the registered users, by UUID')
@@ -99,52 +94,58 @@ function listCommand(context: CommandContext): Command {
     .option('--study <name>', 'only users who joined this study')
     .option('--subgroup <name>', 'only users of this subgroup')
     .addHelpText('after', '\nExamples:\n  mobility users list --counts\n  mobility users list --silent 7 --json')
-    .action(
-      context.run(async (options: ListOptions) => {
-        const store = await context.store();
-        const listed: ListedUser[] = [];
-        for await (const user of everyUser(store)) {
-          if (!isMember(user, options)) continue;
-          const full: ListedUser =
-            options.counts || options.silent !== undefined ? await withCounts(store, user) : user;
-          if (options.silent !== undefined && (full.newest_ts ?? 0) > context.now() - options.silent * day) continue;
-          listed.push(full);
-        }
-        if (listed.length === 0) await refuseUnknownStudy(context, options);
-        await context.output.result(listed, () => listText(listed, context));
-        context.output.note(counted(listed.length, 'user'));
-        return {};
-      }),
-    );
+    .action(context.run((options: ListOptions) => list(context, options)));
 }
 
-async function withCounts(store: Store, user: UserRecord): Promise<ListedUser> {
+type ListedUser = UserRecord & Partial<Counts>;
+
+async function list(context: CommandContext, options: ListOptions): Promise<void> {
+  const store = await context.store();
+  const { counts = false, silent } = options;
+  const since = silent === undefined ? Infinity : context.now() - silent * day;
+  const listed: ListedUser[] = [];
+  for await (const user of everyUser(store)) {
+    if (!isMember(user, options)) continue;
+    const added = counts || silent !== undefined ? await countsOf(store, user.uuid) : undefined;
+    if (added === undefined || (added.newest_ts ?? 0) <= since) listed.push({ ...user, ...added });
+  }
+  if (listed.length === 0) await refuseUnknownStudy(context, options);
+  await context.output.result(listed, () => listText(listed, context));
+  context.output.note(counted(listed.length, 'user'));
+}
+
+interface Counts {
+  waiting: number;
+  errors: number;
+  trips: number;
+  newest_ts: number | null;
+}
+
+async function countsOf(store: Store, userId: string): Promise<Counts> {
   const [counts, waiting, series, trips] = await Promise.all([
-    store.counts(user.uuid),
-    store.usercache.summary(user.uuid),
-    store.timeseries.summary(user.uuid),
-    store.trips.summary(user.uuid),
+    store.counts(userId),
+    store.usercache.summary(userId),
+    store.timeseries.summary(userId),
+    store.trips.summary(userId),
   ]);
   const times = [waiting.newest_ts, ...series.map((row) => row.last_ts)].filter((ts) => ts !== null);
   const newest_ts = times.length === 0 ? null : Math.max(...times);
-  return { ...user, waiting: counts.usercache, errors: counts.errors, trips: trips.count, newest_ts };
+  return { waiting: counts.usercache, errors: counts.errors, trips: trips.count, newest_ts };
 }
 
-function listText(users: readonly ListedUser[], context: CommandContext): string {
+function listText(users: readonly ListedUser[], { zone, now }: CommandContext): string {
   if (users.length === 0) return '';
   const full = users[0]!.waiting !== undefined;
   const header = ['UUID', 'NAME', 'UPDATED', ...(full ? ['WAITING', 'ERRORS', 'TRIPS', 'NEWEST ENTRY'] : [])];
-  const rows = users.map((user) => [
-    user.uuid,
-    shownName(user.user_email),
-    minuteText(user.update_ts, context.zone),
-    ...(full ? [user.waiting!, user.errors!, user.trips!].map(String) : []),
-    ...(full ? [user.newest_ts == null ? 'none' : agoText(user.newest_ts, context.now())] : []),
-  ]);
+  const rows = users.map(({ uuid, user_email, update_ts, waiting, errors, trips, newest_ts }) => {
+    const newest = newest_ts == null ? 'none' : agoText(newest_ts, now());
+    const counts = full ? [...[waiting, errors, trips].map(String), newest] : [];
+    return [uuid, shownName(user_email), minuteText(update_ts, zone), ...counts];
+  });
   return table([header, ...rows], [3, 4, 5]);
 }
 
-/** Collections whose rows are somebody's data, not only the fact that they are known. */
+/** Collections with data about a user, besides the registration. */
 const dataOf: readonly Collection[] = ['usercache', 'errors', 'timeseries', 'trips'];
 
 function removeCommand(context: CommandContext): Command {
@@ -170,7 +171,6 @@ function removeCommand(context: CommandContext): Command {
         const removed = await store.erase(user.uuid);
         await context.output.result({ ...user, removed }, `${user.uuid}  ${shownName(user.user_email)}`);
         context.output.note('removed');
-        return {};
       }),
     );
 }
