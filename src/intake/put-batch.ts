@@ -1,7 +1,7 @@
 // The one way in: what was pushed, by a phone or by anybody else, becomes entries of a user, is counted and told in the
 // log.
-import { type LaterMessages, type Log, silentLog, writeLater } from '../log/log.ts';
-import { EntriesStored, line, type PutCounts } from '../log/messages.ts';
+import { type Log, type Messages, silentLog } from '../log/log.ts';
+import { line, type PutCounts } from '../log/messages.ts';
 import type { Entry, EntryText } from '../model/entry.ts';
 import { errorText, isMobilityError, MobilityError } from '../model/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
@@ -169,7 +169,7 @@ async function logEntries(
   { entries, unusable }: Batch,
   results: readonly PutResult[],
 ): Promise<void> {
-  if (log.enabled('DEBUG')) writeLater(log, 'DEBUG', new StoredMessages(userId, entries, results));
+  if (log.enabled('DEBUG')) log.writeAll('DEBUG', new StoredMessages(userId, entries, results));
   if (!log.enabled('WARNING')) return;
   const slices = startSlices();
   for (let start = 0; start < unusable.length; start += linesAtOnce) {
@@ -182,17 +182,17 @@ async function logEntries(
   }
 }
 
-/** What the log says of each entry of a put, when it has its answer: without the texts of the entries until then. */
-class StoredMessages implements LaterMessages {
+/** The message of each stored entry, made when the put has its answer; the texts of the entries are free until then. */
+class StoredMessages implements Messages {
   readonly length: number;
-  private readonly messages: EntriesStored;
+  private readonly user: string;
   private readonly keys: readonly string[];
   private readonly times: Float64Array;
   private readonly results: readonly PutResult[];
 
-  constructor(userId: string, entries: readonly EntryText[], results: readonly PutResult[]) {
+  constructor(user: string, entries: readonly EntryText[], results: readonly PutResult[]) {
     this.length = entries.length;
-    this.messages = new EntriesStored(userId);
+    this.user = user;
     const keys = new Array<string>(entries.length);
     this.times = new Float64Array(entries.length);
     for (let i = 0; i < entries.length; i++) {
@@ -204,11 +204,7 @@ class StoredMessages implements LaterMessages {
   }
 
   at(i: number): string {
-    return this.messages.of(this.keys[i]!, this.times[i]!, this.results[i]!);
-  }
-
-  arePlain(): boolean {
-    return this.messages.arePlain();
+    return line.entryStored(this.user, this.keys[i]!, this.times[i]!, this.results[i]!);
   }
 }
 

@@ -1,22 +1,15 @@
-// One open log file: winston and its transport, which begins a new file with the day, and an answer to each write.
+// One open log file: winston and its transport, which starts a new file each day and when a file is full.
 import { once } from 'node:events';
 import * as fs from 'node:fs';
 import winston from 'winston';
 import DailyRotateFile from 'winston-daily-rotate-file';
-import { isFinished } from './archive.ts';
-import { tornMark } from './format.ts';
-import { inodeOf } from './names.ts';
 
 /** An open log file. */
 export interface LogFile {
-  /** Resolves when whole lines are on disk. If it rejects, the file is of no use any more. */
-  write(lines: Buffer): Promise<void>;
-  /** The day in the file's name, `YYYY-MM-DD`. */
-  day(): string;
-  /** Bytes of the file, without those of other processes since the last look. */
-  size(): number;
-  /** Whether the file is still found under its name, or was finished by another process. */
-  look(): 'in place' | 'finished' | 'removed';
+  /** Path of the current file. */
+  path(): string;
+  /** Resolves when the lines are on disk; wait before the next call. After a rejection, close the file. */
+  write(lines: string): Promise<void>;
   /** Resolves when the file is synchronised and closed. */
   close(): Promise<void>;
 }
@@ -24,49 +17,38 @@ export interface LogFile {
 type Written = (error: NodeJS.ErrnoException | null, bytes: number, data: unknown) => void;
 
 /**
- * Takes lines as the bytes that the file gets. Text would be counted and made bytes on its way, four looks at all of
- * it.
+ * Opens a log file for appending. `name` has no extension, and `%DATE%` for the day; a full file has `maxSizeMiB`.
+ * `onRotate` is called when a file is finished and its last line on disk. Rejects with the file system's error.
+ *
+ * `archive.ts` replaces the transport's options `zippedArchive` and `maxFiles`: the transport compresses into files that
+ * everybody can read, ignores files of killed processes, and deletes only files of a list, which a full disk empties.
  */
-class LinesToFile extends DailyRotateFile {
-  override log({ message }: { message: Buffer }, next: () => void): void {
-    this.logStream.write(message);
-    next();
-  }
-}
-
-/**
- * Opens `<source>-<day>.log` for appending, so that processes may share it. The transport's own limits and compression
- * are not used: it compresses a file that may still be written, and never one that an earlier process left.
- */
-export async function openLogFile(dir: string, source: string): Promise<LogFile> {
+export async function openLogFile(
+  dir: string,
+  name: string,
+  maxSizeMiB: number,
+  onRotate: () => void,
+): Promise<LogFile> {
   let path = '';
-  let [fd, inode, size] = [0, '', 0];
-  let missing = 0; // bytes handed on that have not arrived
+  let missing = 0; // bytes that are not on disk yet
   let failure: unknown = null;
   let settle = (): void => {};
 
-  // The transport does not tell when a write has arrived. `fs.createWriteStream`, whose options it hands on, does: it
-  // takes the functions that reach the file system as its option `fs`.
+  // The transport neither reports when lines are on disk nor limits how many wait. The stream that it opens accepts the
+  // functions of the file system as an option; this one counts.
   const write = (to: number, data: Buffer, offset: number, length: number, at: number, done: Written): void =>
     fs.write(to, data, offset, length, at, (error, bytes) => {
       if (error === null) missing -= bytes;
       done(error, bytes, data);
       settle();
     });
-  const transport = new LinesToFile({
-    dirname: dir,
-    filename: `${source}-%DATE%`,
-    extension: '.log',
-    datePattern: 'YYYY-MM-DD',
-    frequency: 'daily',
-    eol: '\n',
+  const transport = new DailyRotateFile({
+    ...{ dirname: dir, filename: name, extension: '.log', datePattern: 'YYYY-MM-DD', eol: '\n' },
+    maxSize: Math.round(maxSizeMiB * 1024 * 1024),
     options: { flags: 'a+', mode: 0o600, flush: true, fs: { open: fs.open, close: fs.close, fsync: fs.fsync, write } },
   });
-  const logger = winston.createLogger({
-    format: winston.format((info) => info)(), // its own makes JSON
-    transports: [transport],
-    exitOnError: false,
-  });
+  const format = winston.format.printf(({ message }) => String(message));
+  const logger = winston.createLogger({ format, transports: [transport], exitOnError: false });
   const stream: NodeJS.EventEmitter = transport.logStream;
   const fail = (error: unknown): void => {
     failure ??= error;
@@ -76,57 +58,40 @@ export async function openLogFile(dir: string, source: string): Promise<LogFile>
   transport.on('new', (file: string) => {
     path = file;
   });
-  stream.on('open', (opened: number) => {
-    try {
-      const found = fs.fstatSync(opened);
-      [fd, inode, size] = [opened, inodeOf(found), found.size];
-      endTornLine(fd, found);
-    } catch (error) {
-      fail(error); // such as a full disk
-    }
-  });
-  await once(stream, 'open').catch(fail);
-  if (failure !== null) {
+  transport.on('rotate', onRotate);
+
+  const close = async (): Promise<void> => {
+    const closed = failure === null ? once(stream, 'close') : null;
     logger.close();
+    await closed;
+  };
+  const [fd] = await once(stream, 'open').catch((error) => [fail(error)]);
+  if (failure !== null) {
+    await close();
     throw failure;
   }
-
+  let lineBreak = endsWithinLine(fd as number) ? '\n' : '';
   return {
+    path: () => path,
     write: async (lines) => {
-      missing += lines.length;
+      const text = lineBreak + lines;
+      lineBreak = '';
+      missing = Buffer.byteLength(text) + 1;
       await new Promise<void>((resolve) => {
         settle = () => {
           if (failure !== null || missing <= 0) resolve();
         };
-        logger.info({ message: lines });
+        logger.info(text);
       });
       if (failure !== null) throw failure;
-      size += lines.length;
     },
-    day: () => path.slice(-14, -4),
-    size: () => size,
-    look: () => {
-      const there = fs.statSync(path, { throwIfNoEntry: false });
-      if (there === undefined || inodeOf(there) !== inode) return isFinished(fs.fstatSync(fd)) ? 'finished' : 'removed';
-      size = there.size;
-      return 'in place';
-    },
-    close: async () => {
-      const closed = failure === null ? once(stream, 'close') : null;
-      logger.close();
-      await closed;
-    },
+    close,
   };
 }
 
-/**
- * A file that ends within a line was left by a crash: its last line is marked, so that the next one is not lost with
- * it.
- */
-function endTornLine(fd: number, found: fs.Stats): void {
-  if (found.size === 0 || !found.isFile()) return;
+/** True if a crash or a full disk cut off the last line: the next line must not continue it. */
+function endsWithinLine(fd: number): boolean {
+  const { size } = fs.fstatSync(fd);
   const last = Buffer.alloc(1);
-  fs.readSync(fd, last, 0, 1, found.size - 1);
-  const isGrowing = fs.fstatSync(fd).size > found.size; // another process is within a write
-  if (last[0] !== 0x0a && !isGrowing) fs.writeSync(fd, `${tornMark}\n`);
+  return size > 0 && fs.readSync(fd, last, 0, 1, size - 1) === 1 && last[0] !== 0x0a;
 }

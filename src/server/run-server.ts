@@ -24,7 +24,6 @@ import {
   tellListening,
   toldToStop,
   workerLargeBodies,
-  workerLogSource,
   workerNumber,
 } from './workers.ts';
 
@@ -42,10 +41,10 @@ export interface RunServerOptions {
    */
   damage: () => Promise<readonly string[]>;
   /**
-   * Opens the server's log files with that thread id; called once in each process, in workers with the source that the
-   * primary has claimed. Its provider closes them.
+   * Opens the server's log with that thread id; called once in each process. Workers send their lines to the primary. Its
+   * provider closes it.
    */
-  openLog: (threadId: string, source?: string) => Promise<FileLog>;
+  openLog: (threadId: string) => Promise<FileLog>;
   /** Aborted: stop accepting, finish what runs, resolve. */
   signal: AbortSignal;
   /** Seconds since the epoch. */
@@ -98,12 +97,14 @@ async function runWorker(options: RunServerOptions): Promise<void> {
   const reads = workerLargeBodies()?.listens === true;
   if (reads) giveWay();
   const end = reads ? toldToStop() : stopped(options.signal);
+  const files = await options.openLog(`w${workerNumber()}`);
   try {
-    const serving = await listen(options, await options.openLog(`w${workerNumber()}`, workerLogSource()));
+    const serving = await listen(options, files);
     if (reads) tellListening();
     await end;
     await serving.close();
   } finally {
+    await files.close(); // while the primary can receive its lines
     leavePrimary(); // as long as the two are connected, the process does not end
   }
 }
@@ -132,7 +133,6 @@ async function workUntilStopped(options: RunServerOptions, files: FileLog, socke
     count: config.workers,
     largeBodies: socket?.path ?? null,
     drainSeconds: config.drainSeconds,
-    logSource: files.source,
     onDeath: (text) => {
       files.log.write('ERROR', text);
       stderr(`mobility: ${text}\n`);

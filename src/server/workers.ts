@@ -20,8 +20,6 @@ export interface WorkersOptions {
   largeBodies: string | null;
   /** s that workers have to finish running calls. */
   drainSeconds: number;
-  /** The log source to whose files they append. */
-  logSource: () => string;
   /** Told when a worker died and is going to be replaced. */
   onDeath: (text: string) => void;
 }
@@ -65,7 +63,6 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
       worker = cluster.fork({
         ...memorySettings(),
         [numberVariable]: String(number),
-        [sourceVariable]: options.logSource(),
         [largeBodiesVariable]: options.largeBodies ?? '',
         [roleVariable]: isReader ? readerRole : '',
       });
@@ -165,9 +162,8 @@ async function endWorker(worker: Worker, ask: () => void, drainSeconds: number):
 
 // ---------------------------------------------------------------- in the worker
 
-// Not settings: the primary tells a worker its number, the log source, and where large bodies go.
+// Not settings: the primary tells a worker its number and where large bodies go.
 const numberVariable = 'MOBILITY_WORKER_NUMBER';
-const sourceVariable = 'MOBILITY_WORKER_LOG_SOURCE';
 const largeBodiesVariable = 'MOBILITY_WORKER_LARGE_BODIES';
 const roleVariable = 'MOBILITY_WORKER_ROLE';
 const readerRole = 'large-bodies';
@@ -178,11 +174,6 @@ const stops = 'large-bodies-stop';
 /** Number of this worker, from 1. */
 export function workerNumber(): number {
   return Number(process.env[numberVariable] ?? 1);
-}
-
-/** The log source that this worker's server has claimed. */
-export function workerLogSource(): string {
-  return process.env[sourceVariable] ?? 'server';
 }
 
 /** The path for large bodies, and whether this process listens there or passes them on; null: it reads them itself. */
