@@ -77,7 +77,7 @@ function replacer(uuid: string, email: string | null): Replace {
       .replace(/[.*+?^${}()|[\]\\/]/g, '\\$&'),
   );
   const asCaller = new RegExp(`(?<=:Found user email )${asText}(?=\n?$)`);
-  const alone = new RegExp(`(?<![\\w.+-])(?:${asText}|${asWord})(?![\\w-])`, 'g');
+  const alone = new RegExp(`(?<![\\w.+-])(?:${asText}|${asWord})(?![\\w-]|\\.\\w)`, 'g');
   return (line) => {
     const scrubbed = line.replaceAll(uuid, filler).replace(asCaller, filler);
     return email.includes('@') ? scrubbed.replace(alone, filler) : scrubbed;
