@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { constants, createGzip } from 'node:zlib';
 import { tryLock, waitForLock } from './claim.ts';
-import { kinds, type LogName, logNames } from './names.ts';
+import { type LogName, logKinds, logNames } from './names.ts';
 
 /** What `archiveFiles` works on. */
 export interface ArchiveOptions {
@@ -34,7 +34,7 @@ export async function archiveFiles(options: ArchiveOptions): Promise<void> {
       claim?.release();
     }
     const compressed = logNames(await readdir(folder)).filter((log) => log.compressed);
-    for (const kind of kinds) {
+    for (const kind of logKinds) {
       const tooMany = compressed.filter((log) => log.kind === kind).slice(0, -maxFiles);
       for (const { name } of tooMany) await rm(join(folder, `${name}.gz`), { force: true });
     }

@@ -12,8 +12,8 @@ export interface Lock {
 }
 
 /**
- * Locks `.<name>.claim` in the folder. Returns null if another process has the lock. Throws if the file cannot be locked.
- * The lock is SQLite's: Node has none that ends with its process in every case and that containers respect.
+ * Locks `.<name>.claim` in the folder. Returns null if another process has the lock. Throws if the file cannot be
+ * locked. The lock is SQLite's: Node has none that ends with its process in every case and that containers respect.
  */
 export function tryLock(folder: string, name: string): Lock | null {
   const path = join(folder, `.${name}.claim`);

@@ -3,9 +3,6 @@ import { formatTime, isTimeZone } from '../model/time.ts';
 import type { Level } from './log.ts';
 import { oneLine, pathWord, secondsText, word } from './text.ts';
 
-/** Ends a line that a crash or a full disk cut short. No complete line contains it. */
-export const tornMark = '\u0018';
-
 /** The host's time zone; `UTC` if the host's zone has no name. */
 export function hostZone(): string {
   const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -13,8 +10,8 @@ export function hostZone(): string {
 }
 
 /**
- * Returns a function that formats seconds since the epoch as one word, `2026-11-21T09:31:02.120+01:00`, in local time of
- * `zone`. It caches everything but the milliseconds for a second.
+ * Returns a function that formats seconds since the epoch as one word, `2026-11-21T09:31:02.120+01:00`, in local time
+ * of `zone`. It caches everything but the milliseconds for a second.
  */
 export function createStamp(zone: string): (ts: number) => string {
   let second = Number.NaN;
@@ -41,15 +38,17 @@ export interface FileLine {
 /** A thread id in the form of log lines: letters, digits, `.`, `_` and `-`, at most 64. */
 export const threadWord = (id: string): string => id.replace(/[^\w.-]/g, '_').slice(0, 64) || '-';
 
-/** Returns `<timestamp>:<LEVEL>:<thread_id>:<message>`; `thread` comes from `threadWord`, the message becomes one line. */
+/**
+ * Returns `<timestamp>:<LEVEL>:<thread_id>:<message>`; `thread` comes from `threadWord`, the message becomes one line.
+ */
 export const fileLine = (stamp: string, level: Level, thread: string, message: string): string =>
   `${stamp}:${level}:${thread}:${oneLine(message)}`;
 
 const filePattern = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d):(DEBUG|INFO|WARNING|ERROR):([\w.-]+):(.*)$/;
 
-/** Parses a line that `fileLine` wrote. Returns null for any other text, and for a line that was cut short. */
+/** Parses a line that `fileLine` wrote. Returns null for any other text. */
 export function parseFileLine(text: string): FileLine | null {
-  const match = text.endsWith(tornMark) ? null : filePattern.exec(text);
+  const match = filePattern.exec(text);
   if (match === null) return null;
   const [, stamp, level, thread, message] = match as unknown as [string, string, Level, string, string];
   const ms = Date.parse(stamp);

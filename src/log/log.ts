@@ -36,8 +36,8 @@ export interface HeldLog {
 export const silentLog: Log = { enabled: () => false, write: () => {}, writeAll: () => {} };
 
 /**
- * The log of one call, or of one user in a pipeline run. Its own thread id separates its lines from those of others that
- * run at the same time. Returns `log` itself if that has no threads.
+ * The log of one call, or of one user in a pipeline run. Its own thread id separates its lines from those of others
+ * that run at the same time. Returns `log` itself if that has no threads.
  */
 export function childLog(log: Log, suffix: string | number): Log {
   return log.child?.(String(suffix)) ?? log;

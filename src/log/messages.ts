@@ -25,8 +25,8 @@ const userText = (user: string | null): string => (user === null ? '' : ` ${word
 
 /**
  * Writes messages. Texts from outside may hold anything: they cannot leave their field. `user` is a UUID; times are
- * seconds since the epoch in full precision; durations are seconds; `since` is a timestamp. No function takes a payload,
- * a token or a coordinate. docs/logs.md has the level and the moment of each.
+ * seconds since the epoch in full precision; durations are seconds; `since` is a timestamp. No function takes a
+ * payload, a token or a coordinate. docs/logs.md has the level and the moment of each.
  */
 export const line = {
   serverStarted: (workers: number, address: string): string =>

@@ -1,10 +1,10 @@
 // The names of log files: `<source>-<day>[-<run>][.<part>].log`, with `.gz` when the file is compressed.
 
 /** The programs that write logs. */
-export const kinds = ['server', 'pipeline'] as const;
+export const logKinds = ['server', 'pipeline'] as const;
 
 /** Which program writes the log. */
-export type LogKind = (typeof kinds)[number];
+export type LogKind = (typeof logKinds)[number];
 
 /** A parsed file name. */
 export interface LogName {

@@ -32,9 +32,9 @@ export interface ScrubReceipt {
 }
 
 /**
- * Overwrites name and UUID with `erased---…` of the same length in all log files of a folder. The length stays, so that a
- * file can be changed while a process writes it. A name is overwritten where the server logged it as a caller's, and, if
- * it is an e-mail address, wherever it stands alone. May be killed and repeated. A missing folder has no files.
+ * Overwrites name and UUID with `erased---…` of the same length in all log files of a folder. The length stays, so that
+ * a file can be changed while a process writes it. A name is overwritten where the server logged it as a caller's, and,
+ * if it is an e-mail address, wherever it stands alone. May be killed and repeated. A missing folder has no files.
  */
 export async function scrubLogs({ folder, uuid, email }: ScrubOptions): Promise<ScrubReceipt> {
   const receipt: ScrubReceipt = { folder, files: 0, rewritten: 0, lines: 0, left: [] };

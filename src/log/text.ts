@@ -20,8 +20,8 @@ const percent = (c: string): string => encodeURIComponent(c);
 const cut = (text: string, length: number): string => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
 
 /**
- * Returns `text` as part of one line: tabs and line breaks become blanks, other control characters become `\u001b`, lone
- * surrogates become U+FFFD. Cut at 16,000 characters.
+ * Returns `text` as part of one line: tabs and line breaks become blanks, other control characters become `\u001b`,
+ * lone surrogates become U+FFFD. Cut at 16,000 characters.
  */
 export function oneLine(text: string): string {
   const short = cut(text, maxMessage);
@@ -41,7 +41,9 @@ export function word(text: string): string {
 /** Returns a path as one word, without its query, which the log must not contain. */
 export const pathWord = (path: string): string => word(path.replace(/[?#].*$/s, ''));
 
-/** Returns a field with any content: one plain word as it is, else a JSON string; null as `null`. Cut at 300 characters. */
+/**
+ * Returns a field with any content: one plain word as it is, else a JSON string; null as `null`. Cut at 300 characters.
+ */
 export function quoted(text: string | null): string {
   if (text === null) return 'null';
   const short = cut(text, maxField);

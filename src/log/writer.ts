@@ -20,8 +20,9 @@ type Written = (error: NodeJS.ErrnoException | null, bytes: number, data: unknow
  * Opens a log file for appending. `name` has no extension, and `%DATE%` for the day; a full file has `maxSizeMiB`.
  * `onRotate` is called when a file is finished and its last line on disk. Rejects with the file system's error.
  *
- * `archive.ts` replaces the transport's options `zippedArchive` and `maxFiles`: the transport compresses into files that
- * everybody can read, ignores files of killed processes, and deletes only files of a list, which a full disk empties.
+ * `archive.ts` replaces the transport's options `zippedArchive` and `maxFiles`: the transport compresses into files
+ * that everybody can read, ignores files of killed processes, and deletes only files of a list, which a full disk
+ * empties.
  */
 export async function openLogFile(
   dir: string,

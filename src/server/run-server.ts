@@ -41,8 +41,8 @@ export interface RunServerOptions {
    */
   damage: () => Promise<readonly string[]>;
   /**
-   * Opens the server's log with that thread id; called once in each process. Workers send their lines to the primary. Its
-   * provider closes it.
+   * Opens the server's log with that thread id; called once in each process. Workers send their lines to the primary.
+   * Its provider closes it.
    */
   openLog: (threadId: string) => Promise<FileLog>;
   /** Aborted: stop accepting, finish what runs, resolve. */
