@@ -4,20 +4,8 @@ import { createStamp } from '../log/format.ts';
 import type { PutCounts } from '../log/messages.ts';
 import type { LogLine } from '../log/read.ts';
 
-/** Formats calls and lines for people. */
-export interface LogText {
-  /** Titles of `call`, aligned with it. */
-  titles(): string;
-  /** One call. */
-  call(call: LoggedCall): string;
-  /** A put, step by step. */
-  put(call: LoggedCall): string;
-  /** Anything else; `who`: the user, if known. */
-  line(line: Omit<LogLine, 'message'>, who: string | null, text: string): string;
-}
-
 /** Returns functions that format with times of a zone. */
-export function createLogText(zone: string): LogText {
+export function createLogText(zone: string) {
   const stamp = createStamp(zone);
   const widths = [29, 8, 4, 7, 20, 24];
   const row = (cells: string[]): string => {
@@ -25,13 +13,17 @@ export function createLogText(zone: string): LogText {
     return padded.join('  ').trimEnd();
   };
   return {
-    titles: () => row(['STARTED', 'THREAD', 'HTTP', 'SECONDS', 'CALL', 'USER', 'RESULT']),
-    call: (call) => {
+    /** Titles of `call`, aligned with it. */
+    titles: (): string => row(['STARTED', 'THREAD', 'HTTP', 'SECONDS', 'CALL', 'USER', 'RESULT']),
+    call: (call: LoggedCall): string => {
       const head = [stamp(callTime(call)), call.thread, String(call.status ?? '-'), call.seconds?.toFixed(3) ?? '-'];
       return row([...head, `${call.method} ${call.path}`, call.user_email ?? call.user_id ?? '-', resultText(call)]);
     },
-    put: (call) => putText(call, stamp(callTime(call))),
-    line: ({ time, source, thread, level }, who, text) => {
+    /** A put, step by step. */
+    put: (call: LoggedCall): string => putText(call, stamp(callTime(call))),
+    /** Anything else; `who`: the user, if known. */
+    line: (line: Omit<LogLine, 'message'>, who: string | null, text: string): string => {
+      const { time, source, thread, level } = line;
       const cells = [stamp(time), level.padEnd(7), source.padEnd(8), thread.padEnd(8), who, text];
       return cells.filter((cell) => cell !== null).join('  ');
     },

@@ -19,7 +19,6 @@ export interface LineLogOptions {
 
 /** Some lines of a log. Formatting many lines takes time, so the receiver does it when no call waits. */
 export interface Lines {
-  count: number;
   /** Approximate number of characters. */
   size: number;
   /** The lines, joined by line breaks, without a line break at the end. */
@@ -42,7 +41,7 @@ export function createLineLog({ level, threadId, zone, now, emit }: LineLogOptio
         const count = Math.min(linesAtOnce, messages.length - from);
         const lineAt = (_: unknown, i: number): string => fileLine(time, of, thread, messages.at(from + i)!);
         const size = count * (time.length + thread.length + messages.at(from)!.length);
-        pass({ count, size, text: () => Array.from({ length: count }, lineAt).join('\n') });
+        pass({ size, text: () => Array.from({ length: count }, lineAt).join('\n') });
       }
     };
     const hold: Log['hold'] = () => {

@@ -18,6 +18,9 @@ export interface QueueOptions extends Omit<LineLogOptions, 'emit'> {
   warn: (text: string) => void;
 }
 
+/** Lines that were lost and not reported yet. */
+type Dropped = { lines: number; since: string; reason: string };
+
 /** A queue of lines. It never throws: lines that cannot be written are dropped, counted, and reported in the log. */
 export interface Queue {
   readonly log: Log;
@@ -33,16 +36,18 @@ export function createQueue(options: QueueOptions): Queue {
   const stamp = createStamp(zone);
   const waiting: Lines[] = [];
   let size = 0;
-  let dropped: { lines: number; since: string; reason: string } | null = null;
+  let dropped: Dropped | null = null;
   let working: Promise<void> | null = null;
   let isClosed = false;
 
-  const drop = (lines: number, reason: string): void => {
+  const reportLine = ({ lines, since, reason }: Dropped): string =>
+    fileLine(stamp(now()), 'WARNING', threadWord(threadId), line.linesDropped(lines, since, reason));
+  const drop = (text: string, reason: string): void => {
     if (dropped === null) {
       dropped = { lines: 0, since: stamp(now()), reason };
       warn(`log lines are being dropped since ${dropped.since}: ${reason}`);
     }
-    dropped.lines += lines;
+    dropped.lines += text.split('\n').length;
   };
   const takeBatch = (): Lines[] => {
     let [count, taken] = [0, 0];
@@ -51,20 +56,17 @@ export function createQueue(options: QueueOptions): Queue {
     return waiting.splice(0, count);
   };
   const writeBatch = async (): Promise<void> => {
-    const batch = takeBatch();
+    // Urgent: beside much other work, lines would arrive faster than they are written, and be dropped in the end.
+    const lines = await mapInSlices(takeBatch(), (some) => some.text(), { urgent: true });
+    const report = dropped;
+    const reported = report?.lines ?? 0;
+    const texts = [...(report === null ? [] : [reportLine(report)]), ...lines];
     try {
-      // Urgent: beside much other work, lines would arrive faster than they are written, and be dropped in the end.
-      const texts = await mapInSlices(batch, (lines) => lines.text(), { urgent: true });
-      const reported = dropped?.lines ?? 0;
-      if (dropped !== null) {
-        const report = line.linesDropped(reported, dropped.since, dropped.reason);
-        texts.unshift(fileLine(stamp(now()), 'WARNING', threadWord(threadId), report));
-      }
       await write(texts.join('\n'));
-      if (dropped !== null) dropped.lines -= reported;
-      if (dropped?.lines === 0) dropped = null;
+      if (report !== null) report.lines -= reported;
+      if (report?.lines === 0) dropped = null;
     } catch (error) {
-      for (const { count } of batch) drop(count, errorText(error));
+      for (const text of lines) drop(text, errorText(error));
     }
   };
   const work = async (): Promise<void> => {
@@ -75,7 +77,7 @@ export function createQueue(options: QueueOptions): Queue {
   const push = (lines: Lines): void => {
     if (isClosed) return;
     if (size > mostWaiting) {
-      drop(lines.count, 'the disk is too slow');
+      drop(lines.text(), 'the disk is too slow');
       return;
     }
     waiting.push(lines);

@@ -11,14 +11,6 @@ import { oneLine, word } from './text.ts';
 
 const mostRounds = 5; // other lines may be written meanwhile
 
-/** Whom to remove, and where. */
-export interface ScrubOptions {
-  folder: string;
-  uuid: string;
-  /** The name as the server logged it; null if it is not known. */
-  email: string | null;
-}
-
 /** What was done, for the receipt. */
 export interface ScrubReceipt {
   folder: string;
@@ -34,9 +26,15 @@ export interface ScrubReceipt {
 /**
  * Overwrites name and UUID with `erased---…` of the same length in all log files of a folder. The length stays, so that
  * a file can be changed while a process writes it. A name is overwritten where the server logged it as a caller's, and,
- * if it is an e-mail address, wherever it stands alone. May be killed and repeated. A missing folder has no files.
+ * if it is an e-mail address, wherever it stands alone. `email` is null if
+ * the name is not known. May be killed and repeated. A missing folder has no files.
  */
-export async function scrubLogs({ folder, uuid, email }: ScrubOptions): Promise<ScrubReceipt> {
+export async function scrubLogs(options: {
+  folder: string;
+  uuid: string;
+  email: string | null;
+}): Promise<ScrubReceipt> {
+  const { folder, uuid, email } = options;
   const receipt: ScrubReceipt = { folder, files: 0, rewritten: 0, lines: 0, left: [] };
   const replace = replacer(uuid, email);
   const round = async (): Promise<boolean> => {

@@ -14,27 +14,33 @@ const mostNames = 10_000; // of users that `errors` remembers
 
 /** Reads the log files of server and pipeline; without a subcommand it shows calls. */
 export function logsCommand(context: CommandContext): Command {
-  const calls = withLogFlags(new Command('calls'), context, { calls: true })
-    .description('show calls with time, user, duration and result (the default)')
-    .action(context.run((flags: LogFlags) => showCalls(context, flags)));
-  const put = withLogFlags(new Command('put'), context, { calls: true })
-    .description('show each put step by step, with the step that failed')
-    .action(context.run((flags: LogFlags) => showPuts(context, flags)));
-  const user = withLogFlags(new Command('user'), context, { calls: false })
-    .description('show the events of one user in server and pipeline logs')
-    .argument('<name>', 'name or UUID')
-    .action(context.run((name: string, flags: LogFlags) => showUser(context, name, flags)));
-  const errors = withLogFlags(new Command('errors'), context, { calls: false })
-    .description('show warnings, errors, and calls without an end')
-    .action(context.run((flags: LogFlags) => showErrors(context, flags)));
+  const command = (name: string, text: string, calls: boolean): Command =>
+    withLogFlags(new Command(name), context, { calls }).description(text);
   return new Command('logs')
     .description('read the log files of server and pipeline')
     .usage('[calls|put|user|errors] [options]')
     .addHelpText('after', examples)
-    .addCommand(calls, { isDefault: true })
-    .addCommand(put)
-    .addCommand(user)
-    .addCommand(errors);
+    .addCommand(
+      command('calls', 'show calls with time, user, duration and result (the default)', true).action(
+        context.run((flags: LogFlags) => showCalls(context, flags, false)),
+      ),
+      { isDefault: true },
+    )
+    .addCommand(
+      command('put', 'show each put step by step, with the step that failed', true).action(
+        context.run((flags: LogFlags) => showCalls(context, flags, true)),
+      ),
+    )
+    .addCommand(
+      command('user', 'show the events of one user in server and pipeline logs', false)
+        .argument('<name>', 'name or UUID')
+        .action(context.run((name: string, flags: LogFlags) => showUser(context, name, flags))),
+    )
+    .addCommand(
+      command('errors', 'show warnings, errors, and calls without an end', false).action(
+        context.run((flags: LogFlags) => showErrors(context, flags)),
+      ),
+    );
 }
 
 const examples = `
@@ -62,6 +68,7 @@ interface Reader {
 
 /** Reads the lines that the flags select. Ctrl-C is the usual end of `--follow`. */
 async function read(context: CommandContext, flags: LogFlags, reader: Reader): Promise<Outcome> {
+  refuseEmptyRange(flags);
   const { since, until = Infinity, follow, dir = context.config().logDir } = flags;
   const tracker = new CallTracker();
   const { lines, stats } = readLogs({
@@ -87,46 +94,24 @@ async function read(context: CommandContext, flags: LogFlags, reader: Reader): P
   return { exitCode: stats.unreadable.length > 0 ? 3 : 0 };
 }
 
-// ---------------------------------------------------------------- calls
-
-async function showCalls(context: CommandContext, flags: LogFlags): Promise<Outcome> {
+/** Shows the calls that the flags select, or the puts among them step by step. */
+async function showCalls(context: CommandContext, flags: LogFlags, onlyPuts: boolean): Promise<Outcome> {
   const { output, zone } = context;
-  const text = createLogText(zone);
-  let isTitled = output.json;
-  return readCalls(context, flags, async (call) => {
-    if (!isTitled) await output.line(text.titles());
-    isTitled = true;
-    await output.line(output.json ? JSON.stringify(callJson(call)) : text.call(call));
-  });
-}
-
-async function showPuts(context: CommandContext, flags: LogFlags): Promise<Outcome> {
-  const { output, zone } = context;
-  const text = createLogText(zone);
-  return readCalls(context, flags, async (call) => {
-    if (isPut(call)) await output.line(output.json ? JSON.stringify(callJson(call)) : `${text.put(call)}\n`);
-  });
-}
-
-/** Shows the calls that the flags select. */
-async function readCalls(
-  context: CommandContext,
-  flags: LogFlags,
-  show: (call: LoggedCall) => Promise<void>,
-): Promise<Outcome> {
-  refuseEmptyRange(flags);
   const { path = '', slow = 0, failed } = flags;
+  const text = createLogText(zone);
   const user = flags.user === undefined ? null : await uuidOf(context, flags.user);
   const count = { ok: 0, failed: 0, unfinished: 0 };
+  const all = (): number => count.ok + count.failed + count.unfinished;
   const onCall = async (call: LoggedCall): Promise<void> => {
     const outcome = callOutcome(call);
-    if (user !== null && call.user_id !== user) return;
+    if ((user !== null && call.user_id !== user) || (onlyPuts && !isPut(call))) return;
     if (!call.path.startsWith(path) || (call.seconds ?? 0) < slow || (failed && outcome === 'ok')) return;
+    if (all() === 0 && !output.json && !onlyPuts) await output.line(text.titles());
     count[outcome] += 1;
-    await show(call);
+    if (output.json) await output.line(JSON.stringify(callJson(call)));
+    else await output.line(onlyPuts ? `${text.put(call)}\n` : text.call(call));
   };
-  const summary = (): string =>
-    `${counted(count.ok + count.failed + count.unfinished, 'call')}, ${count.failed} failed, ${count.unfinished} without an end`;
+  const summary = (): string => `${counted(all(), 'call')}, ${count.failed} failed, ${count.unfinished} without an end`;
   return read(context, flags, { kinds: ['server'], onCall, summary });
 }
 
@@ -136,11 +121,8 @@ async function uuidOf(context: CommandContext, nameOrUuid: string): Promise<stri
   return isUuid(uuid) ? uuid : (await context.findUser(nameOrUuid)).uuid;
 }
 
-// ---------------------------------------------------------------- events
-
 /** Shows the calls of a user when they end, and the lines of the pipeline about them. */
 async function showUser(context: CommandContext, name: string, flags: LogFlags): Promise<Outcome> {
-  refuseEmptyRange(flags);
   const user = await uuidOf(context, name);
   const events = createEvents(context);
   return read(context, flags, {
@@ -159,7 +141,6 @@ async function showUser(context: CommandContext, name: string, flags: LogFlags):
 }
 
 async function showErrors(context: CommandContext, flags: LogFlags): Promise<Outcome> {
-  refuseEmptyRange(flags);
   const events = createEvents(context);
   const names = new Map<string, string>(); // by UUID, from the lines of calls
   return read(context, flags, {
