@@ -10,10 +10,9 @@ import { type LogName, logKinds, logNames } from './names.ts';
 /** What `archiveFiles` works on. */
 export interface ArchiveOptions {
   folder: string;
-  /** The source that this process writes, and the name of its current file. */
+  /** The source that this process writes, the name of its current file, and the host's local day. */
   source: string;
   current: string;
-  /** Local day of the host. The last file of this day is not finished, of any source. */
   today: string;
   /** Number of compressed files to keep, of each kind. */
   maxFiles: number;
@@ -54,6 +53,7 @@ export async function rewriting<T>(folder: string, work: () => Promise<T>): Prom
   }
 }
 
+/** Plain files, but for the current one and the last of today of each source, which its next process continues. */
 function finishedFiles(logs: LogName[], { current, today }: ArchiveOptions): LogName[] {
   const plain = logs.filter(({ compressed }) => !compressed);
   const last = new Map(plain.map(({ source, name }) => [source, name]));

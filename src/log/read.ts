@@ -23,9 +23,8 @@ export interface ReadOptions {
   dir: string;
   /** Default: all. */
   kinds?: readonly LogKind[];
-  /** Lines from this time on, seconds since the epoch. */
+  /** Lines from `since` on and before `until`, seconds since the epoch. */
   since?: number;
-  /** Lines before this time. */
   until?: number;
   /** Continues with lines that are written from now on, until `signal`; without `since`, returns only those. */
   follow?: boolean;
