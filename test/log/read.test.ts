@@ -3,11 +3,10 @@ import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from '
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { openFileLog } from '../../src/log/files.ts';
 import { createStamp, fileLine } from '../../src/log/format.ts';
 import { type LogLine, type ReadOptions, type ReadStats, readLogs } from '../../src/log/read.ts';
 import { until } from '../support/until.ts';
-import { ended, logFiles, messagesOf, newFolder, startChild } from './support/kit.ts';
+import { ended, newFolder, startChild } from './support/kit.ts';
 
 const noon = Date.UTC(2026, 2, 14, 12) / 1000;
 const stamp = createStamp('UTC');
@@ -34,33 +33,10 @@ describe('reading a folder of logs', () => {
     writeFileSync(join(dir, 'pipeline-2-2026-03-14.log'), texts([noon + 2, 'q1']));
     writeFileSync(join(dir, 'other.log'), texts([noon, 'not ours']));
     const { lines, stats } = await readAll({ dir });
+    expect(messages((await readAll({ dir, kinds: ['pipeline'] })).lines)).toEqual(['p1', 'q1', 'p2']);
     expect(messages(lines)).toEqual(['a', 'b', 'c', 'p1', 'q1', 'd', 'e', 'its clock was set back', 'p2']);
     expect(lines[4]).toMatchObject({ source: 'pipeline-2', thread: 'w1', level: 'INFO', time: noon + 2 });
     expect(stats).toEqual({ foreign: 0, unreadable: [], looks: 0 });
-  });
-
-  it('returns all written lines through rotation and compression, each line once', async () => {
-    const dir = newFolder();
-    const settings = { logDir: dir, logLevel: 'debug', logMaxSizeMiB: 0.02, logMaxFiles: 1000 } as const;
-    const files = await openFileLog({ ...settings, kind: 'server', warn: () => {} });
-    const written: string[] = [];
-    for (let round = 0; round < 30; round += 1) {
-      const batch = Array.from({ length: 100 }, (_, n) => `line ${round * 100 + n} ä😀`);
-      written.push(...batch);
-      files.log.writeAll('DEBUG', batch);
-      await until(() => messagesOf(dir).length === written.length);
-    }
-    await files.close();
-    expect(messages((await readAll({ dir })).lines)).toEqual(written);
-    expect(logFiles(dir).length).toBeGreaterThan(3);
-  });
-
-  it('returns only the lines of the kind that was asked for', async () => {
-    const dir = newFolder();
-    writeFileSync(join(dir, 'server-2026-03-14.log'), texts([noon, 's']));
-    writeFileSync(join(dir, 'pipeline-2026-03-14.log'), texts([noon, 'p']));
-    writeFileSync(join(dir, 'pipeline-2-2026-03-14.log'), texts([noon + 1, 'q']));
-    expect(messages((await readAll({ dir, kinds: ['pipeline'] })).lines)).toEqual(['p', 'q']);
   });
 
   it('returns the lines of a period, and does not open files of other days', async () => {
