@@ -23,20 +23,21 @@ export interface ScrubReceipt {
   left: { file: string; reason: string }[];
 }
 
-/**
- * Overwrites name and UUID with `erased---…` of the same length in all log files of a folder. The length stays, so that
- * a file can be changed while a process writes it. A name is overwritten where the server logged it as a caller's, and,
- * if it is an e-mail address, wherever it stands alone. `email` is null if
- * the name is not known. May be killed and repeated. A missing folder has no files.
- */
-export async function scrubLogs(options: {
-  folder: string;
+/** Somebody whom the logs must not name. */
+export interface ErasedPerson {
   uuid: string;
+  /** The name as the server logged it; null if it is not known. */
   email: string | null;
-}): Promise<ScrubReceipt> {
-  const { folder, uuid, email } = options;
+}
+
+/**
+ * Overwrites names and UUIDs with `erased---…` of the same length in all log files of a folder. The length stays, so
+ * that a file can be changed while a process writes it. A name is overwritten where the server logged it as a caller's,
+ * and, if it is an e-mail address, wherever it stands alone. May be killed and repeated. A missing folder has no files.
+ */
+export async function scrubLogs(folder: string, people: readonly ErasedPerson[]): Promise<ScrubReceipt> {
   const receipt: ScrubReceipt = { folder, files: 0, rewritten: 0, lines: 0, left: [] };
-  const replace = replacer(uuid, email);
+  const replace = replacer(people);
   const round = async (): Promise<boolean> => {
     let found = false;
     receipt.left = [];
@@ -67,19 +68,19 @@ type Replace = (line: string) => string;
 
 const filler = (text: string): string => 'erased'.padEnd(text.length, '-').slice(0, text.length);
 
-function replacer(uuid: string, email: string | null): Replace {
-  if (email === null) return (line) => line.replaceAll(uuid, filler);
-  const [asText, asWord] = [oneLine(email), word(email)].map((name) =>
-    Buffer.from(name)
-      .toString('latin1')
-      .replace(/[.*+?^${}()|[\]\\/]/g, '\\$&'),
-  );
-  const asCaller = new RegExp(`(?<=:Found user email )${asText}(?=\n?$)`);
-  const alone = new RegExp(`(?<![\\w.+-])(?:${asText}|${asWord})(?![\\w-]|\\.\\w)`, 'g');
-  return (line) => {
-    const scrubbed = line.replaceAll(uuid, filler).replace(asCaller, filler);
-    return email.includes('@') ? scrubbed.replace(alone, filler) : scrubbed;
-  };
+/** Looks up what may be a UUID or a name, so that many people cost no more than one. */
+function replacer(people: readonly ErasedPerson[]): Replace {
+  const uuids = new Set(people.map(({ uuid }) => uuid));
+  const names = people.flatMap(({ email }) => (email === null ? [] : [oneLine(email), word(email)]));
+  const bytes = new Set(names.map((name) => Buffer.from(name).toString('latin1')));
+  const scrubUuid = (uuid: string): string => (uuids.has(uuid) ? filler(uuid) : uuid);
+  const scrubName = (name: string): string => (bytes.has(name) ? filler(name) : name);
+  return (line) =>
+    line
+      .replace(/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g, scrubUuid)
+      .replace(/(?<=:Found user email )[^\n]*/, scrubName)
+      .replace(/[^\s,;:"()<>[\]]+@[^\s,;:"'()<>[\]]*[^\s,;:"'()<>[\].]/g, scrubName)
+      .replace(/[^\s,;:"'()<>[\]]+@[^\s,;:"'()<>[\]]*[^\s,;:"'()<>[\].]/g, scrubName); // quoted by apostrophes
 }
 
 /** Returns the number of changed lines. */

@@ -12,7 +12,7 @@ import { until } from '../support/until.ts';
 import { ended, logFiles, messagesOf, newFolder, spoke, startChild, textOf } from './support/kit.ts';
 
 const ada = { uuid: '6f1c0a52-0f4e-4d0e-9a57-6f3b6f0d9a11', email: 'ada@example.org' };
-const ben = { uuid: '0b0e5c1e-7a55-4b27-8f0b-4df0b0a3c9aa', email: 'x.ada@example.org' };
+const ben = { uuid: '0b0e5c1e-7a55-4b27-8f0b-4df0b0a3c9aa', email: "o'ada@example.org" };
 const eve = { uuid: 'c5d0a2b4-3c39-4b5e-8f7e-0c8b0a3c9aa1', email: 'ada@example.org.uk' };
 const erased = { uuid: `erased${'-'.repeat(30)}`, email: 'erased---------' };
 const stamp = createStamp('UTC');
@@ -22,7 +22,7 @@ const callsOf = ({ uuid, email }: typeof ada): string[] => [
   line.foundEmail(email),
   line.userUuid(uuid),
   line.aboutUser(uuid, `twice in a line: ${uuid}`),
-  line.pipelineFailed(uuid, `no mail to ${email}, she said`),
+  line.pipelineFailed(uuid, `no mail to ${email}, '${email}' or "${email}".`),
   line.endCall('POST', '/usercache/put', uuid, 0.5),
 ];
 const text = (messages: string[]): string => messages.map((m) => `${fileLine(stamp(0), 'INFO', 'w1', m)}\n`).join('');
@@ -45,7 +45,7 @@ it('removes name and UUID from plain and compressed files, and changes no line o
   writeFileSync(join(dir, 'server-2026-03-13.log.gz'), gzipSync(day));
   writeFileSync(join(dir, 'server-2026-03-14.log'), Buffer.concat([Buffer.from(day), foreign]));
   writeFileSync(join(dir, 'pipeline-2-2026-03-14.log'), text(callsOf(ben)));
-  const receipt = await scrubLogs({ folder: dir, ...ada });
+  const receipt = await scrubLogs(dir, [ada]);
   expect(receipt).toEqual({ folder: dir, files: 3, rewritten: 2, lines: 10, left: [] });
   expect(textOf(dir, 'server-2026-03-13.log.gz')).toBe(scrubbed);
   const plain = readFileSync(join(dir, 'server-2026-03-14.log'));
@@ -57,18 +57,26 @@ it('can be repeated, and needs no name', async () => {
   const dir = newFolder();
   writeFileSync(join(dir, 'server-2026-03-14.log'), text(callsOf(ada)));
   for (const lines of [4, 0]) {
-    expect(await scrubLogs({ folder: dir, uuid: ada.uuid, email: null })).toMatchObject({ files: 1, lines, left: [] });
+    expect(await scrubLogs(dir, [{ ...ada, email: null }])).toMatchObject({ files: 1, lines, left: [] });
   }
   expect(everything(dir)).not.toContain(ada.uuid);
-  expect(await scrubLogs({ folder: dir, ...ada })).toMatchObject({ lines: 2, left: [] });
+  expect(await scrubLogs(dir, [ada])).toMatchObject({ lines: 2, left: [] });
   expect(everything(dir)).not.toContain('ada@');
+});
+
+it('removes several people at once', async () => {
+  const dir = newFolder();
+  writeFileSync(join(dir, 'server-2026-03-14.log'), text([...callsOf(ada), ...callsOf(ben), ...callsOf(eve)]));
+  expect(await scrubLogs(dir, [ada, ben])).toMatchObject({ lines: 10, left: [] });
+  const kept = { ...erased, email: `erased${'-'.repeat(ben.email.length - 6)}` };
+  expect(everything(dir)).toBe(text([...callsOf(erased), ...callsOf(kept), ...callsOf(eve)]));
 });
 
 it('replaces a name that is no address only where the server logged a caller', async () => {
   const dir = newFolder();
   const messages = [line.foundEmail('put'), line.startCall('POST', '/usercache/put'), line.foundEmail('put 2')];
   writeFileSync(join(dir, 'server-2026-03-14.log'), text(messages));
-  await scrubLogs({ folder: dir, uuid: ada.uuid, email: 'put' });
+  await scrubLogs(dir, [{ ...ada, email: 'put' }]);
   expect(messagesOf(dir)).toEqual([line.foundEmail('era'), ...messages.slice(1)]);
 });
 
@@ -78,7 +86,7 @@ it('changes the file that a running process writes, and that process loses no li
   const files = await openFileLog({ ...settings, kind: 'server' });
   files.log.writeAll('INFO', callsOf(ada));
   await until(() => messagesOf(dir).length === 6);
-  const scrubbing = scrubLogs({ folder: dir, ...ada });
+  const scrubbing = scrubLogs(dir, [ada]);
   for (let n = 0; n < 200; n += 1) {
     files.log.write('INFO', `${n} of others`);
     await new Promise((resolve) => setImmediate(resolve));
@@ -95,7 +103,7 @@ it('leaves nothing of a compression or an erasure that was killed', async () => 
   writeFileSync(join(dir, 'server-2026-03-13.log'), text(callsOf(ada)));
   writeFileSync(join(dir, 'server-2026-03-13.log.gz'), gzipSync(text(callsOf(ada))));
   writeFileSync(join(dir, 'server-2026-03-12.log.gz.draft'), gzipSync(text(callsOf(ada))).subarray(0, 50));
-  expect(await scrubLogs({ folder: dir, ...ada })).toMatchObject({ left: [] });
+  expect(await scrubLogs(dir, [ada])).toMatchObject({ left: [] });
   expect(bytesOf(dir)).not.toMatch(new RegExp(`${ada.uuid}|ada@`));
   expect(logFiles(dir)).not.toContain('server-2026-03-12.log.gz.draft');
   const end = ended(child);
@@ -107,7 +115,7 @@ it('waits for a process that compresses files, and removes the person from its r
   const dir = newFolder();
   const lock = tryLock(dir, 'archive')!;
   writeFileSync(join(dir, 'server-2026-03-13.log.gz.draft'), 'being written');
-  const scrubbing = scrubLogs({ folder: dir, ...ada });
+  const scrubbing = scrubLogs(dir, [ada]);
   await new Promise((resolve) => setImmediate(resolve));
   writeFileSync(join(dir, 'server-2026-03-13.log.gz'), gzipSync(text(callsOf(ada))));
   expect(logFiles(dir)).toContain('server-2026-03-13.log.gz.draft');
@@ -120,7 +128,7 @@ it('names the files that it could not read, and finds nothing in a folder that d
   const dir = newFolder();
   mkdirSync(join(dir, 'server-2026-03-13.log'));
   writeFileSync(join(dir, 'server-2026-03-14.log.gz'), 'no gzip');
-  const { left } = await scrubLogs({ folder: dir, ...ada });
+  const { left } = await scrubLogs(dir, [ada]);
   expect(left.map(({ file }) => file).sort()).toEqual(['server-2026-03-13.log', 'server-2026-03-14.log.gz']);
-  expect(await scrubLogs({ folder: join(dir, 'none'), ...ada })).toMatchObject({ files: 0, left: [] });
+  expect(await scrubLogs(join(dir, 'none'), [ada])).toMatchObject({ files: 0, left: [] });
 });

@@ -66,7 +66,7 @@ async function run(context: CommandContext, { user, yes }: { user: string; yes?:
   const remaining = await store.counts(uuid);
   const log = await context.log('pipeline');
   log.write('INFO', `UUID erased: erased ${totalOf(removed)} rows, ${totalOf(remaining)} remain`);
-  const logs = await scrubLogs({ folder: context.config().logDir, uuid, email: user_email });
+  const logs = await scrubLogs(context.config().logDir, [{ uuid, email: user_email }]);
   const proof = { removed, remaining, logs, not_reached: notReachedOf(store) };
   const receipt: Receipt = { user_email, uuid, store: store.address, erased_ts: context.now(), ...proof };
   await context.output
