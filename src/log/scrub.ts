@@ -80,7 +80,7 @@ function replacer(people: readonly ErasedPerson[]): Replace {
       .replace(/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g, scrubUuid)
       .replace(/(?<=:Found user email )[^\n]*/, scrubName)
       .replace(/[^\s,;:"()<>[\]]+@[^\s,;:"'()<>[\]]*[^\s,;:"'()<>[\].]/g, scrubName)
-      .replace(/[^\s,;:"'()<>[\]]+@[^\s,;:"'()<>[\]]*[^\s,;:"'()<>[\].]/g, scrubName); // quoted by apostrophes
+      .replace(/(?<=(?<!\w)')[^\s,;:"()<>[\]]+@[^\s,;:"'()<>[\]]*[^\s,;:"'()<>[\].]/g, scrubName); // quoted by '
 }
 
 /** Returns the number of changed lines. */
