@@ -17,6 +17,16 @@ export function dayArgument(text: string): string {
   throw new InvalidArgumentError('Expected a day of the calendar as YYYY-MM-DD.');
 }
 
+const unitSeconds: Record<string, number> = { s: 1, m: 60, h: 3600 };
+
+/** A time such as `30s`, `5m` or `1h`, at least 1 s and at most 24 h; in seconds. */
+export function durationArgument(text: string): number {
+  const [, count = '', unit = ''] = /^(\d{1,5})([smh])$/.exec(text) ?? [];
+  const seconds = Number(count) * (unitSeconds[unit] ?? 0);
+  if (seconds >= 1 && seconds <= 86_400) return seconds;
+  throw new InvalidArgumentError('Expected a time from 1s to 24h, such as 30s, 5m or 1h.');
+}
+
 /** Collects a flag that may be repeated. */
 export function repeated(text: string, before: readonly string[] = []): string[] {
   return [...before, text];

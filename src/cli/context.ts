@@ -42,7 +42,7 @@ export interface CommandContext {
   /** The settings given by flags that every command takes. */
   readonly flags: SettingFlags;
   /**
-   * Opens the store of the settings; the same one at every call, with the options of the first. Throws
+   * Opens the store of the settings; the same one at every call, with the options of the first that succeeded. Throws
    * `MOBILITY_STORE_ADDRESS` when there is none, unless it may be made: a mistyped folder should not become a store.
    */
   store(options?: StoreOptions): Promise<Store>;
@@ -109,7 +109,12 @@ export function createContext(options: ContextOptions): CommandContext & { setFl
     config: (own = {}) => readConfig(options.env, { ...own, ...flags }),
     store: (how = {}) => {
       const onWarning = (text: string): void => void storeWarnings.push(text);
-      store ??= openStoreAt(context.config().store, { onWarning, ...how });
+      if (store === undefined) {
+        store = openStoreAt(context.config().store, { onWarning, ...how });
+        store.catch(() => {
+          store = undefined; // the next call tries again
+        });
+      }
       return store;
     },
     storeWarnings,
@@ -157,21 +162,7 @@ export interface GlobalFlags {
 /** Opens any store, as `CommandContext.store` opens that of the settings. The caller closes it. */
 export async function openStoreAt(address: string, { make = false, ...options }: StoreOptions): Promise<Store> {
   const { openStore } = await import('../store/open.ts');
-  const folder = /^[a-z+]+:\/\//i.test(address) ? '' : folderIn(address); // an empty one is refused by `openStore`
-  if (!make && folder !== '') await expectStore(folder);
   return openStore(address, { ...options, make });
-}
-
-/** Anything that looks like a store is left to `openStore`, which knows what is wrong with it. */
-async function expectStore(folder: string): Promise<void> {
-  const { labelOf } = await import('../store/sqlite/folder.ts');
-  const label = await labelOf(folder).catch(() => 'not readable');
-  if (label !== null) return;
-  throw new MobilityError(
-    'MOBILITY_STORE_ADDRESS',
-    `no store in the folder ${folder}: name another one with --store or MOBILITY_STORE, ` +
-      'or create it with `mobility users add` or `mobility serve`',
-  );
 }
 
 async function openLogOf(

@@ -151,9 +151,6 @@ function spin(first: string, stream: Sink, color: boolean): Progress {
   };
 }
 
-/** Shows nothing. */
-export const noProgress: Progress = { update: () => {}, done: () => {} };
-
 function silent(note: (text: string) => void): Progress {
   return { update: () => {}, done: (last) => last !== undefined && note(last) };
 }

@@ -1,87 +1,128 @@
-// Several processes that work through the users together: each begins elsewhere in the register, and leases keep them
-// apart.
-import { spawn } from 'node:child_process';
+// Worker processes of `pipeline --all --workers N`: the parent sends each process one user at a time and gets a report.
+import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { AllReport } from '../pipeline/run-all.ts';
-import type { UserReport } from '../pipeline/run-pipeline.ts';
+import { errorText, MobilityError } from '../model/errors.ts';
+import { withoutChanges } from '../pipeline/run-all.ts';
+import { runPipeline, type UserReport } from '../pipeline/run-pipeline.ts';
 import type { CommandContext } from './context.ts';
+import { pipelineOptions } from './pipeline-options.ts';
 
 const program = fileURLToPath(new URL('../../bin/mobility.js', import.meta.url));
 
-/** What several processes came to; `lost`: how those ended that gave no report. */
-export interface SharedRun {
-  report: AllReport;
-  lost: string[];
+/** Processes that run the pipeline for users. */
+export interface WorkerPool {
+  /**
+   * Runs the pipeline for a user in an idle process, or in a new one. A user whose process ended is reported as `busy`:
+   * the lease of that process has to expire first. Throws if a process ends before it is ready.
+   */
+  run(userId: string): Promise<UserReport>;
+  /** How processes ended while they had a user in work, since the last call. */
+  takeLost(): string[];
+  /** Ends the processes; resolves when they are gone. */
+  stop(): Promise<void>;
+}
+
+interface Worker {
+  child: ChildProcess;
+  /** How it ended. */
+  exit: Promise<string>;
+  /** Null when it is ready, else how it ended before. */
+  ready: Promise<string | null>;
+}
+
+/** Starts no process yet: `run` does when there is work. `words`: flags for the processes. */
+export function workerPool(context: CommandContext, words: readonly string[]): WorkerPool {
+  const workers = new Set<Worker>();
+  const idle: Worker[] = [];
+  let lost: string[] = [];
+  const start = (): Worker => {
+    const worker = startWorker(context, words);
+    workers.add(worker);
+    void worker.exit.then(() => {
+      workers.delete(worker);
+      if (idle.includes(worker)) idle.splice(idle.indexOf(worker), 1);
+    });
+    return worker;
+  };
+  return {
+    async run(userId) {
+      const worker = idle.pop() ?? start();
+      const failure = await worker.ready;
+      if (failure !== null) {
+        if (context.signal.aborted) return unfinished(context, userId, failure);
+        throw new Error(`a pipeline worker ended before it was ready: ${failure}`);
+      }
+      const answer = await runIn(worker, userId);
+      if (typeof answer === 'string') {
+        lost.push(answer);
+        return unfinished(context, userId, answer);
+      }
+      idle.push(worker);
+      return answer;
+    },
+    takeLost() {
+      const taken = lost;
+      lost = [];
+      return taken;
+    },
+    async stop() {
+      const exits = [...workers].map(({ child, exit }) => {
+        if (child.connected) child.disconnect();
+        return exit;
+      });
+      await Promise.all(exits);
+    },
+  };
+}
+
+function startWorker(context: CommandContext, words: readonly string[]): Worker {
+  // Settings travel as variables: everybody on the host can see arguments, and an address may hold a password.
+  const { store, logDir } = context.config();
+  const env = { ...context.env, MOBILITY_STORE: store, MOBILITY_LOG_DIR: logDir };
+  const child = fork(program, ['pipeline', '--all', '--worker', ...words], {
+    env,
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  const exit = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(errorText(error)));
+    child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
+  });
+  const isReady = new Promise<null>((resolve) => child.once('message', () => resolve(null)));
+  return { child, exit, ready: Promise.race([isReady, exit]) };
+}
+
+/** The report, or how the process ended. */
+function runIn({ child, exit }: Worker, userId: string): Promise<UserReport | string> {
+  const answer = new Promise<UserReport>((resolve) => child.once('message', (report) => resolve(report as UserReport)));
+  child.send(userId, () => {}); // if it cannot be sent, the process ends
+  return Promise.race([answer, exit]);
+}
+
+async function unfinished(context: CommandContext, userId: string, how: string): Promise<UserReport> {
+  const lease = await (await context.store()).leases.get(userId);
+  const message = `the worker ended (${how})`;
+  const report: UserReport = { user_id: userId, status: 'busy', stages: [], seconds: 0, message };
+  return lease === null ? report : { ...report, busy_until: lease.expires_ts };
 }
 
 /**
- * Runs `mobility pipeline --all` in `count` processes. Rejects when none of them gave a report, unless the run was
- * stopped before they had begun.
+ * Works for a parent process until the parent disconnects or ends. Ignores signals: the parent gets them too, and lets
+ * this process finish the user in work.
  */
-export async function runInProcesses(context: CommandContext, count: number): Promise<SharedRun> {
-  const started = context.now();
-  const starts = Array.from({ length: count }, (_, i) =>
-    Math.floor((i * 256) / count)
-      .toString(16)
-      .padStart(2, '0'),
-  );
-  const ends = await Promise.all(starts.map((startAt) => runProcess(context, startAt)));
-  const reports = ends.filter((end) => typeof end !== 'string');
-  // A run that is stopped ends workers that had not begun: they had nobody in work, and are not lost. Ctrl-C at a
-  // terminal reaches them too.
-  const hadNotBegun = (end: string): boolean => context.signal.aborted && ['SIGTERM', 'SIGINT'].includes(end);
-  const lost = ends.filter((end) => typeof end === 'string').filter((end) => !hadNotBegun(end));
-  if (reports.length === 0 && lost.length > 0)
-    throw new Error(`every pipeline worker ended without a report: ${lost.join(', ')}`);
-  return { report: { ...mergeReports(reports), seconds: context.now() - started }, lost };
-}
-
-/** One report of what several processes did with the same users; a run that was stopped counts those it came to. */
-function mergeReports(reports: readonly AllReport[]): AllReport {
-  const rank: Record<UserReport['status'], number> = { nothing_new: 0, busy: 1, failed: 2, done: 3 };
-  const byUser = new Map<string, UserReport>();
-  for (const one of reports.flatMap((report) => report.reports)) {
-    const known = byUser.get(one.user_id);
-    if (known === undefined || rank[one.status] > rank[known.status]) byUser.set(one.user_id, one);
-  }
-  const merged = [...byUser.values()];
-  const count = (status: UserReport['status']): number => merged.filter((one) => one.status === status).length;
-  const [done, busy, failed] = [count('done'), count('busy'), count('failed')];
-  const users = Math.max(merged.length, ...reports.map((report) => report.users));
-  const seconds = Math.max(0, ...reports.map((report) => report.seconds));
-  return { users, done, nothing_new: users - merged.length, busy, failed, seconds, reports: merged };
-}
-
-/** Its report, or how it ended without one. */
-function runProcess(context: CommandContext, startAt: string): Promise<AllReport | string> {
-  // Settings travel as variables: a store address may hold a password, and arguments can be seen by everybody on the
-  // host.
-  const { store, logDir } = context.config();
-  const env = { ...context.env, MOBILITY_STORE: store, MOBILITY_LOG_DIR: logDir };
-  const child = spawn(
-    process.execPath,
-    [...process.execArgv, program, 'pipeline', '--all', '--json', '--start-at', startAt],
-    {
-      env,
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  );
-  context.signal.addEventListener('abort', () => child.kill('SIGTERM'), { once: true });
-  let text = '';
-  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-    text += chunk;
+export async function workForParent(context: CommandContext): Promise<void> {
+  if (process.send === undefined) throw new MobilityError('MOBILITY_USAGE', 'expected a parent process for --worker');
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
+  const store = await context.store();
+  const options = await pipelineOptions(context);
+  const send = (message: string | UserReport): void => void process.send!(message, undefined, undefined, () => {});
+  let work = Promise.resolve();
+  const disconnected = new Promise<void>((resolve) => process.once('disconnect', resolve));
+  process.on('message', (userId: string) => {
+    work = runPipeline(store, userId, options).then((report) =>
+      send({ ...report, stages: report.stages.map(withoutChanges) }),
+    );
   });
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (code, signal) => resolve(reportIn(text) ?? signal ?? `exit code ${code}`));
-  });
-}
-
-/** null where a process died before it had written all of it. */
-function reportIn(text: string): AllReport | null {
-  try {
-    return JSON.parse(text) as AllReport;
-  } catch {
-    return null;
-  }
+  send('ready');
+  await disconnected;
+  await work;
 }

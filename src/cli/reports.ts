@@ -1,15 +1,15 @@
 // What a pipeline run did, as people read it.
-
 import type { UserRecord } from '../model/user.ts';
+import type { AllReport } from '../pipeline/run-all.ts';
 import type { UserReport } from '../pipeline/run-pipeline.ts';
 import type { StageReport } from '../pipeline/stage.ts';
-import { table } from './output.ts';
+import { counted, table } from './output.ts';
 import { workTimeText } from './wording.ts';
 
 const headlines: Record<UserReport['status'], string> = {
   done: 'done',
   nothing_new: 'nothing new, nothing written',
-  busy: 'held by another run',
+  busy: 'another run has this user',
   failed: 'failed',
 };
 
@@ -18,19 +18,41 @@ export function userReportText(user: Pick<UserRecord, 'uuid' | 'user_email'>, re
   const reason = report.message === undefined ? '' : `: ${report.message}`;
   const seconds = report.stages.length === 0 ? '' : ` in ${workTimeText(report.seconds)}`;
   const head = `${user.user_email} (${user.uuid}): ${headlines[report.status]}${seconds}${reason}`;
-  return report.stages.length === 0 ? head : `${head}\n${stagesText(report.stages)}`;
+  return [head, ...stageLines(report.stages)].join('\n');
 }
 
-function stagesText(stages: readonly StageReport[]): string {
+/** Failed users, a line per stage for all users together, and the summary. */
+export function allReportText(report: AllReport, failures: readonly (UserReport & { user_email: string })[]): string {
+  const failed = failures.map((one) => userReportText({ uuid: one.user_id, user_email: one.user_email }, one));
+  const others = report.failed - failures.length;
+  const more = others > 0 ? [`and ${counted(others, 'other failed user')}: see \`mobility status\``] : [];
+  return [...failed, ...more, ...stageLines(report.stages), summaryText(report)].join('\n');
+}
+
+/** `3 users: 2 done, 1 with nothing new, 530 entries, in 1.30 s`; plain words when there was nothing to do at all. */
+export function summaryText({ users, done, nothing_new, busy, failed, seconds, stages }: AllReport): string {
+  const took = `in ${workTimeText(seconds)}`;
+  if (users === 0) return 'no user is registered: see `mobility users add`';
+  if (done + busy + failed === 0) return `${counted(users, 'user')}: nothing new, nothing written, ${took}`;
+  const parts = [`${done} done`, `${nothing_new} with nothing new`];
+  if (busy > 0) parts.push(`${busy} left to other runs`);
+  if (failed > 0) parts.push(`${failed} failed`);
+  const entries = stages.reduce((sum, { counts }) => sum + (counts.moved ?? 0), 0);
+  return `${counted(users, 'user')}: ${parts.join(', ')}, ${counted(entries, 'entry', 'entries')}, ${took}`;
+}
+
+function stageLines(stages: readonly StageReport[]): string[] {
   const rows = stages.flatMap(({ stage, seconds, counts, problems = [] }) => [
     [`  ${stage}`, workTimeText(seconds), countsText(counts)],
     ...problems.map((problem) => ['', '', `left out: ${problem}`]),
   ]);
-  return table(rows, [1]);
+  return rows.length === 0 ? [] : [table(rows, [1])];
 }
 
 /** `moved 12, failed 1`; counts of 0 are left out. */
-export function countsText(counts: Record<string, number>): string {
-  const told = Object.entries(counts).filter(([, count]) => count !== 0);
-  return told.map(([name, count]) => `${name.replaceAll('_', ' ')} ${count.toLocaleString('en-US')}`).join(', ') || '-';
+function countsText(counts: Record<string, number>): string {
+  const shown = Object.entries(counts).filter(([, count]) => count !== 0);
+  return (
+    shown.map(([name, count]) => `${name.replaceAll('_', ' ')} ${count.toLocaleString('en-US')}`).join(', ') || '-'
+  );
 }

@@ -1,25 +1,65 @@
-// `--user NAME` or `--all`, for commands that do the same to one or every user.
+// The flags that choose users: `--user`, `--all`, `--study` and `--subgroup`.
 import { type Command, Option } from 'commander';
 import { MobilityError } from '../model/errors.ts';
 import { defaultSubgroup, type StudyRecord } from '../model/study.ts';
 import type { UserRecord } from '../model/user.ts';
 import { everyUser } from '../store/pages.ts';
+import { repeated } from './arguments.ts';
 import type { CommandContext } from './context.ts';
 
-/** The options that choose users: exactly one of `user`, `all` and `study` is given. */
+/** The flags that choose users, as parsed. */
 export interface Whom {
-  user?: string;
+  user?: string[];
   all?: true;
   study?: string;
   subgroup?: string;
 }
 
-/** True for somebody of that study and that part of it, where they are given. */
+/** Adds the flags to a command. */
+export function withWhom(command: Command): Command {
+  return withUsersOrStudy(command).addOption(new Option('--all', 'every user').conflicts(['user', 'study']));
+}
+
+/** Adds the flags but `--all`, for a command that should not meet everybody by accident. */
+export function withUsersOrStudy(command: Command): Command {
+  return command
+    .option('--user <name>', 'name or UUID of a user; may be repeated', repeated)
+    .addOption(new Option('--study <name>', 'every user who joined this study').conflicts('user'))
+    .option('--subgroup <name>', 'with --study: only users of this subgroup');
+}
+
+/**
+ * The users that the flags choose. Throws `MOBILITY_USAGE` if no flag is given, and for a study or subgroup that does
+ * not exist or that nobody has joined.
+ */
+export async function* usersMeant(context: CommandContext, whom: Whom): AsyncGenerator<UserRecord> {
+  const { user: names = [], all, study, subgroup } = whom;
+  if (names.length === 0 && !all && study === undefined) {
+    throw new MobilityError('MOBILITY_USAGE', 'expected --user NAME, --study NAME or --all');
+  }
+  if (subgroup !== undefined && study === undefined) {
+    throw new MobilityError('MOBILITY_USAGE', 'expected --study with --subgroup, found --subgroup alone');
+  }
+  for (const name of new Set(names)) yield await context.findUser(name);
+  if (!all && study === undefined) return;
+  let found = false;
+  for await (const one of everyUser(await context.store())) {
+    if (!isMember(one, whom)) continue;
+    found = true;
+    yield one;
+  }
+  if (found || study === undefined) return;
+  await refuseUnknownStudy(context, whom);
+  const part = subgroup === undefined ? '' : `, subgroup ${subgroup}`;
+  throw new MobilityError('MOBILITY_USAGE', `nobody has joined the study ${study}${part}`);
+}
+
+/** True for a member of the study and the subgroup, where they are given. */
 export function isMember(user: UserRecord, { study, subgroup }: Pick<Whom, 'study' | 'subgroup'>): boolean {
   return (study === undefined || user.study === study) && (subgroup === undefined || user.subgroup === subgroup);
 }
 
-/** The study of that name. Throws `MOBILITY_USAGE` where there is none. */
+/** The study of that name. Throws `MOBILITY_USAGE` if it does not exist. */
 export async function findStudy(context: CommandContext, name: string): Promise<StudyRecord> {
   const { studies, address } = await context.store();
   const study = await studies.byName(name);
@@ -34,9 +74,7 @@ export async function findStudy(context: CommandContext, name: string): Promise<
 export const subgroupsOf = ({ subgroups }: StudyRecord): readonly string[] =>
   subgroups.length === 0 ? [defaultSubgroup] : subgroups;
 
-/**
- * For where nobody was found: throws `MOBILITY_USAGE` if the study or subgroup does not exist, as when it is mistyped.
- */
+/** Throws `MOBILITY_USAGE` if the study or subgroup does not exist, for instance because it is mistyped. */
 export async function refuseUnknownStudy(
   context: CommandContext,
   { study: name, subgroup }: Pick<Whom, 'study' | 'subgroup'>,
@@ -44,31 +82,6 @@ export async function refuseUnknownStudy(
   if (name === undefined) return;
   const study = await findStudy(context, name);
   if (subgroup === undefined || subgroupsOf(study).includes(subgroup)) return;
-  const known = subgroupsOf(study).join(' or ');
-  throw new MobilityError('MOBILITY_USAGE', `expected --subgroup ${known} for ${name}, found ${subgroup}`);
-}
-
-/** Adds the two flags to a command. */
-export function withWhom(command: Command): Command {
-  return command
-    .addOption(new Option('--user <name>', 'one user, by name or UUID').conflicts('all'))
-    .option('--all', 'every user')
-    .option('--study <name>', 'every user who joined this study')
-    .option('--subgroup <name>', 'with --study: only users of this subgroup');
-}
-
-/** The users meant. Throws `MOBILITY_USAGE` when none of the flags is given. */
-export async function* usersMeant(context: CommandContext, whom: Whom): AsyncGenerator<UserRecord> {
-  const { user, all, study } = whom;
-  if (user !== undefined) return yield await context.findUser(user);
-  if (!all && study === undefined) {
-    throw new MobilityError('MOBILITY_USAGE', 'expected --user NAME, --study NAME or --all');
-  }
-  let found = false;
-  for await (const one of everyUser(await context.store())) {
-    if (!isMember(one, whom)) continue;
-    found = true;
-    yield one;
-  }
-  if (!found) await refuseUnknownStudy(context, whom);
+  const expected = subgroupsOf(study).join(' or ');
+  throw new MobilityError('MOBILITY_USAGE', `expected --subgroup ${expected} for ${name}, found ${subgroup}`);
 }

@@ -15,12 +15,14 @@ import { type LogKind, nameTemplate } from './names.ts';
 
 const retryAfter = 1000; // ms between attempts to write again after a failure
 
-/** How a process writes its log: where, of which level, and how much, as in the settings. */
-export interface FileLogOptions extends Pick<Config, 'logDir' | 'logLevel' | 'logMaxSizeMiB' | 'logMaxFiles'> {
+/** How a process writes its log: where, of which level, and how many files, as in the settings. */
+export interface FileLogOptions extends Pick<Config, 'logDir' | 'logLevel' | 'logMaxFiles'> {
   /** Which program's log. */
   kind: LogKind;
   /** Thread id of the lines; default: `p` and the process number. */
   threadId?: string | undefined;
+  /** MiB after which the next file starts; default: 100. */
+  maxSizeMiB?: number;
   /** Called once per fault: when lines are dropped, or files cannot be compressed. */
   warn: (text: string) => void;
 }
@@ -93,7 +95,7 @@ export class LogFiles {
   }
 
   async #start(filename: string): Promise<void> {
-    const { logDir: dirname, logMaxSizeMiB } = this.#options;
+    const { logDir: dirname, maxSizeMiB = 100 } = this.#options;
     // The transport neither reports when lines are on disk nor limits how many wait. The stream that it opens accepts
     // the functions of the file system as an option; this one counts.
     const write = (to: number, data: Buffer, offset: number, length: number, at: number, done: Written): void =>
@@ -104,7 +106,7 @@ export class LogFiles {
       });
     const transport = new DailyRotateFile({
       ...{ dirname, filename, extension: '.log', datePattern: 'YYYY-MM-DD', eol: '\n' },
-      maxSize: Math.round(logMaxSizeMiB * 1024 * 1024),
+      maxSize: Math.round(maxSizeMiB * 1024 * 1024),
       options: {
         flags: 'a+',
         mode: 0o600,

@@ -1,29 +1,28 @@
-// Every user through the pipeline: alone, or with other workers on this or other hosts, who are known only by their
-// leases.
+// Every user through the pipeline, also beside other runs on this or other hosts, which are known only by their leases.
 import { shippedSegmenter } from '../analysis/sequence/segment.ts';
 import { isMobilityError } from '../model/errors.ts';
-import { clockSlack } from '../store/lease-end.ts';
 import { everyUser } from '../store/pages.ts';
-import type { Store } from '../store/store.ts';
+import { clockSlack, type Store } from '../store/store.ts';
 import { type PipelineOptions, runPipeline, type UserReport } from './run-pipeline.ts';
+import type { StageReport } from './stage.ts';
 
 /** How a run over all users is done. */
 export interface AllOptions extends PipelineOptions {
-  /** Users in work at once in this process; more than one pays where the store is across a network. */
+  /** Users in work at the same time; more than 1 pays with a store across a network, or with `run`. Default 1. */
   lanes?: number;
-  /** UUID, or the beginning of one, at which to start; workers that start apart meet less often. */
-  startAt?: string;
-  /** Once aborted, users in work are finished and no others begun. */
+  /** Runs the pipeline for one user, for example in another process. Default: `runPipeline`. */
+  run?: (userId: string) => Promise<UserReport>;
+  /** Once aborted, the run finishes the users in work and begins no others. */
   signal?: AbortSignal;
   /** Called after each user that had work. */
   onUser?: (report: UserReport, done: number) => void;
-  /** Called when a user is waited for longer than a moment: who works on them, and how many s it takes at most. */
+  /** Called when the run waits for a lease for more than a second: whose lease, and how many s it takes at most. */
   onWait?: (report: UserReport, seconds: number) => void;
   /** Waits; injected for tests. s */
   wait?: (seconds: number) => Promise<void>;
 }
 
-/** How many users there were, and how their runs ended. */
+/** How many users there were, and how their runs ended. Its size does not depend on the number of users. */
 export interface AllReport {
   users: number;
   done: number;
@@ -31,52 +30,102 @@ export interface AllReport {
   busy: number;
   failed: number;
   seconds: number;
-  /** Users that had work or failed. */
-  reports: UserReport[];
+  /** What the stages did for all users together. */
+  stages: StageReport[];
+  /** The first users that failed. */
+  failures: UserReport[];
 }
 
-/** Few enough that work begins soon, and that what was asked is not long out of date. */
+/** Failed users, and problems of a stage, that a report lists. */
+const listed = 20;
+/** Users asked for at a time: few, so that work begins soon and the answer is not long out of date. */
 const pageSize = 100;
-/** s between two looks at a lease that is waited for: nearly always a sibling is about to end. */
+/** s between two looks at a lease: the first ones follow soon, since most runs end within a moment. */
 const firstStep = 1 / 16;
 const longestStep = 1;
-/** s after which a wait is told. */
-const untold = 1;
+/** s of waiting before `onWait` is called. */
+const silence = 1;
 const pause = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
 /**
- * Runs the pipeline for every user who has work. A user whom another run holds is skipped and tried again at the
- * end: if the lease has expired by then, its owner died, and this run processes the user. Throws if the store becomes
+ * Runs the pipeline for every user who has work. It skips a user whom another run holds, and tries again at the end:
+ * if the lease has expired by then, its owner died, and this run processes the user. Throws if the store becomes
  * unreachable; users who are done stay done.
  */
 export async function runAll(store: Store, options: AllOptions): Promise<AllReport> {
   const started = options.now();
-  const report: AllReport = { users: 0, done: 0, nothing_new: 0, busy: 0, failed: 0, seconds: 0, reports: [] };
+  const counts = { users: 0, done: 0, nothing_new: 0, busy: 0, failed: 0, seconds: 0 };
+  const report: AllReport = { ...counts, stages: [], failures: [] };
   const busy: UserReport[] = [];
+  const run = options.run ?? ((userId) => runPipeline(store, userId, options));
   const work = usersWithWork(store, report, options);
+  let failure: { error: unknown } | null = null;
   const lane = async (): Promise<void> => {
-    for (let next = await work.next(); !next.done && !options.signal?.aborted; next = await work.next()) {
-      const one = await runPipeline(store, next.value, options);
+    while (failure === null && !options.signal?.aborted) {
+      const next = await work.next();
+      if (next.done) return;
+      const one = await run(next.value);
       if (one.status === 'busy') busy.push(one);
-      else await settle(store, report, one, options);
+      else await add(store, report, one, options);
     }
   };
-  await Promise.all(Array.from({ length: options.lanes ?? 1 }, lane));
-  const ended = aborted(options.signal);
-  for (const one of busy) {
-    await settle(store, report, options.signal?.aborted ? one : await secondTry(store, one, options, ended), options);
-  }
+  const guarded = (): Promise<void> =>
+    lane().catch((error) => {
+      failure ??= { error };
+    });
+  await Promise.all(Array.from({ length: options.lanes ?? 1 }, guarded));
+  if (failure !== null) throw (failure as { error: unknown }).error;
+  await retry(store, report, busy, run, options);
   report.seconds = options.now() - started;
   return report;
 }
 
-async function settle(store: Store, report: AllReport, one: UserReport, options: AllOptions): Promise<void> {
+/** Tries users again whom another run held. */
+async function retry(
+  store: Store,
+  report: AllReport,
+  busy: readonly UserReport[],
+  run: (userId: string) => Promise<UserReport>,
+  options: AllOptions,
+): Promise<void> {
+  const over = new AbortController(); // takes the listener off a signal that outlives many runs
+  const ended = aborted(options.signal, over.signal);
+  try {
+    for (const one of busy) {
+      const last = options.signal?.aborted ? one : await secondTry(store, one, run, options, ended);
+      await add(store, report, last, options);
+    }
+  } finally {
+    over.abort();
+  }
+}
+
+async function add(store: Store, report: AllReport, one: UserReport, options: AllOptions): Promise<void> {
   report[one.status] += 1;
-  // The lists of changed trips are for one user's report; of many users they would not fit in bounded memory.
-  const stages = one.stages.map(({ changes: _, ...rest }) => rest);
-  if (one.status !== 'nothing_new') report.reports.push({ ...one, stages });
+  for (const stage of one.stages) addStage(report.stages, stage);
+  if (one.status === 'failed' && report.failures.length < listed) {
+    report.failures.push({ ...one, stages: one.stages.map(withoutChanges) });
+  }
   options.onUser?.(one, report.done + report.failed);
   if (one.status === 'failed') await expectStore(store);
+}
+
+function addStage(stages: StageReport[], { stage, seconds, counts, problems = [] }: StageReport): void {
+  let sum = stages.find((other) => other.stage === stage);
+  if (sum === undefined) {
+    sum = { stage, seconds: 0, counts: {}, problems: [] };
+    stages.push(sum);
+  }
+  sum.seconds += seconds;
+  sum.problems = [...sum.problems!, ...problems].slice(0, listed);
+  const before = sum.counts;
+  const added = Object.entries(counts).map(([name, count]) => [name, (before[name] ?? 0) + count] as const);
+  sum.counts = { ...before, ...Object.fromEntries(added) };
+}
+
+/** The report of a stage without its list of trips: that of a first run over years is long. */
+export function withoutChanges({ changes: _, ...rest }: StageReport): StageReport {
+  return rest;
 }
 
 /** Throws if the store is unreachable: every user would fail, each after all retries. */
@@ -86,75 +135,65 @@ async function expectStore(store: Store): Promise<void> {
   });
 }
 
-/** Users with something to do: from `startAt` to the last, then from the first to `startAt`. */
+/** Users with something to do, by UUID; counts all others as having nothing new. */
 async function* usersWithWork(
   store: Store,
   report: AllReport,
-  { startAt = '', now, segmenter = shippedSegmenter }: AllOptions,
+  { now, segmenter = shippedSegmenter }: AllOptions,
 ): AsyncGenerator<string> {
-  for (const part of [
-    { after: startAt, before: '~' },
-    { after: '', before: startAt },
-  ]) {
-    for await (const ids of usersBetween(store, part.after, part.before)) {
-      const withWork = await store.pipeline.withWork(ids, now(), segmenter.version);
-      for (const id of ids) {
-        report.users += 1;
-        if (withWork.has(id)) yield id;
-        else report.nothing_new += 1;
-      }
-    }
-  }
-}
-
-/** UUIDs after one and up to another, so many at a time. */
-async function* usersBetween(store: Store, after: string, upTo: string): AsyncGenerator<string[]> {
   let ids: string[] = [];
-  for await (const { uuid } of everyUser(store, { ...(after && { after }), limit: pageSize })) {
-    if (uuid > upTo) break;
-    ids.push(uuid);
-    if (ids.length < pageSize) continue;
-    yield ids;
+  const ofPage = async function* (): AsyncGenerator<string> {
+    const withWork = await store.pipeline.withWork(ids, now(), segmenter.version);
+    for (const id of ids) {
+      report.users += 1;
+      if (withWork.has(id)) yield id;
+      else report.nothing_new += 1;
+    }
     ids = [];
+  };
+  for await (const { uuid } of everyUser(store, { limit: pageSize })) {
+    ids.push(uuid);
+    if (ids.length === pageSize) yield* ofPage();
   }
-  if (ids.length > 0) yield ids;
+  if (ids.length > 0) yield* ofPage();
 }
 
 /**
- * Waits until the other's lease, as it stood when it was met, has ended or been renewed; a renewed one shows that its
- * owner lives and does the work. Whether it has ended the store says, by its clock; the wait takes the length of the
- * lease at most, whatever the clocks say, and ends at the signal.
+ * Waits until the lease of the other run, as it stood at the first try, has ended or been renewed. A renewed lease
+ * shows that its owner lives and does the work. The store decides by its clock whether the lease has ended; the wait
+ * takes the length of the lease at most, whatever the clocks say, and ends at the signal.
  */
 async function secondTry(
   store: Store,
   first: UserReport,
+  run: (userId: string) => Promise<UserReport>,
   options: AllOptions,
   ended: Promise<void>,
 ): Promise<UserReport> {
   const wait = options.wait ?? pause;
-  let isTold = false;
+  let isReported = false;
   for (let waited = 0, longest = firstStep; ; longest = Math.min(2 * longest, longestStep)) {
-    const held = await store.leases.get(first.user_id);
-    if (held === null || held.expires_ts !== first.busy_until) break;
-    if (waited >= untold && !isTold) {
-      isTold = true;
-      options.onWait?.(first, held.seconds);
+    const lease = await store.leases.get(first.user_id);
+    if (lease === null || lease.expires_ts !== first.busy_until) break;
+    if (waited >= silence && !isReported) {
+      isReported = true;
+      options.onWait?.(first, lease.seconds);
     }
-    const left = held.seconds + clockSlack - waited;
+    const left = lease.seconds + clockSlack - waited;
     if (left <= 0) break;
     const step = Math.min(longest, left);
     await Promise.race([wait(step), ended]);
     if (options.signal?.aborted) return first;
     waited += step;
   }
-  const again = await runPipeline(store, first.user_id, options);
+  const again = await run(first.user_id);
   return again.status === 'busy' ? first : again;
 }
 
-/** Resolves when the signal is given; never without one. */
-function aborted(signal: AbortSignal | undefined): Promise<void> {
+/** Resolves when the signal is given; never without one. Stops listening when `over` is given. */
+function aborted(signal: AbortSignal | undefined, over: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) resolve();
-    signal?.addEventListener('abort', () => resolve(), { once: true });
+    signal?.addEventListener('abort', () => resolve(), { once: true, signal: over });
   });
 }

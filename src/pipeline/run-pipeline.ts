@@ -104,7 +104,7 @@ async function contextOf(
   const state = await store.pipeline.get(userId);
   const whole = state.changed === null && !state.documents_due && reanalyseFrom === null;
   return {
-    store: store.forRun?.(userId) ?? store,
+    store,
     userId,
     log,
     now,

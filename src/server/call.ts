@@ -34,8 +34,7 @@ export interface Call {
 /** What handlers find in a Hono context. `incoming` is absent when the app is called in process. */
 export interface ServerEnv {
   Bindings: Partial<HttpBindings>;
-  /** `lost`: the process to which the request was passed on ended while it read. */
-  Variables: { call: Call; lost?: true };
+  Variables: { call: Call };
 }
 
 /** A call whose lines are written as soon as its caller is known. */

@@ -1,222 +1,181 @@
-// What a check of a store reports: findings with their cures, counts, and a digest of what each user has.
-import { createHash } from 'node:crypto';
-import { type ErrorCode, isMobilityError, type MobilityError } from '../model/errors.ts';
-import { type Collection, collections } from './store.ts';
+// Reads everything in a store once and names what is damaged, by user and row: the same for every engine.
+import { errorText, isMobilityError } from '../model/errors.ts';
+import { entriesIn, waitingIn } from './chunks/batch.ts';
+import { entriesOf } from './chunks/chunk.ts';
+import { unpackValue } from './chunks/pack.ts';
+import type { Engine, Rows, Table, Where } from './rows/rows.ts';
+import { rowName } from './rows/sums.ts';
+import { accounts, allTables, people } from './rows/tables.ts';
 
-/** Kinds of findings; docs/errors.md explains each. Codes stay, texts may change. */
-type FindingCode =
-  | 'DAMAGED_FILE'
-  | 'DAMAGED_LOG'
-  | 'DAMAGED_PAGES'
-  | 'DAMAGED_INDEX'
-  | 'DAMAGED_ROW'
-  | 'WRONG_REFERENCE'
-  | 'NOT_ADMITTED'
-  | 'UNOWNED_ROWS';
-
-/** One thing that is not as it should be. */
+/** One thing that is not as it was written. Never quotes people's data. */
 export interface Finding {
-  code: FindingCode;
-  /** File of the embedded store, or collection in MongoDB. */
-  file: string;
-  table: string | null;
-  /** The number of the row in its table, if it has one. */
-  row?: number;
-  /** The UUID of whom it concerns; null: not one user, or not known. */
+  /** The UUID of the user whose row it is; null: it concerns everybody. */
   user_id: string | null;
-  /** What was found. Never quotes people's data. */
-  what: string;
-  /** Of entries: their key, how many they are, and when the phone wrote the first and the last. */
-  key?: string;
-  entries?: number;
-  from_ts?: number;
-  to_ts?: number;
-  /** What to do: a command where one helps. */
+  table: string;
+  row: string;
+  problem: string;
+  /** What to do. */
   cure: string;
-}
-
-/**
- * A part of the store that could not be checked to its end, for a reason outside of it; whether it is sound is not
- * known.
- */
-export interface Unchecked {
-  /** As in `Finding`. */
-  file: string;
-  /** A lock, rights, no space, or out of reach (no memory, too many open files). */
-  code: ErrorCode;
-  what: string;
-}
-
-/** What a look at a store gave: what it found, and what it could not look at. */
-export type Looked = Pick<CheckReport, 'findings' | 'unchecked'>;
-
-/** What a user has, by collection. */
-export interface CheckedUser {
-  user_id: string;
-  rows: Partial<Record<Collection, number>>;
-  /**
-   * SHA-256 over the content of all rows but leases, in any order; null unless asked for, if rows are damaged, or if
-   * the check is not complete.
-   */
-  digest: string | null;
 }
 
 /** The result of a check. */
 export interface CheckReport {
-  store: string;
-  /** True if nothing was found, and no part could not be checked. */
-  sound: boolean;
-  /** False if the check was interrupted, or a part could not be checked. */
-  complete: boolean;
-  /** What was checked, in all parts but those of `unchecked`. */
-  checked: { pages: boolean; texts: boolean; references: boolean };
   findings: Finding[];
-  /** Findings beyond those listed. */
-  more: number;
-  unchecked: Unchecked[];
-  /** Rows of all users, by collection; entries count one by one. */
-  rows: Partial<Record<Collection, number>>;
-  /** Rows without a checksum: an earlier version wrote them. */
-  unsummed: number;
-  users: CheckedUser[];
-}
-
-/** What is kept of the last check. Names nobody. */
-export interface LastCheck {
-  /** Seconds since the epoch. */
-  checked_ts: number;
-  /** False: it was interrupted, or looked at one user only; there may be more. */
+  /** Rows that were read. */
+  rows: number;
+  /** False: the check was interrupted. */
   complete: boolean;
-  findings: { code: FindingCode; file: string; count: number }[];
-  /** Findings beyond those counted. */
-  more: number;
 }
 
 /** How a store is checked. */
 export interface CheckOptions {
-  /** Only the rows of this user; pages are not checked then. */
+  /** Only the rows of this user, and nothing about the file. */
   userId?: string;
-  /** Compute a digest of what each user has. */
-  digest?: boolean;
-  /** Look at the pages of the files. Default true. */
-  pages?: boolean;
-  /** Once aborted, the check ends with what it found so far. */
+  /** Compare checksums only: what rows contain is not decoded, and the engine does not look at its own structures. */
+  sumsOnly?: boolean;
+  /** Once aborted, the check ends with what it has found. */
   signal?: AbortSignal;
-  /** Told where the check is. */
-  onProgress?: (text: string) => void;
+  /** Called with the number of rows that were read. */
+  onProgress?: (rows: number) => void;
 }
 
-/** `1 row`, `2 rows`. */
-export const rowsText = (count: number): string => `${count} ${count === 1 ? 'row' : 'rows'}`;
+const restore = 'keep the store as it is and restore a backup beside it';
 
-const mostFindings = 1_000;
-const digestBytes = 32;
+type AnyRow = Record<string, unknown>;
+type AnyTable = Table<AnyRow>;
 
-/** True for an error that says nothing of what is stored, and may be gone with the next try. */
-function isInTheWay(error: unknown): error is MobilityError {
-  return isMobilityError(
-    error,
-    'MOBILITY_STORE_BUSY',
-    'MOBILITY_STORE_FULL',
-    'MOBILITY_STORE_READONLY',
-    'MOBILITY_STORE_UNAVAILABLE',
-  );
+/** Checks a store and changes nothing. */
+export async function checkRows(engine: Engine, options: CheckOptions = {}): Promise<CheckReport> {
+  const report: CheckReport = { findings: [], rows: 0, complete: false };
+  const { userId, sumsOnly = false, signal } = options;
+  if (userId === undefined && !sumsOnly) {
+    const problems = await engine.check();
+    for (const problem of problems) report.findings.push({ user_id: null, table: '', row: '', problem, cure: restore });
+  }
+  for (const table of allTables as unknown as AnyTable[]) {
+    let counted = 0;
+    for await (const rows of pages(engine, table, userId)) {
+      if (signal?.aborted === true) return report;
+      for (const key of rows) {
+        const problem = await problemOf(engine, table, key, sumsOnly);
+        if (problem !== null) report.findings.push(findingOf(table, key, problem));
+      }
+      counted += rows.length;
+      report.rows += rows.length;
+      options.onProgress?.(report.rows);
+    }
+    if (userId === undefined && table.user !== null) await checkOwners(engine, table, counted, report);
+  }
+  report.complete = true;
+  return report;
 }
 
-/** Collects what a check meets. */
-export class CheckTally {
-  readonly findings: Finding[] = [];
-  more = 0;
-  unsummed = 0;
-  private readonly users = new Map<string, { rows: Partial<Record<Collection, number>>; sums: Map<string, Buffer> }>();
-  private readonly damaged = new Set<string>();
-  private readonly leftOut = new Map<string, Unchecked>();
-  private readonly withDigest: boolean;
-
-  constructor({ digest = false }: CheckOptions) {
-    this.withDigest = digest;
-  }
-
-  find(finding: Finding): void {
-    if (finding.user_id !== null && finding.code.startsWith('DAMAGED')) this.damaged.add(finding.user_id);
-    if (this.findings.length < mostFindings) this.findings.push(finding);
-    else this.more += 1;
-  }
-
-  /**
-   * Runs a step of the check of a file. If a lock, missing rights or the like stop it, the file is left out from here
-   * on, and the step gives null. Other files are still checked.
-   */
-  async attempt<T>(file: string, step: () => Promise<T>): Promise<T | null> {
-    if (this.leftOut.has(file)) return null;
-    try {
-      return await step();
-    } catch (error) {
-      if (!isInTheWay(error)) throw error;
-      this.leftOut.set(file, { file, code: error.code, what: error.message });
-      return null;
+/** Removes the damaged rows of a user; returns what was removed. The others of the user's rows stay as they are. */
+export async function leaveOutDamaged(engine: Engine, userId: string): Promise<Finding[]> {
+  const removed: Finding[] = [];
+  for (const table of allTables as unknown as AnyTable[]) {
+    if (table.user === null || table.name === accounts.name) continue;
+    for await (const rows of pages(engine, table, userId)) {
+      for (const key of rows) {
+        const problem = await problemOf(engine, table, key, false);
+        if (problem === null) continue;
+        await engine.write(userId, (tables) => tables.remove(table, key as Where<AnyRow>));
+        removed.push(findingOf(table, key, problem));
+      }
     }
   }
+  return removed;
+}
 
-  /** The parts that were left out. */
-  get unchecked(): Unchecked[] {
-    return [...this.leftOut.values()];
+function findingOf(table: AnyTable, key: AnyRow, problem: string): Finding {
+  const user = table.user === null ? undefined : key[table.user];
+  const user_id = typeof user === 'string' ? user : null;
+  const leaveOut = `or leave the row out: \`mobility store check --user ${user_id} --leave-out\``;
+  const canBeLeftOut = user_id !== null && table.name !== accounts.name;
+  return { user_id, table: table.name, row: rowName(table, key), problem, cure: canBeLeftOut ? `${restore}, ${leaveOut}` : restore };
+}
+
+/** Keys read at a time. */
+const keysAtOnce = 500;
+
+/** The keys of all rows of a table, or of one user's, in pages. */
+async function* pages(engine: Engine, table: AnyTable, userId?: string): AsyncGenerator<AnyRow[]> {
+  if (table.user === null) {
+    if (userId === undefined) yield* byColumn(engine, table, table.key[0]!, {});
+    return;
   }
-
-  /** Counts a row of a user. `place` and `content`: for the digest, asked for if it is wanted. */
-  add(userId: string, collection: Collection, count = 1): void {
-    const { rows } = this.of(userId);
-    rows[collection] = (rows[collection] ?? 0) + count;
+  if (table.key.length === 1) {
+    if (userId !== undefined) yield await keysOf(engine, table, { [table.user]: userId });
+    else yield* byColumn(engine, table, table.user, {});
+    return;
   }
-
-  /** Adds the content of a row to the digest of a user; `content` is called only if a digest is wanted. */
-  digest(userId: string, collection: Collection, content: () => string): void {
-    if (!this.withDigest) return;
-    const { sums } = this.of(userId);
-    const hash = createHash('sha256').update(`${collection}\n`).update(content()).digest();
-    const sum = sums.get(collection);
-    if (sum === undefined) sums.set(collection, hash);
-    // Rows of a collection differ from each other: their order does not matter, and none cancels another.
-    else for (let i = 0; i < digestBytes; i++) sum[i]! ^= hash[i]!;
-  }
-
-  private of(userId: string) {
-    let user = this.users.get(userId);
-    if (user === undefined) {
-      user = { rows: {}, sums: new Map() };
-      this.users.set(userId, user);
+  for await (const users of userId === undefined ? userPages(engine) : [[userId]]) {
+    for (const user of users) {
+      const keys = await keysOf(engine, table, { [table.user]: user });
+      for (let i = 0; i < keys.length; i += keysAtOnce) yield keys.slice(i, i + keysAtOnce);
     }
-    return user;
   }
+}
 
-  /** The report; `about`: what the check itself knows, such as whether it was not interrupted. */
-  report(about: Pick<CheckReport, 'store' | 'complete' | 'checked'>): CheckReport {
-    const { findings, more, unsummed, unchecked } = this;
-    const complete = about.complete && unchecked.length === 0;
-    const users = [...this.users].sort(([a], [b]) => (a < b ? -1 : 1));
-    const rows: CheckReport['rows'] = {};
-    for (const [, one] of users) {
-      for (const name of collections) if (one.rows[name]) rows[name] = (rows[name] ?? 0) + one.rows[name];
+/** Every user with an account, in pages. */
+async function* userPages(engine: Engine): AsyncGenerator<string[]> {
+  for await (const rows of byColumn(engine, accounts as unknown as AnyTable, 'user', {}))
+    yield rows.map(({ user }) => user as string);
+}
+
+async function* byColumn(engine: Engine, table: AnyTable, column: string, where: Where<AnyRow>): AsyncGenerator<AnyRow[]> {
+  for (let after = ''; ; ) {
+    const query = { where: { ...where, [column]: { gt: after } }, order: [column], limit: keysAtOnce };
+    const rows = await engine.read((tables) => tables.find(table, query, table.key));
+    if (rows.length > 0) yield rows;
+    if (rows.length < keysAtOnce) return;
+    after = rows.at(-1)![column] as string;
+  }
+}
+
+function keysOf(engine: Engine, table: AnyTable, where: Where<AnyRow>): Promise<AnyRow[]> {
+  return engine.read((tables) => tables.find(table, { where }, table.key));
+}
+
+/** What is wrong with a row; null: nothing, or it was removed meanwhile. */
+async function problemOf(engine: Engine, table: AnyTable, key: AnyRow, sumsOnly: boolean): Promise<string | null> {
+  try {
+    const [row] = await engine.read((tables: Rows) => tables.find(table, { where: key as Where<AnyRow> }));
+    if (row !== undefined && !sumsOnly) decode(table.name, row);
+    return null;
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof RangeError) return 'its content cannot be read';
+    if (isMobilityError(error) && error.code !== 'MOBILITY_STORE_DAMAGED') throw error;
+    return isMobilityError(error) ? 'its content does not match its checksum' : `cannot be read: ${errorText(error)}`;
+  }
+}
+
+/** Reads what a row contains; throws if it cannot be read. */
+function decode(table: string, row: AnyRow): void {
+  for (const [column, value] of Object.entries(row)) {
+    if (table === 'chunks' && column === 'entries') entriesOf({ entries: value as Uint8Array });
+    else if (table === 'batches' && column === 'entries') entriesIn({ entries: value as Uint8Array });
+    else if (value instanceof Uint8Array) unpackValue(value);
+    else if (column === 'waiting') waitingIn({ waiting: value as string });
+    else if (['state', 'profile', 'settings', 'joined', 'outline'].includes(column)) JSON.parse((value as string) ?? 'null');
+  }
+}
+
+/** Reports rows of users who have no account, and accounts of users who are not registered. */
+async function checkOwners(engine: Engine, table: AnyTable, counted: number, report: CheckReport): Promise<void> {
+  const total = await engine.read((tables) => tables.total(table, {}));
+  if (total > counted && table.name !== accounts.name) {
+    const problem = `${total - counted} rows belong to nobody who has an account`;
+    report.findings.push({ user_id: null, table: table.name, row: '', problem, cure: restore });
+  }
+  if (table.name !== accounts.name) return;
+  for await (const users of userPages(engine)) {
+    const found = await engine.read((tables) => tables.find(people, { where: { uuid: { in: users } } }, ['uuid']));
+    const registered = new Set(found.map(({ uuid }) => uuid));
+    for (const user of users.filter((one) => !registered.has(one))) {
+      const problem = 'the user is not registered: an erasure or a copy was interrupted';
+      const cure = `repeat it, or run \`mobility erase --user ${user}\``;
+      report.findings.push({ user_id: user, table: table.name, row: rowName(table, { user }), problem, cure });
     }
-    return {
-      ...about,
-      complete,
-      sound: findings.length + unchecked.length === 0,
-      findings,
-      more,
-      unchecked,
-      rows,
-      unsummed,
-      users: users.map(([user_id, one]) => {
-        return { user_id, rows: one.rows, digest: complete ? this.digestOf(user_id, one.sums) : null };
-      }),
-    };
-  }
-
-  private digestOf(userId: string, sums: ReadonlyMap<string, Buffer>): string | null {
-    if (!this.withDigest || this.damaged.has(userId)) return null;
-    const hash = createHash('sha256');
-    for (const name of collections) if (sums.has(name)) hash.update(`${name}\n`).update(sums.get(name)!);
-    return hash.digest('hex');
   }
 }

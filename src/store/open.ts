@@ -1,84 +1,49 @@
-// Store address -> backend. The only file that names both.
+// Store address -> engine. The only file that names both engines.
 import { folderIn, isMongoAddress, withoutCredentials } from '../model/address.ts';
-import { MobilityError } from '../model/errors.ts';
-import type { CheckOptions, CheckReport, LastCheck, Looked } from './check.ts';
-import type { Store } from './store.ts';
+import { isMobilityError, MobilityError } from '../model/errors.ts';
+import { type CheckOptions, type CheckReport, checkRows, type Finding, leaveOutDamaged } from './check.ts';
+import { type CopyOptions, type CopyReport, copyStore } from './copy.ts';
+import type { Engine } from './rows/rows.ts';
+import { storeOver } from './rules/store.ts';
+import type { CallerUse, Store } from './store.ts';
 
-/** Options for opening a store. A backend ignores options that it does not use. */
+/** Options for opening a store. An engine ignores options that it does not use. */
 export interface OpenOptions {
-  /**
-   * Embedded store: moves committed data into its files in a thread; for long-running programs, one on each machine.
-   */
-  checkpointer?: boolean;
-  /** Embedded store: number of shards, if the store is created now. */
-  shards?: number;
-  /** The clock of the leases if the store has no clock, seconds since the epoch. */
-  now?: () => number;
-  /** MongoDB: false refuses a database without a store. Default: the store is created. */
+  /** False: where there is no store, none is made: throws `MOBILITY_STORE_ADDRESS`. Default: it is made. */
   make?: boolean;
+  /** Embedded store: moves committed data into its file in a thread; for programs that run long, one on each machine. */
+  checkpointer?: boolean;
+  /** The clock of the leases if the store has none, seconds since the epoch. */
+  now?: () => number;
   /** MongoDB: called at opening with a warning for each task that failed although the store works. */
   onWarning?: (message: string) => void;
 }
 
 /**
  * Opens the store at `address`: `sqlite:FOLDER`, a plain folder, or `mongodb://…`. Throws `MOBILITY_STORE_ADDRESS` for
- * anything else, and what the backend throws.
+ * anything else, and what the engine throws.
  */
 export async function openStore(address: string, options: OpenOptions = {}): Promise<Store> {
-  if (isMongoAddress(address)) {
-    const { openMongoStore } = await import('./mongodb/store.ts');
-    const { make, onWarning } = options;
-    return openMongoStore(address, { ...(make !== undefined && { make }), ...(onWarning && { onWarning }) });
-  }
-  const folder = folderOf(address);
-  const { openSqliteStore } = await import('./sqlite/store.ts');
-  return openSqliteStore({ ...options, folder });
+  const { engine, use } = await openEngine(address, options);
+  return storeOver(engine, use);
 }
 
-/** Checks the store at `address` and changes nothing. Throws what `openStore` throws, but for damage. */
-export async function checkStore(address: string, options: CheckOptions = {}): Promise<CheckReport> {
-  if (isMongoAddress(address)) {
-    const { openMongoStore } = await import('./mongodb/store.ts');
-    const { checkRows } = await import('./check-rows.ts');
-    const store = await openMongoStore(address, { make: false });
-    return checkRows(store, options).finally(() => store.close());
-  }
-  const folder = folderOf(address);
-  const { checkSqliteStore } = await import('./sqlite/check.ts');
-  return checkSqliteStore(folder, options);
-}
-
-/**
- * Keeps in an embedded store what a check found, for those who come to it later. MongoDB, which checks its pages
- * itself, keeps nothing.
- */
-export async function keepLastCheck(address: string, report: CheckReport, now: number): Promise<void> {
-  if (isMongoAddress(address)) return;
-  const { writeLastCheck } = await import('./sqlite/last-check.ts');
-  await writeLastCheck(folderOf(address), report, now);
-}
-
-/** What the last check of an embedded store found; null: none was made. */
-export async function lastCheckOf(address: string): Promise<LastCheck | null> {
-  if (isMongoAddress(address)) return null;
-  const { readLastCheck } = await import('./sqlite/last-check.ts');
-  return readLastCheck(folderOf(address));
-}
-
-/**
- * A short look at an embedded store, of so many milliseconds of CPU at most, whatever its size. What it finds is there;
- * what it does not find may be there too.
- */
-export async function lookAtStore(
+/** Opens the engine beneath a store, for what works on rows: checks, copies. `use`: see `Store.use`. */
+export async function openEngine(
   address: string,
-  options: { milliseconds: number; signal?: AbortSignal },
-): Promise<Looked> {
-  if (isMongoAddress(address)) return { findings: [], unchecked: [] };
-  const { lookAtSqliteStore } = await import('./sqlite/look.ts');
-  return lookAtSqliteStore(folderOf(address), options);
+  options: OpenOptions = {},
+): Promise<{ engine: Engine; use: CallerUse | null }> {
+  if (isMongoAddress(address)) {
+    const { openMongoEngine } = await import('./mongodb/engine.ts');
+    const { use, ...engine } = await openMongoEngine(address, options);
+    return { engine, use };
+  }
+  const { openSqliteEngine } = await import('./sqlite/engine.ts');
+  return { engine: await openSqliteEngine(folderOf(address), options), use: null };
 }
 
-function folderOf(address: string): string {
+/** The folder of an embedded store. Throws `MOBILITY_STORE_ADDRESS` for other addresses. */
+export function folderOf(address: string): string {
   const folder = folderIn(address);
   // One letter before a colon may be a drive; a longer word is the name of some other kind of store.
   const otherScheme = /^[A-Za-z][A-Za-z0-9+.-]+:/.test(folder);
@@ -88,4 +53,36 @@ function folderOf(address: string): string {
     'MOBILITY_STORE_ADDRESS',
     `expected sqlite:FOLDER, a plain folder, or mongodb://HOST/DATABASE as the address of a store, found ${JSON.stringify(withoutCredentials(address))}`,
   );
+}
+
+/** Checks the store at `address` and changes nothing. Throws what `openStore` throws, but for damage. */
+export async function checkStore(address: string, options: CheckOptions = {}): Promise<CheckReport> {
+  return onEngine(address, { make: false }, (engine) => checkRows(engine, options)).catch((error) => {
+    if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
+    const finding = { user_id: null, table: '', row: '', problem: error.message, cure: 'restore a backup' };
+    return { findings: [finding], rows: 0, complete: false };
+  });
+}
+
+/** Removes the damaged rows of a user, see `leaveOutDamaged`. */
+export async function leaveOut(address: string, userId: string): Promise<Finding[]> {
+  return onEngine(address, { make: false }, (engine) => leaveOutDamaged(engine, userId));
+}
+
+/** Copies everybody from one store to another, see `copyStore`. */
+export async function copyBetween(
+  from: string,
+  to: string,
+  options: CopyOptions & Pick<OpenOptions, 'onWarning'>,
+): Promise<CopyReport> {
+  const { onWarning, ...copying } = options;
+  const make = options.dryRun !== true;
+  return onEngine(from, { make: false }, (source) =>
+    onEngine(to, { make, ...(onWarning && { onWarning }) }, (target) => copyStore(source, target, copying)),
+  );
+}
+
+async function onEngine<T>(address: string, options: OpenOptions, work: (engine: Engine) => Promise<T>): Promise<T> {
+  const { engine } = await openEngine(address, options);
+  return work(engine).finally(() => engine.close());
 }

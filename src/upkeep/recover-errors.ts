@@ -111,5 +111,5 @@ function usableEntry({ identity, entry, reason }: ErrorRow): Entry | null {
   const taken = takeEntry(entry);
   if (!isEntry(taken)) return null;
   // Earlier programs kept no identity with the entries that they set aside for their key.
-  return reason === tooManyKeys ? (entry as unknown as Entry) : (JSON.parse(taken.text) as Entry);
+  return reason === tooManyKeys ? (entry as unknown as Entry) : taken;
 }

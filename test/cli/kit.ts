@@ -62,7 +62,7 @@ function programOn(address: string, folder: string): Program {
 export async function run(args: readonly string[], surroundings: Surroundings = {}): Promise<Said> {
   const { env = {}, stdin = '', now = 1_720_000_000, tty = false, closedAfter } = surroundings;
   const stdout = collect(tty, closedAfter);
-  const stderr = collect(tty);
+  const stderr = { ...collect(tty), columns: 0 }; // a terminal without a width gets no spinner
   const code = await main(['node', 'mobility', ...args], {
     env,
     stdout,

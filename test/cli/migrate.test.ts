@@ -1,10 +1,9 @@
-// `mobility migrate` and `mobility store init`: what they take, what they say, and how they end.
+// `mobility migrate`: what it takes, what it says, and how it ends.
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { migrations } from '../../src/store/sqlite/schema.ts';
-import { freshProgram, type Program, run } from './kit.ts';
+import { freshProgram, type Program } from './kit.ts';
 
 async function withPeople(): Promise<Program & { target: string }> {
   const program = await freshProgram();
@@ -103,42 +102,5 @@ describe('migrate', () => {
     expect(stderr).not.toContain('secret');
     expect(await readdir(folder)).toEqual([address.split('/').at(-1)]);
     expect(['nowhere', 'elsewhere', 'same'].filter((name) => existsSync(name))).toEqual([]);
-  });
-});
-
-describe('store convert', () => {
-  it('of a store of today finds nothing to convert', async () => {
-    const { run } = await freshProgram();
-    await run(['store', 'init']);
-    const { code, stdout } = await run(['store', 'convert']);
-    expect([code, stdout]).toEqual([0, 'converted: 0 entries of 0 users; left: 0 entries of 0 users\n']);
-    const dry = await run(['store', 'convert', '--dry-run', '--json']);
-    expect(dry.json()).toEqual({ dry_run: true, converted: { users: 0, entries: 0 }, left: { users: 0, entries: 0 } });
-  });
-});
-
-describe('store init', () => {
-  it('makes an embedded store and shows it, as often as one likes', async () => {
-    const { run, address } = await freshProgram();
-    for (let round = 0; round < 2; round++) {
-      const { code, stdout, stderr } = await run(['store', 'init']);
-      expect([code, stderr]).toEqual([0, '']);
-      const head = `sqlite:${address}: format ${migrations.length}, 1 shard`;
-      expect(stdout).toBe(`${head}\n  usercache-0.sqlite\n  timeseries-0.sqlite\n`);
-    }
-    expect((await run(['status'])).code).toBe(0);
-  });
-
-  it('creates a new store with the given number of shards, and says that an existing store keeps its number', async () => {
-    const { run } = await freshProgram();
-    const made = await run(['store', 'init', '--shards', '3', '--json']);
-    expect([made.code, made.json()]).toMatchObject([0, { engine: 'sqlite', shards: 3 }]);
-    const { code, stderr } = await run(['store', 'init', '--shards', '2']);
-    expect([code, stderr]).toEqual([3, expect.stringContaining('created with 3 shards and keeps them')]);
-  });
-
-  it('of more shards than there can be is refused', async () => {
-    const { code, stderr } = await run(['store', 'init', '--shards', '300']);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('MOBILITY_USAGE')]);
   });
 });

@@ -2,7 +2,7 @@
 
 import { execFile, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { readdir, readFile, truncate, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -72,8 +72,9 @@ describe.skipIf(!existsSync('/dev/full'))('a full disk', () => {
     const args = ['erase', '--user', 'sim-p-1@example.org', '--yes', '--json', '--store', address];
     const { code, stderr } = await run(args, redirected('>/dev/full'));
     const [receipt, told] = stderr.split('\nmobility: ');
-    expect(JSON.parse(receipt!)).toMatchObject({ user_email: 'sim-p-1@example.org', remaining: { timeseries: 0 } });
-    expect([code, told]).toEqual([1, expect.stringMatching(/^MOBILITY_OUTPUT: the user is erased, and the receipt/)]);
+    const [user] = (JSON.parse(receipt!) as { users: object[] }).users;
+    expect(user).toMatchObject({ user_email: 'sim-p-1@example.org', remaining: { timeseries: 0 } });
+    expect([code, told]).toEqual([1, expect.stringMatching(/^MOBILITY_OUTPUT: the users are erased, and the receipt/)]);
   });
 
   it('behind standard error costs only notes', async () => {
@@ -245,7 +246,7 @@ it('a killed worker is reported; its user and all others are done', async () => 
   const { code, stdout, stderr } = await both.exit;
   const report = JSON.parse(stdout) as AllReport;
   expect([code, report.users, report.busy, report.failed]).toEqual([3, 6, 0, 0]);
-  expect(stderr).toContain('1 worker of this run ended without a report (SIGKILL)');
+  expect(stderr).toContain('1 worker ended while a user was in work (SIGKILL)');
   const users = await store.users.list({ limit: 10 });
   expect(
     await store.pipeline.withWork(
@@ -270,26 +271,68 @@ it('several processes that are stopped report no more users than they came to', 
   expect(said[0]).toBe('finishing the users in work; press Ctrl-C again to stop at once');
 });
 
+async function childrenOf(parent: number): Promise<number[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=']);
+  const rows = stdout
+    .trim()
+    .split('\n')
+    .map((row) => row.trim().split(/\s+/).map(Number));
+  return rows.flatMap(([pid, of]) => (of === parent ? [pid!] : []));
+}
+
 it('Ctrl-C at a terminal reaches workers that have not begun too: the run is stopped, and nobody is lost', async () => {
   const { address } = await simulated(2);
   const both = await start(['pipeline', '--all', '--workers', '2', '--json', '--store', address]);
-  const children = async (): Promise<number[]> => {
-    const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=']);
-    const rows = stdout.trim().split('\n');
-    return rows
-      .map((row) => row.trim().split(/\s+/).map(Number))
-      .flatMap(([pid, of]) => (of === both.pid ? [pid!] : []));
-  };
   let workers: number[] = [];
   await until(async () => {
-    workers = await children();
+    workers = await childrenOf(both.pid);
     return workers.length === 2;
   });
   for (const pid of [both.pid, ...workers]) process.kill(pid, 'SIGINT');
   const { code, stdout, stderr } = await both.exit;
   const { users, done, nothing_new, busy, failed } = JSON.parse(stdout) as AllReport;
   expect([code, failed, done + nothing_new + busy]).toEqual([130, 0, users]);
-  expect(stderr).not.toContain('without a report');
+  expect(stderr).not.toContain('ended');
+});
+
+describe('pipeline --all --every', () => {
+  const line = /^2 users: 2 done, 0 with nothing new, [\d,]+ entries, in \d+\.\d\d s$/gm;
+
+  it.each(['', '--workers 2'])(
+    'processes what comes later in later rounds, and ends with 0 at SIGTERM (%s)',
+    async (workers) => {
+      const { address, run: inProcess } = await simulated(2);
+      const store = await storeAt(address);
+      const words = workers.split(' ').filter((word) => word !== '');
+      const running = await start(['pipeline', '--all', '--every', '1s', ...words, '--store', address]);
+      const rounds = (): number => running.output().stderr.match(line)?.length ?? 0;
+      await until(() => rounds() === 1);
+      for (const pid of await childrenOf(running.pid)) process.kill(pid, 'SIGKILL'); // an idle worker is replaced
+      await inProcess(['simulate', '--users', '2', '--from', '2024-03-20', '--seed', 'p']);
+      await until(() => rounds() === 2);
+      const { code, stdout, stderr } = await running.stop();
+      expect([code, stdout]).toEqual([0, '']);
+      const others = stderr
+        .replaceAll(line, '')
+        .split('\n')
+        .filter((text) => text !== '');
+      const quiet = /^(2 users: nothing new, nothing written, in|finishing the users in work)/;
+      expect(others.filter((text) => !quiet.test(text))).toEqual([]);
+      for (const { uuid } of await store.users.list({ limit: 10 })) expect(await store.leases.get(uuid)).toBeNull();
+    },
+  );
+
+  it('reports an unavailable store with a line a round and goes on when it is back', async () => {
+    const { address } = await simulated(2);
+    const running = await start(['pipeline', '--all', '--every', '1s', '--store', address]);
+    await until(() => running.output().stderr.startsWith('2 users: 2 done'));
+    await rename(address, `${address}-away`);
+    const unavailable = /^mobility: MOBILITY_STORE_UNAVAILABLE: .*; the next round tries again$/m;
+    await until(() => unavailable.test(running.output().stderr));
+    await rename(`${address}-away`, address);
+    await until(() => /again\n2 users: nothing new/.test(running.output().stderr));
+    expect((await running.stop()).code).toBe(0);
+  });
 });
 
 it('several workers run with the options that Node was given', async () => {

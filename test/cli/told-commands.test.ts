@@ -1,5 +1,4 @@
-// Commands that the program tells people to run: in errors, findings, help texts and the manual. Each is one that runs.
-import { randomUUID } from 'node:crypto';
+// Commands named in messages, help texts and the manual exist, with their flags.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,8 +6,6 @@ import { type Command, Option } from 'commander';
 import { expect, it } from 'vitest';
 import { createContext } from '../../src/cli/context.ts';
 import { buildProgram } from '../../src/cli/main.ts';
-import * as cures from '../../src/store/cures.ts';
-import { freshProgram } from './kit.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -99,21 +96,4 @@ it('command lines of help texts and of the manual parse as they stand', async ()
     await program.parseAsync(words, { from: 'user' }).catch((error: Error) => wrong.push(`${place}: ${error.message}`));
   }
   expect(wrong).toEqual([]);
-});
-
-it('every cure of damage is a command that runs as it is told, or says what to do without one', async () => {
-  const { run, folder, withStore } = await freshProgram();
-  const uuid = randomUUID();
-  const texts = Object.values(cures).map((cure) => (typeof cure === 'string' ? cure : cure(uuid)));
-  const commands = texts.flatMap((text) => [...(/^mobility /.test(text) ? [text] : (text.match(/`[^`]+`/g) ?? []))]);
-  expect(commands).toHaveLength(7);
-  for (const command of commands) {
-    const words = wordsOf(command.replaceAll('`', '')).slice(1);
-    const args = words.map((word) => (word === 'NEW' ? join(folder, 'new') : word));
-    // An erasure asks a person at a terminal, who is not here; it has understood the command then.
-    const answered = args[0] === 'erase' ? [...args, '--yes'] : args;
-    await withStore((store) => store.users.register('ada', { uuid, now: 1 })); // the erasure takes them away
-    const said = await run(answered);
-    expect(said, `${command}: ${said.stderr}`).toMatchObject({ code: 0 });
-  }
 });

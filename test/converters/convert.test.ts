@@ -115,7 +115,7 @@ describe('converting any entry that intake lets through', () => {
       fc.property(mutated, (pushed) => {
         const taken = takeEntry(deepFreeze(pushed));
         if (!isEntry(taken)) return;
-        const entry = JSON.parse(taken.text) as Entry;
+        const entry = JSON.parse(JSON.stringify(taken)) as Entry;
         deepFreeze(entry);
         const result = attempt(entry);
         if (result instanceof ConversionError) {
@@ -179,7 +179,7 @@ describe('the fields by which an entry is judged', () => {
       fc.property(mutated, (pushed) => {
         const taken = takeEntry(pushed);
         if (!isEntry(taken)) return;
-        const whole = JSON.parse(taken.text) as Entry;
+        const whole = JSON.parse(JSON.stringify(taken)) as Entry;
         const { entry, read, looked } = watched(whole);
         const verdict = verdictOn(entry);
         expect(verdictOn(judgedPart(whole))).toBe(verdict);
@@ -205,7 +205,7 @@ describe('fields that a converter says mean what they say', () => {
       fc.property(mutated, (pushed) => {
         const taken = takeEntry(pushed);
         if (!isEntry(taken)) return;
-        const entry = JSON.parse(taken.text) as Entry;
+        const entry = JSON.parse(JSON.stringify(taken)) as Entry;
         const { platform, key } = entry.metadata;
         const names = typeof platform === 'string' ? converterFor(platform, key)?.asPushed?.(entry) : null;
         const { data } = meaningOf(entry);

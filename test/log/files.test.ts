@@ -35,7 +35,7 @@ afterEach(() => {
 });
 
 function open(logDir: string, changes: Partial<FileLogOptions> = {}): Promise<FileLog> {
-  const settings = { logDir, logLevel: 'debug', logMaxSizeMiB: 10, logMaxFiles: 1000 } as const;
+  const settings = { logDir, logLevel: 'debug', maxSizeMiB: 10, logMaxFiles: 1000 } as const;
   return openFileLog({ ...settings, kind: 'server', threadId: 'main', warn: () => {}, ...changes });
 }
 
@@ -103,7 +103,7 @@ describe('a log file', () => {
 
   it('is private, also when it is compressed, and so is its folder', async () => {
     const dir = join(newFolder(), 'new', 'logs');
-    const files = await open(dir, { logMaxSizeMiB: 0.001 });
+    const files = await open(dir, { maxSizeMiB: 0.001 });
     await writeBatches(dir, files, 2);
     await files.close();
     expect(logFiles(dir)).toEqual(['server-2026-03-14.1.log', 'server-2026-03-14.log.gz']);
@@ -142,7 +142,7 @@ describe('rotation', () => {
   it('compresses full files and loses no line, also over a restart', async () => {
     const dir = newFolder();
     for (let run = 0; run < 2; run += 1) {
-      const files = await open(dir, { logMaxSizeMiB: 0.01 });
+      const files = await open(dir, { maxSizeMiB: 0.01 });
       await writeBatches(dir, files, 10);
       await files.close();
     }
@@ -169,7 +169,7 @@ describe('rotation', () => {
   it('keeps the newest finished files, as many as configured', async () => {
     const dir = newFolder();
     writeFileSync(join(dir, 'pipeline-2026-03-01.log.gz'), gzipSync('another kind\n'));
-    const files = await open(dir, { logMaxSizeMiB: 0.005, logMaxFiles: 3 });
+    const files = await open(dir, { maxSizeMiB: 0.005, logMaxFiles: 3 });
     await writeBatches(dir, files, 3);
     for (let n = 3; n < 20; n += 1) files.log.writeAll('DEBUG', numbered(5000, n * 5000));
     await files.close();

@@ -82,7 +82,7 @@ it('replaces a name that is no address only where the server logged a caller', a
 
 it('changes the file that a running process writes, and that process loses no line', async () => {
   const dir = newFolder();
-  const settings = { logDir: dir, logLevel: 'debug', logMaxSizeMiB: 1, logMaxFiles: 9, warn: () => {} } as const;
+  const settings = { logDir: dir, logLevel: 'debug', maxSizeMiB: 1, logMaxFiles: 9, warn: () => {} } as const;
   const files = await openFileLog({ ...settings, kind: 'server' });
   files.log.writeAll('INFO', callsOf(ada));
   await until(() => messagesOf(dir).length === 6);

@@ -1,7 +1,8 @@
-// Who a run of everybody comes to, and in which order: a newer analysis, a starting point, and a stop on the way.
+// Which users a run of everybody processes, and what it reports.
 import { expect, it } from 'vitest';
 import { silentLog } from '../../src/log/log.ts';
 import type { Entry } from '../../src/model/entry.ts';
+import { MobilityError } from '../../src/model/errors.ts';
 import { type AllOptions, runAll } from '../../src/pipeline/run-all.ts';
 import type { Store } from '../../src/store/store.ts';
 import { newStore, newUser } from '../support/store.ts';
@@ -32,10 +33,36 @@ async function run(store: Store, more: Partial<AllOptions> = {}): Promise<string
   return met;
 }
 
-it('users before the starting point come last', async () => {
+it('the report of any number of users has totals of the stages and the first 20 failures', async () => {
   const { store, users } = await threeUsers();
-  const [first, second, third] = users;
-  expect(await run(store, { startAt: '7' })).toEqual([second, third, first]);
+  for (let i = 0; i < 22; i++) {
+    users.push(await newUser(store));
+    await store.usercache.put(users.at(-1)!, { entries: [survey], unusable: [] }, 1_700_000_000);
+  }
+  const options = { log: silentLog, now: () => 1_800_000_000 };
+  const stage = { stage: 'move', seconds: 0.5, counts: { moved: 2, inserted: 1 }, changes: [] };
+  const report = await runAll(store, {
+    ...options,
+    run: async (user_id) => ({ user_id, status: 'failed', stages: [stage], seconds: 1, message: `not ${user_id}` }),
+  });
+  expect(report).toMatchObject({ users: 25, failed: 25, done: 0 });
+  expect(report.stages).toMatchObject([{ stage: 'move', seconds: 12.5, counts: { moved: 50, inserted: 25 } }]);
+  expect(report.failures).toHaveLength(20);
+  expect(report.failures[0]!.stages[0]).not.toHaveProperty('changes');
+});
+
+it('a run in several lanes begins nobody after the store became unreachable', async () => {
+  const { store, users } = await threeUsers();
+  const met: string[] = [];
+  const gone = new MobilityError('MOBILITY_STORE_UNAVAILABLE', 'gone');
+  const unreachable = { ...store, ping: () => Promise.reject(gone) };
+  const run: AllOptions['run'] = async (user_id) => {
+    met.push(user_id);
+    return { user_id, status: 'failed', stages: [], seconds: 0 };
+  };
+  const all = runAll(unreachable, { log: silentLog, now: () => 1_800_000_000, lanes: 2, run });
+  await expect(all).rejects.toThrow('gone');
+  expect(met).toEqual(users.slice(0, 2));
 });
 
 it('after a stop nobody else is begun, and the next run does the rest', async () => {

@@ -158,12 +158,9 @@ describe('all users', () => {
     });
     const report = await runAll(failing, options());
     expect(report).toMatchObject({ users: 3, done: 1, nothing_new: 1, busy: 0, failed: 1 });
-    expect(report.reports.map((r) => [r.user_id, r.status])).toEqual([
-      [users[0], 'failed'],
-      [users[1], 'done'],
-    ]);
+    expect(report.failures).toMatchObject([{ user_id: users[0], message: 'poisoned user' }]);
     expect(await runAll(own, options())).toMatchObject({ done: 1, nothing_new: 2, failed: 0 });
-    expect(await runAll(own, options())).toMatchObject({ done: 0, nothing_new: 3, failed: 0, reports: [] });
+    expect(await runAll(own, options())).toMatchObject({ done: 0, nothing_new: 3, failed: 0, failures: [] });
   });
 
   it('ends with its error when the store is out of reach, instead of with each user', async () => {

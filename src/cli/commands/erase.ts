@@ -1,48 +1,52 @@
-// `mobility erase`: everything of one user, gone from every collection, and the proof of it.
+// `mobility erase`: removes everything of users from the store and the log files, and proves it.
 import { createInterface } from 'node:readline';
 import { Command } from 'commander';
 import { type ScrubReceipt, scrubLogs } from '../../log/scrub.ts';
-import { isMobilityError, MobilityError } from '../../model/errors.ts';
+import { errorText, isMobilityError, MobilityError } from '../../model/errors.ts';
 import { isUuid } from '../../model/ids.ts';
-import { totalOf } from '../../store/erasing.ts';
 import { type Collection, collections, type Store } from '../../store/store.ts';
-import { eraseUser } from '../../upkeep/erase-user.ts';
+import { eraseUser, totalOf } from '../../upkeep/erase-user.ts';
 import type { CommandContext, Outcome } from '../context.ts';
+import { fileText } from '../files.ts';
 import { counted, table } from '../output.ts';
+import { usersMeant, type Whom, withUsersOrStudy } from '../whom.ts';
+
+interface Options extends Whom {
+  file?: string;
+  yes?: true;
+}
+
+interface Person {
+  /** null: the user is no longer registered, only their rows are left. */
+  user_email: string | null;
+  uuid: string;
+}
+
+/** Rows by collection. `remaining`: all 0. */
+interface Erased extends Person {
+  removed: Record<Collection, number>;
+  remaining: Record<Collection, number>;
+}
 
 /** The proof of an erasure, for the operator's files. */
 interface Receipt {
-  user_email: string | null;
-  uuid: string;
   store: string;
-  /** seconds since the epoch */
+  /** Seconds since the epoch. */
   erased_ts: number;
-  removed: Record<Collection, number>;
-  /** Rows left in each collection: all 0. */
-  remaining: Record<Collection, number>;
-  /** Log files in which name and UUID were replaced. */
+  users: Erased[];
+  /** Users who are not erased, or of whom rows are left, with the reason. */
+  failed: (Person & { message: string })[];
+  /** Log files in which names and UUIDs were replaced. */
   logs: ScrubReceipt;
-  /** Where they may still stand: no command reaches it. */
+  /** Where the users may still be named: no command reaches it. */
   not_reached: readonly string[];
 }
 
-const notReached = [
-  "the server's standard output, as a journal or a container's log keeps it",
-  'log files of other folders and hosts',
-  'backups and exports made before',
-] as const;
-
-/** What no command reaches, beside what engines keep: MongoDB overwrites its free pages, journal and oplog in time. */
-function notReachedOf({ address }: Store): readonly string[] {
-  const isMongo = address.startsWith('mongodb');
-  return isMongo ? [...notReached, "bytes in the MongoDB server's own files until it overwrites them"] : notReached;
-}
-
-/** Erases one user. */
+/** Erases one user, several users or the members of a study. */
 export function eraseCommand(context: CommandContext): Command {
-  return new Command('erase')
-    .description('remove everything of a user and verify that nothing is left')
-    .requiredOption('--user <name>', 'name or UUID of the user')
+  return withUsersOrStudy(new Command('erase'))
+    .description('remove everything of users and verify that nothing is left')
+    .option('--file <file>', 'every user of this file, one name or UUID a line')
     .option('--yes', 'do not ask for confirmation')
     .addHelpText(
       'after',
@@ -50,48 +54,58 @@ export function eraseCommand(context: CommandContext): Command {
 Examples:
   mobility export --user ada@example.org --out ada
   mobility erase --user ada@example.org
-  mobility erase --user ada@example.org --yes --json > receipt.json
+  mobility erase --study sunny --yes --json > receipt.json
 
-In log files, the user's name and UUID are replaced by "erased". The receipt lists the places that the command cannot reach.`,
+In log files, names and UUIDs are replaced by "erased". The receipt lists the places that the command cannot reach.
+Exit code 3: some users are not erased, or a log file still names one; repeat the command.`,
     )
-    .action(context.run((options: { user: string; yes?: true }) => run(context, options)));
+    .action(context.run((options: Options) => run(context, options)));
 }
 
-async function run(context: CommandContext, { user, yes }: { user: string; yes?: true }): Promise<Outcome> {
+async function run(context: CommandContext, options: Options): Promise<Outcome> {
   const store = await context.store();
-  const { user_email, uuid } = await findEvenHalfErased(context, store, user);
-  const rows = totalOf(await store.counts(uuid));
-  if (!yes) await confirm(context, user_email ?? uuid, rows);
-  const removed = await eraseUser(store, uuid);
-  const remaining = await store.counts(uuid);
-  const log = await context.log('pipeline');
-  log.write('INFO', `UUID erased: erased ${totalOf(removed)} rows, ${totalOf(remaining)} remain`);
-  const logs = await scrubLogs(context.config().logDir, [{ uuid, email: user_email }]);
-  const proof = { removed, remaining, logs, not_reached: notReachedOf(store) };
-  const receipt: Receipt = { user_email, uuid, store: store.address, erased_ts: context.now(), ...proof };
+  const people = await peopleMeant(context, store, options);
+  if (!options.yes) await confirm(context, store, people);
+  const receipt = await eraseAll(context, store, people);
   await context.output
     .result(receipt, () => receiptText(receipt))
     .catch((error) => {
       if (!isMobilityError(error, 'MOBILITY_OUTPUT')) throw error;
       // The erasure is done and cannot be repeated: there is no other receipt.
       context.output.note(context.output.json ? JSON.stringify(receipt, null, 2) : receiptText(receipt));
-      const text = `the user is erased, and the receipt is above, on standard error: ${error.message}`;
+      const text = `the users are erased, and the receipt is above, on standard error: ${error.message}`;
       throw new MobilityError('MOBILITY_OUTPUT', text, { cause: error });
     });
-  if (totalOf(remaining) === 0) return logs.left.length === 0 ? {} : { exitCode: 3 };
-  throw new Error(
-    `${counted(totalOf(remaining), 'row')} of ${uuid} are still there: stop the phone or the server and repeat`,
-  );
+  for (const { uuid, message } of receipt.failed) context.output.note(`${uuid}: ${message}`);
+  const left = people.length - receipt.users.length - receipt.failed.length;
+  if (left > 0) context.output.note(`interrupted: ${counted(left, 'user')} not erased; repeat the command`);
+  return receipt.failed.length + receipt.logs.left.length === 0 ? {} : { exitCode: 3 };
+}
+
+/** Everybody whom the flags name. Throws before anything is erased if one of them does not exist. */
+async function peopleMeant(context: CommandContext, store: Store, options: Options): Promise<Person[]> {
+  const { file, user = [], study } = options;
+  const lines = file === undefined ? [] : (await fileText(file)).split('\n').map((line) => line.trim());
+  const people = new Map<string, Person>();
+  for (const name of [...user, ...lines.filter((line) => line !== '')]) {
+    const person = await findPerson(context, store, name);
+    people.set(person.uuid, person);
+  }
+  if (study === undefined && user.length === 0 && file === undefined) {
+    throw new MobilityError('MOBILITY_USAGE', 'expected --user NAME, --study NAME or --file FILE');
+  }
+  if (study !== undefined) {
+    const { user: _, ...whom } = options;
+    for await (const { user_email, uuid } of usersMeant(context, whom)) people.set(uuid, { user_email, uuid });
+  }
+  return [...people.values()];
 }
 
 /** The registered user; or a UUID that has rows without being registered, as an interrupted erasure leaves it. */
-async function findEvenHalfErased(
-  context: CommandContext,
-  store: Store,
-  name: string,
-): Promise<{ user_email: string | null; uuid: string }> {
+async function findPerson(context: CommandContext, store: Store, name: string): Promise<Person> {
   try {
-    return await context.findUser(name);
+    const { user_email, uuid } = await context.findUser(name);
+    return { user_email, uuid };
   } catch (error) {
     const uuid = name.toLowerCase();
     if (!isMobilityError(error, 'MOBILITY_USER_UNKNOWN') || !isUuid(uuid)) throw error;
@@ -100,27 +114,92 @@ async function findEvenHalfErased(
   }
 }
 
-async function confirm({ stdin, output, writeErr }: CommandContext, name: string, rows: number): Promise<void> {
+/** Asks for the name of the one user, or for the number of users. */
+async function confirm(context: CommandContext, store: Store, people: readonly Person[]): Promise<void> {
+  const { stdin, output, writeErr } = context;
   if (stdin.isTTY !== true) {
     throw new MobilityError('MOBILITY_USAGE', 'erase needs a typed confirmation: use a terminal, or add --yes');
   }
-  output.note(`This removes ${name} and ${counted(rows, 'row')} permanently.`);
-  writeErr(`Type ${name} to continue: `);
+  let rows = 0;
+  for (const { uuid } of people) rows += totalOf(await store.counts(uuid));
+  const [first, ...others] = people;
+  const word = others.length > 0 ? String(people.length) : (first!.user_email ?? first!.uuid);
+  const whom = others.length > 0 ? counted(people.length, 'user') : word;
+  output.note(`This removes ${whom} and ${counted(rows, 'row')} permanently.`);
+  writeErr(`Type ${word} to continue: `);
   const lines = createInterface({ input: stdin });
   const typed = await new Promise<string>((resolve) => {
     lines.once('line', resolve).once('close', () => resolve(''));
   });
   lines.close();
-  if (typed.trim() === name) return;
-  throw new MobilityError('MOBILITY_USAGE', `expected ${name}, found other text; nothing was erased`);
+  if (typed.trim() === word) return;
+  throw new MobilityError('MOBILITY_USAGE', `expected ${word}, found other text; nothing was erased`);
 }
 
-function receiptText({ user_email, uuid, removed, remaining, logs, not_reached }: Receipt): string {
-  const rows = collections.map((name) => [`  ${name}`, String(removed[name]), String(remaining[name])]);
+/**
+ * Erases one user after the other until the signal. A user in somebody's hands is skipped; another error ends the work.
+ * Throws only for a single user: the receipt has to tell who is erased.
+ */
+async function eraseAll(context: CommandContext, store: Store, people: readonly Person[]): Promise<Receipt> {
+  const signal = context.interruptible();
+  const users: Erased[] = [];
+  const failed: Receipt['failed'] = [];
+  const progress = context.output.progress('erasing');
+  try {
+    for (const person of people) {
+      if (signal.aborted) break;
+      progress.update(`${users.length} of ${counted(people.length, 'user')} erased`);
+      try {
+        users.push(await erase(store, person));
+      } catch (error) {
+        if (people.length === 1) throw error;
+        failed.push({ ...person, message: errorText(error) });
+        if (!isMobilityError(error, 'MOBILITY_LEASE_HELD')) break;
+      }
+    }
+    const rows = users.reduce((sum, { removed }) => sum + totalOf(removed), 0);
+    (await context.log('pipeline')).write('INFO', `Erased ${counted(users.length, 'user')}: ${counted(rows, 'row')}`);
+    progress.update('removing names from log files');
+    const erasedPeople = users.map(({ uuid, user_email: email }) => ({ uuid, email }));
+    const logs = await scrubLogs(context.config().logDir, erasedPeople);
+    const erased = { store: store.address, erased_ts: context.now(), users, failed };
+    return { ...erased, logs, not_reached: notReached(store) };
+  } finally {
+    progress.done();
+  }
+}
+
+async function erase(store: Store, person: Person): Promise<Erased> {
+  const removed = await eraseUser(store, person.uuid);
+  const remaining = await store.counts(person.uuid);
+  if (totalOf(remaining) === 0) return { ...person, removed, remaining };
+  throw new Error(
+    `${counted(totalOf(remaining), 'row')} of ${person.uuid} are still there: stop the phone or the server and repeat`,
+  );
+}
+
+/** What no command reaches, and what the engine keeps: MongoDB overwrites its free pages, journal and oplog in time. */
+function notReached({ address }: Store): readonly string[] {
+  const isMongo = address.startsWith('mongodb');
   return [
-    `erased ${user_email ?? uuid}`,
+    "the server's standard output, as a journal or a container's log keeps it",
+    'log files of other folders and hosts',
+    'backups and exports made before',
+    ...(isMongo ? ["bytes in the MongoDB server's own files until it overwrites them"] : []),
+  ];
+}
+
+function receiptText({ users, logs, not_reached }: Receipt): string {
+  const sum = (of: (user: Erased) => number): string => String(users.reduce((total, user) => total + of(user), 0));
+  const rows = collections.map((name) => [
+    `  ${name}`,
+    sum(({ removed }) => removed[name]),
+    sum(({ remaining }) => remaining[name]),
+  ]);
+  return [
+    ...users.map(({ user_email, uuid }) => `erased ${user_email ?? uuid}`),
     `${table([['  COLLECTION', 'REMOVED', 'LEFT'], ...rows], [1, 2])}`,
-    `log files in ${logs.folder}: name and UUID replaced in ${counted(logs.lines, 'line')} of ${counted(logs.rewritten, 'file')}`,
+    `log files in ${logs.folder}: names replaced in ${counted(logs.lines, 'line')} of ${counted(logs.rewritten, 'file')}`,
     ...logs.left.map(({ file, reason }) => `  still named in ${file}: ${reason}; repeat the command`),
     `not reached: ${not_reached.join('; ')}`,
   ].join('\n');

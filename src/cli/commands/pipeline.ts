@@ -1,26 +1,25 @@
-// `mobility pipeline`: from what phones pushed to the diary, for one user or all.
+// `mobility pipeline`: from what phones pushed to the diary, for one user or all, once or in rounds.
 import { Command, Option } from 'commander';
+import { silentLog } from '../../log/log.ts';
 import { MobilityError } from '../../model/errors.ts';
 import type { UserRecord } from '../../model/user.ts';
 import { type AllReport, runAll } from '../../pipeline/run-all.ts';
 import { runPipeline, type UserReport } from '../../pipeline/run-pipeline.ts';
-import type { Store } from '../../store/store.ts';
-import { wholeNumber } from '../arguments.ts';
+import { durationArgument, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { damageNotes } from '../known-damage.ts';
-import { counted, noProgress } from '../output.ts';
+import { forShortRun } from '../heap.ts';
+import { counted } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
-import { runInProcesses, type SharedRun } from '../pipeline-workers.ts';
-import { userReportText } from '../reports.ts';
-import { workTimeText } from '../wording.ts';
-
-const lookLength = 200; // ms of CPU of a look at the store before a run
+import { runRounds } from '../pipeline-rounds.ts';
+import { type WorkerPool, workerPool, workForParent } from '../pipeline-workers.ts';
+import { allReportText, summaryText, userReportText } from '../reports.ts';
 
 interface Options {
   user?: string;
   all?: true;
+  every?: number;
   workers: number;
-  startAt?: string;
+  worker?: true;
 }
 
 /** Runs the pipeline for one user or for every user. */
@@ -29,27 +28,37 @@ export function pipelineCommand(context: CommandContext): Command {
     .description('process pushed entries into trips and day documents')
     .addOption(new Option('--user <name>', 'one user, by name or UUID').conflicts('all'))
     .option('--all', 'every user with new data, except those that another run is processing')
+    .addOption(
+      new Option('--every <time>', 'with --all: keep running, one round every 30s, 5m or 1h, until a signal')
+        .argParser(durationArgument)
+        .conflicts('user'),
+    )
     .option('--workers <n>', 'with --all: processes that share the users', wholeNumber(1, 64), 1)
-    .addOption(new Option('--start-at <uuid>', 'with --all: where in the register to begin').hideHelp())
+    .addOption(new Option('--worker', 'work for a parent process').hideHelp())
     .addHelpText(
       'after',
       `
 Examples:
   mobility pipeline --user ada@example.org
   mobility pipeline --all --json
+  mobility pipeline --all --every 5m
 
+With --every, each round writes one line to standard error. SIGTERM or Ctrl-C finishes the users in work and ends with 0.
 Exit code 3: some users failed, or a worker died; the others are done.`,
     )
-    .action(
-      context.run(async (options: Options) => {
-        if (options.user !== undefined) return runOne(context, await context.findUser(options.user));
-        if (options.all) return runEvery(context, options);
-        throw new MobilityError('MOBILITY_USAGE', 'expected --user NAME or --all: whose entries are to be processed?');
-      }),
-    );
+    .action(context.run((options: Options) => run(context, options)));
 }
 
-async function runOne(context: CommandContext, user: UserRecord): Promise<Outcome> {
+async function run(context: CommandContext, options: Options): Promise<Outcome> {
+  if (options.every === undefined) forShortRun();
+  if (options.worker) await workForParent(context);
+  else if (options.user !== undefined) await runOne(context, await context.findUser(options.user));
+  else if (options.all) return runEverybody(context, options);
+  else throw new MobilityError('MOBILITY_USAGE', 'expected --user NAME or --all: whose entries are to be processed?');
+  return {};
+}
+
+async function runOne(context: CommandContext, user: UserRecord): Promise<void> {
   const store = await context.store();
   const progress = context.output.progress(`${user.user_email}: starting`);
   const onStage = (stage: string): void => progress.update(`${user.user_email}: ${stage}`);
@@ -59,68 +68,69 @@ async function runOne(context: CommandContext, user: UserRecord): Promise<Outcom
   await context.output.result({ user_email: user.user_email, ...report }, () => userReportText(user, report));
   if (report.status === 'busy') throw new MobilityError('MOBILITY_LEASE_HELD', `${user.user_email}: ${report.message}`);
   if (report.status === 'failed') throw new Error(`the pipeline failed for ${user.user_email}: ${report.message}`);
-  return {};
 }
 
-async function runEvery(context: CommandContext, { workers, startAt }: Options): Promise<Outcome> {
-  const store = await context.store();
+async function runEverybody(context: CommandContext, { every, workers }: Options): Promise<Outcome> {
   const signal = context.interruptible();
-  const isWorker = startAt !== undefined; // of a run in several processes, which speaks for all of them
-  if (!isWorker) await tellDamage(context);
-  const first = workers > 1 ? `${workers} processes look for users with new data` : 'looking for users with new data';
-  const progress = isWorker ? noProgress : context.output.progress(first);
-  const note = (text: string): void => {
-    if (!isWorker) context.output.note(text);
-  };
-  signal.addEventListener('abort', () => note('finishing the users in work; press Ctrl-C again to stop at once'));
-  const onUser = (_: UserReport, done: number): void => progress.update(`${counted(done, 'user')} done`);
-  const alone = async (): Promise<SharedRun> => {
-    const onWait = (one: UserReport, seconds: number): void =>
-      context.output.note(`${one.user_id}: ${one.message}: waiting for that, ${Math.ceil(seconds)} s at most`);
-    const options = { ...(await pipelineOptions(context)), signal, onUser, onWait, ...(startAt && { startAt }) };
-    return { report: await runAll(store, options), lost: [] };
-  };
-  const run = workers > 1 ? runInProcesses(context, workers) : alone();
-  const { report, lost } = await run.finally(() => progress.done());
-  await showAll(context, store, report);
-  if (signal.aborted && report.users > 0) note('stopped: the counts cover the users that the run reached');
-  if (lost.length > 0) note(lostText(lost));
-  if (report.failed === 0) return lost.length === 0 ? {} : { exitCode: 3 };
-  if (report.failed < report.users) return { exitCode: 3 };
-  throw new Error(`the pipeline failed for every user: ${report.reports[0]?.message}`);
+  signal.addEventListener('abort', () =>
+    context.output.note('finishing the users in work; press Ctrl-C again to stop at once'),
+  );
+  const pool = workers > 1 ? workerPool(context, every === undefined ? [] : ['--every', `${every}s`]) : null;
+  try {
+    if (every === undefined) return await runOnce(context, pool, workers);
+    await runRounds(context, every, () => round(context, pool, workers));
+    return { exitCode: 0 };
+  } finally {
+    await pool?.stop();
+  }
 }
 
-/** Damage stops the run of the users whose data it concerns; it is told before, in the log too. */
-async function tellDamage(context: CommandContext): Promise<void> {
-  const notes = await damageNotes(context, lookLength);
-  for (const text of notes) context.output.note(text);
-  if (notes.length > 0) (await context.log('pipeline')).writeAll('WARNING', notes);
+interface Watch {
+  onUser?: (report: UserReport, done: number) => void;
+  onWait?: (report: UserReport, seconds: number) => void;
+}
+
+async function runUsers(context: CommandContext, pool: WorkerPool | null, lanes: number, watch: Watch = {}) {
+  const store = await context.store();
+  const { signal, now } = context;
+  if (pool === null) return runAll(store, { ...(await pipelineOptions(context)), signal, ...watch });
+  return runAll(store, { log: silentLog, now, signal, run: pool.run, lanes, ...watch });
+}
+
+/** One of many rounds; returns its line. */
+async function round(context: CommandContext, pool: WorkerPool | null, lanes: number): Promise<string> {
+  await (await context.store()).ping(); // a store that was moved away or replaced would still be readable
+  const report = await runUsers(context, pool, lanes);
+  if (context.output.json) await context.output.line(JSON.stringify(report));
+  const lost = pool?.takeLost() ?? [];
+  return `${summaryText(report)}${lost.length === 0 ? '' : `; ${lostText(lost)}`}`;
+}
+
+async function runOnce(context: CommandContext, pool: WorkerPool | null, lanes: number): Promise<Outcome> {
+  const { output, signal } = context;
+  const store = await context.store();
+  const progress = output.progress('looking for users with new data');
+  const report = await runUsers(context, pool, lanes, {
+    onUser: (_, done) => progress.update(`${counted(done, 'user')} done`),
+    onWait: ({ user_id, message }, seconds) =>
+      output.note(`${user_id}: ${message}: waiting for that, ${Math.ceil(seconds)} s at most`),
+  }).finally(() => progress.done());
+  const lost = pool?.takeLost() ?? [];
+  const users = await Promise.all(report.failures.map(({ user_id }) => store.users.byUuid(user_id)));
+  const failures = report.failures.map((one, i) => ({ user_email: users[i]?.user_email ?? one.user_id, ...one }));
+  await output.result({ ...report, failures }, () =>
+    signal.aborted && report.users === 0 ? 'stopped before the first user' : allReportText(report, failures),
+  );
+  if (signal.aborted && report.users > 0) output.note('stopped: the counts cover the users that the run reached');
+  if (lost.length > 0) output.note(lostText(lost));
+  return outcomeOf(report, lost);
+}
+
+function outcomeOf({ users, failed, failures }: AllReport, lost: readonly string[]): Outcome {
+  if (failed > 0 && failed === users) throw new Error(`the pipeline failed for every user: ${failures[0]?.message}`);
+  return failed > 0 || lost.length > 0 ? { exitCode: 3 } : {};
 }
 
 function lostText(lost: readonly string[]): string {
-  return (
-    `${counted(lost.length, 'worker')} of this run ended without a report (${lost.join(', ')}): the user it was processing is free ` +
-    'again when the lease expires, and the next run completes the work'
-  );
-}
-
-async function showAll(context: CommandContext, store: Store, report: AllReport): Promise<void> {
-  const users = await Promise.all(report.reports.map((one) => store.users.byUuid(one.user_id)));
-  const named = report.reports.map((one, i) => ({ user_email: users[i]?.user_email ?? one.user_id, ...one }));
-  await context.output.result({ ...report, reports: named }, () => {
-    const texts = named.map((one) => userReportText({ uuid: one.user_id, user_email: one.user_email }, one));
-    const stopped = context.signal.aborted && report.users === 0;
-    return [...texts, stopped ? 'stopped before the first user' : summaryText(report)].join('\n');
-  });
-}
-
-/** `3 users: 2 done, 1 with nothing new, in 1.30 s`; plain words when there was nothing to do at all. */
-export function summaryText({ users, done, nothing_new, busy, failed, seconds }: AllReport): string {
-  const took = `in ${workTimeText(seconds)}`;
-  if (users === 0) return 'no user is registered: see `mobility users add`';
-  if (done + busy + failed === 0) return `${counted(users, 'user')}: nothing new, nothing written, ${took}`;
-  const parts = [`${done} done`, `${nothing_new} with nothing new`];
-  if (busy > 0) parts.push(`${busy} held by other runs`);
-  if (failed > 0) parts.push(`${failed} failed`);
-  return `${counted(users, 'user')}: ${parts.join(', ')}, ${took}`;
+  return `${counted(lost.length, 'worker')} ended while a user was in work (${lost.join(', ')})`;
 }

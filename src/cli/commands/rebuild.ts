@@ -1,6 +1,5 @@
 // `mobility rebuild`: derives the diary of one user again and shows the differences.
 import { Command } from 'commander';
-import { folderIn, isMongoAddress } from '../../model/address.ts';
 import { MobilityError } from '../../model/errors.ts';
 import { startOfDay } from '../../model/time.ts';
 import { type RebuildReport, rebuild } from '../../upkeep/rebuild.ts';
@@ -9,7 +8,6 @@ import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
 import { clockText, workTimeText } from '../wording.ts';
-import { mendOptions } from './store-mend.ts';
 
 const farthestEast = 50_400; // s that the first zone is ahead of UTC
 
@@ -25,32 +23,18 @@ export function rebuildCommand(context: CommandContext): Command {
 
 async function run(context: CommandContext, { user, from }: { user: string; from?: string }): Promise<Outcome> {
   const { uuid, user_email } = await context.findUser(user);
-  const mended = await mendDerived(context, uuid);
   const store = await context.store();
   const progress = context.output.progress(`${user_email}: starting`);
   const onStage = (stage: string): void => progress.update(`${user_email}: ${stage}`);
   const options = { ...(await pipelineOptions(context)), onStage };
   // Whatever the user's zone, the day has not begun before; to analyse a few hours more does no harm.
-  const since = from === undefined || mended ? {} : { from: startOfDay(from, 'UTC') - farthestEast };
+  const since = from === undefined ? {} : { from: startOfDay(from, 'UTC') - farthestEast };
   giveBackWhenStopped(context, store, options.owner)(uuid);
   const report = await rebuild(store, uuid, { ...options, ...since }).finally(() => progress.done());
   await context.output.result({ user_email, ...report }, () => rebuildText(user_email, report));
   if (report.status === 'busy') throw new MobilityError('MOBILITY_LEASE_HELD', `${user_email}: ${report.message}`);
   if (report.status === 'failed') throw new Error(`the rebuild failed for ${user_email}: ${report.message}`);
   return {};
-}
-
-/** Removes damaged trips, documents and state, which derive from the entries; true if there were any. */
-async function mendDerived(context: CommandContext, uuid: string): Promise<boolean> {
-  const { store } = context.config();
-  if (isMongoAddress(store)) return false;
-  const { mendSqliteUser } = await import('../../store/sqlite/mend.ts');
-  const options = { ...mendOptions(context), derived: true, keep: async () => {} };
-  const mended = await mendSqliteUser(folderIn(store), uuid, options);
-  for (const { file, table: name, row, found } of mended) {
-    context.output.note(`${file}, table ${name}, row ${row}: ${found}; it is derived again from the entries`);
-  }
-  return mended.length > 0;
 }
 
 function rebuildText(name: string, { changes, seconds }: RebuildReport): string {

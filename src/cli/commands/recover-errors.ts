@@ -1,4 +1,4 @@
-// `mobility recover-errors`: what could not be converted once, tried again.
+// `mobility recover-errors`: retries the entries that could not be converted.
 import { Command, InvalidArgumentError } from 'commander';
 import { oneLine } from '../../log/text.ts';
 import { errorText } from '../../model/errors.ts';
@@ -6,11 +6,10 @@ import { type RecoverReport, recoverErrors } from '../../upkeep/recover-errors.t
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
-import { usersMeant } from '../whom.ts';
+import { usersMeant, type Whom, withWhom } from '../whom.ts';
 import { errorKeyText } from '../wording.ts';
 
-interface Options {
-  user?: string;
+interface Options extends Whom {
   key?: string;
   reason?: string;
   dryRun?: true;
@@ -18,15 +17,14 @@ interface Options {
 
 interface UserRecovery extends RecoverReport {
   user_email: string;
-  /** Why nothing could be done for this user. */
+  /** Why the command could not process this user. */
   failure?: string;
 }
 
-/** Moves errors back through the converters, for one user or all. */
+/** Passes errors through the converters again. */
 export function recoverErrorsCommand(context: CommandContext): Command {
-  return new Command('recover-errors')
+  return withWhom(new Command('recover-errors'))
     .description('retry the entries that could not be converted')
-    .option('--user <name>', 'one user, by name or UUID; default: every user')
     .option('--key <key>', 'only errors of this key, such as manual/survey', keyArgument)
     .option(
       '--reason <reason>',
@@ -41,13 +39,13 @@ Examples:
   mobility recover-errors --dry-run
   mobility recover-errors --user ada@example.org --key manual/survey
 
-The next pipeline run adds the recovered entries to the diary.
+Without --user and --study, it retries the errors of every user. The next pipeline run adds the recovered entries to the diary.
 Exit code 3: some errors remain, or some users could not be processed.`,
     )
     .action(context.run((options: Options) => recover(context, options)));
 }
 
-/** An empty text, as an unset variable of a script gives it, would choose every error. */
+/** Refuses an empty text: an unset variable of a script would choose every error. */
 function filterArgument(text: string): string {
   if (text !== '') return text;
   throw new InvalidArgumentError('Expected a text that is not empty; leave the flag out for all errors.');
@@ -64,7 +62,8 @@ function keyArgument(text: string): string {
   }
 }
 
-async function recover(context: CommandContext, { user, key, reason, dryRun }: Options): Promise<Outcome> {
+async function recover(context: CommandContext, { key, reason, dryRun, ...given }: Options): Promise<Outcome> {
+  const whom: Whom = Object.keys(given).length === 0 ? { all: true } : given;
   const store = await context.store();
   const options = {
     ...(await pipelineOptions(context)),
@@ -76,7 +75,7 @@ async function recover(context: CommandContext, { user, key, reason, dryRun }: O
   const progress = context.output.progress('looking for errors');
   const reports: UserRecovery[] = [];
   try {
-    for await (const { uuid, user_email } of usersMeant(context, user === undefined ? { all: true } : { user })) {
+    for await (const { uuid, user_email } of usersMeant(context, whom)) {
       if ((await store.errors.list(uuid, { limit: 1 })).length === 0) continue;
       if (context.signal.aborted) break;
       inWork(uuid);
@@ -91,8 +90,8 @@ async function recover(context: CommandContext, { user, key, reason, dryRun }: O
   } finally {
     progress.done();
   }
-  const isFiltered = !context.signal.aborted && (key !== undefined || reason !== undefined);
-  const unmatched = isFiltered ? unmatchedText(reports, { user, key, reason }) : null;
+  const isFiltered = key !== undefined || reason !== undefined;
+  const unmatched = isFiltered && !context.signal.aborted ? unmatchedText(reports, { key, reason }) : null;
   await context.output.result(reports, () => unmatched ?? reportsText(reports, dryRun === true));
   if (unmatched !== null && context.output.json) context.output.note(unmatched);
   const left = reports.some((report) => report.failure !== undefined || report.remaining.length > 0);
@@ -100,17 +99,17 @@ async function recover(context: CommandContext, { user, key, reason, dryRun }: O
   return {};
 }
 
-/** Where no error was looked at: that none is as the flags say, and which ones there are. Otherwise null. */
+/** If no error has the key and reason asked for: says so, and lists the errors that there are. Otherwise null. */
 function unmatchedText(
   reports: readonly UserRecovery[],
-  { user, key, reason }: Pick<Options, 'user' | 'key' | 'reason'>,
+  { key, reason }: Pick<Options, 'key' | 'reason'>,
 ): string | null {
   if (reports.some(({ tried, failure }) => tried > 0 || failure !== undefined)) return null;
   const asked = [
     ...(key === undefined ? [] : [`the key ${JSON.stringify(key)}`]),
     ...(reason === undefined ? [] : [`the reason ${JSON.stringify(reason)}`]),
   ];
-  const found = `nothing was retried: no error${user === undefined ? '' : ` of ${user}`} has ${asked.join(' and ')}`;
+  const found = `nothing was retried: no error has ${asked.join(' and ')}`;
   const counts = new Map<string, { key: string | null; reason: string; count: number }>();
   for (const one of reports.flatMap(({ remaining }) => remaining)) {
     const name = JSON.stringify([one.key, one.reason]);

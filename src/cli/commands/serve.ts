@@ -1,9 +1,6 @@
 // `mobility serve`: the server that phones talk to.
 import { Command, Option } from 'commander';
 import type { CommandContext, SettingFlags } from '../context.ts';
-import { damageNotes } from '../known-damage.ts';
-
-const lookLength = 500; // ms of CPU of a look at the store, beside the calls
 
 /** Serves until SIGTERM or Ctrl-C, then finishes what runs. */
 export function serveCommand(context: CommandContext): Command {
@@ -40,7 +37,6 @@ files. A server that is told to stop finishes the running calls first.`,
         await runServer({
           config,
           openStore: (options) => context.store({ ...options, make: true }),
-          damage: () => damageNotes(context, lookLength),
           openLog: (threadId) => context.logFiles('server', threadId),
           signal: context.interruptible(),
           now: context.now,

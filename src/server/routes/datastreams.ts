@@ -9,7 +9,7 @@ import { type FoundEntry, findEntries, type Selection } from '../find-entries.ts
 import { daysBetween } from '../local-dates.ts';
 import { badRequest } from '../problem.ts';
 import { schemas } from '../schemas.ts';
-import { type Route, type RouteCall, suggestionSettings } from './route.ts';
+import { type Route, type RouteCall, suggestions } from './route.ts';
 
 /** Entries of one answer, whatever the caller asks for. */
 const maxFoundEntries = 250_000;
@@ -116,13 +116,13 @@ function fieldOf<Field>(fields: Readonly<Record<string, Field>>, name: string, a
   return field;
 }
 
-function answer({ caller, body, store, config }: RouteCall, time: TimeSelection): AsyncIterable<string> {
+function answer({ caller, body, store }: RouteCall, time: TimeSelection): AsyncIterable<string> {
   const asked = body.max_entries as number | null | undefined;
   return phoneData(
     caller.uuid,
     findEntries(store, caller.uuid, {
       ...time,
-      suggestions: suggestionSettings(config),
+      suggestions,
       ...(Array.isArray(body.key_list) && { keys: body.key_list as string[] }),
       max: Math.min(asked ?? maxFoundEntries, maxFoundEntries),
       keep: asked == null ? 'first' : ((body.trunc_method ?? 'sample') as Selection['keep']),

@@ -3,7 +3,7 @@ import { withLabels } from '../../diary/add-labels.ts';
 import { tripsOfDay } from '../../diary/build-trip-documents.ts';
 import { isDay } from '../../model/time.ts';
 import { badRequest } from '../problem.ts';
-import { type Route, suggestionSettings } from './route.ts';
+import { type Route, suggestions } from './route.ts';
 
 /** The routes under `/timeline`. */
 export const timelineRoutes: readonly Route[] = [
@@ -11,14 +11,14 @@ export const timelineRoutes: readonly Route[] = [
     path: '/timeline/getTrips/:date',
     handler: 'timeline.getTrips/:date',
     caller: 'registered',
-    answer: async ({ caller, params, store, config }) => {
+    answer: async ({ caller, params, store }) => {
       const { date } = params;
       if (!isDay(date)) {
         const found = JSON.stringify(date!.slice(0, 40));
         throw badRequest(`expected a day of the calendar as YYYY-MM-DD at the end of the path, found ${found}`);
       }
       const trips = await tripsOfDay(store, caller.uuid, date);
-      return { timeline: await withLabels(store, caller.uuid, trips, suggestionSettings(config)) };
+      return { timeline: await withLabels(store, caller.uuid, trips, suggestions) };
     },
   },
 ];

@@ -1,65 +1,74 @@
-// What callers used of their limits, added up over all servers: a row for each caller of the last days.
-import type { AnyBulkWriteOperation, Document } from 'mongodb';
-import { useWindows } from '../../model/use-windows.ts';
-import type { CallerUse } from '../store.ts';
-import type { Connection } from './connection.ts';
-import { inPieces } from './rows.ts';
-import type { MemberRow } from './user-rows.ts';
+// What callers use of their limits, counted over all servers: a document for each caller of the last days.
+import type { AnyBulkWriteOperation, Document, IndexDescription } from 'mongodb';
+import { type UseWindow, useWindows } from '../../model/use-windows.ts';
+import { type AccountRow, accounts } from '../rows/tables.ts';
+import type { CallerUse, UsedInWindow } from '../store.ts';
+import type { Connection } from './connect.ts';
+import { retry } from './transactions.ts';
 
-interface Used {
-  /** Number of the window since the epoch. */
-  window: number;
-  calls: number;
-  bytes: number;
-}
-
-interface UseRow {
+interface UseDocument {
   /** The UUID. */
   _id: string;
-  minute: Used;
-  day: Used;
-  /** The server removes the row then. */
+  minute: UsedInWindow;
+  day: UsedInWindow;
+  /** The server removes the document then. */
   until: Date;
 }
 
-const usersAtOnce = 500;
-const remembered = 2; // days
-const daySeconds = 86_400;
-
-/** Counters need not survive the loss of a member: no put waits for them, and limits are wide. */
-const quickly = { writeConcern: { w: 1 } } as const;
-
 /** The use by callers. */
-export function callerUseOn({ db }: Connection): CallerUse {
-  const rows = db.collection<UseRow>('use');
-  const members = db.collection<MemberRow>('members');
+export interface MongoUse extends CallerUse {
+  /** Removes what was counted of a user, after the user's account is no longer active. */
+  forget(user: string): Promise<void>;
+}
+
+/** Indexes of the collection. */
+export const useIndexes: IndexDescription[] = [{ key: { until: 1 }, expireAfterSeconds: 0 }];
+
+const usersAtOnce = 500;
+const daysKept = 2;
+
+/** Counters need not survive the loss of a member: limits are wide. */
+const writeConcern = { w: 1 } as const;
+
+/** Counts in the database of the connection. */
+export function useOn(connection: Connection): MongoUse {
+  const { db } = connection;
+  const documents = db.collection<UseDocument>('use');
+  const members = db.collection<AccountRow>(accounts.name);
   return {
     async add(used, now) {
-      const totals: Awaited<ReturnType<CallerUse['add']>> = new Map();
-      for (const ids of inPieces([...used.keys()], usersAtOnce)) {
-        const operations = ids.map((id): AnyBulkWriteOperation<UseRow> => {
-          const update = [{ $set: added(used.get(id)!, now) }];
-          return { updateOne: { filter: { _id: id }, update, upsert: true } };
-        });
-        await rows.bulkWrite(operations, { ordered: false, ...quickly });
-        const [found, admitted] = await Promise.all([
-          rows.find({ _id: { $in: ids } }, { readConcern: { level: 'local' } }).toArray(),
-          members.distinct('user_id', { user_id: { $in: ids } }),
-        ]);
+      const totals: Awaited<ReturnType<MongoUse['add']>> = new Map();
+      const all = [...used.keys()];
+      for (let start = 0; start < all.length; start += usersAtOnce) {
+        const users = all.slice(start, start + usersAtOnce);
+        // No retry: calls that were counted already would count twice.
+        await documents.bulkWrite(
+          users.map((user) => addition(user, used.get(user)!, now)),
+          {
+            ordered: false,
+            writeConcern,
+          },
+        );
+        const found = await documents.find({ _id: { $in: users } }, { readConcern: { level: 'local' } }).toArray();
         for (const { _id, minute, day } of found) totals.set(_id, { minute, day });
-        // Looked at after writing: an erasure that has removed the row before has ended the admission before that.
-        const isAdmitted = new Set(admitted);
-        const erased = ids.filter((id) => !isAdmitted.has(id));
-        if (erased.length > 0) await rows.deleteMany({ _id: { $in: erased } });
+        // Looked up after writing: an erasure ends the account before it removes what was counted.
+        const active = new Set(await members.distinct('user', { user: { $in: users }, stage: 'active' }));
+        const erased = users.filter((user) => !active.has(user));
+        if (erased.length > 0) await documents.deleteMany({ _id: { $in: erased } });
       }
       return totals;
+    },
+    async forget(user) {
+      await retry(connection, () => documents.deleteOne({ _id: user }));
     },
   };
 }
 
-/** The fields of a row after these calls and bytes. A window that has begun on another server's clock goes on. */
-function added({ calls, bytes }: { calls: number; bytes: number }, now: number): Document {
-  const of = (name: keyof typeof useWindows): Document => {
+type Amount = { calls: number; bytes: number };
+
+function addition(user: string, { calls, bytes }: Amount, now: number): AnyBulkWriteOperation<UseDocument> {
+  // A window that has begun by the clock of another server goes on.
+  const windowAfter = (name: UseWindow): Document => {
     const window = Math.floor(now / useWindows[name]);
     const isCurrent = { $gte: [`$${name}.window`, window] };
     const before = (field: string): Document => ({ $cond: [isCurrent, `$${name}.${field}`, 0] });
@@ -69,14 +78,7 @@ function added({ calls, bytes }: { calls: number; bytes: number }, now: number):
       bytes: { $add: [before('bytes'), bytes] },
     };
   };
-  return {
-    minute: of('minute'),
-    day: of('day'),
-    until: new Date((Math.floor(now / daySeconds) + remembered) * daySeconds * 1000),
-  };
-}
-
-/** Removes what a user used; after nobody may write about them any more. */
-export async function forgetUse({ db, once }: Connection, userId: string): Promise<void> {
-  await once(() => db.collection<UseRow>('use').deleteOne({ _id: userId }));
+  const until = new Date((Math.floor(now / useWindows.day) + daysKept) * useWindows.day * 1000);
+  const update = [{ $set: { minute: windowAfter('minute'), day: windowAfter('day'), until } }];
+  return { updateOne: { filter: { _id: user }, update, upsert: true } };
 }

@@ -8,7 +8,7 @@ const interval = 0.1;
 /** s; how long an ending process waits for the thread to come out of the engine. */
 const patience = 5;
 
-/** The thread that checkpoints the files of a store. */
+/** The thread that checkpoints the file of a store. */
 export interface Checkpointer {
   /** Ends the thread; resolves when it has closed all files. */
   stop(): Promise<void>;
@@ -22,14 +22,14 @@ const gate = { free: 0, inside: 1, closed: 2 } as const;
  * is large. `binding`: the module of the engine.
  */
 export function startCheckpointer(
-  paths: readonly string[],
+  path: string,
   binding = createRequire(import.meta.url).resolve('@photostructure/sqlite'),
 ): Checkpointer {
   // The thread's code is handed over as text: so it runs the same from compiled files and from sources.
   const source = `(${checkpointLoop})(require('node:worker_threads'), require)`;
   const state = new Int32Array(new SharedArrayBuffer(4));
   Atomics.store(state, 0, gate.inside);
-  const workerData: LoopInput = { binding, paths, pause: interval * 1000, state, gate };
+  const workerData: LoopInput = { binding, path, pause: interval * 1000, state, gate };
   // No flags of this process: some of them say how a text is to be read.
   const worker = new Worker(source, { eval: true, execArgv: [], workerData });
   worker.unref();
@@ -57,7 +57,7 @@ export function startCheckpointer(
 
 interface LoopInput {
   binding: string;
-  paths: readonly string[];
+  path: string;
   pause: number;
   state: Int32Array;
   gate: typeof gate;
@@ -65,7 +65,7 @@ interface LoopInput {
 
 /** Runs in the thread, and sees nothing but what it is given. Begins inside the gate. */
 function checkpointLoop(threads: typeof import('node:worker_threads'), load: (path: string) => unknown): void {
-  const { binding, paths, pause, state, gate } = threads.workerData as LoopInput;
+  const { binding, path, pause, state, gate } = threads.workerData as LoopInput;
   const leave = (): void => {
     Atomics.store(state, 0, gate.free);
     Atomics.notify(state, 0);
@@ -78,7 +78,7 @@ function checkpointLoop(threads: typeof import('node:worker_threads'), load: (pa
       leave();
     }
   };
-  const open = (path: string) => {
+  const open = () => {
     const { DatabaseSync } = load(binding) as typeof Sqlite;
     const database = new DatabaseSync(path, { timeout: 0 });
     database.exec('PRAGMA synchronous = FULL');
@@ -102,17 +102,15 @@ function checkpointLoop(threads: typeof import('node:worker_threads'), load: (pa
       file.rest = 2 ** file.failures;
     }
   };
-  let files: ReturnType<typeof open>[] = [];
+  let file: ReturnType<typeof open> | null = null;
   try {
-    files = paths.map(open);
+    file = open();
   } finally {
     leave();
   }
-  const timer = setInterval(() => {
-    for (const file of files) inside(() => look(file));
-  }, pause);
+  const timer = setInterval(() => inside(() => look(file)), pause);
   threads.parentPort?.once('message', () => {
     clearInterval(timer);
-    for (const file of files) inside(() => file.database.close());
+    inside(() => file.database.close());
   });
 }

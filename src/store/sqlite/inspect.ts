@@ -14,33 +14,47 @@ import {
 } from 'node:fs';
 import { endianness } from 'node:os';
 
-/** What is wrong with a file: expected and found. `newer`: a newer program wrote it, in that format version. */
-export type Fault = { expected: string; found: string } | { newer: number };
+/** What is wrong with a file: expected and found, or that it has another format. */
+export type Fault = { expected: string; found: string } | { format: number };
 
 /**
- * Tells why the database at `path` must not be opened; null when it may. `version` is the newest format that is known.
- * Changes nothing, and needs no lock. A write-ahead log that was cut off or taken away is seen where the process that
- * wrote it left its index behind, that is, after it was killed: the engine would drop the commits in it and go on.
- * After a power cut the index may be any earlier one, or none. An earlier one belongs to this log or to the one before
- * it, whose salts are others: only while an erasure empties the log (`wipe.ts`) it would be taken for that of a log cut
- * off.
+ * Why the database at `path` must not be opened; null if it may. Changes nothing and needs no lock. A write-ahead log
+ * that was cut off or removed shows if the process that wrote it left its index behind, that is, after it was killed:
+ * the engine would drop the commits in it and go on.
  */
-export function inspectFile(path: string, version: number): Fault | null {
-  // Closing a file drops all locks that this process has on it (POSIX), the engine's too. Who has it open has inspected
-  // it.
+export function inspectFile(path: string, expected: { format: number; applicationId: number }): Fault | null {
+  // Closing a file drops all locks that this process has on it (POSIX), the engine's too. A process that has it open
+  // has inspected it.
   if (isOpenHere(path)) return null;
-  return headerFault(path, version) ?? walFault(path);
+  return headerFault(path, expected) ?? walFault(path);
 }
 
 const magic = 'SQLite format 3\0';
 
-function headerFault(path: string, version: number): Fault | null {
+/** Bytes of the header that are the same in every database: https://sqlite.org/fileformat2.html */
+const fixedBytes: [at: number, allowed: number[]][] = [
+  [18, [1, 2]],
+  [19, [1, 2]],
+  [20, [0]],
+  [21, [64]],
+  [22, [32]],
+  [23, [32]],
+  [47, [4]],
+  [59, [1]],
+];
+
+function headerFault(path: string, { format, applicationId }: { format: number; applicationId: number }): Fault | null {
   const header = firstBytes(path, 100)?.bytes;
   if (header === undefined || header.length < 100 || header.toString('latin1', 0, 16) !== magic) {
     return { expected: 'a database of a store', found: 'something else' };
   }
+  for (const [at, allowed] of fixedBytes) {
+    const found = header[at]!;
+    if (!allowed.includes(found)) return { expected: `${allowed.join(' or ')} in byte ${at} of the file`, found: `${found}` };
+  }
+  if (header.readUInt32BE(68) !== applicationId) return { expected: 'a database of a store', found: 'one of another program' };
   const found = header.readUInt32BE(60); // user_version
-  return found > version ? { newer: found } : null;
+  return found === format ? null : { format: found };
 }
 
 // ---------------------------------------------------------------- the write-ahead log

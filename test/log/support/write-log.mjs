@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 const [program, logDir, kind, lines, end, size = '10', workers = '0'] = process.argv.slice(2);
 const { openFileLog } = await import(pathToFileURL(join(program, 'dist', 'log', 'files.js')).href);
 const files = await openFileLog({
-  ...{ logDir, kind, logLevel: 'debug', logMaxSizeMiB: Number(size), logMaxFiles: 1000 },
+  ...{ logDir, kind, logLevel: 'debug', maxSizeMiB: Number(size), logMaxFiles: 1000 },
   warn: (text) => process.stderr.write(`${text}\n`),
 });
 if (cluster.isPrimary && workers !== '0') {

@@ -1,13 +1,11 @@
 // Trouble around the files of a store, such as locks and too many open files, is told as that and not as damage.
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
 import { MobilityError } from '../../../src/model/errors.ts';
 import { checkRows } from '../../../src/store/check-rows.ts';
-import { checkStore, lastCheckOf, lookAtStore, openStore } from '../../../src/store/open.ts';
+import { checkStore, lookAtStore, openStore } from '../../../src/store/open.ts';
 import { type Connection, connect } from '../../../src/store/sqlite/driver.ts';
 import { unlessTrouble } from '../../../src/store/sqlite/engine-errors.ts';
-import { run } from '../../cli/kit.ts';
 import { newFolder } from '../../log/support/kit.ts';
 
 /**
@@ -100,43 +98,6 @@ it.each(troubles)('trouble with a file (%s) is told, and the other files are che
       expect(findings.filter(({ code }) => code.startsWith('DAMAGED'))).toEqual([]);
     }
   }
-});
-
-it('the command tells what it found and what was in its way, compares nothing, and ends with 1; a run tells both', async () => {
-  const folder = await damaged();
-  const on = ['--store', folder];
-  Object.assign(fault, { words: /FROM sqlite_schema/, error: engineError(14), files: /usercache/ });
-  const check = await run(['store', 'check', ...on]);
-  expect(check.code).toBe(1);
-  expect(check.stdout).toMatch(/^WRONG_REFERENCE {2}timeseries-0\.sqlite, table documents/m);
-  expect(check.stdout).toContain('1 finding; not checked: usercache-0.sqlite; checked: pages, rows, references');
-  expect(check.stderr).toMatch(/^mobility: MOBILITY_STORE_UNAVAILABLE: \S+usercache-0\.sqlite: .*limit of open files/);
-
-  Object.assign(fault, none);
-  const earlier = join(folder, 'earlier.json');
-  writeFileSync(earlier, (await run(['store', 'check', '--digest', '--json', ...on])).stdout);
-  Object.assign(fault, { words: /FROM batches/, error: engineError(7), files: /usercache/ });
-  const compared = await run(['store', 'check', '--against', earlier, '--json', ...on]);
-  expect(compared.code).toBe(1);
-  expect(compared.stderr).toContain('no more memory');
-  expect(compared.stderr).toContain('not compared with the earlier check');
-  expect(compared.json()).toMatchObject({ complete: false, unchecked: [{ file: 'usercache-0.sqlite' }] });
-  expect(compared.json()).not.toHaveProperty('against');
-
-  Object.assign(fault, { words: /^SELECT rowid AS "at", \* FROM batches/, error: engineError(14), files: /usercache/ });
-  const pipeline = await run(['pipeline', '--all', ...on]);
-  expect(pipeline.stderr).toContain('WRONG_REFERENCE: timeseries-0.sqlite, table documents');
-  expect(pipeline.stderr).toContain('could not read usercache-0.sqlite: MOBILITY_STORE_UNAVAILABLE');
-});
-
-it('what a check of a part found is kept with what the one before found elsewhere', async () => {
-  const folder = await damaged();
-  expect((await run(['store', 'check', '--store', folder])).code).toBe(3);
-  Object.assign(fault, { words: /FROM sqlite_schema/, error: engineError(14), files: /usercache/ });
-  expect((await run(['store', 'check', '--store', folder])).code).toBe(1);
-  const kept = await lastCheckOf(folder);
-  expect(kept?.complete).toBe(false);
-  expect(kept?.findings.map(({ file }) => file).sort()).toEqual(['timeseries-0.sqlite', 'usercache-0.sqlite']);
 });
 
 it('a server that goes away while its rows are checked is no damage', async () => {

@@ -1,0 +1,34 @@
+// `pipeline --all --every`: one round after another until the process gets a signal.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isMobilityError } from '../model/errors.ts';
+import type { CommandContext } from './context.ts';
+
+/** Errors of the store that can be gone at the next round. */
+const passing = [
+  'MOBILITY_STORE_BUSY',
+  'MOBILITY_STORE_FULL',
+  'MOBILITY_STORE_READONLY',
+  'MOBILITY_STORE_UNAVAILABLE',
+] as const;
+
+/**
+ * Runs a round every `seconds`, or at once if the one before took longer, and writes its line to standard error.
+ * Resolves when the signal is given. If the store is unavailable, a line says so and the next round tries again; throws
+ * every other error of a round.
+ */
+export async function runRounds(
+  { signal, output }: CommandContext,
+  seconds: number,
+  round: () => Promise<string>,
+): Promise<void> {
+  while (!signal.aborted) {
+    const next = performance.now() + seconds * 1000;
+    output.note(await round().catch(lineOf));
+    await sleep(Math.max(0, next - performance.now()), undefined, { signal }).catch(() => {});
+  }
+}
+
+function lineOf(error: unknown): string {
+  if (!isMobilityError(error, ...passing)) throw error;
+  return `mobility: ${error.code}: ${error.message}; the next round tries again`;
+}
