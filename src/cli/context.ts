@@ -68,8 +68,8 @@ export interface CommandContext extends Readonly<Omit<ContextOptions, 'stdout' |
   readonly storeWarnings: readonly string[];
   /** Opens the log files of that kind; the same ones at every call. */
   log(kind: LogKind): Promise<Log>;
-  /** The same with everything that open log files can do; `names` count at the first call. */
-  logFiles(kind: LogKind, names?: LogNames): Promise<FileLog>;
+  /** The same with all that an open log can do; `threadId` counts at the first call. */
+  logFiles(kind: LogKind, threadId?: string): Promise<FileLog>;
   /** The user by name or UUID. Throws `MOBILITY_USER_UNKNOWN`. */
   findUser(nameOrUuid: string): Promise<UserRecord>;
   /** From here on Ctrl-C and SIGTERM abort `signal` instead of ending the program; a second Ctrl-C ends it at once. */
@@ -125,8 +125,8 @@ export function createContext(options: ContextOptions): CommandContext {
       return store;
     },
     log: async (kind) => (await context.logFiles(kind)).log,
-    logFiles: (kind, names = {}) => {
-      if (!logs.has(kind)) logs.set(kind, openLogOf(context.config(), kind, names, context.output.note));
+    logFiles: (kind, threadId) => {
+      if (!logs.has(kind)) logs.set(kind, openLogOf(context.config(), kind, threadId, context.output.note));
       return logs.get(kind)!;
     },
     findUser: async (nameOrUuid) => findUser(await context.store(), nameOrUuid),
@@ -160,14 +160,12 @@ export async function openStoreAt(address: string, { make = false, ...options }:
 
 async function openLogOf(
   config: Config,
-  name: LogKind,
-  { threadId, source }: LogNames,
+  kind: LogKind,
+  threadId: string | undefined,
   warn: (text: string) => void,
 ): Promise<FileLog> {
   const { openFileLog } = await import('../log/files.ts');
-  const { logDir: dir, logLevel: level, logMaxFiles: maxFiles } = config;
-  const names = { ...(threadId && { threadId }), ...(source && { source }) };
-  return openFileLog({ dir, name, level, maxSizeMiB: 100, maxFiles, warn, ...names });
+  return openFileLog({ ...config, kind, threadId, warn });
 }
 
 async function findUser(store: Store, nameOrUuid: string): Promise<UserRecord> {

@@ -1,6 +1,6 @@
 // Stores pushed entries of a user: the only way in, for phones, other apps, imports and simulations.
-import { type LaterMessages, type Log, silentLog, writeLater } from '../log/log.ts';
-import { EntriesStored, line, type PutCounts } from '../log/messages.ts';
+import { type Log, type Messages, silentLog } from '../log/log.ts';
+import { line, type PutCounts } from '../log/messages.ts';
 import { dataTime, type Entry } from '../model/entry.ts';
 import { errorText, isMobilityError, MobilityError } from '../model/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
@@ -99,7 +99,7 @@ export async function putTaken(
       throw hasStored && isMobilityError(error) ? new PartlyStored(error) : error;
     });
     hasStored = true;
-    writeLater(log, 'DEBUG', new StoredMessages(userId, entries, results));
+    log.writeAll('DEBUG', new StoredMessages(userId, entries, results));
     await logUnusable(log, userId, unusable);
     for (const result of results) counts[result] += 1;
     counts.rejected += unusable.length;
@@ -152,27 +152,23 @@ async function logUnusable(log: Log, userId: string, unusable: readonly Unusable
 }
 
 /** The log line of each entry of a put, made after its answer: it keeps keys and times, not the entries. */
-class StoredMessages implements LaterMessages {
+class StoredMessages implements Messages {
   readonly length: number;
-  private readonly messages: EntriesStored;
+  private readonly user: string;
   private readonly keys: readonly string[];
   private readonly times: Float64Array;
   private readonly results: readonly PutResult[];
 
   constructor(userId: string, entries: readonly Entry[], results: readonly PutResult[]) {
     this.length = entries.length;
-    this.messages = new EntriesStored(userId);
+    this.user = userId;
     this.keys = entries.map(({ metadata }) => metadata.key);
     this.times = Float64Array.from(entries, ({ metadata }) => metadata.write_ts);
     this.results = results;
   }
 
   at(i: number): string {
-    return this.messages.of(this.keys[i]!, this.times[i]!, this.results[i]!);
-  }
-
-  arePlain(): boolean {
-    return this.messages.arePlain();
+    return line.entryStored(this.user, this.keys[i]!, this.times[i]!, this.results[i]!);
   }
 }
 

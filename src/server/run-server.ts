@@ -13,7 +13,7 @@ import { isLoopback } from './loopback.ts';
 import { countCalls } from './metrics.ts';
 import { checkAddress, type Serving, serve } from './serve.ts';
 import { answerWorkers, metricsOfWorkers } from './worker-metrics.ts';
-import { ignoreBrokenMessages, leavePrimary, startWorkers, workerLogSource, workerNumber } from './workers.ts';
+import { ignoreBrokenMessages, leavePrimary, startWorkers, workerNumber } from './workers.ts';
 
 /** s that a stopping server waits for running calls: a phone on a thin line sends some hundred KB in that time. */
 const drainSeconds = 30;
@@ -27,10 +27,10 @@ export interface RunServerOptions {
    */
   openStore: (options: { checkpointer: boolean; onWarning?: (message: string) => void }) => Promise<Store>;
   /**
-   * Opens the server's log files with that thread id; called once in each process, in workers with the source that the
-   * primary has claimed. Its provider closes them.
+   * Opens the server's log with that thread id; called once in each process. Workers send their lines to the primary.
+   * Its provider closes it.
    */
-  openLog: (threadId: string, source?: string) => Promise<FileLog>;
+  openLog: (threadId: string) => Promise<FileLog>;
   /** Aborted: stop accepting, finish running calls, resolve. */
   signal: AbortSignal;
   /** Seconds since the epoch. */
@@ -76,25 +76,27 @@ async function runPrimary(options: RunServerOptions): Promise<void> {
   // The primary opens the store before any worker does, so that only one process creates it.
   const warnings: string[] = [];
   await openStore({ checkpointer: true, onWarning: (text) => warnings.push(text) });
-  const { log, source } = await openLog('main');
+  const { log } = await openLog('main');
   for (const text of warnings) warn(options, log, text);
   answerWorkers();
   const onDeath = (text: string): void => {
     log.write('ERROR', text);
     options.stderr(`mobility: ${text}\n`);
   };
-  const workers = await startWorkers({ count: config.workers, drainSeconds, logSource: source, onDeath });
+  const workers = await startWorkers({ count: config.workers, drainSeconds, onDeath });
   await runUntilStopped(options, log, workers.port, workers.stop);
 }
 
 async function runWorker(options: RunServerOptions): Promise<void> {
   ignoreBrokenMessages();
   const stopping = aborted(options.signal);
+  const files = await options.openLog(`w${workerNumber()}`);
   try {
-    const serving = await listen(options, await options.openLog(`w${workerNumber()}`, workerLogSource()));
+    const serving = await listen(options, files);
     await stopping;
     await serving.close();
   } finally {
+    await files.close(); // while the primary can receive its lines
     leavePrimary(); // the process does not end while the two are connected
   }
 }

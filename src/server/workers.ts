@@ -7,17 +7,14 @@ const longestBackoff = 10_000; // ms
 const healthyLife = 60_000; // ms of run time after which the end of a worker counts as its first failure
 const killGrace = 5_000; // ms beyond the drain time before a worker is killed
 
-// Not settings: the primary passes its worker a number and the log source that the server has claimed.
+// Not a setting: the primary passes its worker a number.
 const numberVariable = 'MOBILITY_WORKER_NUMBER';
-const sourceVariable = 'MOBILITY_WORKER_LOG_SOURCE';
 
 /** How many workers there are and what the primary does for them. */
 export interface WorkersOptions {
   count: number;
   /** s that workers have to finish running calls. */
   drainSeconds: number;
-  /** The log source to whose files they append. */
-  logSource: () => string;
   /** Called when a worker ended and is going to be replaced. */
   onDeath: (text: string) => void;
 }
@@ -70,7 +67,7 @@ class WorkerGroup {
     const born = performance.now();
     let worker: Worker;
     try {
-      worker = cluster.fork({ [numberVariable]: String(number), [sourceVariable]: this.#options.logSource() });
+      worker = cluster.fork({ [numberVariable]: String(number) });
     } catch (error) {
       if (!this.#isReplacing) throw new MobilityError('MOBILITY_CONFIG', `cannot start a worker: ${errorText(error)}`);
       this.#replace(number, errorText(error), born);
@@ -136,11 +133,6 @@ async function endWorker(worker: Worker, drainSeconds: number): Promise<void> {
 /** Number of this worker, from 1. */
 export function workerNumber(): number {
   return Number(process.env[numberVariable] ?? 1);
-}
-
-/** The log source that this worker's server has claimed. */
-export function workerLogSource(): string {
-  return process.env[sourceVariable] ?? 'server';
 }
 
 /** A worker whose primary has just ended will end too, without the error of a message to the primary. */

@@ -34,7 +34,7 @@ files. A server that is told to stop finishes the running calls first.`,
         await runServer({
           config,
           openStore: (options) => context.store({ ...options, make: true }),
-          openLog: (threadId, source) => context.logFiles('server', { threadId, source }),
+          openLog: (threadId) => context.logFiles('server', threadId),
           signal: context.interruptible(),
           now: context.now,
           stdout: context.writeOut,
