@@ -7,7 +7,7 @@ import { type MongoEngine, openMongoEngine } from '../../src/store/mongodb/engin
 import { mongoIndexes } from '../../src/store/mongodb/layout.ts';
 import { accounts, documents, profiles, trips } from '../../src/store/rows/tables.ts';
 import { accountOf, documentOf, engineContract, newUser, type OpenedEngine, put, tripOf } from './engine-contract.ts';
-import { describeOnServers, startedHere, type TestServer, withClient, withDatabaseOn } from './servers-tmp.ts';
+import { describeOnServers, startedHere, type TestServer, withClient, withDatabaseOn } from './servers.ts';
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 

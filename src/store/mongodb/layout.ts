@@ -36,15 +36,15 @@ export const aboutOf = ({ db }: Connection): Collection<AboutRow> => db.collecti
  * and none may be created, `MOBILITY_STORE_VERSION` for another format or foreign rows.
  */
 export async function ensureStore(connection: Connection, { make, onWarning }: MongoOptions): Promise<void> {
-  const isThere = await hasFormat(connection);
-  if (isThere && make !== true) return;
-  if (!isThere && make === false) {
+  const exists = await hasFormat(connection);
+  if (exists && make !== true) return;
+  if (!exists && make === false) {
     throw new MobilityError(
       'MOBILITY_STORE_ADDRESS',
       `expected a store at ${connection.address}, found none in that database: correct the address, or create it with \`mobility store init\``,
     );
   }
-  if (!isThere) await refuseForeignRows(connection);
+  if (!exists) await refuseForeignRows(connection);
   await createIndexes(connection);
   if (connection.isSharded) await shardCollections(connection, onWarning ?? (() => {}));
   // Last: an opening that was interrupted is repeated.

@@ -94,8 +94,8 @@ class ScopedRows {
   async total<Row>(table: Table<Row>, where: Where<Row>, column?: keyof Row & string): Promise<number> {
     const total = { $sum: column === undefined ? 1 : `$${column}` };
     const stages = [{ $match: filterOf(where) }, { $group: { _id: null, total } }];
-    const [found] = await this.#collection(table).aggregate(stages, this.#reading()).toArray();
-    return found?.total ?? 0;
+    const [group] = await this.#collection(table).aggregate(stages, this.#reading()).toArray();
+    return group?.total ?? 0;
   }
 
   async put<Row>(table: Table<Row>, rows: readonly Row[]): Promise<string[]> {
@@ -119,13 +119,13 @@ class ScopedRows {
     const filter = filterOf(where);
     const mayHaveParts = await this.#mayHaveParts(table);
     if (limit !== undefined || mayHaveParts) {
-      const found = await this.#documents(table, limit === undefined ? { where } : { where, limit }, table.key);
-      if (found.length === 0) return 0;
-      filter._id = { $in: found.map(({ _id }) => _id) };
+      const documents = await this.#documents(table, limit === undefined ? { where } : { where, limit }, table.key);
+      if (documents.length === 0) return 0;
+      filter._id = { $in: documents.map(({ _id }) => _id) };
       if (mayHaveParts) {
         await this.#removeParts(
           table,
-          found.map((document) => rowOf(document, table.key)),
+          documents.map((document) => rowOf(document, table.key)),
         );
       }
     }

@@ -84,6 +84,6 @@ async function endAbandonedTransactions({ client }: Connection): Promise<void> {
   const admin = client.db('admin');
   const idle = { type: 'idleSession', appName, 'transaction.timeInactiveMicros': { $gte: abandonedMicros } };
   const stages = [{ $currentOp: { idleSessions: true } }, { $match: idle }, { $project: { lsid: 1 } }];
-  const found = await admin.aggregate(stages).toArray();
-  if (found.length > 0) await admin.command({ killSessions: found.map(({ lsid }) => ({ id: lsid.id })) });
+  const sessions = await admin.aggregate(stages).toArray();
+  if (sessions.length > 0) await admin.command({ killSessions: sessions.map(({ lsid }) => ({ id: lsid.id })) });
 }

@@ -46,8 +46,10 @@ export function useOn(connection: Connection): MongoUse {
         const additions = users.map((user) => addition(user, used.get(user)!, now));
         // A retry after a lost answer may count twice, which the wide limits allow.
         await retry(connection, () => documents.bulkWrite(additions, { ordered: false, writeConcern }));
-        const found = await retry(connection, () => documents.find({ _id: { $in: users } }, { readConcern }).toArray());
-        for (const { _id, minute, day } of found) totals.set(_id, { minute, day });
+        const counted = await retry(connection, () =>
+          documents.find({ _id: { $in: users } }, { readConcern }).toArray(),
+        );
+        for (const { _id, minute, day } of counted) totals.set(_id, { minute, day });
         // Looked up after writing: an erasure ends the account before it removes what was counted.
         const active = new Set(await retry(connection, () => activeOf(users)));
         const erased = users.filter((user) => !active.has(user));

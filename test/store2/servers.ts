@@ -9,6 +9,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe } from 'vitest';
+import type { MongoOptions } from '../../src/store/mongodb/connect.ts';
+import { openMongoEngine } from '../../src/store/mongodb/engine.ts';
+import { storeOver } from '../../src/store/rules/store.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { Opened } from '../store/contract.ts';
 import { python, skippedMark, whyNoServer } from '../store/installed-server.ts';
 import { watch } from '../store/watch.ts';
 
@@ -107,6 +112,42 @@ export function describeOnServers(
       watch(() => server, { mayLeave });
       tests(() => server, mode.name);
     });
+  }
+}
+
+/** A store and its address, credentials included. */
+export type OpenedOnServer = Opened & { address: string };
+
+/** A new, empty store on the server, for the contract. */
+export async function openOn(server: TestServer, options: MongoOptions = {}): Promise<OpenedOnServer> {
+  const address = server.newAddress();
+  const open = async (): Promise<Store> => {
+    const { use, ...engine } = await openMongoEngine(address, options);
+    return storeOver(engine, use);
+  };
+  const store = await open();
+  return {
+    store,
+    address,
+    reopen: open,
+    async dispose() {
+      await store.close();
+      await dropDatabase(server, address);
+    },
+  };
+}
+
+/** Runs `work` with a store of its own, which is removed afterwards. */
+export async function withStore(
+  server: TestServer,
+  work: (store: Store, opened: OpenedOnServer) => Promise<void>,
+  options: MongoOptions = {},
+): Promise<void> {
+  const opened = await openOn(server, options);
+  try {
+    await work(opened.store, opened);
+  } finally {
+    await opened.dispose();
   }
 }
 
