@@ -85,7 +85,11 @@ async function startSide(folder, { workers, root }) {
       times.push(seconds() - began);
     },
     cpu: async () => (await restingCpu(server)) - before,
-    peak: () => server.peak().map((mib) => `${mib.toFixed(0)} MiB`).join(', '),
+    peak: () =>
+      server
+        .peak()
+        .map((mib) => `${mib.toFixed(0)} MiB`)
+        .join(', '),
     stop: async () => {
       client.close();
       await server.stop();
