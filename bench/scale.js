@@ -179,7 +179,7 @@ async function compare(place, cases, users, peer, segmenter) {
   const stageOf = ({ stages }) => stages.find(([name]) => name === 'analyse trips');
   const parts = [
     ['usercache to document', ({ runs }) => runs],
-    // An older build may not tell its stages.
+    // Older builds may not report their stages.
     ...(sides.every(({ runs }) => runs.every(stageOf))
       ? [['of it the analysis as a stage', ({ runs }) => runs.map((run) => ({ cpu: stageOf(run)[1] }))]]
       : []),
@@ -250,7 +250,7 @@ async function measureHourly(place, cases, users = 64, parts = 24) {
   line('  bytes on disk an entry, after such days, as left', (bytes / kept).toFixed(1));
 }
 
-/** CPU of the processes that ended, with those that they started, s. Linux tells it. */
+/** CPU of the processes that ended, with those that they started, s; Linux only. */
 function endedCpu() {
   const text = readFileSync('/proc/self/stat', 'utf8');
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
