@@ -144,7 +144,7 @@ export async function startServer(store, { workers = 1, env = {}, root = own, li
   };
 }
 
-/** Runs a command line; resolves with its wall time and, where the system tells, its peak RSS in MiB. */
+/** Runs a command line; resolves with its wall time and, on Linux, its peak RSS in MiB. */
 export async function run(args) {
   const began = seconds();
   const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -10,7 +10,6 @@ if (!existsSync(fileURLToPath(new URL('../dist/index.js', import.meta.url)))) {
 
 const measurements = {
   put: async () => (await import('./put.js')).put({ peer: process.env.MOBILITY_BENCH_PEER }),
-  phones: async () => (await import('./phones.js')).measurePhones({ address: process.env.MOBILITY_BENCH_STORE }),
   day: async () => (await import('./day.js')).day({ file: process.env.MOBILITY_BENCH_DAY }),
   analysis: async () => (await import('./analysis.js')).analysis({ folder: process.env.MOBILITY_BENCH_CASES }),
   idle: async () => (await import('./idle.js')).idle(),
@@ -23,11 +22,6 @@ const measurements = {
       days: Number(process.env.MOBILITY_BENCH_HISTORY ?? 365),
       peer: process.env.MOBILITY_BENCH_PEER,
       ...(process.env.MOBILITY_BENCH_USERS && { everybody: Number(process.env.MOBILITY_BENCH_USERS) }),
-    }),
-  malformed: async () =>
-    (await import('./malformed.js')).malformed({
-      count: Number(process.env.MOBILITY_BENCH_REQUESTS ?? 100_000),
-      seed: Number(process.env.MOBILITY_BENCH_SEED ?? 1),
     }),
   memory: async () => (await import('./memory.js')).memory({ years: Number(process.env.MOBILITY_BENCH_YEARS ?? 5) }),
 };

@@ -9,6 +9,7 @@ import { databaseIn } from '../../../src/store/sqlite/folder.ts';
 import { whenFree } from '../../../src/store/sqlite/transactions.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { noise } from '../../support/noise.ts';
+import { until } from '../../support/until.ts';
 import {
   accept,
   errorsOf,
@@ -194,7 +195,10 @@ describe('a file that others write to', () => {
       if (sql === 'BEGIN IMMEDIATE') tries += 1;
     };
     const waitingPut = put(store, user, [fix(1)]);
-    while (tries < 10) expect((await store.usercache.summary(user)).count).toBe(0);
+    await until(async () => {
+      expect((await store.usercache.summary(user)).count).toBe(0);
+      return tries > 10;
+    });
     other.exec('ROLLBACK');
     expect(await waitingPut).toEqual(['inserted']);
     other.close();
