@@ -3,7 +3,6 @@ import { type Config, readConfig } from '../config.ts';
 import type { FileLog } from '../log/files.ts';
 import type { Log } from '../log/log.ts';
 import type { LogKind } from '../log/names.ts';
-import { folderIn } from '../model/address.ts';
 import { MobilityError } from '../model/errors.ts';
 import { isUuid } from '../model/ids.ts';
 import { type UserRecord, userNameOf } from '../model/user.ts';

@@ -67,9 +67,7 @@ export async function readStretch(
   const eventsTo = complete ? Number.MAX_VALUE : loadedUntil;
   return {
     locations,
-    motions: cleanMotions(
-      await readAll(store, userId, { keys: motionKeys, from: from - lookAround, to }, readMotion),
-    ),
+    motions: cleanMotions(await readAll(store, userId, { keys: motionKeys, from: from - lookAround, to }, readMotion)),
     events: cleanEvents(
       await readAll(store, userId, { keys: [keys.transition], from: eventsFrom, to: eventsTo }, readEvent),
     ),

@@ -22,10 +22,10 @@ const drainSeconds = 30;
 export interface RunServerOptions {
   config: Config;
   /**
-   * Opens the store; called once in each process, with `checkpointer` in one of them. Its provider closes what it
+   * Opens the store; called once in each process. Its provider closes what it
    * opened.
    */
-  openStore: (options: { checkpointer: boolean; onWarning?: (message: string) => void }) => Promise<Store>;
+  openStore: (options: { onWarning?: (message: string) => void }) => Promise<Store>;
   /**
    * Opens the server's log with that thread id; called once in each process. Workers send their lines to the primary.
    * Its provider closes it.
@@ -75,7 +75,7 @@ async function runPrimary(options: RunServerOptions): Promise<void> {
   await checkAddress(config);
   // The primary opens the store before any worker does, so that only one process creates it.
   const warnings: string[] = [];
-  await openStore({ checkpointer: true, onWarning: (text) => warnings.push(text) });
+  await openStore({ onWarning: (text) => warnings.push(text) });
   const { log } = await openLog('main');
   for (const text of warnings) warn(options, log, text);
   answerWorkers();
@@ -120,7 +120,6 @@ async function runUntilStopped(
 async function listen(options: RunServerOptions, { log, threadId }: FileLog): Promise<Serving> {
   const { config, now, stdout, stderr } = options;
   const store = await options.openStore({
-    checkpointer: cluster.isPrimary,
     onWarning: (text) => cluster.isPrimary && warn(options, log, text),
   });
   const output = consoleLines({ write: stdout, log, warn: (text) => stderr(`mobility: ${text}\n`), now });

@@ -1,8 +1,6 @@
 // Store address -> engine. The only file that names both engines.
 import { folderIn, isMongoAddress, withoutCredentials } from '../model/address.ts';
-import { isMobilityError, MobilityError } from '../model/errors.ts';
-import { type CheckOptions, type CheckReport, checkRows, type Finding, leaveOutDamaged } from './check.ts';
-import { type CopyOptions, type CopyReport, copyStore } from './copy.ts';
+import { MobilityError } from '../model/errors.ts';
 import type { Engine } from './rows/rows.ts';
 import { storeOver } from './rules/store.ts';
 import type { CallerUse, Store } from './store.ts';
@@ -11,8 +9,6 @@ import type { CallerUse, Store } from './store.ts';
 export interface OpenOptions {
   /** False: where there is no store, none is made: throws `MOBILITY_STORE_ADDRESS`. Default: it is made. */
   make?: boolean;
-  /** Embedded store: moves committed data into its file in a thread; for programs that run long, one on each machine. */
-  checkpointer?: boolean;
   /** The clock of the leases if the store has none, seconds since the epoch. */
   now?: () => number;
   /** MongoDB: called at opening with a warning for each task that failed although the store works. */
@@ -55,34 +51,12 @@ export function folderOf(address: string): string {
   );
 }
 
-/** Checks the store at `address` and changes nothing. Throws what `openStore` throws, but for damage. */
-export async function checkStore(address: string, options: CheckOptions = {}): Promise<CheckReport> {
-  return onEngine(address, { make: false }, (engine) => checkRows(engine, options)).catch((error) => {
-    if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
-    const finding = { user_id: null, table: '', row: '', problem: error.message, cure: 'restore a backup' };
-    return { findings: [finding], rows: 0, complete: false };
-  });
-}
-
-/** Removes the damaged rows of a user, see `leaveOutDamaged`. */
-export async function leaveOut(address: string, userId: string): Promise<Finding[]> {
-  return onEngine(address, { make: false }, (engine) => leaveOutDamaged(engine, userId));
-}
-
-/** Copies everybody from one store to another, see `copyStore`. */
-export async function copyBetween(
-  from: string,
-  to: string,
-  options: CopyOptions & Pick<OpenOptions, 'onWarning'>,
-): Promise<CopyReport> {
-  const { onWarning, ...copying } = options;
-  const make = options.dryRun !== true;
-  return onEngine(from, { make: false }, (source) =>
-    onEngine(to, { make, ...(onWarning && { onWarning }) }, (target) => copyStore(source, target, copying)),
-  );
-}
-
-async function onEngine<T>(address: string, options: OpenOptions, work: (engine: Engine) => Promise<T>): Promise<T> {
+/** Runs `work` on the engine of a store, and closes it. */
+export async function onEngine<T>(
+  address: string,
+  options: OpenOptions,
+  work: (engine: Engine) => Promise<T>,
+): Promise<T> {
   const { engine } = await openEngine(address, options);
   return work(engine).finally(() => engine.close());
 }

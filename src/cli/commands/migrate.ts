@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { folderIn, withoutCredentials } from '../../model/address.ts';
 import { MobilityError } from '../../model/errors.ts';
-import type { CopyReport } from '../../store/copy.ts';
+import { type CopyReport, copyBetween } from '../../upkeep/copy-store.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted } from '../output.ts';
 import { workTimeText } from '../wording.ts';
@@ -41,7 +41,6 @@ Exit code 3: some users differ between source and target; the list names them wi
 
 async function run(context: CommandContext, options: Options): Promise<Outcome> {
   const { from, to } = addressesOf(context, options);
-  const { copyBetween } = await import('../../store/open.ts');
   const progress = context.output.progress('comparing');
   let users = 0;
   const report = await copyBetween(from, to, {

@@ -1,7 +1,7 @@
 // `mobility store check`: reads the whole store once and lists what is damaged.
 import { Command } from 'commander';
 import { MobilityError } from '../../model/errors.ts';
-import type { CheckReport, Finding } from '../../store/check.ts';
+import { type CheckReport, checkStore, type Finding, leaveOut } from '../../upkeep/check-store.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted } from '../output.ts';
 import { workTimeText } from '../wording.ts';
@@ -27,7 +27,6 @@ Exit code 3: something is damaged.`,
 }
 
 async function run(context: CommandContext, options: { user?: string; leaveOut?: true }): Promise<Outcome> {
-  const { checkStore, leaveOut } = await import('../../store/open.ts');
   const { store } = context.config();
   const user = options.user === undefined ? null : await context.findUser(options.user);
   if (options.leaveOut) {

@@ -1,7 +1,8 @@
 // Entries of the timeseries in chunks: one user, key, UTC day of `write_ts` and span of data times each.
-import { affectsOf } from '../../model/keys.ts';
+
 import type { Entry } from '../../model/entry.ts';
 import type { JsonObject } from '../../model/json.ts';
+import { affectsOf } from '../../model/keys.ts';
 import { zoneNamed } from '../../model/time.ts';
 import type { ChunkRow } from '../rows/tables.ts';
 import { columnsText, listOf } from './columns.ts';
@@ -51,7 +52,8 @@ export interface WrittenChunk {
 
 /** The rows of entries of one key that may share a chunk, ascending by `write_ts`: one, or more if they are many. */
 export function chunkRows(user: string, key: string, list: readonly StoredEntry[]): WrittenChunk[] {
-  if (list.length > mostEntries) return [...chunkRows(user, key, list.slice(0, mostEntries)), ...chunkRows(user, key, list.slice(mostEntries))];
+  if (list.length > mostEntries)
+    return [...chunkRows(user, key, list.slice(0, mostEntries)), ...chunkRows(user, key, list.slice(mostEntries))];
   const text = columnsText(list as unknown as readonly JsonObject[]);
   if (text.length > mostCharacters && list.length > 1) {
     const half = list.length >> 1;
@@ -72,7 +74,15 @@ function summaryOf(key: string, list: readonly StoredEntry[]): Omit<ChunkRow, 'u
     if (zoneNamed(entry) !== null) zoned += 1;
   }
   const zoneless = affectsOf(key) === 'trips' ? list.length - zoned : 0;
-  return { first: list[0]!.write_ts, last: list.at(-1)!.write_ts, first_ts, last_ts, count: list.length, zoned, zoneless };
+  return {
+    first: list[0]!.write_ts,
+    last: list.at(-1)!.write_ts,
+    first_ts,
+    last_ts,
+    count: list.length,
+    zoned,
+    zoneless,
+  };
 }
 
 /** The entries of a chunk. Throws if its bytes are damaged. */

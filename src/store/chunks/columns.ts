@@ -194,7 +194,8 @@ function decimalsOf(values: readonly JsonValue[]): number | null {
   const largest = Number.MAX_SAFE_INTEGER / powers[decimals]! / 2;
   for (const value of values) {
     const number = value as number;
-    if (Math.abs(number) > largest || Math.round(number * powers[decimals]!) / powers[decimals]! !== number) return null;
+    if (Math.abs(number) > largest || Math.round(number * powers[decimals]!) / powers[decimals]! !== number)
+      return null;
   }
   return decimals;
 }

@@ -4,7 +4,7 @@ import { type AccountRow, accounts } from '../rows/tables.ts';
 import { type Connection, connect, type MongoOptions } from './connect.ts';
 import { aboutOf, ensureStore } from './layout.ts';
 import { rowsIn, SecondStatement } from './rows.ts';
-import { inTransaction, retry } from './transactions.ts';
+import { inTransaction, retry, userQueue } from './transactions.ts';
 import { type MongoUse, useOn } from './use.ts';
 
 /** The engine, and what callers used of their limits. */
@@ -31,6 +31,7 @@ export async function openMongoEngine(address: string, options: MongoOptions = {
 function engineOn(connection: Connection): MongoEngine {
   const { address, client, db } = connection;
   const users = db.collection<AccountRow>(accounts.name);
+  const inTurn = userQueue(connection.retryMs);
   return {
     address,
     use: useOn(connection),
@@ -43,14 +44,17 @@ function engineOn(connection: Connection): MongoEngine {
         return inTransaction(connection, (session) => work(rowsIn({ db, session, user: null })));
       }
     },
-    write: (user, work) =>
-      inTransaction(connection, async (session) => {
-        if (user === null) return work(rowsIn({ db, session, user }));
-        // Of two transactions of a user that write to the same document one fails, and runs again.
-        const touched = { $inc: { touched: 1 } };
-        const account = await users.findOneAndUpdate({ user }, touched, { session, returnDocument: 'after' });
-        return work(rowsIn({ db, session, user, account }));
-      }),
+    write: (user, work) => {
+      if (user === null) return inTransaction(connection, (session) => work(rowsIn({ db, session, user })));
+      return inTurn(user, () =>
+        inTransaction(connection, async (session) => {
+          // Of two transactions of a user that write to the same document one fails, and runs again.
+          const touched = { $inc: { touched: 1 } };
+          const account = await users.findOneAndUpdate({ user }, touched, { session, returnDocument: 'after' });
+          return work(rowsIn({ db, session, user, account }));
+        }),
+      );
+    },
     now: () => retry(connection, async () => (await db.command({ hello: 1 })).localTime.getTime() / 1000),
     forget: async () => {}, // MongoDB reuses the space of removed documents
     check: async () => [], // the server checks its own files

@@ -56,7 +56,7 @@ export const initiation = "mongosh --eval 'rs.initiate()'";
 function innerError(error: unknown): unknown {
   if (!(error instanceof MongoBulkWriteError)) return error;
   const inner: unknown = error.errorResponse;
-  return inner instanceof MongoError ? inner : error;
+  return inner instanceof Error ? inner : error;
 }
 
 function codeOf(error: unknown): number | null {
@@ -78,7 +78,7 @@ export function isUnknownCommit(error: unknown): boolean {
 export function isUnreachable(error: unknown): boolean {
   const inner = innerError(error);
   const kinds = [MongoNetworkError, MongoServerSelectionError, MongoOperationTimeoutError];
-  return kinds.some((kind) => inner instanceof kind) || isSocketError(error);
+  return kinds.some((kind) => inner instanceof kind) || isSocketError(inner);
 }
 
 /** True for errors of sockets and of the lookup of hosts: the driver passes some on as they are. */

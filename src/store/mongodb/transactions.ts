@@ -73,6 +73,31 @@ async function commit(session: ClientSession, deadline: number): Promise<void> {
   }
 }
 
+/**
+ * Runs the writes of each user in this process one after another: at the same time they would make each other fail. The
+ * returned function waits for its turn at most `longestMs`, since a write may wait for a server that is gone.
+ */
+export function userQueue(longestMs: number): <T>(user: string, write: () => Promise<T>) => Promise<T> {
+  const lastOf = new Map<string, Promise<unknown>>();
+  return (user, write) => {
+    const before = lastOf.get(user);
+    const result = before === undefined ? write() : waitAtMost(before, longestMs).then(write);
+    const ended = result.then(
+      () => {},
+      () => {},
+    );
+    lastOf.set(user, ended);
+    void ended.then(() => lastOf.get(user) === ended && lastOf.delete(user));
+    return result;
+  };
+}
+
+async function waitAtMost(promise: Promise<unknown>, ms: number): Promise<void> {
+  const timer = new AbortController();
+  await Promise.race([promise, sleep(ms, undefined, { signal: timer.signal }).catch(() => {})]);
+  timer.abort();
+}
+
 const searchPause = 5_000; // ms
 const abandonedMicros = 10_000_000; // 10 s
 

@@ -1,8 +1,16 @@
 // Who may be written about, their leases, and the state of the pipeline: one row for each user, which every write reads.
+
+import { leaseLost, notAdmitted } from '../refusals.ts';
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
 import { type AccountRow, accounts, batches } from '../rows/tables.ts';
-import { leaseLost, notAdmitted } from '../refusals.ts';
-import { clockSlack, initialPipelineState, type Lease, type Leases, type PipelineState, type PipelineStates } from '../store.ts';
+import {
+  clockSlack,
+  initialPipelineState,
+  type Lease,
+  type Leases,
+  type PipelineState,
+  type PipelineStates,
+} from '../store.ts';
 
 /** The row of a user who was registered just now. */
 export function newAccount(user: string, stage: AccountRow['stage'] = 'active'): AccountRow {
@@ -72,7 +80,8 @@ export function pipelineStates(engine: Engine): PipelineStates {
         const user = { in: userIds };
         const waiting = await rows.find(batches, { where: { user, due_ts: { lte: at } } }, ['user']);
         const states = await rows.find(accounts, { where: { user } }, ['user', 'stage', 'due', 'version']);
-        const isOutdated = (found: string | null): boolean => version !== undefined && found !== null && found !== version;
+        const isOutdated = (found: string | null): boolean =>
+          version !== undefined && found !== null && found !== version;
         const due = states.filter((one) => one.due === 1 || isOutdated(one.version));
         const active = new Set(states.filter((one) => one.stage === 'active').map((one) => one.user));
         return new Set([...waiting, ...due].map((one) => one.user).filter((one) => active.has(one)));

@@ -1,6 +1,6 @@
 // Chunks as this process opened or wrote them last, so that a run that goes over a day again need not decode it again.
 import { entriesOf, type StoredEntries } from '../chunks/chunk.ts';
-import { type Rows, type Summed } from '../rows/rows.ts';
+import type { Rows, Summed } from '../rows/rows.ts';
 import { damagedRow } from '../rows/sums.ts';
 import { type ChunkRow, chunks } from '../rows/tables.ts';
 

@@ -15,7 +15,10 @@ export function documents(engine: Engine): Documents {
   return {
     apply: async (userId, { put, remove }, lease, { state = {}, release = false } = {}) => {
       const fresh = new Map(
-        put.map(({ key, write_ts, data }) => [key, { user: userId, key, write_ts, data: packValue(data as JsonValue) }]),
+        put.map(({ key, write_ts, data }) => [
+          key,
+          { user: userId, key, write_ts, data: packValue(data as JsonValue) },
+        ]),
       );
       return engine.write(userId, async (rows) => {
         const account = await underLease(rows, userId, lease);

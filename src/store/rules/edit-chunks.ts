@@ -3,7 +3,7 @@ import type { Identity } from '../../model/entry.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
 import { zoneNamed } from '../../model/time.ts';
-import { chunkDay, chunkOf, chunkRows, spanOf, type StoredEntry, type WrittenChunk } from '../chunks/chunk.ts';
+import { chunkDay, chunkOf, chunkRows, type StoredEntry, spanOf, type WrittenChunk } from '../chunks/chunk.ts';
 import type { WritableRows } from '../rows/rows.ts';
 import { type ChunkRow, chunks } from '../rows/tables.ts';
 import type { Marked } from '../store.ts';

@@ -62,4 +62,3 @@ export async function unfinished(rows: Rows): Promise<Unfinished[]> {
   const found = await rows.find(accounts, { where, order: ['user'] }, ['user', 'stage']);
   return found.map(({ user, stage }) => ({ user_id: user, stage: stage as Unfinished['stage'] }));
 }
-

@@ -89,12 +89,7 @@ function rowOf(user: string, { id, entry, identity, reason, message, ...times }:
 type Taken = Omit<WaitingEntry, 'received_ts' | 'failed'> & { id: string };
 
 /** See `ErrorTimeseries.takeBack`. */
-async function takeBack(
-  rows: WritableRows,
-  cache: ChunkCache,
-  user: string,
-  taken: readonly Taken[],
-): Promise<number> {
+async function takeBack(rows: WritableRows, cache: ChunkCache, user: string, taken: readonly Taken[]): Promise<number> {
   const known = await knownOf(rows, cache, user, taken);
   const where = { user, id: { in: taken.map(({ id }) => id) } };
   const columns = ['id', 'write_ts', 'first_ts', 'last_ts', 'tries', 'received_ts'] as const;
@@ -119,6 +114,10 @@ async function takeBack(
   }
   if (gone.length > 0) await rows.remove(errors, { user, id: { in: gone } });
   const list = [...waiting.values()];
-  await addWaiting(rows, user, list.sort((a, b) => compareTexts(a.key, b.key) || a.write_ts - b.write_ts));
+  await addWaiting(
+    rows,
+    user,
+    list.sort((a, b) => compareTexts(a.key, b.key) || a.write_ts - b.write_ts),
+  );
   return list.length;
 }

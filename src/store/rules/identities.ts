@@ -63,7 +63,8 @@ export async function knownOf(
     for (const [i, { list }] of (await cache.open(rows, touched)).entries()) {
       for (const { write_ts, received_ts } of list) {
         const identity = { key: touched[i]!.key, write_ts };
-        if (wanted.get(identity)) known.set(identity, { received_ts, waits: null, failed: known.get(identity)?.failed ?? null });
+        if (wanted.get(identity))
+          known.set(identity, { received_ts, waits: null, failed: known.get(identity)?.failed ?? null });
       }
     }
   }
@@ -74,7 +75,11 @@ export async function knownOf(
       const identity = { key, write_ts };
       if (!wanted.get(identity)) return;
       const before = known.get(identity)?.failed ?? null;
-      known.set(identity, { received_ts: received_ts[place]!, waits: { batch: id, place }, failed: failed[place] ?? before });
+      known.set(identity, {
+        received_ts: received_ts[place]!,
+        waits: { batch: id, place },
+        failed: failed[place] ?? before,
+      });
     });
   }
   return known;

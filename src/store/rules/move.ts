@@ -1,8 +1,8 @@
 // The move of waiting entries to the timeseries or, where they fail, to the error timeseries.
 import type { Entry, Identity } from '../../model/entry.ts';
 import type { JsonValue } from '../../model/json.ts';
-import { justBefore, type TimeRange, zoneNamed } from '../../model/time.ts';
 import { affectsOf } from '../../model/keys.ts';
+import { justBefore, type TimeRange, zoneNamed } from '../../model/time.ts';
 import { dueTime, waitingIn } from '../chunks/batch.ts';
 import type { StoredEntry } from '../chunks/chunk.ts';
 import { errorIdOf } from '../error-ids.ts';
@@ -77,7 +77,11 @@ interface Failure extends FailedEntry {
   failed: { first_ts: number; tries: number } | null;
 }
 
-function judgeAll(due: readonly BatchRow[], at: number, judge: Judge): { accepted: StoredEntry[]; failures: Failure[] } {
+function judgeAll(
+  due: readonly BatchRow[],
+  at: number,
+  judge: Judge,
+): { accepted: StoredEntry[]; failures: Failure[] } {
   const accepted: StoredEntry[] = [];
   const failures: Failure[] = [];
   for (const row of due) {

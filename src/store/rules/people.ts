@@ -6,7 +6,14 @@ import { admit, nobodyJoined, type StudyRecord } from '../../model/study.ts';
 import type { TokenKind, TokenRecord, UserRecord } from '../../model/user.ts';
 import { notFinished, userExists } from '../refusals.ts';
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
-import { accounts, type PersonRow, people, studies as studyTable, type TokenRow, tokens as tokenTable } from '../rows/tables.ts';
+import {
+  accounts,
+  type PersonRow,
+  people,
+  studies as studyTable,
+  type TokenRow,
+  tokens as tokenTable,
+} from '../rows/tables.ts';
 import type { Studies, Tokens, UserRegistry } from '../store.ts';
 import { accountOf, admitted, newAccount } from './accounts.ts';
 
@@ -19,7 +26,8 @@ export function users(engine: Engine): UserRegistry {
         const known = await personBy(rows, { user_email: email });
         if (known === null) {
           const user = { uuid: uuid ?? fresh, user_email: email, update_ts: now, ...membership };
-          if ((await personBy(rows, { uuid: user.uuid })) !== null) throw userExists(`the UUID ${uuid} has another name`);
+          if ((await personBy(rows, { uuid: user.uuid })) !== null)
+            throw userExists(`the UUID ${uuid} has another name`);
           await addPerson(rows, user);
           return { user, created: true };
         }
@@ -114,8 +122,7 @@ export function studies(engine: Engine): Studies {
       });
     },
     byName: (name) => engine.read((rows) => studyBy(rows, name)),
-    list: () =>
-      engine.read(async (rows) => (await rows.find(studyTable, { where: {}, order: ['name'] })).map(studyOf)),
+    list: () => engine.read(async (rows) => (await rows.find(studyTable, { where: {}, order: ['name'] })).map(studyOf)),
     enrol: ({ study: name, subgroup, email, token, now, byOperator = false }) => {
       const user: UserRecord = { uuid: newUuid(), user_email: email, update_ts: now, study: name, subgroup };
       return engine.write(null, async (rows) => {

@@ -41,8 +41,7 @@ export function usercache(engine: Engine, cache: ChunkCache): Usercache {
       return results;
     },
     move: (userId, page, lease, judge) => move(engine, cache, userId, page, lease, judge),
-    find: async (userId, query) =>
-      pageFor(await engine.read((rows) => pageOf(batchParts(rows, userId, query), query))),
+    find: async (userId, query) => pageFor(await engine.read((rows) => pageOf(batchParts(rows, userId, query), query))),
     summary: async (userId) => {
       const found = await heads(userId, ['count', 'first', 'last']);
       const summary = { count: 0, oldest_ts: null as number | null, newest_ts: null as number | null };
@@ -165,7 +164,14 @@ function waitingEntries(row: BatchRow): WaitingEntry[] {
   const entries: WaitingEntry[] = [];
   eachIdentity(places, (key, write_ts, place) => {
     const text = jsonText(list[place] as unknown as JsonValue);
-    entries.push({ key, write_ts, ts: ts[place]!, received_ts: received_ts[place]!, failed: failed[place] ?? null, text });
+    entries.push({
+      key,
+      write_ts,
+      ts: ts[place]!,
+      received_ts: received_ts[place]!,
+      failed: failed[place] ?? null,
+      text,
+    });
   });
   return entries;
 }

@@ -1,7 +1,6 @@
 // The engine on SQLite: one file in one folder, for several processes of one machine.
-import { statfs, stat } from 'node:fs/promises';
+import { stat, statfs } from 'node:fs/promises';
 import type { Engine } from '../rows/rows.ts';
-import { startCheckpointer } from './checkpointer.ts';
 import type { Connection } from './driver.ts';
 import { openFolder } from './folder.ts';
 import { openTransactions } from './transactions.ts';
@@ -10,8 +9,6 @@ import { openTransactions } from './transactions.ts';
 export interface SqliteOptions {
   /** False: a folder without a store is refused. Default: the store is made. */
   make?: boolean;
-  /** Moves committed data into the file in a thread; for programs that run long, one on each machine. */
-  checkpointer?: boolean;
   /** The clock of the leases, seconds since the epoch; default: that of the machine. */
   now?: () => number;
 }
@@ -21,7 +18,6 @@ export async function openSqliteEngine(folder: string, options: SqliteOptions = 
   const { make = true, now = () => Date.now() / 1000 } = options;
   const path = await openFolder(folder, { make });
   const file = openTransactions(path);
-  const checkpointer = options.checkpointer === true ? startCheckpointer(path) : null;
   return {
     address: `sqlite:${folder}`,
     read: (work) => file.read(work),
@@ -34,14 +30,18 @@ export async function openSqliteEngine(folder: string, options: SqliteOptions = 
       await file.alone((connection) => connection.prepare(text).run(String(now())));
     },
     disk: async () => {
-      const sizes = await Promise.all([path, `${path}-wal`].map((name) => stat(name).then((found) => found.size, () => 0)));
+      const sizes = await Promise.all(
+        [path, `${path}-wal`].map((name) =>
+          stat(name).then(
+            (found) => found.size,
+            () => 0,
+          ),
+        ),
+      );
       const { bavail, bsize } = await statfs(folder);
       return { bytes: sizes.reduce((sum, size) => sum + size, 0), free: bavail * bsize };
     },
-    close: async () => {
-      await checkpointer?.stop();
-      await file.close();
-    },
+    close: () => file.close(),
   };
 }
 

@@ -50,9 +50,11 @@ function headerFault(path: string, { format, applicationId }: { format: number; 
   }
   for (const [at, allowed] of fixedBytes) {
     const found = header[at]!;
-    if (!allowed.includes(found)) return { expected: `${allowed.join(' or ')} in byte ${at} of the file`, found: `${found}` };
+    if (!allowed.includes(found))
+      return { expected: `${allowed.join(' or ')} in byte ${at} of the file`, found: `${found}` };
   }
-  if (header.readUInt32BE(68) !== applicationId) return { expected: 'a database of a store', found: 'one of another program' };
+  if (header.readUInt32BE(68) !== applicationId)
+    return { expected: 'a database of a store', found: 'one of another program' };
   const found = header.readUInt32BE(60); // user_version
   return found === format ? null : { format: found };
 }

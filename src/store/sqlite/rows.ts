@@ -48,7 +48,9 @@ export function rowsIn(source: StatementSource): WritableRows {
 }
 
 function insertInto(table: string, columns: readonly string[], key: readonly string[]): string {
-  const updates = columns.filter((column) => !key.includes(column)).map((column) => `"${column}" = excluded."${column}"`);
+  const updates = columns
+    .filter((column) => !key.includes(column))
+    .map((column) => `"${column}" = excluded."${column}"`);
   return (
     `INSERT INTO ${table} (${listOf(columns)}) VALUES (${columns.map(() => '?').join(', ')}) ` +
     `ON CONFLICT (${listOf(key)}) DO UPDATE SET ${updates.join(', ')}`

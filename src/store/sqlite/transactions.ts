@@ -12,7 +12,7 @@ const busyLimit = 10;
 const longGroup = 20; // ms after which a group of writes is committed
 const makeWay = 5; // ms of pause after a long transaction, in which other processes that wait for the file come first
 const cachePages = 4_000; // 16 MB a connection
-const checkpointPages = 16_000; // 64 MB of log; a safety net where no checkpointer runs
+const largestLog = 64 * 2 ** 20; // bytes of log that stay on disk for later writes
 
 /** The file of the store, open. */
 export interface Transactions {
@@ -34,8 +34,7 @@ export function setUp(connection: Connection): void {
   connection.exec('PRAGMA synchronous = FULL');
   connection.exec('PRAGMA secure_delete = ON'); // what is removed is overwritten with zeros
   connection.exec(`PRAGMA cache_size = ${cachePages}`);
-  connection.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`);
-  connection.exec(`PRAGMA journal_size_limit = ${checkpointPages * 4096}`);
+  connection.exec(`PRAGMA journal_size_limit = ${largestLog}`);
 }
 
 /** Tries until no other connection is in the way, with short pauses that leave the event loop free. */
@@ -97,10 +96,14 @@ export function openTransactions(path: string): Transactions {
     if (writer !== null) return writer;
     expectInPlace();
     const line = lineTo(path);
-    const mode = await whenFree(() =>
-      line.connection.prepare('PRAGMA journal_mode = WAL').get<{ journal_mode: string }>(),
-    );
-    if (mode?.journal_mode !== 'wal') throw unsuitable(path, String(mode?.journal_mode));
+    try {
+      const mode = line.connection.prepare('PRAGMA journal_mode = WAL');
+      const found = await whenFree(() => mode.get<{ journal_mode: string }>()?.journal_mode);
+      if (found !== 'wal') throw unsuitable(path, String(found));
+    } catch (error) {
+      line.connection.close();
+      throw error;
+    }
     writer = line;
     return line;
   };

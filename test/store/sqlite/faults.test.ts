@@ -1,7 +1,7 @@
 // The embedded store when the disk is full, a file is busy or out of reach, or one write of many fails: what was
 // acknowledged is there, what was refused left nothing, and the store goes on when the trouble is over.
 import { execFileSync } from 'node:child_process';
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { connect } from '../../../src/store/sqlite/driver.ts';
@@ -168,20 +168,18 @@ it('a disk that is full at once makes no store, and one is made when there is sp
   await put(store, await newUser(store), [fix(1)]);
 });
 
-it('a store that may only be read is read, refuses every write, and says how to go on', async (test) => {
+it('a store that may only be read is read, and refuses every write', async (test) => {
   const { folder, store: made } = await places.newStore();
   const user = await newUser(made);
   await put(made, user, [fix(1)]);
   await made.close();
-  if (!(await mayOnlyRead(folder, places))) return test.skip('running as root, and without the right to mount');
-  const opened = await places.open(folder).catch((error) => error);
-  if (!(opened instanceof Error)) {
-    same(await waiting(opened, user), [fix(1)]);
-    await rejects(put(opened, user, [fix(2)]), 'MOBILITY_STORE_READONLY');
-  } else {
-    expect(opened).toMatchObject({ code: 'MOBILITY_STORE_READONLY' });
-    expect(opened.message).toContain(`${databaseIn(folder)}: `);
-  }
+  const copy = join(await places.folder(), 'copy');
+  await cp(folder, copy, { recursive: true });
+  if (!(await mayOnlyRead(copy, places))) return test.skip('running as root, and without the right to mount');
+  const store = await places.open(copy);
+  same(await waiting(store, user), [fix(1)]);
+  for (let i = 0; i < 2; i++) await rejects(put(store, user, [fix(2)]), 'MOBILITY_STORE_READONLY');
+  same(await waiting(store, user), [fix(1)]);
 });
 
 describe('a file that others write to', () => {
@@ -252,28 +250,6 @@ it('a put of many entries that fails leaves nothing behind, and those beside it 
   const [failed, small] = await Promise.allSettled([put(store, user, broken), put(store, user, [fix(0.5)])]);
   expect([failed.status, small.status]).toEqual(['rejected', 'fulfilled']);
   expect((await store.usercache.summary(user)).count).toBe(1);
-});
-
-it('small reads go on beside a put of many entries, and see nothing of it before it is done', async () => {
-  const { store } = await places.newStore();
-  const user = await newUser(store);
-  let done = false;
-  const many = put(
-    store,
-    user,
-    numbers(0, 10_000).map((ts) => fix(ts)),
-  ).finally(() => {
-    done = true;
-  });
-  const seen: number[] = [];
-  while (!done) {
-    const { count } = await store.usercache.summary(user);
-    if (!done) seen.push(count);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  await many;
-  expect(new Set(seen.slice(0, -1))).toEqual(new Set([0]));
-  expect((await store.usercache.summary(user)).count).toBe(10_000);
 });
 
 describe('trouble that the engine reports', () => {

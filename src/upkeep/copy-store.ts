@@ -1,8 +1,17 @@
 // Copies people from one store to another, row by row as they are: engines keep the same bytes under the same keys.
 import { MobilityError } from '../model/errors.ts';
-import { accountOf, released } from './rules/accounts.ts';
-import { type Engine, type Rows, type Summed, type Table, type Where } from './rows/rows.ts';
-import { type AccountRow, accounts, type PersonRow, people, studies, tokens, userTables } from './rows/tables.ts';
+import { onEngine } from '../store/open.ts';
+import type { Engine, Rows, Summed, Table, Where } from '../store/rows/rows.ts';
+import {
+  type AccountRow,
+  accounts,
+  type PersonRow,
+  people,
+  studies,
+  tokens,
+  userTables,
+} from '../store/rows/tables.ts';
+import { accountOf, released } from '../store/rules/accounts.ts';
 
 /** How people are copied. */
 export interface CopyOptions {
@@ -56,6 +65,19 @@ type AnyTable = Table<AnyRow>;
 
 /** Tables of one person's rows, besides the account and the registry. */
 const copiedTables = [...userTables, tokens] as unknown as AnyTable[];
+
+/** Copies everybody from the store at one address to that at another, see `copyStore`. */
+export async function copyBetween(
+  from: string,
+  to: string,
+  options: CopyOptions & { onWarning?: (message: string) => void },
+): Promise<CopyReport> {
+  const { onWarning, ...copying } = options;
+  const make = options.dryRun !== true;
+  return onEngine(from, { make: false }, (source) =>
+    onEngine(to, { make, ...(onWarning && { onWarning }) }, (target) => copyStore(source, target, copying)),
+  );
+}
 
 /**
  * Copies everybody. Interrupted at any moment, a repetition goes on: rows that are there already are not written again.
@@ -124,15 +146,19 @@ async function copyUser(from: Engine, to: Engine, person: PersonRow, options: Co
   const end = (status: CopiedUser['status'], message: string): CopiedUser => ({ ...result, status, message });
   const account = await from.read((rows) => accountOf(rows, user_id));
   if (account?.stage !== 'active') return end('failed', 'an erasure or a copy of this user has not ended');
-  if (account.owner !== null && account.expires_ts > (await from.now())) return end('busy', `${account.owner} works on this user`);
+  if (account.owner !== null && account.expires_ts > (await from.now()))
+    return end('busy', `${account.owner} works on this user`);
   const namesake = await personAt(to, { user_email });
-  if (namesake !== null && namesake.uuid !== user_id) return end('failed', `the target has the name with the UUID ${namesake.uuid}`);
+  if (namesake !== null && namesake.uuid !== user_id)
+    return end('failed', `the target has the name with the UUID ${namesake.uuid}`);
   const there = await to.read((rows) => accountOf(rows, user_id));
   const differences = await compare(from, to, user_id);
   const target = await personAt(to, { uuid: user_id });
-  const isSame = differences.length === 0 && sameAccount(account, there) && JSON.stringify(target) === JSON.stringify(person);
+  const isSame =
+    differences.length === 0 && sameAccount(account, there) && JSON.stringify(target) === JSON.stringify(person);
   if (isSame) return result;
-  if (there?.stage === 'active' && !options.overwrite) return end('differs', 'the target has other data of this user: --overwrite replaces them');
+  if (there?.stage === 'active' && !options.overwrite)
+    return end('differs', 'the target has other data of this user: --overwrite replaces them');
   if (options.dryRun !== true) await beginArrival(to, person, there);
   for (const { table, write, remove } of differences) {
     result.written += write.length;
@@ -143,7 +169,9 @@ async function copyUser(from: Engine, to: Engine, person: PersonRow, options: Co
   if (options.dryRun === true) return result;
   await to.write(user_id, (rows) => rows.put(accounts, [released(account)]));
   const left = await compare(from, to, user_id);
-  return left.length === 0 ? result : end('failed', 'the source changed meanwhile: stop its servers and pipelines, and repeat');
+  return left.length === 0
+    ? result
+    : end('failed', 'the source changed meanwhile: stop its servers and pipelines, and repeat');
 }
 
 function sameAccount(account: AccountRow, there: AccountRow | null): boolean {
@@ -177,7 +205,8 @@ async function compare(from: Engine, to: Engine, user: string): Promise<Differen
     const [source, target] = [await headsOf(from, table, user), await headsOf(to, table, user)];
     const write = [...source].filter(([name, { sum }]) => target.get(name)?.sum !== sum).map(([, head]) => head);
     const remove = [...target].filter(([name]) => !source.has(name)).map(([, head]) => head);
-    if (write.length + remove.length > 0) differences.push({ table, write: write.map(keyOf), remove: remove.map(keyOf) });
+    if (write.length + remove.length > 0)
+      differences.push({ table, write: write.map(keyOf), remove: remove.map(keyOf) });
   }
   return differences;
 }
@@ -186,8 +215,12 @@ const keyOf = ({ sum: _, ...key }: AnyRow & Summed): AnyRow => key as AnyRow;
 
 async function headsOf(engine: Engine, table: AnyTable, user: string): Promise<Map<string, AnyRow & Summed>> {
   const columns = [...table.key, 'sum'];
-  const heads = await engine.read((rows) => rows.find(table, { where: { [table.user ?? 'user']: user } }, columns as 'sum'[]));
-  return new Map(heads.map((head) => [JSON.stringify(table.key.map((column) => (head as AnyRow)[column])), head as AnyRow & Summed]));
+  const heads = await engine.read((rows) =>
+    rows.find(table, { where: { [table.user ?? 'user']: user } }, columns as 'sum'[]),
+  );
+  return new Map(
+    heads.map((head) => [JSON.stringify(table.key.map((column) => (head as AnyRow)[column])), head as AnyRow & Summed]),
+  );
 }
 
 /** Rows copied in one transaction. */

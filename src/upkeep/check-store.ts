@@ -1,11 +1,12 @@
 // Reads everything in a store once and names what is damaged, by user and row: the same for every engine.
 import { errorText, isMobilityError } from '../model/errors.ts';
-import { entriesIn, waitingIn } from './chunks/batch.ts';
-import { entriesOf } from './chunks/chunk.ts';
-import { unpackValue } from './chunks/pack.ts';
-import type { Engine, Rows, Table, Where } from './rows/rows.ts';
-import { rowName } from './rows/sums.ts';
-import { accounts, allTables, people } from './rows/tables.ts';
+import { entriesIn, waitingIn } from '../store/chunks/batch.ts';
+import { entriesOf } from '../store/chunks/chunk.ts';
+import { unpackValue } from '../store/chunks/pack.ts';
+import { onEngine } from '../store/open.ts';
+import type { Engine, Rows, Table, Where } from '../store/rows/rows.ts';
+import { rowName } from '../store/rows/sums.ts';
+import { accounts, allTables, people } from '../store/rows/tables.ts';
 
 /** One thing that is not as it was written. Never quotes people's data. */
 export interface Finding {
@@ -44,7 +45,16 @@ const restore = 'keep the store as it is and restore a backup beside it';
 type AnyRow = Record<string, unknown>;
 type AnyTable = Table<AnyRow>;
 
-/** Checks a store and changes nothing. */
+/** Checks the store at `address` and changes nothing. Throws what `openStore` throws, but for damage. */
+export async function checkStore(address: string, options: CheckOptions = {}): Promise<CheckReport> {
+  return onEngine(address, { make: false }, (engine) => checkRows(engine, options)).catch((error) => {
+    if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
+    const finding = { user_id: null, table: '', row: '', problem: error.message, cure: 'restore a backup' };
+    return { findings: [finding], rows: 0, complete: false };
+  });
+}
+
+/** Checks all rows, or those of one user. */
 export async function checkRows(engine: Engine, options: CheckOptions = {}): Promise<CheckReport> {
   const report: CheckReport = { findings: [], rows: 0, complete: false };
   const { userId, sumsOnly = false, signal } = options;
@@ -71,7 +81,11 @@ export async function checkRows(engine: Engine, options: CheckOptions = {}): Pro
 }
 
 /** Removes the damaged rows of a user; returns what was removed. The others of the user's rows stay as they are. */
-export async function leaveOutDamaged(engine: Engine, userId: string): Promise<Finding[]> {
+export async function leaveOut(address: string, userId: string): Promise<Finding[]> {
+  return onEngine(address, { make: false }, (engine) => removeDamaged(engine, userId));
+}
+
+async function removeDamaged(engine: Engine, userId: string): Promise<Finding[]> {
   const removed: Finding[] = [];
   for (const table of allTables as unknown as AnyTable[]) {
     if (table.user === null || table.name === accounts.name) continue;
@@ -92,7 +106,13 @@ function findingOf(table: AnyTable, key: AnyRow, problem: string): Finding {
   const user_id = typeof user === 'string' ? user : null;
   const leaveOut = `or leave the row out: \`mobility store check --user ${user_id} --leave-out\``;
   const canBeLeftOut = user_id !== null && table.name !== accounts.name;
-  return { user_id, table: table.name, row: rowName(table, key), problem, cure: canBeLeftOut ? `${restore}, ${leaveOut}` : restore };
+  return {
+    user_id,
+    table: table.name,
+    row: rowName(table, key),
+    problem,
+    cure: canBeLeftOut ? `${restore}, ${leaveOut}` : restore,
+  };
 }
 
 /** Keys read at a time. */
@@ -123,7 +143,12 @@ async function* userPages(engine: Engine): AsyncGenerator<string[]> {
     yield rows.map(({ user }) => user as string);
 }
 
-async function* byColumn(engine: Engine, table: AnyTable, column: string, where: Where<AnyRow>): AsyncGenerator<AnyRow[]> {
+async function* byColumn(
+  engine: Engine,
+  table: AnyTable,
+  column: string,
+  where: Where<AnyRow>,
+): AsyncGenerator<AnyRow[]> {
   for (let after = ''; ; ) {
     const query = { where: { ...where, [column]: { gt: after } }, order: [column], limit: keysAtOnce };
     const rows = await engine.read((tables) => tables.find(table, query, table.key));
@@ -157,7 +182,8 @@ function decode(table: string, row: AnyRow): void {
     else if (table === 'batches' && column === 'entries') entriesIn({ entries: value as Uint8Array });
     else if (value instanceof Uint8Array) unpackValue(value);
     else if (column === 'waiting') waitingIn({ waiting: value as string });
-    else if (['state', 'profile', 'settings', 'joined', 'outline'].includes(column)) JSON.parse((value as string) ?? 'null');
+    else if (['state', 'profile', 'settings', 'joined', 'outline'].includes(column))
+      JSON.parse((value as string) ?? 'null');
   }
 }
 
