@@ -11,7 +11,6 @@ import { answerCaller } from './call-flow.ts';
 import { CallerCounts, callerLimits } from './caller-limits.ts';
 import { answerProblem } from './failures.ts';
 import { isLoopback } from './loopback.ts';
-import { OpenCalls } from './open-calls.ts';
 import { openApi } from './openapi.ts';
 import { forbidden, Problem } from './problem.ts';
 import { Readiness } from './readiness.ts';
@@ -28,7 +27,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   const budget = new BodyBudget({ ...bodyLimits, ...parts.bodies });
   const counts = new CallerCounts({ ...callerLimits(config), ...parts.limits }, now);
   const method = createAuthMethod(config, store, now);
-  const auth = { method, users: store.users, now, open: new OpenCalls(), counts };
+  const auth = { method, users: store.users, now, counts };
   const everybody = new Everybody(store, now);
 
   app.use(logCalls(parts, budget));

@@ -5,7 +5,6 @@ import type { Store } from '../store/store.ts';
 import { type AuthMethod, findCaller, registerCaller } from './auth.ts';
 import type { Call } from './call.ts';
 import type { CallerCounts } from './caller-limits.ts';
-import type { OpenCalls } from './open-calls.ts';
 import { badRequest, Problem } from './problem.ts';
 import type { Route } from './routes/route.ts';
 
@@ -15,7 +14,6 @@ export interface AuthParts {
   users: Store['users'];
   /** Seconds since the epoch. */
   now: () => number;
-  open: OpenCalls;
   counts: CallerCounts;
 }
 
@@ -43,14 +41,14 @@ export class Authenticator {
     const call = this.#call;
     if (call.caller !== null && token === this.token) return call.caller;
     if (call.caller !== null) throw badRequest('expected one token, found two that differ');
-    const { method, users, now, open, counts } = this.#parts;
+    const { method, users, now, counts } = this.#parts;
     const mayRegister = this.#route.caller === 'registering';
     const caller = await (mayRegister ? registerCaller(method, users, token, now()) : findCaller(method, users, token));
     this.token = token;
     call.authenticated(caller);
     call.log.writeAll('INFO', [line.foundEmail(caller.user_email), line.userUuid(caller.uuid)]);
     counts.call(caller.uuid);
-    call.leave.push(open.enter(caller.uuid, 'calls'));
+    call.leave.push(counts.enter(caller.uuid, 'calls'));
     call.share.belongsTo(caller.uuid);
     return caller;
   }

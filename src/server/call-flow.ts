@@ -89,7 +89,7 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts, eve
     const sent = { caller, body, unread, list: allowed, params, query };
     const result = await route.answer({ store: routeStore, config, everybody, log: call.log, now, ...sent });
     call.share.release();
-    if (Symbol.asyncIterator in result) call.leave.push(auth.open.enter(caller.uuid, 'streams'));
+    if (Symbol.asyncIterator in result) call.leave.push(auth.counts.enter(caller.uuid, 'streams'));
     return jsonAnswer(call, result, (error) => reportFailure(problemOf(error), call, parts));
   };
 }

@@ -58,9 +58,14 @@ const [minute, day] = [60, 86_400]; // s
 const mostRemembered = 20_000; // callers
 const knownKeys: ReadonlySet<string> = new Set(keyTable.map(({ key }) => key));
 
+/** What a caller may have open at once: a phone has a few calls open, a script that reads in parallel some. */
+const mostOpen = { calls: 64, streams: 8 };
+
 interface Caller {
   minute: Used;
   day: Used;
+  /** Open calls, and answers that are being sent in pieces. */
+  open: Record<keyof typeof mostOpen, number>;
   /** Waiting entries: the count of the store, and what was pushed since. */
   waiting: number | null;
   /** Unknown keys. */
@@ -93,6 +98,22 @@ export class CallerCounts {
     this.#check('refused_per_minute', refused, mostRefused, 'calls a minute whose body is refused', minute);
     caller.minute.calls += 1;
     caller.day.calls += 1;
+  }
+
+  /** Counts an open call or answer until the returned function is called. Throws a 429 `Problem` beyond `mostOpen`. */
+  enter(userId: string, kind: keyof typeof mostOpen): () => void {
+    const { open } = this.#of(userId);
+    if (open[kind] >= mostOpen[kind]) {
+      const what = kind === 'calls' ? 'calls' : 'streamed answers';
+      throw tooManyCalls(`expected at most ${mostOpen[kind]} ${what} open at once; end one of those first`, 5, {
+        limit: `open_${kind}`,
+        most: mostOpen[kind],
+      });
+    }
+    open[kind] += 1;
+    return () => {
+      open[kind] -= 1;
+    };
   }
 
   /** Counts a call whose body was refused. */
@@ -167,7 +188,8 @@ export class CallerCounts {
     if (caller === undefined) {
       if (this.#callers.size >= mostRemembered) this.#forget(windows.day);
       const [ofMinute, ofDay] = [unused(windows.minute), unused(windows.day)];
-      caller = { minute: ofMinute, day: ofDay, waiting: null, keys: new Set(), warned: new Map() };
+      const open = { calls: 0, streams: 0 };
+      caller = { minute: ofMinute, day: ofDay, open, waiting: null, keys: new Set(), warned: new Map() };
       this.#callers.set(userId, caller);
     }
     if (caller.minute.window !== windows.minute) caller.minute = unused(windows.minute);

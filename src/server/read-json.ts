@@ -15,7 +15,7 @@ export interface ReadJson<Element = never> {
 /** A member of the outermost object that may be a long list. Its elements are parsed and handed on one by one. */
 export interface ListReader<Element> {
   name: string;
-  /** Reads an element; one that is not JSON, or nests too deep, comes as its text. */
+  /** Reads an element; one that is not JSON, or nests too deep, comes as text. */
   read(element: JsonValue): Element;
 }
 
@@ -40,6 +40,12 @@ const elementDepth = maxDepth - 2;
 const shortElement = 2 * elementDepth;
 
 const parsedLength = 8 * 1024; // characters parsed between two steps
+
+/** Elements of a body that may be no JSON: to find that out takes longer than to read one. */
+const mostUnreadable = 10_000;
+
+/** Characters kept of an element that is no JSON. */
+const keptLength = 64 * 1024;
 
 /**
  * Parses a JSON text and lets other calls run in between. Throws a 400 `Problem` for a text that is not JSON or nests
@@ -84,7 +90,7 @@ function* readListed<Element>(
   if (open === -1) return null;
   const elements: Element[] = [];
   const quick = quickElements(text, open, shortElement);
-  let close = -1;
+  let [close, unreadable] = [-1, 0];
   let pause = open + parsedLength;
   for (let at = open; close === -1; ) {
     if (at > pause) {
@@ -103,7 +109,9 @@ function* readListed<Element>(
       if (isLast) close = end;
       if (isLast && piece === '' && elements.length === 0) break;
       const value = depth <= elementDepth ? parsed(piece) : undefined;
-      elements.push(list.read(value === undefined ? piece : value));
+      if (value === undefined) unreadable += 1;
+      if (unreadable > mostUnreadable) throw badRequest('expected JSON, found something else in most elements');
+      elements.push(list.read(value === undefined ? piece.slice(0, keptLength) : value));
       at = end + 1;
     }
     checkElements(elements.length, limits);

@@ -32,26 +32,19 @@ let coming: Promise<string> | null = null;
  * share one question.
  */
 export function metricsOfWorkers(): Promise<string> {
-  coming ??= askPrimary().finally(() => {
-    coming = null;
-  });
-  return coming;
-}
-
-function askPrimary(): Promise<string> {
-  const { worker } = cluster;
-  if (worker === undefined) return Promise.resolve('');
-  return new Promise((resolve) => {
+  coming ??= new Promise<string>((resolve) => {
     const done = (text: string): void => {
       clearTimeout(timer);
-      worker.off('message', listen);
+      cluster.worker?.off('message', listen);
+      coming = null;
       resolve(text);
     };
-    const timer = setTimeout(() => done(''), patience);
+    const timer = setTimeout(done, patience, '');
     const listen = (message: unknown): void => {
       if (isMetrics(message) && message.text !== undefined) done(message.text);
     };
-    worker.on('message', listen);
-    worker.send({ mobility: 'metrics' } satisfies MetricsMessage);
+    cluster.worker?.on('message', listen);
+    cluster.worker?.send({ mobility: 'metrics' } satisfies MetricsMessage);
   });
+  return coming;
 }

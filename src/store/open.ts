@@ -3,7 +3,7 @@ import { folderIn, isMongoAddress, withoutCredentials } from '../model/address.t
 import { MobilityError } from '../model/errors.ts';
 import type { Engine } from './rows/rows.ts';
 import { storeOver } from './rules/store.ts';
-import type { CallerUse, Store } from './store.ts';
+import type { Store } from './store.ts';
 
 /** Options for opening a store. An engine ignores options that it does not use. */
 export interface OpenOptions {
@@ -20,26 +20,21 @@ export interface OpenOptions {
  * anything else, and what the engine throws.
  */
 export async function openStore(address: string, options: OpenOptions = {}): Promise<Store> {
-  const { engine, use } = await openEngine(address, options);
-  return storeOver(engine, use);
+  return storeOver(await openEngine(address, options));
 }
 
-/** Opens the engine beneath a store, for what works on rows: checks, copies. `use`: see `Store.use`. */
-export async function openEngine(
-  address: string,
-  options: OpenOptions = {},
-): Promise<{ engine: Engine; use: CallerUse | null }> {
+/** Opens the engine beneath a store, for what works on rows: checks, copies. */
+async function openEngine(address: string, options: OpenOptions): Promise<Engine> {
   if (isMongoAddress(address)) {
     const { openMongoEngine } = await import('./mongodb/engine.ts');
-    const { use, ...engine } = await openMongoEngine(address, options);
-    return { engine, use };
+    return openMongoEngine(address, options);
   }
   const { openSqliteEngine } = await import('./sqlite/engine.ts');
-  return { engine: await openSqliteEngine(folderOf(address), options), use: null };
+  return openSqliteEngine(folderOf(address), options);
 }
 
 /** The folder of an embedded store. Throws `MOBILITY_STORE_ADDRESS` for other addresses. */
-export function folderOf(address: string): string {
+function folderOf(address: string): string {
   const folder = folderIn(address);
   // One letter before a colon may be a drive; a longer word is the name of some other kind of store.
   const otherScheme = /^[A-Za-z][A-Za-z0-9+.-]+:/.test(folder);
@@ -57,6 +52,6 @@ export async function onEngine<T>(
   options: OpenOptions,
   work: (engine: Engine) => Promise<T>,
 ): Promise<T> {
-  const { engine } = await openEngine(address, options);
+  const engine = await openEngine(address, options);
   return work(engine).finally(() => engine.close());
 }

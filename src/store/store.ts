@@ -5,7 +5,6 @@ import type { JsonObject, JsonValue } from '../model/json.ts';
 import type { JoinCount, JoinRefusal, StudyRecord, StudySettings } from '../model/study.ts';
 import type { TimeRange } from '../model/time.ts';
 import type { Position, TripRecord } from '../model/trip.ts';
-import type { UseWindow } from '../model/use-windows.ts';
 import type { TokenRecord, UserRecord } from '../model/user.ts';
 
 /**
@@ -36,8 +35,6 @@ export interface Store {
   readonly trips: Trips;
   readonly pipeline: PipelineStates;
   readonly leases: Leases;
-  /** Null where one server has the store to itself, and counts for itself. */
-  readonly use: CallerUse | null;
   /** Rows of one user in each collection. */
   counts(userId: string): Promise<Record<Collection, number>>;
   /** Removes the user from every collection; returns the rows removed from each. Repeatable after an interruption. */
@@ -145,25 +142,6 @@ export interface Profiles {
    * profile.
    */
   merge(userId: string, fields: JsonObject, defaults?: JsonObject): Promise<JsonObject>;
-}
-
-/** What a caller used in one window. `window`: its number since the epoch. */
-export interface UsedInWindow {
-  window: number;
-  calls: number;
-  bytes: number;
-}
-
-/** What callers use of their limits, added up over all servers that share the store. */
-export interface CallerUse {
-  /**
-   * Adds calls and bytes by UUID, and returns what all servers added in the same windows: one call for all callers of
-   * some seconds. Durable only as far as no server of the store is lost; nothing is kept of erased users.
-   */
-  add(
-    used: ReadonlyMap<string, { calls: number; bytes: number }>,
-    now: number,
-  ): Promise<Map<string, Record<UseWindow, UsedInWindow>>>;
 }
 
 // ---------------------------------------------------------------- staging

@@ -130,7 +130,7 @@ const push = (app: App, body: JsonValue | string, given = token): Promise<Answer
 const codeIn = ({ code }: JsonObject): JsonObject => (code === undefined ? {} : { code });
 
 async function waiting(): Promise<Entry[]> {
-  return (await kit.store.usercache.read(uuid, { limit: 10_000 })).map(({ entry }) => entry);
+  return waitingOf(kit.store, uuid);
 }
 async function aside(): Promise<{ reason: string; entry: JsonValue }[]> {
   const found = [];

@@ -6,7 +6,7 @@ import { openRoutes, routes } from '../../src/server/routes/index.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { until } from '../support/until.ts';
-import { androidLocation, config, type Kit, now, openKit, waiting } from './kit.ts';
+import { androidLocation, config, type Kit, now, openKit } from './kit.ts';
 
 let kit: Kit;
 // Routes of other apps speak in their own way: they have tests of their own.
@@ -183,7 +183,7 @@ describe('failures', () => {
     const { uuid } = await broken.user('ada');
     const answer = await broken.post('/usercache/put', { user: 'ada', phone_to_server: [androidLocation(1.5e9)] });
     expect(answer.status).toBe(200);
-    expect(await waiting(broken.store, uuid)).toHaveLength(1);
+    expect(await waitingOf(broken.store, uuid)).toHaveLength(1);
     await broken.close();
   });
 
@@ -222,7 +222,7 @@ describe('failures', () => {
     await until(async () => (await kit.request('/readyz')).status === 200);
     expect((await put(1.5e9 + 3)).status).toBe(200);
     const { user } = await kit.store.users.register('ada', { now });
-    const times = (await waiting(kit.store, user.uuid)).map(({ metadata }) => metadata.write_ts);
+    const times = (await waitingOf(kit.store, user.uuid)).map(({ metadata }) => metadata.write_ts);
     expect(times).toEqual([1.5e9, 1.5e9 + 3]);
   });
 

@@ -221,8 +221,3 @@ export function iosActivity(writeTs: number): JsonObject {
     },
   };
 }
-
-/** Everything that waits in the usercache of a user. */
-export async function waiting(store: Store, userId: string) {
-  return (await store.usercache.read(userId, { limit: 100_000 })).map(({ entry }) => entry);
-}

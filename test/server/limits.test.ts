@@ -90,9 +90,7 @@ it('entries beyond the limit of waiting entries are refused until there is room'
     most: 3,
   });
   expect((await put([androidLocation(3)])).status).toBe(200);
-  const waiting = await kit.store.usercache.read(ada, { limit: 10 });
-  const moved = waiting.map(({ entry, revision }) => ({ ...entry.metadata, revision }));
-  await kit.store.usercache.settle(ada, { moved, failed: [] }, clock);
+  await runPipeline(kit.store, ada, { log: silentLog, now: () => clock });
   expect((await put([androidLocation(4), androidLocation(5)])).status).toBe(200);
 });
 

@@ -2,7 +2,7 @@
 // choices.
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { badRequest } from '../problem.ts';
-import { listOf, objectOf } from '../schemas.ts';
+import { bodyOf, listOf, objectOf } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
 
 /** What labels are about: fields of the profile. */
@@ -31,7 +31,7 @@ export const customLabelRoutes: readonly Route[] = [
     summary: 'Returns custom labels by kind',
     caller: 'registered',
     answers: { type: 'object', additionalProperties: labels },
-    body: { type: 'object', required: ['keys'], properties: { keys: { type: 'array', items: key, maxItems: 10 } } },
+    body: bodyOf({ keys: { type: 'array', items: key, maxItems: 10 } }),
     answer: async (call) => {
       const profile = await profileOf(call);
       return Object.fromEntries((call.body.keys as string[]).map((kind) => [kind, activeOf(rowsOf(profile, kind))]));
@@ -74,7 +74,7 @@ function changing(
     summary,
     caller: 'registered',
     answers: objectOf({ label: labels }),
-    body: { type: 'object', required: [field], properties: { [field]: change } },
+    body: bodyOf({ [field]: change }),
     answer: async (call) => {
       const asked = call.body[field] as JsonObject;
       const kind = asked.key as string;

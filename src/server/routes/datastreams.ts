@@ -27,26 +27,20 @@ const found = objectOf({
 });
 
 /** The routes under `/datastreams`. */
-export const datastreamRoutes: readonly Route[] = [
-  {
-    path: '/datastreams/find_entries/timestamp',
-    handler: 'datastreams.find_entries/timestamp',
-    summary: 'Returns entries of the caller by key and time',
-    answers: found,
-    caller: 'registered',
-    body: schemas.findEntries,
-    answer: async (call) => answer(call, byTimestamp(call.body)),
-  },
-  {
-    path: '/datastreams/find_entries/local_date',
-    handler: 'datastreams.find_entries/local_date',
-    summary: 'Returns entries of the caller by key and local date',
-    answers: found,
-    caller: 'registered',
-    body: schemas.findEntries,
-    answer: async (call) => answer(call, byLocalDate(call.body)),
-  },
-];
+export const datastreamRoutes: readonly Route[] = (
+  [
+    ['timestamp', 'time', byTimestamp],
+    ['local_date', 'local date', byLocalDate],
+  ] as const
+).map(([name, time, selected]) => ({
+  path: `/datastreams/find_entries/${name}`,
+  handler: `datastreams.find_entries/${name}`,
+  summary: `Returns entries of the caller by key and ${time}`,
+  answers: found,
+  caller: 'registered',
+  body: schemas.findEntries,
+  answer: async (call) => answer(call, selected(call.body)),
+}));
 
 /** The part of a selection that names the time. */
 type TimeSelection = Pick<Selection, 'time' | 'from' | 'to' | 'derived' | 'matches'>;

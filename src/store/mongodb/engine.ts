@@ -5,19 +5,13 @@ import { type Connection, connect, type MongoOptions } from './connect.ts';
 import { aboutOf, ensureStore } from './layout.ts';
 import { rowsIn, SecondStatement } from './rows.ts';
 import { inTransaction, retry, userQueue } from './transactions.ts';
-import { type MongoUse, useOn } from './use.ts';
-
-/** The engine, and what callers used of their limits. */
-export interface MongoEngine extends Engine {
-  readonly use: MongoUse;
-}
 
 /**
  * Opens the engine on a MongoDB deployment. Throws `MOBILITY_STORE_ADDRESS` (also for a database without a store if
  * `make` is false), `MOBILITY_STORE_UNAVAILABLE`, `MOBILITY_STORE_VERSION` (another format, or rows of another program)
  * and `MOBILITY_UNSUPPORTED` (a server before 6.0, or without transactions).
  */
-export async function openMongoEngine(address: string, options: MongoOptions = {}): Promise<MongoEngine> {
+export async function openMongoEngine(address: string, options: MongoOptions = {}): Promise<Engine> {
   const connection = await connect(address, options);
   try {
     await ensureStore(connection, options);
@@ -28,13 +22,12 @@ export async function openMongoEngine(address: string, options: MongoOptions = {
   return engineOn(connection);
 }
 
-function engineOn(connection: Connection): MongoEngine {
+function engineOn(connection: Connection): Engine {
   const { address, client, db } = connection;
   const users = db.collection<AccountRow>(accounts.name);
   const inTurn = userQueue(connection.retryMs);
   return {
     address,
-    use: useOn(connection),
     read: async (work) => {
       try {
         // Most reads are one statement, which takes one command without a transaction.

@@ -1,7 +1,7 @@
 // The store over an engine: every rule once, for SQLite and MongoDB alike.
 import { doorOf } from '../door.ts';
 import type { Engine } from '../rows/rows.ts';
-import type { CallerUse, Store } from '../store.ts';
+import type { Store } from '../store.ts';
 import { leases, pipelineStates } from './accounts.ts';
 import { ChunkCache } from './chunk-cache.ts';
 import { documents } from './documents.ts';
@@ -13,8 +13,8 @@ import { timeseries } from './timeseries.ts';
 import { trips } from './trips.ts';
 import { usercache } from './usercache.ts';
 
-/** The store over an engine, which it closes. `use`: see `Store.use`. */
-export function storeOver(engine: Engine, use: CallerUse | null = null): Store {
+/** The store over an engine, which it closes. */
+export function storeOver(engine: Engine): Store {
   const cache = new ChunkCache();
   const door = doorOf(engine.address);
   let closed: Promise<void> | null = null;
@@ -31,7 +31,6 @@ export function storeOver(engine: Engine, use: CallerUse | null = null): Store {
     trips: door.guard(trips(engine)),
     pipeline: door.guard(pipelineStates(engine)),
     leases: door.guard(leases(engine)),
-    use: use && door.guard(use),
     ...door.guard({
       counts: (userId: string) => countsOf(engine, userId),
       erase: (userId: string) => erase(engine, cache, userId),

@@ -129,7 +129,7 @@ async function smallDisk(size: string): Promise<{ disk: string; resize(size: str
 it('a disk without space refuses writes, loses nothing, and is used again when it has space', async (test) => {
   const small = await smallDisk('3m');
   if (small === null) return test.skip('without the right to mount a small disk');
-  const store = await places.open(join(small.disk, 'store'), { checkpointer: true });
+  const store = await places.open(join(small.disk, 'store'));
   const user = await newUser(store);
   await writeFile(join(small.disk, 'ballast'), Buffer.alloc(1_000_000));
   const acknowledged: number[] = [];
