@@ -8,7 +8,7 @@ import { dataTime, type Entry, type Identity } from '../model/entry.ts';
 import { justAfter } from '../model/time.ts';
 import { entryPages, everyEntry } from '../store/pages.ts';
 import type { EntryCursor, Store } from '../store/store.ts';
-import { compareTexts } from '../store/text-order.ts';
+import { compareTexts } from '../model/text-order.ts';
 import { startSlices } from '../turns.ts';
 
 /** Which entries, in what order, and how many. */

@@ -12,6 +12,7 @@ import { everyError } from '../../src/store/pages.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type Answered, answered, config, type Kit, openKit } from '../server/kit.ts';
 import { chainOf, pipeline } from '../support/diary.ts';
+import { waitingOf } from '../support/store.ts';
 
 let kit: Kit;
 let serving: Serving;

@@ -5,6 +5,7 @@ import { type ErrorCode, MobilityError } from '../../src/model/errors.ts';
 import { openRoutes, routes } from '../../src/server/routes/index.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
+import { waitingOf } from '../support/store.ts';
 import { until } from '../support/until.ts';
 import { androidLocation, config, type Kit, now, openKit } from './kit.ts';
 

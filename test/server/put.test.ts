@@ -4,7 +4,7 @@ import { maxTransactionEntries } from '../../src/intake/put-batch.ts';
 import { MobilityError } from '../../src/model/errors.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import { interposedStore } from '../faults/interposed-store.ts';
-import { newStore } from '../support/store.ts';
+import { newStore, waitingOf } from '../support/store.ts';
 import { androidLocation, iosActivity, type Kit, openKit } from './kit.ts';
 
 const ts = 1463502000.412;

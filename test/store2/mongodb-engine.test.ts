@@ -3,8 +3,9 @@ import type { Document, MongoClient } from 'mongodb';
 import { describe, expect, it, vi } from 'vitest';
 import type { ErrorCode } from '../../src/model/errors.ts';
 import type { MongoOptions } from '../../src/store/mongodb/connect.ts';
-import { type MongoEngine, openMongoEngine } from '../../src/store/mongodb/engine.ts';
+import { openMongoEngine } from '../../src/store/mongodb/engine.ts';
 import { mongoIndexes } from '../../src/store/mongodb/layout.ts';
+import type { Engine } from '../../src/store/rows/rows.ts';
 import { accounts, documents, profiles, trips } from '../../src/store/rows/tables.ts';
 import { accountOf, documentOf, engineContract, newUser, type OpenedEngine, put, tripOf } from './engine-contract.ts';
 import { describeOnServers, startedHere, type TestServer, withClient, withDatabaseOn } from './servers.ts';
@@ -34,7 +35,7 @@ async function openOn(server: TestServer): Promise<OpenedEngine> {
 /** Runs `work` with an engine on a database of its own, which is dropped afterwards. */
 function withEngine(
   server: TestServer,
-  work: (engine: MongoEngine, address: string) => Promise<void>,
+  work: (engine: Engine, address: string) => Promise<void>,
   options: MongoOptions = {},
 ): Promise<void> {
   return withDatabaseOn(server, async (address) => {
@@ -191,29 +192,6 @@ describeOnServers('MongoDB', (server) => {
         expect(await parts.countDocuments()).toBe(0);
       });
     }));
-
-  it('counts the use by callers over all servers, by window, and keeps nothing of users without an active account', () =>
-    withEngine(server(), async (engine, address) => {
-      const other = await openMongoEngine(address);
-      const [user, erased] = [newUser(), newUser()];
-      await put(engine, user, accounts, [accountOf(user, 0)]);
-      const used = new Map([user, erased].map((id) => [id, { calls: 1, bytes: 10 }]));
-      await engine.use.add(used, 60);
-      const totals = await other.use.add(used, 119);
-      expect(totals.get(user)).toEqual({
-        minute: { window: 1, calls: 2, bytes: 20 },
-        day: { window: 0, calls: 2, bytes: 20 },
-      });
-      const later = await engine.use.add(used, 120);
-      expect(later.get(user)).toMatchObject({ minute: { window: 2, calls: 1 }, day: { calls: 3 } });
-      await withClient(address, async (client) => {
-        const ids = async () => (await client.db().collection('use').find().toArray()).map(({ _id }) => String(_id));
-        expect(await ids()).toEqual([user]);
-        await engine.use.forget(user);
-        expect(await ids()).toEqual([]);
-      });
-      await other.close();
-    }));
 });
 
 /** How commands fail, with labels as the servers of MongoDB give them. */
@@ -236,7 +214,7 @@ async function failCommands(server: TestServer, mode: unknown, failCommands: str
 const heal = (server: TestServer): Promise<void> => failCommands(server, 'off', [], {});
 
 /** Doubles the number of trips: a write that took effect twice, or in half, would show. */
-async function double(engine: MongoEngine, user: string): Promise<void> {
+async function double(engine: Engine, user: string): Promise<void> {
   await engine.write(user, async (rows) => {
     const found = await rows.find(trips, { where: { user } });
     await rows.put(

@@ -121,10 +121,7 @@ export type OpenedOnServer = Opened & { address: string };
 /** A new, empty store on the server, for the contract. */
 export async function openOn(server: TestServer, options: MongoOptions = {}): Promise<OpenedOnServer> {
   const address = server.newAddress();
-  const open = async (): Promise<Store> => {
-    const { use, ...engine } = await openMongoEngine(address, options);
-    return storeOver(engine, use);
-  };
+  const open = async (): Promise<Store> => storeOver(await openMongoEngine(address, options));
   const store = await open();
   return {
     store,

@@ -6,13 +6,12 @@ import { allTables, storeFormat } from '../rows/tables.ts';
 import type { Connection, MongoOptions } from './connect.ts';
 import { parts } from './rows.ts';
 import { retry } from './transactions.ts';
-import { useIndexes } from './use.ts';
 
 const tables: readonly Table<never>[] = [...allTables, parts as Table<never>];
 
 /** Every index besides that of `_id`, by collection. */
 export function mongoIndexes(): Record<string, IndexDescription[]> {
-  return Object.fromEntries([...tables.map((table) => [table.name, indexesOf(table)] as const), ['use', useIndexes]]);
+  return Object.fromEntries(tables.map((table) => [table.name, indexesOf(table)] as const));
 }
 
 function indexesOf({ key, indexes }: Table<never>): IndexDescription[] {

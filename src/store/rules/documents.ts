@@ -1,11 +1,11 @@
 // Documents that phones pull: derived from trips, and written under the same lease.
 import type { JsonValue } from '../../model/json.ts';
+import { compareTexts } from '../../model/text-order.ts';
 import { packValue, unpackValue } from '../chunks/pack.ts';
 import type { Engine } from '../rows/rows.ts';
 import { damagedRow } from '../rows/sums.ts';
 import { type DocumentRow, documents as table } from '../rows/tables.ts';
 import type { Document, Documents, PutResult } from '../store.ts';
-import { compareTexts } from '../text-order.ts';
 import { putAccount, released, underLease, withState } from './accounts.ts';
 
 /** The documents of a store. */

@@ -1,14 +1,14 @@
 // The error timeseries: what was set aside, and its way back.
 import { dataTime, identityOf } from '../../model/entry.ts';
+import { unusableKeyOf } from '../../model/error-ids.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
+import { compareTexts } from '../../model/text-order.ts';
 import type { WaitingEntry } from '../chunks/batch.ts';
 import { packValue } from '../chunks/pack.ts';
-import { unusableKeyOf } from '../error-ids.ts';
 import type { Engine, WritableRows } from '../rows/rows.ts';
 import { errors, type SetAsideRow } from '../rows/tables.ts';
 import type { ErrorRow, ErrorTimeseries } from '../store.ts';
-import { compareTexts } from '../text-order.ts';
 import { admitted } from './accounts.ts';
 import type { ChunkCache } from './chunk-cache.ts';
 import { knownOf } from './identities.ts';

@@ -1,9 +1,9 @@
 // Pages of entries by one of their two times: chunks or batches are opened in the order of their first times, and no
 // more of them than a page needs.
 
+import { compareTexts } from '../../model/text-order.ts';
 import type { StoredEntries, StoredEntry } from '../chunks/chunk.ts';
 import type { EntryCursor, EntryPage, EntryQuery, PickQuery } from '../store.ts';
-import { compareTexts } from '../text-order.ts';
 
 /** Some entries of a user that are stored together. */
 export interface Part {

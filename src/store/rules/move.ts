@@ -1,11 +1,11 @@
 // The move of waiting entries to the timeseries or, where they fail, to the error timeseries.
 import type { Entry, Identity } from '../../model/entry.ts';
+import { errorIdOf } from '../../model/error-ids.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { affectsOf } from '../../model/keys.ts';
 import { justBefore, type TimeRange, zoneNamed } from '../../model/time.ts';
 import { dueTime, waitingIn } from '../chunks/batch.ts';
 import type { StoredEntry } from '../chunks/chunk.ts';
-import { errorIdOf } from '../error-ids.ts';
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
 import { type AccountRow, type BatchRow, batches, errors } from '../rows/tables.ts';
 import type { FailedEntry, Judge, Lease, Moved } from '../store.ts';

@@ -1,8 +1,8 @@
 // Rows of the error timeseries: how entries get there.
 import type { Identity } from '../../model/entry.ts';
+import { errorIdOf, unusableIdOf, unusableKeyOf } from '../../model/error-ids.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { packValue, unpackText } from '../chunks/pack.ts';
-import { errorIdOf, unusableIdOf, unusableKeyOf } from '../error-ids.ts';
 import { damagedRow } from '../rows/sums.ts';
 import { errors, type SetAsideRow } from '../rows/tables.ts';
 import type { ErrorRow } from '../store.ts';

@@ -1,9 +1,10 @@
 // The timeseries: entries of the long term, in chunks.
+
+import { compareTexts } from '../../model/text-order.ts';
 import { chunkDay, chunkSpan, type StoredEntries } from '../chunks/chunk.ts';
 import type { Engine, Query, Rows } from '../rows/rows.ts';
 import { type ChunkRow, chunks } from '../rows/tables.ts';
 import type { PickQuery, Timeseries } from '../store.ts';
-import { compareTexts } from '../text-order.ts';
 import type { ChunkCache, ChunkHead } from './chunk-cache.ts';
 import { type Part, pageFor, pageOf, rangeOf, type StoredPage } from './find.ts';
 import { zonesAround } from './zones.ts';

@@ -3,13 +3,13 @@ import { dataTime, type Entry, type Identity, identityOf } from '../../model/ent
 import { isMobilityError } from '../../model/errors.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
+import { compareTexts } from '../../model/text-order.ts';
 import { batchRows, eachIdentity, entriesIn, type WaitingEntry, waitingIn } from '../chunks/batch.ts';
 import type { StoredEntries } from '../chunks/chunk.ts';
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
 import { damagedRow } from '../rows/sums.ts';
 import { type BatchRow, batches, errors, type SetAsideRow } from '../rows/tables.ts';
 import type { EntryQuery, PutBatch, PutResult, UnusableEntry, Usercache } from '../store.ts';
-import { compareTexts } from '../text-order.ts';
 import { admitted } from './accounts.ts';
 import type { ChunkCache } from './chunk-cache.ts';
 import { type Part, pageFor, pageOf, rangeOf } from './find.ts';

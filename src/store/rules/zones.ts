@@ -1,11 +1,12 @@
 // The time zones that entries name, and the entries that name none.
+
+import { compareTexts } from '../../model/text-order.ts';
 import type { TimeRange } from '../../model/time.ts';
 import { zoneNamed } from '../../model/time.ts';
 import { chunkDay, type StoredEntries } from '../chunks/chunk.ts';
 import type { Rows } from '../rows/rows.ts';
 import { accounts, chunks } from '../rows/tables.ts';
 import type { ZoneSighting } from '../store.ts';
-import { compareTexts } from '../text-order.ts';
 import type { ChunkCache, ChunkHead } from './chunk-cache.ts';
 import { united } from './marks.ts';
 

@@ -4,7 +4,7 @@ import { dataTime, type Entry, type Identity, identityOf } from '../../../src/mo
 import type { JsonValue } from '../../../src/model/json.ts';
 import { affectsOf } from '../../../src/model/keys.ts';
 import { type TimeRange, zoneNamed } from '../../../src/model/time.ts';
-import { errorIdOf, unusableIdOf, unusableKeyOf } from '../../../src/store/error-ids.ts';
+import { errorIdOf, unusableIdOf, unusableKeyOf } from '../../../src/model/error-ids.ts';
 import type { Document, ErrorRow, Judge, Moved, PutBatch, PutResult, ZoneSighting } from '../../../src/store/store.ts';
 
 interface Waiting {

@@ -1,5 +1,5 @@
 // The order of keys and names, the same in every store.
-import { escapeText } from '../model/json-text.ts';
+import { escapeText } from './json-text.ts';
 
 /**
  * Sorts texts by code points; a NUL or half a character counts as the escape that `escapeText` gives for it. Engines

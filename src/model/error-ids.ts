@@ -1,8 +1,8 @@
 // Ids of rows in the error timeseries, the same on every backend.
-import type { Identity } from '../model/entry.ts';
-import { idOf } from '../model/ids.ts';
-import { isJsonObject, type JsonValue } from '../model/json.ts';
-import { jsonText } from '../model/json-text.ts';
+import type { Identity } from './entry.ts';
+import { idOf } from './ids.ts';
+import { isJsonObject, type JsonValue } from './json.ts';
+import { jsonText } from './json-text.ts';
 
 /** Id of the error of an entry that could not be converted. */
 export function errorIdOf(identity: Identity): string {
