@@ -3,9 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import type { Entry } from '../../src/model/entry.ts';
 import { newUuid } from '../../src/model/ids.ts';
 import { openStore } from '../../src/store/open.ts';
-import type { Entry } from '../../src/model/entry.ts';
 import type { Document, Documents, Lease, PutResult, Store } from '../../src/store/store.ts';
 
 async function openNew(options: { now?: () => number }): Promise<{ store: Store; dispose(): Promise<void> }> {

@@ -2,18 +2,19 @@
 //
 // Objects with the same fields in the same order have one shape. A shape keeps the path of each field once and its
 // values as a column: `{"position":{"lat":1}}` has the path ["position","lat"]. Columns of numbers become whole numbers,
-// written as they are, as differences to the row before, or to the first column, whichever is shortest.
+// written as they are or as differences to the row before, whichever is shorter.
 import type { JsonObject, JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
 
 /**
- * The values of one field: as they are; one value for all rows; or whole numbers, to be divided by 10^`decimals`.
- * `from`: each is the difference to the row before (`row`) or to the same row of the first column (`first`).
+ * The values of one field: as they are; one value for all rows; or whole numbers, to be divided by 10^`decimals`, as
+ * they are or each as the difference to the row before.
  */
 type Column =
   | JsonValue[]
   | { all: JsonValue }
-  | { decimals: number; from?: 'row' | 'first'; numbers: number[] | number };
+  | { decimals: number; numbers: number[] }
+  | { decimals: number; steps: number[] };
 
 /** `rows`: the places of its objects in the list; missing if it is the only shape. */
 interface Shape {
@@ -36,9 +37,7 @@ export function listOf(text: string): JsonObject[] {
   if (Array.isArray(value)) return value;
   const list: JsonObject[] = [];
   for (const { paths, columns, count, rows } of value.shapes) {
-    const values = columns.map((column) => column as Column);
-    const lists: JsonValue[][] = [];
-    for (const column of values) lists.push(valuesOf(column, count, lists[0]));
+    const lists = columns.map((column) => valuesOf(column, count));
     const fields = fieldsOf(paths);
     for (let row = 0; row < count; row++) list[rows === undefined ? row : rows[row]!] = objectOf(fields, lists, row);
   }
@@ -150,35 +149,24 @@ function shallowText(value: JsonValue): string | null {
 }
 
 function shapeOf({ paths, values, rows }: Collected, isOneOfSeveral: boolean): Shape {
-  const columns = values.map((column) => columnOf(column, values[0]!));
-  return { paths, columns, count: rows.length, ...(isOneOfSeveral && { rows }) };
+  return { paths, columns: values.map(columnOf), count: rows.length, ...(isOneOfSeveral && { rows }) };
 }
 
 // ---------------------------------------------------------------- columns
 
-const longestRepeated = 100; // characters
+const longestRepeated = 100; // characters: the length of the text tells how much memory the objects take
 const mostDecimals = 7;
 const powers = Array.from({ length: mostDecimals + 1 }, (_, decimals) => 10 ** decimals);
 
-function columnOf(values: JsonValue[], first: readonly JsonValue[]): Column {
+function columnOf(values: JsonValue[]): Column {
   const [one] = values;
-  if (isShort(one!) && values.every((value) => value === one)) return { all: one! };
+  const isShort = typeof one === 'string' ? one.length <= longestRepeated : typeof one !== 'object' || one === null;
+  if (isShort && values.every((value) => value === one)) return { all: one! };
   const decimals = decimalsOf(values);
   if (decimals === null) return values;
-  const whole = wholeNumbers(values as number[], decimals);
-  const byRow = whole.map((value, row) => (row === 0 ? value : value - whole[row - 1]!));
-  let best: Exclude<Column, JsonValue[] | { all: JsonValue }> = { decimals, numbers: whole };
-  if (lengthOf(byRow) < lengthOf(whole)) best = { decimals, from: 'row', numbers: byRow };
-  const byFirst = values === first ? null : differences(whole, first, decimals);
-  if (byFirst !== null && lengthOf(byFirst) < lengthOf(best.numbers as number[]))
-    best = { decimals, from: 'first', numbers: byFirst };
-  const { numbers } = best as { numbers: number[] };
-  return numbers.every((value) => value === numbers[0]) ? { ...best, numbers: numbers[0]! } : best;
-}
-
-/** A long text is repeated: the length of the columns must tell how long the list is. */
-function isShort(value: JsonValue): boolean {
-  return typeof value === 'string' ? value.length <= longestRepeated : typeof value !== 'object' || value === null;
+  const numbers = wholeNumbers(values as number[], decimals);
+  const steps = numbers.map((value, row) => (row === 0 ? value : value - numbers[row - 1]!));
+  return lengthOf(steps) < lengthOf(numbers) ? { decimals, steps } : { decimals, numbers };
 }
 
 /** The fewest decimals with which all values are whole multiples; null if there are none, or not only numbers. */
@@ -205,15 +193,6 @@ function wholeNumbers(values: readonly number[], decimals: number): number[] {
   return values.map((value) => Math.round(value * power) + 0); // + 0: no -0
 }
 
-/** Differences to the first column, with which it is read again; null if that has other numbers. */
-function differences(whole: readonly number[], first: readonly JsonValue[], decimals: number): number[] | null {
-  const own = decimalsOf(first);
-  if (own === null || own > decimals) return null;
-  const base = wholeNumbers(first as number[], decimals);
-  if (base.some((value) => Math.abs(value) > Number.MAX_SAFE_INTEGER / 2)) return null;
-  return whole.map((value, row) => value - base[row]!);
-}
-
 /** About how many bits the numbers have. */
 function lengthOf(numbers: readonly number[]): number {
   let bits = 0;
@@ -224,22 +203,16 @@ function lengthOf(numbers: readonly number[]): number {
   return bits;
 }
 
-function valuesOf(column: Column, count: number, first: readonly JsonValue[] | undefined): JsonValue[] {
+function valuesOf(column: Column, count: number): JsonValue[] {
   if (Array.isArray(column)) return column;
   if ('all' in column) return new Array<JsonValue>(count).fill(column.all);
-  const { decimals, from, numbers } = column;
-  const power = powers[decimals]!;
-  const base = from === 'first' ? wholeNumbers(first as number[], decimals) : null;
-  const values = new Array<number>(count);
-  let last = 0;
-  for (let row = 0; row < count; row++) {
-    let whole = typeof numbers === 'number' ? numbers : numbers[row]!;
-    if (from === 'row') whole += last;
-    else if (base !== null) whole += base[row]!;
-    last = whole;
-    values[row] = whole / power;
-  }
-  return values;
+  const power = powers[column.decimals]!;
+  if ('numbers' in column) return column.numbers.map((whole) => whole / power);
+  let whole = 0;
+  return column.steps.map((step) => {
+    whole += step;
+    return whole / power;
+  });
 }
 
 // ---------------------------------------------------------------- objects
