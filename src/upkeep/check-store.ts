@@ -63,18 +63,16 @@ export async function checkRows(engine: Engine, options: CheckOptions = {}): Pro
     for (const problem of problems) report.findings.push({ user_id: null, table: '', row: '', problem, cure: restore });
   }
   for (const table of allTables as unknown as AnyTable[]) {
-    let counted = 0;
     for await (const rows of pages(engine, table, userId)) {
       if (signal?.aborted === true) return report;
       for (const key of rows) {
         const problem = await problemOf(engine, table, key, sumsOnly);
         if (problem !== null) report.findings.push(findingOf(table, key, problem));
       }
-      counted += rows.length;
       report.rows += rows.length;
       options.onProgress?.(report.rows);
     }
-    if (userId === undefined && table.user !== null) await checkOwners(engine, table, counted, report);
+    if (userId === undefined && table.user !== null) await checkOwners(engine, table, table.user, report);
   }
   report.complete = true;
   return report;
@@ -187,21 +185,23 @@ function decode(table: string, row: AnyRow): void {
   }
 }
 
-/** Reports rows of users who have no account, and accounts of users who are not registered. */
-async function checkOwners(engine: Engine, table: AnyTable, counted: number, report: CheckReport): Promise<void> {
-  const total = await engine.read((tables) => tables.total(table, {}));
-  if (total > counted && table.name !== accounts.name) {
-    const problem = `${total - counted} rows belong to nobody who has an account`;
-    report.findings.push({ user_id: null, table: table.name, row: '', problem, cure: restore });
-  }
-  if (table.name !== accounts.name) return;
-  for await (const users of userPages(engine)) {
-    const found = await engine.read((tables) => tables.find(people, { where: { uuid: { in: users } } }, ['uuid']));
-    const registered = new Set(found.map(({ uuid }) => uuid));
-    for (const user of users.filter((one) => !registered.has(one))) {
-      const problem = 'the user is not registered: an erasure or a copy was interrupted';
-      const cure = `repeat it, or run \`mobility erase --user ${user}\``;
-      report.findings.push({ user_id: user, table: table.name, row: rowName(table, { user }), problem, cure });
-    }
+/** Reports users who have rows without an account, and accounts of users who are not registered. */
+async function checkOwners(engine: Engine, table: AnyTable, column: string, report: CheckReport): Promise<void> {
+  for (let after = ''; ; ) {
+    // Both are read together: meanwhile others register, push and erase.
+    const next = await engine.read(async (tables) => {
+      const query = { where: { [column]: { gt: after } }, order: [column], limit: 1 };
+      const [row] = await tables.find(table, query, [column]);
+      if (row === undefined) return null;
+      const user = row[column] as string;
+      const isAccount = table.name === accounts.name;
+      const owners = await (isAccount ? tables.total(people, { uuid: user }) : tables.total(accounts, { user }));
+      return { user, isOwned: owners > 0 };
+    });
+    if (next === null) return;
+    after = next.user;
+    if (next.isOwned) continue;
+    const problem = 'the user is not registered';
+    report.findings.push({ user_id: next.user, table: table.name, row: '', problem, cure: restore });
   }
 }

@@ -1,5 +1,5 @@
 // Copies people from one store to another, row by row as they are: engines keep the same bytes under the same keys.
-import { MobilityError } from '../model/errors.ts';
+import { isMobilityError, MobilityError } from '../model/errors.ts';
 import { onEngine } from '../store/open.ts';
 import type { Engine, Rows, Summed, Table, Where } from '../store/rows/rows.ts';
 import {
@@ -97,7 +97,7 @@ export async function copyStore(from: Engine, to: Engine, options: CopyOptions):
   }
   for await (const person of everybody(from)) {
     options.signal?.throwIfAborted();
-    const one = await copyUser(from, to, person, options);
+    const one = await copyUser(from, to, person, options).catch((error) => damaged(person, error));
     report.users += 1;
     report.written += one.written;
     report.removed += one.removed;
@@ -108,6 +108,12 @@ export async function copyStore(from: Engine, to: Engine, options: CopyOptions):
   report.equal = report.reports.length === 0 && !(options.dryRun === true && report.copied > 0);
   report.seconds = options.now() - started;
   return report;
+}
+
+/** The result for a person of whom a row is damaged; the others are copied. Throws any other error. */
+function damaged({ uuid, user_email }: PersonRow, error: unknown): CopiedUser {
+  if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
+  return { user_id: uuid, user_email, status: 'failed', message: error.message, written: 0, removed: 0 };
 }
 
 function strangers(from: Engine, to: Engine, count: number): MobilityError {

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { main } from '../../src/cli/main.ts';
 import type { Sink } from '../../src/cli/output.ts';
-import { openStore } from '../../src/store/open.ts';
+import { onEngine, openStore } from '../../src/store/open.ts';
+import { accounts } from '../../src/store/rows/tables.ts';
 import type { Store } from '../../src/store/store.ts';
 import { tempFolder } from '../support/temp-folders.ts';
 
@@ -56,6 +57,16 @@ function programOn(address: string, folder: string): Program {
       }
     },
   };
+}
+
+/** Leaves a user as an erasure or a copy that was killed leaves them. */
+export function setStage(address: string, user: string, stage: 'erasing' | 'arriving'): Promise<unknown> {
+  return onEngine(address, {}, (engine) =>
+    engine.write(user, async (rows) => {
+      const [account] = await rows.find(accounts, { where: { user } });
+      await rows.put(accounts, [{ ...account!, stage }]);
+    }),
+  );
 }
 
 /** Runs one command line. */

@@ -97,7 +97,7 @@ describe('errors', () => {
 it('a command that only reads does not make a store', async () => {
   const { run, address } = await freshProgram();
   const { code, stderr } = await run(['status']);
-  expect([code, stderr]).toEqual([2, expect.stringContaining('MOBILITY_STORE_ADDRESS: no store in the folder')]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('MOBILITY_STORE_ADDRESS: expected a store in')]);
   expect(existsSync(address)).toBe(false);
 });
 

@@ -1,97 +1,133 @@
-// `mobility migrate`: what it takes, what it says, and how it ends.
+// `mobility migrate`: what it copies, what it refuses, and how it ends.
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { freshProgram, type Program } from './kit.ts';
+import { silentLog } from '../../src/log/log.ts';
+import type { Entry } from '../../src/model/entry.ts';
+import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
+import { onEngine, openStore } from '../../src/store/open.ts';
+import type { Store } from '../../src/store/store.ts';
+import { copyBetween, copyStore } from '../../src/upkeep/copy-store.ts';
+import { changeRow, contentOf, garbage, pushesOf, withStore } from '../faults/kit.ts';
+import { freshProgram, type Program, tempFolder } from './kit.ts';
 
+const names = ['ada@example.org', 'ben@example.org'];
+const [ada] = names;
+const now = (): number => 1_720_000_000;
+
+/** Registers somebody with rows of every kind, moved and waiting. */
+async function fillUser(store: Store, name: string): Promise<void> {
+  const { uuid } = (await store.users.register(name, { now: 1.25, study: 'sunny' })).user;
+  await store.tokens.add({ hash: `${name} 1`, user_id: uuid, created_ts: 1.5, expires_ts: null });
+  await store.profiles.merge(uuid, { 'a.b': -0, $set: { '': null, 'é\u0000': '\ud800' } });
+  const [first, second] = pushesOf(name, 'android', 2);
+  const unusable = [{ entry: 'x', reason: 'not_an_object', message: 'found a text' }];
+  await store.usercache.put(uuid, { entries: first!, unusable }, 1);
+  await runPipeline(store, uuid, { log: silentLog, now });
+  await store.usercache.put(uuid, { entries: second!.slice(0, 50), unusable: [] }, 2);
+}
+
+/** A store with two people in a study, and the address of a store that is not there yet. */
 async function withPeople(): Promise<Program & { target: string }> {
   const program = await freshProgram();
-  await program.run(['simulate', '--users', '2', '--from', '2024-03-12']);
-  await program.run(['pipeline', '--all']);
+  await program.withStore(async (store) => {
+    await store.studies.put({ name: 'sunny', subgroups: ['west'] } as never);
+    for (const name of names) await fillUser(store, name);
+  });
   return { ...program, target: join(program.folder, 'target') };
 }
 
-const first = 'sim-demo-1@example.org';
+/** Everything of everybody. */
+function everybodyAt(address: string): Promise<string[]> {
+  return withStore(address, async (store) => {
+    const users = await store.users.list({ limit: 100 });
+    const texts = await Promise.all(users.map(({ uuid }) => contentOf(store, uuid)));
+    return [JSON.stringify(await store.studies.list()), ...texts];
+  });
+}
 
 describe('migrate', () => {
-  it('copies to a store that it creates, and shows the rows of both sides', async () => {
+  it('copies everything of everybody to a store that it creates, and leaves the source as it was', async () => {
     const { run, address, target } = await withPeople();
+    const before = await everybodyAt(address);
     const { code, stdout, stderr } = await run(['migrate', '--from', address, '--to', `sqlite:${target}`]);
     expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(/^COLLECTION +ROWS +COPIED +REMOVED\nusers +2 +2 +0\n/);
-    expect(stdout).toMatch(/\n2 users: 2 copied, 0 already equal; both sides are equal, \d\.\d\d s\n$/);
-    const diary = ['diary', '--user', first, '--day', '2024-03-12'];
-    const [here, there] = [await run(diary), await run([...diary, '--store', target])];
-    expect(there).toMatchObject({ code: 0, stdout: here.stdout });
+    expect(stdout).toMatch(
+      /^2 users: 2 copied \([\d,]+ rows written, 0 removed\), 0 already equal; both sides are equal, /,
+    );
+    expect(await everybodyAt(target)).toEqual(before);
+    expect(await everybodyAt(address)).toEqual(before);
+    expect((await run(['pipeline', '--all', '--json', '--store', target])).json()).toMatchObject({
+      done: 2,
+      failed: 0,
+    });
   });
 
   it('takes the store of the settings for the side that is not given', async () => {
     const { run, address, target } = await withPeople();
-    expect((await run(['migrate', '--to', target, '--json'])).json()).toMatchObject({
-      from: `sqlite:${address}`,
-      to: `sqlite:${target}`,
-      equal: true,
-    });
+    const sides = { from: address, to: target };
+    expect((await run(['migrate', '--to', target, '--json'])).json()).toMatchObject({ ...sides, equal: true });
     const other = await run(['migrate', '--from', address, '--store', target, '--json']);
-    expect(other.json()).toMatchObject({ copied: 0, same: 2, equal: true });
+    expect(other.json()).toMatchObject({ copied: 0, same: 2, written: 0, removed: 0, equal: true });
   });
 
-  it('as a dry run makes and copies nothing, and ends with 0', async () => {
+  it('as a dry run copies nothing and makes no store', async () => {
     const { run, folder, target } = await withPeople();
     const before = await readdir(folder);
-    const { code, json } = await run(['migrate', '--to', target, '--dry-run', '--json']);
-    expect(code).toBe(0);
-    const report = json();
-    expect(report).toMatchObject({ dry_run: true, equal: false, copied: 2, collections: { users: { copied: 2 } } });
+    expect(await run(['migrate', '--to', target, '--dry-run'])).toMatchObject({ code: 2, stdout: '' });
     expect(await readdir(folder)).toEqual(before);
-    const { stdout } = await run(['migrate', '--to', target, '--dry-run']);
-    expect(stdout).toMatch(/^COLLECTION +ROWS +TO COPY +TO REMOVE\n/);
-    expect(stdout).toContain('2 users: 2 to copy, 0 already equal; both sides are not equal');
+    await run(['store', 'init', '--store', target]);
+    const { code, stdout } = await run(['migrate', '--to', target, '--dry-run']);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^2 users: 2 to copy .*; both sides are not equal/)]);
+    expect(await withStore(target, (store) => store.users.list({ limit: 9 }))).toEqual([]);
   });
 
-  it('ends with 3 and names users who differ between the two sides', async () => {
-    const { run, target } = await withPeople();
+  it('ends with 3 and names users who differ between the two sides, unless it may overwrite them', async () => {
+    const { run, address, target } = await withPeople();
     await run(['migrate', '--to', target]);
-    await run(['users', 'token', first, '--store', target]);
+    await run(['users', 'token', ada!, '--store', target]);
     const { code, stdout } = await run(['migrate', '--to', target]);
-    expect(code).toBe(3);
-    expect(stdout).toMatch(
-      /^sim-demo-1@example\.org: differs: the target has something else .*--overwrite.*\nCOLLECTION/,
-    );
-    expect(stdout).toContain('2 users: 0 copied, 1 already equal, 1 not copied; both sides are not equal');
-    expect((await run(['migrate', '--to', target, '--overwrite'])).code).toBe(0);
+    expect([code, stdout]).toEqual([3, expect.stringMatching(/^ada@example\.org: differs: .*--overwrite/)]);
+    expect(stdout).toContain('0 copied (0 rows written, 0 removed), 1 already equal, 1 not copied; both sides are not');
+    const overwritten = await run(['migrate', '--to', target, '--overwrite', '--json']);
+    expect(overwritten.json()).toMatchObject({ copied: 1, same: 1, removed: 1, equal: true });
+    expect(await everybodyAt(target)).toEqual(await everybodyAt(address));
   });
 
   it('refuses a target with other users, unless they may be together', async () => {
     const { run, target } = await withPeople();
     await run(['users', 'add', 'somebody else', '--store', target]);
     const { code, stderr } = await run(['migrate', '--to', target]);
-    expect([code, stderr]).toEqual([
-      1,
-      expect.stringMatching(/^mobility: MOBILITY_USER_EXISTS: .*found 1: .*--merge\n$/),
-    ]);
+    const refused = /^mobility: MOBILITY_USER_EXISTS: .*found 1: .*--merge\n$/;
+    expect([code, stderr]).toEqual([1, expect.stringMatching(refused)]);
     const merged = await run(['migrate', '--to', target, '--merge']);
     expect([merged.code, merged.stdout]).toEqual([0, expect.stringContaining('1 other user at the target')]);
+    expect((await run(['users', 'list', '--json', '--store', target])).json()).toHaveLength(3);
   });
 
-  it('waits for the lease of a user, skips the user if the lease is renewed, and ends with 3', async () => {
-    const { run, target, withStore } = await withPeople();
-    await withStore(async (store) => {
-      const { uuid } = (await store.users.byEmail(first))!;
-      const taken = await store.leases.acquire(uuid, 'pipeline 7 on host', 2);
-      if (!('lease' in taken)) throw new Error('expected a free user');
-      const working = setInterval(() => void store.leases.renew(taken.lease, 2), 200);
-      const { code, stdout } = await run(['migrate', '--to', target]).finally(() => clearInterval(working));
-      expect(code).toBe(3);
-      expect(stdout).toContain(`${first}: busy: pipeline 7 on host works on this user at the source`);
+  it('skips a user whom a run works on, one with damaged rows and one with another UUID, and copies the rest', async () => {
+    const { run, address, target, withStore: withSource } = await withPeople();
+    await withSource(async (store) => {
+      const { uuid } = (await store.users.register('busy', { now: 1 })).user;
+      await store.leases.acquire(uuid, 'pipeline 7 on host', 60);
+      await store.users.register('other', { now: 1 });
+      changeRow(address, (await store.users.byEmail(ada!))!.uuid, ['profiles', 'profile'], garbage);
     });
+    await run(['users', 'add', 'other', '--store', target]);
+    const { code, stdout } = await run(['migrate', '--to', target, '--merge']);
+    expect(code).toBe(3);
+    expect(stdout).toMatch(/^busy: busy: pipeline 7 on host works on this user$/m);
+    expect(stdout).toMatch(/^ada@example\.org: failed: .*checksum/m);
+    expect(stdout).toMatch(/^other: failed: the target has the name with the UUID /m);
+    expect(stdout).toContain('4 users: 1 copied');
   });
 
   it.each([
     [[], 'expected --from ADDRESS or --to ADDRESS'],
     [['--to', 'ftp://example.org'], 'as the address of a store'],
-    [['--from', 'nowhere', '--to', 'elsewhere'], 'no store in the folder nowhere'],
+    [['--from', 'nowhere', '--to', 'elsewhere'], 'expected a store in nowhere'],
     [['--from', './same', '--to', 'sqlite:same/../same'], 'expected two stores'],
     [['--to', 'mongodb://u:secret@h/d', '--from', 'mongodb://u:secret@h/d'], 'expected two stores'],
   ])('with %j says that this cannot be, with 2, and makes nothing', async (args, message) => {
@@ -104,3 +140,94 @@ describe('migrate', () => {
     expect(['nowhere', 'elsewhere', 'same'].filter((name) => existsSync(name))).toEqual([]);
   });
 });
+
+describe('an interrupted migrate', () => {
+  it('between two users goes on with the next one when it is repeated', async () => {
+    const { run, address, target } = await withPeople();
+    const stop = new AbortController();
+    const options = { now, signal: stop.signal, onUser: () => stop.abort(new Error('stopped')) };
+    await expect(copyBetween(address, target, options)).rejects.toThrow('stopped');
+    expect((await run(['migrate', '--to', target, '--json'])).json()).toMatchObject({
+      copied: 1,
+      same: 1,
+      equal: true,
+    });
+  });
+
+  it('before any of its writes leaves users to whom nobody writes, and the repetition completes them', async () => {
+    const { run, address, folder } = await withPeople();
+    const expected = await everybodyAt(address);
+    let arriving = 0;
+    for (let at = 0; ; at += 3) {
+      const target = join(folder, `target ${at}`);
+      const isWhole = await copyUntil(address, target, at);
+      if (isWhole) break;
+      await withStore(target, async (store) => {
+        for (const { user_id, stage } of await store.unfinished()) {
+          arriving += 1;
+          expect(stage).toBe('arriving');
+          await expect(store.profiles.merge(user_id, {})).rejects.toMatchObject({ code: 'MOBILITY_USER_UNKNOWN' });
+        }
+      });
+      expect((await run(['migrate', '--to', target])).code, `before write ${at}`).toBe(0);
+      expect(await everybodyAt(target)).toEqual(expected);
+    }
+    expect(arriving).toBeGreaterThan(3);
+  });
+});
+
+/** Copies until the write number `at`; true if there are fewer writes. */
+function copyUntil(from: string, to: string, at: number): Promise<boolean> {
+  return onEngine(from, {}, (source) =>
+    onEngine(to, {}, async (target) => {
+      let writes = 0;
+      const write: typeof target.write = async (...args) => {
+        if (writes++ >= at) throw new Error('died');
+        return target.write(...args);
+      };
+      return copyStore(source, { ...target, write }, { now }).then(
+        () => true,
+        () => false,
+      );
+    }),
+  );
+}
+
+// ---------------------------------------------------------------- any two sides
+
+const days = pushesOf('ada', 'ios', 2).flat();
+
+/** What somebody did: pushed a part of two days, some of it with other content, or had the pipeline run. */
+const life = fc.array(
+  fc.oneof(fc.record({ from: fc.nat({ max: days.length }), content: fc.nat({ max: 1 }) }), fc.constant('run' as const)),
+  { maxLength: 4 },
+);
+
+it('a user becomes as at the source, whatever the target had', { timeout: 60_000 }, async () => {
+  const folder = await tempFolder();
+  const sides = [join(folder, 'from'), join(folder, 'to')] as const;
+  const stores = await Promise.all(sides.map((side) => openStore(side)));
+  let users = 0;
+  await fc.assert(
+    fc.asyncProperty(life, life, async (...lives) => {
+      const uuid = `00000000-0000-4000-8000-${String(++users).padStart(12, '0')}`;
+      for (const [i, store] of stores.entries()) {
+        await store.users.register(uuid, { uuid, now: 1 + i });
+        for (const step of lives[i]!) {
+          if (step === 'run') await runPipeline(store, uuid, { log: silentLog, now });
+          else {
+            const entries = days.slice(step.from, step.from + 300).map((entry) => withContent(entry, step.content));
+            await store.usercache.put(uuid, { entries, unusable: [] }, 1);
+          }
+        }
+      }
+      expect(await copyBetween(...sides, { now, overwrite: true })).toMatchObject({ copied: 1, equal: true });
+      const [source, target] = await Promise.all(stores.map((store) => contentOf(store, uuid)));
+      expect(target).toBe(source);
+    }),
+    { numRuns: 20 },
+  );
+  await Promise.all(stores.map((store) => store.close()));
+});
+
+const withContent = ({ metadata, data }: Entry, content: number): Entry => ({ metadata, data: { ...data, content } });

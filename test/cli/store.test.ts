@@ -1,8 +1,7 @@
-// `mobility store`: creating a store, checking it, and removing rows that nobody owns.
+// `mobility store`: creating a store, and checking it.
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { connect } from '../../src/store/sqlite/driver.ts';
-import { putDocument } from '../support/store.ts';
+import { changeRow, garbage } from '../faults/kit.ts';
 import { freshProgram } from './kit.ts';
 
 it('init creates an embedded store and can be repeated', async () => {
@@ -22,31 +21,32 @@ it('check names the user, the row and the cure of damage, and ends with 3', asyn
     stdout: expect.stringMatching(/^nothing damaged; \d+ rows read in /),
   });
   const [user] = (await run(['users', 'list', '--json'])).json<{ uuid: string }[]>();
-  const connection = connect(join(folder, 'store', 'timeseries-0.sqlite'));
-  connection.exec("UPDATE trips SET record = x'00'");
-  connection.close();
+  const { uuid } = user!;
+  changeRow(join(folder, 'store'), uuid, ['trips', 'record'], garbage);
   const { code, json } = await run(['store', 'check', '--json']);
   expect(code).toBe(3);
-  expect(json<{ findings: object[] }>().findings[0]).toMatchObject({
-    user_id: user!.uuid,
-    table: 'trips',
-    problem: expect.any(String),
-    cure: `mobility rebuild --user ${user!.uuid}`,
-  });
-  expect((await run(['store', 'check'])).stdout).toMatch(/^table trips, row \d+, user .*\n {2}cure: mobility rebuild/);
+  const { findings } = json<{ findings: object[] }>();
+  expect(findings[0]).toMatchObject({ user_id: uuid, table: 'trips', problem: expect.stringContaining('checksum') });
+  const leaveOut = ['store', 'check', '--user', uuid, '--leave-out'];
+  expect((await run(['store', 'check'])).stdout).toMatch(
+    new RegExp(`^table trips, row user .*chain_ts \\d+.*\\n {2}cure: .*${leaveOut.join(' ')}`),
+  );
+  expect((await run(leaveOut)).stdout).toContain(`${findings.length} rows left out`);
+  expect((await run(['store', 'check'])).code).toBe(0);
+  expect((await run(['rebuild', '--user', uuid])).code).toBe(0);
 });
 
-it('purge-unowned removes the rows of users who are not registered, after a dry run that lists them', async () => {
-  const { run, withStore } = await freshProgram();
-  const uuid = '11111111-2222-4333-8444-555555555555';
-  await run(['users', 'add', 'ada']);
-  await withStore(async (store) => {
-    await store.users.admit(uuid);
-    await putDocument(store, uuid, { key: 'k', write_ts: 1, data: {} });
+it('check of one user reads their rows only; leaving rows out needs a user', async () => {
+  const { run, folder } = await freshProgram();
+  for (const name of ['ada', 'ben']) await run(['users', 'add', name]);
+  const [ada, ben] = (await run(['users', 'list', '--json'])).json<{ uuid: string }[]>();
+  changeRow(join(folder, 'store'), ada!.uuid, ['accounts', 'state'], garbage);
+  const findings = async (...args: string[]) =>
+    (await run(['store', 'check', '--json', ...args])).json<{ findings: { user_id: string }[] }>().findings;
+  expect(await findings('--user', ben!.uuid)).toEqual([]);
+  expect(await findings('--user', ada!.uuid)).toMatchObject([{ user_id: ada!.uuid, table: 'accounts' }]);
+  expect(await run(['store', 'check', '--leave-out'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--user'),
   });
-  expect((await run(['status', '--json'])).json()).toMatchObject({ users: 1, unowned: { users: 1, rows: 1 } });
-  const listed = await run(['store', 'purge-unowned', '--dry-run', '--json']);
-  expect(listed.json()).toEqual({ dry_run: true, purged: [{ user_id: uuid, rows: 1, status: 'found' }] });
-  expect((await run(['store', 'purge-unowned'])).stdout).toContain(`${uuid}     1  removed`);
-  expect((await run(['store', 'purge-unowned'])).stdout).toBe('every row belongs to a registered user\n');
 });

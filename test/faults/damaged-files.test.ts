@@ -12,7 +12,7 @@ import { openStore } from '../../src/store/open.ts';
 import { databaseIn } from '../../src/store/sqlite/folder.ts';
 import type { Store } from '../../src/store/store.ts';
 import { checkStore } from '../../src/upkeep/check-store.ts';
-import { copyOf, everythingOf, inFolder, patience, pushesOf, times, withSeed, withStore } from './kit.ts';
+import { contentOf, copyOf, inFolder, patience, pushesOf, times, withSeed, withStore } from './kit.ts';
 
 const people = ['ada', 'ben', 'cal'];
 
@@ -34,18 +34,6 @@ async function fill(store: Store): Promise<Record<string, string>> {
     await store.usercache.put(uuid, { entries: second!.slice(0, 200), unusable: [] }, 2);
   }
   return uuids;
-}
-
-/** Everything of somebody, what waits too, read through the store. */
-async function contentOf(store: Store, uuid: string): Promise<string> {
-  const waiting = await store.usercache.find(uuid, { time: 'write_ts', limit: 10_000 });
-  const others = [
-    store.users.byUuid(uuid),
-    store.tokens.list(uuid),
-    store.profiles.get(uuid),
-    store.pipeline.get(uuid),
-  ];
-  return JSON.stringify([waiting.entries, await Promise.all(others), await everythingOf(store, uuid)]);
 }
 
 /** Damages the file at a random place; returns what was done. */
@@ -99,7 +87,8 @@ it(
           const isSound = report.findings.length === 0;
           met[isSound ? 'unused' : 'found'] += 1;
           const hit = new Set(report.findings.map(({ user_id }) => user_id));
-          for (const finding of report.findings) expect(finding).toMatchObject({ problem: expect.stringMatching(/\S/), cure: expect.stringMatching(/\S/) });
+          for (const finding of report.findings)
+            expect(finding).toMatchObject({ problem: expect.stringMatching(/\S/), cure: expect.stringMatching(/\S/) });
           const store = await openStore(copy).catch((error) => {
             expect(isMobilityError(error), `${what}: ${error.stack}`).toBe(true);
             expect(isSound, what).toBe(false);

@@ -114,7 +114,7 @@ describe('erasing a user', () => {
 
       const end = await run(['erase', '--user', ada, '--yes', '--json', '--store', folder]);
       expect(end, end.stderr).toMatchObject({ code: 0 });
-      const { removed, remaining } = JSON.parse(end.stdout);
+      const [{ removed, remaining }] = JSON.parse(end.stdout).users;
       for (const name of collections) {
         expect(removed[name], name).toBeGreaterThan(0);
         expect(remaining[name], name).toBe(0);

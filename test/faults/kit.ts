@@ -109,6 +109,13 @@ export async function everythingOf(store: Store, userId: string): Promise<string
   return JSON.stringify(parts, null, 1);
 }
 
+/** Everything of somebody, what waits too, read through the store. */
+export async function contentOf(store: Store, uuid: string): Promise<string> {
+  const waiting = await store.usercache.find(uuid, { time: 'write_ts', limit: 10_000 });
+  const others = [store.users.byUuid(uuid), store.tokens.list(uuid), store.profiles.get(uuid)];
+  return JSON.stringify([waiting.entries, await Promise.all(others), await everythingOf(store, uuid)]);
+}
+
 /** All of the user's timeseries, by time, key and `write_ts`. */
 export async function allEntries(store: Store, userId: string): Promise<Entry[]> {
   const entries: Entry[] = [];
@@ -123,7 +130,7 @@ export async function allEntries(store: Store, userId: string): Promise<Entry[]>
 
 // ---------------------------------------------------------------- damage
 
-/** Changes a column of the first row of a user in a table. */
+/** Changes a column of every row of a user in a table. */
 export function changeRow(
   folder: string,
   uuid: string,
@@ -132,9 +139,11 @@ export function changeRow(
 ): void {
   const connection = connect(databaseIn(folder));
   try {
-    const sql = `SELECT rowid AS at, "${column}" AS value FROM ${table} WHERE user = ? LIMIT 1`;
-    const { at, value } = connection.prepare(sql).get<{ at: number; value: Uint8Array }>(uuid)!;
-    connection.prepare(`UPDATE ${table} SET "${column}" = ? WHERE rowid = ?`).run(changed(Buffer.from(value)), at);
+    const sql = `SELECT rowid AS at, "${column}" AS value FROM ${table} WHERE user = ?`;
+    const change = connection.prepare(`UPDATE ${table} SET "${column}" = ? WHERE rowid = ?`);
+    for (const { at, value } of connection.prepare(sql).all<{ at: number; value: Uint8Array }>(uuid)) {
+      change.run(changed(Buffer.from(value)), at);
+    }
   } finally {
     connection.close();
   }

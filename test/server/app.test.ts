@@ -213,9 +213,7 @@ describe('failures', () => {
       await other.users.register('ada', { now });
       await other.close();
       expect((await put(1.5e9 + 2)).json).toEqual(unavailable);
-      expect(kit.errors.at(-1)).toMatch(
-        /usercache-0\.sqlite: expected the file .* found another one.* start them again/,
-      );
+      expect(kit.errors.at(-1)).toMatch(/mobility\.db: expected the file .* found another one.* start them again/);
       await rm(folder, { recursive: true });
     } finally {
       await rename(`${folder}-moved`, folder);

@@ -20,8 +20,8 @@ export interface Waiting {
   /** Each key and how many entries of it follow. */
   keys: [key: string, count: number][];
   write_ts: number[];
-  ts: (number | null)[];
-  received_ts: number[];
+  /** One number if it is the same for all. */
+  received_ts: number[] | number;
   /** By the place of the entry. */
   failed: Record<number, { first_ts: number; tries: number }>;
 }
@@ -62,17 +62,15 @@ export function batchRows(user: string, id: number, entries: readonly WaitingEnt
 }
 
 function rowOf(user: string, id: number, entries: readonly WaitingEntry[]): BatchRow {
-  const waiting: Waiting = { keys: [], write_ts: [], ts: [], received_ts: [], failed: {} };
+  const waiting: Waiting = { keys: [], write_ts: [], received_ts: entries[0]!.received_ts, failed: {} };
   let [first, last, due_ts] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
   let [first_ts, last_ts]: [number | null, number | null] = [null, null];
   for (const [place, one] of entries.entries()) {
-    const { key, write_ts, ts, received_ts, failed } = one;
+    const { key, write_ts, ts, failed } = one;
     const run = waiting.keys.at(-1);
     if (run?.[0] === key) run[1] += 1;
     else waiting.keys.push([key, 1]);
     waiting.write_ts.push(write_ts);
-    waiting.ts.push(ts);
-    waiting.received_ts.push(received_ts);
     if (failed !== null) waiting.failed[place] = failed;
     first = Math.min(first, write_ts);
     last = Math.max(last, write_ts);
@@ -82,6 +80,8 @@ function rowOf(user: string, id: number, entries: readonly WaitingEntry[]): Batc
       last_ts = Math.max(last_ts ?? ts, ts);
     }
   }
+  if (entries.some(({ received_ts }) => received_ts !== waiting.received_ts))
+    waiting.received_ts = entries.map(({ received_ts }) => received_ts);
   const text = `[${entries.map((one) => one.text).join(',')}]`;
   return {
     ...{ user, id, count: entries.length, first, last, first_ts, last_ts, due_ts },
@@ -99,6 +99,11 @@ export function eachIdentity(
   for (const [key, count] of keys) {
     for (const end = place + count; place < end; place++) visit(key, write_ts[place]!, place);
   }
+}
+
+/** When the entry at a place was first received. */
+export function receiptAt({ received_ts }: Pick<Waiting, 'received_ts'>, place: number): number {
+  return typeof received_ts === 'number' ? received_ts : received_ts[place]!;
 }
 
 /** What a row says of its entries. */

@@ -81,12 +81,13 @@ export function isUnreachable(error: unknown): boolean {
   return kinds.some((kind) => inner instanceof kind) || isSocketError(inner);
 }
 
+const socketCodes = /^(EPIPE|ECONN|ETIMEDOUT|EHOST|ENET|ERR_STREAM_|ERR_SOCKET_)/;
+
 /** True for errors of sockets and of the lookup of hosts: the driver passes some on as they are. */
 function isSocketError(error: unknown): boolean {
-  if (!(error instanceof Error && 'code' in error && 'syscall' in error)) return false;
-  return (
-    /^(EPIPE|ECONN|ETIMEDOUT|EHOST|ENET)/.test(String(error.code)) || /^(query|getaddr)/.test(String(error.syscall))
-  );
+  if (!(error instanceof Error)) return false;
+  const { code = '', syscall = '' } = error as NodeJS.ErrnoException;
+  return socketCodes.test(code) || /^(query|getaddrinfo)/.test(syscall);
 }
 
 /** True if another try may succeed. */

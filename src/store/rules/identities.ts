@@ -1,6 +1,6 @@
 // What the store has under identities: the rule that an identity is one entry, wherever it lies.
 import type { Identity } from '../../model/entry.ts';
-import { eachIdentity, waitingIn } from '../chunks/batch.ts';
+import { eachIdentity, receiptAt, waitingIn } from '../chunks/batch.ts';
 import { chunkDay } from '../chunks/chunk.ts';
 import type { Rows } from '../rows/rows.ts';
 import { batches, chunks, errors } from '../rows/tables.ts';
@@ -44,45 +44,48 @@ export async function knownOf(
 ): Promise<IdentityMap<Known>> {
   const known = new IdentityMap<Known>();
   if (identities.length === 0) return known;
-  const wanted = new IdentityMap<true>();
-  let [first, last] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  for (const identity of identities) {
-    wanted.set(identity, true);
-    first = Math.min(first, identity.write_ts);
-    last = Math.max(last, identity.write_ts);
-  }
-  const range = { gte: first, lte: last };
-  const setAside = { user, write_ts: range };
+  const [first, last] = spanOf(identities);
   const columns = ['key', 'write_ts', 'received_ts', 'first_ts', 'tries'] as const;
-  for (const { key, write_ts, received_ts, first_ts, tries } of await rows.find(errors, { where: setAside }, columns)) {
+  const setAside = await rows.find(errors, { where: { user, write_ts: { gte: first, lte: last } } }, columns);
+  const around = await headsAround(rows, user, identities);
+  const overlapping = { user, first: { lte: last }, last: { gte: first } };
+  const waiting = await rows.find(batches, { where: overlapping }, ['id', 'waiting']);
+  if (setAside.length + around.length + waiting.length === 0) return known; // nearly always
+  const wanted = new IdentityMap<true>();
+  for (const identity of identities) wanted.set(identity, true);
+  for (const { key, write_ts, received_ts, first_ts, tries } of setAside) {
     const identity = { key: key!, write_ts: write_ts! };
     if (wanted.get(identity)) known.set(identity, { received_ts, waits: null, failed: { first_ts, tries } });
   }
-  for (const heads of await headsAround(rows, user, identities)) {
+  const failedBefore = (identity: Identity): Known['failed'] => known.get(identity)?.failed ?? null;
+  for (const heads of around) {
     const touched = heads.filter((head) => wanted.has(head.key));
     for (const [i, { list }] of (await cache.open(rows, touched)).entries()) {
       for (const { write_ts, received_ts } of list) {
         const identity = { key: touched[i]!.key, write_ts };
-        if (wanted.get(identity))
-          known.set(identity, { received_ts, waits: null, failed: known.get(identity)?.failed ?? null });
+        if (wanted.get(identity)) known.set(identity, { received_ts, waits: null, failed: failedBefore(identity) });
       }
     }
   }
-  const waiting = { user, first: { lte: last }, last: { gte: first } };
-  for (const { id, waiting: text } of await rows.find(batches, { where: waiting }, ['id', 'waiting'])) {
-    const { received_ts, failed, ...places } = waitingIn({ waiting: text });
-    eachIdentity(places, (key, write_ts, place) => {
+  for (const row of waiting) {
+    const batch = waitingIn(row);
+    eachIdentity(batch, (key, write_ts, place) => {
       const identity = { key, write_ts };
       if (!wanted.get(identity)) return;
-      const before = known.get(identity)?.failed ?? null;
-      known.set(identity, {
-        received_ts: received_ts[place]!,
-        waits: { batch: id, place },
-        failed: failed[place] ?? before,
-      });
+      const failed = batch.failed[place] ?? failedBefore(identity);
+      known.set(identity, { received_ts: receiptAt(batch, place), waits: { batch: row.id, place }, failed });
     });
   }
   return known;
+}
+
+function spanOf(identities: readonly Identity[]): [first: number, last: number] {
+  let [first, last] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const { write_ts } of identities) {
+    first = Math.min(first, write_ts);
+    last = Math.max(last, write_ts);
+  }
+  return [first, last];
 }
 
 /** Days without an identity between two that are looked up in one call. */

@@ -4,7 +4,7 @@ import { errorIdOf } from '../../model/error-ids.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { affectsOf } from '../../model/keys.ts';
 import { justBefore, type TimeRange, zoneNamed } from '../../model/time.ts';
-import { dueTime, waitingIn } from '../chunks/batch.ts';
+import { dueTime, receiptAt, waitingIn } from '../chunks/batch.ts';
 import type { StoredEntry } from '../chunks/chunk.ts';
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
 import { type AccountRow, type BatchRow, batches, errors } from '../rows/tables.ts';
@@ -32,7 +32,7 @@ export async function move(
     const { accepted, failures } = judgeAll(due, page.at, judge);
     const edited = await editChunks(rows, cache, userId, accepted, failures);
     await settleErrors(rows, userId, accepted, failures, page.at);
-    for (const row of due) await replaceBatch(rows, row, (_, entry) => !isDue(entry, page.at));
+    await removeDue(rows, userId, due, page.at);
     const marked = { ...edited.marked };
     marked.changed = united(marked.changed, await zoneChange(rows, cache, account, edited));
     const zones = zoneFlags(account, accepted);
@@ -71,6 +71,16 @@ async function dueBatches(
   return { due, more: ids.length < heads.length };
 }
 
+/** Removes batches that were looked at; those with entries ahead of their time keep these. */
+async function removeDue(rows: WritableRows, user: string, due: readonly BatchRow[], at: number): Promise<void> {
+  const done: number[] = [];
+  for (const row of due) {
+    if (row.due_ts === 0) done.push(row.id);
+    else await replaceBatch(rows, row, (_, entry) => !isDue(entry, at));
+  }
+  await rows.remove(batches, { user, id: { in: done } });
+}
+
 interface Failure extends FailedEntry {
   entry: Entry;
   received_ts: number;
@@ -85,14 +95,14 @@ function judgeAll(
   const accepted: StoredEntry[] = [];
   const failures: Failure[] = [];
   for (const row of due) {
-    const { received_ts: receipts, failed } = waitingIn(row);
+    const waiting = waitingIn(row);
     for (const [place, entry] of readBatch(row).list.entries()) {
       const { key, write_ts } = entry.metadata;
-      const received_ts = receipts[place]!;
+      const received_ts = receiptAt(waiting, place);
       if (!isDue({ write_ts, received_ts }, at)) continue;
       const verdict = judge(entry);
       if ('reason' in verdict)
-        failures.push({ key, write_ts, ...verdict, entry, received_ts, failed: failed[place] ?? null });
+        failures.push({ key, write_ts, ...verdict, entry, received_ts, failed: waiting.failed[place] ?? null });
       else accepted.push({ write_ts, ts: verdict.ts, received_ts, entry });
     }
   }

@@ -4,7 +4,7 @@ import { isMobilityError } from '../../model/errors.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
 import { compareTexts } from '../../model/text-order.ts';
-import { batchRows, eachIdentity, entriesIn, type WaitingEntry, waitingIn } from '../chunks/batch.ts';
+import { batchRows, entriesIn, receiptAt, type WaitingEntry, waitingIn } from '../chunks/batch.ts';
 import type { StoredEntries } from '../chunks/chunk.ts';
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
 import { damagedRow } from '../rows/sums.ts';
@@ -159,21 +159,14 @@ export async function replaceBatch(
 }
 
 function waitingEntries(row: BatchRow): WaitingEntry[] {
-  const { list } = readBatch(row);
-  const { ts, received_ts, failed, ...places } = waitingIn(row);
-  const entries: WaitingEntry[] = [];
-  eachIdentity(places, (key, write_ts, place) => {
-    const text = jsonText(list[place] as unknown as JsonValue);
-    entries.push({
-      key,
-      write_ts,
-      ts: ts[place]!,
-      received_ts: received_ts[place]!,
-      failed: failed[place] ?? null,
-      text,
-    });
-  });
-  return entries;
+  const waiting = waitingIn(row);
+  return readBatch(row).list.map((entry, place) => ({
+    ...identityOf(entry),
+    ts: dataTime(entry.data),
+    received_ts: receiptAt(waiting, place),
+    failed: waiting.failed[place] ?? null,
+    text: jsonText(entry as unknown as JsonValue),
+  }));
 }
 
 /** The entries of a batch. Throws `MOBILITY_STORE_DAMAGED`. */
@@ -247,9 +240,10 @@ async function* batchParts(rows: Rows, user: string, query: EntryQuery): AsyncGe
 async function loadBatch(rows: Rows, user: string, id: number): Promise<StoredEntries> {
   const [row] = await rows.find(batches, { where: { user, id } });
   const { list, size } = readBatch(row!);
-  const { ts, received_ts } = waitingIn(row!);
+  const waiting = waitingIn(row!);
   const stored = list.map((entry, place) => {
-    return { entry, write_ts: entry.metadata.write_ts, ts: ts[place]!, received_ts: received_ts[place]! };
+    const { write_ts } = entry.metadata;
+    return { entry, write_ts, ts: dataTime(entry.data), received_ts: receiptAt(waiting, place) };
   });
   return { list: stored, size };
 }

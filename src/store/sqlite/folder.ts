@@ -26,13 +26,13 @@ export async function openFolder(folder: string, { make }: { make: boolean }): P
   const path = databaseIn(folder);
   try {
     if (!(await isThere(path))) {
+      await expectNoOlderFiles(folder);
       if (!make) throw noStore(folder);
       makeFolders(folder);
       await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
-      await expectNoOlderFiles(folder);
       await makeDatabase(path);
     }
-    await access(path, constants.R_OK);
+    await access(path, constants.R_OK | constants.W_OK); // readers write too: to the index of the log
     await checkPresent(path);
     return path;
   } catch (error) {

@@ -61,8 +61,7 @@ interface Line {
 }
 
 function lineTo(path: string): Line {
-  const connection = connect(path);
-  setUp(connection);
+  const connection = connectionTo(path);
   const statements = new Map<string, Statement>();
   const sql = (text: string): Statement => {
     let statement = statements.get(text);
@@ -73,6 +72,19 @@ function lineTo(path: string): Line {
     return statement;
   };
   return { connection, sql, rows: rowsIn({ sql }) };
+}
+
+/** A connection that is set up. Throws what `storeError` makes of an error. */
+function connectionTo(path: string): Connection {
+  let connection: Connection | null = null;
+  try {
+    connection = connect(path);
+    setUp(connection);
+    return connection;
+  } catch (error) {
+    connection?.close();
+    throw storeError(error, path);
+  }
 }
 
 interface Job {
@@ -152,6 +164,7 @@ export function openTransactions(path: string): Transactions {
       writes(async () => {
         try {
           const { connection } = await writing();
+          expectInPlace();
           return await whenFree(() => work(connection));
         } catch (error) {
           throw storeError(error, path);
