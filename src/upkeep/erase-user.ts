@@ -1,12 +1,12 @@
-// Erasing: everything of one user, or of everybody who has rows without being registered, until nothing is left.
+// Erasing everything of a user, or of everybody who has rows without being registered.
 import { isMobilityError } from '../model/errors.ts';
 import { withLease } from '../pipeline/lease.ts';
 import { erasingLease } from '../store/erasing.ts';
 import type { Collection, Store, Unowned } from '../store/store.ts';
 
 /**
- * Removes everything of a user; returns the rows removed from each collection. An erasure that was interrupted is taken
- * up at once: all erasures have one owner. Throws `MOBILITY_LEASE_HELD` when a run works on the user.
+ * Removes everything of a user; returns the rows removed from each collection. It continues an interrupted erasure at
+ * once, since all erasures have the same owner. Throws `MOBILITY_LEASE_HELD` if a run has the user.
  */
 export async function eraseUser(store: Store, uuid: string): Promise<Record<Collection, number>> {
   const { owner, seconds: leaseSeconds } = erasingLease;
@@ -14,19 +14,19 @@ export async function eraseUser(store: Store, uuid: string): Promise<Record<Coll
     return await withLease(store, uuid, { owner, leaseSeconds }, () => store.erase(uuid));
   } catch (error) {
     if (!isMobilityError(error, 'MOBILITY_USER_UNKNOWN')) throw error;
-    // Nobody may write about them any more, so that there is nobody to wait for.
+    // The store refuses every write about this user, so no lease is needed.
     return store.erase(uuid);
   }
 }
 
-/** What became of rows whose owner is not registered. */
+/** Rows whose owner is not registered, and what was done with them. */
 export interface Purged extends Unowned {
-  /** `removed`: gone. `busy`: somebody works on them, such as a migration. `found`: a dry run. */
+  /** `busy`: another process, such as a migration, holds the lease. `found`: a dry run. */
   status: 'removed' | 'busy' | 'found';
   message?: string;
 }
 
-/** Removes the rows of everybody who is not registered; in a dry run it names them only. */
+/** Removes the rows of everybody who is not registered; a dry run only lists them. */
 export async function purgeUnowned(store: Store, { dryRun }: { dryRun: boolean }): Promise<Purged[]> {
   const purged: Purged[] = [];
   for (const one of await store.unowned()) {

@@ -290,6 +290,7 @@ describe('pipeline --all --every', () => {
       const store = await storeAt(address);
       const words = workers.split(' ').filter((word) => word !== '');
       const running = await start(['pipeline', '--all', '--every', '1s', ...words, '--store', address]);
+      onTestFinished(() => void running.kill());
       const rounds = (): number => running.output().stderr.match(line)?.length ?? 0;
       await until(() => rounds() === 1);
       for (const pid of await childrenOf(running.pid)) process.kill(pid, 'SIGKILL'); // an idle worker is replaced
@@ -310,6 +311,7 @@ describe('pipeline --all --every', () => {
   it('reports an unavailable store with a line a round and goes on when it is back', async () => {
     const { address } = await simulated(2);
     const running = await start(['pipeline', '--all', '--every', '1s', '--store', address]);
+    onTestFinished(() => void running.kill());
     await until(() => running.output().stderr.startsWith('2 users: 2 done'));
     await rename(address, `${address}-away`);
     const unavailable = /^mobility: MOBILITY_STORE_UNAVAILABLE: .*; the next round tries again$/m;
