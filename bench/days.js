@@ -1,5 +1,4 @@
-// One build in a process of its own that puts and runs recorded days when asked, and tells what each cost: its heap and
-// the code that is compiled are its own. Started by scale.js: `days.js BUILD STORE CASES [plain]`.
+// Puts and runs recorded days by one build, in its own process, and reports the CPU of each. Started by scale.js: `days.js BUILD STORE CASES [plain]`.
 import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

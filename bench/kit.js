@@ -106,18 +106,12 @@ export function openFloor(folder) {
 
 // ---------------------------------------------------------------- processes
 
-/** One caller does the work of many in most measurements: with limits, a quick machine would be answered 429. */
-const noLimits = {
-  MOBILITY_CALLS_PER_MINUTE: '0',
-  MOBILITY_CALLS_PER_DAY: '0',
-  MOBILITY_MIB_PER_MINUTE: '0',
-  MOBILITY_MIB_PER_DAY: '0',
-  MOBILITY_WAITING_ENTRIES: '0',
-};
+/** One caller does the work of many days in most measurements. */
+const noLimits = { MOBILITY_MIB_PER_DAY: '0', MOBILITY_WAITING_ENTRIES: '0' };
 
 /**
- * Starts `mobility serve`, of the build in the folder `root` or this one, and waits until it listens. It limits no
- * caller, unless `limits` asks for the limits of the shipped settings. Of all its processes: `peak()`, the peak RSS in
+ * Starts `mobility serve`, of the build in the folder `root` or this one, and waits until it listens. It has no
+ * limits a day, unless `limits` asks for those of the shipped settings. Of all its processes: `peak()`, the peak RSS in
  * MiB; `cpu()`, the seconds of CPU so far.
  */
 export async function startServer(store, { workers = 1, env = {}, root = own, limits = false } = {}) {
@@ -150,7 +144,7 @@ export async function startServer(store, { workers = 1, env = {}, root = own, li
   };
 }
 
-/** Runs a command line; resolves with its wall time and, where the system tells, its peak RSS in MiB. */
+/** Runs a command line; resolves with its wall time and, on Linux, its peak RSS in MiB. */
 export async function run(args) {
   const began = seconds();
   const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });

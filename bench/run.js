@@ -10,13 +10,9 @@ if (!existsSync(fileURLToPath(new URL('../dist/index.js', import.meta.url)))) {
 
 const measurements = {
   put: async () => (await import('./put.js')).put({ peer: process.env.MOBILITY_BENCH_PEER }),
-  read: async () => (await import('./read.js')).read({ folder: process.env.MOBILITY_BENCH_DAYS }),
-  batches: async () => (await import('./batches.js')).batches(),
-  phones: async () => (await import('./phones.js')).measurePhones({ address: process.env.MOBILITY_BENCH_STORE }),
   day: async () => (await import('./day.js')).day({ file: process.env.MOBILITY_BENCH_DAY }),
   analysis: async () => (await import('./analysis.js')).analysis({ folder: process.env.MOBILITY_BENCH_CASES }),
   idle: async () => (await import('./idle.js')).idle(),
-  trips: async () => (await import('./trips.js')).trips(),
   composite: async () => (await import('./composite.js')).composite(),
   beside: async () => (await import('./beside.js')).beside(),
   attack: async () => (await import('./attack.js')).attack(),
@@ -26,11 +22,6 @@ const measurements = {
       days: Number(process.env.MOBILITY_BENCH_HISTORY ?? 365),
       peer: process.env.MOBILITY_BENCH_PEER,
       ...(process.env.MOBILITY_BENCH_USERS && { everybody: Number(process.env.MOBILITY_BENCH_USERS) }),
-    }),
-  malformed: async () =>
-    (await import('./malformed.js')).malformed({
-      count: Number(process.env.MOBILITY_BENCH_REQUESTS ?? 100_000),
-      seed: Number(process.env.MOBILITY_BENCH_SEED ?? 1),
     }),
   memory: async () => (await import('./memory.js')).memory({ years: Number(process.env.MOBILITY_BENCH_YEARS ?? 5) }),
 };

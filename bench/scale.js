@@ -1,4 +1,4 @@
-// What many people cost: bytes on disk an entry, CPU of a day with the model and without, of a day in hourly parts, of
+// What people cost: CPU of hourly runs in processes as a timer starts them, bytes on disk an entry, CPU of a day with the model and without, of a day in hourly parts, of
 // a day after a long history, of small pushes; or of `pipeline --all` for as many users as are asked for.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -42,6 +42,7 @@ export async function scale({ folder, users = 800, days = 365, peer, everybody }
     await inFolder((place) => compare(place, cases, users, peer, 'plain'));
     return;
   }
+  for (const people of [25, 100, 300]) await inFolder((place) => measureCold(place, cases, people));
   await inFolder((place) => measureUsers(place, cases, users));
   await inFolder((place) => measureUsers(place, cases, users, 'plain'));
   await inFolder((place) => measureHourly(place, cases));
@@ -178,7 +179,7 @@ async function compare(place, cases, users, peer, segmenter) {
   const stageOf = ({ stages }) => stages.find(([name]) => name === 'analyse trips');
   const parts = [
     ['usercache to document', ({ runs }) => runs],
-    // An older build may not tell its stages.
+    // Older builds may not report their stages.
     ...(sides.every(({ runs }) => runs.every(stageOf))
       ? [['of it the analysis as a stage', ({ runs }) => runs.map((run) => ({ cpu: stageOf(run)[1] }))]]
       : []),
@@ -249,11 +250,36 @@ async function measureHourly(place, cases, users = 64, parts = 24) {
   line('  bytes on disk an entry, after such days, as left', (bytes / kept).toFixed(1));
 }
 
-/** CPU of the processes that ended, with those that they started, s. Linux tells it. */
+/** CPU of the processes that ended, with those that they started, s; Linux only. */
 function endedCpu() {
   const text = readFileSync('/proc/self/stat', 'utf8');
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[13]) + Number(fields[14])) / 100;
+}
+
+/**
+ * A run of the command each hour, in a process of its own, after each of `people` pushed the entries of an hour: what an
+ * operator's timer costs, with the start of the process. The first hours are not measured: they are a history.
+ */
+async function measureCold(place, cases, people, hours = 8, history = 4) {
+  const anHour = 57; // entries of a recorded day and hour, on average
+  const days = cases.filter((day) => day.length > hours * anHour);
+  const uuids = [];
+  const perPerson = [];
+  for (let hour = 0; hour < hours; hour++) {
+    const store = await openStore(place);
+    for (let i = 0; i < people; i++) {
+      uuids[i] ??= (await store.users.register(`user ${i}`, { now: 1 })).user.uuid;
+      const day = days[i % days.length];
+      const from = Math.floor((day.length - hours * anHour) / 2) + hour * anHour; // people move in the middle of a day
+      await putBatch(uuids[i], day.slice(from, from + anHour), { store, now });
+    }
+    await store.close();
+    const before = endedCpu();
+    await runProgram(['pipeline', '--all', '--store', place]);
+    if (hour >= history) perPerson.push((endedCpu() - before) / people);
+  }
+  line(`an hourly run of ${people} people, ${anHour} entries each: CPU a person`, ms(median(perPerson)));
 }
 
 /** A day of each of many users through the command with two processes; then with news of few, and of nobody. */
@@ -334,11 +360,12 @@ async function measureHistory(place, lengths) {
 async function measurePushes(place) {
   const size = 100;
   const store = await openStore(place);
-  await store.users.register('somebody', { now: 1 });
+  const people = 20; // who push in turn, so that none of them meets a limit
+  for (let i = 0; i < people; i++) await store.users.register(`user${i}`, { now: 1 });
   await store.close();
   const server = await startServer(place, { workers: 2 });
   const client = createClient(server.port, 8);
-  const push = (i) => client.post('/usercache/put', bodyOf('somebody', locations(size, 1.6e9 + i * 1e3)));
+  const push = (i) => client.post('/usercache/put', bodyOf(`user${i % people}`, locations(size, 1.6e9 + i * 1e3)));
   const count = 600;
   const warmUp = 6_000;
   let pushed = 0;

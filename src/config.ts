@@ -10,8 +10,6 @@ export interface Config {
   /** Folder of the server's and the pipeline's log files. */
   logDir: string;
   logLevel: 'debug' | 'info' | 'warning' | 'error';
-  /** MiB a log file may reach before the next one begins. */
-  logMaxSizeMiB: number;
   /** Rotated log files kept, of each kind. */
   logMaxFiles: number;
   host: string;
@@ -23,42 +21,22 @@ export interface Config {
   openRegistration: boolean;
   /** Lets the method `dev` listen on other addresses than loopback. */
   devAnywhere: boolean;
-  /** Address at which phones reach the server; empty: not known. */
+  /** Address at which phones reach the server; empty: not set. */
   publicUrl: string;
-  /** largest request body in MiB, compressed and decompressed. */
+  /** Largest request body in MiB, compressed and decompressed. */
   bodyLimitMiB: number;
-  /** MiB of request bodies that one server process holds at once before it answers 503. */
-  waitingLimitMiB: number;
-  /** Calls of one caller a minute; 0: no limit. */
-  callsPerMinute: number;
-  /** Calls of one caller a day; 0: no limit. */
-  callsPerDay: number;
-  /** MiB that one caller sends a minute; 0: no limit. */
-  mibPerMinute: number;
-  /** MiB that one caller sends a day; 0: no limit. */
+  /** MiB that one caller sends to a server process a day; 0: no limit. */
   mibPerDay: number;
   /** Entries of one user that may wait for the pipeline; 0: no limit. */
   waitingEntries: number;
-  /** Different keys unknown to the service that one user may use; 0: no limit. */
-  unknownKeys: number;
-  /** Connections that one server process has open at once. */
-  maxConnections: number;
-  /** %; apps show a suggested label that is more probable than this. */
-  suggestFrom: number;
-  /** %; a trip with a set of labels this probable is not asked about; 100: every trip is. */
-  suggestSure: number;
   /** People that figures of everybody stand for at least; 0: there are none. */
   leastPeople: number;
   /** Answers `GET /metrics`. */
   metrics: boolean;
   /** MiB that must be free on the disk of the store for `GET /readyz` to answer 200; 0: any. */
   readyDiskMiB: number;
-  /** Waiting entries of all users up to which `GET /readyz` answers 200; 0: any number. */
-  readyWaiting: number;
   /** s; how long a killed pipeline run keeps its user. */
   leaseSeconds: number;
-  /** s; how long a stopping server waits for running calls. */
-  drainSeconds: number;
 }
 
 interface Setting {
@@ -111,13 +89,6 @@ export const settings: readonly Setting[] = [
     default: 'debug',
     meaning: 'lowest level that is logged: debug, info, warning or error',
     parse: oneOf('debug', 'info', 'warning', 'error'),
-  },
-  {
-    name: 'logMaxSizeMiB',
-    variable: 'MOBILITY_LOG_MAX_SIZE',
-    default: '100',
-    meaning: 'MiB at which a log file is rotated',
-    parse: integer(1, 10_000),
   },
   {
     name: 'logMaxFiles',
@@ -183,38 +154,10 @@ export const settings: readonly Setting[] = [
     parse: integer(1, 1024),
   },
   {
-    name: 'waitingLimitMiB',
-    variable: 'MOBILITY_WAITING_LIMIT',
-    default: '64',
-    meaning: 'MiB of request bodies that one server process holds at once; others wait, and get 503 after 30 s',
-    parse: integer(1, 65_536),
-  },
-  {
-    name: 'callsPerMinute',
-    variable: 'MOBILITY_CALLS_PER_MINUTE',
-    default: '3000',
-    meaning: 'calls per caller and minute; 0: no limit',
-    parse: integer(0, 1_000_000),
-  },
-  {
-    name: 'callsPerDay',
-    variable: 'MOBILITY_CALLS_PER_DAY',
-    default: '100000',
-    meaning: 'calls per caller and day; 0: no limit',
-    parse: integer(0, 100_000_000),
-  },
-  {
-    name: 'mibPerMinute',
-    variable: 'MOBILITY_MIB_PER_MINUTE',
-    default: '512',
-    meaning: 'MiB received per caller and minute; 0: no limit',
-    parse: integer(0, 1_000_000),
-  },
-  {
     name: 'mibPerDay',
     variable: 'MOBILITY_MIB_PER_DAY',
     default: '8192',
-    meaning: 'MiB received per caller and day; 0: no limit',
+    meaning: 'MiB that a worker receives of one caller a day; 0: no limit',
     parse: integer(0, 10_000_000),
   },
   {
@@ -223,34 +166,6 @@ export const settings: readonly Setting[] = [
     default: '2000000',
     meaning: 'entries per user that may wait for the pipeline; 0: no limit',
     parse: integer(0, 1_000_000_000),
-  },
-  {
-    name: 'unknownKeys',
-    variable: 'MOBILITY_UNKNOWN_KEYS',
-    default: '1000',
-    meaning: 'different unknown keys that one user may push; 0: no limit',
-    parse: integer(0, 1_000_000),
-  },
-  {
-    name: 'maxConnections',
-    variable: 'MOBILITY_MAX_CONNECTIONS',
-    default: '5000',
-    meaning: 'open connections per server process',
-    parse: integer(1, 1_000_000),
-  },
-  {
-    name: 'suggestFrom',
-    variable: 'MOBILITY_SUGGEST_FROM',
-    default: '55',
-    meaning: '% from which the app shows a label that the server suggests',
-    parse: integer(0, 100),
-  },
-  {
-    name: 'suggestSure',
-    variable: 'MOBILITY_SUGGEST_SURE',
-    default: '95',
-    meaning: '% from which the app does not ask about a trip; 100: it asks about every trip',
-    parse: integer(1, 100),
   },
   {
     name: 'leastPeople',
@@ -274,25 +189,11 @@ export const settings: readonly Setting[] = [
     parse: integer(0, 1_000_000_000),
   },
   {
-    name: 'readyWaiting',
-    variable: 'MOBILITY_READY_WAITING',
-    default: '0',
-    meaning: 'waiting entries of all users above which GET /readyz answers 503; 0: any number',
-    parse: integer(0, 1_000_000_000),
-  },
-  {
     name: 'leaseSeconds',
     variable: 'MOBILITY_LEASE_SECONDS',
     default: '60',
     meaning: 'seconds until the lease of a pipeline run that was killed expires',
     parse: integer(1, 86_400),
-  },
-  {
-    name: 'drainSeconds',
-    variable: 'MOBILITY_DRAIN_SECONDS',
-    default: '30',
-    meaning: 'seconds that a stopping server waits for running calls',
-    parse: integer(1, 3600),
   },
 ];
 

@@ -11,8 +11,6 @@ export type { PutCounts } from './log/messages.ts';
 export {
   dataTime,
   type Entry,
-  type EntryText,
-  entryTextOf,
   type Identity,
   identityOf,
   type Metadata,

@@ -133,7 +133,7 @@ const homes: Record<string, RegExp> = {
   geojson: /^(diary|export)\//,
   hono: /^server\//,
   'lean-qr': /^cli\/qr\.ts$/,
-  'prom-client': /^server\/(metrics|share-figures|store-figures)\.ts$/,
+  'prom-client': /^server\/(metrics|worker-metrics|store-figures)\.ts$/,
   mongodb: /^(store\/mongodb|import\/emission)\//,
   ora: /^cli\//,
   sax: /^import\/read\/xml\.ts$/,

@@ -3,7 +3,6 @@ import { type Config, readConfig } from '../config.ts';
 import type { FileLog } from '../log/files.ts';
 import type { Log } from '../log/log.ts';
 import type { LogKind } from '../log/names.ts';
-import { folderIn } from '../model/address.ts';
 import { MobilityError } from '../model/errors.ts';
 import { isUuid } from '../model/ids.ts';
 import { type UserRecord, userNameOf } from '../model/user.ts';
@@ -68,8 +67,8 @@ export interface CommandContext extends Readonly<Omit<ContextOptions, 'stdout' |
   readonly storeWarnings: readonly string[];
   /** Opens the log files of that kind; the same ones at every call. */
   log(kind: LogKind): Promise<Log>;
-  /** The same with everything that open log files can do; `names` count at the first call. */
-  logFiles(kind: LogKind, names?: LogNames): Promise<FileLog>;
+  /** The same with all that an open log can do; `threadId` counts at the first call. */
+  logFiles(kind: LogKind, threadId?: string): Promise<FileLog>;
   /** The user by name or UUID. Throws `MOBILITY_USER_UNKNOWN`. */
   findUser(nameOrUuid: string): Promise<UserRecord>;
   /** From here on Ctrl-C and SIGTERM abort `signal` instead of ending the program; a second Ctrl-C ends it at once. */
@@ -125,8 +124,8 @@ export function createContext(options: ContextOptions): CommandContext {
       return store;
     },
     log: async (kind) => (await context.logFiles(kind)).log,
-    logFiles: (kind, names = {}) => {
-      if (!logs.has(kind)) logs.set(kind, openLogOf(context.config(), kind, names, context.output.note));
+    logFiles: (kind, threadId) => {
+      if (!logs.has(kind)) logs.set(kind, openLogOf(context.config(), kind, threadId, context.output.note));
       return logs.get(kind)!;
     },
     findUser: async (nameOrUuid) => findUser(await context.store(), nameOrUuid),
@@ -155,33 +154,17 @@ export function createContext(options: ContextOptions): CommandContext {
 /** Opens any store, as `CommandContext.store` opens that of the settings. The caller closes it. */
 export async function openStoreAt(address: string, { make = false, ...options }: StoreOptions): Promise<Store> {
   const { openStore } = await import('../store/open.ts');
-  const folder = /^[a-z+]+:\/\//i.test(address) ? '' : folderIn(address); // `openStore` refuses an empty one
-  if (!make && folder !== '') await expectStore(folder);
   return openStore(address, { ...options, make });
-}
-
-/** Throws if the folder has no store; a damaged one passes, since `openStore` says what is wrong with it. */
-async function expectStore(folder: string): Promise<void> {
-  const { labelOf } = await import('../store/sqlite/folder.ts');
-  const label = await labelOf(folder).catch(() => 'not readable');
-  if (label !== null) return;
-  throw new MobilityError(
-    'MOBILITY_STORE_ADDRESS',
-    `no store in the folder ${folder}: name another one with --store or MOBILITY_STORE, ` +
-      'or create it with `mobility users add` or `mobility serve`',
-  );
 }
 
 async function openLogOf(
   config: Config,
-  name: LogKind,
-  { threadId, source }: LogNames,
+  kind: LogKind,
+  threadId: string | undefined,
   warn: (text: string) => void,
 ): Promise<FileLog> {
   const { openFileLog } = await import('../log/files.ts');
-  const { logDir: dir, logLevel: level, logMaxSizeMiB: maxSizeMiB, logMaxFiles: maxFiles } = config;
-  const names = { ...(threadId && { threadId }), ...(source && { source }) };
-  return openFileLog({ dir, name, level, maxSizeMiB, maxFiles, warn, ...names });
+  return openFileLog({ ...config, kind, threadId, warn });
 }
 
 async function findUser(store: Store, nameOrUuid: string): Promise<UserRecord> {

@@ -7,7 +7,6 @@ import { ConversionError } from './conversion-error.ts';
 import { converterFor, localTimesOf, platforms } from './registry.ts';
 
 export { ConversionError, type ConversionReason, conversionReasons } from './conversion-error.ts';
-export { fieldsJudged } from './registry.ts';
 
 /**
  * What an entry means: metadata as pushed, payload as in `payloads.ts`, without local times. An entry under a key that

@@ -1,10 +1,10 @@
 // The import: what readers find goes through the one way in, batch by batch, and is counted.
-import { type Pushed, putTaken } from '../intake/put-batch.ts';
-import { isEntry, type Taken, takeEntry } from '../intake/take-entry.ts';
+import { type Pushed, putTaken, takePushed } from '../intake/put-batch.ts';
+import { isEntry, type Taken } from '../intake/take-entry.ts';
 import type { Log } from '../log/log.ts';
-import type { Identity } from '../model/entry.ts';
+import type { Entry, Identity } from '../model/entry.ts';
 import { isMobilityError, MobilityError } from '../model/errors.ts';
-import type { JsonObject, JsonValue } from '../model/json.ts';
+import type { JsonObject } from '../model/json.ts';
 import { justAfter } from '../model/time.ts';
 import { isUserName, type UserRecord } from '../model/user.ts';
 import type { Document, ErrorRow, Store } from '../store/store.ts';
@@ -78,8 +78,11 @@ const batchLength = 8 * 1024 * 1024;
 const waitingEntries = 20_000;
 const waitingLength = 32 * 1024 * 1024;
 
-/** Characters that an unusable value counts as. */
+/** Characters that an invalid value counts as. */
 const unusableLength = 1000;
+
+const lengthOf = (pushed: Pushed): number =>
+  typeof pushed === 'string' ? pushed.length : JSON.stringify(pushed).length;
 
 const noCounts = (): ImportCounts => ({ read: 0, stored: 0, known: 0, set_aside: 0, left_behind: 0 });
 
@@ -252,6 +255,7 @@ class Recipient {
   readonly #options: ImportOptions;
   readonly #waiting: Waiting;
   #batch: Taken[] = [];
+  #receipts = new Map<Entry, number>();
   #length = 0;
 
   constructor(
@@ -270,9 +274,8 @@ class Recipient {
   async take(found: Found, report: PartReport): Promise<void> {
     if ('entry' in found || 'unusable' in found) {
       this.#count(report, { read: 1 });
-      const taken = 'entry' in found ? this.#take(found.entry, found.received_ts) : found.unusable;
-      this.#batch.push(taken);
-      const length = isEntry(taken) ? taken.text.length : unusableLength;
+      this.#batch.push('entry' in found ? this.#take(found.entry, found.received_ts) : found.unusable);
+      const length = 'entry' in found ? lengthOf(found.entry) : unusableLength;
       this.#length += length;
       this.#waiting.entries += 1;
       this.#waiting.length += length;
@@ -290,18 +293,22 @@ class Recipient {
 
   /** An entry keeps the time of its first receipt, unless that has yet to come. */
   #take(pushed: Pushed, receivedTs: number | undefined): Taken {
-    const taken = take(pushed);
-    if (receivedTs === undefined || !isEntry(taken) || !(receivedTs <= this.#options.now())) return taken;
-    return { ...taken, received_ts: receivedTs };
+    const taken = takePushed(pushed);
+    if (receivedTs !== undefined && isEntry(taken) && receivedTs <= this.#options.now()) {
+      this.#receipts.set(taken, receivedTs);
+    }
+    return taken;
   }
 
   /** Stores what waits. */
   async flush(report: PartReport): Promise<void> {
     const batch = this.#batch;
+    const receipts = this.#receipts;
     if (batch.length === 0) return;
     this.#waiting.entries -= batch.length;
     this.#waiting.length -= this.#length;
     this.#batch = [];
+    this.#receipts = new Map();
     this.#length = 0;
     const { store, now, log, dryRun } = this.#options;
     if (dryRun) {
@@ -309,7 +316,7 @@ class Recipient {
       return;
     }
     // The profile records the phone's last put: an import is not a phone.
-    const put = await putTaken(this.uuid, batch, { store, now, inProfile: false, ...(log && { log }) });
+    const put = await putTaken(this.uuid, batch, { store, now, inProfile: false, receipts, ...(log && { log }) });
     this.#count(report, { stored: put.inserted, known: put.updated, set_aside: put.rejected });
   }
 
@@ -323,7 +330,7 @@ class Recipient {
   /** What would become of an entry. */
   async #verdict(taken: Taken): Promise<'stored' | 'known' | 'set_aside'> {
     if (!isEntry(taken)) return 'set_aside';
-    return (await this.#isKnown(taken)) ? 'known' : 'stored';
+    return (await this.#isKnown(taken.metadata)) ? 'known' : 'stored';
   }
 
   async #isKnown({ key, write_ts }: Identity): Promise<boolean> {
@@ -338,7 +345,7 @@ class Recipient {
   async #setAside(row: ErrorRow): Promise<Partial<ImportCounts>> {
     const { store, dryRun } = this.#options;
     if (row.identity !== null && (await this.#isKnown(row.identity))) return { known: 1 };
-    if (!dryRun) await store.errors.apply(this.uuid, { put: [row], remove: [] });
+    if (!dryRun) await store.errors.put(this.uuid, [row]);
     return { set_aside: 1 };
   }
 
@@ -358,14 +365,3 @@ class Recipient {
 
 /** s; how long an import that is killed while it writes a document keeps the user. */
 const secondsOfDocument = 60;
-
-/** A text that is no JSON is set aside as it is. */
-function take(pushed: Pushed): Taken {
-  if (typeof pushed !== 'string') return takeEntry(pushed as JsonValue);
-  try {
-    return takeEntry(JSON.parse(pushed) as JsonValue, pushed);
-  } catch (error) {
-    if (error instanceof SyntaxError) return takeEntry(pushed);
-    throw error;
-  }
-}

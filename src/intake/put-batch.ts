@@ -1,54 +1,54 @@
-// The one way in: what was pushed, by a phone or by anybody else, becomes entries of a user, is counted and told in the
-// log.
-import { type LaterMessages, type Log, silentLog, writeLater } from '../log/log.ts';
-import { EntriesStored, line, type PutCounts } from '../log/messages.ts';
-import type { Entry, EntryText } from '../model/entry.ts';
+// Stores pushed entries of a user: the only way in, for phones, other apps, imports and simulations.
+import { type Log, type Messages, silentLog } from '../log/log.ts';
+import { line, type PutCounts } from '../log/messages.ts';
+import { dataTime, type Entry } from '../model/entry.ts';
 import { errorText, isMobilityError, MobilityError } from '../model/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import { keys } from '../model/keys.ts';
 import type { PutBatch, PutResult, Store, UnusableEntry } from '../store/store.ts';
 import { startSlices } from '../turns.ts';
-import { isEntry, type Taken, takeEntry } from './take-entry.ts';
+import { isEntry, type Taken, takeEntry, takeText } from './take-entry.ts';
 
 /**
- * Entries stored in one transaction: as many as a phone sends at most. A larger batch is stored in parts, so that it
- * holds up nobody.
+ * Entries stored in one transaction: as many as a phone sends at most. A larger batch is stored in parts, so that other
+ * writers do not wait for all of it.
  */
 export const maxTransactionEntries = 10_000;
 
-/** Something to put: an entry or anything else as a JSON value, or the JSON text of one. */
+/** Something to put: an entry or any other JSON value, or the JSON text of an entry. */
 export type Pushed = Entry | JsonValue;
 
-/** The error of a part behind others that were stored. Putting everything again completes them. */
+/** The error of a part after others were stored. Putting everything again completes the put. */
 export class PartlyStored extends MobilityError {
   constructor(error: MobilityError) {
     super(error.code, error.message, { cause: error });
   }
 }
 
-/** Where `putBatch` stores, and whom it tells. */
+/** Where a put stores, and where it logs. */
 export interface PutOptions {
   store: Pick<Store, 'usercache'>;
   /** Seconds since the epoch. */
   now: () => number;
   /**
-   * Takes a line for each entry (DEBUG), for each thing set aside (WARNING) and for the whole (INFO). Default: none.
+   * Takes a line for each entry (DEBUG), for each value set aside (WARNING) and for the put (INFO). Default: none.
    */
   log?: Log;
   /** Whether the profile records the put. Default: true. */
   inProfile?: boolean;
+  /** When another service first received an entry, seconds since the epoch. Default: the time of the put. */
+  receipts?: ReadonlyMap<Entry, number>;
 }
 
 /**
- * Stores what was pushed for a user. This is the only way in: `/usercache/put`, the routes of other apps, `simulate`
- * and every import call it.
+ * Stores what was pushed for a user. `/usercache/put`, the routes of other apps, `simulate` and every import call it.
  *
  * `pushed` may be a list of any length, a generator or an asynchronous one: it is read and stored in parts, so that its
- * length costs no memory. Each element is looked at on its own (`takeEntry`): an entry may name its `metadata.platform`
- * or not, its times may be in milliseconds, it may stand there as an object or as JSON text; an invalid entry is
- * set aside with the reason and counted as `rejected`, and fails nothing. An entry replaces what has its identity:
- * user, `metadata.key` and `metadata.write_ts`. The same may be pushed any number of times, so that a caller who was
- * interrupted begins again.
+ * length costs no memory. Each element is checked on its own (`takeEntry`): an entry may name its `metadata.platform`
+ * or not, its times may be in milliseconds, it may be an object or JSON text. An invalid entry is set aside with the
+ * reason and counted as `rejected`, and fails nothing. An entry replaces the one with the same identity: user,
+ * `metadata.key` and `metadata.write_ts`. The same entries may be pushed any number of times, so a caller that was
+ * interrupted starts again.
  *
  * Resolves when all of it is durable; the user's profile then says when entries came last. Rejects when the store does
  * (`MOBILITY_STORE_FULL`, …): parts before the one that failed are stored.
@@ -61,115 +61,84 @@ export async function putBatch(
   pushed: Iterable<Pushed> | AsyncIterable<Pushed>,
   options: PutOptions,
 ): Promise<PutCounts> {
-  // A list in memory is not awaited element by element: that would cost an eighth of its time.
-  return putTaken(userId, isAsync(pushed) ? takeAll(pushed) : takeEach(pushed), options);
+  // Elements of a list in memory are not awaited one by one: that would cost an eighth of the time.
+  return putTaken(userId, Symbol.asyncIterator in pushed ? takeAll(pushed) : takeEach(pushed), options);
 }
 
-/** As `putBatch`, for what went through `takeEntry` already. */
+function* takeEach(pushed: Iterable<Pushed>): Generator<Taken> {
+  for (const value of pushed) yield takePushed(value);
+}
+
+async function* takeAll(pushed: AsyncIterable<Pushed>): AsyncGenerator<Taken> {
+  for await (const value of pushed) yield takePushed(value);
+}
+
+/** Checks one pushed value, an object or a JSON text. */
+export const takePushed = (pushed: Pushed): Taken =>
+  typeof pushed === 'string' ? takeText(pushed) : takeEntry(pushed as JsonValue);
+
+/** As `putBatch`, for values that were checked already. */
 export async function putTaken(
   userId: string,
   taken: Iterable<Taken> | AsyncIterable<Taken>,
   options: PutOptions,
 ): Promise<PutCounts> {
-  const { store, now, log = silentLog, inProfile = true } = options;
+  const { store, now, log = silentLog, inProfile = true, receipts } = options;
   const counts = { inserted: 0, updated: 0, rejected: 0 };
-  // The store writes the note with the part: a put that fails is not noted.
   const onFailure = (error: unknown): void =>
     log.write('WARNING', `Profile does not show this put: ${errorText(error)}`);
-  const seen = new NewestTimes();
+  const newest = new NewestTimes();
   let hasStored = false;
-  for await (const { batch, isLast } of partsOf(taken)) {
-    seen.add(batch.entries);
-    const put = withReceipts(batch);
-    if (isLast && inProfile) put.note = { fields: { last_put_ts: now(), ...seen.fields() }, onFailure };
-    const results = await store.usercache.put(userId, put, now()).catch((error: unknown) => {
+  for await (const { entries, unusable, isLast } of partsOf(taken)) {
+    newest.add(entries);
+    const batch: PutBatch = { entries, unusable };
+    if (receipts !== undefined && receipts.size > 0) batch.received_ts = entries.map((entry) => receipts.get(entry));
+    // The store writes the note together with the part: a put that fails is not noted.
+    if (isLast && inProfile) batch.note = { fields: { last_put_ts: now(), ...newest.fields() }, onFailure };
+    const results = await store.usercache.put(userId, batch, now()).catch((error: unknown) => {
       throw hasStored && isMobilityError(error) ? new PartlyStored(error) : error;
     });
     hasStored = true;
-    await logEntries(log, userId, batch, results);
+    log.writeAll('DEBUG', new StoredMessages(userId, entries, results));
+    await logUnusable(log, userId, unusable);
     for (const result of results) counts[result] += 1;
-    counts.rejected += batch.unusable.length;
+    counts.rejected += unusable.length;
   }
   log.write('INFO', line.putStored(userId, counts));
   return counts;
 }
 
-const isAsync = (pushed: Iterable<Pushed> | AsyncIterable<Pushed>): pushed is AsyncIterable<Pushed> =>
-  (pushed as Partial<AsyncIterable<Pushed>>)[Symbol.asyncIterator] !== undefined;
-
-function* takeEach(pushed: Iterable<Pushed>): Generator<Taken> {
-  for (const one of pushed) yield takeOne(one);
-}
-
-async function* takeAll(pushed: AsyncIterable<Pushed>): AsyncGenerator<Taken> {
-  for await (const one of pushed) yield takeOne(one);
-}
-
-const takeOne = (one: Pushed): Taken => (typeof one === 'string' ? takeText(one) : takeEntry(one as JsonValue));
-
-const halfCharacter = /\p{Surrogate}/u;
-
-/** A text that is no JSON is set aside as it is. Half characters are written as escapes: no file can hold them. */
-function takeText(text: string): Taken {
-  try {
-    return takeEntry(JSON.parse(text) as JsonValue, halfCharacter.test(text) ? null : text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return takeEntry(text);
-    throw error;
-  }
-}
-
-interface Batch {
-  entries: EntryText[];
+interface Part {
+  entries: Entry[];
   unusable: UnusableEntry[];
+  isLast: boolean;
 }
 
-/** With the times of first receipt, where any of the entries brings one. */
-function withReceipts({ entries, unusable }: Batch): PutBatch {
-  const put: PutBatch = { entries, unusable };
-  if (hasReceipt(entries)) put.received_ts = entries.map(receiptOf);
-  return put;
-}
+const newPart = (): Part => ({ entries: [], unusable: [], isLast: false });
 
-function hasReceipt(entries: readonly EntryText[]): boolean {
-  for (const { received_ts } of entries) if (received_ts !== undefined) return true;
-  return false;
-}
-
-const receiptOf = ({ received_ts }: EntryText): number | undefined => received_ts;
-
-/** What one transaction takes at a time: at least one batch, which is empty when nothing was pushed. */
-async function* partsOf(
-  taken: Iterable<Taken> | AsyncIterable<Taken>,
-): AsyncGenerator<{ batch: Batch; isLast: boolean }> {
-  let batch: Batch = { entries: [], unusable: [] };
-  // As above: what is in memory is not awaited.
-  for await (const piece of Symbol.iterator in taken ? [taken] : onesOf(taken)) {
-    for (const one of piece) {
-      if (batch.entries.length + batch.unusable.length >= maxTransactionEntries) {
-        yield { batch, isLast: false };
-        batch = { entries: [], unusable: [] };
+/** The parts for one transaction each: at least one, which is empty if nothing was pushed. */
+async function* partsOf(taken: Iterable<Taken> | AsyncIterable<Taken>): AsyncGenerator<Part> {
+  let part = newPart();
+  for await (const values of Symbol.iterator in taken ? [taken] : listsOfOne(taken)) {
+    for (const value of values) {
+      if (part.entries.length + part.unusable.length >= maxTransactionEntries) {
+        yield part;
+        part = newPart();
       }
-      if (isEntry(one)) batch.entries.push(one);
-      else batch.unusable.push(one);
+      if (isEntry(value)) part.entries.push(value);
+      else part.unusable.push(value);
     }
   }
-  yield { batch, isLast: true };
+  yield { ...part, isLast: true };
 }
 
-async function* onesOf(taken: AsyncIterable<Taken>): AsyncGenerator<[Taken]> {
-  for await (const one of taken) yield [one];
+async function* listsOfOne(taken: AsyncIterable<Taken>): AsyncGenerator<[Taken]> {
+  for await (const value of taken) yield [value];
 }
 
 const linesAtOnce = 500;
 
-async function logEntries(
-  log: Log,
-  userId: string,
-  { entries, unusable }: Batch,
-  results: readonly PutResult[],
-): Promise<void> {
-  if (log.enabled('DEBUG')) writeLater(log, 'DEBUG', new StoredMessages(userId, entries, results));
+async function logUnusable(log: Log, userId: string, unusable: readonly UnusableEntry[]): Promise<void> {
   if (!log.enabled('WARNING')) return;
   const slices = startSlices();
   for (let start = 0; start < unusable.length; start += linesAtOnce) {
@@ -182,37 +151,28 @@ async function logEntries(
   }
 }
 
-/** What the log says of each entry of a put, when it has its answer: without the texts of the entries until then. */
-class StoredMessages implements LaterMessages {
+/** The log line of each entry of a put, made after its answer: it keeps keys and times, not the entries. */
+class StoredMessages implements Messages {
   readonly length: number;
-  private readonly messages: EntriesStored;
+  private readonly user: string;
   private readonly keys: readonly string[];
   private readonly times: Float64Array;
   private readonly results: readonly PutResult[];
 
-  constructor(userId: string, entries: readonly EntryText[], results: readonly PutResult[]) {
+  constructor(userId: string, entries: readonly Entry[], results: readonly PutResult[]) {
     this.length = entries.length;
-    this.messages = new EntriesStored(userId);
-    const keys = new Array<string>(entries.length);
-    this.times = new Float64Array(entries.length);
-    for (let i = 0; i < entries.length; i++) {
-      keys[i] = entries[i]!.key;
-      this.times[i] = entries[i]!.write_ts;
-    }
-    this.keys = keys;
+    this.user = userId;
+    this.keys = entries.map(({ metadata }) => metadata.key);
+    this.times = Float64Array.from(entries, ({ metadata }) => metadata.write_ts);
     this.results = results;
   }
 
   at(i: number): string {
-    return this.messages.of(this.keys[i]!, this.times[i]!, this.results[i]!);
-  }
-
-  arePlain(): boolean {
-    return this.messages.arePlain();
+    return line.entryStored(this.user, this.keys[i]!, this.times[i]!, this.results[i]!);
   }
 }
 
-/** Key and `write_ts` of something unusable, as far as it names them. */
+/** Key and `write_ts` of an invalid entry, as far as it has them. */
 function named(entry: JsonValue): [key: string | null, writeTs: number | null] {
   const metadata = isJsonObject(entry) && isJsonObject(entry.metadata) ? entry.metadata : {};
   const { key, write_ts: writeTs } = metadata;
@@ -227,10 +187,10 @@ class NewestTimes {
   private data = Number.NEGATIVE_INFINITY;
   private location = Number.NEGATIVE_INFINITY;
 
-  add(entries: readonly EntryText[]): void {
-    for (const { key, write_ts, ts } of entries) {
-      this.data = Math.max(this.data, write_ts);
-      if (key === keys.location && ts !== null) this.location = Math.max(this.location, ts);
+  add(entries: readonly Entry[]): void {
+    for (const { metadata, data } of entries) {
+      this.data = Math.max(this.data, metadata.write_ts);
+      if (metadata.key === keys.location) this.location = Math.max(this.location, dataTime(data) ?? this.location);
     }
   }
 

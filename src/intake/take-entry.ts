@@ -1,5 +1,5 @@
-// Pushed values -> usable entries, with times in seconds, and invalid entries, with the reason.
-import { type Entry, type EntryText, entryTextOf } from '../model/entry.ts';
+// Checks pushed values: valid entries with times in seconds, invalid ones with the reason.
+import type { Entry } from '../model/entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue, kindOf } from '../model/json.ts';
 import type { UnusableEntry } from '../store/store.ts';
 
@@ -30,36 +30,41 @@ export const tooManyKeys = 'too_many_keys';
 /** Characters (UTF-16 units) that a key may have. */
 const maxKeyLength = 255;
 
-/** From here on a time is in milliseconds: as seconds it would be the year 5138. */
-export const firstMilliseconds = 1e11;
+/** Times from here on are milliseconds: in seconds they would be the year 5138. */
+const firstMilliseconds = 1e11;
 
 interface Flaw {
   reason: UnusableReason;
   message: string;
 }
 
-/** What became of something pushed: an entry as a store keeps it, or what cannot be one. */
-export type Taken = EntryText | UnusableEntry;
+/** The result for one pushed value: a valid entry, or a value to set aside with the reason. */
+export type Taken = Entry | UnusableEntry;
 
-/** True for a usable entry. */
-export function isEntry(taken: Taken): taken is EntryText {
-  return 'text' in taken;
+/** True for a valid entry. */
+export function isEntry(taken: Taken): taken is Entry {
+  return 'metadata' in taken;
 }
 
 /**
- * Looks at one thing pushed. A usable entry comes back as `metadata` and `data` alone (an `_id` or `user_id` beside
- * them means nothing: whose an entry is, only the caller knows), with `metadata.write_ts` and `data.ts` divided by 1000
- * once where they are milliseconds. What cannot be an entry comes back exactly as it was pushed. Values that are
- * strange but usable pass: converters and analysis judge them. Never changes its input. `text`: the JSON text it was
- * parsed from, where that is at hand; an entry that says just the same keeps it.
+ * Checks one pushed value. A valid entry comes back as `metadata` and `data` alone (an `_id` or `user_id` beside them
+ * is dropped: the owner of an entry is its caller), with `metadata.write_ts` and `data.ts` in seconds where they came
+ * in milliseconds. An invalid one comes back exactly as it was pushed, with the reason. Strange but usable values pass:
+ * converters and analysis judge them. Never changes its input.
  */
-export function takeEntry(pushed: JsonValue, text: string | null = null): Taken {
+export function takeEntry(pushed: JsonValue): Taken {
   const flaw = flawOf(pushed);
-  if (flaw !== null) return { entry: pushed, ...flaw };
-  const found = pushed as unknown as Entry;
-  const entry = inSeconds(found);
-  const isWhole = entry.metadata === found.metadata && entry.data === found.data && Object.keys(found).length === 2;
-  return entryTextOf(entry, isWhole ? text : null);
+  return flaw === null ? inSeconds(pushed as unknown as Entry) : { entry: pushed, ...flaw };
+}
+
+/** Parses a JSON text and checks its value. A text that is not JSON is set aside as it is. */
+export function takeText(text: string): Taken {
+  try {
+    return takeEntry(JSON.parse(text) as JsonValue);
+  } catch (error) {
+    if (error instanceof SyntaxError) return takeEntry(text);
+    throw error;
+  }
 }
 
 function flawOf(value: JsonValue): Flaw | null {

@@ -46,7 +46,7 @@ export async function spansAround(
   // A trip starts, as shown, before its first location: hence the day.
   const spans = await trips.spans(userId, { from: before?.chain_ts ?? from, to: justAfter(to + day) });
   const after = await trips.next(userId, spans.at(-1)?.chain_ts ?? to);
-  return after === null ? spans : [...spans, { ...after, written_ts: null }];
+  return after === null ? spans : [...spans, { ...after, written_ts: 0 }];
 }
 
 /** Gives each input to one trip, or to one stay between trips. Pure. */

@@ -1,58 +1,48 @@
-// From log lines to calls: lines of many calls at once, taken apart by thread id, become one record each.
+// From log lines to calls: the lines of many calls at once, separated by thread id, become one record each.
 import { type Message, type PutCounts, parseMessage } from './messages.ts';
 import type { LogLine } from './read.ts';
 
-const maxOpen = 10_000; // calls held that have no END yet
-const maxNotes = 5; // warnings held of one call
-const graceSeconds = 60; // after a restart, for the END of calls that went on meanwhile
+const maxOpen = 10_000; // calls without an END that are kept
+const maxNotes = 5; // warnings that are kept of one call
 
-/** One call, as far as its lines tell. Times are seconds since the epoch. */
+/** One call, as its lines describe it; null where a line is missing. Times are seconds since the epoch. */
 export interface LoggedCall {
   source: string;
   thread: string;
-  /** Time of its first line. */
+  /** Time of the first line. */
   seen_ts: number;
-  /** null: its START is not among the lines read. */
   start_ts: number | null;
-  /** null: there is no END. */
   end_ts: number | null;
   method: string;
   path: string;
   user_id: string | null;
   user_email: string | null;
-  /** From the END line. */
   seconds: number | null;
-  /** HTTP status; null: it was not answered, or the line is not kept at this log level. */
   status: number | null;
   /** Why it failed, one word. */
   code: string | null;
   /** Such as `userCache.put`. */
   handler: string | null;
-  /** Entries by the lines that each has. */
-  entries: PutCounts;
-  /** Counts of entries from the summary line; null: there is no such line. */
+  /** Number of lines about single entries. */
+  entries: number;
   stored: PutCounts | null;
-  /** Smallest and greatest `write_ts` among the entries. */
-  first_write_ts: number | null;
-  last_write_ts: number | null;
-  /** Warnings and errors logged in between, the first few. */
+  /** The first warnings and errors. */
   notes: string[];
 }
 
-/** What a call came to. `unfinished`: it has no END, so it still runs, or its process ended first. */
+/** The result of a call. `unfinished`: it has no END, so it still runs, or its process ended. */
 export type CallOutcome = 'ok' | 'failed' | 'unfinished';
 
-/** How the call ended. A put also fails by the first missing of its steps. */
+/** How the call ended. A put also fails if a step is missing. */
 export function callOutcome(call: LoggedCall): CallOutcome {
-  if (call.end_ts === null) return call.status !== null && call.status >= 400 ? 'failed' : 'unfinished';
   if (call.status !== null && call.status >= 400) return 'failed';
+  if (call.end_ts === null) return 'unfinished';
   return isPut(call) && call.start_ts !== null && missingStep(call) !== null ? 'failed' : 'ok';
 }
 
-/** When the call began, as well as its lines tell. */
+/** When the call started, as exactly as its lines say. */
 export function callTime({ start_ts, end_ts, seconds, seen_ts }: LoggedCall): number {
-  if (start_ts !== null) return start_ts;
-  return end_ts !== null && seconds !== null ? end_ts - seconds : seen_ts;
+  return start_ts ?? (end_ts !== null && seconds !== null ? end_ts - seconds : seen_ts);
 }
 
 /** True for calls that push entries. */
@@ -60,116 +50,74 @@ export function isPut({ handler, path }: LoggedCall): boolean {
   return handler === null ? path.startsWith('/usercache/put') : handler.startsWith('userCache.put');
 }
 
-/** A step of a put, and whether it is in the log. */
-interface PutStep {
-  step: string;
-  found: boolean;
-}
-
-/** The steps of a put, in order: it has failed at the first that is missing. */
-export function putSteps({ start_ts, handler, user_email, user_id, stored, entries, end_ts }: LoggedCall): PutStep[] {
-  const { inserted, updated, rejected } = entries;
+/** The steps of a put, in order, and whether the log has them: it failed at the first that is missing. */
+export function putSteps(call: LoggedCall): { step: string; found: boolean }[] {
   return [
-    { step: 'START', found: start_ts !== null },
-    { step: 'handler called', found: handler !== null },
-    { step: 'user name found', found: user_email !== null },
-    { step: 'user UUID found', found: user_id !== null },
-    { step: 'entries stored', found: stored !== null || inserted + updated + rejected > 0 },
-    { step: 'END', found: end_ts !== null },
+    { step: 'START', found: call.start_ts !== null },
+    { step: 'handler called', found: call.handler !== null },
+    { step: 'user name found', found: call.user_email !== null },
+    { step: 'user UUID found', found: call.user_id !== null },
+    { step: 'entries stored', found: call.stored !== null || call.entries > 0 },
+    { step: 'END', found: call.end_ts !== null },
   ];
 }
 
-/** The step at which a put failed; null when it has them all. */
-export function missingStep(call: LoggedCall): string | null {
-  return putSteps(call).find(({ found }) => !found)?.step ?? null;
-}
+/** The step at which a put failed; null if no step is missing. */
+export const missingStep = (call: LoggedCall): string | null =>
+  putSteps(call).find(({ found }) => !found)?.step ?? null;
 
-/** Gathers lines into calls. Holds a bounded number of calls, whatever is in the logs. */
-export interface CallTracker {
-  /** Takes the next line; returns the calls that are complete by it, or will never be. */
-  add(line: LogLine): LoggedCall[];
-  /** The call whose line this was; undefined for lines of no call. Until the next `add`. */
-  current(): LoggedCall | undefined;
-  /** Calls without END so far. */
-  open(): LoggedCall[];
-}
+/** Collects lines into calls, of which it keeps a bounded number. */
+export class CallTracker {
+  readonly #calls = new Map<string, LoggedCall>();
 
-/** Makes a tracker for the lines of one read, in their order. */
-export function createCallTracker(): CallTracker {
-  const calls = new Map<string, LoggedCall>();
-  const restarts: { source: string; time: number }[] = [];
-  let current: LoggedCall | undefined;
-
-  const take = (id: string): LoggedCall[] => {
-    const call = calls.get(id);
-    calls.delete(id);
-    return call !== undefined && call.method !== '' ? [call] : [];
-  };
-  const endStale = (now: number): LoggedCall[] => {
-    const over: LoggedCall[] = [];
-    while (restarts.length > 0 && now > restarts[0]!.time + graceSeconds) {
-      const { source, time } = restarts.shift()!;
-      for (const [id, call] of calls) {
-        if (call.source === source && (call.start_ts ?? 0) < time) over.push(...take(id));
-      }
+  /** Takes the next line. Returns its call, if it has one, and the calls that are complete or given up. */
+  add(line: LogLine): { call?: LoggedCall; done: LoggedCall[] } {
+    if (!line.source.startsWith('server')) return { done: [] };
+    const message = parseMessage(line.message);
+    if (message === null && line.level !== 'WARNING' && line.level !== 'ERROR') return { done: [] };
+    const id = `${line.source} ${line.thread}`;
+    // A worker that replaces another one uses its thread ids again: the earlier call ended with its worker.
+    const done = message?.kind === 'startCall' ? this.#take(id) : [];
+    let call = this.#calls.get(id);
+    if (call === undefined) {
+      if (message === null) return { done };
+      call = newCall(line);
+      this.#calls.set(id, call);
+      if (this.#calls.size > maxOpen) done.push(...this.#take(this.#calls.keys().next().value!));
     }
-    return over;
-  };
-  const oldest = (): LoggedCall[] => (calls.size > maxOpen ? take(calls.keys().next().value!) : []);
+    if (message !== null) apply(call, message, line.time);
+    else if (call.notes.length < maxNotes) call.notes.push(line.message);
+    if (message?.kind === 'endCall') done.push(...this.#take(id));
+    return { call, done };
+  }
 
-  return {
-    add: (line) => {
-      current = undefined;
-      if (!line.source.startsWith('server')) return [];
-      const done = restarts.length > 0 ? endStale(line.time) : [];
-      const message = parseMessage(line.message);
-      if (message?.kind === 'serverStarted') restarts.push({ source: line.source, time: line.time });
-      if (message === null && line.level !== 'WARNING' && line.level !== 'ERROR') return done;
-      const id = `${line.source} ${line.thread}`;
-      // A thread id comes again when a worker was replaced: the call before it ended with its worker.
-      if (message?.kind === 'startCall') done.push(...take(id));
-      let call = calls.get(id);
-      if (call === undefined) {
-        if (message === null || message.kind === 'serverStarted') return done;
-        call = newCall(line);
-        calls.set(id, call);
-        done.push(...oldest());
-      }
-      current = call;
-      if (message !== null) apply(call, message, line.time);
-      else if (call.notes.length < maxNotes) call.notes.push(line.message);
-      if (message?.kind === 'endCall') done.push(...take(id));
-      return done;
-    },
-    current: () => current,
-    open: () => [...calls.values()].filter(({ method }) => method !== ''),
-  };
-}
+  /** Calls without an END so far. */
+  open(): LoggedCall[] {
+    return [...this.#calls.values()].filter(isCall);
+  }
 
-function newCall({ source, thread, time }: LogLine): LoggedCall {
-  const unknown = { start_ts: null, end_ts: null, user_id: null, user_email: null, seconds: null, status: null };
-  return {
-    ...{ source, thread, seen_ts: time, method: '', path: '', ...unknown, code: null, handler: null },
-    ...{ entries: { inserted: 0, updated: 0, rejected: 0 }, stored: null },
-    ...{ first_write_ts: null, last_write_ts: null, notes: [] },
-  };
-}
-
-function apply(call: LoggedCall, { kind, ...told }: Message, time: number): void {
-  if (kind === 'entryStored') {
-    count(call, told);
-  } else if (kind === 'putStored') {
-    call.stored = told as PutCounts;
-  } else {
-    Object.assign(call, told);
-    if (kind === 'startCall') call.start_ts = time;
-    if (kind === 'endCall') call.end_ts = time;
+  #take(id: string): LoggedCall[] {
+    const call = this.#calls.get(id);
+    this.#calls.delete(id);
+    return call !== undefined && isCall(call) ? [call] : [];
   }
 }
 
-function count(call: LoggedCall, { result, write_ts }: Omit<Message, 'kind'>): void {
-  call.entries[result!] += 1;
-  if (write_ts == null) return;
-  call.first_write_ts = Math.min(call.first_write_ts ?? write_ts, write_ts);
-  call.last_write_ts = Math.max(call.last_write_ts ?? write_ts, write_ts);
+/** False for lines of which neither START, END nor answer is known. */
+const isCall = ({ method }: LoggedCall): boolean => method !== '';
+
+function newCall({ source, thread, time }: LogLine): LoggedCall {
+  return {
+    ...{ source, thread, seen_ts: time, start_ts: null, end_ts: null, method: '', path: '' },
+    ...{ user_id: null, user_email: null, seconds: null, status: null, code: null, handler: null },
+    ...{ entries: 0, stored: null, notes: [] },
+  };
+}
+
+function apply(call: LoggedCall, { kind, ...fields }: Message, time: number): void {
+  if (kind === 'entryStored') call.entries += 1;
+  else if (kind === 'putStored') call.stored = fields as PutCounts;
+  else Object.assign(call, fields);
+  if (kind === 'startCall') call.start_ts = time;
+  if (kind === 'endCall') call.end_ts = time;
 }

@@ -1,11 +1,11 @@
-// A Log that makes whole lines of messages and hands them on as text.
-import { createStamp, type Frame, type FramedLines, fileLine, framedLines, threadWord } from './format.ts';
-import type { LaterMessages, Level, Log } from './log.ts';
+// A Log that formats messages as lines and passes them on as text.
+import { createStamp, fileLine, threadWord } from './format.ts';
+import type { Level, Log, Messages } from './log.ts';
 
-/** The least level kept, as the settings spell it. */
+/** The lowest level that is kept, as the settings spell it. */
 export type LeastLevel = Lowercase<Level>;
 
-/** How log lines are formed and where they go. */
+/** How log lines are formatted and where they go. */
 export interface LineLogOptions {
   level: LeastLevel;
   threadId: string;
@@ -17,111 +17,45 @@ export interface LineLogOptions {
   emit: (lines: Lines) => void;
 }
 
-/** Some lines of a log. Making many lines takes time, so the receiver does it when no call waits. */
+/** Some lines of a log. Formatting many lines takes time, so the receiver does it when no call waits. */
 export interface Lines {
-  count: number;
-  /** About how many characters there are. */
+  /** Approximate number of characters. */
   size: number;
-  /** The lines, joined by line breaks, none at the end. */
+  /** The lines, joined by line breaks, without a line break at the end. */
   text(): string;
-  /** The same as UTF-8. */
-  bytes(): Buffer;
 }
 
-const linesAtOnce = 500; // made in one go: others have their turn in between
+const linesAtOnce = 500; // lines formatted in one go; other work gets its turn in between
+const levels: readonly Level[] = ['DEBUG', 'INFO', 'WARNING', 'ERROR'];
 
-const ranks: Readonly<Record<Level, number>> = { DEBUG: 0, INFO: 1, WARNING: 2, ERROR: 3 };
-
-/** Makes a log whose lines go to `emit`; lines below `level` are never built. */
+/** Creates a log whose lines go to `emit`; lines below `level` are never built. */
 export function createLineLog({ level, threadId, zone, now, emit }: LineLogOptions): Log {
-  const least = ranks[level.toUpperCase() as Level];
+  const least = levels.indexOf(level.toUpperCase() as Level);
+  const enabled = (asked: Level): boolean => levels.indexOf(asked) >= least;
   const stamp = createStamp(zone);
-  const enabled = (asked: Level): boolean => ranks[asked] >= least;
-  const ofThread = (thread: string, hand: (lines: Lines) => void): Log => ({
-    enabled,
-    write: (of, message) => {
+  const logOf = (thread: string, pass: LineLogOptions['emit']): Log => {
+    const writeAll = (of: Level, messages: Messages): void => {
       if (!enabled(of)) return;
-      hand(new OneLine(fileLine(stamp(now()), of, thread, message)));
-    },
-    writeAll: (of, messages) => {
-      if (messages.length === 0 || !enabled(of)) return;
-      hand(new LinesOf({ stamp: stamp(now()), level: of, thread }, messages, 0, messages.length));
-    },
-    writeLater: (of, messages) => {
-      if (!enabled(of)) return;
-      const frame = { stamp: stamp(now()), level: of, thread };
-      for (let start = 0; start < messages.length; start += linesAtOnce) {
-        hand(new LinesOf(frame, messages, start, Math.min(start + linesAtOnce, messages.length)));
+      const time = stamp(now());
+      for (let from = 0; from < messages.length; from += linesAtOnce) {
+        const count = Math.min(linesAtOnce, messages.length - from);
+        const lineAt = (_: unknown, i: number): string => fileLine(time, of, thread, messages.at(from + i)!);
+        const size = count * (time.length + thread.length + messages.at(from)!.length);
+        pass({ size, text: () => Array.from({ length: count }, lineAt).join('\n') });
       }
-    },
-    child: (suffix) => ofThread(threadWord(`${thread}-${suffix}`), hand),
-    hold: () => {
-      const kept: Lines[] = [];
-      let next = (lines: Lines): void => void kept.push(lines);
-      return {
-        log: ofThread(thread, (lines) => next(lines)),
-        release: () => {
-          next = hand;
-          for (const lines of kept.splice(0)) hand(lines);
-        },
-        discard: () => {
-          next = () => {};
-          kept.length = 0;
-        },
+    };
+    const hold: Log['hold'] = () => {
+      const held: Lines[] = [];
+      let next: typeof pass = (lines) => held.push(lines);
+      const end = (then: typeof pass): void => {
+        next = then;
+        held.splice(0).forEach(then);
       };
-    },
-  });
-  return ofThread(threadWord(threadId), emit);
-}
-
-class OneLine implements Lines {
-  readonly count = 1;
-  readonly size: number;
-  private readonly line: string;
-
-  constructor(line: string) {
-    this.line = line;
-    this.size = line.length;
-  }
-
-  text(): string {
-    return this.line;
-  }
-
-  bytes(): Buffer {
-    return Buffer.from(this.line);
-  }
-}
-
-/** The lines of the messages `from` to `to`, that one excluded. A class: a put of 10,000 entries makes twenty. */
-class LinesOf implements Lines {
-  readonly count: number;
-  readonly size: number;
-  private readonly frame: Frame;
-  private readonly messages: LaterMessages;
-  private readonly from: number;
-
-  constructor(frame: Frame, messages: LaterMessages, from: number, to: number) {
-    this.frame = frame;
-    this.messages = messages;
-    this.from = from;
-    this.count = to - from;
-    this.size = this.count * (frame.stamp.length + frame.thread.length + messages.at(from)!.length);
-  }
-
-  text(): string {
-    return this.framed().text;
-  }
-
-  /** Characters that are certain to be ASCII are copied; others are looked at. */
-  bytes(): Buffer {
-    const { text, isAscii } = this.framed();
-    return Buffer.from(text, isAscii ? 'latin1' : 'utf8');
-  }
-
-  private framed(): FramedLines {
-    const messages = new Array<string>(this.count);
-    for (let i = 0; i < this.count; i++) messages[i] = this.messages.at(this.from + i)!;
-    return framedLines(this.frame, messages, this.messages.arePlain?.());
-  }
+      const log = logOf(thread, (lines) => next(lines));
+      return { log, release: () => end(pass), discard: () => end(() => {}) };
+    };
+    const child = (suffix: string): Log => logOf(threadWord(`${thread}-${suffix}`), pass);
+    return { enabled, write: (of, message) => writeAll(of, [message]), writeAll, child, hold };
+  };
+  return logOf(threadWord(threadId), emit);
 }

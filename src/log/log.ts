@@ -3,62 +3,41 @@
 /** The level of a log line, lowest first. */
 export type Level = 'DEBUG' | 'INFO' | 'WARNING' | 'ERROR';
 
+/** A list of messages, such as an array, or a list that builds each message when it is asked for. */
+export interface Messages {
+  readonly length: number;
+  at(index: number): string | undefined;
+}
+
 /** Takes log messages; the core writes through it and knows nothing of files. */
 export interface Log {
-  /** True when lines of this level are kept: ask before building many. */
+  /** True if lines of this level are kept: ask before building many. */
   enabled(level: Level): boolean;
-  /** One message; line breaks in it become blanks. */
+  /** Writes one message; line breaks in it become blanks. */
   write(level: Level, message: string): void;
-  /** Writes several messages of one level, one line each, in order. */
-  writeAll(level: Level, messages: readonly string[]): void;
-  /**
-   * Writes messages of one level, one line each, in order. They are made later, when no call waits for them. Logs that
-   * make lines at once leave it out: use `writeLater`.
-   */
-  writeLater?(level: Level, messages: LaterMessages): void;
-  /**
-   * A log whose lines carry the thread id `<thread_id>-<suffix>`. Logs without threads leave it out: use `childLog`.
-   */
+  /** Writes a line for each message, in order. The log may read the list later, so it must not change. */
+  writeAll(level: Level, messages: Messages): void;
+  /** Returns a log whose thread id is `<thread_id>-<suffix>`. Logs without threads omit it: use `childLog`. */
   child?(suffix: string): Log;
-  /** The same log with its lines kept back until it is clear what becomes of them. */
+  /** Returns a log that keeps its lines back until the caller decides about them. */
   hold?(): HeldLog;
 }
 
-/** A list of messages, each made when it is asked for and always the same. */
-export interface LaterMessages {
-  readonly length: number;
-  at(i: number): string | undefined;
-  /** True if each message made so far is at most 16,000 printable ASCII characters, so that nobody needs to look. */
-  arePlain?(): boolean;
-}
-
-/** A log whose lines are kept back; they have the time at which they were written. */
+/** A log whose lines are kept back; they keep the time at which they were written. */
 export interface HeldLog {
   readonly log: Log;
-  /** Writes what was kept back, and everything from now on. */
+  /** Writes the lines that were kept back, and from now on every line at once. */
   release(): void;
-  /** Forgets what was kept back, and everything from now on. */
+  /** Drops the lines that were kept back, and every later line. */
   discard(): void;
 }
 
-/** A log that keeps nothing. */
+/** A log that drops every line. */
 export const silentLog: Log = { enabled: () => false, write: () => {}, writeAll: () => {} };
 
-/** Writes many messages, which are made when no call waits for them, as far as the log can do that. */
-export function writeLater(log: Log, level: Level, messages: LaterMessages): void {
-  if (messages.length === 0 || !log.enabled(level)) return;
-  if (log.writeLater !== undefined) log.writeLater(level, messages);
-  else
-    log.writeAll(
-      level,
-      Array.from({ length: messages.length }, (_, i) => messages.at(i)!),
-    );
-}
-
 /**
- * The log for one call, or for one user of a pipeline run: its lines can be told from those of others that run at the
- * same time in the same process, since their thread id is `<thread_id>-<suffix>`. `log` itself where it knows no
- * threads.
+ * The log of one call, or of one user in a pipeline run. Its own thread id separates its lines from those of others
+ * that run at the same time. Returns `log` itself if that has no threads.
  */
 export function childLog(log: Log, suffix: string | number): Log {
   return log.child?.(String(suffix)) ?? log;

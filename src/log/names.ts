@@ -1,52 +1,46 @@
-// The names of log files: `<source>-<day>.log` is being written, `<source>-<day>.part<n>.log.gz` is done with.
+// The names of log files: `<source>-<day>[-<run>][.<part>].log`, with `.gz` when the file is compressed.
 
-/** Which program's log it is. */
-export type LogKind = 'server' | 'pipeline';
+/** The programs that write logs. */
+export const logKinds = ['server', 'pipeline'] as const;
 
-/** A file name taken apart. */
+/** Which program writes the log. */
+export type LogKind = (typeof logKinds)[number];
+
+/** A parsed file name. */
 export interface LogName {
+  /** Without `.gz`. */
   name: string;
+  compressed: boolean;
   kind: LogKind;
-  /** The writer: its kind, and a number for a second server at the same time: `server`, `server-2`. */
+  /** The writer: its kind, and a number for a second process at the same time: `server`, `server-2`. */
   source: string;
   /** Local day of the host, `YYYY-MM-DD`. */
   day: string;
-  /** Number of the finished part, from 1; null for the file that is being written. */
-  part: number | null;
-  compressed: boolean;
+  /** 1, or more for a process that started when files of the day were already compressed. */
+  run: number;
+  /** 0, or more for a file that follows a full one. */
+  part: number;
 }
 
-const pattern = /^((server|pipeline)(?:-\d{1,4})?)-(\d{4}-\d{2}-\d{2})(?:\.part(\d{1,9}))?\.log(\.gz)?$/;
+const pattern = /^(((server|pipeline)(?:-\d{1,4})?)-(\d{4}-\d{2}-\d{2})(?:-(\d{1,9}))?(?:\.(\d{1,9}))?\.log)(\.gz)?$/;
 
-/** The log files of ours among `names`. */
+/** Parses the names of log files among `names`, sorted in the order in which a source writes them. */
 export function logNames(names: readonly string[]): LogName[] {
-  return names.flatMap((name) => {
-    const match = pattern.exec(name);
-    if (match === null) return [];
-    const [, source, kind, day, part, compressed] = match as unknown as [string, string, LogKind, string, ...string[]];
-    return [
-      { name, kind, source, day, part: part === undefined ? null : Number(part), compressed: compressed !== undefined },
-    ];
+  const matches = names.map((name) => pattern.exec(name)).filter((match) => match !== null);
+  const logs = matches.map(([, name, source, kind, day, run = '1', part = '0', gz]) => {
+    const numbers = { run: Number(run), part: Number(part) };
+    return { name, compressed: gz !== undefined, kind, source, day, ...numbers } as LogName;
   });
+  return logs.sort((a, b) => (a.day === b.day ? a.run - b.run || a.part - b.part : a.day < b.day ? -1 : 1));
 }
 
-/** The file that is being written. */
-export function liveName(source: string, day: string): string {
-  return `${source}-${day}.log`;
+/**
+ * The transport's name of files for a process that starts today. It continues plain files of the day. If some are
+ * compressed, it takes a new name: the transport looks for plain files only, and would use the old name again.
+ */
+export function nameTemplate(names: readonly string[], source: string, today: string): string {
+  const logs = logNames(names).filter((log) => log.source === source && log.day === today);
+  const last = logs.at(-1)?.run ?? 1;
+  const run = logs.some((log) => log.compressed && log.run === last) ? last + 1 : last;
+  return run === 1 ? `${source}-%DATE%` : `${source}-%DATE%-${run}`;
 }
-
-/** The name of the next finished part of that source and day, given the names that are there. */
-export function nextPartName(names: readonly string[], source: string, day: string): string {
-  const ofDay = logNames(names).filter((log) => log.source === source && log.day === day);
-  return `${source}-${day}.part${Math.max(0, ...ofDay.map(({ part }) => part ?? 0)) + 1}.log`;
-}
-
-/** The order in which one source wrote its files: days, parts, and last the file that is being written. */
-export function compareLogNames(a: LogName, b: LogName): number {
-  if (a.day !== b.day) return a.day < b.day ? -1 : 1;
-  if (a.part === b.part) return 0;
-  return (a.part ?? Number.POSITIVE_INFINITY) < (b.part ?? Number.POSITIVE_INFINITY) ? -1 : 1;
-}
-
-/** Names an open file, whatever it is called by now. */
-export const inodeOf = ({ dev, ino }: { dev: number; ino: number }): string => `${dev}:${ino}`;

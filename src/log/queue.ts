@@ -1,5 +1,4 @@
-// A log whose lines are gathered during one turn of the event loop, written one batch after another, and counted where
-// they are lost.
+// A log that collects the lines of one turn of the event loop, writes them in batches, and counts the lines it loses.
 import { setImmediate as turn } from 'node:timers/promises';
 import { errorText } from '../model/errors.ts';
 import { mapInSlices } from '../turns.ts';
@@ -8,75 +7,66 @@ import { createLineLog, type LineLogOptions, type Lines } from './line-log.ts';
 import type { Log } from './log.ts';
 import { line } from './messages.ts';
 
-const mostWaiting = 64 * 1024 * 1024; // characters that wait before lines are dropped
+const mostWaiting = 64 * 1024 * 1024; // characters that may wait before lines are dropped
+const batchSize = 1024 * 1024; // characters of one write
 
-/** Where lines go, and what happens to those that cannot go there. */
+/** Where lines go, and what happens to lines that cannot be written. */
 export interface QueueOptions extends Omit<LineLogOptions, 'emit'> {
-  /**
-   * Resolves when `count` lines are written; throws if they are not. It asks for them, each with a line break at its
-   * end, when it knows where they go: losses that it finds on the way are reported in them.
-   */
-  write: (lines: () => Buffer, count: number) => Promise<void>;
-  /** Characters of a batch. */
-  batch: number;
-  /** Called once per trouble, when the first lines are dropped. */
+  /** Resolves when the lines, joined by line breaks, are written; rejects if they are not. */
+  write: (lines: string) => Promise<void>;
+  /** Called once per fault, when the first lines are dropped. */
   warn: (text: string) => void;
 }
 
-/** A queue of lines. Nothing throws: what cannot be written is dropped, counted, and reported with the next lines. */
+/** Lines that were lost and not reported yet. */
+type Dropped = { lines: number; since: string; reason: string };
+
+/** A queue of lines. It never throws: lines that cannot be written are dropped, counted, and reported in the log. */
 export interface Queue {
   readonly log: Log;
-  /** Counts lines that were lost later, at some time since `since`. */
-  lost(lines: number, since: number, reason: string): void;
-  /** Resolves when all lines are written or dropped. Later ones are ignored. */
+  /** Adds lines that another process formatted. */
+  push(lines: Lines): void;
+  /** Resolves when all lines are written or dropped. Later lines are ignored. */
   close(): Promise<void>;
 }
 
-/** Makes a queue. */
+/** Creates a queue. */
 export function createQueue(options: QueueOptions): Queue {
-  const { write, batch, threadId, now, zone, warn } = options;
+  const { write, now, zone, threadId, warn } = options;
   const stamp = createStamp(zone);
   const waiting: Lines[] = [];
   let size = 0;
-  let dropped: { lines: number; since: string; reason: string } | null = null;
+  let dropped: Dropped | null = null;
   let working: Promise<void> | null = null;
-  let closed = false;
+  let isClosed = false;
 
-  const lost = (lines: number, since: number, reason: string): void => {
-    if (lines === 0) return;
+  const reportLine = ({ lines, since, reason }: Dropped): string =>
+    fileLine(stamp(now()), 'WARNING', threadWord(threadId), line.linesDropped(lines, since, reason));
+  const drop = (text: string, reason: string): void => {
     if (dropped === null) {
-      dropped = { lines: 0, since: stamp(since), reason };
+      dropped = { lines: 0, since: stamp(now()), reason };
       warn(`log lines are being dropped since ${dropped.since}: ${reason}`);
     }
-    dropped.lines += lines;
+    dropped.lines += text.split('\n').length;
   };
-  const take = (): Lines[] => {
+  const takeBatch = (): Lines[] => {
     let [count, taken] = [0, 0];
-    while (count < waiting.length && (count === 0 || taken + waiting[count]!.size <= batch)) {
-      taken += waiting[count]!.size;
-      count += 1;
-    }
+    while (count < waiting.length && taken < batchSize) taken += waiting[count++]!.size;
     size -= taken;
     return waiting.splice(0, count);
   };
   const writeBatch = async (): Promise<void> => {
-    const some = take();
-    const count = some.reduce((sum, lines) => sum + lines.count, 0);
+    // Urgent: beside much other work, lines would arrive faster than they are written, and be dropped in the end.
+    const lines = await mapInSlices(takeBatch(), (some) => some.text(), { urgent: true });
+    const report = dropped;
+    const reported = report?.lines ?? 0;
+    const texts = [...(report === null ? [] : [reportLine(report)]), ...lines];
     try {
-      // Urgent: beside much other work lines would come faster than they go, and be dropped in the end.
-      const pieces = await mapInSlices(some, bytesOf, { urgent: true });
-      let reported = 0;
-      const withReport = (): Buffer => {
-        if (dropped === null) return ended(pieces);
-        reported = dropped.lines;
-        const report = line.linesDropped(dropped.lines, dropped.since, dropped.reason);
-        return ended([Buffer.from(fileLine(stamp(now()), 'WARNING', threadWord(threadId), report)), ...pieces]);
-      };
-      await write(withReport, count);
-      if (dropped !== null) dropped.lines -= reported;
-      if (dropped?.lines === 0) dropped = null;
+      await write(texts.join('\n'));
+      if (report !== null) report.lines -= reported;
+      if (report?.lines === 0) dropped = null;
     } catch (error) {
-      lost(count, now(), errorText(error));
+      for (const text of lines) drop(text, errorText(error));
     }
   };
   const work = async (): Promise<void> => {
@@ -84,34 +74,20 @@ export function createQueue(options: QueueOptions): Queue {
     while (waiting.length > 0) await writeBatch();
     working = null;
   };
-  const emit = (lines: Lines): void => {
-    if (closed) return;
+  const push = (lines: Lines): void => {
+    if (isClosed) return;
     if (size > mostWaiting) {
-      lost(lines.count, now(), 'the disk is too slow');
+      drop(lines.text(), 'the disk is too slow');
       return;
     }
     waiting.push(lines);
     size += lines.size;
     working ??= work();
   };
-  return {
-    log: createLineLog({ ...options, emit }),
-    lost,
-    close: async () => {
-      closed = true;
-      await working;
-      if (dropped !== null) await writeBatch();
-    },
+  const close = async (): Promise<void> => {
+    isClosed = true;
+    await working;
+    if (dropped !== null) await writeBatch();
   };
-}
-
-const bytesOf = (lines: Lines): Buffer => lines.bytes();
-
-const lineBreak = Buffer.from('\n');
-
-/** The pieces as one, each with a line break behind it. */
-function ended(pieces: readonly Buffer[]): Buffer {
-  const parts: Buffer[] = [];
-  for (const piece of pieces) parts.push(piece, lineBreak);
-  return Buffer.concat(parts);
+  return { log: createLineLog({ ...options, emit: push }), push, close };
 }

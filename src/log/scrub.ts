@@ -1,151 +1,127 @@
-// Takes a person out of log files: name and UUID are replaced in every line, in compressed files and in those being
-// written too.
+// Removes a person from log files: overwrites name and UUID in every line, also in compressed and current files.
 import { createReadStream } from 'node:fs';
-import { readdir, rm } from 'node:fs/promises';
+import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
 import { errorText } from '../model/errors.ts';
-import { draftNames, finishLive, letGoSeconds, QuietFiles, replaceByCompressed } from './archive.ts';
-import { type LogName, logNames } from './names.ts';
+import { replaceByGzip, rewriting, unlessMissing } from './archive.ts';
+import { logNames } from './names.ts';
 import { oneLine, word } from './text.ts';
 
-const mostRounds = 5; // a line that was on its way may arrive in a new file
-const gone = 'erased';
-
-/** Whom to take out, and where. */
-export interface ScrubOptions {
-  folder: string;
-  uuid: string;
-  /** The name as the server logged it; null: not known. */
-  email: string | null;
-  /** Seconds for which a file must be unchanged before it is rewritten; default: `letGoSeconds`. */
-  quietSeconds?: number;
-}
+const mostRounds = 5; // other lines may be written meanwhile
 
 /** What was done, for the receipt. */
 export interface ScrubReceipt {
   folder: string;
-  /** Files looked through in the last round. */
+  /** Files that were searched. */
   files: number;
-  /** Files that were rewritten, and lines replaced in them. */
+  /** Files in which lines were changed, and the number of lines. */
   rewritten: number;
   lines: number;
   /** Files that still name the person, or could not be read. */
   left: { file: string; reason: string }[];
 }
 
+/** Somebody whom the logs must not name. */
+export interface ErasedPerson {
+  uuid: string;
+  /** The name as the server logged it; null if it is not known. */
+  email: string | null;
+}
+
 /**
- * Replaces name and UUID by `erased` in all log files of a folder. A file that is being written is given the name of a
- * finished part first: the process that writes it goes on in a new one. A name is replaced where the server says whom
- * it found, and, if it looks like an address, wherever it stands alone. A folder that does not exist holds nothing.
+ * Overwrites names and UUIDs with `erased---…` of the same length in all log files of a folder. The length stays, so
+ * that a file can be changed while a process writes it. A name is overwritten where the server logged it as a caller's,
+ * and, if it is an e-mail address, wherever it stands alone. May be killed and repeated. A missing folder has no files.
  */
-export async function scrubLogs({
-  folder,
-  uuid,
-  email,
-  quietSeconds = letGoSeconds,
-}: ScrubOptions): Promise<ScrubReceipt> {
+export async function scrubLogs(folder: string, people: readonly ErasedPerson[]): Promise<ScrubReceipt> {
   const receipt: ScrubReceipt = { folder, files: 0, rewritten: 0, lines: 0, left: [] };
-  const replace = replacer(uuid, email);
-  for (let round = 0; round < mostRounds; round += 1) {
-    receipt.left = await endDrafts(folder, quietSeconds);
-    const logs = logNames(await readdir(folder).catch(noFiles));
-    receipt.files = logs.length;
+  const replace = replacer(people);
+  const round = async (): Promise<boolean> => {
     let found = false;
-    for (const log of logs) {
-      try {
-        if (!(await mentions(join(folder, log.name), log.compressed, replace))) continue;
-        found = true;
-        const lines = await rewrite(folder, log, replace, quietSeconds);
-        receipt.lines += lines;
-        if (lines > 0) receipt.rewritten += 1;
-        receipt.left.push({ file: log.name, reason: 'lines were still being added' });
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'ENOENT')
-          found = true; // it got another name meanwhile
-        else receipt.left.push({ file: log.name, reason: errorText(error) });
-      }
+    receipt.left = [];
+    const logs = logNames(await readdir(folder));
+    for (const { name, compressed } of logs) {
+      const file = compressed ? `${name}.gz` : name;
+      const scrub = compressed ? scrubCompressed : scrubPlain;
+      const fail = (error: unknown) => void receipt.left.push({ file, reason: errorText(error) });
+      const lines = (await scrub(join(folder, file), replace).catch(unlessMissing).catch(fail)) ?? 0;
+      if (lines === 0) continue;
+      found = true;
+      receipt.lines += lines;
+      receipt.rewritten += 1;
+      receipt.left.push({ file, reason: 'lines were still being added' });
     }
-    if (!found) break;
-  }
+    receipt.files = logs.length;
+    return found;
+  };
+  if ((await readdir(folder).catch(unlessMissing)) === undefined) return receipt;
+  await rewriting(folder, async () => {
+    for (let rounds = 1; (await round()) && rounds < mostRounds; rounds += 1);
+  });
   return receipt;
 }
 
-function noFiles(error: NodeJS.ErrnoException): string[] {
-  if (error.code === 'ENOENT') return [];
-  throw error;
-}
-
-/**
- * Waits for the drafts of files that are being compressed: one that was begun before may name the person, and takes the
- * place of its file when it is done. One that nobody goes on with, as its process was killed, is removed: what it was
- * made of is still there.
- */
-async function endDrafts(folder: string, quietSeconds: number): Promise<ScrubReceipt['left']> {
-  const left: ScrubReceipt['left'] = [];
-  for (const file of draftNames(await readdir(folder).catch(noFiles))) {
-    const path = join(folder, file);
-    await untilQuiet(path, quietSeconds);
-    await rm(path, { force: true }).catch((error) => left.push({ file, reason: errorText(error) }));
-  }
-  return left;
-}
-
-async function untilQuiet(path: string, seconds: number): Promise<void> {
-  const quiet = new QuietFiles();
-  while ((await quiet.seconds(path)) < seconds) await sleep(50);
-}
-
-/** Changes a line, which may end with a line break. */
+/** Changes a line to one of the same length. */
 type Replace = (line: string) => string;
 
-function replacer(uuid: string, email: string | null): Replace {
-  if (email === null) return (line) => line.replaceAll(uuid, gone);
-  const [asText, asWord] = [oneLine(email), word(email)].map((name) =>
-    bytesOf(name).replace(/[.*+?^${}()|[\]\\/]/g, '\\$&'),
-  );
-  const asCaller = new RegExp(`(?<=:Found user email )${asText}(?=\n?$)`);
-  const alone = new RegExp(`(?<![\\w.+-])(?:${asText}|${asWord})(?![\\w-])`, 'g');
-  return (line) => {
-    const clear = line.replaceAll(uuid, gone).replace(asCaller, gone);
-    return email.includes('@') ? clear.replace(alone, gone) : clear;
-  };
+const filler = (text: string): string => 'erased'.padEnd(text.length, '-').slice(0, text.length);
+
+/** Looks up what may be a UUID or a name, so that many people cost no more than one. */
+function replacer(people: readonly ErasedPerson[]): Replace {
+  const uuids = new Set(people.map(({ uuid }) => uuid));
+  const names = people.flatMap(({ email }) => (email === null ? [] : [oneLine(email), word(email)]));
+  const bytes = new Set(names.map((name) => Buffer.from(name).toString('latin1')));
+  const scrubUuid = (uuid: string): string => (uuids.has(uuid) ? filler(uuid) : uuid);
+  const scrubName = (name: string): string => (bytes.has(name) ? filler(name) : name);
+  return (line) =>
+    line
+      .replace(/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g, scrubUuid)
+      .replace(/(?<=:Found user email )[^\n]*/, scrubName)
+      .replace(/[^\s,;:"()<>[\]]+@[^\s,;:"'()<>[\]]*[^\s,;:"'()<>[\].]/g, scrubName)
+      .replace(/(?<=(?<!\w)')[^\s,;:"()<>[\]]+@[^\s,;:"'()<>[\]]*[^\s,;:"'()<>[\].]/g, scrubName); // quoted by '
 }
 
-// Lines are handled as bytes, one character each, so that those which stay are written back as they were.
-const bytesOf = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
+/** Returns the number of changed lines. */
+async function scrubPlain(path: string, replace: Replace): Promise<number> {
+  const file = await open(path, 'r+');
+  let [lines, position] = [0, 0];
+  try {
+    for await (const line of linesOf(createReadStream(path))) {
+      const scrubbed = replace(line);
+      if (scrubbed !== line) {
+        await file.write(Buffer.from(scrubbed, 'latin1'), 0, line.length, position);
+        lines += 1;
+      }
+      position += line.length;
+    }
+    if (lines > 0) await file.datasync();
+    return lines;
+  } finally {
+    await file.close();
+  }
+}
 
-async function* linesOf(path: string, compressed: boolean): AsyncGenerator<string> {
-  const file = createReadStream(path);
+/** Returns the number of changed lines. */
+async function scrubCompressed(path: string, replace: Replace): Promise<number> {
+  const unzippedLines = () => linesOf(pipeline(createReadStream(path), createGunzip(), () => {}));
+  let lines = 0;
+  for await (const line of unzippedLines()) if (replace(line) !== line) lines += 1;
+  const scrubbed = async function* (): AsyncGenerator<Buffer> {
+    for await (const line of unzippedLines()) yield Buffer.from(replace(line), 'latin1');
+  };
+  if (lines > 0) await replaceByGzip(path, scrubbed());
+  return lines;
+}
+
+/** Lines with their ends. Each character is a byte, so that other lines are written back unchanged. */
+async function* linesOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
   let rest = '';
-  for await (const chunk of compressed ? pipeline(file, createGunzip(), () => {}) : file) {
-    const lines = (rest + (chunk as Buffer).toString('latin1')).split(/(?<=\n)/);
+  for await (const chunk of bytes) {
+    const lines = (rest + chunk.toString('latin1')).split(/(?<=\n)/);
     rest = lines.at(-1)!.endsWith('\n') ? '' : lines.pop()!;
     yield* lines;
   }
   if (rest !== '') yield rest;
-}
-
-async function mentions(path: string, compressed: boolean, replace: Replace): Promise<boolean> {
-  for await (const line of linesOf(path, compressed)) if (replace(line) !== line) return true;
-  return false;
-}
-
-/** Rewrites a file, compressed; returns the number of replaced lines. If anything fails, the file stays unchanged. */
-async function rewrite(folder: string, log: LogName, replace: Replace, quietSeconds: number): Promise<number> {
-  const name = log.part === null ? finishLive(folder, log.source, log.day) : log.name;
-  if (name === null) return 0;
-  const path = join(folder, name);
-  if (!log.compressed) await untilQuiet(path, quietSeconds);
-  let lines = 0;
-  const replaced = async function* (): AsyncGenerator<Buffer> {
-    for await (const line of linesOf(path, log.compressed)) {
-      const clear = replace(line);
-      if (clear !== line) lines += 1;
-      yield Buffer.from(clear, 'latin1');
-    }
-  };
-  return (await replaceByCompressed(path, replaced)) ? lines : 0;
 }

@@ -1,132 +1,161 @@
-// One open log file: winston and its transport, which begins a new file with the day, and an answer to each write.
+// The log files that one process writes: winston and its transport, which starts a file each day and after a full one.
 import { once } from 'node:events';
 import * as fs from 'node:fs';
+import { basename } from 'node:path';
 import winston from 'winston';
 import DailyRotateFile from 'winston-daily-rotate-file';
-import { isFinished } from './archive.ts';
-import { tornMark } from './format.ts';
-import { inodeOf } from './names.ts';
+import type { Config } from '../config.ts';
+import { makeFolders } from '../make-folders.ts';
+import { errorText } from '../model/errors.ts';
+import { localDay } from '../model/time.ts';
+import { archiveFiles } from './archive.ts';
+import { claimSource } from './claim.ts';
+import { hostZone } from './format.ts';
+import { type LogKind, nameTemplate } from './names.ts';
 
-/** An open log file. */
-export interface LogFile {
-  /** Resolves when whole lines are on disk. If it rejects, the file is of no use any more. */
-  write(lines: Buffer): Promise<void>;
-  /** The day in the file's name, `YYYY-MM-DD`. */
-  day(): string;
-  /** Bytes of the file, without those of other processes since the last look. */
-  size(): number;
-  /** Whether the file is still found under its name, or was finished by another process. */
-  look(): 'in place' | 'finished' | 'removed';
-  /** Resolves when the file is synchronised and closed. */
-  close(): Promise<void>;
+const retryAfter = 1000; // ms between attempts to write again after a failure
+
+/** How a process writes its log: where, of which level, and how many files, as in the settings. */
+export interface FileLogOptions extends Pick<Config, 'logDir' | 'logLevel' | 'logMaxFiles'> {
+  /** Which program's log. */
+  kind: LogKind;
+  /** Thread id of the lines; default: `p` and the process number. */
+  threadId?: string | undefined;
+  /** MiB after which the next file starts; default: 100. */
+  maxSizeMiB?: number;
+  /** Called once per fault: when lines are dropped, or files cannot be compressed. */
+  warn: (text: string) => void;
 }
 
 type Written = (error: NodeJS.ErrnoException | null, bytes: number, data: unknown) => void;
 
 /**
- * Takes lines as the bytes that the file gets. Text would be counted and made bytes on its way, four looks at all of
- * it.
+ * The files of one process, under a name that no other process writes.
+ *
+ * `archive.ts` replaces the transport's options `zippedArchive` and `maxFiles`: the transport compresses into files
+ * that everybody can read, ignores files of killed processes, and deletes only files of a list, which a full disk
+ * empties.
  */
-class LinesToFile extends DailyRotateFile {
-  override log({ message }: { message: Buffer }, next: () => void): void {
-    this.logStream.write(message);
-    next();
+export class LogFiles {
+  readonly #options: FileLogOptions;
+  #claim: ReturnType<typeof claimSource> | null = null;
+  #logger: winston.Logger | null = null;
+  #stream: NodeJS.EventEmitter | null = null;
+  #path = '';
+  #missing = 0; // bytes that are not on disk yet
+  #lineBreak = '';
+  #failure: { at: number; error: unknown } | null = null;
+  #settle = (): void => {};
+  #archiving = Promise.resolve();
+
+  constructor(options: FileLogOptions) {
+    this.#options = options;
   }
-}
 
-/**
- * Opens `<source>-<day>.log` for appending, so that processes may share it. The transport's own limits and compression
- * are not used: it compresses a file that may still be written, and never one that an earlier process left.
- */
-export async function openLogFile(dir: string, source: string): Promise<LogFile> {
-  let path = '';
-  let [fd, inode, size] = [0, '', 0];
-  let missing = 0; // bytes handed on that have not arrived
-  let failure: unknown = null;
-  let settle = (): void => {};
-
-  // The transport does not tell when a write has arrived. `fs.createWriteStream`, whose options it hands on, does: it
-  // takes the functions that reach the file system as its option `fs`.
-  const write = (to: number, data: Buffer, offset: number, length: number, at: number, done: Written): void =>
-    fs.write(to, data, offset, length, at, (error, bytes) => {
-      if (error === null) missing -= bytes;
-      done(error, bytes, data);
-      settle();
-    });
-  const transport = new LinesToFile({
-    dirname: dir,
-    filename: `${source}-%DATE%`,
-    extension: '.log',
-    datePattern: 'YYYY-MM-DD',
-    frequency: 'daily',
-    eol: '\n',
-    options: { flags: 'a+', mode: 0o600, flush: true, fs: { open: fs.open, close: fs.close, fsync: fs.fsync, write } },
-  });
-  const logger = winston.createLogger({
-    format: winston.format((info) => info)(), // its own makes JSON
-    transports: [transport],
-    exitOnError: false,
-  });
-  const stream: NodeJS.EventEmitter = transport.logStream;
-  const fail = (error: unknown): void => {
-    failure ??= error;
-    settle();
-  };
-  for (const emitter of [logger, transport, stream]) emitter.on('error', fail);
-  transport.on('new', (file: string) => {
-    path = file;
-  });
-  stream.on('open', (opened: number) => {
+  /** Opens the current file for appending. Rejects with the error of the file system or of the lock. */
+  async open(): Promise<void> {
+    const { logDir, kind } = this.#options;
     try {
-      const found = fs.fstatSync(opened);
-      [fd, inode, size] = [opened, inodeOf(found), found.size];
-      endTornLine(fd, found);
+      makeFolders(logDir);
+      this.#claim?.release(); // its file may be removed
+      this.#claim = claimSource(logDir, kind);
+      this.#failure = null;
+      await this.#start(nameTemplate(fs.readdirSync(logDir), this.#claim.source, today()));
     } catch (error) {
-      fail(error); // such as a full disk
+      this.#failure ??= { at: performance.now(), error };
+      await this.#closeFile();
+      throw error;
     }
-  });
-  await once(stream, 'open').catch(fail);
-  if (failure !== null) {
-    logger.close();
-    throw failure;
+    this.#archive();
   }
 
-  return {
-    write: async (lines) => {
-      missing += lines.length;
-      await new Promise<void>((resolve) => {
-        settle = () => {
-          if (failure !== null || missing <= 0) resolve();
-        };
-        logger.info({ message: lines });
+  /** Resolves when the lines, joined by line breaks, are on disk. Wait before the next call. */
+  async write(lines: string): Promise<void> {
+    if (this.#failure !== null && performance.now() - this.#failure.at < retryAfter) throw this.#failure.error;
+    if (this.#logger !== null && !fs.existsSync(this.#path)) await this.#closeFile(); // somebody removed it
+    if (this.#logger === null) await this.open();
+    const text = this.#lineBreak + lines;
+    this.#lineBreak = '';
+    this.#missing = Buffer.byteLength(text) + 1;
+    await new Promise<void>((resolve) => {
+      this.#settle = () => (this.#failure !== null || this.#missing <= 0) && resolve();
+      this.#logger!.info(text);
+    });
+    const failure = this.#failure as { error: unknown } | null;
+    if (failure === null) return;
+    await this.#closeFile();
+    throw failure.error;
+  }
+
+  /** Resolves when the file is synchronised and closed, and finished files are compressed. */
+  async close(): Promise<void> {
+    await this.#closeFile();
+    await this.#archiving;
+    this.#claim?.release();
+  }
+
+  async #start(filename: string): Promise<void> {
+    const { logDir: dirname, maxSizeMiB = 100 } = this.#options;
+    // The transport neither reports when lines are on disk nor limits how many wait. The stream that it opens accepts
+    // the functions of the file system as an option; this one counts.
+    const write = (to: number, data: Buffer, offset: number, length: number, at: number, done: Written): void =>
+      fs.write(to, data, offset, length, at, (error, bytes) => {
+        if (error === null) this.#missing -= bytes;
+        done(error, bytes, data);
+        this.#settle();
       });
-      if (failure !== null) throw failure;
-      size += lines.length;
-    },
-    day: () => path.slice(-14, -4),
-    size: () => size,
-    look: () => {
-      const there = fs.statSync(path, { throwIfNoEntry: false });
-      if (there === undefined || inodeOf(there) !== inode) return isFinished(fs.fstatSync(fd)) ? 'finished' : 'removed';
-      size = there.size;
-      return 'in place';
-    },
-    close: async () => {
-      const closed = failure === null ? once(stream, 'close') : null;
-      logger.close();
-      await closed;
-    },
-  };
+    const transport = new DailyRotateFile({
+      ...{ dirname, filename, extension: '.log', datePattern: 'YYYY-MM-DD', eol: '\n' },
+      maxSize: Math.round(maxSizeMiB * 1024 * 1024),
+      options: {
+        flags: 'a+',
+        mode: 0o600,
+        flush: true,
+        fs: { open: fs.open, close: fs.close, fsync: fs.fsync, write },
+      },
+    });
+    const format = winston.format.printf(({ message }) => String(message));
+    const logger = winston.createLogger({ format, transports: [transport], exitOnError: false });
+    const stream: NodeJS.EventEmitter = transport.logStream;
+    [this.#logger, this.#stream] = [logger, stream];
+    const fail = (error: unknown): void => {
+      if (stream === this.#stream) this.#failure ??= { at: performance.now(), error };
+      this.#settle();
+    };
+    for (const emitter of [logger, transport, stream]) emitter.on('error', fail);
+    transport.on('new', (path: string) => {
+      this.#path = path;
+    });
+    transport.on('rotate', () => this.#archive());
+    const [fd] = await once(stream, 'open');
+    if (endsWithinLine(fd)) this.#lineBreak = '\n';
+  }
+
+  async #closeFile(): Promise<void> {
+    const [logger, stream] = [this.#logger, this.#stream];
+    [this.#logger, this.#stream] = [null, null];
+    const closed = logger === null || this.#failure !== null ? null : once(stream!, 'close');
+    logger?.close();
+    await closed?.catch(() => {}); // every line was written or reported as lost
+  }
+
+  #archive(): void {
+    const { logDir: folder, logMaxFiles: maxFiles, warn } = this.#options;
+    const archive = async (): Promise<void> => {
+      const files = { source: this.#claim!.source, current: basename(this.#path), today: today() };
+      await archiveFiles({ folder, maxFiles, ...files });
+    };
+    this.#archiving = this.#archiving
+      .then(archive)
+      .catch((error) => warn(`log files in ${folder} could not be compressed: ${errorText(error)}`));
+  }
 }
 
-/**
- * A file that ends within a line was left by a crash: its last line is marked, so that the next one is not lost with
- * it.
- */
-function endTornLine(fd: number, found: fs.Stats): void {
-  if (found.size === 0 || !found.isFile()) return;
+const today = (): string => localDay(Date.now() / 1000, hostZone());
+
+/** True if a crash or a full disk cut off the last line: the next line must not continue it. */
+function endsWithinLine(fd: number): boolean {
+  const { size } = fs.fstatSync(fd);
   const last = Buffer.alloc(1);
-  fs.readSync(fd, last, 0, 1, found.size - 1);
-  const isGrowing = fs.fstatSync(fd).size > found.size; // another process is within a write
-  if (last[0] !== 0x0a && !isGrowing) fs.writeSync(fd, `${tornMark}\n`);
+  return size > 0 && fs.readSync(fd, last, 0, 1, size - 1) === 1 && last[0] !== 0x0a;
 }

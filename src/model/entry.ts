@@ -60,19 +60,3 @@ export function dataTime(data: JsonObject): number | null {
   }
   return null;
 }
-
-/** An entry as JSON text, with its identity and data time. */
-export interface EntryText extends Identity {
-  /** See `dataTime`. */
-  ts: number | null;
-  /** `JSON.parse` of this text gives exactly the entry. */
-  text: string;
-  /** When a service first received its identity, seconds since the epoch; default: the time of the put. */
-  received_ts?: number;
-}
-
-/** An entry as text. `text`: its JSON text, if available. */
-export function entryTextOf(entry: Entry, text: string | null = null): EntryText {
-  const { key, write_ts } = entry.metadata;
-  return { key, write_ts, ts: dataTime(entry.data), text: text ?? jsonText(entry as unknown as JsonValue) };
-}

@@ -7,7 +7,6 @@ import { keys } from '../model/keys.ts';
 import { justAfter, type TimeRange } from '../model/time.ts';
 import type { Carry, TripRecord } from '../model/trip.ts';
 import type { PipelineState, Store } from '../store/store.ts';
-import { noFields } from './observed-fields.ts';
 import { readStretch } from './read-stretch.ts';
 import type { RunContext, Stage, StageResult, TripChange } from './stage.ts';
 
@@ -44,7 +43,7 @@ export const analyseTrips: Stage = {
 /** The phone's filtered locations; all of its locations where it never sent a filtered one (always-on tracking). */
 async function locationKey(store: Store, userId: string): Promise<NonNullable<PipelineState['locations_from']>> {
   const query = { keys: [keys.filteredLocation], time: 'ts', limit: 1 } as const;
-  const { picked } = await store.timeseries.pick(userId, query, noFields, () => true);
+  const { picked } = await store.timeseries.pick(userId, query, () => true);
   return picked.length > 0 ? keys.filteredLocation : keys.location;
 }
 

@@ -4,6 +4,7 @@ import { tripsOfDays } from '../diary/build-trip-documents.ts';
 import type { TripFeatureCollection } from '../diary/trip-features.ts';
 import { line } from '../log/messages.ts';
 import type { JsonValue } from '../model/json.ts';
+import { jsonText } from '../model/json-text.ts';
 import { dayKey } from '../model/keys.ts';
 import type { Document, Store } from '../store/store.ts';
 import { type DocumentWindow, documentWindow } from './document-window.ts';
@@ -37,7 +38,6 @@ export const writeDocuments: Stage = {
       complete_lost: false,
       ...endOfRun(context),
       last_error: null,
-      receipts: state.receipts,
     };
     const { results } = await store.documents.apply(userId, { put, remove: obsolete.map(({ key }) => key) }, lease(), {
       state: ended,
@@ -112,5 +112,6 @@ async function documentOf(
   trips: readonly TripFeatureCollection[],
 ): Promise<Document | null> {
   const data = trips as unknown as JsonValue;
-  return (await store.documents.holds(userId, key, data)) ? null : { key, write_ts: now(), data };
+  const stored = await store.documents.get(userId, key);
+  return stored !== null && jsonText(stored.data) === jsonText(data) ? null : { key, write_ts: now(), data };
 }

@@ -9,7 +9,6 @@ import { keys } from '../model/keys.ts';
 import type { TimeRange } from '../model/time.ts';
 import { pickedPages } from '../store/pages.ts';
 import type { Timeseries } from '../store/store.ts';
-import { locationFields } from './observed-fields.ts';
 
 /** Entries read at a time. */
 const pageSize = 5000;
@@ -123,7 +122,7 @@ async function readPart(
     const source = sourceOf(entry);
     return isWanted(source) ? locationIn(meaningOf(entry, locationRead), source) : null;
   };
-  for await (const { picked, next } of pickedPages(timeseries, userId, query, locationFields, read)) {
+  for await (const { picked, next } of pickedPages(timeseries, userId, query, read)) {
     const until = next === null ? end : next.time;
     const locations = held.length === 0 ? picked : [...held, ...picked];
     const whole = next === null ? locations : locations.filter(({ ts }) => ts < until);

@@ -20,8 +20,7 @@ import { justAfter } from '../model/time.ts';
 import type { Carry } from '../model/trip.ts';
 import { withFields } from '../model/with-fields.ts';
 import { pickedPages } from '../store/pages.ts';
-import type { EntryFields, EntryQuery, EntryVisitor, Timeseries } from '../store/store.ts';
-import { eventFields, motionFields } from './observed-fields.ts';
+import type { EntryQuery, EntryVisitor, Timeseries } from '../store/store.ts';
 import { readLocations } from './read-locations.ts';
 
 /** Entries read at a time. */
@@ -68,11 +67,9 @@ export async function readStretch(
   const eventsTo = complete ? Number.MAX_VALUE : loadedUntil;
   return {
     locations,
-    motions: cleanMotions(
-      await readAll(store, userId, { keys: motionKeys, from: from - lookAround, to }, motionFields, readMotion),
-    ),
+    motions: cleanMotions(await readAll(store, userId, { keys: motionKeys, from: from - lookAround, to }, readMotion)),
     events: cleanEvents(
-      await readAll(store, userId, { keys: [keys.transition], from: eventsFrom, to: eventsTo }, eventFields, readEvent),
+      await readAll(store, userId, { keys: [keys.transition], from: eventsFrom, to: eventsTo }, readEvent),
     ),
     loadedUntil,
   };
@@ -86,12 +83,11 @@ async function readAll<Picked>(
   { timeseries }: StretchStore,
   userId: string,
   range: Pick<EntryQuery, 'keys' | 'from' | 'to'>,
-  fields: EntryFields,
   read: EntryVisitor<Picked>,
 ): Promise<Picked[]> {
   const pages: Picked[][] = [];
   const query = withFields(range, { time: 'ts', limit: pageSize } as const);
-  for await (const { picked } of pickedPages(timeseries, userId, query, fields, read)) pages.push(picked);
+  for await (const { picked } of pickedPages(timeseries, userId, query, read)) pages.push(picked);
   return pages.length === 1 ? pages[0]! : pages.flat();
 }
 

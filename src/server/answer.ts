@@ -3,58 +3,41 @@ import type { Call } from './call.ts';
 import type { Answer } from './routes/route.ts';
 
 /**
- * The response to a call that succeeded: status 200, a JSON object. A streamed one is noted in `call.streaming`;
- * `onBroken` is told why it broke off, when the status has long been sent.
+ * The response to a call that succeeded: status 200, a JSON object. For a streamed one `call.streaming` is set;
+ * `onBroken` gets the error if it breaks off after its status was sent.
  */
 export async function jsonAnswer(call: Call, answer: Answer, onBroken: (error: unknown) => void): Promise<Response> {
-  const init = {
-    headers: {
-      'Content-Type': 'application/json',
-      'Cache-Control': 'no-store',
-      'X-Request-Id': call.id,
-    },
-  };
-  if (!(Symbol.asyncIterator in answer)) return new Response(JSON.stringify(answer), init);
+  const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store', 'X-Request-Id': call.id };
+  if (!(Symbol.asyncIterator in answer)) return new Response(JSON.stringify(answer), { headers });
   const pieces = answer[Symbol.asyncIterator]();
-  // The first piece is made before the status is sent, so that what fails at once is still an honest error.
+  // The first piece is made before the status is sent: an error that comes at once is answered as one.
   const first = await pieces.next();
-  const { stream, sent } = streamOf(pieces, first);
-  call.streaming = sent.catch(onBroken);
-  return new Response(stream, init);
+  const { stream, sent } = streamOf(pieces, first, onBroken);
+  call.streaming = sent;
+  return new Response(stream, { headers });
 }
 
-function streamOf(pieces: AsyncIterator<string>, first: IteratorResult<string>) {
-  const encoder = new TextEncoder();
-  let next: IteratorResult<string> | null = first;
-  let cancelled = false;
-  let done: () => void;
-  let fail: (error: unknown) => void;
-  const sent = new Promise<void>((resolve, reject) => {
-    done = resolve;
-    fail = reject;
+/** The stream of the pieces, and when it has ended, complete or not. */
+function streamOf(
+  pieces: AsyncIterator<string>,
+  first: IteratorResult<string>,
+  onBroken: (error: unknown) => void,
+): { stream: ReadableStream<Uint8Array>; sent: Promise<void> } {
+  let end: () => void = () => {};
+  const sent = new Promise<void>((resolve) => {
+    end = resolve;
   });
-  const stream = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      try {
-        const piece = next ?? (await pieces.next());
-        next = null;
-        if (cancelled) return; // while the piece was being made, the client went away
-        if (piece.done === true) {
-          controller.close();
-          done();
-        } else {
-          controller.enqueue(encoder.encode(piece.value));
-        }
-      } catch (error) {
-        controller.error(new Error('the answer ended early'));
-        fail(error);
-      }
-    },
-    async cancel() {
-      cancelled = true;
+  async function* encoded(): AsyncGenerator<Uint8Array> {
+    const encoder = new TextEncoder();
+    try {
+      for (let next = first; next.done !== true; next = await pieces.next()) yield encoder.encode(next.value);
+    } catch (error) {
+      onBroken(error);
+      throw new Error('the answer ended early');
+    } finally {
       await pieces.return?.();
-      done();
-    },
-  });
-  return { stream, sent };
+      end();
+    }
+  }
+  return { stream: ReadableStream.from(encoded()) as ReadableStream<Uint8Array>, sent };
 }

@@ -8,8 +8,8 @@ import { isUserName, type TokenRecord, tokenHash, type UserRecord, userNameOf } 
 import type { Store } from '../store/store.ts';
 import { badRequest, forbidden, type Problem, tooManyCalls } from './problem.ts';
 
-/** Whom a token names: by the form of a name and as it was spelled, or by UUID. */
-export type Named = { email: string; asGiven?: string } | { uuid: string };
+/** Whom a token names. */
+export type Named = { email: string } | { uuid: string };
 
 /** A method that identifies the caller by a token. A further method, such as `jwt`, is a function that returns this. */
 export interface AuthMethod {
@@ -40,7 +40,7 @@ function devMethod(openRegistration: boolean): AuthMethod {
     identify: async (token) => {
       const email = userNameOf(token);
       if (!isUserName(email)) throw forbidden('expected a user name of 1 to 254 printable characters');
-      return { email, asGiven: token };
+      return { email };
     },
   };
 }
@@ -110,16 +110,8 @@ const refusals: Readonly<Record<JoinRefusal, string>> = {
 
 const maxTokenLength = 8192; // characters: a signed token of another party is well below
 
-/** The tokens that a header `Authorization` holds. */
-export interface HeaderTokens {
-  /** Of the scheme Bearer: it is meant for this server. */
-  bearer: string | null;
-  /** The password of the scheme Basic, if it can be one: it may be meant for a proxy. */
-  basic: string | null;
-}
-
-/** Reads a header `Authorization`. */
-export function headerTokens(authorization: string | undefined): HeaderTokens {
+/** The tokens of a header `Authorization`: of Bearer, and the password of Basic, which may be meant for a proxy. */
+export function headerTokens(authorization: string | undefined): { bearer: string | null; basic: string | null } {
   const bearer = /^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1] ?? null;
   const encoded = /^basic +([\w+/=-]+) *$/i.exec(authorization ?? '')?.[1];
   const pair = encoded === undefined ? '' : Buffer.from(encoded, 'base64').toString('utf8');
@@ -154,7 +146,7 @@ function checkLength(token: string): void {
   if (token.length > maxTokenLength) throw forbidden(`expected a token of at most ${maxTokenLength} characters`);
 }
 
-/** The account that a token opens. Throws a 403 `Problem` for a bad token, and for a good one without an account. */
+/** The account of a token. Throws a 403 `Problem` for a bad token, and for a good one without an account. */
 export async function findCaller(
   method: AuthMethod,
   users: Pick<Store['users'], 'byEmail' | 'byUuid'>,
@@ -162,21 +154,13 @@ export async function findCaller(
 ): Promise<UserRecord> {
   checkLength(token);
   const named = await method.identify(token);
-  const user = 'email' in named ? await byName(users, named) : await users.byUuid(named.uuid);
+  const user = 'email' in named ? await users.byEmail(named.email) : await users.byUuid(named.uuid);
   if (user === null) throw forbidden('no user is registered for this token; ask the operator for an account');
   return user;
 }
 
-async function byName(
-  users: Pick<Store['users'], 'byEmail'>,
-  { email, asGiven = email }: { email: string; asGiven?: string },
-): Promise<UserRecord | null> {
-  // A store from before names had one form may know it as it is spelled.
-  return (await users.byEmail(asGiven)) ?? (asGiven === email ? null : users.byEmail(email));
-}
-
 /**
- * The account that a token opens, for `/profile/create`: made if there is none and the method registers; else as
+ * The account of a token, for `/profile/create`: created if there is none and the method allows it; else as
  * `findCaller`. Its `update_ts` becomes `now`.
  */
 export async function registerCaller(
@@ -185,16 +169,9 @@ export async function registerCaller(
   token: string,
   now: number,
 ): Promise<UserRecord> {
-  if (method.registers) {
-    checkLength(token);
-    const named = await method.identify(token);
-    if ('email' in named) {
-      const known = await byName(users, named);
-      return (await users.register(known?.user_email ?? named.email, { now })).user;
-    }
-  }
   checkLength(token);
-  const joined = await method.join?.(token);
-  const { user_email: email } = joined ?? (await findCaller(method, users, token));
+  const named = method.registers ? await method.identify(token) : null;
+  const known = named !== null && 'email' in named ? named.email : null;
+  const email = known ?? ((await method.join?.(token)) ?? (await findCaller(method, users, token))).user_email;
   return (await users.register(email, { now })).user;
 }

@@ -1,7 +1,7 @@
-// START and END of every call, on the console and in the log file, and what is known of the call in between.
+// One call: what the server keeps of it, and its START and END on the console and in the log file.
 import type { HttpBindings } from '@hono/node-server';
 import { consoleEnd, consoleStart, createStamp, hostZone } from '../log/format.ts';
-import { childLog, type HeldLog, type Log } from '../log/log.ts';
+import { childLog, type Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { BodyShare } from './body-budget.ts';
@@ -15,17 +15,19 @@ export interface Call {
   readonly method: string;
   /** As sent, percent-encoded, without the query. */
   readonly path: string;
-  /** Handler of the route; empty where none answers. */
+  /** Handler of the route; empty if none answers. */
   handler: string;
-  /** The caller, once known. */
-  caller: UserRecord | null;
+  /** The caller; null before they are authenticated. */
+  readonly caller: UserRecord | null;
+  /** Sets the caller: from now on the lines of the call are written in any case. */
+  authenticated(caller: UserRecord): void;
   /** Why it failed, in a word; null: it did not. */
   failure: string | null;
   /** Bytes of the body that it holds. */
-  share: BodyShare;
+  readonly share: BodyShare;
   /** The form of failures for this caller: problem details, unless the route has its own form. */
   refuse: (problem: Problem, requestId: string) => Response;
-  /** Called once at the end: what the call holds of the server is given back. */
+  /** Called once at the end to give back what the call holds. */
   readonly leave: (() => void)[];
   /** Settles when a streamed answer is sent to its end; null for an answer in one piece. */
   streaming: Promise<void> | null;
@@ -34,45 +36,7 @@ export interface Call {
 /** What handlers find in a Hono context. `incoming` is absent when the app is called in process. */
 export interface ServerEnv {
   Bindings: Partial<HttpBindings>;
-  /** `lost`: the process to which the request was passed on ended while it read. */
-  Variables: { call: Call; lost?: true };
-}
-
-/** A call whose lines are written as soon as its caller is known. */
-class OpenCall implements Call {
-  readonly id: string;
-  readonly log: Log;
-  readonly method: string;
-  readonly path: string;
-  readonly share: BodyShare;
-  readonly leave: (() => void)[] = [];
-  handler = '';
-  failure: string | null = null;
-  streaming: Promise<void> | null = null;
-  refuse: Call['refuse'] = problemResponse;
-  readonly #held: HeldLog | undefined;
-  #caller: UserRecord | null = null;
-
-  constructor(
-    { id, log, method, path, share }: Pick<Call, 'id' | 'log' | 'method' | 'path' | 'share'>,
-    held?: HeldLog,
-  ) {
-    this.id = id;
-    this.log = log;
-    this.method = method;
-    this.path = path;
-    this.share = share;
-    this.#held = held;
-  }
-
-  get caller(): UserRecord | null {
-    return this.#caller;
-  }
-
-  set caller(found) {
-    this.#caller = found;
-    this.#held?.release();
-  }
+  Variables: { call: Call };
 }
 
 /** Where the lines about calls go. */
@@ -85,65 +49,84 @@ export interface CallLogOptions {
   thread: string;
 }
 
-/** Calls of strangers a minute that each process logs line by line: a flood must not rotate everybody's lines away. */
+/** Calls without a caller a minute that each process logs: a flood must not rotate other lines away. */
 export const mostStrangers = 60;
 
 /** Opens calls: writes START, and returns the call with the function that writes its END. */
 export function createCallLog({ log, console, now, thread }: CallLogOptions) {
   const stamp = createStamp(hostZone());
-  const strangers = strangerCount((calls, since) => log.write('WARNING', line.strangersLeftOut(calls, stamp(since))));
+  const strangers = new StrangerCount((calls, since) => {
+    log.write('WARNING', line.strangersLeftOut(calls, stamp(since)));
+  });
   let count = 0;
   return function startCall(method: string, path: string, share: BodyShare): { call: Call; end(status: number): void } {
     count += 1;
-    // In a flood of strangers the lines of a call wait until it is known whether a stranger made it.
-    const held = strangers.isFlood(now()) ? childLog(log, count).hold?.() : undefined;
-    const ofCall = held?.log ?? childLog(log, count);
+    // Beyond that number the lines of a call are held until it has a caller.
+    const held = strangers.enter(now()) ? undefined : childLog(log, count).hold?.();
+    const callLog = held?.log ?? childLog(log, count);
     const started = performance.now();
     console(consoleStart(stamp(now()), method, path));
-    ofCall.write('INFO', line.startCall(method, path));
-    const id = `${thread}-${count}`;
-    const call = new OpenCall({ id, log: ofCall, method, path, share }, held);
+    callLog.write('INFO', line.startCall(method, path));
+    let caller: UserRecord | null = null;
+    const call: Call = {
+      ...{ id: `${thread}-${count}`, log: callLog, method, path, share, leave: [] },
+      ...{ handler: '', failure: null, streaming: null, refuse: problemResponse },
+      get caller() {
+        return caller;
+      },
+      authenticated: (found) => {
+        caller = found;
+        strangers.leave();
+        held?.release();
+      },
+    };
     const end = (status: number): void => {
       const seconds = (performance.now() - started) / 1000;
-      const user = call.caller?.uuid ?? null;
       const level = status < 400 ? 'INFO' : status < 500 ? 'WARNING' : 'ERROR';
-      ofCall.write(level, line.answered(status, method, path, call.failure));
-      ofCall.write('INFO', line.endCall(method, path, user, seconds));
-      console(consoleEnd(stamp(now()), method, path, user, seconds));
-      if (call.caller !== null) return;
-      if (status < 400 || status >= 500) held?.release();
-      else {
-        held?.discard();
-        strangers.add(now(), held !== undefined);
+      callLog.write(level, line.answered(status, method, path, call.failure));
+      callLog.write('INFO', line.endCall(method, path, caller?.uuid ?? null, seconds));
+      console(consoleEnd(stamp(now()), method, path, caller?.uuid ?? null, seconds));
+      if (caller !== null || held === undefined) return;
+      if (status >= 500) {
+        held.release();
+      } else {
+        held.discard();
+        strangers.leaveOut();
       }
     };
     return { call, end };
   };
 }
 
-/**
- * Counts refused calls of strangers minute by minute; tells at the end of a minute how many were left out of the log.
- */
-function strangerCount(tell: (calls: number, since: number) => void) {
-  let since = 0;
-  let calls = 0;
-  let leftOut = 0;
-  const turn = (now: number): void => {
-    if (Math.abs(now - since) < 60) return;
-    if (leftOut > 0) tell(leftOut, since);
-    since = now;
-    calls = 0;
-    leftOut = 0;
-  };
-  return {
-    isFlood: (now: number): boolean => {
-      turn(now);
-      return calls >= mostStrangers;
-    },
-    add: (now: number, isLeftOut: boolean): void => {
-      turn(now);
-      calls += 1;
-      if (isLeftOut) leftOut += 1;
-    },
-  };
+/** Counts calls without a caller minute by minute; reports after each minute how many were left out of the log. */
+class StrangerCount {
+  readonly #report: (calls: number, since: number) => void;
+  #since = 0;
+  #calls = 0;
+  #leftOut = 0;
+
+  constructor(report: (calls: number, since: number) => void) {
+    this.#report = report;
+  }
+
+  /** Counts a call from its start; false: it is beyond the number that is logged. */
+  enter(now: number): boolean {
+    if (Math.abs(now - this.#since) >= 60) {
+      if (this.#leftOut > 0) this.#report(this.#leftOut, this.#since);
+      this.#since = now;
+      this.#calls = 0;
+      this.#leftOut = 0;
+    }
+    this.#calls += 1;
+    return this.#calls <= mostStrangers;
+  }
+
+  /** A call that was counted has a caller. */
+  leave(): void {
+    this.#calls = Math.max(0, this.#calls - 1);
+  }
+
+  leaveOut(): void {
+    this.#leftOut += 1;
+  }
 }

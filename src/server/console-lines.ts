@@ -4,50 +4,39 @@ import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
 import { errorText } from '../model/errors.ts';
 
-/** Writes text and tells what came of it. */
+/** Writes text and calls back when it is written, or with the error. */
 export type Write = (text: string, done?: (error?: Error | null) => void) => unknown;
 
-/** Where lines go, and who is told of those that are lost. */
+/** Where lines go, and where lost ones are reported. */
 export interface ConsoleOptions {
   write: Write;
-  /** Gets the number of lost lines as soon as writing works again. */
+  /** Gets the number of lost lines when writing works again. */
   log: Log;
-  /** Told once per trouble, when the first line is lost. */
+  /** Called when the first line is lost. */
   warn: (text: string) => void;
   /** Seconds since the epoch. */
   now: () => number;
 }
 
-/** A writer of lines that never fails. */
-export interface ConsoleLines {
-  /** Writes one line. */
-  write(text: string): void;
-  /** Tells of lost lines that nobody was told of. */
-  close(): void;
-}
-
-/** Makes a writer of lines. */
-export function consoleLines({ write, log, warn, now }: ConsoleOptions): ConsoleLines {
+/** Returns a function that writes one line and never fails, and one that reports lost lines at the end. */
+export function consoleLines({ write, log, warn, now }: ConsoleOptions) {
   const stamp = createStamp(hostZone());
-  let dropped: { lines: number; since: string; reason: string } | null = null;
-
-  const lost = (error: Error): void => {
-    if (dropped === null) {
-      dropped = { lines: 0, since: stamp(now()), reason: errorText(error) };
-      warn(`lines of standard output are being dropped since ${dropped.since}: ${dropped.reason}`);
-    }
-    dropped.lines += 1;
-  };
+  let lost: { lines: number; since: string; reason: string } | null = null;
   const report = (): void => {
-    if (dropped === null) return;
-    const { lines, since, reason } = dropped;
-    dropped = null;
-    log.write('WARNING', line.outputDropped(lines, since, reason));
+    if (lost !== null) log.write('WARNING', line.outputDropped(lost.lines, lost.since, lost.reason));
+    lost = null;
+  };
+  const fail = (error: Error): void => {
+    if (lost === null) {
+      lost = { lines: 0, since: stamp(now()), reason: errorText(error) };
+      warn(`lines of standard output are being dropped since ${lost.since}: ${lost.reason}`);
+    }
+    lost.lines += 1;
   };
   return {
     // The lost line may have been written in part: the next one must not continue it.
-    write: (text) => {
-      write(dropped === null ? `${text}\n` : `\n${text}\n`, (error) => (error == null ? report() : lost(error)));
+    write: (text: string): void => {
+      write(lost === null ? `${text}\n` : `\n${text}\n`, (error) => (error == null ? report() : fail(error)));
     },
     close: report,
   };

@@ -1,6 +1,6 @@
 // Entries of one user in order of time, from the timeseries, the usercache and the trips together, presented page by
 // page.
-import { type DerivedKey, derivedKeysAsked } from '../composite/derived-keys.ts';
+import { derivedKeysAsked } from '../composite/derived-keys.ts';
 import { type DerivedTime, derivedEntries } from '../composite/read-derived.ts';
 import { present } from '../converters/convert.ts';
 import type { SuggestionSettings } from '../labels/suggest.ts';
@@ -8,7 +8,7 @@ import { dataTime, type Entry, type Identity } from '../model/entry.ts';
 import { justAfter } from '../model/time.ts';
 import { entryPages, everyEntry } from '../store/pages.ts';
 import type { EntryCursor, Store } from '../store/store.ts';
-import { compareTexts } from '../store/text-order.ts';
+import { compareTexts } from '../model/text-order.ts';
 import { startSlices } from '../turns.ts';
 
 /** Which entries, in what order, and how many. */
@@ -20,25 +20,25 @@ export interface Selection {
   /** Half-open range of that time; a missing bound is open. */
   from?: number;
   to?: number;
-  /** The time by which entries that are made of the trips are found and ordered, both ends included. */
+  /** The time by which entries derived from trips are found and ordered, both ends included. */
   derived: { time: DerivedTime; from: number; to: number };
-  /** How labels are suggested in them. */
+  /** How labels are suggested in derived entries. */
   suggestions: SuggestionSettings;
-  /** What else must hold. */
+  /** A further condition. */
   matches: (entry: Entry) => boolean;
-  /** At most so many entries. */
+  /** The most entries to return. */
   max: number;
-  /** Which of too many: the first, the last, or every n-th. */
+  /** Which to return of more: the first, the last, or every n-th. */
   keep: 'first' | 'last' | 'sample';
 }
 
-/** An entry, or the news that there were more than `max`. `id`: of an entry that is made when asked. */
+/** An entry, with its id if it is derived from trips; last, whether entries were left out. */
 export type FoundEntry = { entry: Entry & { id?: string } } | { truncated: boolean };
 
 /** Yields the selected entries, and last whether some were left out. Memory is bounded by the page. */
 export async function* findEntries(store: Store, userId: string, selection: Selection): AsyncGenerator<FoundEntry> {
   const { max, keep } = selection;
-  // Which entries stay hangs on how many there are: count first, unless the first ones are asked for.
+  // Count first, unless the first ones are asked for: so memory does not grow with what is left out.
   const count = keep === 'first' ? 0 : await countAll(merged(store, userId, selection));
   const skip = keep === 'last' ? Math.max(0, count - max) : 0;
   const step = keep === 'sample' ? Math.max(1, Math.ceil(count / max)) : 1;
@@ -65,27 +65,26 @@ async function countAll(entries: AsyncIterable<Entry>): Promise<number> {
   return count;
 }
 
-/** The selected entries: those that were pushed, and those that are made of the trips, in order of time. */
+/** The selected entries, pushed and derived from trips, in order of time. */
 async function* merged(store: Store, userId: string, selection: Selection): AsyncGenerator<Entry> {
   const { derived, time } = selection;
   const made = derivedKeysAsked(selection.keys);
-  const keys = selection.keys?.filter((key) => !made.some((one: DerivedKey) => one.key === key));
+  const keys = selection.keys?.filter((key) => !made.some((derivedKey) => derivedKey.key === key));
   const placeOf = (entry: Entry): number => {
-    const own = derived.time === 'write_ts' ? entry.metadata.write_ts : entry.data[derived.time];
-    return typeof own === 'number' ? own : timeOf(entry, time);
+    const place = derived.time === 'write_ts' ? entry.metadata.write_ts : entry.data[derived.time];
+    return typeof place === 'number' ? place : timeOf(entry, time);
   };
   const pushed = recorded(store, userId, { ...selection, ...(keys && { keys }) });
-  const derivedOnes = derivedEntries(store, userId, made, derived, selection.suggestions);
+  const fromTrips = derivedEntries(store, userId, made, derived, selection.suggestions);
   const slices = startSlices();
-  let one = await pushed.next();
-  let other = await derivedOnes.next();
-  while (!one.done || !other.done) {
-    const first = other.done || (!one.done && placeOf(one.value) <= placeOf(other.value));
-    const entry: Entry = first ? one.value! : other.value!;
+  let [a, b] = [await pushed.next(), await fromTrips.next()];
+  while (!a.done || !b.done) {
+    const isPushed = b.done || (!a.done && placeOf(a.value) <= placeOf(b.value));
+    const entry: Entry = isPushed ? a.value! : b.value!;
     if (selection.matches(entry)) yield entry;
     if (slices.isOver()) await slices.next();
-    if (first) one = await pushed.next();
-    else other = await derivedOnes.next();
+    if (isPushed) a = await pushed.next();
+    else b = await fromTrips.next();
   }
 }
 

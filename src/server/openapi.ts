@@ -1,5 +1,4 @@
 // The server's calls as OpenAPI 3.1, generated from the routes and the schemas of bodies and answers.
-import { describe } from './route-descriptions.ts';
 import type { OpenRoute, Route } from './routes/route.ts';
 import type { AnswerSchema } from './schemas.ts';
 
@@ -59,7 +58,7 @@ export function openApi(routes: readonly Route[], openRoutes: readonly OpenRoute
 const pathOf = (path: string): string => path.replace(/:(\w+)/g, '{$1}');
 
 function callOf(route: Route): object {
-  const { summary, answers } = describe(route);
+  const { summary, answers } = route;
   const { tokenField = 'user', refuse } = route.dialect ?? {};
   const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name!);
   const { properties = {}, required } = route.body ?? {};
@@ -82,7 +81,7 @@ function callOf(route: Route): object {
 const pathParameter = (name: string): object => ({ name, in: 'path', required: true, schema: { type: 'string' } });
 
 function openCallOf(route: OpenRoute): object {
-  const { summary, answers } = describe(route);
+  const { summary, answers } = route;
   const parameters = Object.entries(route.parameters ?? {}).map(([name, description]) => ({
     ...pathParameter(name),
     description,

@@ -1,22 +1,11 @@
 // Failures as answers: RFC 9457 problem details, and which status each error of the core becomes.
+import { STATUS_CODES } from 'node:http';
 import { PartlyStored } from '../intake/put-batch.ts';
 import { type ErrorCode, isMobilityError, type MobilityError } from '../model/errors.ts';
 import type { JsonValue } from '../model/json.ts';
 
 /** Seconds after which a client that got a 503 may try again. */
 export const retryAfterSeconds = 5;
-
-const titles: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  403: 'Forbidden',
-  404: 'Not Found',
-  405: 'Method Not Allowed',
-  413: 'Content Too Large',
-  415: 'Unsupported Media Type',
-  429: 'Too Many Requests',
-  500: 'Internal Server Error',
-  503: 'Service Unavailable',
-};
 
 /** What a problem answer says besides its status and detail. */
 export interface ProblemOptions {
@@ -83,20 +72,21 @@ const outages: ReadonlyMap<ErrorCode, string> = new Map([
   ['MOBILITY_STORE_CLOSED', 'the server is stopping'],
 ]);
 
+const failed = 'the server failed; its operator finds the reason under the request id';
+const nothingStored = 'nothing was stored by this call';
+
 /** The problem for any thrown value. An unexpected error is a 500 without details. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (isMobilityError(error)) return problemOfCore(error);
-  return new Problem(500, 'the server failed; its operator finds the reason under the request id', { cause: error });
+  return new Problem(500, failed, { cause: error });
 }
 
 function problemOfCore(error: MobilityError): Problem {
   const outage = outages.get(error.code);
   if (outage !== undefined) {
-    const stored =
-      error instanceof PartlyStored
-        ? 'only some entries of this call are stored, send all of them again'
-        : 'nothing was stored by this call';
+    const isPart = error instanceof PartlyStored;
+    const stored = isPart ? 'only some entries of this call are stored, send all of them again' : nothingStored;
     return unavailable(`${outage}; ${stored}`, error.code, error);
   }
   if (error.code === 'MOBILITY_BAD_REQUEST') return new Problem(400, error.message, { code: error.code });
@@ -104,8 +94,7 @@ function problemOfCore(error: MobilityError): Problem {
   // Their erasure began after this call had found its caller.
   if (error.code === 'MOBILITY_USER_UNKNOWN')
     return forbidden('no user is registered for this token any more; ask the operator for an account');
-  const detail = 'the server failed; its operator finds the reason under the request id';
-  return new Problem(500, detail, { code: error.code, cause: error });
+  return new Problem(500, failed, { code: error.code, cause: error });
 }
 
 /** The answer to a call with a problem. */
@@ -113,7 +102,7 @@ export function problemResponse(problem: Problem, requestId: string): Response {
   const { code, headers, members } = problem.options;
   const body = {
     type: 'about:blank',
-    title: titles[problem.status] ?? 'Error',
+    title: STATUS_CODES[problem.status] ?? 'Error',
     status: problem.status,
     detail: problem.message,
     ...(code === undefined ? {} : { code }),

@@ -15,69 +15,73 @@ export interface BodySchema {
 /** A JSON Schema of an answer. */
 export type AnswerSchema = Readonly<Record<string, unknown>>;
 
-const names = { type: 'array', items: { type: 'string' }, maxItems: 1000 } as const;
+// ---------------------------------------------------------------- parts of answers
 
-const metricFields = {
-  metric: { type: ['string', 'null'] },
-  metric_list: { ...names, type: ['array', 'null'], maxItems: 100 },
-  is_return_aggregate: { type: ['boolean', 'null'] },
+/** The schema of an object; without `required`, every property is. */
+export const objectOf = (properties: Record<string, unknown>, required = Object.keys(properties)): AnswerSchema => ({
+  type: 'object',
+  required,
+  properties,
+});
+
+/** The schema of a list. */
+export const listOf = (items: AnswerSchema): AnswerSchema => ({ type: 'array', items });
+
+/** The schemas of values that several answers have. */
+export const values = {
+  time: { type: 'number', description: 'seconds since the epoch' },
+  timeOrNull: { type: ['number', 'null'], description: 'seconds since the epoch' },
+  uuid: objectOf({ $uuid: { type: 'string', pattern: '^[0-9a-f]{32}$' } }),
+  oid: objectOf({ $oid: { type: 'string', pattern: '^[0-9a-f]{24}$' } }),
 } as const;
+
+// ---------------------------------------------------------------- bodies
+
+const number = { type: 'number' };
+const textOrNull = { type: ['string', 'null'] };
+const flagOrNull = { type: ['boolean', 'null'] };
+const names = { type: 'array', items: { type: 'string' }, maxItems: 1000 };
+const namesOrNull = { ...names, type: ['array', 'null'] };
+const metricFields = {
+  metric: textOrNull,
+  metric_list: { ...namesOrNull, maxItems: 100 },
+  is_return_aggregate: flagOrNull,
+};
+
+/** The schema of a body with these fields; the first ones are required. */
+export function bodyOf(required: BodySchema['properties'], others: BodySchema['properties'] = {}): BodySchema {
+  const needed = Object.keys(required);
+  return { type: 'object', ...(needed.length > 0 && { required: needed }), properties: { ...required, ...others } };
+}
 
 /** The schema of each body that has fields besides `user`. */
 export const schemas = {
-  put: {
-    type: 'object',
-    required: ['phone_to_server'],
-    properties: { phone_to_server: { type: 'array' } },
-  },
-  putOne: { type: 'object', required: ['the_entry'], properties: { the_entry: {} } },
-  updateProfile: {
-    type: 'object',
-    properties: { update_doc: { type: 'object' }, mpg_array: { type: 'array', items: { type: 'number' } } },
-  },
-  metricsByTimestamp: {
-    type: 'object',
-    required: ['freq', 'start_time', 'end_time'],
-    properties: {
-      freq: { enum: utcFrequencies },
-      start_time: { type: 'number' },
-      end_time: { type: 'number' },
-      ...metricFields,
-    },
-  },
-  metricsByLocalDate: {
-    type: 'object',
-    required: ['freq', 'start_time', 'end_time'],
-    properties: {
-      freq: { enum: localFrequencies },
-      start_time: { type: 'object' },
-      end_time: { type: 'object' },
-      ...metricFields,
-    },
-  },
-  metricsByDay: {
-    type: 'object',
-    required: ['start_time', 'end_time', 'metric_list'],
-    properties: {
+  put: bodyOf({ phone_to_server: { type: 'array' } }),
+  putOne: bodyOf({ the_entry: {} }),
+  updateProfile: bodyOf({}, { update_doc: { type: 'object' }, mpg_array: { type: 'array', items: number } }),
+  metricsByTimestamp: bodyOf({ freq: { enum: utcFrequencies }, start_time: number, end_time: number }, metricFields),
+  metricsByLocalDate: bodyOf(
+    { freq: { enum: localFrequencies }, start_time: { type: 'object' }, end_time: { type: 'object' } },
+    metricFields,
+  ),
+  metricsByDay: bodyOf(
+    {
       start_time: { type: 'string' },
       end_time: { type: 'string' },
       metric_list: { type: 'object', additionalProperties: { ...names, maxItems: 20 } },
-      aggregate: { type: ['boolean', 'null'] },
     },
-  },
-  findEntries: {
-    type: 'object',
-    properties: {
-      key_list: { ...names, type: ['array', 'null'] },
-      start_time: { type: 'number' },
-      end_time: { type: 'number' },
-      key_time: { type: ['string', 'null'] },
-      key_local_date: { type: ['string', 'null'] },
+    { aggregate: flagOrNull },
+  ),
+  findEntries: bodyOf(
+    {},
+    {
+      ...{ key_list: namesOrNull, start_time: number, end_time: number },
+      ...{ key_time: textOrNull, key_local_date: textOrNull },
       max_entries: { type: ['integer', 'null'], minimum: 1 },
       trunc_method: { enum: ['first', 'last', 'sample', null] },
     },
-  },
-} as const satisfies Record<string, BodySchema>;
+  ),
+};
 
 /** The schemas are the program's own: checking them against theirs would take most of the start of a process. */
 const ajv = new Ajv({

@@ -1,20 +1,18 @@
-// Listens for an app, within limits on time and headers, and closes so that no running call is cut off.
+// Listens for an app, within limits on time, headers and connections, and closes so that no running call is cut off.
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
-import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Hono } from 'hono';
 import { MobilityError } from '../model/errors.ts';
 import type { ServerEnv } from './call.ts';
-import { LiveSet } from './live-set.ts';
+import { Connections } from './connections.ts';
 
 const requestTimeout = 300_000; // ms for a whole request: a phone on a thin line sends its 6 MB with 20 kB/s
 const headersTimeout = 20_000; // ms for the headers
 const keepAliveTimeout = 65_000; // ms that an idle connection stays, longer than proxies keep theirs
 const maxHeaderSize = 16 * 1024; // bytes
-const connectionsCheck = 5_000; // ms between looks for requests that are late
-const progressCheck = 5_000; // ms between looks for answers that nobody reads
-const idleCheck = 25; // ms between looks for connections that have become idle while closing
+const connectionsCheck = 5_000; // ms between checks for requests that are late
+const idleCheck = 25; // ms between checks for connections that have become idle while closing
 
 /** How an app is bound to a port. */
 export interface ServeOptions {
@@ -22,11 +20,9 @@ export interface ServeOptions {
   host: string;
   /** 0: any free one. */
   port: number;
-  /** Of a socket to listen on, in place of host and port. */
-  path?: string;
   /** s that `close` waits for running calls before it cuts them off. */
   drainSeconds: number;
-  /** Connections open at once; more are refused, idle ones make room. Default 5,000. */
+  /** Connections open at once; idle ones make room. Default 5,000, which take some 100 MiB. */
   maxConnections?: number;
   /** s after which an answer that its caller does not read is ended. Default 60. */
   stallSeconds?: number;
@@ -34,7 +30,6 @@ export interface ServeOptions {
 
 /** A server that listens. */
 export interface Serving {
-  host: string;
   /** The port it listens on. */
   port: number;
   /**
@@ -43,45 +38,31 @@ export interface Serving {
   close(): Promise<void>;
 }
 
-/** What an app returns for a request whose answer is written by other means. */
-export const alreadySent = RESPONSE_ALREADY_SENT;
-
-/** Resolves when the server listens. Throws `MOBILITY_CONFIG` when it cannot listen on that host and port. */
+/** Resolves when the server listens. Throws `MOBILITY_CONFIG` if it cannot listen on that host and port. */
 export async function serve(options: ServeOptions): Promise<Serving> {
-  const { app, host, drainSeconds, maxConnections = 5_000, stallSeconds = 60 } = options;
-  const running = new LiveSet<ServerResponse>();
+  const { app, drainSeconds, maxConnections = 5_000, stallSeconds = 60 } = options;
+  const running = new Set<ServerResponse>();
   let closing: Promise<void> | null = null;
   const listener = getRequestListener((request, env) => app.fetch(request, env as ServerEnv['Bindings']), {
     hostname: 'localhost', // for requests of HTTP/1.0, which need not name one
     errorHandler: refuseRequest,
   });
-  const limits = {
-    requestTimeout,
-    headersTimeout,
-    keepAliveTimeout,
-    // A worker that passes a request on adds to its headers.
-    maxHeaderSize: options.path === undefined ? maxHeaderSize : 2 * maxHeaderSize,
-    connectionsCheckingInterval: connectionsCheck,
-  };
-  const server = createServer(limits, (incoming, outgoing) => {
-    outgoing.on('close', running.add(outgoing));
+  const limits = { requestTimeout, headersTimeout, keepAliveTimeout, maxHeaderSize };
+  const server = createServer({ ...limits, connectionsCheckingInterval: connectionsCheck }, (incoming, outgoing) => {
+    running.add(outgoing);
+    outgoing.on('close', () => running.delete(outgoing));
     if (closing !== null) outgoing.shouldKeepAlive = false;
-    void listener(incoming, outgoing);
+    connections.start(incoming, outgoing, () => void listener(incoming, outgoing));
   });
-  // Those of a path are of workers, which have their own limit each.
-  if (options.path === undefined) server.maxConnections = maxConnections;
-  server.on('drop', () => server.closeIdleConnections());
-  const stalled = setInterval(endStalled(running, stallSeconds), Math.min(progressCheck, stallSeconds * 500));
-  server.on('close', () => clearInterval(stalled));
-  try {
-    await listen(server, options);
-  } catch (error) {
-    clearInterval(stalled);
-    throw error;
-  }
+  const connections = new Connections(server, maxConnections);
+  // Without progress for so long: an answer that nobody reads, or an idle connection; not a call that is being worked
+  // on.
+  server.setTimeout(stallSeconds * 1000, (socket) => {
+    if (socket.writableLength > 0 || !connections.isBusy(socket)) socket.destroy();
+  });
+  await listen(server, options);
   return {
-    host,
-    port: options.path === undefined ? (server.address() as AddressInfo).port : options.port,
+    port: (server.address() as AddressInfo).port,
     close: () => {
       closing ??= drain(server, running, drainSeconds);
       return closing;
@@ -89,52 +70,24 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   };
 }
 
-/** Throws `MOBILITY_CONFIG` when nothing can listen on that host and port; leaves them free. */
+type Address = Pick<ServeOptions, 'host' | 'port'>;
+
+/** Throws `MOBILITY_CONFIG` if nothing can listen on that host and port; leaves them free. */
 export async function checkAddress(address: Address): Promise<void> {
   const server = createServer();
   await listen(server, address);
   await new Promise((resolve) => server.close(resolve));
 }
 
-type Address = Pick<ServeOptions, 'host' | 'port' | 'path'>;
-
-async function listen(server: Server, { host, port, path }: Address): Promise<void> {
+async function listen(server: Server, { host, port }: Address): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const why = error.code === 'EADDRINUSE' ? 'another program listens there' : error.message;
-      const text =
-        path === undefined
-          ? `expected to listen on ${host} port ${port}: ${why}; give another address with --host and --port`
-          : `expected to listen on the socket ${path}: ${why}; name another folder for temporary files with TMPDIR`;
+      const text = `expected to listen on ${host} port ${port}: ${why}; give another address with --host and --port`;
       reject(new MobilityError('MOBILITY_CONFIG', text, { cause: error }));
     });
-    // Exclusive: connections to the path come here, not through the primary.
-    server.listen(path === undefined ? { host, port } : { path, exclusive: true }, resolve);
+    server.listen({ host, port }, resolve);
   });
-}
-
-/**
- * Ends the connections of answers of which the caller has taken nothing for so long. Made once; called again and again.
- */
-function endStalled(running: Iterable<ServerResponse>, seconds: number): () => void {
-  const seen = new WeakMap<ServerResponse, { written: number; since: number }>();
-  return () => {
-    const now = performance.now();
-    for (const outgoing of running) {
-      const { socket } = outgoing;
-      // What waits to be sent is what is not read: an answer that is still being made holds up nobody.
-      if (socket === null || socket.writableLength === 0) {
-        seen.delete(outgoing);
-        continue;
-      }
-      const before = seen.get(outgoing);
-      if (before === undefined || before.written !== socket.bytesWritten) {
-        seen.set(outgoing, { written: socket.bytesWritten, since: now });
-      } else if (now - before.since >= seconds * 1000) {
-        socket.destroy();
-      }
-    }
-  };
 }
 
 async function drain(server: Server, running: Iterable<ServerResponse>, seconds: number): Promise<void> {
@@ -147,17 +100,14 @@ async function drain(server: Server, running: Iterable<ServerResponse>, seconds:
   clearTimeout(deadline);
 }
 
-/** The answer where no app answers: to what is not even a request, such as a bad Host header. */
+/** The answer to what is not even a request, such as one with a bad Host header. */
 function refuseRequest(error: unknown): Response {
-  const bad = error instanceof Error && error.name === 'RequestError';
-  const problem = bad
-    ? {
-        type: 'about:blank',
-        title: 'Bad Request',
-        status: 400,
-        detail: 'expected a request with a valid target and Host',
-      }
-    : { type: 'about:blank', title: 'Internal Server Error', status: 500, detail: 'the server failed' };
-  const headers = { 'Content-Type': 'application/problem+json' };
-  return new Response(JSON.stringify(problem), { status: problem.status, headers });
+  const isBad = error instanceof Error && error.name === 'RequestError';
+  const [status, title, detail] = isBad
+    ? [400, 'Bad Request', 'expected a request with a valid target and Host']
+    : [500, 'Internal Server Error', 'the server failed'];
+  return new Response(JSON.stringify({ type: 'about:blank', title, status, detail }), {
+    status: status as number,
+    headers: { 'Content-Type': 'application/problem+json' },
+  });
 }

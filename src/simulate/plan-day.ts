@@ -13,7 +13,7 @@ export interface DayOptions {
   seed: string | number;
   /** Home, `[longitude, latitude]`; default: one of `towns`, by seed. Needs `zone`. */
   home?: Position;
-  /** IANA zone of the phone; default: that of the town. */
+  /** IANA zone of the phone; default: the town's zone. */
   zone?: string;
 }
 
@@ -87,7 +87,7 @@ function townOf({ seed, home, zone }: DayOptions): Town {
     const town = seededRandom('town', seed).pick(towns);
     return { ...town, zone: zone ?? town.zone };
   }
-  if (zone === undefined) throw new TypeError('a home of your own needs its time zone: give `zone` with `home`');
+  if (zone === undefined) throw new TypeError('expected the time zone of `home`, found none: give `zone` with `home`');
   return { name: 'home', zone, origin: home };
 }
 

@@ -1,4 +1,4 @@
-// Closing a store: it waits for running calls, and refuses later ones.
+// Closing a store: it waits for running calls and refuses later ones.
 import { MobilityError } from '../model/errors.ts';
 
 /** One for each open store. */
@@ -9,37 +9,29 @@ export interface Door {
   close(): Promise<void>;
 }
 
-/** `explained` turns an error of a method into the error for its caller. */
-export function doorOf(address: string, explained: (error: unknown) => unknown = (error) => error): Door {
-  let open = true;
-  let running = 0; // no set of them: what leaves one may stay in memory (server/live-set.ts)
+/** An open door; `address` names the store in errors. */
+export function doorOf(address: string): Door {
+  let isOpen = true;
+  let running = 0;
   let idle = (): void => {};
-  let closed: Promise<void> | undefined;
-  // No `async` here: a function that waits would keep the arguments, a whole batch, until the call is done.
-  const enter = (call: Promise<unknown>): Promise<unknown> => {
-    const told = call.catch((error: unknown) => {
-      throw explained(error);
-    });
-    running++;
-    return told.finally(() => {
-      running--;
+  const call = async (method: (...args: never[]) => Promise<unknown>, args: never[]): Promise<unknown> => {
+    if (!isOpen) throw closedError(address);
+    running += 1;
+    try {
+      return await method(...args);
+    } finally {
+      running -= 1;
       if (running === 0) idle();
-    });
+    }
   };
-  const guarded =
-    (method: (...args: never[]) => Promise<unknown>) =>
-    (...args: never[]): Promise<unknown> =>
-      open ? enter(method(...args)) : Promise.reject(closedError(address));
   return {
     guard: <T extends object>(methods: T): T =>
-      Object.fromEntries(Object.entries(methods).map(([name, method]) => [name, guarded(method)])) as T,
-    close: () => {
-      open = false;
-      closed ??= new Promise((resolve) => {
-        idle = resolve;
-        if (running === 0) idle();
-      });
-      return closed;
+      Object.fromEntries(
+        Object.entries(methods).map(([name, method]) => [name, (...args: never[]) => call(method, args)]),
+      ) as T,
+    close: async () => {
+      isOpen = false;
+      if (running > 0) await new Promise<void>((resolve) => (idle = resolve));
     },
   };
 }

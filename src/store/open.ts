@@ -1,66 +1,39 @@
-// Store address -> backend. The only file that names both.
+// Store address -> engine. The only file that names both engines.
 import { folderIn, isMongoAddress, withoutCredentials } from '../model/address.ts';
 import { MobilityError } from '../model/errors.ts';
-import type { CheckOptions, CheckReport, Looked } from './check.ts';
+import type { Engine } from './rows/rows.ts';
+import { storeOver } from './rules/store.ts';
 import type { Store } from './store.ts';
 
-/** Options for opening a store. A backend ignores options that it does not use. */
+/** Options for opening a store. An engine ignores options that it does not use. */
 export interface OpenOptions {
-  /**
-   * Embedded store: moves committed data into its files in a thread; for long-running programs, one on each machine.
-   */
-  checkpointer?: boolean;
-  /** Embedded store: number of shards, if the store is created now. */
-  shards?: number;
-  /** The clock of the leases if the store has no clock, seconds since the epoch. */
-  now?: () => number;
-  /** MongoDB: false refuses a database without a store. Default: the store is created. */
+  /** False: where there is no store, none is made: throws `MOBILITY_STORE_ADDRESS`. Default: it is made. */
   make?: boolean;
+  /** The clock of the leases if the store has none, seconds since the epoch. */
+  now?: () => number;
   /** MongoDB: called at opening with a warning for each task that failed although the store works. */
   onWarning?: (message: string) => void;
 }
 
 /**
  * Opens the store at `address`: `sqlite:FOLDER`, a plain folder, or `mongodb://…`. Throws `MOBILITY_STORE_ADDRESS` for
- * anything else, and what the backend throws.
+ * anything else, and what the engine throws.
  */
 export async function openStore(address: string, options: OpenOptions = {}): Promise<Store> {
+  return storeOver(await openEngine(address, options));
+}
+
+/** Opens the engine beneath a store, for what works on rows: checks, copies. */
+async function openEngine(address: string, options: OpenOptions): Promise<Engine> {
   if (isMongoAddress(address)) {
-    const { openMongoStore } = await import('./mongodb/store.ts');
-    const { make, onWarning } = options;
-    return openMongoStore(address, { ...(make !== undefined && { make }), ...(onWarning && { onWarning }) });
+    const { openMongoEngine } = await import('./mongodb/engine.ts');
+    return openMongoEngine(address, options);
   }
-  const folder = folderOf(address);
-  const { openSqliteStore } = await import('./sqlite/store.ts');
-  return openSqliteStore({ ...options, folder });
+  const { openSqliteEngine } = await import('./sqlite/engine.ts');
+  return openSqliteEngine(folderOf(address), options);
 }
 
-/** Checks the store at `address` and changes nothing. Throws what `openStore` throws, but for damage. */
-export async function checkStore(address: string, options: CheckOptions = {}): Promise<CheckReport> {
-  if (isMongoAddress(address)) {
-    const { openMongoStore } = await import('./mongodb/store.ts');
-    const { checkRows } = await import('./check-rows.ts');
-    const store = await openMongoStore(address, { make: false });
-    return checkRows(store, options).finally(() => store.close());
-  }
-  const folder = folderOf(address);
-  const { checkSqliteStore } = await import('./sqlite/check.ts');
-  return checkSqliteStore(folder, options);
-}
-
-/**
- * A short look at an embedded store, of so many milliseconds of CPU at most, whatever its size. What it finds is there;
- * what it does not find may be there too.
- */
-export async function lookAtStore(
-  address: string,
-  options: { milliseconds: number; signal?: AbortSignal },
-): Promise<Looked> {
-  if (isMongoAddress(address)) return { findings: [], unchecked: [] };
-  const { lookAtSqliteStore } = await import('./sqlite/look.ts');
-  return lookAtSqliteStore(folderOf(address), options);
-}
-
+/** The folder of an embedded store. Throws `MOBILITY_STORE_ADDRESS` for other addresses. */
 function folderOf(address: string): string {
   const folder = folderIn(address);
   // One letter before a colon may be a drive; a longer word is the name of some other kind of store.
@@ -71,4 +44,14 @@ function folderOf(address: string): string {
     'MOBILITY_STORE_ADDRESS',
     `expected sqlite:FOLDER, a plain folder, or mongodb://HOST/DATABASE as the address of a store, found ${JSON.stringify(withoutCredentials(address))}`,
   );
+}
+
+/** Runs `work` on the engine of a store, and closes it. */
+export async function onEngine<T>(
+  address: string,
+  options: OpenOptions,
+  work: (engine: Engine) => Promise<T>,
+): Promise<T> {
+  const engine = await openEngine(address, options);
+  return work(engine).finally(() => engine.close());
 }

@@ -7,7 +7,6 @@ import { withFields } from '../model/with-fields.ts';
 import { startSlices } from '../turns.ts';
 import type {
   EntryCursor,
-  EntryFields,
   EntryPage,
   EntryQuery,
   EntryVisitor,
@@ -56,10 +55,9 @@ export function pickedPages<Picked>(
   timeseries: Pick<Timeseries, 'pick'>,
   userId: string,
   selection: Omit<PickQuery, 'limit'> & { limit?: number },
-  fields: EntryFields,
   read: EntryVisitor<Picked>,
 ): AsyncGenerator<PickedPage<Picked>, undefined> {
-  return allPages(selection, (query: PickQuery) => timeseries.pick(userId, query, fields, read));
+  return allPages(selection, (query: PickQuery) => timeseries.pick(userId, query, read));
 }
 
 async function* allPages<Page extends { next: EntryCursor | null }>(

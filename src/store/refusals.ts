@@ -30,11 +30,11 @@ export function notAdmitted(): MobilityError {
   );
 }
 
-/** The name is registered, and its erasure has begun and not ended. */
-export function halfErased(): MobilityError {
+/** An erasure, or a copy from another store, has begun and not ended. */
+export function notFinished(): MobilityError {
   return new MobilityError(
     'MOBILITY_USER_EXISTS',
-    'expected a name and a UUID that are free or in use, found: an erasure of this user that has not ended; repeat `mobility erase`',
+    'expected a name and a UUID that are free or in use, found: an erasure or a copy of this user that has not ended; repeat it',
   );
 }
 

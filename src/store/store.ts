@@ -1,11 +1,10 @@
 // The Store interface and what each of its methods promises. Only keys, ranges and plain values cross it: no query
 // language.
-import type { Entry, EntryText, Identity } from '../model/entry.ts';
+import type { Entry, Identity } from '../model/entry.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
 import type { JoinCount, JoinRefusal, StudyRecord, StudySettings } from '../model/study.ts';
 import type { TimeRange } from '../model/time.ts';
 import type { Position, TripRecord } from '../model/trip.ts';
-import type { UseWindow } from '../model/use-windows.ts';
 import type { TokenRecord, UserRecord } from '../model/user.ts';
 
 /**
@@ -36,28 +35,16 @@ export interface Store {
   readonly trips: Trips;
   readonly pipeline: PipelineStates;
   readonly leases: Leases;
-  /** Null where one server has the store to itself, and counts for itself. */
-  readonly use: CallerUse | null;
   /** Rows of one user in each collection. */
   counts(userId: string): Promise<Record<Collection, number>>;
   /** Removes the user from every collection; returns the rows removed from each. Repeatable after an interruption. */
   erase(userId: string): Promise<Record<Collection, number>>;
-  /**
-   * Who has rows without being registered, by UUID: left by an interrupted erasure or migration. `erase` removes them.
-   */
-  unowned(): Promise<Unowned[]>;
+  /** Users whose erasure, or copy from another store, has begun and not ended, by UUID. `erase` removes them. */
+  unfinished(): Promise<Unfinished[]>;
   /** Resolves when a small write and a small read work. */
   ping(): Promise<void>;
   /** What the store takes on disk, and what is free there; null: the server does not tell. */
   disk(): Promise<{ bytes: number; free: number | null }>;
-  /**
-   * The same store for one run that holds the user's lease until it ends, and changes the user's entries, trips and
-   * documents through it only. It may answer from what it has read or written before, and what waits may grow meanwhile
-   * without being seen. What is settled, and the trips that end an analysis (`changed` is null then), may be stored
-   * with the next change, at the latest with that of documents: a run that ends before repeats them. Missing where that
-   * saves nothing.
-   */
-  forRun?(userId: string): Store;
   /** Finishes running calls and releases all resources. A second close does nothing. */
   close(): Promise<void>;
 }
@@ -72,16 +59,14 @@ export const collections = [
   'errors',
   'timeseries',
   'trips',
-  'pipeline',
-  'leases',
 ] as const;
 /** The name of a part of the store that holds entries. */
 export type Collection = (typeof collections)[number];
 
-/** Rows of somebody who is not registered. */
-export interface Unowned {
+/** A user of whom the store has only a part. */
+export interface Unfinished {
   user_id: string;
-  rows: number;
+  stage: 'erasing' | 'arriving';
 }
 
 // ---------------------------------------------------------------- people
@@ -98,11 +83,6 @@ export interface UserRegistry {
     email: string,
     options: { uuid?: string; now: number; study?: string; subgroup?: string },
   ): Promise<{ user: UserRecord; created: boolean }>;
-  /**
-   * Lets rows be written about somebody who is not registered yet: for a copy from another store, which registers them
-   * when they are there as a whole. Throws `MOBILITY_USER_EXISTS` for a registered user whose erasure has not ended.
-   */
-  admit(uuid: string): Promise<void>;
   byEmail(email: string): Promise<UserRecord | null>;
   byUuid(uuid: string): Promise<UserRecord | null>;
   /** Users by UUID, ascending, after `after`: `everyUser` in `pages.ts` follows the pages of this and other lists. */
@@ -164,25 +144,6 @@ export interface Profiles {
   merge(userId: string, fields: JsonObject, defaults?: JsonObject): Promise<JsonObject>;
 }
 
-/** What a caller used in one window. `window`: its number since the epoch. */
-export interface UsedInWindow {
-  window: number;
-  calls: number;
-  bytes: number;
-}
-
-/** What callers use of their limits, added up over all servers that share the store. */
-export interface CallerUse {
-  /**
-   * Adds calls and bytes by UUID, and returns what all servers added in the same windows: one call for all callers of
-   * some seconds. Durable only as far as no server of the store is lost; nothing is kept of erased users.
-   */
-  add(
-    used: ReadonlyMap<string, { calls: number; bytes: number }>,
-    now: number,
-  ): Promise<Map<string, Record<UseWindow, UsedInWindow>>>;
-}
-
 // ---------------------------------------------------------------- staging
 
 /** The result of one entry of a put. */
@@ -200,37 +161,15 @@ export interface UnusableEntry {
   message: string;
 }
 
-/**
- * A waiting entry and the revision it was read at: it changes with every push, and is never used again for the same
- * identity.
- */
-export interface WaitingEntry {
-  readonly entry: Entry;
-  /** JSON text of `entry`, where the store has it. */
-  readonly text?: string;
-  /** Tells fields without the whole, for readers who ask for it: `entry` and `text` are then made on access. */
-  readonly source?: FieldSource;
-  revision: string;
-  /** When the service first received this identity, seconds since the epoch. */
-  received_ts: number;
-  /** True if the timeseries had it before its time had come: it is not converted again. */
-  kept?: true;
-  /** The earlier failures of an entry that was taken back from the errors; absent for all others. */
-  failed?: { first_ts: number; tries: number };
-}
-
 /** The content of one put. */
 export interface PutBatch {
-  /** As objects or as their original texts; every store accepts both. */
-  entries: readonly (Entry | EntryText)[];
+  entries: readonly Entry[];
   unusable: readonly UnusableEntry[];
   /**
    * The first receipt of each of `entries`, if another store recorded it; default: the known first receipt of the
    * identity, or now.
    */
   received_ts?: readonly (number | undefined)[];
-  /** True for entries from the timeseries: each waits until its time has come, unless its identity already waits. */
-  kept?: true;
   /** What the profile of the user says once the batch is stored. */
   note?: PutNote;
 }
@@ -255,25 +194,11 @@ export interface Usercache {
    */
   put(userId: string, batch: PutBatch, now: number): Promise<PutResult[]>;
   /**
-   * Waiting entries by key and `write_ts`, ascending, after `after`. A page of large entries may be shorter than
-   * `limit`: only an empty page is the end. `at`: leaves out entries that are not processed before that time, see
-   * `isAhead` in `receipts.ts`. `lazily`: an entry may tell its fields by a `source`, and a page of thousands may end
-   * a little before `limit`, with entries that the store holds together.
+   * Moves waiting entries that may be processed at time `at`, oldest puts first, until `limit` of them were looked at:
+   * one that `judge` accepts goes to the timeseries, any other to the error timeseries. Marks in the pipeline state what
+   * that changes. All in one transaction; it may call `judge` again for the same entry. Throws `MOBILITY_LEASE_LOST`.
    */
-  read(
-    userId: string,
-    page: { after?: Identity; limit: number; at?: number; lazily?: boolean },
-  ): Promise<WaitingEntry[]>;
-  /**
-   * Removes entries that were moved, with errors of the same identity, unless an entry was pushed again since it was
-   * read. Each of `failed` that still has its revision goes to the error timeseries, once. Atomic. Returns the number
-   * of removed entries. Call this after the timeseries has stored them.
-   */
-  settle(
-    userId: string,
-    outcome: { moved: readonly WaitingRef[]; failed: readonly FailedEntry[] },
-    now: number,
-  ): Promise<number>;
+  move(userId: string, page: { at: number; limit: number }, lease: Lease, judge: Judge): Promise<Moved>;
   /** Waiting entries by time, like `Timeseries.find`. */
   find(userId: string, query: EntryQuery): Promise<EntryPage>;
   /** Number of waiting entries, and the oldest and newest `write_ts`. */
@@ -286,15 +211,38 @@ export interface Usercache {
   ahead(userId: string, at: number): Promise<{ count: number; first_ts: number | null }>;
 }
 
-/** A waiting entry with exactly the content that was read. */
-export interface WaitingRef extends Identity {
-  revision: string;
-}
+/**
+ * Decides on a waiting entry: `ts`: it is accepted, and found by this data time; `reason`: it is set aside. Must be pure.
+ */
+export type Judge = (entry: Entry) => { ts: number | null } | { reason: string; message: string };
 
-/** A waiting entry that goes to the error timeseries. */
-export interface FailedEntry extends WaitingRef {
+/** An entry that was set aside. */
+export interface FailedEntry extends Identity {
   reason: string;
   message: string;
+}
+
+/** What a move did. */
+export interface Moved {
+  /** Identities that the timeseries has now: new, with new content, or with the same content as before. */
+  moved: Identity[];
+  inserted: number;
+  updated: number;
+  unchanged: number;
+  failed: FailedEntry[];
+  /** What the move marked in the pipeline state. */
+  marked: Marked;
+  /** False if nothing waits any more that may be processed. */
+  more: boolean;
+}
+
+/**
+ * The mark of a change in the pipeline state: data time that affects trips, both ends included, and whether documents
+ * may differ.
+ */
+export interface Marked {
+  changed: TimeRange | null;
+  documents: boolean;
 }
 
 /** A document that the phone pulls. Identity: user and key; independent of entries pushed with the same key. */
@@ -326,8 +274,6 @@ export interface Documents {
     end?: { state?: Partial<PipelineState>; release?: boolean },
   ): Promise<{ results: PutResult[]; removed: number }>;
   get(userId: string, key: string): Promise<Document | null>;
-  /** True if there is a document with this data: the same JSON text. */
-  holds(userId: string, key: string, data: JsonValue): Promise<boolean>;
   /** All documents of the user by `write_ts`, then key. */
   list(userId: string): Promise<Document[]>;
   /** Keys present, sorted. */
@@ -371,11 +317,8 @@ export interface ErrorTimeseries {
    * `first_ts` and its count of `tries`.
    */
   takeBack(userId: string, errors: readonly { id: string; entry: Entry }[]): Promise<number>;
-  /**
-   * Writes errors exactly as given, for copies from store to store: `put` replaces errors of the same id with their
-   * history; `remove` names errors to remove. Many rows may take several transactions; repeating the call is safe.
-   */
-  apply(userId: string, change: { put: readonly ErrorRow[]; remove: readonly string[] }): Promise<void>;
+  /** Stores errors exactly as given, with their history: for imports. Each replaces the error of the same id. */
+  put(userId: string, errors: readonly ErrorRow[]): Promise<void>;
 }
 
 // ---------------------------------------------------------------- long term
@@ -385,8 +328,8 @@ export interface EntryQuery {
   /** Missing: all keys. An empty list: no entries. */
   keys?: readonly string[];
   /**
-   * `write_ts`: the write time; `ts`: `KeptEntry.ts`, or `dataTime` of a waiting payload. Entries without this time are
-   * left out.
+   * `write_ts`: the write time; `ts`: the data time, as its converter reads it, or `dataTime` of a waiting payload.
+   * Entries without this time are left out.
    */
   time: 'write_ts' | 'ts';
   /** Half-open; a missing bound is open. */
@@ -395,28 +338,6 @@ export interface EntryQuery {
   after?: EntryCursor;
   limit: number;
   descending?: boolean;
-}
-
-/** Names of fields of entries. */
-export interface EntryFields {
-  metadata: readonly string[];
-  data: readonly string[];
-}
-
-/** An entry as its store holds it. */
-export interface FieldSource extends WaitingRef {
-  /**
-   * The entry with at least these fields of it, until something else is asked of this or another entry; null where they
-   * are not certain without parsing its text. A field that it does not have may be undefined.
-   */
-  glance(fields: EntryFields): Entry | null;
-  /** The entry for the timeseries, with the data time and the valid time zone (null: none) that its caller found. */
-  judged(ts: number | null, zone: string | null): JudgedEntry;
-}
-
-/** An entry for the timeseries whose caller has found its times and zone. */
-export interface JudgedEntry extends KeptEntry, Identity {
-  readonly zone: string | null;
 }
 
 /**
@@ -429,7 +350,7 @@ export interface EntryCursor {
   write_ts: number;
 }
 
-/** A page of entries. */
+/** A page of entries. They share their fields with the store's cache: do not change them. */
 export interface EntryPage {
   entries: Entry[];
   /** When the service first received each of them, seconds since the epoch. */
@@ -438,10 +359,7 @@ export interface EntryPage {
   next: EntryCursor | null;
 }
 
-/**
- * Reads one entry, and returns what the caller keeps of it; null for nothing. The entry is valid until the function
- * returns: the next one may be the same object. A field that it does not have may be undefined.
- */
+/** Reads one entry and returns what the caller keeps of it; null for nothing. Must be pure, and not change the entry. */
 export type EntryVisitor<Picked> = (entry: Entry) => Picked | null;
 
 /** A query of `Timeseries.pick`. */
@@ -457,88 +375,20 @@ export interface PickedPage<Picked> {
   next: EntryCursor | null;
 }
 
-/** An entry as the timeseries stores it: as it came, indexed by the data time that its converter reads. */
-export interface KeptEntry {
-  readonly entry: Entry;
-  /** `dataTime` of the converted payload. */
-  ts: number | null;
-  /** JSON text of `entry`, if available. */
-  readonly text?: string;
-  /** When the service first received it; default: the known first receipt, or now by the store's clock. */
-  received_ts?: number;
-}
-
-/** A change of a user's timeseries, done in one transaction. */
-export interface TimeseriesChange {
-  /**
-   * Entries as they came; each replaces an entry of the same identity. A plain `Entry` is indexed by the `dataTime` of
-   * its payload.
-   */
-  put: readonly (KeptEntry | Entry)[];
-  /** Identities that failed: their earlier versions are removed from the timeseries. */
-  remove: readonly Identity[];
-  /** Data time to mark as changed beyond what `put` and `remove` change. */
-  alsoChanged?: TimeRange | null;
-}
-
-/**
- * The mark of a change in the pipeline state: data time that affects trips, both ends included, and whether documents
- * may differ.
- */
-export interface Marked {
-  changed: TimeRange | null;
-  documents: boolean;
-}
-
-/** The long-term store of entries. */
+/** The long-term store of entries. They arrive by `Usercache.move`. */
 export interface Timeseries {
-  /**
-   * Applies a change and marks in the pipeline state, in the same transaction, the data time that it changes: `ts` of
-   * every entry that is new, removed or different (old and new time) and affects trips (`affectsOf`), and whether an
-   * entry affects documents. Identical content changes nothing. Returns the mark in `marked`. Throws
-   * `MOBILITY_LEASE_LOST`.
-   */
-  apply(
-    userId: string,
-    change: TimeseriesChange,
-    lease: Lease,
-  ): Promise<{ inserted: number; updated: number; unchanged: number; removed: number; marked: Marked }>;
   /** One page of entries. Every entry of a range is found by following `next`. */
   find(userId: string, query: EntryQuery): Promise<EntryPage>;
-  /**
-   * What `read` makes of the entries that `find` gives, by these fields of them: much faster than to make the entries.
-   * `read` must be pure; it may be called again for the same entries. What it throws the call throws.
-   */
-  pick<Picked>(
-    userId: string,
-    query: PickQuery,
-    fields: EntryFields,
-    read: EntryVisitor<Picked>,
-  ): Promise<PickedPage<Picked>>;
+  /** What `read` makes of the entries that `find` gives. What it throws the call throws. */
+  pick<Picked>(userId: string, query: PickQuery, read: EntryVisitor<Picked>): Promise<PickedPage<Picked>>;
   get(userId: string, identity: Identity): Promise<Entry | null>;
-  /**
-   * Entries that must not be processed before time `at`: versions that did not record receipts moved them too early.
-   */
-  ahead(userId: string, page: { at: number; limit: number }): Promise<KeptEntry[]>;
-  /** Count and first and last `dataTime` of each key, by key. */
+  /** Count and first and last data time of each key, by key. */
   summary(userId: string): Promise<{ key: string; count: number; first_ts: number | null; last_ts: number | null }[]>;
   /**
    * The entries with a valid zone next to `writeTs`: the last at or before, the first after; equal times by key, the
    * smallest.
    */
   zonesAround(userId: string, writeTs: number): Promise<{ before: ZoneSighting | null; after: ZoneSighting | null }>;
-  /**
-   * Span of `dataTime` (end included) of entries without a valid zone that affect trips, `write_ts` in `written`; null
-   * if none.
-   */
-  zonelessSpan(userId: string, written: TimeRange): Promise<TimeRange | null>;
-  /** How many of the user's entries lie in the form of an earlier version. Changes nothing. */
-  older(userId: string): Promise<number>;
-  /**
-   * Brings the user's entries into the form of today, some at a time, beside other work; returns how many. Repeatable
-   * after an interruption. Other calls convert only what they cannot read as it is.
-   */
-  convert(userId: string, signal?: AbortSignal): Promise<number>;
 }
 
 /** The time zone that a phone had when it wrote an entry. */
@@ -552,11 +402,8 @@ export interface TripSpan {
   chain_ts: number;
   start_ts: number;
   end_ts: number;
-  /**
-   * By the store's clock. A trip that `replace` does not change keeps its time; null for a trip that was written by a
-   * version that did not record it.
-   */
-  written_ts: number | null;
+  /** By the store's clock. A trip that `replace` does not change keeps its time. */
+  written_ts: number;
 }
 
 /** A short form of a trip: ends and modes, without its line. */
@@ -624,10 +471,8 @@ export interface PipelineState {
   complete_lost: boolean;
   /** The locations that trips were derived from: the phone's filtered ones, or all if it sends no filtered ones. */
   locations_from: 'background/filtered_location' | 'background/location' | null;
-  /** Version of the analysis (code and model) that derived the trips; a number in states of older versions. */
-  analysis_version: string | number | null;
-  /** True once entries that were moved before receipts were recorded have been checked. */
-  receipts: boolean;
+  /** Version of the analysis (code and model) that derived the trips. */
+  analysis_version: string | null;
   /** End of the last run that did something, how many s it took, and why it failed (null: it succeeded). */
   last_run_ts: number | null;
   last_run_seconds: number | null;
@@ -642,7 +487,6 @@ export const initialPipelineState: PipelineState = {
   complete_lost: false,
   locations_from: null,
   analysis_version: null,
-  receipts: false,
   last_run_ts: null,
   last_run_seconds: null,
   last_error: null,
@@ -672,6 +516,9 @@ export interface Lease {
   /** s from when it was taken or renewed to its end. */
   seconds: number;
 }
+
+/** s; clocks of hosts and servers differ by a little, and are corrected by a little: leases allow for it. */
+export const clockSlack = 5;
 
 /** Leases: one process at a time works on a user. */
 export interface Leases {

@@ -110,5 +110,5 @@ function usableEntry({ identity, entry, reason }: ErrorRow): Entry | null {
   if (identity !== null) return entry as unknown as Entry;
   const taken = takeEntry(entry);
   if (!isEntry(taken)) return null;
-  return reason === tooManyKeys ? (entry as unknown as Entry) : (JSON.parse(taken.text) as Entry);
+  return reason === tooManyKeys ? (entry as unknown as Entry) : taken;
 }

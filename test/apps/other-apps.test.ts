@@ -12,6 +12,7 @@ import { everyError } from '../../src/store/pages.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type Answered, answered, config, type Kit, openKit } from '../server/kit.ts';
 import { chainOf, pipeline } from '../support/diary.ts';
+import { waitingOf } from '../support/store.ts';
 
 let kit: Kit;
 let serving: Serving;
@@ -130,7 +131,7 @@ const push = (app: App, body: JsonValue | string, given = token): Promise<Answer
 const codeIn = ({ code }: JsonObject): JsonObject => (code === undefined ? {} : { code });
 
 async function waiting(): Promise<Entry[]> {
-  return (await kit.store.usercache.read(uuid, { limit: 10_000 })).map(({ entry }) => entry);
+  return waitingOf(kit.store, uuid);
 }
 async function aside(): Promise<{ reason: string; entry: JsonValue }[]> {
   const found = [];

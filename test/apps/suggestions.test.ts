@@ -1,13 +1,12 @@
 // What the server suggests a participant who labelled their trips for some days, in the shape that apps read.
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { simulateDays } from '../../src/simulate/simulate-day.ts';
-import { config, type Kit, openKit } from '../server/kit.ts';
+import { type Kit, openKit } from '../server/kit.ts';
 import { pipeline, put } from '../support/diary.ts';
 import type { Untyped } from '../support/untyped.ts';
 
 const zone = 'Europe/Berlin';
 const days = 9;
-const settings = { ...config };
 let kit: Kit;
 let lastDay: string;
 
@@ -37,7 +36,7 @@ const wordsOf = ({ data }: Untyped) => ({
 
 // They name every trip of all days but the last; some of their labels still wait for the pipeline.
 beforeAll(async () => {
-  kit = await openKit({ config: settings });
+  kit = await openKit();
   const { uuid } = await kit.user('ada');
   for (const day of simulateDays({ platform: 'ios', day: '2024-03-11', seed: 'habits', zone }, days)) {
     await put(kit.store, uuid, day);
@@ -58,7 +57,6 @@ beforeAll(async () => {
   await pipeline(kit.store, uuid);
   await put(kit.store, uuid, labels.slice(10));
 });
-beforeEach(() => Object.assign(settings, config));
 afterAll(() => kit.close());
 
 it('suggests the labels that the user gave to similar trips, in composite and confirmed trips and in the diary', async () => {
@@ -82,14 +80,4 @@ it('suggests the labels that the user gave to similar trips, in composite and co
   expect((await find('analysis/confirmed_trip')).filter(isOfLastDay).map(({ data }) => fields(data))).toEqual(expected);
   const { json } = await kit.post(`/timeline/getTrips/${lastDay}`, { user: 'ada' });
   expect((json.timeline as Untyped[]).map(({ properties }) => fields(properties))).toEqual(expected);
-});
-
-it.each([
-  [20, true],
-  [100, false],
-])('with MOBILITY_SUGGEST_SURE at %i some trips are not asked about: %s', async (suggestSure, spared) => {
-  settings.suggestSure = suggestSure;
-  const today = (await find('analysis/composite_trip')).filter(isOfLastDay);
-  expect(today.some(({ data }) => data.inferred_labels.length > 0)).toBe(true);
-  expect(today.some(({ data }) => data.expectation.to_label === false)).toBe(spared);
 });

@@ -201,7 +201,7 @@ async function killedStore(folder: string): Promise<string> {
     }
     await copyOf(open, store);
   });
-  expect((await stat(join(store, 'usercache-0.sqlite-wal'))).size).toBeGreaterThan(500_000);
+  expect((await stat(join(store, 'mobility.db-wal'))).size).toBeGreaterThan(500_000);
   return store;
 }
 
@@ -223,11 +223,11 @@ function mayRun(program: string, { uid }: How): boolean {
 const faults: Record<string, Fault> = {
   'a write-ahead log that was cut off': {
     code: 'MOBILITY_STORE_DAMAGED',
-    break: (store) => truncate(join(store, 'usercache-0.sqlite-wal'), 300_000),
+    break: (store) => truncate(join(store, 'mobility.db-wal'), 300_000),
   },
   'a write-ahead log that is gone': {
     code: 'MOBILITY_STORE_DAMAGED',
-    break: (store) => rm(join(store, 'usercache-0.sqlite-wal')),
+    break: (store) => rm(join(store, 'mobility.db-wal')),
   },
   'a folder that may only be read': {
     code: 'MOBILITY_STORE_READONLY',
@@ -237,34 +237,21 @@ const faults: Record<string, Fault> = {
     },
     how: asNobody,
   },
-  'a store of a newer version': {
+  'a format of a newer version': {
     code: 'MOBILITY_STORE_VERSION',
     break: async (store) => {
-      const label = JSON.parse(await readFile(join(store, 'store.json'), 'utf8'));
-      await writeFile(join(store, 'store.json'), JSON.stringify({ ...label, version: 1000 }));
-    },
-  },
-  'a file of a newer version': {
-    code: 'MOBILITY_STORE_VERSION',
-    break: async (store) => {
-      const connection = connect(join(store, 'timeseries-0.sqlite'));
+      const connection = connect(join(store, 'mobility.db'));
       connection.exec('PRAGMA user_version = 1000');
       connection.close();
     },
   },
   'a file that is no database': {
     code: 'MOBILITY_STORE_DAMAGED',
-    break: (store) => writeFile(join(store, 'timeseries-0.sqlite'), 'Dear diary, '.repeat(5_000)),
+    break: (store) => writeFile(join(store, 'mobility.db'), 'Dear diary, '.repeat(5_000)),
   },
-  'a file that is missing': {
+  'a file that is missing beside its log': {
     code: 'MOBILITY_STORE_DAMAGED',
-    break: (store) => rm(join(store, 'timeseries-0.sqlite')),
-  },
-  'a file and the label that are missing': {
-    code: 'MOBILITY_STORE_DAMAGED',
-    break: async (store) => {
-      for (const name of ['store.json', 'usercache-0.sqlite']) await rm(join(store, name));
-    },
+    break: (store) => rm(join(store, 'mobility.db')),
   },
 };
 

@@ -7,7 +7,7 @@ import { type Entry, identityText } from '../../src/model/entry.ts';
 import { newUuid } from '../../src/model/ids.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import { seededRandom } from '../../src/simulate/random.ts';
-import { useStore } from '../support/store.ts';
+import { newUser, useStore } from '../support/store.ts';
 import { dyingAt, interposedStore } from './interposed-store.ts';
 import { everythingOf, patience, pushesOf, releaseLease } from './kit.ts';
 
@@ -55,7 +55,7 @@ it('the diary depends on the entries only, not on pushes between calls', { timeo
   await fc.assert(
     fc.asyncProperty(scriptArbitrary, async ({ seed, dayFirst, runs }) => {
       const userId = newUuid();
-      await store.users.admit(userId);
+      await newUser(store, userId);
       const random = seededRandom(seed);
       const last = new Map(day!.map((entry) => [identityText(entry.metadata), entry]));
       const incidents = new Map<string, Entry>();
@@ -88,7 +88,7 @@ it('the diary depends on the entries only, not on pushes between calls', { timeo
       const found = await everythingOf(store, userId);
 
       await store.erase(userId);
-      await store.users.admit(userId);
+      await newUser(store, userId);
       await push(userId, [...last.values(), ...incidents.values()]);
       await runPipeline(store, userId, options);
       expect(found).toBe(await everythingOf(store, userId));

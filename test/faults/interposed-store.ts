@@ -1,7 +1,7 @@
-// A store with a hand between every call and the engine: to push at that moment, or to die.
+// A store that calls a function before each of its calls: to push at that moment, or to die.
 import type { Store } from '../../src/store/store.ts';
 
-/** Called before each call of the store, such as `timeseries.apply`. What it throws is what the caller sees. */
+/** Called before each call of the store, such as `usercache.move`. What it throws is what the caller sees. */
 export type Interposer = (call: string) => Promise<void> | void;
 
 /** The same store, with `interpose` before each call of its parts. */
@@ -9,9 +9,6 @@ export function interposedStore(store: Store, interpose: Interposer): Store {
   return new Proxy(store, {
     get: (target, part: keyof Store & string) => {
       const value: unknown = Reflect.get(target, part);
-      if (part === 'forRun' && target.forRun !== undefined) {
-        return (userId: string) => interposedStore(target.forRun!(userId), interpose);
-      }
       if (typeof value === 'function') return interposed(part, value.bind(target), interpose);
       if (typeof value !== 'object' || value === null) return value;
       return new Proxy(value, {
@@ -38,10 +35,9 @@ const writes = new Set([
   'tokens.remove',
   'profiles.merge',
   'usercache.put',
-  'usercache.settle',
+  'usercache.move',
   'errors.takeBack',
-  'errors.apply',
-  'timeseries.apply',
+  'errors.put',
   'documents.apply',
   'trips.replace',
   'pipeline.merge',

@@ -8,6 +8,7 @@ import { type Random, seededRandom } from '../../src/simulate/random.ts';
 import { simulateDays } from '../../src/simulate/simulate-day.ts';
 import { openStore } from '../../src/store/open.ts';
 import { connect, type SqlValue } from '../../src/store/sqlite/driver.ts';
+import { databaseIn } from '../../src/store/sqlite/folder.ts';
 import type { EntryCursor, Store } from '../../src/store/store.ts';
 
 /** Gives `work` a new folder, and removes it afterwards. */
@@ -126,15 +127,14 @@ export async function allEntries(store: Store, userId: string): Promise<Entry[]>
 export function changeRow(
   folder: string,
   uuid: string,
-  [role, table, column]: readonly string[],
+  [table, column]: readonly [string, string],
   changed: (value: Uint8Array) => SqlValue,
-) {
-  const connection = connect(join(folder, `${role}-0.sqlite`));
+): void {
+  const connection = connect(databaseIn(folder));
   try {
-    const { id } = connection.prepare('SELECT id FROM user_ids WHERE uuid = ?').get<{ id: number }>(uuid)!;
-    const sql = `SELECT rowid AS at, ${column} AS value FROM ${table} WHERE user = ? LIMIT 1`;
-    const { at, value } = connection.prepare(sql).get<{ at: number; value: Uint8Array }>(id)!;
-    connection.prepare(`UPDATE ${table} SET ${column} = ? WHERE rowid = ?`).run(changed(Buffer.from(value)), at);
+    const sql = `SELECT rowid AS at, "${column}" AS value FROM ${table} WHERE user = ? LIMIT 1`;
+    const { at, value } = connection.prepare(sql).get<{ at: number; value: Uint8Array }>(uuid)!;
+    connection.prepare(`UPDATE ${table} SET "${column}" = ? WHERE rowid = ?`).run(changed(Buffer.from(value)), at);
   } finally {
     connection.close();
   }

@@ -7,7 +7,7 @@ import type { Entry } from '../../src/model/entry.ts';
 import { newUuid } from '../../src/model/ids.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import { recoverErrors } from '../../src/upkeep/recover-errors.ts';
-import { putDocument, useStore } from '../support/store.ts';
+import { newUser, putDocument, useStore } from '../support/store.ts';
 import { dyingAt, interposedStore } from './interposed-store.ts';
 import { allEntries, everythingOf, patience, pushesOf, releaseLease } from './kit.ts';
 
@@ -82,7 +82,7 @@ describe('while a move or a recovery runs', () => {
         async (first, runs, repairedAtTheEnd) => {
           converter.repaired = false;
           const userId = newUuid();
-          await store.users.admit(userId);
+          await newUser(store, userId);
           let contents = 0;
           const last = new Map<number, { content: number; flaw: Flaw }>();
           const pushOne = async (one: { identity: number; flaw: Flaw }): Promise<void> => {
@@ -130,7 +130,7 @@ describe('while a move or a recovery runs', () => {
  */
 async function startOver(userId: string, pushes: readonly (readonly Entry[])[]): Promise<void> {
   await store.erase(userId);
-  await store.users.admit(userId);
+  await newUser(store, userId);
   converter.repaired = false;
   for (const entries of pushes) await push(userId, entries);
   await push(userId, [entryOf({ identity: 0, flaw: 'repairable' }, 0)]);

@@ -12,10 +12,9 @@ import type { Entry } from '../../src/model/entry.ts';
 import type { JsonValue } from '../../src/model/json.ts';
 import { jsonText } from '../../src/model/json-text.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
-import { connect } from '../../src/store/sqlite/driver.ts';
 import { fixtureNames, readFixture } from '../converters/fixtures.ts';
 import { newStore } from '../support/store.ts';
-import { everythingOf, fillStore, inFolder, patience, pushesOf, withStore } from './kit.ts';
+import { changeRow, everythingOf, fillStore, garbage, inFolder, patience, pushesOf, withStore } from './kit.ts';
 import { run, startServer } from './program.ts';
 
 // A trip that cannot be built, chosen by its start.
@@ -56,7 +55,7 @@ const failing = fixtureNames('failing').flatMap((name, i) => {
   const writeTs = name.includes('write-ts') ? {} : { write_ts: 1_710_250_000 + i };
   const entry: Entry = { ...pushed, metadata: { ...pushed.metadata, ...writeTs } };
   const taken = takeEntry(entry as unknown as JsonValue);
-  return 'text' in taken && isDeepStrictEqual(JSON.parse(taken.text), entry) ? [{ reason, entry }] : []; // the others are mended on receipt
+  return isDeepStrictEqual(taken, entry) ? [{ reason, entry }] : []; // the others are corrected on receipt
 });
 
 interface ErrorLine {
@@ -170,19 +169,12 @@ describe('a poisoned trip', () => {
 // ---------------------------------------------------------------- a user
 
 /** What can be wrong with one user alone: a row of theirs that cannot be read. */
-const damages: Record<string, { file: string; sql: string }> = {
-  'a waiting entry': { file: 'usercache-0.sqlite', sql: `UPDATE batches SET entries = x'01' WHERE user = ?` },
-  'a chunk of the timeseries': { file: 'timeseries-0.sqlite', sql: `UPDATE chunks SET times = x'01' WHERE user = ?` },
-  'a trip': { file: 'timeseries-0.sqlite', sql: `UPDATE trips SET record = 'x' WHERE user = ?` },
-  'the pipeline state': { file: 'timeseries-0.sqlite', sql: `UPDATE pipeline SET state = '' WHERE user = ?` },
+const damages: Record<string, readonly [table: string, column: string]> = {
+  'a waiting entry': ['batches', 'entries'],
+  'a chunk of the timeseries': ['chunks', 'entries'],
+  'a trip': ['trips', 'record'],
+  'the pipeline state': ['accounts', 'state'],
 };
-
-function damage(folder: string, uuid: string, { file, sql }: { file: string; sql: string }): void {
-  const connection = connect(join(folder, file));
-  const { id } = connection.prepare('SELECT id FROM user_ids WHERE uuid = ?').get<{ id: number }>(uuid)!;
-  expect(connection.prepare(sql).run(id).changes).toBeGreaterThan(0);
-  connection.close();
-}
 
 describe('poisoned users in a run over all', () => {
   it('each fail alone, by name and reason, whatever row of theirs is damaged', { timeout: patience }, () =>
@@ -198,7 +190,7 @@ describe('poisoned users in a run over all', () => {
           await store.usercache.put(uuid, { entries: days[1]!, unusable: [] }, 1);
         }
       });
-      for (const [name, one] of Object.entries(damages)) damage(folder, uuids[name]!, one);
+      for (const [name, place] of Object.entries(damages)) changeRow(folder, uuids[name]!, place, garbage);
 
       const all = await run(['pipeline', '--all', '--json', '--store', folder]);
       expect(all, all.stdout + all.stderr).toMatchObject({ code: 3 });

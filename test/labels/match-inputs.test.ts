@@ -16,7 +16,7 @@ const input = (name: string, data: JsonObject, at = later()): Input =>
   inputOf({ metadata: { key: `manual/${name}`, write_ts: at, platform: 'android' }, data })!;
 const mode = (start: number, end: number, label: string, at?: number): Input =>
   input('mode_confirm', { start_ts: start, end_ts: end, label }, at);
-const trip = (start: number, end: number) => ({ chain_ts: start, start_ts: start, end_ts: end, written_ts: null });
+const trip = (start: number, end: number) => ({ chain_ts: start, start_ts: start, end_ts: end, written_ts: 0 });
 
 /** Three trips of 1000 s, at 10,000, 20,000 and 21,500. */
 const trips = [trip(10_000, 11_000), trip(20_000, 21_000), trip(21_500, 22_500)];

@@ -1,67 +1,47 @@
 // The two halves of the log formats, writer and parser, tested against each other.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  consoleEnd,
-  consoleStart,
-  createStamp,
-  fileLine,
-  framedLines,
-  parseFileLine,
-  parseStamp,
-  threadWord,
-  tornMark,
-} from '../../src/log/format.ts';
-import { createLineLog, type Lines } from '../../src/log/line-log.ts';
-import { writeLater } from '../../src/log/log.ts';
-import { EntriesStored, line, type Message, parseMessage } from '../../src/log/messages.ts';
+import { consoleEnd, consoleStart, createStamp, fileLine, parseFileLine, threadWord } from '../../src/log/format.ts';
+import { createLineLog } from '../../src/log/line-log.ts';
+import { line, type Message, parseMessage } from '../../src/log/messages.ts';
 import { oneLine, quoted, word } from '../../src/log/text.ts';
 
 const user = '6f1c0a52-0f4e-4d0e-9a57-6f3b6f0d9a11';
 const stamp = createStamp('Europe/Berlin');
 const at = 1_795_249_862.12; // 2026-11-21T09:31:02.120+01:00
 
+const pieces = [
+  ...[
+    '\n',
+    '\r\n',
+    ' ',
+    ', ',
+    '"',
+    '\\',
+    ': ',
+    ' = ',
+    '= inserted',
+    '-> ',
+    '[',
+    ']',
+    '(',
+    ')',
+    'null',
+    'key',
+    'write_ts',
+  ],
+  ...[' while saving entry key = a, write_ts = 1 -> b', '], valid_key_list = [', '**********', 'END POST /x 0.1'],
+  ...['2026-11-21T09:31:02.120+01:00:INFO:w1:x', '\u2028', '\u001b[2J', '\u202e', '\ud800', '😀'],
+];
+
 /** Texts of every kind, controls and halves of pairs too, and pieces of our own formats. */
 const anyText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 60 }),
   fc.string({ unit: 'binary-ascii', maxLength: 60 }),
   fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 20 }).map((codes) => String.fromCharCode(...codes)),
-  fc
-    .array(
-      fc.constantFrom(
-        '\n',
-        '\r\n',
-        ' ',
-        ', ',
-        '"',
-        '\\',
-        ': ',
-        ' = ',
-        'key',
-        'write_ts',
-        '= inserted',
-        '-> ',
-        '[',
-        ']',
-        '(',
-        ')',
-        'null',
-        ' while saving entry key = a, write_ts = 1 -> b',
-        '], valid_key_list = [',
-        '2026-11-21T09:31:02.120+01:00:INFO:w1:x',
-        '**********',
-        'END POST /x 0.1',
-        '\u2028',
-        '\u001b[2J',
-        '\u202e',
-        '\ud800',
-        '😀',
-      ),
-      { maxLength: 8 },
-    )
-    .map((parts) => parts.join('')),
+  fc.array(fc.constantFrom(...pieces), { maxLength: 8 }).map((parts) => parts.join('')),
 );
-const anyTime = fc.double({ min: -4_000_000_000, max: 8_000_000_000, noNaN: true });
+const anyTime = fc.double({ min: 0, max: 8_000_000_000, noNaN: true });
 const anyNumber = fc.double({ noNaN: true, noDefaultInfinity: true }).map((x) => (Object.is(x, -0) ? 0 : x));
 const anyDuration = fc.double({ min: 0, max: 1e6, noNaN: true });
 const zones = fc.constantFrom('UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kathmandu', 'Australia/Lord_Howe');
@@ -83,9 +63,10 @@ describe('the timestamp', () => {
 
   it('is read back as the time in milliseconds, in every zone and in any order of times', () => {
     fc.assert(
-      fc.property(zones, fc.array(fc.integer({ min: -2_000_000_000_000, max: 4_000_000_000_000 })), (zone, times) => {
+      fc.property(zones, fc.array(fc.integer({ min: 0, max: 4_000_000_000_000 })), (zone, times) => {
         const write = createStamp(zone);
-        for (const ms of times) expect(Math.round(parseStamp(write(ms / 1000))! * 1000)).toBe(ms);
+        const readTime = (text: string) => parseFileLine(fileLine(text, 'INFO', 'w1', ''))!.time;
+        for (const ms of times) expect(Math.round(readTime(write(ms / 1000)) * 1000)).toBe(ms);
       }),
     );
   });
@@ -104,7 +85,6 @@ describe('a line of the file', () => {
     );
     expect(parseFileLine('2026-11-21T09:31:02.120+01:00:DEBUG:w1-42:a:b: c')).toEqual({
       time: at,
-      stamp: '2026-11-21T09:31:02.120+01:00',
       level: 'DEBUG',
       thread: 'w1-42',
       message: 'a:b: c',
@@ -116,7 +96,6 @@ describe('a line of the file', () => {
       fc.property(anyText, anyTime, zones, anyText, (message, ts, zone, thread) => {
         const written = fileLine(createStamp(zone)(ts), 'ERROR', threadWord(thread), message);
         expect(written).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Bidi_Control}]/u);
-        expect(written).not.toContain(tornMark);
         const parsed = parseFileLine(written)!;
         expect(parsed.message).toBe(oneLine(message));
         expect(parsed.thread).toBe(threadWord(thread));
@@ -125,19 +104,12 @@ describe('a line of the file', () => {
     );
   });
 
-  it('keeps a message without control characters as it is', () => {
+  it('keeps a message without control characters as it is, and changes nothing a second time', () => {
+    const plain = fc.string({ unit: 'grapheme', maxLength: 80 });
     fc.assert(
-      fc.property(fc.string({ unit: 'grapheme', maxLength: 80 }), (message) => {
-        fc.pre(!/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u.test(message));
-        expect(oneLine(message)).toBe(message);
-      }),
-    );
-  });
-
-  it('is made safe once: a second time changes nothing', () => {
-    fc.assert(
-      fc.property(anyText, (message) => {
-        expect(oneLine(oneLine(message))).toBe(oneLine(message));
+      fc.property(plain, anyText, (message, other) => {
+        if (!/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u.test(message)) expect(oneLine(message)).toBe(message);
+        expect(oneLine(oneLine(other))).toBe(oneLine(other));
       }),
     );
   });
@@ -147,35 +119,16 @@ describe('a line of the file', () => {
     expect(oneLine('\u001b[2J\u0000\u202ex')).toBe('\\u001b[2J\\u0000\\u202ex');
   });
 
-  it('is the same whether it is made alone or with others', () => {
-    const long = fc.constantFrom('x'.repeat(15_999), 'x'.repeat(16_000), 'x'.repeat(20_000));
-    const plain = fc.string({ unit: 'grapheme-ascii', maxLength: 30 });
+  it('is the same whether it is written alone or with others', () => {
     fc.assert(
-      fc.property(fc.array(fc.oneof(plain, anyText, long), { minLength: 1, maxLength: 5 }), (messages) => {
-        const alone = messages.map((message) => fileLine(stamp(at), 'DEBUG', 'w1', message));
-        const { text, isAscii } = framedLines({ stamp: stamp(at), level: 'DEBUG', thread: 'w1' }, messages);
-        expect(text).toBe(alone.join('\n'));
-        if (isAscii) expect(Buffer.from(text, 'latin1').toString()).toBe(text);
-      }),
-    );
-  });
-
-  it('is the same as bytes, whatever its messages say of themselves', () => {
-    const keys = fc.array(fc.tuple(fc.oneof(anyText, fc.constant('background/location')), anyNumber), { maxLength: 5 });
-    fc.assert(
-      fc.property(keys, (stored) => {
-        const messages = new EntriesStored(user);
-        const made = stored.map(([key, ts]) => messages.of(key, ts, 'inserted'));
-        const lines: Lines[] = [];
-        const emit = (some: Lines): void => void lines.push(some);
+      fc.property(fc.array(anyText, { maxLength: 5 }), (messages) => {
+        const lines: string[] = [];
+        const emit = (some: { text(): string }) => lines.push(some.text());
         const log = createLineLog({ level: 'debug', threadId: 'w1', zone: 'Europe/Berlin', now: () => at, emit });
-        writeLater(log, 'DEBUG', { length: made.length, at: (i) => made[i], arePlain: () => messages.arePlain() });
-        log.writeAll('DEBUG', made);
-        for (const message of made) log.write('DEBUG', message);
-        const alone = made.map((message) => fileLine(stamp(at), 'DEBUG', 'w1', message));
-        const thrice = [...alone, ...alone, ...alone].join('\n');
-        expect(lines.map((some) => some.text()).join('\n')).toBe(thrice);
-        expect(lines.map((some) => some.bytes().toString()).join('\n')).toBe(thrice);
+        log.writeAll('DEBUG', messages);
+        for (const message of messages) log.write('DEBUG', message);
+        const alone = messages.map((message) => fileLine(stamp(at), 'DEBUG', 'w1', message));
+        expect(lines.join('\n')).toBe([...alone, ...alone].join('\n'));
       }),
     );
   });
@@ -224,74 +177,55 @@ describe('a line of the console', () => {
 });
 
 describe('the texts that operators look for', () => {
-  it('are kept word for word', () => {
-    expect([
-      line.startCall('POST', '/usercache/put'),
-      line.called('userCache.put'),
-      line.called('timeline.getTrips/2016-05-17'),
-      line.foundEmail('ada@example.org'),
-      line.userUuid(user),
+  const about = `UUID ${user}: `;
+  const put = 'POST /usercache/put';
+  it.each([
+    [line.startCall('POST', '/usercache/put'), `START ${put}`],
+    [line.called('timeline.getTrips/2016-05-17'), 'Called timeline.getTrips/2016-05-17'],
+    [line.foundEmail('ada@example.org'), 'Found user email ada@example.org'],
+    [line.userUuid(user), `user_uuid ${user}`],
+    [
       line.entryStored(user, 'background/location', 1_463_477_402.120934, 'inserted'),
-      line.entryRejected(user, 'background/location', 1_463_477_402.5, 'bad-data'),
-      line.entryRejected(user, null, null, 'no-metadata'),
-      line.putStored(user, { inserted: 2, updated: 1, rejected: 0 }),
-      line.answered(200, 'POST', '/usercache/put'),
-      line.answered(403, 'POST', '/usercache/put', 'MOBILITY_FORBIDDEN'),
-      line.endCall('POST', '/usercache/put', user, 0.75),
-      line.endCall('POST', '/profile/create', null, 0.03),
-    ]).toEqual([
-      'START POST /usercache/put',
-      'Called userCache.put',
-      'Called timeline.getTrips/2016-05-17',
-      'Found user email ada@example.org',
-      `user_uuid ${user}`,
       `Updated result for user = ${user}, key = background/location, write_ts = 1463477402.120934 = inserted`,
-      `Updated result for user = ${user}, key = background/location, write_ts = 1463477402.5 = rejected (bad-data)`,
+    ],
+    [
+      line.entryRejected(user, null, null, 'no-metadata'),
       `Updated result for user = ${user}, key = null, write_ts = null = rejected (no-metadata)`,
+    ],
+    [
+      line.putStored(user, { inserted: 2, updated: 1, rejected: 0 }),
       `Stored entries of user = ${user}, inserted = 2, updated = 1, rejected = 0`,
-      'Answered 200 POST /usercache/put',
-      'Answered 403 POST /usercache/put MOBILITY_FORBIDDEN',
-      `END POST /usercache/put ${user} 0.750000`,
-      'END POST /profile/create 0.030000',
-    ]);
-    expect([
-      line.stage(user, 'moving to long term'),
-      line.stageFinished(user, 'moving to long term', { moved: 2, set_aside: 1 }, 0.25),
-      line.stageFinished(user, 'documents', {}, 0.25),
-      line.pipelineFailed(user, 'the store is gone'),
-      line.aboutUser(user, 'something else'),
-      line.runStarted('12 users'),
-      line.runFinished({ users: 12, failed: 1 }, 3),
-    ]).toEqual([
-      `**********UUID ${user}: moving to long term**********`,
-      `UUID ${user}: finished moving to long term in 0.250000 s: moved = 2, set_aside = 1`,
-      `UUID ${user}: finished documents in 0.250000 s: nothing to do`,
-      `UUID ${user}: pipeline failed: the store is gone`,
-      `UUID ${user}: something else`,
-      'Pipeline run started for 12 users',
-      'Pipeline run finished in 3.000000 s: users = 12, failed = 1',
-    ]);
-    expect(
-      [
-        line.binned(user, 8, 3),
-        line.addingTrips(user, 2, '2016-05-17'),
-        line.documentUpdated(user, 'diary/trips-2016-05-17', 'updated'),
-        line.keyLists(user, ['common-trips'], ['config/consent']),
-        line.obsoleteKeys(user, ['common-trips']),
-        line.documentRemoved(user, 'common-trips', 'removed'),
-        line.entryFailed(user, 'no ts in data', 'manual/survey', 1_463_477_402.5, 'missing-ts'),
-        line.insertingError(user, 'manual/survey', 1_463_477_402.5),
-      ].map((text) => text.replace(`UUID ${user}: `, '')),
-    ).toEqual([
-      'After binning, we have 8 bins, of which 3 are empty',
-      'Adding 2 trips for day 2016-05-17',
-      'Result = updated after updating document diary/trips-2016-05-17',
-      'curr_key_list = ["common-trips"], valid_key_list = ["config/consent"]',
-      'obsolete keys are: ["common-trips"]',
-      'Result of removing document with key common-trips is removed',
-      'Got error no ts in data while saving entry key = manual/survey, write_ts = 1463477402.5 -> missing-ts',
-      'Inserting entry key = manual/survey, write_ts = 1463477402.5 into error timeseries',
-    ]);
+    ],
+    [line.answered(200, 'POST', '/usercache/put'), `Answered 200 ${put}`],
+    [line.answered(403, 'POST', '/usercache/put', 'MOBILITY_FORBIDDEN'), `Answered 403 ${put} MOBILITY_FORBIDDEN`],
+    [line.endCall('POST', '/usercache/put', user, 0.75), `END ${put} ${user} 0.750000`],
+    [line.endCall('POST', '/profile/create', null, 0.03), 'END POST /profile/create 0.030000'],
+    [line.runStarted('12 users'), 'Pipeline run started for 12 users'],
+    [line.runFinished({ users: 12 }, 3), 'Pipeline run finished in 3.000000 s: users = 12'],
+    [line.stage(user, 'documents'), `**********${about}documents**********`],
+    [
+      line.stageFinished(user, 'documents', { moved: 2, set_aside: 1 }, 0.25),
+      `${about}finished documents in 0.250000 s: moved = 2, set_aside = 1`,
+    ],
+    [line.stageFinished(user, 'documents', {}, 0.25), `${about}finished documents in 0.250000 s: nothing to do`],
+    [line.pipelineFailed(user, 'the store is gone'), `${about}pipeline failed: the store is gone`],
+    [line.aboutUser(user, 'something else'), `${about}something else`],
+    [line.binned(user, 8, 3), `${about}After binning, we have 8 bins, of which 3 are empty`],
+    [line.addingTrips(user, 2, '2016-05-17'), `${about}Adding 2 trips for day 2016-05-17`],
+    [line.documentUpdated(user, 'a/b', 'updated'), `${about}Result = updated after updating document a/b`],
+    [line.keyLists(user, ['a'], ['b/c']), `${about}curr_key_list = ["a"], valid_key_list = ["b/c"]`],
+    [line.obsoleteKeys(user, ['a']), `${about}obsolete keys are: ["a"]`],
+    [line.documentRemoved(user, 'a', 'removed'), `${about}Result of removing document with key a is removed`],
+    [
+      line.entryFailed(user, 'no ts', 'manual/survey', 1.5, 'missing-ts'),
+      `${about}Got error no ts while saving entry key = manual/survey, write_ts = 1.5 -> missing-ts`,
+    ],
+    [
+      line.insertingError(user, 'manual/survey', 1.5),
+      `${about}Inserting entry key = manual/survey, write_ts = 1.5 into error timeseries`,
+    ],
+  ])('%s', (written, kept) => {
+    expect(written).toBe(kept);
   });
 
   it('leave out the query of a path', () => {
@@ -307,16 +241,14 @@ describe('a message read back', () => {
           kind: 'foundEmail',
           user_email: oneLine(`Found user email ${email}`).slice(17),
         });
-        for (const result of ['inserted', 'updated'] as const) {
-          expect(readBack(line.entryStored(user, key, write_ts, result))).toEqual({
-            kind: 'entryStored',
-            write_ts,
-            result,
-          });
+        for (const message of [
+          line.entryStored(user, key, write_ts, 'inserted'),
+          line.entryStored(user, key, write_ts, 'updated'),
+          line.entryRejected(user, key, write_ts, reason),
+          line.entryRejected(user, null, null, reason),
+        ]) {
+          expect(readBack(message)).toEqual({ kind: 'entryStored' });
         }
-        const rejected = { kind: 'entryStored', result: 'rejected' };
-        expect(readBack(line.entryRejected(user, key, write_ts, reason))).toEqual({ ...rejected, write_ts });
-        expect(readBack(line.entryRejected(user, null, null, reason))).toEqual({ ...rejected, write_ts: null });
       }),
     );
     const counts = { inserted: 2, updated: 1, rejected: 3 };
@@ -353,7 +285,6 @@ describe('a message read back', () => {
     );
     expect(readBack(line.called('userCache.put'))).toEqual({ kind: 'called', handler: 'userCache.put' });
     expect(readBack(line.userUuid(user))).toEqual({ kind: 'userUuid', user_id: user });
-    expect(readBack(line.serverStarted(2, 'http://127.0.0.1:8080'))).toEqual({ kind: 'serverStarted' });
   });
 
   it('of the pipeline names its user for any stage, error or text', () => {
@@ -374,7 +305,7 @@ describe('a message read back', () => {
   });
 
   it('is null for an unknown text, and no text makes the parser fail', () => {
-    for (const text of ['something else', line.serverStopped(), line.runStarted('12 users')]) {
+    for (const text of ['something else', line.serverStarted(2, 'x'), line.runStarted('12 users')]) {
       expect(parseMessage(text)).toBeNull();
     }
     fc.assert(fc.property(anyText, (text) => void parseMessage(text)));

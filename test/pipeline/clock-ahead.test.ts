@@ -1,6 +1,6 @@
 // A phone whose clock was ahead for a while: what it wrote then takes no part until the time has come that it claims.
 import { describe, expect, it } from 'vitest';
-import { dataTime, type Entry } from '../../src/model/entry.ts';
+import type { Entry } from '../../src/model/entry.ts';
 import { hasWork } from '../../src/pipeline/run-pipeline.ts';
 import { chainOf, derived, pipeline, put } from '../support/diary.ts';
 import { t0 } from '../support/phone.ts';
@@ -72,24 +72,4 @@ describe('a day that claims to be', () => {
     await pipeline(store, user, { now: () => at(-0.4) });
     expect(await keysOf(user)).toEqual(['2023-11-14']);
   });
-});
-
-it('a day ahead that a program without receipts had moved goes back to wait, and its documents with it', async () => {
-  const user = await newUser(store);
-  for (const d of [0, 1]) await put(store, user, commute(d), at(2));
-  await put(store, user, commute(40), at(41)); // in its time, to have the store as such a program left it
-  await pipeline(store, user, { now: () => at(41) });
-  expect(await keysOf(user)).toEqual(['2023-12-24']);
-  const taken = await store.leases.acquire(user, 'test', 600);
-  if (!('lease' in taken)) throw new Error('expected a free user');
-  const moved = commute(40).map((entry) => ({ entry, ts: dataTime(entry.data), received_ts: at(2) }));
-  await store.timeseries.apply(user, { put: moved, remove: [] }, taken.lease);
-  await store.pipeline.merge(user, { receipts: false, documents_due: true }, taken.lease);
-  await store.leases.release(taken.lease);
-  await pipeline(store, user, { now: () => at(2) });
-  expect(await keysOf(user)).toEqual(['2023-11-14', '2023-11-15']);
-  expect((await store.usercache.ahead(user, at(2))).count).toBe(moved.length);
-  expect((await store.pipeline.get(user)).receipts).toBe(true);
-  await pipeline(store, user, { now: () => at(41) });
-  expect(await keysOf(user)).toEqual(['2023-12-24']);
 });

@@ -4,8 +4,7 @@ import { expect, it, vi } from 'vitest';
 import { silentLog } from '../../src/log/log.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { type AllOptions, runAll } from '../../src/pipeline/run-all.ts';
-import { clockSlack } from '../../src/store/lease-end.ts';
-import type { Store } from '../../src/store/store.ts';
+import { clockSlack, type Store } from '../../src/store/store.ts';
 import { runs } from '../support/lives.ts';
 import { newStore, newUser } from '../support/store.ts';
 
@@ -80,19 +79,19 @@ it('whatever jumps there were, who comes to the user of a dead owner waits for o
 it('a user in living hands is waited for one lease at most, though the clock of this host is a year behind', async () => {
   const { store, user } = await withClock();
   await store.leases.acquire(user, 'works', term);
-  const told: [string | undefined, number][] = [];
+  const waits: [string | undefined, number][] = [];
   let waited = 0;
   const wait = async (seconds: number): Promise<void> => {
     waited += seconds;
   };
-  const onWait: AllOptions['onWait'] = ({ message }, seconds) => void told.push([message, seconds]);
+  const onWait: AllOptions['onWait'] = ({ message }, seconds) => void waits.push([message, seconds]);
   const report = await runAll(store, options({ now: () => today - year, wait, onWait }));
   expect(report).toMatchObject({ done: 0, busy: 1 });
   expect(waited).toBe(term + clockSlack);
-  expect(told).toEqual([[expect.stringMatching(/^works works on this user; its lease ends in 60 s/), term]]);
+  expect(waits).toEqual([[expect.stringMatching(/^works works on this user; its lease ends in 60 s/), term]]);
 });
 
-it('a user whose run ends within a moment is taken over soon, and nobody is told', async () => {
+it('a user whose run ends within a moment is taken over soon, and nobody is reported as waited for', async () => {
   const { store, user } = await withClock();
   const taken = await store.leases.acquire(user, 'works', term);
   let waited = 0;
@@ -101,7 +100,7 @@ it('a user whose run ends within a moment is taken over soon, and nobody is told
     if (waited > 0.1 && 'lease' in taken) await store.leases.release(taken.lease);
   };
   const onWait = (): never => {
-    throw new Error('expected nobody to be told');
+    throw new Error('expected nobody to wait for');
   };
   expect(await runAll(store, options({ wait, onWait }))).toMatchObject({ done: 1, busy: 0 });
   expect(waited).toBeLessThan(0.2);

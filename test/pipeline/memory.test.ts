@@ -4,27 +4,21 @@ import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
 import type { Trip } from '../../src/model/trip.ts';
 import { simulateDays } from '../../src/simulate/simulate-day.ts';
-import type { Store, Trips } from '../../src/store/store.ts';
+import type { Trips } from '../../src/store/store.ts';
 import { pipeline, put } from '../support/diary.ts';
 import { hourlySegmenter as segmenter } from '../support/hourly-segmenter.ts';
 import { newStore, newUser } from '../support/store.ts';
-
-/** The store with another method to replace links, of a run too. */
-function replacing(store: Store, replace: (trips: Trips) => Trips['replace']): Store {
-  const trips: Trips = { ...store.trips, replace: replace(store.trips) };
-  const forRun = store.forRun && ((userId: string) => replacing(store.forRun!(userId), replace));
-  return { ...store, trips, ...(forRun && { forRun }) };
-}
 
 it('holds a few of the trips that it stored, of however many days', { timeout: 60_000 }, async () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   const opened = await newStore();
   const stored: WeakRef<Trip>[] = [];
-  const store = replacing(opened, (trips) => (userId, range, records, ...rest) => {
+  const replace: Trips['replace'] = (userId, range, records, ...rest) => {
     for (const { trip } of records) if (trip) stored.push(new WeakRef(trip));
-    return trips.replace(userId, range, records, ...rest);
-  });
+    return opened.trips.replace(userId, range, records, ...rest);
+  };
+  const store = { ...opened, trips: { ...opened.trips, replace } };
   const user = await newUser(opened);
   for (const day of simulateDays({ platform: 'android', day: '2024-01-01', seed: 'ada' }, 60)) {
     await put(opened, user, day);

@@ -1,7 +1,6 @@
 // Stage "move to long term": what goes where, what it marks as changed, and zones that other entries hang on.
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
-import { checkAll } from '../../src/pipeline/move-to-long-term.ts';
 import { chainOf, derived, memoryLog, pipeline, put, timeseriesOf } from '../support/diary.ts';
 import { t0 } from '../support/phone.ts';
 import { android, type Phone, pushed, pushedFix, pushedRide } from '../support/pushes.ts';
@@ -11,29 +10,17 @@ const store = useStore();
 
 const battery = (phone: Phone, seconds: number, data = {}): Entry =>
   pushed(phone, 'background/battery', seconds, { battery_level_pct: 50, battery_status: 3, ...data });
-const waiting = (entry: Entry, revision = '1') => ({ entry, revision, received_ts: 9 });
-
-describe('converting', () => {
-  it('sets aside entries that fail, with reason and text, and continues with the rest', () => {
-    const good = battery(android, 1);
-    const bad = battery(android, 2, { battery_status: 'full' });
-    const unknown = pushed({ platform: 'script' as never, zone: null }, 'no/such', 3, { any: [1] });
-    const { kept, moved, failed } = checkAll([waiting(good), waiting(bad, '2'), waiting(unknown, '3')]);
-    expect(kept).toEqual([
-      { entry: good, ts: t0 + 1, received_ts: 9 },
-      { entry: unknown, ts: null, received_ts: 9 },
-    ]);
-    expect(moved).toEqual([
-      { key: 'background/battery', write_ts: t0 + 1, revision: '1' },
-      { key: 'no/such', write_ts: t0 + 3, revision: '3' },
-    ]);
-    expect(failed).toEqual([
-      { key: 'background/battery', write_ts: t0 + 2, revision: '2', reason: 'wrong_type', message: expect.any(String) },
-    ]);
-  });
-});
-
 describe('the move', () => {
+  it('takes entries as they came, of unknown keys too, and continues after one that it sets aside', async () => {
+    const user = await newUser(store);
+    const [good, bad] = [battery(android, 1), battery(android, 2, { battery_status: 'full' })];
+    const unknown = pushed({ platform: 'script' as never, zone: null }, 'no/such', 3, { any: [1] });
+    await put(store, user, [good, bad, unknown]);
+    const report = await pipeline(store, user);
+    expect(report.stages[0]!.counts).toMatchObject({ moved: 2, inserted: 2, unknown_keys: 1, set_aside: 1 });
+    expect(await timeseriesOf(store, user)).toEqual([good, unknown]);
+  });
+
   it('leaves nothing waiting, counts its work, and logs each entry set aside without its payload', async () => {
     const user = await newUser(store);
     await put(store, user, [...pushedRide(android, 0, 0), battery(android, 9000, { battery_status: 'full 13.4' })]);

@@ -5,8 +5,9 @@ import { type ErrorCode, MobilityError } from '../../src/model/errors.ts';
 import { openRoutes, routes } from '../../src/server/routes/index.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
+import { waitingOf } from '../support/store.ts';
 import { until } from '../support/until.ts';
-import { androidLocation, config, type Kit, now, openKit, waiting } from './kit.ts';
+import { androidLocation, config, type Kit, now, openKit } from './kit.ts';
 
 let kit: Kit;
 // Routes of other apps speak in their own way: they have tests of their own.
@@ -183,7 +184,7 @@ describe('failures', () => {
     const { uuid } = await broken.user('ada');
     const answer = await broken.post('/usercache/put', { user: 'ada', phone_to_server: [androidLocation(1.5e9)] });
     expect(answer.status).toBe(200);
-    expect(await waiting(broken.store, uuid)).toHaveLength(1);
+    expect(await waitingOf(broken.store, uuid)).toHaveLength(1);
     await broken.close();
   });
 
@@ -222,7 +223,7 @@ describe('failures', () => {
     await until(async () => (await kit.request('/readyz')).status === 200);
     expect((await put(1.5e9 + 3)).status).toBe(200);
     const { user } = await kit.store.users.register('ada', { now });
-    const times = (await waiting(kit.store, user.uuid)).map(({ metadata }) => metadata.write_ts);
+    const times = (await waitingOf(kit.store, user.uuid)).map(({ metadata }) => metadata.write_ts);
     expect(times).toEqual([1.5e9, 1.5e9 + 3]);
   });
 
@@ -272,6 +273,18 @@ describe('the caller', () => {
     const anywhere = await openKit({ config: { ...config, devAnywhere: true } });
     expect((await anywhere.request('http://diary.example.org/healthz')).status).toBe(200);
     await anywhere.close();
+  });
+
+  it('with dev a call from a page of a browser is refused at every route, whatever its type', async () => {
+    const headers: Record<string, string>[] = [{ Origin: 'https://evil.example' }, { 'Sec-Fetch-Site': 'cross-site' }];
+    for (const path of routes.map((route) => route.path.replace(':date', '2016-05-17'))) {
+      for (const one of headers) {
+        const init = { method: 'POST', headers: { ...one, 'Content-Type': 'text/plain', Authorization: 'Bearer ada' } };
+        expect([403, 503], path).toContain((await kit.request(path, { ...init, body: '{}' })).status);
+      }
+    }
+    const direct = { method: 'POST', headers: { 'Sec-Fetch-Site': 'none', Authorization: 'Bearer ada' } };
+    expect((await kit.request('/usercache/get', direct)).status).toBe(200);
   });
 
   it('every route for callers refuses calls without a token and with an unknown token', async () => {

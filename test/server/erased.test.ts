@@ -36,7 +36,7 @@ async function putAcrossErasure(store: Store, entries: number): Promise<{ status
 
 async function expectNothingOf(store: Store, uuid: string): Promise<void> {
   expect(Object.values(await store.counts(uuid)).filter((count) => count > 0)).toEqual([]);
-  expect(await store.unowned()).toEqual([]);
+  expect(await store.unfinished()).toEqual([]);
 }
 
 it('a put of several parts whose user is erased before the last is refused, and nothing of it stays', async () => {

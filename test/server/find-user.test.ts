@@ -1,7 +1,7 @@
 // Who sends a large body: found by a look at its ends, wherever a phone writes the token.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BodyBudget } from '../../src/server/body-budget.ts';
+import { BodyBudget, bodyLimits } from '../../src/server/body-budget.ts';
 import { lookLength, tokenAtEnd, tokenAtStart } from '../../src/server/find-user.ts';
 import { readBody, strangersLimit } from '../../src/server/read-body.ts';
 
@@ -52,7 +52,7 @@ describe('the token of a body', () => {
     const asked: string[] = [];
     const read = (parts: Buffer[]) => {
       let known = false;
-      const budget = new BodyBudget({ total: 1e9, perCaller: 1e9, strangers: 1e9 });
+      const budget = new BodyBudget(bodyLimits);
       const rules = {
         limit: 1e9,
         share: budget.share(),
@@ -74,30 +74,5 @@ describe('the token of a body', () => {
     await read([bytes('{"user":"small"}')]);
     expect(asked).toEqual(['first', 'last']);
     await expect(read([bytes(`{"l":${long}}`)])).rejects.toMatchObject({ status: 403 });
-  });
-});
-
-describe('the budget of strangers', () => {
-  it('ends the slowest of them for those who send, and never touches known callers', async () => {
-    let now = 0;
-    const budget = new BodyBudget({ total: 1000, perCaller: 500, strangers: 500 }, () => now);
-    const slow = budget.share();
-    slow.grow(400);
-    const known = budget.share();
-    known.grow(50);
-    known.belongsTo('ada');
-    const early = budget.share();
-    expect(() => early.grow(200)).toThrow(/too many bodies wait/);
-    now = 60_000;
-    early.grow(200);
-    await expect(slow.evicted).rejects.toMatchObject({ status: 503 });
-    known.grow(400);
-    const own = budget.share();
-    expect(() => {
-      own.belongsTo('ada');
-      own.grow(100);
-    }).toThrow(/other calls of yours/);
-    slow.release();
-    expect(() => budget.share().grow(300)).not.toThrow();
   });
 });

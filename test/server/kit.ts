@@ -8,12 +8,11 @@ import { expect } from 'vitest';
 import { createLineLog } from '../../src/log/line-log.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import type { UserRecord } from '../../src/model/user.ts';
-import { type AppParts, createApp } from '../../src/server/app.ts';
+import { createApp } from '../../src/server/app.ts';
+import type { AppParts } from '../../src/server/app-parts.ts';
 import type { ServerEnv } from '../../src/server/call.ts';
 import { problemSchema } from '../../src/server/openapi.ts';
-import { describe } from '../../src/server/route-descriptions.ts';
 import { openRoutes, routes } from '../../src/server/routes/index.ts';
-import type { SmallCalls } from '../../src/server/small-calls.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 
@@ -31,8 +30,6 @@ export interface Answered {
 export interface Kit {
   store: Store;
   app: Hono<ServerEnv>;
-  /** Makes another app of the same server, as another of its processes has one. */
-  another(parts: Partial<AppParts>): Hono<ServerEnv>;
   /** Lines of the log file: everything after the timestamp. */
   log: string[];
   /** Lines of standard output. */
@@ -53,18 +50,18 @@ export const config: AppParts['config'] = {
   devAnywhere: false,
   host: '127.0.0.1',
   bodyLimitMiB: 64,
-  waitingLimitMiB: 128,
-  callsPerMinute: 0,
-  callsPerDay: 0,
-  mibPerMinute: 0,
   mibPerDay: 0,
   waitingEntries: 0,
-  unknownKeys: 0,
-  suggestFrom: 55,
-  suggestSure: 95,
   leastPeople: 0,
   readyDiskMiB: 0,
-  readyWaiting: 0,
+};
+
+/** No limits for one caller. */
+export const noLimits: AppParts['limits'] = {
+  callsPerMinute: 0,
+  callsPerDay: 0,
+  bytesPerMinute: 0,
+  unknownKeys: 0,
 };
 
 const ajv = new Ajv({ strict: false, formats: { uuid: true } });
@@ -75,7 +72,7 @@ const checks = [
 ].map(({ route, method }) => ({
   method,
   path: new RegExp(`^(?:https?://[^/]*)?${route.path.replace(/:\w+/g, '[^/]+')}(?:\\?.*)?$`),
-  isGood: ajv.compile(describe(route).answers),
+  isGood: ajv.compile(route.answers),
 }));
 
 /** Every answer of these tests is what /openapi.json says. A streamed one that breaks off is none. */
@@ -128,6 +125,7 @@ export async function openKit(
     }),
     console: (line) => kit.console.push(line),
     config,
+    limits: noLimits,
     now: () => now,
     errorOutput: (text) => kit.errors.push(text),
     ...others,
@@ -141,7 +139,6 @@ export async function openKit(
   return {
     ...kit,
     app,
-    another: (more) => createApp({ ...made, ...more }),
     request,
     user: async (name) => (await store.users.register(name, { now })).user,
     post: (path, body, headers = {}) =>
@@ -224,11 +221,3 @@ export function iosActivity(writeTs: number): JsonObject {
     },
   };
 }
-
-/** Everything that waits in the usercache of a user. */
-export async function waiting(store: Store, userId: string) {
-  return (await store.usercache.read(userId, { limit: 100_000 })).map(({ entry }) => entry);
-}
-
-/** As where small calls come all the time: large bodies are passed on. */
-export const always: SmallCalls = { note: () => {}, areRecent: () => true };

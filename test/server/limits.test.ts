@@ -4,22 +4,21 @@ import { takeEntry } from '../../src/intake/take-entry.ts';
 import { silentLog } from '../../src/log/log.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
-import { callerLimits } from '../../src/server/app.ts';
-import { CallerCounts } from '../../src/server/caller-limits.ts';
+import type { AppParts } from '../../src/server/app-parts.ts';
+import { CallerCounts, callerLimits } from '../../src/server/caller-limits.ts';
 import { countCalls } from '../../src/server/metrics.ts';
-import { Readiness } from '../../src/server/readiness.ts';
 import { StoreFigures } from '../../src/server/store-figures.ts';
 import type { Store } from '../../src/store/store.ts';
 import { recoverErrors } from '../../src/upkeep/recover-errors.ts';
-import { androidLocation, config, type Kit, now, openKit } from './kit.ts';
+import { androidLocation, config, type Kit, noLimits, now, openKit } from './kit.ts';
 
 let kit: Kit;
 let clock: number;
 let ada: string;
 
-async function open(limits: Partial<typeof config>): Promise<void> {
+async function open(limits: AppParts['limits']): Promise<void> {
   clock = now;
-  kit = await openKit({ config: { ...config, ...limits }, now: () => clock });
+  kit = await openKit({ limits: { ...noLimits, ...limits }, now: () => clock });
   ada = (await kit.user('ada')).uuid;
   await kit.user('eve');
 }
@@ -30,7 +29,7 @@ afterEach(() => kit.close());
 
 it('calls and bytes per minute are limited for each caller, who keeps the data and can try again after the minute', async () => {
   await kit.close();
-  await open({ callsPerMinute: 3, mibPerMinute: 1 });
+  await open({ callsPerMinute: 3, bytesPerMinute: 1024 * 1024 });
   for (let i = 0; i < 3; i += 1) expect((await put([androidLocation(i)])).status).toBe(200);
   const refused = await put([androidLocation(9)]);
   expect(refused.json).toMatchObject({ status: 429, code: 'MOBILITY_LIMIT', limit: 'calls_per_minute', most: 3 });
@@ -54,10 +53,10 @@ it('calls and bytes per day are limited over all its minutes, and again from the
   const body = { note: 'x'.repeat(600 * 1024) };
   for (const [limits, data, limit] of [
     [{ callsPerDay: 2 }, {}, 'calls_per_day'],
-    [{ mibPerDay: 1 }, body, 'bytes_per_day'],
+    [{ bytesPerDay: 1024 * 1024 }, body, 'bytes_per_day'],
   ] as const) {
     await kit.close();
-    await open({ callsPerMinute: 0, mibPerMinute: 0, ...limits });
+    await open(limits);
     for (const [i, time] of [midnight - 400, midnight - 300].entries()) {
       clock = time;
       expect((await put([androidLocation(i, data)])).status).toBe(200);
@@ -91,9 +90,7 @@ it('entries beyond the limit of waiting entries are refused until there is room'
     most: 3,
   });
   expect((await put([androidLocation(3)])).status).toBe(200);
-  const waiting = await kit.store.usercache.read(ada, { limit: 10 });
-  const moved = waiting.map(({ entry, revision }) => ({ ...entry.metadata, revision }));
-  await kit.store.usercache.settle(ada, { moved, failed: [] }, clock);
+  await runPipeline(kit.store, ada, { log: silentLog, now: () => clock });
   expect((await put([androidLocation(4), androidLocation(5)])).status).toBe(200);
 });
 
@@ -105,9 +102,9 @@ it('unknown keys beyond the limit are set aside, known ones never, and recovery 
   expect((await put([...pushed, androidLocation(9)])).json).toEqual({ inserted: 5, updated: 0, rejected: 1 });
   expect(await kit.store.errors.summary(ada)).toEqual([{ key: 'a/3', reason: 'too_many_keys', count: 1 }]);
   // Another server of the same store counts what this one took.
-  const other = new CallerCounts(callerLimits({ ...config, unknownKeys: 2 }), () => clock);
+  const other = new CallerCounts({ ...callerLimits(config), unknownKeys: 2 }, () => clock);
   const [third, first] = await other.keys(ada, [takeEntry(entry('a/9', 20)), takeEntry(entry('a/1', 21))], kit.store);
-  expect([third, first]).toMatchObject([{ reason: 'too_many_keys' }, { key: 'a/1' }]);
+  expect([third, first]).toMatchObject([{ reason: 'too_many_keys' }, { metadata: { key: 'a/1' } }]);
   const report = await recoverErrors(kit.store, ada, { log: silentLog, now: () => clock });
   expect(report).toMatchObject({ recovered: 1 });
 });
@@ -115,7 +112,7 @@ it('unknown keys beyond the limit are set aside, known ones never, and recovery 
 it('what was set aside for its key does not come back over content of the same entry that was accepted later', async () => {
   await kit.close();
   await open({ unknownKeys: 1 });
-  const wider = await openKit({ store: kit.store, config: { ...config, unknownKeys: 10 }, now: () => clock });
+  const wider = await openKit({ store: kit.store, limits: { ...noLimits, unknownKeys: 10 }, now: () => clock });
   const entry = (key: string, v: string, write_ts = 1463501234): JsonObject => ({
     metadata: { key, write_ts },
     data: { v },
@@ -158,7 +155,7 @@ it('an entry that was set aside for its key keeps its identity when it is recove
 
 it('metrics count calls, entries and limits, and name no user', async () => {
   const { figures, text } = countCalls();
-  const watched = await openKit({ config: { ...config, callsPerMinute: 2 }, metrics: { figures, text } });
+  const watched = await openKit({ limits: { callsPerMinute: 2 }, metrics: { figures, text } });
   const { uuid } = await watched.user('ada');
   await watched.post('/usercache/put', { user: 'ada', phone_to_server: [androidLocation(1), androidLocation(1), {}] });
   await watched.post('/usercache/get', { user: 'ada' });
@@ -222,16 +219,11 @@ it('metrics tell where the store stands: what waits and how long, runs, delays o
   expect(await told('mobility_runs_last_hour{result="done"}')).toBe(0);
 });
 
-it('readyz tells of a full disk and of a backlog, by configurable limits', async () => {
+it('readyz names a full disk, by a configurable limit', async () => {
   const disk = { bytes: 1, free: 50.5 * 1024 * 1024 };
   const wrap = (store: Store): Store => ({ ...store, disk: async () => disk });
-  const limits = { ...config, readyDiskMiB: 50, readyWaiting: 1 };
-  const good = await openKit({ config: limits, wrap });
-  await good.user('ada');
+  const good = await openKit({ config: { ...config, readyDiskMiB: 50 }, wrap });
   expect((await good.request('/readyz')).json).toEqual({ status: 'ready' });
-  await good.post('/usercache/put', { user: 'ada', phone_to_server: [1, 2].map((ts) => androidLocation(ts)) });
-  const late = new Readiness(good.store, new StoreFigures(good.store, () => now), limits);
-  await expect(late.check()).rejects.toMatchObject({ status: 503, message: expect.stringContaining('found 2') });
   await good.close();
 
   const full = await openKit({ config: { ...config, readyDiskMiB: 51 }, wrap });

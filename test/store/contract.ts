@@ -1,18 +1,19 @@
-// The contract of the Store interface: every backend's test file calls testStore, and every promise of store.ts is
+// The contract of the Store interface: the test file of every engine calls testStore, and every promise of store.ts is
 // tested here.
 import { afterAll, beforeAll, describe } from 'vitest';
 import { admissionTests } from './contract/admission.ts';
 import { documentTests } from './contract/documents.ts';
+import { errorTests } from './contract/errors.ts';
 import { findTests } from './contract/find.ts';
 import { identityTests } from './contract/identity.ts';
 import type { Opened, Use } from './contract/kit.ts';
 import { leaseTests } from './contract/leases.ts';
 import { lifecycleTests } from './contract/lifecycle.ts';
+import { moveTests } from './contract/move.ts';
 import { orderTests } from './contract/order.ts';
 import { payloadTests } from './contract/payloads.ts';
 import { peopleTests } from './contract/people.ts';
 import { receiptTests } from './contract/receipts.ts';
-import { settleTests } from './contract/settle.ts';
 import { studyTests } from './contract/studies.ts';
 import { timeseriesTests } from './contract/timeseries.ts';
 import { tripTests } from './contract/trips.ts';
@@ -24,7 +25,8 @@ const parts: Record<string, (use: Use) => void> = {
   payloads: payloadTests,
   'reading by time': findTests,
   'order of keys': orderTests,
-  'settling and errors': settleTests,
+  'moving entries': moveTests,
+  errors: errorTests,
   'first receipts': receiptTests,
   documents: documentTests,
   timeseries: timeseriesTests,
@@ -37,8 +39,8 @@ const parts: Record<string, (use: Use) => void> = {
 };
 
 /**
- * Runs the contract on a backend. `open` gives a new, empty store; most tests share one and keep apart by fresh users,
- * so that a backend that opens slowly is tested at all.
+ * Runs the contract on an engine. `open` gives a new, empty store; most tests share one and keep apart by fresh users,
+ * as some engines open slowly.
  */
 export function testStore(name: string, open: () => Promise<Opened>): void {
   describe(name, () => {

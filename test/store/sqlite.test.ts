@@ -1,22 +1,17 @@
 // The contract on the embedded store.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { openSqliteStore } from '../../src/store/sqlite/store.ts';
-import { type Opened, testStore } from './contract.ts';
+import { openStore } from '../../src/store/open.ts';
+import { testStore } from './contract.ts';
+import { newFolder, removeFolder } from './support/folders.ts';
 
-async function openNew(shards: number): Promise<Opened> {
-  const folder = await mkdtemp(join(tmpdir(), 'mobility-store-'));
-  const store = await openSqliteStore({ folder, shards });
+testStore('sqlite', async () => {
+  const folder = await newFolder();
+  const store = await openStore(folder);
   return {
     store,
-    reopen: () => openSqliteStore({ folder }),
+    reopen: () => openStore(folder),
     dispose: async () => {
       await store.close();
-      await rm(folder, { recursive: true });
+      await removeFolder(folder);
     },
   };
-}
-
-testStore('sqlite', () => openNew(1));
-testStore('sqlite with three shards', () => openNew(3));
+});

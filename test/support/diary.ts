@@ -14,7 +14,9 @@ export function memoryLog(): Log & { lines: string[] } {
   return {
     lines,
     write: (level, message) => void lines.push(`${level} ${message}`),
-    writeAll: (level, messages) => void lines.push(...messages.map((message) => `${level} ${message}`)),
+    writeAll: (level, messages) => {
+      for (let i = 0; i < messages.length; i += 1) lines.push(`${level} ${messages.at(i)}`);
+    },
     enabled: () => true,
   };
 }

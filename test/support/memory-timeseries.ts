@@ -27,7 +27,7 @@ export function memoryTimeseries(pushed: readonly Entry[], pageSize = 5000): Str
     found && { write_ts: found.write_ts, zone: found.zone };
   return {
     timeseries: {
-      async pick(_user, { keys, from = -Infinity, to = Infinity, within, after, limit }, _fields, read) {
+      async pick(_user, { keys, from = -Infinity, to = Infinity, within, after, limit }, read) {
         const matching = rows.filter(
           (row) =>
             row.time >= from &&

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import type { Entry } from '../../src/model/entry.ts';
 import { newUuid } from '../../src/model/ids.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Document, Documents, Lease, PutResult, Store } from '../../src/store/store.ts';
@@ -54,6 +55,18 @@ export async function newUser(store: Store, uuid = newUuid()): Promise<string> {
   return user.uuid;
 }
 
+/** Everything that waits in the usercache of a user, by write time. */
+export async function waitingOf(store: Store, userId: string): Promise<Entry[]> {
+  return (await store.usercache.find(userId, { time: 'write_ts', limit: 100_000 })).entries;
+}
+
+/** Takes the lease on a user; throws if somebody else has it. */
+export async function leaseOn(store: Store, userId: string, owner = 'test', seconds = 600): Promise<Lease> {
+  const taken = await store.leases.acquire(userId, owner, seconds);
+  if ('lease' in taken) return taken.lease;
+  throw new Error(`expected a free user, found a lease of ${taken.heldBy.owner}`);
+}
+
 /** Writes a document as the pipeline does: under a lease, taken for it unless the caller has one. */
 export async function putDocument(store: Store, userId: string, document: Document, lease?: Lease): Promise<PutResult> {
   const { results } = await applyDocuments(store, userId, { put: [document], remove: [] }, lease);
@@ -72,11 +85,10 @@ async function applyDocuments(
   given?: Lease,
 ): ReturnType<Documents['apply']> {
   if (given !== undefined) return store.documents.apply(userId, change, given);
-  const taken = await store.leases.acquire(userId, 'document test', 600);
-  if ('heldBy' in taken) throw new Error(`expected a free user, found a lease of ${taken.heldBy.owner}`);
+  const lease = await leaseOn(store, userId);
   try {
-    return await store.documents.apply(userId, change, taken.lease);
+    return await store.documents.apply(userId, change, lease);
   } finally {
-    await store.leases.release(taken.lease);
+    await store.leases.release(lease);
   }
 }

@@ -73,7 +73,7 @@ it('happens by itself at the next run if the version of the analysis has changed
   const expected = await derived(store, user);
   const taken = await store.leases.acquire(user, 'test', 60);
   if (!('lease' in taken)) throw new Error('expected the lease');
-  await store.pipeline.merge(user, { analysis_version: 0 }, taken.lease);
+  await store.pipeline.merge(user, { analysis_version: 'older' }, taken.lease);
   await store.leases.release(taken.lease);
   await tamper(user, ([first, ...rest]) => [{ ...first!, trip: { ...first!.trip!, distance: 1 } }, ...rest]);
   const report = await pipeline(store, user, options);

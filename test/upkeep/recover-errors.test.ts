@@ -1,13 +1,12 @@
 // Recovery: what the converters accept by now goes through the move again, the rest stays and is named.
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
-import { identityOf } from '../../src/model/entry.ts';
 import type { JsonValue } from '../../src/model/json.ts';
 import type { ErrorRow } from '../../src/store/store.ts';
 import { recoverErrors } from '../../src/upkeep/recover-errors.ts';
 import { chainAfter, derived, memoryLog, pipeline, put, timeseriesOf } from '../support/diary.ts';
 import { android, pushed, pushedRide } from '../support/pushes.ts';
-import { newUser, useStore } from '../support/store.ts';
+import { leaseOn, newUser, useStore } from '../support/store.ts';
 
 const store = useStore();
 
@@ -16,29 +15,23 @@ const unknown = (seconds: number): Entry =>
   pushed({ ...android, platform: 'ios' }, 'background/activity', seconds, { ts: 1 });
 
 /** Entries set aside as if by converters that did not know them yet. */
-async function setAside(user: string, entries: readonly Entry[], reason = 'no_converter'): Promise<void> {
+async function setAside(user: string, entries: readonly Entry[]): Promise<void> {
   await put(store, user, entries);
-  for (;;) {
-    const rows = await store.usercache.read(user, { limit: 10_000 });
-    if (rows.length === 0) return;
-    const failed = rows.map(({ entry, revision }) => ({
-      ...identityOf(entry),
-      revision,
-      reason,
-      message: 'no converter',
-    }));
-    await store.usercache.settle(user, { moved: [], failed }, 1);
-  }
+  const lease = await leaseOn(store, user);
+  const refuse = () => ({ reason: 'no_converter', message: 'no converter' });
+  for (let more = true; more; )
+    ({ more } = await store.usercache.move(user, { at: 5e9, limit: 10_000 }, lease, refuse));
+  await store.leases.release(lease);
 }
 
 describe('recovery', () => {
   it('puts back entries that now convert, once, and the next run adds them to the diary', async () => {
     const day = [...pushedRide(android, 0, 0), ...pushedRide(android, 20_000, 6000)];
-    const twin = await newUser(store);
-    await chainAfter(store, twin, day);
-    const expected = await derived(store, twin);
-    await store.erase(twin);
-    const user = await newUser(store, twin);
+    const other = await newUser(store);
+    await chainAfter(store, other, day);
+    const expected = await derived(store, other);
+    await store.erase(other);
+    const user = await newUser(store, other);
     await put(store, user, day.slice(0, 90));
     await pipeline(store, user);
     await setAside(user, day.slice(90));
@@ -101,14 +94,14 @@ describe('recovery', () => {
     it('puts back the content that arrived last', async () => {
       const user = await newUser(store);
       const rows = [unnamed('a', study('old'), 10), unnamed('b', study('new'), 20), unnamed('c', study('older'), 5)];
-      await store.errors.apply(user, { put: rows, remove: [] });
+      await store.errors.put(user, rows);
       expect(await recoverErrors(store, user, options)).toMatchObject({ tried: 3, recovered: 1, remaining: [] });
       expect(await timeseriesOf(store, user)).toEqual([study('new')]);
     });
 
     it('removes those that are older than what was accepted meanwhile', async () => {
       const user = await newUser(store);
-      await store.errors.apply(user, { put: [unnamed('a', study('old'), 10)], remove: [] });
+      await store.errors.put(user, [unnamed('a', study('old'), 10)]);
       await put(store, user, [study('new')], 20);
       await pipeline(store, user);
       expect(await recoverErrors(store, user, options)).toMatchObject({ tried: 1, recovered: 0, remaining: [] });
@@ -119,7 +112,7 @@ describe('recovery', () => {
       const user = await newUser(store);
       await put(store, user, [study('accepted')], 10);
       await pipeline(store, user);
-      await store.errors.apply(user, { put: [unnamed('a', study('other'), 20)], remove: [] });
+      await store.errors.put(user, [unnamed('a', study('other'), 20)]);
       const remaining = [{ key: 's/b', reason: 'too_many_keys', count: 1 }];
       expect(await recoverErrors(store, user, options)).toMatchObject({ tried: 1, recovered: 0, remaining });
       expect(await timeseriesOf(store, user)).toEqual([study('accepted')]);
@@ -128,7 +121,7 @@ describe('recovery', () => {
     it('does not correct times a second time', async () => {
       const user = await newUser(store);
       const microseconds = 1_710_000_000_123.456;
-      await store.errors.apply(user, { put: [unnamed('a', study('v', microseconds), 10)], remove: [] });
+      await store.errors.put(user, [unnamed('a', study('v', microseconds), 10)]);
       const now = () => 2 * microseconds;
       expect(await recoverErrors(store, user, { ...options, now })).toMatchObject({ recovered: 1 });
       expect(await timeseriesOf(store, user)).toEqual([study('v', microseconds)]);

@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { folderIn, isMongoAddress, withoutCredentials } from '../../model/address.ts';
 import { MobilityError } from '../../model/errors.ts';
-import { backupSqliteStore } from '../../store/sqlite/backup.ts';
+import { backupStore } from '../../upkeep/backup-store.ts';
 import type { CommandContext } from '../context.ts';
 import { workTimeText } from '../wording.ts';
 
@@ -39,7 +39,7 @@ async function backup(context: CommandContext, target: string): Promise<void> {
   const signal = context.interruptible();
   const started = context.now();
   const progress = context.output.progress(`copying to ${target}`);
-  const report = await backupSqliteStore(folderIn(store), target, { signal }).finally(() => progress.done());
+  const report = await backupStore(folderIn(store), target, signal).finally(() => progress.done());
   const seconds = context.now() - started;
   const size = `${(report.bytes / mebibyte).toFixed(1)} MiB`;
   await context.output.result(

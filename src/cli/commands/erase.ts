@@ -4,9 +4,8 @@ import { Command } from 'commander';
 import { type ScrubReceipt, scrubLogs } from '../../log/scrub.ts';
 import { errorText, isMobilityError, MobilityError } from '../../model/errors.ts';
 import { isUuid } from '../../model/ids.ts';
-import { totalOf } from '../../store/erasing.ts';
 import { type Collection, collections, type Store } from '../../store/store.ts';
-import { eraseUser } from '../../upkeep/erase-user.ts';
+import { eraseUser, totalOf } from '../../upkeep/erase-user.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { fileText } from '../files.ts';
 import { counted, table } from '../output.ts';
@@ -161,7 +160,8 @@ async function eraseAll(context: CommandContext, store: Store, people: readonly 
     const rows = users.reduce((sum, { removed }) => sum + totalOf(removed), 0);
     (await context.log('pipeline')).write('INFO', `Erased ${counted(users.length, 'user')}: ${counted(rows, 'row')}`);
     progress.update('removing names from log files');
-    const logs = await scrubAll(context.config().logDir, users);
+    const erasedPeople = users.map(({ uuid, user_email: email }) => ({ uuid, email }));
+    const logs = await scrubLogs(context.config().logDir, erasedPeople);
     const erased = { store: store.address, erased_ts: context.now(), users, failed };
     return { ...erased, logs, not_reached: notReached(store) };
   } finally {
@@ -176,18 +176,6 @@ async function erase(store: Store, person: Person): Promise<Erased> {
   throw new Error(
     `${counted(totalOf(remaining), 'row')} of ${person.uuid} are still there: stop the phone or the server and repeat`,
   );
-}
-
-async function scrubAll(folder: string, users: readonly Person[]): Promise<ScrubReceipt> {
-  const sum: ScrubReceipt = { folder, files: 0, rewritten: 0, lines: 0, left: [] };
-  for (const { uuid, user_email: email } of users) {
-    const { files, rewritten, lines, left } = await scrubLogs({ folder, uuid, email });
-    sum.files = Math.max(sum.files, files);
-    sum.rewritten += rewritten;
-    sum.lines += lines;
-    sum.left.push(...left);
-  }
-  return sum;
 }
 
 /** What no command reaches, and what the engine keeps: MongoDB overwrites its free pages, journal and oplog in time. */

@@ -1,41 +1,46 @@
-// `mobility logs`: calls, puts step by step, one user's story, and what went wrong, read back from the log files.
+// `mobility logs`: calls, puts step by step, one user's events, and what failed, from the log files.
 import { Command } from 'commander';
-import { callOutcome, callTime, createCallTracker, isPut, type LoggedCall } from '../../log/calls.ts';
+import { CallTracker, callOutcome, callTime, isPut, type LoggedCall } from '../../log/calls.ts';
 import { parseMessage } from '../../log/messages.ts';
-import type { LogKind } from '../../log/names.ts';
-import { type LogLine, type ReadStats, readLogs } from '../../log/read.ts';
+import { type LogLine, type ReadOptions, readLogs } from '../../log/read.ts';
+import { isUuid } from '../../model/ids.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { type LogFlags, refuseEmptyRange, type UserMeant, userMeant, withLogFlags } from '../log-query.ts';
-import { createLogScreen } from '../log-screen.ts';
-import { callJson, createLogText, type LogText, lineJson, resultText } from '../log-text.ts';
+import { type LogFlags, refuseEmptyRange, withLogFlags } from '../log-query.ts';
+import { callJson, createLogText, resultText } from '../log-text.ts';
 import { counted } from '../output.ts';
 
-const lateEnd = 600; // s beyond `--until` in which the END of a call is looked for
+const lateEnd = 600; // s after `--until` in which the END of a call is searched
 const mostNames = 10_000; // of users that `errors` remembers
 
-/** Reads the server's and the pipeline's log files back; without a subcommand it shows calls. */
+/** Reads the log files of server and pipeline; without a subcommand it shows calls. */
 export function logsCommand(context: CommandContext): Command {
-  const calls = withLogFlags(new Command('calls'), context, { calls: true })
-    .description('show calls with time, user, duration and result (the default)')
-    .action(context.run((flags: LogFlags) => showCalls(context, flags)));
-  const put = withLogFlags(new Command('put'), context, { calls: true })
-    .description('show each put step by step, with the step that failed')
-    .action(context.run((flags: LogFlags) => showPuts(context, flags)));
-  const user = withLogFlags(new Command('user'), context, { calls: false })
-    .description('show the events of one user in server and pipeline logs')
-    .argument('<name>', 'name or UUID')
-    .action(context.run((name: string, flags: LogFlags) => showStory(context, name, flags)));
-  const errors = withLogFlags(new Command('errors'), context, { calls: false })
-    .description('show warnings, errors, and calls without an end')
-    .action(context.run((flags: LogFlags) => showErrors(context, flags)));
+  const command = (name: string, text: string, calls: boolean): Command =>
+    withLogFlags(new Command(name), context, { calls }).description(text);
   return new Command('logs')
     .description('read the log files of server and pipeline')
     .usage('[calls|put|user|errors] [options]')
     .addHelpText('after', examples)
-    .addCommand(calls, { isDefault: true })
-    .addCommand(put)
-    .addCommand(user)
-    .addCommand(errors);
+    .addCommand(
+      command('calls', 'show calls with time, user, duration and result (the default)', true).action(
+        context.run((flags: LogFlags) => showCalls(context, flags, false)),
+      ),
+      { isDefault: true },
+    )
+    .addCommand(
+      command('put', 'show each put step by step, with the step that failed', true).action(
+        context.run((flags: LogFlags) => showCalls(context, flags, true)),
+      ),
+    )
+    .addCommand(
+      command('user', 'show the events of one user in server and pipeline logs', false)
+        .argument('<name>', 'name or UUID')
+        .action(context.run((name: string, flags: LogFlags) => showUser(context, name, flags))),
+    )
+    .addCommand(
+      command('errors', 'show warnings, errors, and calls without an end', false).action(
+        context.run((flags: LogFlags) => showErrors(context, flags)),
+      ),
+    );
 }
 
 const examples = `
@@ -50,188 +55,135 @@ Examples:
 Exit code 3: a file could not be read to its end; lines may be missing.
 Files and formats: docs/logs.md`;
 
-// ---------------------------------------------------------------- reading
-
-interface Reading {
-  flags: LogFlags;
-  kinds?: readonly LogKind[];
-  /** Called for each call when it is complete, and at the end for those that are not. */
+/** What a command does with the lines that its flags select. */
+interface Reader {
+  kinds?: ReadOptions['kinds'];
+  /** Called for each call when it is complete, and at the end for the others. */
   onCall: (call: LoggedCall) => Promise<void>;
-  /** Called for each line, in order; `call`: the one it belongs to. */
+  /** Called for each line, with its call if it has one. */
   onLine?: (line: LogLine, call: LoggedCall | undefined) => Promise<void> | undefined;
+  /** The note at the end. */
+  summary: () => string;
 }
 
-/** Reads what the flags ask for. Ctrl-C is the proper end of `--follow`. */
-async function readThrough(
-  context: CommandContext,
-  { flags, kinds, onCall, onLine = () => undefined }: Reading,
-): Promise<ReadStats> {
-  const { since, until, follow, dir = context.config().logDir } = flags;
-  refuseEmptyRange(flags, context.zone);
-  const tracker = createCallTracker();
+/** Reads the lines that the flags select. Ctrl-C is the usual end of `--follow`. */
+async function read(context: CommandContext, flags: LogFlags, reader: Reader): Promise<Outcome> {
+  refuseEmptyRange(flags);
+  const { since, until = Infinity, follow, dir = context.config().logDir } = flags;
+  const tracker = new CallTracker();
   const { lines, stats } = readLogs({
-    dir,
-    ...(kinds && { kinds }),
+    ...{ dir, until: until + lateEnd, ...(reader.kinds && { kinds: reader.kinds }) },
     ...(since !== undefined && { since }),
-    ...(until !== undefined && { until: until + lateEnd }),
     ...(follow && { follow, signal: context.interruptible() }),
   });
-  for await (const batch of lines) {
-    for (const line of batch) {
-      for (const call of tracker.add(line)) await onCall(call);
-      const pending = onLine(line, tracker.current());
-      if (pending !== undefined) await pending;
-    }
+  const onCall = async (call: LoggedCall): Promise<void> => {
+    if (callTime(call) >= (since ?? -Infinity) && callTime(call) < until) await reader.onCall(call);
+  };
+  for await (const line of lines) {
+    const { call, done } = tracker.add(line);
+    for (const one of done) await onCall(one);
+    const pending = line.time < until ? reader.onLine?.(line, call) : undefined;
+    if (pending !== undefined) await pending;
   }
   if (!follow) for (const call of tracker.open()) await onCall(call);
-  return stats;
-}
-
-/** Ends a command with a note: the number of results, and what was skipped. */
-function conclude(context: CommandContext, stats: ReadStats, flags: LogFlags, found: string): Outcome {
-  const { output } = context;
-  const passedOver = [
+  const skipped = [
     ...(stats.foreign > 0 ? [`${counted(stats.foreign, 'line')} not understood`] : []),
-    ...(stats.torn > 0 ? [`${counted(stats.torn, 'line')} cut short`] : []),
     ...stats.unreadable.map(({ file, reason }) => `${file} could not be read to its end (${reason})`),
   ];
-  output.note([found, ...passedOver].join('; '));
-  if (stats.unreadable.length > 0) return { exitCode: 3 };
-  return flags.follow ? { exitCode: 0 } : {};
+  context.output.note([reader.summary(), ...skipped].join('; '));
+  return { exitCode: stats.unreadable.length > 0 ? 3 : 0 };
 }
 
-/** People at a terminal get what fits on it; programs and files get everything in one line. */
-function textFor({ zone, output }: CommandContext): LogText {
-  return output.isTerminal ? createLogScreen(zone, output) : createLogText(zone);
-}
-
-// ---------------------------------------------------------------- calls
-
-/** Reads calls and hands on those that the flags ask for. Returns what to say at the end. */
-async function readCalls(
-  context: CommandContext,
-  flags: LogFlags,
-  show: (call: LoggedCall) => Promise<void>,
-  wanted: (call: LoggedCall) => boolean = () => true,
-): Promise<Outcome> {
-  const user = flags.user === undefined ? null : await userMeant(context, flags.user);
-  const found = { ok: 0, failed: 0, unfinished: 0 };
+/** Shows the calls that the flags select, or the puts among them step by step. */
+async function showCalls(context: CommandContext, flags: LogFlags, onlyPuts: boolean): Promise<Outcome> {
+  const { output, zone } = context;
+  const { path = '', slow = 0, failed } = flags;
+  const text = createLogText(zone);
+  const user = flags.user === undefined ? null : await uuidOf(context, flags.user);
+  const count = { ok: 0, failed: 0, unfinished: 0 };
+  const all = (): number => count.ok + count.failed + count.unfinished;
   const onCall = async (call: LoggedCall): Promise<void> => {
-    if (!wanted(call) || !isAskedFor(call, flags, user)) return;
-    found[callOutcome(call)] += 1;
-    await show(call);
+    const outcome = callOutcome(call);
+    if ((user !== null && call.user_id !== user) || (onlyPuts && !isPut(call))) return;
+    if (!call.path.startsWith(path) || (call.seconds ?? 0) < slow || (failed && outcome === 'ok')) return;
+    if (all() === 0 && !output.json && !onlyPuts) await output.line(text.titles());
+    count[outcome] += 1;
+    if (output.json) await output.line(JSON.stringify(callJson(call)));
+    else await output.line(onlyPuts ? `${text.put(call)}\n` : text.call(call));
   };
-  const stats = await readThrough(context, { flags, kinds: ['server'], onCall });
-  const all = found.ok + found.failed + found.unfinished;
-  const text = `${counted(all, 'call')}, ${found.failed} failed, ${found.unfinished} without an end`;
-  return conclude(context, stats, flags, text);
+  const summary = (): string => `${counted(all(), 'call')}, ${count.failed} failed, ${count.unfinished} without an end`;
+  return read(context, flags, { kinds: ['server'], onCall, summary });
 }
 
-function isAskedFor(call: LoggedCall, { path, since, until, slow, failed }: LogFlags, user: UserMeant | null): boolean {
-  const time = callTime(call);
-  return (
-    (user === null || isOf(call, user)) &&
-    (path === undefined || call.path.startsWith(path)) &&
-    (since === undefined || time >= since) &&
-    (until === undefined || time < until) &&
-    (slow === undefined || (call.seconds ?? 0) >= slow) &&
-    (failed !== true || callOutcome(call) !== 'ok')
-  );
+/** A UUID needs no store: the logs may be there to find out what is wrong with it. */
+async function uuidOf(context: CommandContext, nameOrUuid: string): Promise<string> {
+  const uuid = nameOrUuid.toLowerCase();
+  return isUuid(uuid) ? uuid : (await context.findUser(nameOrUuid)).uuid;
 }
 
-/** True for the user's calls; learns their UUID from them if only the name is known. */
-function isOf(call: LoggedCall, user: UserMeant): boolean {
-  if (user.uuid === null && call.user_email === user.email && call.user_id !== null) user.uuid = call.user_id;
-  return user.uuid === null ? call.user_email !== null && call.user_email === user.email : call.user_id === user.uuid;
-}
-
-async function showCalls(context: CommandContext, flags: LogFlags): Promise<Outcome> {
-  const { output } = context;
-  const text = textFor(context);
-  let titled = output.json;
-  const outcome = await readCalls(context, flags, async (call) => {
-    if (!titled) await output.line(text.callTitles());
-    titled = true;
-    await output.line(output.json ? JSON.stringify(callJson(call)) : text.call(call));
+/** Shows the calls of a user when they end, and the lines of the pipeline about them. */
+async function showUser(context: CommandContext, name: string, flags: LogFlags): Promise<Outcome> {
+  const user = await uuidOf(context, name);
+  const events = createEvents(context);
+  return read(context, flags, {
+    onCall: async (call) => {
+      if (call.user_id !== user) return;
+      const seconds = call.seconds === null ? '' : ` in ${call.seconds} s`;
+      const text = `${call.method} ${call.path} ${call.status ?? '-'}${seconds} ${resultText(call)}`;
+      await events.call(call, call.end_ts ?? callTime(call), null, text.trimEnd());
+    },
+    onLine: (line) => {
+      const isTheirs = !line.source.startsWith('server') && parseMessage(line.message)?.user_id === user;
+      return isTheirs ? events.line(line, user, null) : undefined;
+    },
+    summary: () => counted(events.count.lines + events.count.calls, 'event'),
   });
-  if (text.hasCut()) output.note('Paths and names that end with … were cut: --json, or a pipe, gives them whole.');
-  return outcome;
 }
-
-async function showPuts(context: CommandContext, flags: LogFlags): Promise<Outcome> {
-  const { output } = context;
-  const text = textFor(context);
-  const show = (call: LoggedCall): Promise<void> =>
-    output.line(output.json ? JSON.stringify(callJson(call)) : `${text.put(call)}\n`);
-  return readCalls(context, flags, show, isPut);
-}
-
-// ---------------------------------------------------------------- one user
-
-/** Calls when they end, and everything that the pipeline said about the user. */
-async function showStory(context: CommandContext, name: string, flags: LogFlags): Promise<Outcome> {
-  const { output } = context;
-  const text = textFor(context);
-  const user = await userMeant(context, name);
-  let found = 0;
-  const onCall = async (call: LoggedCall): Promise<void> => {
-    if (!isAskedFor(call, flags, user)) return;
-    found += 1;
-    const time = call.end_ts ?? callTime(call);
-    const told = [`${call.method} ${call.path}`, call.status ?? '-', `in ${call.seconds ?? '-'} s`, resultText(call)];
-    const said = { ...call, time, level: callOutcome(call) === 'ok' ? 'INFO' : 'WARNING' } as const;
-    await output.line(
-      output.json
-        ? JSON.stringify({ kind: 'call', time, ...callJson(call) })
-        : text.line(said, null, told.join(' ').trimEnd()),
-    );
-  };
-  const onLine = (line: LogLine): Promise<void> | undefined => {
-    if (line.source.startsWith('server') || user.uuid === null || isBeyond(line, flags)) return;
-    if (parseMessage(line.message)?.user_id !== user.uuid) return;
-    found += 1;
-    return output.line(
-      output.json
-        ? JSON.stringify({ kind: 'line', ...lineJson(line) })
-        : text.line(line, null, line.message.replace(`UUID ${user.uuid}: `, '')),
-    );
-  };
-  const stats = await readThrough(context, { flags, onCall, onLine });
-  return conclude(context, stats, flags, counted(found, 'event'));
-}
-
-const isBeyond = ({ time }: LogLine, { until }: LogFlags): boolean => until !== undefined && time >= until;
-
-// ---------------------------------------------------------------- what went wrong
 
 async function showErrors(context: CommandContext, flags: LogFlags): Promise<Outcome> {
-  const { output } = context;
-  const text = textFor(context);
-  const found = { lines: 0, calls: 0 };
+  const events = createEvents(context);
   const names = new Map<string, string>(); // by UUID, from the lines of calls
-  const onCall = async (call: LoggedCall): Promise<void> => {
-    if (callOutcome(call) !== 'unfinished' || !isAskedFor(call, flags, null)) return;
-    found.calls += 1;
-    const said = { ...call, time: callTime(call), level: 'WARNING' } as const;
-    const who = call.user_email ?? call.user_id ?? '-';
-    await output.line(
-      output.json
-        ? JSON.stringify({ kind: 'call', ...callJson(call) })
-        : text.line(said, who, `${call.method} ${call.path}: ${resultText(call)}`),
-    );
+  return read(context, flags, {
+    onCall: async (call) => {
+      if (callOutcome(call) !== 'unfinished') return;
+      const text = `${call.method} ${call.path}: ${resultText(call)}`;
+      await events.call(call, callTime(call), call.user_email ?? call.user_id ?? '-', text);
+    },
+    onLine: (line, call) => {
+      if (call?.user_id && call.user_email && names.size < mostNames) names.set(call.user_id, call.user_email);
+      if (line.level !== 'WARNING' && line.level !== 'ERROR') return;
+      const uuid = call === undefined ? (parseMessage(line.message)?.user_id ?? null) : call.user_id;
+      return events.line(line, uuid, uuid === null ? null : (names.get(uuid) ?? uuid));
+    },
+    summary: () => {
+      const { lines, calls } = events.count;
+      return `${counted(lines, 'warning or error', 'warnings and errors')}, ${counted(calls, 'call')} without an end`;
+    },
+  });
+}
+
+/** Shows and counts calls and lines. */
+function createEvents({ output, zone }: CommandContext) {
+  const text = createLogText(zone);
+  const count = { lines: 0, calls: 0 };
+  return {
+    count,
+    call: (call: LoggedCall, time: number, who: string | null, words: string): Promise<void> => {
+      count.calls += 1;
+      const level = callOutcome(call) === 'ok' ? 'INFO' : 'WARNING';
+      return output.line(
+        output.json
+          ? JSON.stringify({ kind: 'call', time, ...callJson(call) })
+          : text.line({ ...call, time, level }, who, words),
+      );
+    },
+    line: (line: LogLine, uuid: string | null, who: string | null): Promise<void> => {
+      count.lines += 1;
+      return output.line(
+        output.json
+          ? JSON.stringify({ kind: 'line', ...line, user_id: uuid })
+          : text.line(line, who, line.message.replace(`UUID ${uuid}: `, '')),
+      );
+    },
   };
-  const onLine = (line: LogLine, call?: LoggedCall): Promise<void> | undefined => {
-    if (call?.user_id && call.user_email && names.size < mostNames) names.set(call.user_id, call.user_email);
-    if ((line.level !== 'WARNING' && line.level !== 'ERROR') || isBeyond(line, flags)) return;
-    found.lines += 1;
-    const user = call === undefined ? (parseMessage(line.message)?.user_id ?? null) : call.user_id;
-    const who = user === null ? null : (names.get(user) ?? user);
-    const told = line.message.replace(`UUID ${user}: `, '');
-    return output.line(
-      output.json ? JSON.stringify({ kind: 'line', ...lineJson(line), user_id: user }) : text.line(line, who, told),
-    );
-  };
-  const stats = await readThrough(context, { flags, onCall, onLine });
-  const told = `${counted(found.lines, 'warning or error', 'warnings and errors')}, ${counted(found.calls, 'call')} without an end`;
-  return conclude(context, stats, flags, told);
 }

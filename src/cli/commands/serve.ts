@@ -8,10 +8,7 @@ export function serveCommand(context: CommandContext): Command {
     .description('run the server that phones talk to, until SIGTERM or Ctrl-C')
     .option('--host <address>', 'address to listen on (MOBILITY_HOST; default 127.0.0.1)')
     .option('--port <n>', 'port to listen on; 0: any free port (MOBILITY_PORT; default 8080)')
-    .option(
-      '--workers <n>',
-      'processes that answer calls; from 2 on, one more reads large bodies (MOBILITY_WORKERS; default 2)',
-    )
+    .option('--workers <n>', 'processes that answer calls (MOBILITY_WORKERS; default 2)')
     .addOption(
       new Option(
         '--auth <method>',
@@ -37,7 +34,7 @@ At SIGTERM or Ctrl-C, the server finishes the running calls.`,
         await runServer({
           config,
           openStore: (options) => context.store({ ...options, make: true }),
-          openLog: (threadId, source) => context.logFiles('server', { threadId, source }),
+          openLog: (threadId) => context.logFiles('server', threadId),
           signal: context.interruptible(),
           now: context.now,
           stdout: context.writeOut,

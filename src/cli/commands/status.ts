@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { isMobilityError } from '../../model/errors.ts';
 import type { UserRecord } from '../../model/user.ts';
 import { everyUser } from '../../store/pages.ts';
-import type { Store } from '../../store/store.ts';
+import type { Store, Unfinished } from '../../store/store.ts';
 import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { limitMet, userStatus, userStatusText } from '../user-status.ts';
@@ -24,8 +24,8 @@ interface StoreStatus {
   failed: (Named & { last_error: string })[];
   /** Users who met a limit for one caller within the last day. */
   limits_met: (Named & { limit: string; ts: number })[];
-  /** Rows whose owner is not registered, and the number of owners. */
-  unowned: { users: number; rows: number };
+  /** Users whose erasure, or copy from another store, has begun and not ended. */
+  unfinished: Unfinished[];
   /** Users whose lease a process holds now. */
   at_work: (Named & { owner: string; expires_ts: number })[];
 }
@@ -54,7 +54,7 @@ async function showStore(context: CommandContext): Promise<void> {
   const store = await context.store();
   const status: StoreStatus = {
     ...{ store: store.address, users: 0, waiting: 0, errors: 0, trips: 0, with_work: 0 },
-    ...{ damaged: [], failed: [], limits_met: [], unowned: { users: 0, rows: 0 }, at_work: [] },
+    ...{ damaged: [], failed: [], limits_met: [], unfinished: [], at_work: [] },
   };
   const progress = context.output.progress('counting');
   try {
@@ -69,10 +69,7 @@ async function showStore(context: CommandContext): Promise<void> {
       if (page.length === pageSize) await addPage();
     }
     await addPage();
-    for (const { rows } of await store.unowned()) {
-      status.unowned.users += 1;
-      status.unowned.rows += rows;
-    }
+    status.unfinished = await store.unfinished();
   } finally {
     progress.done();
   }
@@ -98,8 +95,8 @@ async function addUser(status: StoreStatus, store: Store, named: Named, now: num
   const counts = await store.counts(uuid);
   const [trips, state, lease, profile] = await Promise.all([
     counts.trips === 0 ? null : store.trips.summary(uuid), // other links, such as dropped movements, are rows too
-    counts.pipeline === 0 ? null : store.pipeline.get(uuid),
-    counts.leases === 0 ? null : store.leases.get(uuid),
+    store.pipeline.get(uuid),
+    store.leases.get(uuid),
     counts.profiles === 0 ? null : store.profiles.get(uuid),
   ]);
   status.waiting += counts.usercache;
@@ -107,20 +104,20 @@ async function addUser(status: StoreStatus, store: Store, named: Named, now: num
   status.trips += trips?.count ?? 0;
   const met = limitMet(profile);
   if (met !== null && met.ts > now - 86_400) status.limits_met.push({ ...named, ...met });
-  if (state !== null && state.last_error !== null) status.failed.push({ ...named, last_error: state.last_error });
+  if (state.last_error !== null) status.failed.push({ ...named, last_error: state.last_error });
   if (lease !== null) status.at_work.push({ ...named, owner: lease.owner, expires_ts: lease.expires_ts });
 }
 
+const unfinishedWork = { erasing: '`mobility erase`', arriving: '`mobility migrate`' };
+
 function statusText(status: StoreStatus, { zone }: CommandContext): string {
-  const { unowned } = status;
-  const owners = `${counted(unowned.rows, 'row')} of ${counted(unowned.users, 'user')} who are not registered`;
   return table([
     ['store', status.store],
     ['users', `${status.users}, ${status.with_work} with new data for the pipeline`],
     ['waiting', counted(status.waiting, 'entry', 'entries')],
     ['errors', String(status.errors)],
     ['trips', String(status.trips)],
-    ...(unowned.rows === 0 ? [] : [['unowned', `${owners}: see mobility store purge-unowned`]]),
+    ...status.unfinished.map(({ user_id, stage }) => [stage, `${user_id}: repeat the ${unfinishedWork[stage]}`]),
     ...status.at_work.map(({ user_email, owner, expires_ts }) => {
       return ['at work', `${user_email}: ${owner}, until ${minuteText(expires_ts, zone)}`];
     }),

@@ -1,18 +1,14 @@
-// `mobility store`: creates the store, checks it and cleans it up.
+// `mobility store`: creates the store and checks it.
 import { Command } from 'commander';
-import { isMongoAddress } from '../../model/address.ts';
-import { purgeUnowned } from '../../upkeep/erase-user.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { table } from '../output.ts';
 import { checkCommand } from './store-check.ts';
 
 /** Commands about the store itself. */
 export function storeCommand(context: CommandContext): Command {
   return new Command('store')
-    .description('prepare, check and clean up the store')
+    .description('prepare and check the store')
     .addCommand(checkCommand(context))
     .addCommand(initCommand(context))
-    .addCommand(purgeUnownedCommand(context))
     .addHelpText('after', '\nExamples:\n  mobility store init\n  mobility store check');
 }
 
@@ -33,47 +29,9 @@ Exit code 3: the store works, but a part could not be done, such as sharding wit
 }
 
 async function init(context: CommandContext): Promise<Outcome> {
-  const address = context.config().store;
-  if (isMongoAddress(address)) return initMongo(context, address);
-  const store = await context.store({ make: true });
-  await context.output.result({ address: store.address, engine: 'sqlite' }, `${store.address}: ready`);
-  return {};
-}
-
-async function initMongo(context: CommandContext, address: string): Promise<Outcome> {
-  const { initMongoStore } = await import('../../store/mongodb/store.ts');
-  const { warnings, ...layout } = await initMongoStore(address);
-  await context.output.result({ ...layout, engine: 'mongodb', warnings }, () => {
-    const rows = Object.entries(layout.indexes).map(([collection, names]) => [`  ${collection}`, names.join(', ')]);
-    const head = `${layout.address}: format ${layout.version}`;
-    return `${head}\n${table([['  COLLECTION', 'INDEXES BESIDE _id'], ...rows])}`;
-  });
+  const warnings: string[] = [];
+  const store = await context.store({ make: true, onWarning: (text) => warnings.push(text) });
+  await context.output.result({ address: store.address, warnings }, `${store.address}: ready`);
   for (const text of warnings) context.output.note(text);
   return warnings.length > 0 ? { exitCode: 3 } : {};
-}
-
-function purgeUnownedCommand(context: CommandContext): Command {
-  return new Command('purge-unowned')
-    .description('remove rows whose owner is not registered')
-    .option('--dry-run', 'list them only')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  mobility store purge-unowned --dry-run
-  mobility store purge-unowned --json
-
-An erasure or a migration that was interrupted and not repeated leaves such rows.
-Let a migration into this store end first: it registers its users last. Exit code 3: another process works on some of them.`,
-    )
-    .action(context.run((options: { dryRun?: true }) => purge(context, options.dryRun === true)));
-}
-
-async function purge(context: CommandContext, dryRun: boolean): Promise<Outcome> {
-  const purged = await purgeUnowned(await context.store(), { dryRun });
-  const rows = purged.map(({ user_id, rows, status, message }) => [user_id, String(rows), message ?? status]);
-  await context.output.result({ dry_run: dryRun, purged }, () =>
-    rows.length === 0 ? 'every row belongs to a registered user' : table([['UUID', 'ROWS', ''], ...rows], [1]),
-  );
-  return purged.some(({ status }) => status === 'busy') ? { exitCode: 3 } : {};
 }

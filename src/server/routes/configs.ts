@@ -12,6 +12,7 @@ export const configRoutes: readonly OpenRoute[] = [
   {
     path: '/configs/:file',
     summary: "Returns a study's configuration for today's app",
+    answers: { type: 'object' },
     parameters: { file: `the name of a study and \`${ending}\`` },
     /** The file that `mobility study config` writes, to be published: there is no secret in it. */
     answer: async ({ studies }, { file = '' }) => {

@@ -8,29 +8,39 @@ import { isTimeZone, justAfter, localDay, maxTime, minTime, startOfDay } from '.
 import { type FoundEntry, findEntries, type Selection } from '../find-entries.ts';
 import { daysBetween } from '../local-dates.ts';
 import { badRequest } from '../problem.ts';
-import { schemas } from '../schemas.ts';
-import { type Route, type RouteCall, suggestionSettings } from './route.ts';
+import { listOf, objectOf, schemas, values } from '../schemas.ts';
+import { type Route, type RouteCall, suggestions } from './route.ts';
 
 /** Entries of one answer, whatever the caller asks for. */
 const maxFoundEntries = 250_000;
 
+const found = objectOf({
+  phone_data: listOf(
+    objectOf({
+      _id: values.oid,
+      user_id: values.uuid,
+      metadata: objectOf({ key: { type: 'string' }, write_ts: values.time }),
+      data: { type: 'object' },
+    }),
+  ),
+  truncated: { type: 'boolean', description: 'true when there were more entries than asked for' },
+});
+
 /** The routes under `/datastreams`. */
-export const datastreamRoutes: readonly Route[] = [
-  {
-    path: '/datastreams/find_entries/timestamp',
-    handler: 'datastreams.find_entries/timestamp',
-    caller: 'registered',
-    body: schemas.findEntries,
-    answer: async (call) => answer(call, byTimestamp(call.body)),
-  },
-  {
-    path: '/datastreams/find_entries/local_date',
-    handler: 'datastreams.find_entries/local_date',
-    caller: 'registered',
-    body: schemas.findEntries,
-    answer: async (call) => answer(call, byLocalDate(call.body)),
-  },
-];
+export const datastreamRoutes: readonly Route[] = (
+  [
+    ['timestamp', 'time', byTimestamp],
+    ['local_date', 'local date', byLocalDate],
+  ] as const
+).map(([name, time, selected]) => ({
+  path: `/datastreams/find_entries/${name}`,
+  handler: `datastreams.find_entries/${name}`,
+  summary: `Returns entries of the caller by key and ${time}`,
+  answers: found,
+  caller: 'registered',
+  body: schemas.findEntries,
+  answer: async (call) => answer(call, selected(call.body)),
+}));
 
 /** The part of a selection that names the time. */
 type TimeSelection = Pick<Selection, 'time' | 'from' | 'to' | 'derived' | 'matches'>;
@@ -46,23 +56,34 @@ interface TimeField {
   scan?: true;
 }
 
+const timeField = (name: DerivedTime, scan?: true): [string, TimeField] => [
+  `data.${name}`,
+  { time: 'ts', derived: name, of: (entry) => entry.data[name], ...(scan && { scan }) },
+];
+
 const timeFields: Readonly<Record<string, TimeField>> = {
   'metadata.write_ts': { time: 'write_ts', derived: 'write_ts', of: (entry) => entry.metadata.write_ts },
-  'data.ts': { time: 'ts', derived: 'ts', of: (entry) => entry.data.ts },
-  'data.start_ts': { time: 'ts', derived: 'start_ts', of: (entry) => entry.data.start_ts, scan: true },
-  'data.end_ts': { time: 'ts', derived: 'end_ts', of: (entry) => entry.data.end_ts, scan: true },
-  'data.enter_ts': { time: 'ts', derived: 'enter_ts', of: (entry) => entry.data.enter_ts, scan: true },
-  'data.exit_ts': { time: 'ts', derived: 'exit_ts', of: (entry) => entry.data.exit_ts, scan: true },
+  ...Object.fromEntries([
+    timeField('ts'),
+    ...(['start_ts', 'end_ts', 'enter_ts', 'exit_ts'] as const).map((name) => timeField(name, true)),
+  ]),
 };
 
-/** The time that a local date tells, and the date itself: it names its zone. */
-const dateFields: Readonly<Record<string, { time: string; date: (entry: Entry) => JsonValue | undefined }>> = {
+interface DateField {
+  /** The name of the time that belongs to the date. */
+  time: string;
+  /** The local date, which names its zone. */
+  date: (entry: Entry) => JsonValue | undefined;
+}
+
+const dateFields: Readonly<Record<string, DateField>> = {
   'metadata.write_local_dt': { time: 'metadata.write_ts', date: (entry) => entry.metadata.write_local_dt },
-  'data.local_dt': { time: 'data.ts', date: (entry) => entry.data.local_dt },
-  'data.start_local_dt': { time: 'data.start_ts', date: (entry) => entry.data.start_local_dt },
-  'data.end_local_dt': { time: 'data.end_ts', date: (entry) => entry.data.end_local_dt },
-  'data.enter_local_dt': { time: 'data.enter_ts', date: (entry) => entry.data.enter_local_dt },
-  'data.exit_local_dt': { time: 'data.exit_ts', date: (entry) => entry.data.exit_local_dt },
+  ...Object.fromEntries(
+    ['', 'start_', 'end_', 'enter_', 'exit_'].map((prefix): [string, DateField] => [
+      `data.${prefix}local_dt`,
+      { time: `data.${prefix}ts`, date: (entry) => entry.data[`${prefix}local_dt`] },
+    ]),
+  ),
 };
 
 /** `start_time` to `end_time`, both included, of the field `key_time`. */
@@ -82,7 +103,7 @@ function byTimestamp({ start_time: from, end_time: to, key_time: name }: JsonObj
   };
 }
 
-/** `from_local_date` to `to_local_date`, both included, of the local day that the field `key_local_date` tells. */
+/** `from_local_date` to `to_local_date`, both included, of the local day in the field `key_local_date`. */
 function byLocalDate(body: JsonObject): TimeSelection {
   const days = daysBetween(body.from_local_date, body.to_local_date, ['from_local_date', 'to_local_date']);
   const { time, date } = fieldOf(dateFields, 'key_local_date', body.key_local_date ?? 'metadata.write_local_dt');
@@ -90,8 +111,8 @@ function byLocalDate(body: JsonObject): TimeSelection {
   const matches = (entry: Entry): boolean => {
     const ts = field.of(entry);
     if (typeof ts !== 'number' || ts < minTime || ts > maxTime) return false;
-    const told = date(entry);
-    const zone = isJsonObject(told) && isTimeZone(told.timezone) ? told.timezone : entry.metadata.time_zone;
+    const local = date(entry);
+    const zone = isJsonObject(local) && isTimeZone(local.timezone) ? local.timezone : entry.metadata.time_zone;
     const day = dayOfCalendar(ts, isTimeZone(zone) ? zone : 'UTC');
     return day !== null && day >= days.from && day <= days.to;
   };
@@ -116,13 +137,13 @@ function fieldOf<Field>(fields: Readonly<Record<string, Field>>, name: string, a
   return field;
 }
 
-function answer({ caller, body, store, config }: RouteCall, time: TimeSelection): AsyncIterable<string> {
+function answer({ caller, body, store }: RouteCall, time: TimeSelection): AsyncIterable<string> {
   const asked = body.max_entries as number | null | undefined;
   return phoneData(
     caller.uuid,
     findEntries(store, caller.uuid, {
       ...time,
-      suggestions: suggestionSettings(config),
+      suggestions,
       ...(Array.isArray(body.key_list) && { keys: body.key_list as string[] }),
       max: Math.min(asked ?? maxFoundEntries, maxFoundEntries),
       keep: asked == null ? 'first' : ((body.trunc_method ?? 'sample') as Selection['keep']),

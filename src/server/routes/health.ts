@@ -1,20 +1,25 @@
 // Open routes: the name of the service, whether the process runs, and whether the store works.
+import { objectOf } from '../schemas.ts';
 import type { OpenRoute } from './route.ts';
 
 /** The routes that need no caller: the root and health. */
 export const healthRoutes: readonly OpenRoute[] = [
   {
     path: '/',
+    summary: 'Names the service',
+    answers: objectOf({ service: { const: 'mobility' }, documentation: { type: 'string' } }),
     answer: async () => ({ service: 'mobility', documentation: 'docs/api.md' }),
   },
   {
     path: '/healthz',
     summary: 'Answers 200 if the process runs. It does not use the store.',
+    answers: objectOf({ status: { const: 'ok' } }),
     answer: async () => ({ status: 'ok' }),
   },
   {
     path: '/readyz',
-    summary: 'Answers 200 if the store can be written and read, its disk has space, and not too much waits.',
+    summary: 'Answers 200 if the store can be written and read, and its disk has space.',
+    answers: objectOf({ status: { const: 'ready' } }),
     answer: async ({ readiness }) => {
       await readiness.check();
       return { status: 'ready' };

@@ -6,96 +6,80 @@ import { fromOwnTracks } from '../../formats/owntracks.ts';
 import { fromTraccar } from '../../formats/traccar.ts';
 import { putTaken } from '../../intake/put-batch.ts';
 import { takeEntry } from '../../intake/take-entry.ts';
-import type { JsonObject, JsonValue } from '../../model/json.ts';
+import type { JsonValue } from '../../model/json.ts';
 import { type Problem, retryAfterSeconds } from '../problem.ts';
-import type { Route, RouteCall } from './route.ts';
+import type { Dialect, Route, RouteCall } from './route.ts';
 
 // Overland has an OwnTracks mode, which sends no token that can be read.
 const asPassword =
   'as the password of Basic authentication. If this is Overland: give it the address /overland and leave its OwnTracks mode';
 
+const done = { type: 'object', required: ['result'], properties: { result: { const: 'ok' } } };
+
 /** The routes of OwnTracks, Overland and Traccar Client. */
 export const otherAppRoutes: readonly Route[] = [
-  {
-    path: '/pub',
-    handler: 'pub',
+  appRoute('pub', {
     summary: 'Stores one message of OwnTracks in HTTP mode; the token is the password',
-    caller: 'registered',
-    large: true,
     answers: { type: 'array', maxItems: 0 },
-    dialect: { tokenField: null, tokenPlace: asPassword, takesAnything: true, refuse: refusal },
-    answer: async (call) => {
-      await store(
-        call,
-        call.unread !== null ? rubbish(call.unread) : isEmpty(call.body) ? none : fromOwnTracks(call.body),
-      );
-      return [];
-    },
-  },
-  {
-    path: '/overland',
-    handler: 'overland',
+    token: { tokenField: null, tokenPlace: asPassword },
+    answer: [],
+    map: ({ body }) => (Object.keys(body).length === 0 ? none : fromOwnTracks(body)),
+  }),
+  appRoute('overland', {
     summary: 'Stores a batch of GeoJSON features from Overland; the token is sent as Bearer',
-    caller: 'registered',
-    large: true,
-    answers: { type: 'object', required: ['result'], properties: { result: { const: 'ok' } } },
-    dialect: {
-      tokenField: null,
-      tokenPlace: 'as "Authorization: Bearer TOKEN"',
-      takesAnything: true,
-      refuse: refusal,
-    },
-    answer: async (call) => {
-      const { locations } = call.body;
-      if (call.unread !== null) await store(call, rubbish(call.unread));
-      else await store(call, Array.isArray(locations) ? fromOverland(locations) : notKnown(call.body, 'locations'));
-      return { result: 'ok' };
-    },
-  },
-  {
-    path: '/traccar',
-    handler: 'traccar',
+    answers: done,
+    token: { tokenField: null, tokenPlace: 'as "Authorization: Bearer TOKEN"' },
+    answer: { result: 'ok' },
+    map: ({ body }) => (Array.isArray(body.locations) ? fromOverland(body.locations) : lacks(body, 'locations')),
+  }),
+  appRoute('traccar', {
     summary: 'Stores one location of Traccar Client 9 or later; the token is the device identifier',
-    caller: 'registered',
-    large: true,
-    answers: { type: 'object', required: ['result'], properties: { result: { const: 'ok' } } },
-    dialect: {
-      tokenField: 'device_id',
-      tokenPlace: 'as the device identifier ("device_id" of the body)',
-      takesAnything: true,
-      refuse: refusal,
+    answers: done,
+    token: { tokenField: 'device_id', tokenPlace: 'as the device identifier ("device_id" of the body)' },
+    answer: { result: 'ok' },
+    map: ({ body: { location, ...others } }) => {
+      if (location == null) return lacks(restOf(others, new Set(['device_id', 'user'])), 'location');
+      return fromTraccar(Array.isArray(location) ? location : [location]);
     },
-    answer: async (call) => {
-      const { location, ...others } = call.body;
-      const without = restOf(others, new Set(['device_id', 'user']));
-      if (call.unread !== null) await store(call, rubbish(call.unread));
-      else if (location === undefined || location === null) await store(call, notKnown(without, 'location'));
-      else await store(call, fromTraccar(Array.isArray(location) ? location : [location]));
-      return { result: 'ok' };
-    },
-  },
+  }),
 ];
+
+interface OtherApp extends Pick<Route, 'summary' | 'answers'> {
+  token: Pick<Dialect, 'tokenField' | 'tokenPlace'>;
+  /** The answer that the app takes for "received". */
+  answer: object;
+  map(call: RouteCall): Mapped;
+}
+
+function appRoute(name: string, { summary, answers, token, answer, map }: OtherApp): Route {
+  return {
+    path: `/${name}`,
+    handler: name,
+    ...{ summary, answers, caller: 'registered', large: true },
+    dialect: { ...token, takesAnything: true, refuse: refusal },
+    answer: async (call) => {
+      // A body that is no JSON object is set aside as text: sending it again would not correct it.
+      await store(call, call.unread === null ? map(call) : notMapped(call.unread, 'a JSON object as body'));
+      return answer;
+    },
+  };
+}
 
 const none: Mapped = { entries: [], unusable: [], passedOver: 0 };
 
-const isEmpty = (body: JsonObject): boolean => Object.keys(body).length === 0;
+const notMapped = (body: JsonValue, expected: string, found = 'something else'): Mapped => ({
+  ...none,
+  unusable: [unusable(body, 'format_unknown', `expected ${expected}, found ${found}`)],
+});
 
-/** A body that is no JSON object: it is kept as text, as sending it again would not mend it. */
-function rubbish(text: string): Mapped {
-  const why = 'expected a JSON object as body, found something else';
-  return { ...none, unusable: [unusable(text, 'format_unknown', why)] };
-}
-
-function notKnown(body: JsonValue, field: string): Mapped {
-  return { ...none, unusable: [unusable(body, 'format_unknown', `expected a field "${field}", found none`)] };
-}
+const lacks = (body: JsonValue, field: string): Mapped => notMapped(body, `a field "${field}"`, 'none');
 
 /** Resolves when all of it is durable. */
-async function store(call: RouteCall, { entries, unusable: aside, passedOver }: Mapped): Promise<void> {
-  if (passedOver > 0) call.log.write('INFO', `Passed over ${passedOver} that tell nothing about travel`);
-  if (entries.length + aside.length === 0) return;
+async function store(call: RouteCall, { entries, unusable: others, passedOver }: Mapped): Promise<void> {
+  if (passedOver > 0) call.log.write('INFO', `Skipped ${passedOver} messages that say nothing about travel`);
+  if (entries.length + others.length === 0) return;
   const taken = entries.map((entry) => takeEntry(entry as unknown as JsonValue));
-  await putTaken(call.caller.uuid, [...taken, ...aside], call);
+  await putTaken(call.caller.uuid, [...taken, ...others], call);
 }
 
 /**
@@ -109,14 +93,13 @@ function refusal(problem: Problem, requestId: string): Response {
     ...(problem.options.code && { code: problem.options.code }),
     request_id: requestId,
   };
-  const known = problem.options.headers?.['Retry-After'];
   return new Response(JSON.stringify(body), {
     status: problem.status >= 500 ? problem.status : 503,
     headers: {
       'Content-Type': 'application/json',
       'Cache-Control': 'no-store',
       'X-Request-Id': requestId,
-      'Retry-After': known ?? String(retryAfterSeconds),
+      'Retry-After': problem.options.headers?.['Retry-After'] ?? String(retryAfterSeconds),
     },
   });
 }

@@ -5,29 +5,18 @@ import { dateValue, oid, uuidValue } from '../../model/extended-json.ts';
 import { idOf } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { badRequest, tooLarge } from '../problem.ts';
-import { schemas } from '../schemas.ts';
+import { listOf, objectOf, schemas, values } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
 
 const everything = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
 
 /** Fields that only the server writes: an update that names them leaves them as they are. */
-const serverFields: ReadonlySet<string> = new Set([
-  '_id',
-  'user_id',
-  'uuid',
-  'user_email',
-  'create_ts',
-  'update_ts',
-  'last_put_ts',
-  'last_location_ts',
-  'last_phone_data_ts',
-  'last_limit',
-  'last_limit_ts',
-  'pipeline_range',
-  'total_trips',
-  'labeled_trips',
-  '__proto__',
-]);
+const serverFields: ReadonlySet<string> = new Set(
+  (
+    '_id user_id uuid user_email create_ts update_ts last_put_ts last_location_ts last_phone_data_ts last_limit ' +
+    'last_limit_ts pipeline_range total_trips labeled_trips __proto__'
+  ).split(' '),
+);
 
 /** Characters of JSON that one profile may have: it is read and written as a whole. */
 const maxProfileLength = 1024 * 1024;
@@ -35,13 +24,33 @@ const maxProfileLength = 1024 * 1024;
 /** Miles per gallon of a car that nobody has described, as the original has it. */
 const defaultMpg = 32;
 
-/** The routes under `/profile` and `/customlabel`. */
+/** The routes under `/profile`. */
 export const profileRoutes: readonly Route[] = [
-  { path: '/profile/create', handler: 'profile.create', caller: 'registering', answer: create },
-  { path: '/profile/get', handler: 'profile.get', caller: 'registered', answer: get },
+  {
+    path: '/profile/create',
+    handler: 'profile.create',
+    summary: 'Returns the UUID of the account; creates the account if that is allowed',
+    answers: objectOf({ uuid: { type: 'string', format: 'uuid' } }),
+    caller: 'registering',
+    answer: create,
+  },
+  {
+    path: '/profile/get',
+    handler: 'profile.get',
+    summary: 'Returns the profile: what the app reported, and what the server recorded',
+    answers: objectOf({
+      _id: values.oid,
+      user_id: values.uuid,
+      update_ts: objectOf({ $date: { type: 'integer' } }),
+    }),
+    caller: 'registered',
+    answer: get,
+  },
   {
     path: '/profile/update',
     handler: 'profile.update',
+    summary: 'Sets fields of the profile',
+    answers: objectOf({ update: { const: true }, ignored: listOf({ type: 'string' }) }, ['update']),
     caller: 'registered',
     body: schemas.updateProfile,
     large: true,

@@ -17,14 +17,24 @@ import type { JsonObject } from '../../model/json.ts';
 import { isDay, justAfter } from '../../model/time.ts';
 import { daysBetween } from '../local-dates.ts';
 import { badRequest } from '../problem.ts';
-import { schemas } from '../schemas.ts';
+import { objectOf, schemas } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
+
+const answers = objectOf(
+  {
+    user_metrics: { type: 'array', description: 'one list of summaries for each metric, or one such list' },
+    aggregate_metrics: { type: 'array' },
+  },
+  ['user_metrics'],
+);
 
 /** The routes under `/result`. */
 export const resultRoutes: readonly Route[] = [
   {
     path: '/result/metrics/timestamp',
     handler: 'result.metrics/timestamp',
+    summary: 'Returns figures of the caller by UTC period',
+    answers,
     caller: 'registered',
     body: schemas.metricsByTimestamp,
     answer: byTimestamp,
@@ -34,6 +44,8 @@ export const resultRoutes: readonly Route[] = [
   {
     path: '/result/metrics/local_date',
     handler: 'result.metrics/local_date',
+    summary: 'Returns figures of the caller by period of the local calendar',
+    answers,
     caller: 'registered',
     body: schemas.metricsByLocalDate,
     answer: byLocalDate,
@@ -41,6 +53,8 @@ export const resultRoutes: readonly Route[] = [
   {
     path: '/result/metrics/yyyy_mm_dd',
     handler: 'result.metrics/yyyy_mm_dd',
+    summary: 'Returns figures by day',
+    answers: objectOf({}),
     caller: 'registered',
     body: schemas.metricsByDay,
     answer: byDay,

@@ -21,7 +21,7 @@ export interface RouteCall {
   body: JsonObject;
   /** The text of a body that is no JSON object, where the dialect takes anything; else null. */
   unread: string | null;
-  /** The elements of the list that the route names, each looked at on its own; empty for a route that names none. */
+  /** The elements of the list that the route names, each checked on its own; empty for a route that names none. */
   list: readonly Taken[];
   /** Parts of the path, by name. */
   params: Readonly<Record<string, string>>;
@@ -38,13 +38,10 @@ export interface RouteCall {
 }
 
 /** The settings that answers depend on. */
-export type RouteConfig = Pick<Config, 'suggestFrom' | 'suggestSure' | 'leastPeople'>;
+export type RouteConfig = Pick<Config, 'leastPeople'>;
 
-/** How labels are suggested: percents of the settings as probabilities. */
-export const suggestionSettings = ({ suggestFrom, suggestSure }: RouteConfig): SuggestionSettings => ({
-  shownFrom: suggestFrom / 100,
-  sureFrom: suggestSure / 100,
-});
+/** Apps show labels from 55 %; at 95 %, some seven trips with the same labels, they do not ask about a trip. */
+export const suggestions: SuggestionSettings = { shownFrom: 0.55, sureFrom: 0.95 };
 
 /**
  * A JSON value, or the text of one in pieces, for answers that need not fit into memory. Phones of the family want an
@@ -90,7 +87,7 @@ export interface Route {
   /** The name of the handler in the log; `:name` is replaced by that part of the path. */
   handler: string;
   /** What it is for, in one sentence of docs. */
-  summary?: string;
+  summary: string;
   /** `registered`: callers with an account; `registering`: the call may make the account. */
   caller: 'registered' | 'registering';
   /** What the body holds beside the token, if anything; checked before `answer` is called. */
@@ -103,7 +100,7 @@ export interface Route {
    */
   large?: boolean;
   /** JSON Schema of a good answer. */
-  answers?: AnswerSchema;
+  answers: AnswerSchema;
   /** For apps of another family. */
   dialect?: Dialect;
   /** Answers, or throws: a `Problem` to say why not. */
@@ -116,11 +113,11 @@ export interface Route {
 export interface OpenRoute {
   path: string;
   /** What it is for, in one sentence of docs. */
-  summary?: string;
+  summary: string;
   /** What each part of the path named `:name` is. */
   parameters?: Readonly<Record<string, string>>;
   /** JSON Schema of a good answer. */
-  answers?: AnswerSchema;
+  answers: AnswerSchema;
   answer(parts: OpenParts, params: Readonly<Record<string, string>>): Promise<object>;
 }
 

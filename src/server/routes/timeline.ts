@@ -3,22 +3,31 @@ import { withLabels } from '../../diary/add-labels.ts';
 import { tripsOfDay } from '../../diary/build-trip-documents.ts';
 import { isDay } from '../../model/time.ts';
 import { badRequest } from '../problem.ts';
-import { type Route, suggestionSettings } from './route.ts';
+import { listOf, objectOf } from '../schemas.ts';
+import { type Route, suggestions } from './route.ts';
+
+const trip = objectOf({
+  type: { const: 'FeatureCollection' },
+  features: { type: 'array', description: 'places, stops and sections; see docs/phones.md' },
+  properties: { type: 'object' },
+});
 
 /** The routes under `/timeline`. */
 export const timelineRoutes: readonly Route[] = [
   {
     path: '/timeline/getTrips/:date',
     handler: 'timeline.getTrips/:date',
+    summary: 'Returns the diary of one local day',
+    answers: objectOf({ timeline: listOf(trip) }),
     caller: 'registered',
-    answer: async ({ caller, params, store, config }) => {
+    answer: async ({ caller, params, store }) => {
       const { date } = params;
       if (!isDay(date)) {
         const found = JSON.stringify(date!.slice(0, 40));
         throw badRequest(`expected a day of the calendar as YYYY-MM-DD at the end of the path, found ${found}`);
       }
       const trips = await tripsOfDay(store, caller.uuid, date);
-      return { timeline: await withLabels(store, caller.uuid, trips, suggestionSettings(config)) };
+      return { timeline: await withLabels(store, caller.uuid, trips, suggestions) };
     },
   },
 ];

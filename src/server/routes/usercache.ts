@@ -8,14 +8,23 @@ import type { PutCounts } from '../../log/messages.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { isNewerConfig } from '../../model/study-config.ts';
 import type { Document } from '../../store/store.ts';
-import { schemas } from '../schemas.ts';
+import { listOf, objectOf, schemas, values } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
+
+const count = { type: 'integer', minimum: 0 };
+const counts = { inserted: count, updated: count, rejected: count };
+const document = objectOf({
+  metadata: objectOf({ key: { type: 'string' }, type: { const: 'document' }, write_ts: values.time }),
+  data: { type: ['object', 'array'] },
+});
 
 /** The routes under `/usercache`. */
 export const usercacheRoutes: readonly Route[] = [
   {
     path: '/usercache/put',
     handler: 'userCache.put',
+    summary: 'Stores a batch of entries; 200 means that every entry is on disk',
+    answers: objectOf(counts),
     caller: 'registered',
     body: schemas.put,
     list: 'phone_to_server',
@@ -24,17 +33,26 @@ export const usercacheRoutes: readonly Route[] = [
   {
     path: '/usercache/putone',
     handler: 'userCache.putone',
+    summary: 'Stores one entry',
+    answers: objectOf({ putone: { const: true }, ...counts }),
     caller: 'registered',
     body: schemas.putOne,
     large: true,
     answer: putOne,
   },
-  { path: '/usercache/get', handler: 'userCache.get', caller: 'registered', answer: get },
+  {
+    path: '/usercache/get',
+    handler: 'userCache.get',
+    summary: 'Returns the documents for the phone: the diary of the last days, and configuration',
+    answers: objectOf({ server_to_phone: listOf(document) }),
+    caller: 'registered',
+    answer: get,
+  },
 ];
 
 async function put(call: RouteCall): Promise<object> {
-  const counts: PutCounts = await putTaken(call.caller.uuid, call.list, call);
-  return { ...counts, ...(await newerConfig(call)) };
+  const stored: PutCounts = await putTaken(call.caller.uuid, call.list, call);
+  return { ...stored, ...(await newerConfig(call)) };
 }
 
 /** The configuration of the caller's study, where their phone has an older one: the app takes it from the answer. */
@@ -52,13 +70,13 @@ async function putOne(call: RouteCall): Promise<object> {
 /** The documents as stored, and in the trips of a day what the user said about them. */
 async function get({ caller, store }: RouteCall): Promise<object> {
   const documents = await store.documents.list(caller.uuid);
-  const told = await withLabels(store, caller.uuid, documents.flatMap(tripsIn));
+  const trips = await withLabels(store, caller.uuid, documents.flatMap(tripsIn));
   let next = 0;
   const labelled = documents.map((document): Document => {
-    const trips = tripsIn(document).length;
-    if (trips === 0) return document;
-    next += trips;
-    return { ...document, data: told.slice(next - trips, next) as unknown as JsonValue };
+    const { length } = tripsIn(document);
+    if (length === 0) return document;
+    next += length;
+    return { ...document, data: trips.slice(next - length, next) as unknown as JsonValue };
   });
   return { server_to_phone: labelled.map(forPhone) };
 }

@@ -1,203 +1,214 @@
-// How payloads get into rows and out of them, and how rows are written and removed together with what belongs to them.
-import { type AnyBulkWriteOperation, type Document, ObjectId } from 'mongodb';
-import type { JsonValue } from '../../model/json.ts';
-import { PartsMissingError, StaleReadError } from './failures.ts';
-import { type Stored, toStored } from './payload.ts';
-import type { PayloadRow, RowTypes, Tx, UserCollection, UserRows } from './user-rows.ts';
+// Rows in MongoDB as a transaction, or one statement without a transaction, sees them. Bytes that are too large for a
+// document lie in rows of their own, `parts`.
+import type { AnyBulkWriteOperation, ClientSession, Collection, Db, Document } from 'mongodb';
+import type { Query, Summed, Table, Where, WritableRows } from '../rows/rows.ts';
+import { damagedRow, expectSum } from '../rows/sums.ts';
+import { accounts } from '../rows/tables.ts';
+import { documentOf, filterOf, keyOf, rowOf, sortOf } from './documents.ts';
 
-/** A collection whose rows have payloads. */
-export type PayloadCollection = {
-  [Name in UserCollection]: RowTypes[Name] extends PayloadRow ? Name : never;
-}[UserCollection];
+/** A piece of the bytes of a row. */
+export interface PartRow {
+  user: string;
+  table: string;
+  /** JSON of the values of its key columns. */
+  row: string;
+  part: number;
+  bytes: Uint8Array;
+}
+export const parts: Table<PartRow> = {
+  name: 'parts',
+  columns: { user: 'text', table: 'text', row: 'text', part: 'number', bytes: 'bytes' },
+  key: ['user', 'table', 'row', 'part'],
+  indexes: [],
+  user: 'user',
+};
 
-/** A row ready to be written. */
-export interface NewRow {
-  in: PayloadCollection;
-  /** The fields that are its identity within the user. */
-  at: Document;
-  row: Document & { revision: ObjectId };
-  /** Of its payloads that have their own documents. */
-  parts: Document[];
-  /** About what it takes. */
-  bytes: number;
+/** A document ends at 16 MiB. */
+const partLength = 8 * 2 ** 20; // bytes
+
+/** More than one batch of 16 MiB holds: a query that fits one batch takes one command. */
+const batchSize = 1_000_000;
+
+/** What rows are read and written in. */
+export interface Scope {
+  db: Db;
+  /** Of the transaction; null: the first statement is the only one, a second one throws `SecondStatement`. */
+  session: ClientSession | null;
+  /** The only user whose bytes are written; null: unknown. */
+  user: string | null;
+  /** The account of the user as the transaction has just read it; null if there is none. */
+  account?: Document | null;
 }
 
-/** What is read of a row that is going to be replaced or removed. */
-export type KnownRow = Pick<PayloadRow, 'revision' | 'in_parts'>;
+/** More than one statement without a transaction: they might see different snapshots. */
+export class SecondStatement extends Error {}
 
-/** Its fields. */
-export const knownFields = ['revision', 'in_parts'] as const;
-
-/** Payloads above this are counted in the row's `bytes`, so that pages of rows stay bounded. */
-const largeBytes = 32 * 1024;
-const bytesOfPage = 32 * 2 ** 20;
-
-/** A page of rows under way: full at `limit` rows, or at as many bytes as a page may take; one row always fits. */
-export interface Page<Row> {
-  readonly rows: Row[];
-  readonly full: boolean;
-  add(row: Row): void;
-  /** Adds rows of a cursor until the page is full. */
-  fill(cursor: AsyncIterable<Row>): Promise<void>;
-}
-
-/** An empty page. */
-export function newPage<Row extends PayloadRow>(limit: number): Page<Row> {
-  const rows: Row[] = [];
-  let bytes = 0;
-  const page = {
-    rows,
-    get full() {
-      return rows.length >= limit || bytes >= bytesOfPage;
-    },
-    add(row: Row) {
-      rows.push(row);
-      bytes += row.bytes ?? 0;
-    },
-    async fill(cursor: AsyncIterable<Row>) {
-      if (page.full) return;
-      for await (const row of cursor) {
-        page.add(row);
-        if (page.full) return;
-      }
-    },
+/** The rows of a scope. Statements run one after another: MongoDB allows no parallel statements in a transaction. */
+export function rowsIn(scope: Scope): WritableRows {
+  const rows = new ScopedRows(scope);
+  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(statement: () => Promise<T>): Promise<T> => {
+    const result = last.then(statement);
+    last = result.catch(() => {});
+    return result;
   };
-  return page;
+  return {
+    find: <Row>(table: Table<Row>, query: Query<Row>, columns?: Columns<Row>) =>
+      inTurn(() => rows.find(table, query, columns)) as Promise<(Row & Summed)[]>,
+    total: (table, where, column) => inTurn(() => rows.total(table, where, column)),
+    put: (table, some) => inTurn(() => rows.put(table, some)),
+    remove: (table, where, limit) => inTurn(() => rows.remove(table, where, limit)),
+  };
 }
 
-/**
- * Makes a row out of its identity, plain fields and payloads, which are JSON values. A payload `name` stands in the
- * field `name`, as text in `name_json`, or in parts, of which `name_parts` is the number. Every write has a revision of
- * its own; parts are found by it.
- */
-export function newRow(
-  collection: PayloadCollection,
-  userId: string,
-  at: Document,
-  plain: Document,
-  payloads: Record<string, unknown>,
-): NewRow {
-  const revision = new ObjectId();
-  const row: NewRow['row'] = { user_id: userId, ...at, ...plain, revision };
-  const parts: Document[] = [];
-  let bytes = 200;
-  for (const [name, value] of Object.entries(payloads)) {
-    const stored = toStored(value as JsonValue);
-    bytes += stored.bytes;
-    setPayload(row, name, stored);
-    if (stored.bytes > largeBytes) row.bytes = (row.bytes ?? 0) + stored.bytes;
-    if (stored.form !== 'parts') continue;
-    row.in_parts = true;
-    for (const [n, text] of stored.parts.entries()) parts.push({ user_id: userId, row: revision, name, n, text });
+type Columns<Row> = readonly (keyof (Row & Summed) & string)[];
+
+class ScopedRows {
+  readonly #db: Db;
+  readonly #session: ClientSession | null;
+  readonly #user: string | null;
+  #account: Document | null | undefined;
+  #statements = 0;
+  /** Whether the user has parts; undefined: not looked up yet. */
+  #hasParts: boolean | undefined;
+
+  constructor({ db, session, user, account }: Scope) {
+    this.#db = db;
+    this.#session = session;
+    this.#user = user;
+    this.#account = account;
   }
-  return { in: collection, at, row, parts, bytes };
-}
 
-function setPayload(row: Document, name: string, stored: Stored): void {
-  if (stored.form === 'native') row[name] = stored.value;
-  else if (stored.form === 'text') row[`${name}_json`] = stored.text;
-  else row[`${name}_parts`] = stored.parts.length;
-}
-
-/**
- * The payload `name` of each row, in their order. Rejects with `PartsMissingError` when a row was replaced meanwhile.
- */
-export async function payloadsOf<Payload>(
-  from: UserRows,
-  rows: readonly PayloadRow[],
-  name: string,
-): Promise<Payload[]> {
-  const payloads: Payload[] = [];
-  for (const row of rows as readonly Document[]) {
-    if (row[name] !== undefined) payloads.push(row[name]);
-    else if (row[`${name}_json`] !== undefined) payloads.push(JSON.parse(row[`${name}_json`]));
-    else payloads.push(JSON.parse(await textOfParts(from, row, name)));
-  }
-  return payloads;
-}
-
-async function textOfParts(from: UserRows, row: Document, name: string): Promise<string> {
-  const parts = await from
-    .rows('parts')
-    .pick({ row: row.revision, name }, ['text'], { sort: { n: 1 } })
-    .toArray();
-  const expected = row[`${name}_parts`];
-  if (parts.length !== expected) throw new PartsMissingError(expected, parts.length, `${name} of ${row.revision}`);
-  return parts.map(({ text }) => text).join('');
-}
-
-/**
- * Writes rows of one collection, with their parts. `old`: the row that each replaces, or undefined where there is none.
- */
-export async function writeRows(
-  tx: Tx,
-  rows: readonly NewRow[],
-  old: (row: NewRow) => KnownRow | undefined,
-): Promise<void> {
-  if (rows.length === 0) return;
-  const operations = rows.map((row) => (old(row) === undefined ? insertion(row) : replacement(row)));
-  const { matchedCount: matched } = await tx.rows(rows[0]!.in).bulkWrite(operations);
-  const replaced = rows.filter((row) => old(row) !== undefined).length;
-  if (matched !== replaced) throw new StaleReadError(replaced, matched, rows[0]!.in);
-  await removeParts(tx, rows.map(old));
-  const parts = rows.flatMap((row) => row.parts);
-  // One by one: together they may be larger than a message may be.
-  for (const part of parts) await tx.rows('parts').bulkWrite([{ insertOne: { document: { ...part } } }]);
-}
-
-/** A copy: the driver adds an `_id`, which another try must not bring along. */
-function insertion({ row }: NewRow): AnyBulkWriteOperation<Document> {
-  return { insertOne: { document: { ...row } } };
-}
-
-function replacement({ at, row }: NewRow): AnyBulkWriteOperation<Document> {
-  return { replaceOne: { filter: { user_id: row.user_id, ...at }, replacement: row } };
-}
-
-/** Removes rows that were read in the transaction, with their parts. `filters` find them and nothing else. */
-export async function removeRows(
-  tx: Tx,
-  collection: PayloadCollection,
-  rows: readonly KnownRow[],
-  filters: readonly Document[],
-): Promise<void> {
-  if (rows.length === 0) return;
-  const own = filters.map((filter) => ({ deleteMany: { filter: { ...filter, user_id: tx.userId } } }));
-  await tx.rows(collection).bulkWrite(own);
-  await removeParts(tx, rows);
-}
-
-/** Removes the parts of rows that are gone. */
-async function removeParts(tx: Tx, rows: readonly (KnownRow | undefined)[]): Promise<void> {
-  const gone = rows.flatMap((row) => (row?.in_parts ? [row.revision] : []));
-  if (gone.length > 0) await tx.rows('parts').deleteMany({ row: { $in: gone } });
-}
-
-/** Larger batches take several transactions: one should not fill the cache of the server, nor last a minute. */
-const rowsAtOnce = 5000;
-const bytesAtOnce = 24 * 2 ** 20;
-
-/** Cuts a batch into groups that fit one transaction each. */
-export function groupsOf<T extends { bytes: number }>(rows: readonly T[]): T[][] {
-  const groups: T[][] = [];
-  let group: T[] = [];
-  let bytes = 0;
-  for (const row of rows) {
-    if (group.length === rowsAtOnce || (group.length > 0 && bytes + row.bytes > bytesAtOnce)) {
-      groups.push(group);
-      group = [];
-      bytes = 0;
+  async find<Row>(table: Table<Row>, query: Query<Row>, columns?: Columns<Row>): Promise<Row[]> {
+    const documents = await this.#documents(table, query, columns);
+    const rows: Row[] = [];
+    for (const document of documents) {
+      if (document.parts > 0) await this.#joinParts(table, document);
+      const row = rowOf<Row>(document, columns ?? Object.keys(table.columns));
+      if (columns === undefined) expectSum(table, row, document.sum);
+      rows.push(row);
     }
-    group.push(row);
-    bytes += row.bytes;
+    return rows;
   }
-  if (group.length > 0) groups.push(group);
-  return groups;
+
+  async total<Row>(table: Table<Row>, where: Where<Row>, column?: keyof Row & string): Promise<number> {
+    const total = { $sum: column === undefined ? 1 : `$${column}` };
+    const stages = [{ $match: filterOf(where) }, { $group: { _id: null, total } }];
+    const [group] = await this.#collection(table).aggregate(stages, this.#reading()).toArray();
+    return group?.total ?? 0;
+  }
+
+  async put<Row>(table: Table<Row>, rows: readonly Row[]): Promise<string[]> {
+    if (rows.length === 0) return [];
+    const pieces: PartRow[] = [];
+    const sums: string[] = [];
+    const writes = rows.map((row): AnyBulkWriteOperation<Document> => {
+      const document = documentOf(table, row);
+      sums.push(document.sum);
+      pieces.push(...splitBytes(table, row, document));
+      return { replaceOne: { filter: filterOf(keyOf(table, row)), replacement: document, upsert: true } };
+    });
+    const { matchedCount } = await this.#collection(table).bulkWrite(writes, this.#writing(table));
+    if (matchedCount > 0 && (await this.#mayHaveParts(table))) await this.#removeParts(table, rows);
+    if (pieces.length > 0) this.#hasParts = true;
+    await this.put(parts, pieces);
+    return sums;
+  }
+
+  async remove<Row>(table: Table<Row>, where: Where<Row>, limit?: number): Promise<number> {
+    const filter = filterOf(where);
+    const mayHaveParts = await this.#mayHaveParts(table);
+    if (limit !== undefined || mayHaveParts) {
+      const documents = await this.#documents(table, limit === undefined ? { where } : { where, limit }, table.key);
+      if (documents.length === 0) return 0;
+      filter._id = { $in: documents.map(({ _id }) => _id) };
+      if (mayHaveParts) {
+        await this.#removeParts(
+          table,
+          documents.map((document) => rowOf(document, table.key)),
+        );
+      }
+    }
+    const { deletedCount } = await this.#collection(table).deleteMany(filter, this.#writing(table));
+    return deletedCount;
+  }
+
+  #collection<Row>({ name }: Table<Row>): Collection<Document> {
+    return this.#db.collection(name);
+  }
+
+  #reading(): { session: ClientSession } | { readConcern: { level: 'snapshot' } } {
+    this.#statements++;
+    if (this.#session !== null) return { session: this.#session };
+    if (this.#statements > 1) throw new SecondStatement();
+    return { readConcern: { level: 'snapshot' } };
+  }
+
+  #writing({ name }: { name: string }): { session: ClientSession } {
+    if (name === accounts.name) this.#account = undefined;
+    return { session: this.#session! };
+  }
+
+  async #documents<Row>(table: Table<Row>, query: Query<Row>, columns?: Columns<Row>): Promise<Document[]> {
+    if (this.#account !== undefined && this.#asksForAccount(table, query)) return this.#account ? [this.#account] : [];
+    const { where, order, limit } = query;
+    const fields = columns && [...columns, ...table.key, 'parts'];
+    const projection = fields && Object.fromEntries(fields.map((field) => [field, 1]));
+    const options = { ...this.#reading(), batchSize, sort: sortOf(order), ...(projection && { projection }) };
+    const cursor = this.#collection(table).find(filterOf(where), options);
+    return (limit === undefined ? cursor : cursor.limit(limit)).toArray();
+  }
+
+  #asksForAccount({ name }: { name: string }, { where }: { where: { user?: unknown } }): boolean {
+    const { user, ...others } = where;
+    return name === accounts.name && user === this.#user && Object.keys(others).length === 0;
+  }
+
+  /** Sets the bytes of a document that lie in parts. */
+  async #joinParts<Row>(table: Table<Row>, document: Document): Promise<void> {
+    const row = rowOf<Row>(document, table.key);
+    const pieces = await this.find(parts, { where: partsOf(table, row), order: ['part'] });
+    if (pieces.length !== document.parts) {
+      throw damagedRow(table, row, `expected ${document.parts} parts of it, found ${pieces.length}`);
+    }
+    document[bytesColumnOf(table)!] = Buffer.concat(pieces.map(({ bytes }) => bytes));
+  }
+
+  async #removeParts<Row>(table: Table<Row>, rows: readonly Row[]): Promise<void> {
+    const owners = rows.map((row) => partsOf(table, row));
+    const users = [...new Set(owners.map(({ user }) => user))];
+    await this.remove(parts, { user: { in: users }, table: table.name, row: { in: owners.map(({ row }) => row) } });
+  }
+
+  /** Asks once in a transaction: next to no user has parts. */
+  async #mayHaveParts<Row>(table: Table<Row>): Promise<boolean> {
+    if (bytesColumnOf(table) === undefined || table.name === parts.name) return false;
+    if (this.#hasParts === undefined) {
+      const user = this.#user;
+      this.#hasParts = user === null || (await this.find(parts, { where: { user }, limit: 1 }, parts.key)).length > 0;
+    }
+    return this.#hasParts;
+  }
 }
 
-/** `list` in pieces of at most `length`. */
-export function inPieces<T>(list: readonly T[], length: number): T[][] {
-  const pieces: T[][] = [];
-  for (let from = 0; from < list.length; from += length) pieces.push(list.slice(from, from + length));
+function bytesColumnOf<Row>({ columns }: Table<Row>): (keyof Row & string) | undefined {
+  return (Object.keys(columns) as (keyof Row & string)[]).find((column) => columns[column] === 'bytes');
+}
+
+function partsOf<Row>(table: Table<Row>, row: Row): Pick<PartRow, 'user' | 'table' | 'row'> {
+  return { user: row[table.user!] as string, table: table.name, row: JSON.stringify(Object.values(keyOf(table, row))) };
+}
+
+/** Takes bytes that are too large out of the document, and returns them as parts. */
+function splitBytes<Row>(table: Table<Row>, row: Row, document: Document): PartRow[] {
+  const column = bytesColumnOf(table);
+  const bytes = column === undefined ? null : (row[column] as Uint8Array);
+  if (bytes === null || bytes.length <= partLength) return [];
+  const pieces = [];
+  for (let start = 0; start < bytes.length; start += partLength) {
+    pieces.push({ ...partsOf(table, row), part: pieces.length, bytes: bytes.subarray(start, start + partLength) });
+  }
+  delete document[column!];
+  document.parts = pieces.length;
   return pieces;
 }

@@ -1,5 +1,5 @@
 // The store's one file that knows the SQLite binding. What it offers, `node:sqlite` offers too and can replace it.
-import { backup, DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
+import { backup, DatabaseSync } from '@photostructure/sqlite';
 
 /** A value that is bound to a statement or read from a row. */
 export type SqlValue = string | number | null | Uint8Array;
@@ -23,7 +23,7 @@ export interface Connection {
    * `signal` once it is aborted.
    */
   copyTo(path: string, signal?: AbortSignal): Promise<void>;
-  /** Closes the file; the last connection to it removes the log. Statements must not be used afterwards. */
+  /** Closes the file. Statements must not be used afterwards. */
   close(): void;
 }
 
@@ -43,16 +43,13 @@ export function connect(path: string): Connection {
       await backup(database, target, { rate: 2_000, progress: () => signal?.throwIfAborted() });
       signal?.throwIfAborted();
     },
-    close: () => {
-      leaveAlone(database);
-      database.close();
-    },
+    close: () => database.close(),
   };
 }
 
 /**
- * The binding takes a number between 0 and this one for 0: two times would be one, and a row would contradict its
- * content. Such a number is bound as text instead, of which the columns, which are REAL, make the same number again.
+ * The binding stores positive numbers below this one as 0. They are bound as text, which a REAL column turns into the
+ * same number again.
  */
 const leastBound = 2 ** -52;
 
@@ -71,18 +68,6 @@ function bound(values: SqlValue[]): SqlValue[] {
     if (typeof value === 'number' && value > 0 && value < leastBound) values[i] = String(value);
   }
   return values;
-}
-
-/**
- * Ends write-ahead logging where this is the last connection. SQLite would do so by itself, but the binding cannot
- * finalise statements: the connection lives on, and its log with it, until they are collected as garbage.
- */
-function leaveAlone(database: DatabaseSyncInstance): void {
-  try {
-    database.exec('PRAGMA journal_mode = DELETE');
-  } catch {
-    // If others use the file, the disk is full, or the file is not a database, the log stays, which loses nothing.
-  }
 }
 
 /** Extended result code of an error that SQLite gave; null for any other error. */
@@ -105,12 +90,3 @@ const codesByMessage = new Map([
   ['locking protocol', 15],
   ['file is not a database', 26],
 ]);
-
-/** What prepares statements, each text once. */
-export interface StatementSource {
-  /** Of the file, for messages. */
-  readonly path: string;
-  /** Numbers of users that the present snapshot has told, where they are kept. */
-  readonly users?: Map<string, number | null> | null;
-  sql(text: string): Statement;
-}

@@ -22,44 +22,6 @@ export function isBusy(error: unknown): boolean {
   return busy.includes(primary(error));
 }
 
-/**
- * What the disk does not give: SQLITE_IOERR without more (as errors of `all` come), _READ, _SHORT_READ, _DATA,
- * _CORRUPTFS. Other kinds of SQLITE_IOERR are about locks, shared memory and writes.
- */
-const unreadable = [10, 10 | (1 << 8), 10 | (2 << 8), 10 | (32 << 8), 10 | (33 << 8)];
-
-const troubleOfFiles: ReadonlySet<unknown> = new Set([
-  'EMFILE',
-  'ENFILE',
-  'ENOMEM',
-  'EAGAIN',
-  'EBUSY',
-  'EACCES',
-  'EPERM',
-  'EROFS',
-  'ENOSPC',
-  'EDQUOT',
-  'ESTALE',
-]);
-
-/**
- * True for trouble around a file, which says nothing of what is in it: locks, rights, space, memory, too many open
- * files. What cannot be read for another reason may be damaged.
- */
-function isTrouble(error: unknown): boolean {
-  const first = isMobilityError(error) && error.cause !== undefined ? error.cause : error;
-  const extended = resultCode(first);
-  if (extended === null) return troubleOfFiles.has((first as NodeJS.ErrnoException | null)?.code);
-  if ((extended & 0xff) === inputOutput) return !unreadable.includes(extended);
-  return isBusy(first) || [noMemory, readOnly, full, cannotOpen].includes(extended & 0xff);
-}
-
-/** Returns `otherwise` for what may be damage; throws what is trouble around the file at `path`. */
-export function unlessTrouble<T>(error: unknown, path: string, otherwise: T): T {
-  if (isTrouble(error)) throw storeError(error, path);
-  return otherwise;
-}
-
 /** True for errors after which a transaction cannot go on, as opposed to a refused statement. */
 export function endsTransaction(error: unknown): boolean {
   const code = primary(error);

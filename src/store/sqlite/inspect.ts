@@ -1,46 +1,51 @@
 // Looks at the bytes of a database file and its write-ahead log before the engine does: the engine mends what it can
 // without a word.
-import {
-  closeSync,
-  existsSync,
-  fstatSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  readSync,
-  realpathSync,
-  statSync,
-} from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, readdirSync, readlinkSync, readSync, realpathSync } from 'node:fs';
 import { endianness } from 'node:os';
 
-/** What is wrong with a file: expected and found. `newer`: a newer program wrote it, in that format version. */
-export type Fault = { expected: string; found: string } | { newer: number };
+/** What is wrong with a file: expected and found, or that it has another format. */
+export type Fault = { expected: string; found: string } | { format: number };
 
 /**
- * Tells why the database at `path` must not be opened; null when it may. `version` is the newest format that is known.
- * Changes nothing, and needs no lock. A write-ahead log that was cut off or taken away is seen where the process that
- * wrote it left its index behind, that is, after it was killed: the engine would drop the commits in it and go on.
- * After a power cut the index may be any earlier one, or none. An earlier one belongs to this log or to the one before
- * it, whose salts are others: only while an erasure empties the log (`wipe.ts`) it would be taken for that of a log cut
- * off.
+ * Why the database at `path` must not be opened; null if it may. Changes nothing and needs no lock. A write-ahead log
+ * that was cut off or removed shows if the process that wrote it left its index behind, that is, after it was killed:
+ * the engine would drop the commits in it and go on.
  */
-export function inspectFile(path: string, version: number): Fault | null {
-  // Closing a file drops all locks that this process has on it (POSIX), the engine's too. Who has it open has inspected
-  // it.
+export function inspectFile(path: string, expected: { format: number; applicationId: number }): Fault | null {
+  // Closing a file drops all locks that this process has on it (POSIX), the engine's too. A process that has it open
+  // has inspected it.
   if (isOpenHere(path)) return null;
-  return headerFault(path, version) ?? walFault(path);
+  return headerFault(path, expected) ?? walFault(path);
 }
 
 const magic = 'SQLite format 3\0';
 
-function headerFault(path: string, version: number): Fault | null {
+/** Bytes of the header that are the same in every database: https://sqlite.org/fileformat2.html */
+const fixedBytes: [at: number, allowed: number[]][] = [
+  [18, [1, 2]],
+  [19, [1, 2]],
+  [20, [0]],
+  [21, [64]],
+  [22, [32]],
+  [23, [32]],
+  [47, [4]],
+  [59, [1]],
+];
+
+function headerFault(path: string, { format, applicationId }: { format: number; applicationId: number }): Fault | null {
   const header = firstBytes(path, 100)?.bytes;
   if (header === undefined || header.length < 100 || header.toString('latin1', 0, 16) !== magic) {
     return { expected: 'a database of a store', found: 'something else' };
   }
+  for (const [at, allowed] of fixedBytes) {
+    const found = header[at]!;
+    if (!allowed.includes(found))
+      return { expected: `${allowed.join(' or ')} in byte ${at} of the file`, found: `${found}` };
+  }
+  if (header.readUInt32BE(68) !== applicationId)
+    return { expected: 'a database of a store', found: 'one of another program' };
   const found = header.readUInt32BE(60); // user_version
-  return found > version ? { newer: found } : null;
+  return found === format ? null : { format: found };
 }
 
 // ---------------------------------------------------------------- the write-ahead log
@@ -65,69 +70,9 @@ function walFault(path: string): Fault | null {
     if (!otherLog && size < walHeader + index.frames * (frameHeader + index.pageSize)) {
       return { expected, found: log === null ? 'none' : `one of ${size} bytes that was cut off` };
     }
-    if (isInUse(`${path}-shm`)) return null; // whoever has it open has inspected it
-    const whole = wholeFrames(`${path}-wal`, index);
-    if (whole === null || whole === index.frames) return null;
-    if (!readIndex(path)?.bytes.equals(index.bytes)) continue;
-    return { expected, found: `one that is as it was written up to page ${whole}` };
+    return null;
   }
   return null; // others are at work on it, which they could not be if it were damaged
-}
-
-/**
- * The number of frames from the first on whose checksums are right; null for a log that is another than the index
- * knows. The engine checks them too, when it is the first to open the log, and drops the rest without a word.
- */
-function wholeFrames(path: string, { frames, pageSize, salts, isBigEndian }: WalIndex): number | null {
-  const file = openIfThere(path);
-  if (file === null) return 0;
-  try {
-    const swaps = isBigEndian !== (endianness() === 'BE');
-    let [s0, s1] = [0, 0];
-    const add = (bytes: Buffer, from: number, to: number): void => {
-      const words = new Uint32Array(bytes.buffer, bytes.byteOffset + from, (to - from) / 4);
-      for (let i = 0; i < words.length; i += 2) {
-        s0 = (s0 + words[i]! + s1) >>> 0;
-        s1 = (s1 + words[i + 1]! + s0) >>> 0;
-      }
-    };
-    const isSum = (bytes: Buffer, at: number): boolean =>
-      bytes.readUInt32BE(at) === s0 && bytes.readUInt32BE(at + 4) === s1;
-    const read = (length: number, at: number): { bytes: Buffer; words: Buffer } | null => {
-      const bytes = Buffer.alloc(length);
-      if (readSync(file, bytes, 0, length, at) < length) return null;
-      return { bytes, words: swaps ? Buffer.from(bytes).swap32() : bytes };
-    };
-    const head = read(walHeader, 0);
-    if (head === null) return 0;
-    add(head.words, 0, walHeader - 8);
-    if (!isSum(head.bytes, walHeader - 8)) return 0;
-    if (!head.bytes.subarray(16, 24).equals(salts)) return null;
-    const length = frameHeader + pageSize;
-    for (let done = 0; done < frames; done++) {
-      const frame = read(length, walHeader + done * length);
-      if (frame === null) return done;
-      add(frame.words, 0, 8);
-      add(frame.words, frameHeader, length);
-      if (!isSum(frame.bytes, 16) || !frame.bytes.subarray(8, 16).equals(salts)) return done;
-    }
-    return frames;
-  } finally {
-    closeSync(file);
-  }
-}
-
-/**
- * True if some process holds a lock on the file, which one that has the database open does. Needs `/proc`. False where
- * that is not told, as to a process of another container, or the file is gone.
- */
-function isInUse(path: string): boolean {
-  try {
-    const { ino } = statSync(path);
-    return readFileSync('/proc/locks', 'utf8').includes(`:${ino} `);
-  } catch {
-    return false;
-  }
 }
 
 interface WalIndex {
@@ -135,8 +80,6 @@ interface WalIndex {
   frames: number;
   backfilled: number;
   pageSize: number;
-  /** The order of bytes in which checksums are computed. */
-  isBigEndian: boolean;
   /** Which log it belongs to. */
   salts: Buffer;
   bytes: Buffer;
@@ -152,8 +95,7 @@ function readIndex(path: string): WalIndex | null {
   const whole = bytes.subarray(0, 48).equals(bytes.subarray(48, 96));
   if (!whole || bytes[12] === 0) return null;
   const pageSize = (u16(14) & 0xfe00) + ((u16(14) & 1) << 16);
-  const isBigEndian = bytes[13] !== 0;
-  return { frames: u32(16), backfilled: u32(96), pageSize, isBigEndian, salts: bytes.subarray(32, 40), bytes };
+  return { frames: u32(16), backfilled: u32(96), pageSize, salts: bytes.subarray(32, 40), bytes };
 }
 
 // ---------------------------------------------------------------- files

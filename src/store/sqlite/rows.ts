@@ -1,32 +1,112 @@
-// Shared by the collections: rows of entries, pages of bounded size, and the users of the shards.
-import { createHash } from 'node:crypto';
-import type { Entry } from '../../model/entry.ts';
-import type { Shard } from './folder.ts';
+// Rows of the store in SQLite: each call is one statement, prepared once.
+import { escapeText, unescapeText } from '../../model/json-text.ts';
+import type { Condition, Query, Table, Value, Where, WritableRows } from '../rows/rows.ts';
+import { expectSum, sumOf } from '../rows/sums.ts';
+import type { Statement } from './driver.ts';
+import { listOf } from './schema.ts';
 
-/** All shards of a store, and the one of a user. */
-export interface Shards {
-  all: readonly Shard[];
-  /** Holds the registry and the tokens too. */
-  first: Shard;
-  of(userId: string): Shard;
+/** What prepares a statement, each text once. */
+export interface StatementSource {
+  sql(text: string): Statement;
 }
 
-/** Distributes users over shards by a hash of their UUID. */
-export function shardsOf(all: readonly Shard[]): Shards {
-  const first = all[0]!;
-  if (all.length === 1) return { all, first, of: () => first };
-  return { all, first, of: (userId) => all[shardNumber(userId, all.length)]! };
+/** The rows that a connection sees. */
+export function rowsIn(source: StatementSource): WritableRows {
+  return {
+    find: async <Row>(table: Table<Row>, query: Query<Row>, columns?: readonly string[]): Promise<Row[]> => {
+      const names = columns ?? [...Object.keys(table.columns), 'sum'];
+      const { where, values } = conditionsOf(table, query.where);
+      const order = query.order === undefined ? '' : ` ORDER BY ${query.order.map(orderOf).join(', ')}`;
+      const limit = query.limit === undefined ? '' : ' LIMIT ?';
+      if (query.limit !== undefined) values.push(query.limit);
+      const text = `SELECT ${listOf(names)} FROM ${table.name}${where}${order}${limit}`;
+      const found = source.sql(text).all<Record<string, Value>>(...values);
+      return found.map((row) => rowOf(table, row, columns === undefined));
+    },
+    total: async (table, where, column) => {
+      const { where: text, values } = conditionsOf(table, where);
+      const what = column === undefined ? 'count(*)' : `coalesce(sum("${column}"), 0)`;
+      const sql = `SELECT ${what} AS total FROM ${table.name}${text}`;
+      return source.sql(sql).get<{ total: number }>(...values)!.total;
+    },
+    put: async (table, rows) => {
+      const names = Object.keys(table.columns) as (keyof (typeof rows)[number] & string)[];
+      const insert = source.sql(insertInto(table.name, [...names, 'sum'], table.key));
+      return rows.map((row) => {
+        const sum = sumOf(table, row);
+        insert.run(...names.map((name) => bindable(row[name] as Value)), sum);
+        return sum;
+      });
+    },
+    remove: async (table, where, limit) => {
+      const { where: text, values } = conditionsOf(table, where);
+      if (limit === undefined) return source.sql(`DELETE FROM ${table.name}${text}`).run(...values).changes;
+      const some = `SELECT rowid FROM ${table.name}${text} LIMIT ?`;
+      return source.sql(`DELETE FROM ${table.name} WHERE rowid IN (${some})`).run(...values, limit).changes;
+    },
+  } as WritableRows;
 }
 
-/** The number of the shard that holds the rows of a user. */
-export function shardNumber(userId: string, shards: number): number {
-  return shards === 1 ? 0 : createHash('sha256').update(userId).digest().readUInt32BE(0) % shards;
+function insertInto(table: string, columns: readonly string[], key: readonly string[]): string {
+  const updates = columns
+    .filter((column) => !key.includes(column))
+    .map((column) => `"${column}" = excluded."${column}"`);
+  return (
+    `INSERT INTO ${table} (${listOf(columns)}) VALUES (${columns.map(() => '?').join(', ')}) ` +
+    `ON CONFLICT (${listOf(key)}) DO UPDATE SET ${updates.join(', ')}`
+  );
 }
 
-/** The entry of a stored text. */
-export function parseEntry(text: string): Entry {
-  return JSON.parse(text) as Entry;
+function rowOf<Row>(table: Table<Row>, row: Record<string, Value>, isWhole: boolean): Row {
+  for (const name in row) {
+    const value = row[name];
+    if (typeof value === 'string') row[name] = unescapeText(value);
+  }
+  if (!isWhole) return row as Row;
+  const { sum, ...columns } = row;
+  expectSum(table, columns as Row, sum);
+  return columns as Row;
 }
 
-/** Bytes of JSON that one page may hold before it ends early: a page has a size, whatever phones send. */
-export const pageBytes = 32 * 1024 * 1024;
+const orderOf = (column: string): string => (column.startsWith('-') ? `"${column.slice(1)}" DESC` : `"${column}"`);
+
+/** A value as SQLite can hold it: no text may contain NUL or half a character. */
+const bindable = (value: Value): Value => (typeof value === 'string' ? escapeText(value) : value);
+
+const operators = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
+
+function conditionsOf<Row>(table: Table<Row>, where: Where<Row>): { where: string; values: Value[] } {
+  const texts: string[] = [];
+  const values: Value[] = [];
+  for (const [column, condition] of Object.entries(where) as [string, Condition | undefined][]) {
+    if (condition === undefined) continue;
+    if (!(column in table.columns)) throw new TypeError(`expected a column of ${table.name}, found ${column}`);
+    if (condition === null) texts.push(`"${column}" IS NULL`);
+    else if (typeof condition !== 'object' || condition instanceof Uint8Array) {
+      texts.push(`"${column}" = ?`);
+      values.push(bindable(condition));
+    } else if ('in' in condition) texts.push(isIn(column, condition.in, values));
+    else {
+      for (const [name, operator] of Object.entries(operators)) {
+        const bound = condition[name as keyof typeof operators];
+        if (bound === undefined) continue;
+        texts.push(`"${column}" ${operator} ?`);
+        values.push(bindable(bound));
+      }
+    }
+  }
+  return { where: texts.length === 0 ? '' : ` WHERE ${texts.join(' AND ')}`, values };
+}
+
+/** Texts are passed as one JSON list; numbers one by one, as SQLite may read them differently from a text. */
+function isIn(column: string, list: readonly (string | number)[], values: Value[]): string {
+  if (list.length === 0) return 'FALSE';
+  if (typeof list[0] === 'string') {
+    values.push(JSON.stringify(list.map((text) => escapeText(text as string))));
+    return `"${column}" IN (SELECT value FROM json_each(?))`;
+  }
+  // Filled up to a power of two, so that there are few statements.
+  const places = 2 ** Math.ceil(Math.log2(list.length));
+  for (let i = 0; i < places; i++) values.push(list[Math.min(i, list.length - 1)]!);
+  return `"${column}" IN (${new Array(places).fill('?').join(', ')})`;
+}

@@ -21,7 +21,7 @@ export function newFolder(): string {
   return folder;
 }
 
-/** Starts a process that writes a log: `DIR KIND LINES END [SIZE [SOURCE]]`, see `write-log.mjs`. */
+/** Starts a process that writes a log: `DIR KIND LINES END [MIB [WORKERS]]`, see `write-log.mjs`. */
 export async function startChild(...args: string[]): Promise<ChildProcess> {
   const writer = fileURLToPath(new URL('./write-log.mjs', import.meta.url));
   return spawn(process.execPath, [writer, await buildProgram(), ...args], { stdio: ['ignore', 'pipe', 'inherit'] });

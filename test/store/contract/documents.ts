@@ -1,7 +1,7 @@
 // Contract: documents, which phones pull.
 import { expect, it } from 'vitest';
 import { putDocument, removeDocument } from '../../support/store.ts';
-import { entry, leaseOn, mergeState, newUser, put, rejects, same, type Use, waitingEntries } from './kit.ts';
+import { entry, leaseOn, mergeState, newUser, put, rejects, same, type Use, waiting } from './kit.ts';
 
 const day = (date: string, write_ts: number, data: unknown = {}) => ({
   key: `diary/trips-${date}`,
@@ -36,9 +36,6 @@ export function documentTests(use: Use): void {
     await putDocument(use.store, a, day('2016-05-17', 1, { of: 'a' }));
     await putDocument(use.store, b, day('2016-05-17', 1, { of: 'b' }));
     expect(await use.store.documents.get(a, 'diary/trips-2016-05-18')).toBeNull();
-    expect(await use.store.documents.holds(a, 'diary/trips-2016-05-18', {})).toBe(false);
-    expect(await use.store.documents.holds(a, 'diary/trips-2016-05-17', { of: 'a' })).toBe(true);
-    expect(await use.store.documents.holds(a, 'diary/trips-2016-05-17', { of: 'b' })).toBe(false);
     expect(await removeDocument(use.store, a, 'diary/trips-2016-05-18')).toBe(false);
     expect(await removeDocument(use.store, a, 'diary/trips-2016-05-17')).toBe(true);
     expect(await removeDocument(use.store, a, 'diary/trips-2016-05-17')).toBe(false);
@@ -52,10 +49,10 @@ export function documentTests(use: Use): void {
     const pushed = entry('config/sensor_config', 9, { of: 'phone' }, { type: 'rw-document' });
     await putDocument(use.store, user, { key: 'config/sensor_config', write_ts: 9, data: { of: 'server' } });
     expect(await put(use.store, user, [pushed])).toEqual(['inserted']);
-    same(await waitingEntries(use.store, user), [pushed]);
+    same(await waiting(use.store, user), [pushed]);
     same(await use.store.documents.list(user), [{ key: 'config/sensor_config', write_ts: 9, data: { of: 'server' } }]);
     await removeDocument(use.store, user, 'config/sensor_config');
-    same(await waitingEntries(use.store, user), [pushed]);
+    same(await waiting(use.store, user), [pushed]);
   });
 
   it('of two with one key in a change, the last one counts', async () => {

@@ -1,29 +1,36 @@
 // Contract: what makes two pushed entries one, and what a put answers.
 import { describe, expect, it } from 'vitest';
-import { type Entry, entryTextOf, identityOf } from '../../../src/model/entry.ts';
+import { type Entry, identityOf } from '../../../src/model/entry.ts';
 import type { JsonValue } from '../../../src/model/json.ts';
 import type { UnusableEntry } from '../../../src/store/store.ts';
 import {
-  apply,
   battery,
   entry,
+  errorsOf,
+  findRows,
   fix,
+  moveAll,
+  moveIn,
   newUser,
+  numbers,
   put,
   putFailed,
-  refOf,
   same,
   type Use,
   waiting,
-  waitingEntries,
 } from './kit.ts';
 
 export function identityTests(use: Use): void {
+  const receipts = async (user: string) =>
+    (await findRows(use.store.usercache, user, { time: 'write_ts', limit: 100 })).map((row) => [
+      row.entry,
+      row.received_ts,
+    ]);
   it('a new entry is inserted, a second put with the same write_ts updates', async () => {
     const user = await newUser(use.store);
     expect(await put(use.store, user, [fix(1, { a: 1 })])).toEqual(['inserted']);
     expect(await put(use.store, user, [fix(1, { a: 2 })])).toEqual(['updated']);
-    same(await waitingEntries(use.store, user), [fix(1, { a: 2 })]);
+    same(await waiting(use.store, user), [fix(1, { a: 2 })]);
   });
 
   it('results are in the order of the entries, and a later entry of a batch replaces an earlier one', async () => {
@@ -31,10 +38,10 @@ export function identityTests(use: Use): void {
     await put(use.store, user, [fix(2)]);
     const results = await put(use.store, user, [fix(3, { a: 1 }), fix(2), fix(1), fix(3, { a: 2 }), fix(3, { a: 3 })]);
     expect(results).toEqual(['inserted', 'updated', 'inserted', 'updated', 'updated']);
-    same(await waitingEntries(use.store, user), [fix(1), fix(2), fix(3, { a: 3 })]);
+    same(await waiting(use.store, user), [fix(1), fix(2), fix(3, { a: 3 })]);
   });
 
-  it('a batch of any size answers and stores as its entries would one by one, as objects or as texts', async () => {
+  it('a batch of any size answers and stores as its entries would one by one', async () => {
     const fixes = (count: number, apart: number) =>
       Array.from({ length: count }, (_, i) => fix((i * apart) % 67, { i, neg: -0, big: Number.POSITIVE_INFINITY }));
     for (const [count, apart] of [
@@ -44,8 +51,8 @@ export function identityTests(use: Use): void {
       [171, 7],
     ] as const) {
       const user = await newUser(use.store);
+      await moveIn(use.store, user, [fix(7)]);
       await put(use.store, user, [fix(3, { old: true }), fix(14, { old: true })]);
-      await apply(use.store, user, { put: [fix(7)] });
       const batch = fixes(count, apart);
       const met = new Set([3, 14, 7]);
       const expected = batch.map(({ metadata: { write_ts } }) => {
@@ -53,13 +60,12 @@ export function identityTests(use: Use): void {
         met.add(write_ts);
         return result;
       });
-      const mixed = batch.map((one, i) => (i % 2 === 0 ? one : entryTextOf(one)));
-      expect(await use.store.usercache.put(user, { entries: mixed, unusable: [] }, 1)).toEqual(expected);
+      expect(await put(use.store, user, batch)).toEqual(expected);
       const last = new Map(
         [fix(3, { old: true }), fix(14, { old: true }), ...batch].map((one) => [one.metadata.write_ts, one]),
       );
       same(
-        await waitingEntries(use.store, user),
+        await waiting(use.store, user),
         [...last.values()].sort((a, b) => a.metadata.write_ts - b.metadata.write_ts),
       );
     }
@@ -87,7 +93,7 @@ export function identityTests(use: Use): void {
     ];
     const entries = times.map((ts) => entry(battery, ts));
     expect(await put(use.store, user, entries)).toEqual(times.map(() => 'inserted'));
-    const found = (await waiting(use.store, user)).map((row) => row.entry.metadata.write_ts);
+    const found = (await waiting(use.store, user)).map((one) => one.metadata.write_ts);
     same(
       found,
       [...times].sort((a, b) => a - b),
@@ -99,8 +105,8 @@ export function identityTests(use: Use): void {
     const [a, b] = [await newUser(use.store), await newUser(use.store)];
     await put(use.store, a, [fix(1, { of: 'a' })]);
     expect(await put(use.store, b, [fix(1, { of: 'b' })])).toEqual(['inserted']);
-    same(await waitingEntries(use.store, a), [fix(1, { of: 'a' })]);
-    same(await waitingEntries(use.store, b), [fix(1, { of: 'b' })]);
+    same(await waiting(use.store, a), [fix(1, { of: 'a' })]);
+    same(await waiting(use.store, b), [fix(1, { of: 'b' })]);
   });
 
   it('keys are compared exactly', async () => {
@@ -124,13 +130,13 @@ export function identityTests(use: Use): void {
     const entries = keys.map((key) => entry(key, 1, { key }));
     expect(await put(use.store, user, entries)).toEqual(keys.map(() => 'inserted'));
     expect(await put(use.store, user, entries)).toEqual(keys.map(() => 'updated'));
-    const found = new Set((await waiting(use.store, user, 3)).map((row) => row.entry.metadata.key));
+    const found = new Set((await waiting(use.store, user, 3)).map((one) => one.metadata.key));
     expect(found).toEqual(new Set(keys));
   });
 
   it('an identity that only the timeseries knows is updated', async () => {
     const user = await newUser(use.store);
-    await apply(use.store, user, { put: [fix(1), fix(2), entry(battery, 9)] });
+    await moveIn(use.store, user, [fix(1), fix(2), entry(battery, 9)]);
     const results = await put(use.store, user, [fix(1), fix(1.5), fix(3), fix(2), entry(battery, 1)]);
     expect(results).toEqual(['updated', 'inserted', 'inserted', 'updated', 'inserted']);
   });
@@ -144,7 +150,7 @@ export function identityTests(use: Use): void {
 
   it('an identity that is known to another user only is inserted', async () => {
     const [a, b] = [await newUser(use.store), await newUser(use.store)];
-    await apply(use.store, a, { put: [fix(1)] });
+    await moveIn(use.store, a, [fix(1)]);
     await putFailed(use.store, a, [fix(2)]);
     expect(await put(use.store, b, [fix(1), fix(2)])).toEqual(['inserted', 'inserted']);
   });
@@ -163,7 +169,7 @@ export function identityTests(use: Use): void {
     const unusable = things.map((thing) => ({ entry: thing, reason: 'no_identity', message: 'expected metadata' }));
     expect(await use.store.usercache.put(user, { entries: [fix(1)], unusable }, 10)).toEqual(['inserted']);
     expect(await use.store.usercache.put(user, { entries: [], unusable }, 20)).toEqual([]);
-    const rows = await use.store.errors.list(user, { limit: 100 });
+    const rows = await errorsOf(use.store, user);
     expect(rows).toHaveLength(things.length);
     for (const row of rows) {
       same(row, {
@@ -183,15 +189,14 @@ export function identityTests(use: Use): void {
   });
 
   describe('a valid entry that is set aside at once', () => {
-    const aside = (one: Entry): UnusableEntry => ({
+    const unusableOf = (one: Entry): UnusableEntry => ({
       entry: one as unknown as JsonValue,
       identity: identityOf(one),
       reason: 'too_many',
       message: 'expected few',
     });
     const setAside = (user: string, entries: Entry[], now: number) =>
-      use.store.usercache.put(user, { entries: [], unusable: entries.map(aside) }, now);
-    const errorsOf = (user: string) => use.store.errors.list(user, { limit: 100 });
+      use.store.usercache.put(user, { entries: [], unusable: entries.map(unusableOf) }, now);
 
     it('has its identity: the same again updates it, and its error leaves with the move', async () => {
       const user = await newUser(use.store);
@@ -199,77 +204,61 @@ export function identityTests(use: Use): void {
       const [odd] = await use.store.errors.list(user, { key: '\\odd key\u0000', limit: 2 });
       expect(odd).toMatchObject({ identity: { key: '\\odd key\u0000', write_ts: 2 }, tries: 1 });
       expect(await put(use.store, user, [fix(1, { a: 2 })], 20)).toEqual(['updated']);
-      const rows = await waiting(use.store, user);
-      same(
-        rows.map(({ entry: one, received_ts }) => [one, received_ts]),
-        [[fix(1, { a: 2 }), 10]],
-      );
-      await use.store.usercache.settle(user, { moved: rows.map(refOf), failed: [] }, 30);
-      expect((await errorsOf(user)).map(({ id }) => id)).toEqual([odd!.id]);
+      same(await receipts(user), [[fix(1, { a: 2 }), 10]]);
+      await moveAll(use.store, user);
+      same(await errorsOf(use.store, user), [odd!]);
     });
 
     it('replaces an earlier content that was set aside, and one that failed', async () => {
       const user = await newUser(use.store);
       await putFailed(use.store, user, [fix(1, { a: 1 })], 10);
       await setAside(user, [fix(1, { a: 2 }), fix(1, { a: 3 })], 20);
-      const found = {
-        entry: fix(1, { a: 3 }),
-        reason: 'too_many',
-        first_ts: 10,
-        last_ts: 20,
-        tries: 3,
-        received_ts: 10,
-      };
-      expect(await errorsOf(user)).toMatchObject([found]);
+      const times = { first_ts: 10, last_ts: 20, tries: 3, received_ts: 10 };
+      const expected = { entry: fix(1, { a: 3 }), reason: 'too_many', ...times };
+      expect(await errorsOf(use.store, user)).toMatchObject([expected]);
       await setAside(user, [fix(1, { a: 1 })], 30);
-      expect(await errorsOf(user)).toMatchObject([{ ...found, entry: fix(1, { a: 1 }), last_ts: 30, tries: 4 }]);
+      const again = { ...expected, entry: fix(1, { a: 1 }), last_ts: 30, tries: 4 };
+      expect(await errorsOf(use.store, user)).toMatchObject([again]);
     });
 
     it('takes the place of an earlier content that waits, with its receipt and its failures', async () => {
       const user = await newUser(use.store);
       await putFailed(use.store, user, [fix(1)], 10);
-      const [error] = await errorsOf(user);
+      const [error] = await errorsOf(use.store, user);
       await use.store.errors.takeBack(user, [{ id: error!.id, entry: fix(1) }]);
       await put(use.store, user, [fix(2, { large: 'x'.repeat(3_000_000) }), fix(3), entry(battery, 1)], 20);
-      const before = await waiting(use.store, user);
       await setAside(user, [fix(1, { a: 2 }), fix(2, { a: 2 })], 30);
-      same(await waitingEntries(use.store, user), [entry(battery, 1), fix(3)]);
-      const errors = (await errorsOf(user)).sort((a, b) => a.identity!.write_ts - b.identity!.write_ts);
+      same(await waiting(use.store, user), [entry(battery, 1), fix(3)]);
+      const errors = (await errorsOf(use.store, user)).sort((a, b) => a.identity!.write_ts - b.identity!.write_ts);
       expect(errors).toMatchObject([
         { entry: fix(1, { a: 2 }), first_ts: 10, last_ts: 30, tries: 2, received_ts: 10 },
         { entry: fix(2, { a: 2 }), first_ts: 30, last_ts: 30, tries: 1, received_ts: 20 },
       ]);
-      // A move that had read the earlier content changes nothing of the later one.
-      expect(await use.store.usercache.settle(user, { moved: before.map(refOf), failed: [] }, 40)).toBe(2);
-      expect(await errorsOf(user)).toHaveLength(2);
     });
 
     it('keeps the first receipt that the timeseries has, and leaves the earlier content there', async () => {
       const user = await newUser(use.store);
-      await apply(use.store, user, { put: [{ entry: fix(1), ts: 1, received_ts: 5 }] });
+      await moveIn(use.store, user, [fix(1)], 5);
       await setAside(user, [fix(1, { a: 2 })], 30);
-      expect(await errorsOf(user)).toMatchObject([{ first_ts: 30, received_ts: 5 }]);
+      expect(await errorsOf(use.store, user)).toMatchObject([{ first_ts: 30, received_ts: 5 }]);
       same(await use.store.timeseries.get(user, identityOf(fix(1))), fix(1));
     });
 
     it('counts as earlier than the entries of its batch', async () => {
       const user = await newUser(use.store);
       await put(use.store, user, [fix(1, { a: 1 })], 10);
-      const batch = { entries: [fix(1, { a: 3 }), fix(2)], unusable: [aside(fix(1, { a: 2 }))] };
+      const batch = { entries: [fix(1, { a: 3 }), fix(2)], unusable: [unusableOf(fix(1, { a: 2 }))] };
       expect(await use.store.usercache.put(user, batch, 20)).toEqual(['updated', 'inserted']);
-      same(
-        (await waiting(use.store, user)).map(({ entry: one, received_ts }) => [one, received_ts]),
-        [
-          [fix(1, { a: 3 }), 10],
-          [fix(2), 20],
-        ],
-      );
+      same(await receipts(user), [
+        [fix(1, { a: 3 }), 10],
+        [fix(2), 20],
+      ]);
     });
   });
 
   it('many puts at once store each identity once, and exactly one of them inserted it', async () => {
     const user = await newUser(use.store);
-    const batches = Array.from({ length: 40 }, (_, i) => Array.from({ length: 20 }, (_, j) => fix((i * 7 + j) % 100)));
+    const batches = numbers(0, 40).map((i) => numbers(0, 20).map((j) => fix((i * 7 + j) % 100)));
     const results = await Promise.all(batches.map((batch) => put(use.store, user, batch)));
     const inserted = new Map<number, number>();
     batches.forEach((batch, i) => {
@@ -286,7 +275,7 @@ export function identityTests(use: Use): void {
     const users = await Promise.all(Array.from({ length: 60 }, () => newUser(use.store)));
     await Promise.all(users.map((user, i) => put(use.store, user, [fix(1, { i }), fix(2, { i })])));
     for (const [i, user] of users.entries()) {
-      same(await waitingEntries(use.store, user), [fix(1, { i }), fix(2, { i })]);
+      same(await waiting(use.store, user), [fix(1, { i }), fix(2, { i })]);
     }
   });
 
@@ -294,7 +283,7 @@ export function identityTests(use: Use): void {
     const user = await newUser(use.store);
     const other = await use.opened.reopen();
     try {
-      const entries = Array.from({ length: 50 }, (_, i) => fix(i));
+      const entries = numbers(0, 50).map((ts) => fix(ts));
       const [a, b] = await Promise.all([put(use.store, user, entries), put(other, user, entries)]);
       entries.forEach((_, i) => {
         expect([a[i], b[i]].sort()).toEqual(['inserted', 'updated']);

@@ -2,23 +2,22 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import type { Entry, Identity } from '../../../src/model/entry.ts';
+import { dataTime, type Entry } from '../../../src/model/entry.ts';
 import type { ErrorCode } from '../../../src/model/errors.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
 import type {
   EntryPage,
   EntryQuery,
-  FailedEntry,
+  ErrorRow,
+  Judge,
   Lease,
+  Moved,
   PipelineState,
   PutResult,
   Store,
-  TimeseriesChange,
-  WaitingEntry,
-  WaitingRef,
 } from '../../../src/store/store.ts';
 
-/** A store of a backend, new and empty. */
+/** A store of an engine, new and empty. */
 export interface Opened {
   store: Store;
   /** Opens another store on the same data, whether the first is still open or not. Whoever calls it closes it. */
@@ -34,12 +33,12 @@ export interface Use {
   open(): Promise<Opened>;
 }
 
-/** A UUID nobody has. */
+/** A UUID that nobody has. */
 export function newId(): string {
   return randomUUID();
 }
 
-/** Registers a user nobody else has: tests share a store and must not meet. */
+/** Registers a user whom nobody else has: tests share a store and must not meet. */
 export async function newUser(store: Store): Promise<string> {
   const uuid = newId();
   await store.users.register(`${uuid}@example.org`, { uuid, now: 1 });
@@ -49,6 +48,11 @@ export async function newUser(store: Store): Promise<string> {
 export const location = 'background/location';
 export const battery = 'background/battery';
 export const incident = 'manual/incident';
+
+/** Numbers from `from` up to, and without, `to`. */
+export function numbers(from: number, to: number): number[] {
+  return Array.from({ length: to - from }, (_, i) => from + i);
+}
 
 /** An entry with the metadata of a phone. */
 export function entry(key: string, write_ts: number, data: JsonObject = {}, metadata: JsonObject = {}): Entry {
@@ -65,61 +69,12 @@ export function same<T>(found: T, expected: T): void {
   deepStrictEqual(found, expected);
 }
 
-export async function put(store: Store, user: string, entries: Entry[], now = 1_000): Promise<PutResult[]> {
-  return store.usercache.put(user, { entries, unusable: [] }, now);
+/** Fails unless the promise rejects with the code. */
+export async function rejects(promise: Promise<unknown>, code: ErrorCode): Promise<void> {
+  await expect(promise).rejects.toMatchObject({ name: 'MobilityError', code });
 }
 
-/** Every waiting entry, in pages of `limit`. */
-export async function waiting(store: Store, user: string, limit = 1_000): Promise<WaitingEntry[]> {
-  const all: WaitingEntry[] = [];
-  let after: Identity | undefined;
-  for (;;) {
-    const page = await store.usercache.read(user, after === undefined ? { limit } : { after, limit });
-    if (page.length === 0) return all;
-    expect(page.length).toBeLessThanOrEqual(limit);
-    all.push(...page);
-    const { key, write_ts } = page.at(-1)!.entry.metadata;
-    after = { key, write_ts };
-  }
-}
-
-export async function waitingEntries(store: Store, user: string): Promise<Entry[]> {
-  return (await waiting(store, user)).map((row) => row.entry);
-}
-
-export function refOf({ entry, revision }: WaitingEntry): WaitingRef {
-  return { key: entry.metadata.key, write_ts: entry.metadata.write_ts, revision };
-}
-
-export function failedOf(row: WaitingEntry, reason = 'bad_value', message = 'expected a number'): FailedEntry {
-  return { ...refOf(row), reason, message };
-}
-
-/** Puts the entries and lets each fail its conversion. */
-export async function putFailed(store: Store, user: string, entries: Entry[], now = 1_000, reason = 'bad_value') {
-  await put(store, user, entries, now);
-  const keys = new Set(entries.map((one) => one.metadata.key));
-  const failed = (await waiting(store, user)).filter((row) => keys.has(row.entry.metadata.key));
-  await store.usercache.settle(user, { moved: [], failed: failed.map((row) => failedOf(row, reason)) }, now);
-}
-
-export interface Finder {
-  find(user: string, query: EntryQuery): Promise<EntryPage>;
-}
-
-/** All entries of a query, following `next`; each page is checked to be bounded. */
-export async function findAll(where: Finder, user: string, query: EntryQuery): Promise<Entry[]> {
-  const all: Entry[] = [];
-  let after = query.after;
-  for (let pages = 0; ; pages++) {
-    const page = await where.find(user, after === undefined ? query : { ...query, after });
-    expect(page.entries.length).toBeLessThanOrEqual(query.limit);
-    all.push(...page.entries);
-    if (page.next === null) return all;
-    after = page.next;
-    if (pages > 10_000) throw new Error('the pages of find have no end');
-  }
-}
+// ---------------------------------------------------------------- leases
 
 /** A lease on the user that lasts as long as any test. */
 export async function leaseOn(store: Store, user: string, owner = 'test'): Promise<Lease> {
@@ -128,7 +83,7 @@ export async function leaseOn(store: Store, user: string, owner = 'test'): Promi
   return result.lease;
 }
 
-/** Works on the user under a lease and gives it back. */
+/** Works on the user under a lease and releases it. */
 export async function leased<T>(store: Store, user: string, work: (lease: Lease) => Promise<T>): Promise<T> {
   const lease = await leaseOn(store, user);
   try {
@@ -138,19 +93,112 @@ export async function leased<T>(store: Store, user: string, work: (lease: Lease)
   }
 }
 
-export function apply(store: Store, user: string, change: Partial<TimeseriesChange>) {
-  return leased(store, user, (lease) => store.timeseries.apply(user, { put: [], remove: [], ...change }, lease));
-}
-
-export function mergeState(store: Store, user: string, fields: Partial<PipelineState>) {
+export function mergeState(store: Store, user: string, fields: Partial<PipelineState>): Promise<void> {
   return leased(store, user, (lease) => store.pipeline.merge(user, fields, lease));
 }
 
-/** Fails unless the promise rejects with the code. */
-export async function rejects(promise: Promise<unknown>, code: ErrorCode): Promise<void> {
-  await expect(promise).rejects.toMatchObject({ name: 'MobilityError', code });
+// ---------------------------------------------------------------- entries on their way
+
+/** Stores entries in the usercache. `now` is early: entries written much later than it wait for their time. */
+export async function put(store: Store, user: string, entries: Entry[], now = 1_000): Promise<PutResult[]> {
+  return store.usercache.put(user, { entries, unusable: [] }, now);
 }
 
-export function pause(seconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+/** Accepts every entry, with the data time of its payload. */
+export const accept: Judge = ({ data }) => ({ ts: dataTime(data) });
+
+/** Refuses every entry. */
+export function refuse(reason = 'bad_value', message = 'expected a number'): Judge {
+  return () => ({ reason, message });
+}
+
+/** Later than any entry of a test was written. */
+export const never = 1e13;
+
+/** Moves all entries that may be processed at time `at`, in pages of `limit`; returns what the pages did together. */
+export async function moveAll(
+  store: Store,
+  user: string,
+  judge = accept,
+  { at = never, limit = 5_000 } = {},
+): Promise<Moved> {
+  return leased(store, user, async (lease) => {
+    const all = await store.usercache.move(user, { at, limit }, lease, judge);
+    while (all.more) {
+      const { moved, failed, inserted, updated, unchanged, marked, more } = await store.usercache.move(
+        user,
+        { at, limit },
+        lease,
+        judge,
+      );
+      all.moved.push(...moved);
+      all.failed.push(...failed);
+      all.inserted += inserted;
+      all.updated += updated;
+      all.unchanged += unchanged;
+      const [a, b] = [all.marked.changed, marked.changed];
+      const changed = a && b ? { from: Math.min(a.from, b.from), to: Math.max(a.to, b.to) } : (a ?? b);
+      all.marked = { changed, documents: all.marked.documents || marked.documents };
+      all.more = more;
+    }
+    return all;
+  });
+}
+
+/** Puts the entries and moves all that waits to the timeseries. */
+export async function moveIn(store: Store, user: string, entries: Entry[], now = 1_000): Promise<Moved> {
+  await put(store, user, entries, now);
+  return moveAll(store, user);
+}
+
+/** Puts the entries and lets each fail its conversion at time `now`. */
+export async function putFailed(store: Store, user: string, entries: Entry[], now = 1_000, reason = 'bad_value') {
+  await put(store, user, entries, now);
+  const keys = new Set(entries.map((one) => one.metadata.key));
+  const judge: Judge = (one) => (keys.has(one.metadata.key) ? { reason, message: 'expected a number' } : accept(one));
+  return moveAll(store, user, judge, { at: now });
+}
+
+// ---------------------------------------------------------------- reading
+
+export interface Finder {
+  find(user: string, query: EntryQuery): Promise<EntryPage>;
+}
+
+/** All entries of a query, following `next`; each page is checked to be bounded. */
+export async function findAll(where: Finder, user: string, query: EntryQuery): Promise<Entry[]> {
+  return (await findRows(where, user, query)).map((row) => row.entry);
+}
+
+/** The same, each entry with its first receipt. */
+export async function findRows(
+  where: Finder,
+  user: string,
+  query: EntryQuery,
+): Promise<{ entry: Entry; received_ts: number }[]> {
+  const all: { entry: Entry; received_ts: number }[] = [];
+  let { after } = query;
+  for (let pages = 0; pages < 10_000; pages++) {
+    const page = await where.find(user, after === undefined ? query : { ...query, after });
+    expect(page.entries.length).toBeLessThanOrEqual(query.limit);
+    all.push(...page.entries.map((one, i) => ({ entry: one, received_ts: page.received_ts[i]! })));
+    if (page.next === null) return all;
+    after = page.next;
+  }
+  throw new Error('the pages of find have no end');
+}
+
+/** Every waiting entry by write time, then key. */
+export async function waiting(store: Store, user: string, limit = 1_000): Promise<Entry[]> {
+  return findAll(store.usercache, user, { time: 'write_ts', limit });
+}
+
+/** Every entry of the timeseries by write time, then key. */
+export async function stored(store: Store, user: string, limit = 1_000): Promise<Entry[]> {
+  return findAll(store.timeseries, user, { time: 'write_ts', limit });
+}
+
+/** The errors of a user, by id. */
+export async function errorsOf(store: Store, user: string): Promise<ErrorRow[]> {
+  return store.errors.list(user, { limit: 1_000 });
 }

@@ -1,20 +1,24 @@
 // Contract: the right to work on a user.
 import { expect, it } from 'vitest';
 import type { Lease, Store } from '../../../src/store/store.ts';
-import { fix, leaseOn, newId, newUser, pause, rejects, type Use } from './kit.ts';
+import { until } from '../../support/until.ts';
+import { accept, fix, leaseOn, never, newId, newUser, put, rejects, type Use } from './kit.ts';
 
-/** Acquires as soon as the lease that is there has run out. */
+/** A lease that ends almost at once. */
+async function briefLease(store: Store, user: string, owner: string, seconds = 0.05): Promise<Lease> {
+  const result = await store.leases.acquire(user, owner, seconds);
+  if (!('lease' in result)) throw new Error('expected a free user');
+  return result.lease;
+}
+
+/** Acquires as soon as the lease that is there has ended. */
 async function acquireLater(store: Store, user: string, owner: string): Promise<Lease> {
-  for (let i = 0; i < 100; i++) {
-    const result = await store.leases.acquire(user, owner, 600);
-    if ('lease' in result) return result.lease;
-    await pause(0.05);
-  }
-  throw new Error('the lease never ran out');
+  await until(async () => (await store.leases.get(user)) === null);
+  return leaseOn(store, user, owner);
 }
 
 export function leaseTests(use: Use): void {
-  it('one owner gets the lease, and the other learns who holds it', async () => {
+  it('one owner gets the lease, and the other learns who has it', async () => {
     const user = await newUser(use.store);
     const lease = await leaseOn(use.store, user, 'a');
     expect(lease).toMatchObject({ user_id: user, owner: 'a' });
@@ -71,42 +75,40 @@ export function leaseTests(use: Use): void {
     expect(await use.store.leases.get(user)).toEqual(second);
   });
 
-  it('a lease that ran out can be taken over, and not before', async () => {
+  it('a lease that ended can be taken over, and not before', async () => {
     const user = await newUser(use.store);
-    const first = await use.store.leases.acquire(user, 'a', 0.4);
-    if (!('lease' in first)) throw new Error('expected a free user');
-    expect(await use.store.leases.acquire(user, 'b', 600)).toEqual({ heldBy: first.lease });
+    const first = await briefLease(use.store, user, 'a', 3);
+    expect(await use.store.leases.acquire(user, 'b', 600)).toEqual({ heldBy: first });
+    const brief = await use.store.leases.renew(first, 0.05);
     const second = await acquireLater(use.store, user, 'b');
-    expect(second.fence).toBeGreaterThan(first.lease.fence);
-    await rejects(use.store.leases.renew(first.lease, 600), 'MOBILITY_LEASE_LOST');
-    await use.store.leases.release(first.lease);
+    expect(second.fence).toBeGreaterThan(first.fence);
+    await rejects(use.store.leases.renew(brief, 600), 'MOBILITY_LEASE_LOST');
+    await use.store.leases.release(first);
     expect(await use.store.leases.get(user)).toEqual(second);
   });
 
   it('an expired lease is not shown; until another owner takes over, its owner can go on', async () => {
     const user = await newUser(use.store);
-    const result = await use.store.leases.acquire(user, 'a', 0.05);
-    if (!('lease' in result)) throw new Error('expected a free user');
-    await pause(0.3);
-    expect(await use.store.leases.get(user)).toBeNull();
-    await use.store.timeseries.apply(user, { put: [fix(1)], remove: [] }, result.lease);
-    const renewed = await use.store.leases.renew(result.lease, 600);
+    const lease = await briefLease(use.store, user, 'a');
+    await until(async () => (await use.store.leases.get(user)) === null);
+    await put(use.store, user, [fix(1)]);
+    await use.store.usercache.move(user, { at: never, limit: 9 }, lease, accept);
+    const renewed = await use.store.leases.renew(lease, 600);
     expect(await use.store.leases.get(user)).toEqual(renewed);
   });
 
   const losses: Record<string, (store: Store, user: string) => Promise<Lease>> = {
     'was taken over': async (store, user) => {
-      const result = await store.leases.acquire(user, 'a', 0.05);
-      if (!('lease' in result)) throw new Error('expected a free user');
+      const lease = await briefLease(store, user, 'a');
       await acquireLater(store, user, 'b');
-      return result.lease;
+      return lease;
     },
-    'was given back': async (store, user) => {
+    'was released': async (store, user) => {
       const lease = await leaseOn(store, user);
       await store.leases.release(lease);
       return lease;
     },
-    'was given back and taken by the same owner': async (store, user) => {
+    'was released and taken by the same owner': async (store, user) => {
       const lease = await leaseOn(store, user);
       await store.leases.release(lease);
       await leaseOn(store, user);
@@ -120,11 +122,11 @@ export function leaseTests(use: Use): void {
     const { store } = use;
     const user = await newUser(use.store);
     const lease = await lose(store, user);
+    await put(store, user, [fix(1)]);
     const before = { counts: await store.counts(user), state: await store.pipeline.get(user) };
     const range = { from: 0, to: 100 };
     const record = { id: 'x', kind: 'dropped', chain_ts: 5, start_ts: 5, end_ts: 6, day: '2016-05-17' } as never;
-    await rejects(store.timeseries.apply(user, { put: [fix(1)], remove: [] }, lease), 'MOBILITY_LEASE_LOST');
-    await rejects(store.timeseries.apply(user, { put: [], remove: [] }, lease), 'MOBILITY_LEASE_LOST');
+    await rejects(store.usercache.move(user, { at: never, limit: 9 }, lease, accept), 'MOBILITY_LEASE_LOST');
     await rejects(store.trips.replace(user, range, [record], { documents_due: true }, lease), 'MOBILITY_LEASE_LOST');
     const document = { key: 'diary/trips-2016-05-17', write_ts: 1, data: {} };
     const end = { state: { documents_due: true }, release: true };

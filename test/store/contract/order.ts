@@ -1,7 +1,7 @@
 // Contract: the order of keys, which is the same in every store, whatever characters they have.
 import { expect, it } from 'vitest';
 import { putDocument } from '../../support/store.ts';
-import { apply, entry, findAll, newUser, put, putFailed, same, type Use, waitingEntries } from './kit.ts';
+import { entry, findAll, moveIn, newUser, put, putFailed, same, type Use } from './kit.ts';
 
 /** In order: by code points, NUL and halves of characters as the backslash of their escapes. */
 const inOrder = ['a', 'a/[', 'a/\\', 'a/\\\\', 'a/\0', 'a/\ud800', 'a/]', 'a/é', 'a/\uE000', 'a/\uFFFD', 'a/\u{1F6B2}'];
@@ -11,20 +11,10 @@ export function orderTests(use: Use): void {
   const made = shuffled.map((key) => entry(key, 1, { ts: 1 }, { time_zone: 'Europe/Berlin' }));
   const wanted = inOrder.map((key) => made.find((one) => one.metadata.key === key)!);
 
-  it('waiting entries, in pages of any size', async () => {
-    const user = await newUser(use.store);
-    await put(use.store, user, made);
-    same(await waitingEntries(use.store, user), wanted);
-    for (const [i, key] of inOrder.entries()) {
-      const rest = await use.store.usercache.read(user, { after: { key, write_ts: 1 }, limit: 100 });
-      expect(rest.map((row) => row.entry.metadata.key)).toEqual(inOrder.slice(i + 1));
-    }
-  });
-
   it('entries of equal times, either way, in pages of any size', async () => {
     const user = await newUser(use.store);
+    await moveIn(use.store, user, made);
     await put(use.store, user, made);
-    await apply(use.store, user, { put: made });
     for (const finder of [use.store.usercache, use.store.timeseries]) {
       for (const time of ['write_ts', 'ts'] as const) {
         for (const limit of [1, 3, 100]) {
@@ -38,7 +28,7 @@ export function orderTests(use: Use): void {
   it('more keys than a store merges', async () => {
     const user = await newUser(use.store);
     const many = inOrder.flatMap((key) => ['', '!', '~', '\uFFFD!'].map((end) => entry(`${key}${end}`, 1, { ts: 1 })));
-    await apply(use.store, user, { put: many });
+    await moveIn(use.store, user, many);
     const all = await findAll(use.store.timeseries, user, { time: 'ts', limit: 1_000 });
     expect(all).toHaveLength(many.length);
     expect((await use.store.timeseries.summary(user)).map((row) => row.key)).toEqual(
@@ -52,7 +42,7 @@ export function orderTests(use: Use): void {
     const zoned = shuffled.map((key) => {
       return entry(key, 1, {}, { time_zone: key === 'a' ? 'America/Lima' : 'Europe/Berlin' });
     });
-    await apply(use.store, user, { put: zoned });
+    await moveIn(use.store, user, zoned);
     expect((await use.store.timeseries.zonesAround(user, 1)).before).toEqual({ write_ts: 1, zone: 'America/Lima' });
   });
 
@@ -66,7 +56,7 @@ export function orderTests(use: Use): void {
       [null, 'z'],
       ...inOrder.map((key) => [key, key === again ? 'another' : 'one']),
     ]);
-    await apply(use.store, user, { put: made });
+    await moveIn(use.store, user, made);
     expect((await use.store.timeseries.summary(user)).map((row) => row.key)).toEqual(inOrder);
     for (const key of shuffled) await putDocument(use.store, user, { key, write_ts: 3, data: 1 });
     expect(await use.store.documents.keys(user)).toEqual(inOrder);

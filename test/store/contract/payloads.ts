@@ -3,8 +3,23 @@ import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../../src/model/entry.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
 import { jsonText } from '../../../src/model/json-text.ts';
+import { errorPages } from '../../../src/store/pages.ts';
 import { putDocument } from '../../support/store.ts';
-import { apply, entry, failedOf, findAll, newUser, put, same, type Use, waiting, waitingEntries } from './kit.ts';
+import {
+  entry,
+  type Finder,
+  findAll,
+  fix,
+  moveAll,
+  moveIn,
+  newUser,
+  put,
+  refuse,
+  same,
+  stored,
+  type Use,
+  waiting,
+} from './kit.ts';
 
 /** As text, so that each value is what a phone's JSON gives, own fields named `__proto__` included. */
 const payloads: Record<string, string> = {
@@ -42,16 +57,15 @@ async function everywhere(use: Use, sent: Entry): Promise<Record<string, Entry |
   const user = await newUser(use.store);
   const { key, write_ts } = sent.metadata;
   await put(store, user, [sent]);
-  const [row] = await waiting(store, user);
-  const [found] = await findAll(store.usercache, user, { time: 'write_ts', limit: 10 });
-  await store.usercache.settle(user, { moved: [], failed: [failedOf(row!)] }, 1);
+  const [waits] = await waiting(store, user);
+  await moveAll(store, user, refuse());
   const [error] = await store.errors.list(user, { limit: 10 });
   await store.errors.takeBack(user, [{ id: error!.id, entry: sent }]);
-  const [takenBack] = await waitingEntries(store, user);
-  await apply(store, user, { put: [sent] });
-  const got = await store.timeseries.get(user, { key, write_ts });
-  const [kept] = await findAll(store.timeseries, user, { time: 'write_ts', limit: 10 });
-  return { read: row?.entry, found, error: error?.entry as unknown as Entry, takenBack, got: got ?? undefined, kept };
+  const [takenBack] = await waiting(store, user);
+  await moveAll(store, user);
+  const got = (await store.timeseries.get(user, { key, write_ts })) ?? undefined;
+  const [found] = await stored(store, user);
+  return { waits, error: error?.entry as unknown as Entry, takenBack, got, found };
 }
 
 export function payloadTests(use: Use): void {
@@ -83,9 +97,9 @@ export function payloadTests(use: Use): void {
     it('are the same content when they come again', async () => {
       const user = await newUser(use.store);
       const sent = entry('manual/survey', 1, data);
-      await apply(use.store, user, { put: [sent] });
+      await moveIn(use.store, user, [sent]);
       const again = entry('manual/survey', 1, JSON.parse(text) as JsonObject);
-      expect(await apply(use.store, user, { put: [again] })).toMatchObject({ unchanged: 1, updated: 0 });
+      expect(await moveIn(use.store, user, [again])).toMatchObject({ unchanged: 1, updated: 0 });
     });
   });
 
@@ -110,23 +124,28 @@ export function payloadTests(use: Use): void {
     for (const back of Object.values(await everywhere(use, sent))) same(back, sent);
   });
 
-  it('a batch of many large entries is stored whole, and read in pages that may be short', {
-    timeout: 120_000,
-  }, async () => {
+  it('many large entries are stored whole, and read in pages that may be short', { timeout: 120_000 }, async () => {
     const user = await newUser(use.store);
-    const sent = Array.from({ length: 40 }, (_, i) => fixLarge(i));
+    const sent = Array.from({ length: 40 }, (_, i) => fix(i, { text: 'y'.repeat(1_000_000) }));
     await put(use.store, user, sent);
-    // However many are asked for, a page holds no more of them than fits into memory beside others.
-    const [page, found] = [
-      (await use.store.usercache.read(user, { limit: 1_000 })).map(({ entry: read }) => read),
-      (await use.store.usercache.find(user, { time: 'ts', limit: 1_000 })).entries,
-    ];
-    for (const some of [page, found]) {
-      expect(some.length).toBeGreaterThan(0);
-      expect(JSON.stringify(some).length).toBeLessThanOrEqual(largestPage);
+    const expectPages = async (place: Finder): Promise<void> => {
+      // However many are asked for, a page holds no more of them than fits into memory beside others.
+      const { entries } = await place.find(user, { time: 'ts', limit: 1_000 });
+      expect(entries.length).toBeGreaterThan(0);
+      expect(JSON.stringify(entries).length).toBeLessThanOrEqual(largestPage);
+      same(await findAll(place, user, { time: 'ts', limit: 1_000 }), sent);
+    };
+    await expectPages(use.store.usercache);
+    await moveAll(use.store, user, undefined, { limit: 10 });
+    await expectPages(use.store.timeseries);
+    await put(use.store, user, sent);
+    await moveAll(use.store, user, refuse(), { limit: 10 });
+    const errors = [];
+    for await (const page of errorPages(use.store, user)) {
+      expect(JSON.stringify(page).length).toBeLessThanOrEqual(largestPage);
+      errors.push(...page);
     }
-    same(await waitingEntries(use.store, user), sent);
-    same(await findAll(use.store.usercache, user, { time: 'ts', limit: 1_000 }), sent);
+    expect(errors.length).toBe(sent.length);
   });
 
   it('changing an entry after the call of put has no effect on the store', async () => {
@@ -135,10 +154,8 @@ export function payloadTests(use: Use): void {
     const done = put(use.store, user, [sent]);
     sent.data.list = 'changed';
     await done;
-    same((await waitingEntries(use.store, user))[0]!.data, { list: [1] });
+    same((await waiting(use.store, user))[0]!.data, { list: [1] });
   });
 }
 
 const largestPage = 32 * 2 ** 20 + 1_100_000; // characters: a store may count an entry after it has read it
-
-const fixLarge = (i: number): Entry => entry('background/location', i, { ts: i, text: 'y'.repeat(1_000_000) });

@@ -1,89 +1,93 @@
-// Contract: when the service received an entry first, and what claims to have been written long after that.
+// Contract: when the service received an entry first, and entries that claim to be written long after that.
 import { expect, it } from 'vitest';
-import { apply, battery, entry, failedOf, fix, newUser, put, refOf, same, type Use, waiting } from './kit.ts';
+import {
+  battery,
+  entry,
+  errorsOf,
+  findRows,
+  fix,
+  moveAll,
+  moveIn,
+  newUser,
+  put,
+  putFailed,
+  refuse,
+  same,
+  stored,
+  type Use,
+  waiting,
+} from './kit.ts';
 
 const day = 86_400;
 
 export function receiptTests(use: Use): void {
-  const receipts = async (user: string) => (await waiting(use.store, user)).map((row) => row.received_ts);
+  const receipts = async (user: string, place: 'usercache' | 'timeseries' = 'usercache') => {
+    const rows = await findRows(use.store[place], user, { time: 'write_ts', limit: 100 });
+    return rows.map((row) => row.received_ts);
+  };
 
   it('the first receipt of an identity stays the same, wherever the entry is moved', async () => {
     const user = await newUser(use.store);
-    await put(use.store, user, [fix(1), fix(2)], 10);
-    await put(use.store, user, [fix(1, { again: true }), fix(3)], 20);
-    expect(await receipts(user)).toEqual([10, 10, 20]);
-    const [one, two, three] = await waiting(use.store, user);
-    const { received_ts } = one!;
-    await apply(use.store, user, { put: [{ entry: one!.entry, ts: 1, received_ts }] });
-    const outcome = { moved: [refOf(one!)], failed: [failedOf(two!), failedOf(three!)] };
-    await use.store.usercache.settle(user, outcome, 30);
-    await put(use.store, user, [fix(1, { late: 1 }), fix(2, { late: 1 }), fix(4)], 40);
-    expect(await receipts(user)).toEqual([10, 10, 40]);
-    const errors = await use.store.errors.list(user, { limit: 9 });
-    expect(errors.map((error) => [error.identity!.write_ts, error.received_ts]).sort()).toEqual([
-      [2, 10],
-      [3, 20],
-    ]);
-    const third = errors.find((error) => error.identity!.write_ts === 3)!;
-    await use.store.errors.takeBack(user, [{ id: third.id, entry: fix(3) }]);
-    expect(await receipts(user)).toEqual([10, 10, 20, 40]);
-    const page = await use.store.timeseries.find(user, { time: 'ts', limit: 9 });
-    expect(page.received_ts).toEqual([10]);
+    await put(use.store, user, [fix(1)], 10);
+    await put(use.store, user, [fix(1, { again: true })], 20);
+    expect(await receipts(user)).toEqual([10]);
+    await moveAll(use.store, user);
+    expect(await receipts(user, 'timeseries')).toEqual([10]);
+    await moveIn(use.store, user, [fix(1, { later: true })], 30);
+    expect(await receipts(user, 'timeseries')).toEqual([10]);
+    await putFailed(use.store, user, [fix(1, { bad: true })], 40);
+    const [error] = await errorsOf(use.store, user);
+    expect(error!.received_ts).toBe(10);
+    await use.store.errors.takeBack(user, [{ id: error!.id, entry: fix(1) }]);
+    expect(await receipts(user)).toEqual([10]);
+    await put(use.store, user, [fix(1, { last: true }), fix(2)], 50);
+    expect(await receipts(user)).toEqual([10, 50]);
   });
 
-  it('a receipt that another store noted is taken over, and changes alone', async () => {
+  it('a receipt that another store recorded is taken over, and changes nothing but itself', async () => {
     const user = await newUser(use.store);
     await use.store.usercache.put(user, { entries: [fix(1), fix(2)], unusable: [], received_ts: [5, undefined] }, 50);
     expect(await receipts(user)).toEqual([5, 50]);
     await use.store.usercache.put(user, { entries: [fix(2)], unusable: [], received_ts: [7] }, 60);
     expect(await receipts(user)).toEqual([5, 7]);
-    await apply(use.store, user, { put: [{ entry: fix(1), ts: 1, received_ts: 5 }] });
-    const again = await apply(use.store, user, { put: [{ entry: fix(1), ts: 1, received_ts: 4 }] });
-    expect(again).toMatchObject({ unchanged: 1, updated: 0 });
-    expect((await use.store.timeseries.find(user, { time: 'ts', limit: 9 })).received_ts).toEqual([4]);
+    await moveAll(use.store, user);
+    await use.store.usercache.put(user, { entries: [fix(1)], unusable: [], received_ts: [4] }, 70);
+    const again = await moveAll(use.store, user);
+    expect(again).toMatchObject({ unchanged: 1, updated: 0, marked: { changed: null } });
+    expect(await receipts(user, 'timeseries')).toEqual([4, 7]);
   });
 
-  it('an entry with a write_ts more than a day after its receipt is left out until that time', async () => {
+  it('an entry with a write_ts more than a day after its receipt waits until that time', async () => {
     const user = await newUser(use.store);
-    const [inTime, edge, ahead] = [fix(1_000), fix(2_000 + day), fix(2_001 + day)];
-    await put(use.store, user, [inTime, edge, ahead, entry(battery, 9 * day)], 2_000);
-    const read = async (at: number) =>
-      (await use.store.usercache.read(user, { limit: 10, at })).map((row) => row.entry.metadata.write_ts);
-    expect(await read(3_000)).toEqual([1_000, 2_000 + day]);
-    expect(await read(2_000.5 + day)).toEqual([1_000, 2_000 + day]);
-    expect(await read(2_001 + day)).toEqual([1_000, 2_000 + day, 2_001 + day]);
-    expect(await read(9 * day)).toEqual([9 * day, 1_000, 2_000 + day, 2_001 + day]);
+    const [inTime, edge, ahead, late] = [fix(1_000), fix(2_000 + day), fix(2_001 + day), entry(battery, 9 * day)];
+    await put(use.store, user, [inTime, edge, ahead, late], 2_000);
     expect(await use.store.usercache.ahead(user, 3_000)).toEqual({ count: 2, first_ts: 2_001 + day });
+    expect(await use.store.usercache.ahead(user, 2_001 + day)).toEqual({ count: 1, first_ts: 9 * day });
     expect(await use.store.usercache.ahead(user, 9 * day)).toEqual({ count: 0, first_ts: null });
-    const moved = (await use.store.usercache.read(user, { limit: 10, at: 3_000 })).map(refOf);
-    await use.store.usercache.settle(user, { moved, failed: [] }, 3_000);
-    expect(await use.store.pipeline.withWork([user], 3_000)).toEqual(new Set());
+
+    const first = await moveAll(use.store, user, undefined, { at: 2_000.5 + day });
+    expect(first).toMatchObject({ inserted: 2, more: false });
+    same(await stored(use.store, user), [inTime, edge]);
+    same(await waiting(use.store, user), [ahead, late]);
+    expect(await use.store.pipeline.withWork([user], 2_000.5 + day)).toEqual(new Set([user])); // marked as changed
+    const lease = await use.store.leases.acquire(user, 'test', 600);
+    if ('lease' in lease) await use.store.pipeline.merge(user, { changed: null }, lease.lease);
+    expect(await use.store.pipeline.withWork([user], 2_000.5 + day)).toEqual(new Set());
     expect(await use.store.pipeline.withWork([user], 2_001 + day)).toEqual(new Set([user]));
+
+    const second = await moveAll(use.store, user, refuse('late'), { at: 2_001 + day });
+    expect(second).toMatchObject({ failed: [{ write_ts: 2_001 + day }], inserted: 0, more: false });
+    same(await waiting(use.store, user), [late]);
+    await moveAll(use.store, user, undefined, { at: 9 * day });
+    same(await waiting(use.store, user), []);
   });
 
-  it('entries of the timeseries whose time has not come are found, and wait again, but not over newer ones', async () => {
+  it('an entry ahead of its time that comes again with a known receipt still waits', async () => {
     const user = await newUser(use.store);
-    const rows = [fix(1), fix(3 * day), fix(4 * day)].map((one) => ({ entry: one, ts: 1, received_ts: 100 }));
-    await apply(use.store, user, { put: rows });
-    const ahead = await use.store.timeseries.ahead(user, { at: 200, limit: 9 });
-    expect(ahead.map((one) => [one.entry.metadata.write_ts, one.received_ts, one.ts])).toEqual([
-      [3 * day, 100, 1],
-      [4 * day, 100, 1],
-    ]);
-    expect(await use.store.timeseries.ahead(user, { at: 200, limit: 1 })).toHaveLength(1);
-    expect(await use.store.timeseries.ahead(user, { at: 4 * day, limit: 9 })).toEqual([]);
-    await put(use.store, user, [fix(4 * day, { newer: true })], 300);
-    const entries = ahead.map((one) => one.entry);
-    await use.store.usercache.put(user, { entries, unusable: [], received_ts: [100, 100], kept: true }, 400);
-    const found = await waiting(use.store, user);
-    same(
-      found.map((row) => [row.entry, row.received_ts, row.kept ?? false]),
-      [
-        [fix(3 * day), 100, true],
-        [fix(4 * day, { newer: true }), 100, false],
-      ],
-    );
-    await put(use.store, user, [fix(3 * day, { newer: true })], 500);
-    expect((await waiting(use.store, user)).some((row) => row.kept)).toBe(false);
+    await put(use.store, user, [fix(3 * day, { a: 1 })], 10);
+    await put(use.store, user, [fix(3 * day, { a: 2 })], 2.5 * day);
+    await moveAll(use.store, user, undefined, { at: 2.5 * day });
+    same(await waiting(use.store, user), [fix(3 * day, { a: 2 })]);
+    expect(await receipts(user)).toEqual([10]);
   });
 }

@@ -1,321 +1,212 @@
-// Chunks of entries: their form on disk, and what they hold whatever comes in whatever order.
+// How entries lie in rows: chunks of the timeseries by day and data time, batches of what waits; few, small and found.
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
-import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { dataTime, type Entry } from '../../../src/model/entry.ts';
-import {
-  BrokenChunk,
-  type ChunkRow,
-  decodeContent,
-  decodeTexts,
-  decodeTimes,
-  encodeChunk,
-} from '../../../src/store/chunks/form.ts';
+import type { Entry } from '../../../src/model/entry.ts';
 import { connect } from '../../../src/store/sqlite/driver.ts';
+import { databaseIn } from '../../../src/store/sqlite/folder.ts';
 import {
-  apply,
   battery,
   entry,
   findAll,
   fix,
   location,
+  moveIn,
   newUser,
+  numbers,
   put,
-  refOf,
   rejects,
   same,
+  stored,
   waiting,
 } from '../contract/kit.ts';
 import { usePlaces } from '../support/folders.ts';
 
 const places = usePlaces();
+const day = 86_400;
+const midnight = 19_000 * day;
 
-// ---------------------------------------------------------------- the form
-
-const time = fc.oneof(
-  fc.integer({ min: 1_400_000_000_000, max: 1_800_000_000_000 }).map((ms) => ms / 1e3),
-  fc.integer({ min: 1_400_000_000_000_000, max: 1_800_000_000_000_000 }).map((us) => us / 1e6),
-  fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0), // whatever a phone claims
-  fc.constantFrom(0, -1, 0.1, Number.MAX_VALUE, -Number.MAX_VALUE, Number.MIN_VALUE, 2 ** 53),
-);
-
-const row: fc.Arbitrary<ChunkRow> = fc.record({
-  write_ts: time,
-  ts: fc.option(time),
-  received_ts: time,
-  zone: fc.constantFrom(null, 'Europe/Berlin', 'Asia/Kathmandu'),
-  text: fc.json({ depthSize: 'small' }),
-});
-
-it('a chunk returns exactly the entries stored in it, and so does what is kept of it without its bytes', () => {
-  fc.assert(
-    fc.property(fc.array(row, { minLength: 1, maxLength: 60 }), (rows) => {
-      const { times, entries, opened } = encodeChunk(rows);
-      const found = decodeTimes(times, rows.length);
-      const texts = decodeTexts(entries, found);
-      const back = rows.map((_, i) => ({
-        write_ts: found.write_ts[i],
-        ts: Number.isNaN(found.ts[i]) ? null : found.ts[i],
-        received_ts: found.received_ts[i],
-        zone: found.zones[found.zone[i]!],
-        text: texts[i],
-      }));
-      // -0 and 0 are the same time; the text tells them apart.
-      const plain = rows.map((one) => ({
-        ...one,
-        write_ts: one.write_ts + 0,
-        ts: one.ts === null ? null : one.ts + 0,
-      }));
-      expect(
-        back.map((one) => ({ ...one, write_ts: one.write_ts! + 0, ts: one.ts === null ? null : one.ts! + 0 })),
-      ).toEqual(plain);
-      const [kept, read] = [opened.content(), decodeContent(entries, found)];
-      expect(kept.texts()).toEqual(texts);
-      expect(kept.columns?.bytes).toEqual(read.columns?.bytes);
-      const { write_ts, ts, received_ts, zone, zones } = opened.times;
-      expect({ received_ts, zone, zones }).toEqual({
-        ...{ received_ts: found.received_ts, zone: found.zone, zones: found.zones },
-      });
-      for (const [own, other] of [
-        [write_ts, found.write_ts],
-        [ts, found.ts],
-      ] as const) {
-        expect(own.map((value) => value + 0)).toEqual(other.map((value) => value + 0));
-      }
-    }),
-  );
-});
-
-it('a chunk of which one byte is different is refused', () => {
-  const rows = [1, 2, 3].map((ts) => ({
-    write_ts: ts,
-    ts,
-    received_ts: ts,
-    zone: null,
-    text: JSON.stringify(fix(ts)),
-  }));
-  const { times, entries } = encodeChunk(rows);
-  const columns = decodeTimes(times, rows.length);
-  const damaged = (blob: Uint8Array): Uint8Array[] =>
-    [...blob.keys()].map((at) => blob.map((byte, i) => (i === at ? byte ^ 1 : byte)));
-  for (const blob of damaged(times)) expect(() => decodeTimes(blob, rows.length)).toThrow(BrokenChunk);
-  for (const blob of damaged(entries)) expect(() => decodeTexts(blob, columns)).toThrow(BrokenChunk);
-});
-
-// ---------------------------------------------------------------- many entries, in any order
-
-/**
- * Locations written `step` s apart from `from` on; data times lie `shift` s before, those of every `stray`th entry far
- * away.
- */
-const stretch = fc.record({
-  from: fc.integer({ min: 0, max: 40 }).map((tenths) => tenths * 25_000),
-  count: fc.integer({ min: 1, max: 900 }),
-  step: fc.constantFrom(1, 30, 700, 86_400),
-  shift: fc.constantFrom(0, 5, 4_000),
-  stray: fc.constantFrom(0, 0, 97),
-  key: fc.constantFrom(location, location, battery),
-  how: fc.constantFrom('put', 'put', 'put', 'other content', 'backwards', 'remove'),
-});
-type Stretch = typeof stretch extends fc.Arbitrary<infer T> ? T : never;
-
-function entriesOf({ from, count, step, shift, stray, key, how }: Stretch): Entry[] {
-  const entries = Array.from({ length: count }, (_, i) => {
-    const write_ts = from + i * step;
-    const ts = write_ts - shift - (stray > 0 && i % stray === 0 ? 9e6 : 0);
-    const zone = i % 3 === 0 ? {} : { time_zone: 'Europe/Berlin' };
-    return entry(key, write_ts, { ts, ...(how === 'other content' && { note: i }) }, zone);
-  });
-  return how === 'backwards' ? entries.reverse() : entries;
-}
-
-const identity = ({ metadata }: Entry): string => `${metadata.key} ${metadata.write_ts}`;
-
-function sorted(entries: Iterable<Entry>, timeOf: (one: Entry) => number): Entry[] {
-  return [...entries].sort(
-    (a, b) =>
-      timeOf(a) - timeOf(b) ||
-      (a.metadata.key < b.metadata.key ? -1 : a.metadata.key > b.metadata.key ? 1 : 0) ||
-      a.metadata.write_ts - b.metadata.write_ts,
-  );
-}
-
-it('for any entries in any order, chunks contain each identity once and find it by both times', {
-  timeout: 120_000,
-}, async () => {
-  const store = await places.open(join(await places.folder(), 'store'), { now: () => 5 });
-  await fc.assert(
-    fc.asyncProperty(fc.array(stretch, { minLength: 1, maxLength: 5 }), fc.nat(), async (stretches, seed) => {
-      const user = await newUser(store);
-      const model = new Map<string, Entry>();
-      for (const one of stretches) {
-        const entries = entriesOf(one);
-        const known = entries.filter((each) => model.has(identity(each))).length;
-        if (one.how === 'remove') {
-          const remove = entries.map(({ metadata: { key, write_ts } }) => ({ key, write_ts }));
-          expect(await apply(store, user, { remove })).toMatchObject({ removed: known });
-          for (const each of entries) model.delete(identity(each));
-        } else {
-          expect(await apply(store, user, { put: entries })).toMatchObject({ inserted: entries.length - known });
-          for (const each of entries) model.set(identity(each), each);
-        }
-      }
-      const byTime = sorted(model.values(), (one) => dataTime(one.data)!);
-      const limit = 100 + (seed % 2_000);
-      same(await findAll(store.timeseries, user, { time: 'ts', limit }), byTime);
-      const backwards = await findAll(store.timeseries, user, { time: 'ts', limit, descending: true });
-      same(backwards, [...byTime].reverse());
-      const byWritten = sorted(model.values(), (one) => one.metadata.write_ts);
-      same(await findAll(store.timeseries, user, { time: 'write_ts', limit }), byWritten);
-      const [from, to] = [400_000 - (seed % 300_000), 400_000 + (seed % 500_000)];
-      const within = byTime.filter(({ data }) => (data.ts as number) >= from && (data.ts as number) < to);
-      for (const descending of [false, true]) {
-        const found = await findAll(store.timeseries, user, { time: 'ts', from, to, limit: 150, descending });
-        same(found, descending ? [...within].reverse() : within);
-      }
-      const counts = new Map<string, number>();
-      for (const { metadata } of model.values()) counts.set(metadata.key, (counts.get(metadata.key) ?? 0) + 1);
-      const summary = await store.timeseries.summary(user);
-      expect(summary.map(({ key, count }) => [key, count])).toEqual([...counts].sort());
-      for (const one of byTime.slice(0, 3)) {
-        same(await store.timeseries.get(user, { key: one.metadata.key, write_ts: one.metadata.write_ts }), one);
-      }
-      const zoned = byWritten.filter(({ metadata }) => metadata.time_zone !== undefined);
-      const { before, after } = await store.timeseries.zonesAround(user, from);
-      const last = zoned.filter(({ metadata }) => metadata.write_ts <= from).at(-1);
-      expect(before?.write_ts).toBe(last?.metadata.write_ts);
-      expect(after?.write_ts).toBe(zoned.find(({ metadata }) => metadata.write_ts > from)?.metadata.write_ts);
-      const zoneless = byWritten.filter(({ metadata: { time_zone, write_ts, key } }) => {
-        return time_zone === undefined && key === location && write_ts >= from && write_ts < to;
-      });
-      const times = zoneless.map(({ data }) => data.ts as number);
-      const span = times.length === 0 ? null : { from: Math.min(...times), to: Math.max(...times) };
-      expect(await store.timeseries.zonelessSpan(user, { from, to })).toEqual(span);
-    }),
-    { numRuns: 15, endOnFailure: true },
-  );
-});
-
-/** The chunks of a store with one user and one key. */
-function chunksOf(folder: string): { id: number; first: number; count: number }[] {
-  const connection = connect(join(folder, 'timeseries-0.sqlite'));
-  const rows = connection.prepare('SELECT id, first, count FROM chunks ORDER BY first').all();
-  connection.close();
-  return rows as { id: number; first: number; count: number }[];
-}
-
-it('a put sees what is in chunks, and one entry pushed again changes one chunk', async () => {
-  const folder = join(await places.folder(), 'store');
-  const store = await places.open(folder);
+async function newStore() {
+  const { folder, store } = await places.newStore();
+  const rows = <Row>(sql: string): Row[] => {
+    const connection = connect(databaseIn(folder));
+    try {
+      return connection.prepare(sql).all<Row>();
+    } finally {
+      connection.close();
+    }
+  };
+  /** The chunks of the store: number of entries, by first write time. */
+  const chunks = () =>
+    rows<{ key: string; first: number; count: number; sum: string; bytes: number }>(
+      'SELECT "key", first, count, sum, length(entries) AS bytes FROM chunks ORDER BY first, "key"',
+    );
+  /** The number of entries in each batch, and its bytes. */
+  const batches = () =>
+    rows<{ count: number; bytes: number }>('SELECT count, length(entries) AS bytes FROM batches ORDER BY id');
   const user = await newUser(store);
-  const many = Array.from({ length: 2_000 }, (_, i) => fix(1_463_400_000 + i));
-  await apply(store, user, { put: many });
-  const chunks = (): number[] => chunksOf(folder).map(({ id }) => id);
-  const before = chunks();
-  expect(before.length).toBeGreaterThan(3);
-  expect(before.length).toBeLessThan(10);
-  expect(await put(store, user, [many[700]!, fix(1_463_400_000.5)])).toEqual(['updated', 'inserted']);
-  await apply(store, user, { put: [fix(1_463_400_700, { a: 1 })] });
-  const after = chunks();
-  expect(after.filter((id) => !before.includes(id))).toHaveLength(1);
-  expect(after).toHaveLength(before.length);
-});
+  return { folder, store, user, rows, chunks, batches };
+}
 
-it('of entries that come little by little each is written a few times, and a day that is over becomes one chunk', async () => {
-  const day = 86_400;
-  const midnight = 19_000 * day;
-  const folder = join(await places.folder(), 'store');
-  const store = await places.open(folder);
-  const user = await newUser(store);
-  const seen = new Set<number>();
-  let written = 0; // entries, each as often as a chunk with it was written
-  let anew = 0; // as often as if each put wrote the chunk of its day
-  let most = 0; // chunks of the present day
+const counts = (rows: readonly { count: number }[]): number[] => rows.map(({ count }) => count);
+
+it('entries of a key and a UTC day share a chunk, however many moves bring them', async () => {
+  const { store, user, chunks } = await newStore();
   const all: Entry[] = [];
   for (let hour = 0; hour < 49; hour++) {
-    const some = Array.from({ length: 1 + (hour % 9) }, (_, i) => fix(midnight + 3600 * hour + 60 * i));
+    const some = numbers(0, 1 + (hour % 9)).map((i) => fix(midnight + 3_600 * hour + 60 * i));
     all.push(...some);
-    await apply(store, user, { put: some });
-    const today = midnight + day * Math.floor(hour / 24);
-    anew += all.filter(({ metadata: { write_ts } }) => write_ts >= today).length;
-    const now = chunksOf(folder);
-    for (const { id, count } of now.filter((one) => !seen.has(one.id))) {
-      seen.add(id);
-      written += count;
-    }
-    most = Math.max(most, now.filter(({ first }) => first >= today).length);
+    await moveIn(store, user, some);
   }
-  expect(most).toBeGreaterThan(1);
-  expect(most).toBeLessThan(7);
-  expect(written).toBeLessThan(anew / 2);
-  const after = chunksOf(folder).map(({ first, count }) => [first, count]);
+  await moveIn(store, user, [entry(battery, midnight)]);
   const ofDay = (from: number): number =>
-    all.filter(({ metadata: { write_ts } }) => Math.floor(write_ts / day) === from).length;
-  expect(after).toEqual([
-    [midnight, ofDay(19_000)],
-    [midnight + day, ofDay(19_001)],
-    [midnight + 2 * day, ofDay(19_002)],
-  ]);
+    all.filter(({ metadata: { write_ts } }) => write_ts >= from && write_ts < from + day).length;
+  same(
+    chunks().map(({ key, first, count }) => [key, first, count]),
+    [[battery, midnight, 1], ...[0, 1, 2].map((n) => [location, midnight + n * day, ofDay(midnight + n * day)])],
+  );
   same(await findAll(store.timeseries, user, { time: 'ts', limit: 50 }), all);
 });
 
-it('a chunk that a transaction took back is not found again under its number', async () => {
-  const store = await places.open(join(await places.folder(), 'store'));
-  const user = await newUser(store);
-  const alsoChanged = { from: Number.NaN, to: Number.NaN }; // refused when the chunk is written already
-  await expect(apply(store, user, { put: [fix(1), fix(2)], alsoChanged })).rejects.toThrow('found NaN');
-  same(await findAll(store.timeseries, user, { time: 'ts', limit: 10 }), []);
-  await apply(store, user, { put: [fix(3)] });
-  same(await findAll(store.timeseries, user, { time: 'ts', limit: 10 }), [fix(3)]);
-  await apply(store, user, { put: [fix(4)], remove: [fix(3).metadata] });
-  same(await findAll(store.timeseries, user, { time: 'ts', limit: 10 }), [fix(4)]);
+it('a chunk has no more entries than can be rewritten quickly, and a change writes only the chunk that it touches', async () => {
+  const { store, user, chunks } = await newStore();
+  const many = numbers(0, 5_000).map((i) => fix(midnight + i));
+  await moveIn(store, user, many);
+  const before = chunks();
+  expect(Math.max(...counts(before))).toBeLessThanOrEqual(2_000);
+  expect(before.length).toBeLessThanOrEqual(4);
+  await moveIn(store, user, [fix(midnight + 700, { a: 1 })]);
+  await moveIn(store, user, [fix(midnight + 6_000)]);
+  const sums = new Set(before.map(({ sum }) => sum));
+  const after = chunks();
+  expect(after.filter(({ sum }) => !sums.has(sum))).toHaveLength(2);
+  expect(after).toHaveLength(before.length);
+  many[700] = fix(midnight + 700, { a: 1 });
+  same(await stored(store, user), [...many, fix(midnight + 6_000)]);
 });
 
-it('a damaged chunk is reported by file and number, and is not returned', async () => {
-  const folder = join(await places.folder(), 'store');
-  const writer = await places.open(folder);
-  const user = await newUser(writer);
-  await apply(writer, user, { put: [fix(1), fix(2)] });
-  await writer.close(); // it need not read what it wrote
-  const connection = connect(join(folder, 'timeseries-0.sqlite'));
-  connection.exec(`UPDATE chunks SET entries = x'0100000000'`);
-  connection.close();
-  const store = await places.open(folder);
-  await rejects(store.timeseries.find(user, { time: 'ts', limit: 10 }), 'MOBILITY_STORE_DAMAGED');
-  await expect(store.timeseries.get(user, { key: location, write_ts: 1 })).rejects.toThrow(
-    /timeseries-0.sqlite, table chunks, chunk 1, user /,
+it('large entries of a day lie in several chunks', async () => {
+  const { store, user, chunks } = await newStore();
+  const many = numbers(0, 12).map((i) => fix(midnight + i, { text: randomBytes(500_000).toString('hex') }));
+  await moveIn(store, user, many);
+  expect(chunks().length).toBeGreaterThan(2);
+  expect(Math.max(...chunks().map(({ bytes }) => bytes))).toBeLessThan(4_000_000);
+  same(await stored(store, user), many);
+});
+
+it('data times of a chunk lie within a month, or it has none: however entries of a day alternate', async () => {
+  const { store, user, chunks } = await newStore();
+  const all: Entry[] = [];
+  for (const i of numbers(0, 12)) {
+    const data = [{ ts: midnight + i }, { ts: midnight - 400 * day }, {}][i % 3]!;
+    const one = entry(location, midnight + 60 * i, data);
+    all.push(one);
+    await moveIn(store, user, [one]);
+  }
+  expect(counts(chunks())).toEqual([4, 4, 4]);
+  same(await stored(store, user), all);
+  same(
+    await findAll(store.timeseries, user, { time: 'ts', from: midnight, limit: 3 }),
+    all.filter((_, i) => i % 3 === 0),
   );
 });
 
-it('the usercache gives its pages back when what waited has left', async () => {
-  const folder = join(await places.folder(), 'store');
-  const store = await places.open(folder);
-  const user = await newUser(store);
+it('an entry whose data time changes moves to the chunk of that time', async () => {
+  const { store, user, chunks } = await newStore();
+  await moveIn(store, user, [fix(midnight), fix(midnight + 1), entry(location, midnight + 2, { ts: 5 })]);
+  expect(counts(chunks())).toEqual([2, 1]);
+  const steps: [Entry, number[]][] = [
+    [entry(location, midnight, { ts: 7 }), [2, 1]],
+    [entry(location, midnight + 1, {}), [2, 1]],
+    [fix(midnight + 2), [1, 1, 1]],
+    [fix(midnight + 1), [1, 2]],
+    [fix(midnight), [3]],
+  ];
+  const all = new Map<number, Entry>();
+  for (const [one, expected] of steps) {
+    await moveIn(store, user, [one]);
+    expect(counts(chunks())).toEqual(expected);
+    all.set(one.metadata.write_ts, one);
+  }
+  same(
+    await stored(store, user),
+    [...all.values()].sort((a, b) => a.metadata.write_ts - b.metadata.write_ts),
+  );
+});
+
+it('a store finds what another one changed in a chunk that it read before', async () => {
+  const { folder, store, user } = await newStore();
+  const other = await places.open(folder);
+  for (const round of [1, 2, 3]) {
+    await moveIn(round === 2 ? other : store, user, [fix(midnight, { round }), fix(midnight + round)]);
+    for (const one of [store, other]) {
+      expect((await stored(one, user)).length).toBe(1 + round);
+      same(await one.timeseries.get(user, { key: location, write_ts: midnight }), fix(midnight, { round }));
+    }
+  }
+});
+
+it('a put is one row, an entry that is pushed again leaves it, and it goes with its last entry', async () => {
+  const { store, user, batches } = await newStore();
+  const push = (from: number, to: number, data = {}) =>
+    put(
+      store,
+      user,
+      numbers(from, to).map((ts) => fix(ts, data)),
+    );
+  await push(0, 900);
+  expect(counts(batches())).toEqual([900]);
+  await push(850, 1_000, { again: true });
+  expect(counts(batches())).toEqual([850, 150]);
+  expect(await store.usercache.summary(user)).toEqual({ count: 1_000, oldest_ts: 0, newest_ts: 999 });
+  await push(0, 850, { again: true });
+  expect(counts(batches())).toEqual([150, 850]);
+  expect((await waiting(store, user)).every(({ data }) => data.again === true)).toBe(true);
+});
+
+it('a large put is several rows, and what must wait for its time is in one of its own', async () => {
+  const { store, user, batches } = await newStore();
+  const entries = [...numbers(0, 4_500).map((ts) => fix(ts)), ...numbers(0, 3).map((i) => fix(9 * day + i))];
+  await put(store, user, entries);
+  expect(counts(batches()).toSorted((a, b) => a - b)).toEqual([3, 500, 2_000, 2_000]);
+  same(await waiting(store, user), entries);
+});
+
+it('pages of a file that were freed are used again', async () => {
+  const { store, user, rows } = await newStore();
   const sizes: number[] = [];
-  for (let round = 0; round < 2; round++) {
+  for (let round = 0; round < 4; round++) {
     await put(
       store,
       user,
-      Array.from({ length: 5_000 }, (_, i) => fix(round * 1e4 + i, { text: randomBytes(300).toString('hex') })),
+      numbers(0, 3_000).map((i) => fix(i, { text: randomBytes(300).toString('hex') })),
     );
-    const refs = (await waiting(store, user)).map(refOf);
-    for (let start = 0; start < refs.length; start += 1_000) {
-      await store.usercache.settle(user, { moved: refs.slice(start, start + 1_000), failed: [] }, 1);
-    }
-    expect(await waiting(store, user)).toEqual([]);
-    const connection = connect(join(folder, 'usercache-0.sqlite'));
-    sizes.push(connection.prepare('PRAGMA page_count').get<{ page_count: number }>()!.page_count);
-    connection.close();
+    await moveIn(store, user, []);
+    sizes.push(rows<{ page_count: number }>('PRAGMA page_count')[0]!.page_count);
   }
-  expect(Math.max(...sizes)).toBeLessThan(150);
+  expect(sizes[3]! / sizes[0]!).toBeLessThan(1.5);
 });
 
-it('a zone is looked for behind a chunk that begins at zero', async () => {
-  const store = await places.open(join(await places.folder(), 'store'));
-  const user = await newUser(store);
-  await apply(store, user, { put: [fix(0, {}, { time_zone: 'Europe/Berlin' }), fix(1)] });
-  const before = { write_ts: 0, zone: 'Europe/Berlin' };
-  expect(await store.timeseries.zonesAround(user, 5)).toEqual({ before, after: null });
-  expect(await store.timeseries.zonesAround(user, -5)).toEqual({ before: null, after: before });
+it.each([
+  ['chunks', 'entries'],
+  ['batches', 'entries'],
+])('a damaged row of %s is refused by table and key, and nobody else notices', async (table, column) => {
+  const { folder, store, user } = await newStore();
+  const other = await newUser(store);
+  for (const id of [user, other]) {
+    await moveIn(store, id, [fix(1), fix(2)]);
+    await put(store, id, [fix(3)]);
+  }
+  await store.close();
+  const connection = connect(databaseIn(folder));
+  connection.exec(`UPDATE ${table} SET ${column} = x'0100000000' WHERE user = '${user}'`);
+  connection.close();
+  const again = await places.open(folder);
+  const place = table === 'chunks' ? again.timeseries : again.usercache;
+  await rejects(place.find(user, { time: 'ts', limit: 10 }), 'MOBILITY_STORE_DAMAGED');
+  await expect(place.find(user, { time: 'ts', limit: 10 })).rejects.toThrow(
+    new RegExp(`table ${table} \\(user "${user}"`),
+  );
+  expect((await place.find(other, { time: 'ts', limit: 10 })).entries.length).toBeGreaterThan(0);
+  await expect(moveIn(again, user, [fix(4)])).rejects.toMatchObject({ code: 'MOBILITY_STORE_DAMAGED' });
+  expect(await again.counts(user)).toMatchObject({ timeseries: 2, errors: 0 });
 });

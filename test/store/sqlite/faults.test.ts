@@ -1,213 +1,202 @@
-// The embedded store when the disk is full, a file is busy, or one write of many fails.
+// The embedded store when the disk is full, a file is busy or out of reach, or one write of many fails: what was
+// acknowledged is there, what was refused left nothing, and the store goes on when the trouble is over.
 import { execFileSync } from 'node:child_process';
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { describe, expect, it } from 'vitest';
-import { putBatch } from '../../../src/intake/put-batch.ts';
+import { cp, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { connect } from '../../../src/store/sqlite/driver.ts';
-import { whenFree } from '../../../src/store/sqlite/file.ts';
-import { fileName, openFolder, type Shard } from '../../../src/store/sqlite/folder.ts';
-import { admitUser } from '../../../src/store/sqlite/ids.ts';
-import { profiles } from '../../../src/store/sqlite/people.ts';
-import { leases, pipelineStates } from '../../../src/store/sqlite/pipeline.ts';
-import { shardsOf } from '../../../src/store/sqlite/rows.ts';
-import { openSqliteStore } from '../../../src/store/sqlite/store.ts';
-import { usercache } from '../../../src/store/sqlite/usercache.ts';
-import type { Lease, Usercache } from '../../../src/store/store.ts';
+import { databaseIn } from '../../../src/store/sqlite/folder.ts';
+import { whenFree } from '../../../src/store/sqlite/transactions.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { noise } from '../../support/noise.ts';
-import { fix, newId, newUser, pause, put, refOf, rejects, waiting, waitingEntries } from '../contract/kit.ts';
+import { until } from '../../support/until.ts';
+import {
+  accept,
+  errorsOf,
+  fix,
+  leaseOn,
+  moveAll,
+  moveIn,
+  never,
+  newUser,
+  numbers,
+  put,
+  refuse,
+  rejects,
+  same,
+  stored,
+  waiting,
+} from '../contract/kit.ts';
 import { usePlaces } from '../support/folders.ts';
+import { mayOnlyRead } from '../support/may-only-read.ts';
+import { engineError, watched } from '../support/watched-driver.ts';
+
+vi.mock('../../../src/store/sqlite/driver.ts', async (original) =>
+  (await import('../support/watched-driver.ts')).watchedDriver(await original()),
+);
 
 const places = usePlaces();
+afterEach(() => watched.reset());
 
-/** The parts of a store over files that a test can reach. */
-async function openParts(): Promise<{ shard: Shard; cache: Usercache; shards: ReturnType<typeof shardsOf> }> {
-  const opened = await openFolder(join(await places.folder(), 'store'), {});
-  const [shard] = opened;
-  places.later(() => {
-    shard!.usercache.close();
-    shard!.timeseries.close();
-  });
-  return { shard: shard!, cache: usercache(shardsOf(opened)), shards: shardsOf(opened) };
+/** A store whose file grows by so many pages and no more, until `grow` is called. */
+async function limitedStore(): Promise<{ store: Store; limit(pages: number): void; grow(): void }> {
+  const { store } = await places.newStore();
+  await newUser(store); // opens the connection for writes
+  const writer = watched.connections.at(-1)!;
+  const limit = (pages: number): void => {
+    const { page_count } = writer.prepare('PRAGMA page_count').get<{ page_count: number }>()!;
+    writer.exec(`PRAGMA max_page_count = ${page_count + pages}`);
+  };
+  return { store, limit, grow: () => limit(1_000_000) };
 }
 
-/** Somebody whom rows may be written about. */
-function newMember(shard: Shard): string {
-  const uuid = newId();
-  admitUser(shard.usercache, uuid);
-  return uuid;
-}
-
-/** Lets a file grow by so many pages and no more. */
-function limitPages(shard: Shard, more: number): void {
-  const pages = shard.usercache.connection.prepare('PRAGMA page_count').get<{ page_count: number }>()!.page_count;
-  shard.usercache.connection.exec(`PRAGMA max_page_count = ${pages + more}`);
-}
-
-const batchOf = (from: number, count: number) => ({
-  entries: Array.from({ length: count }, (_, i) => fix(from + i, { text: noise(`${from + i}`, 1_000) })),
-  unusable: [],
-});
+const batchOf = (from: number, count: number) =>
+  numbers(from, from + count).map((ts) => fix(ts, { text: noise(`${ts}`, 1_000) }));
 
 describe('a full file', () => {
   it('refuses the whole put, keeps its data, and accepts the put when there is space', async () => {
-    const { shard, cache } = await openParts();
-    const user = newMember(shard);
-    await cache.put(user, batchOf(0, 10), 1);
-    limitPages(shard, 20);
-    for (let i = 0; i < 3; i++) await rejects(cache.put(user, batchOf(100, 500), 1), 'MOBILITY_STORE_FULL');
-    expect((await cache.summary(user)).count).toBe(10);
-    expect(await cache.put(user, batchOf(50, 1), 1)).toEqual(['inserted']);
-    shard.usercache.connection.exec('PRAGMA max_page_count = 1000000');
-    expect(new Set(await cache.put(user, batchOf(100, 500), 1))).toEqual(new Set(['inserted']));
-    expect((await cache.summary(user)).count).toBe(511);
+    const { store, limit, grow } = await limitedStore();
+    const user = await newUser(store);
+    await put(store, user, batchOf(0, 10));
+    limit(20);
+    for (let i = 0; i < 3; i++) await rejects(put(store, user, batchOf(100, 500)), 'MOBILITY_STORE_FULL');
+    expect((await store.usercache.summary(user)).count).toBe(10);
+    expect(await put(store, user, batchOf(50, 1))).toEqual(['inserted']);
+    grow();
+    expect(new Set(await put(store, user, batchOf(100, 500)))).toEqual(new Set(['inserted']));
+    expect((await store.usercache.summary(user)).count).toBe(511);
   });
 
-  it('records no put that it refuses in the profile, and each one that it accepts', async () => {
-    const { shard, cache, shards } = await openParts();
-    const user = newMember(shard);
-    const pushed = (from: number, count: number, at: number) =>
-      putBatch(user, batchOf(from, count).entries, { store: { usercache: cache }, now: () => at });
-    await pushed(0, 2, 5);
-    limitPages(shard, 20);
-    await rejects(pushed(100, 500, 6), 'MOBILITY_STORE_FULL');
-    expect(await profiles(shards).get(user)).toMatchObject({ last_put_ts: 5 });
-    await pushed(10, 2, 7);
-    expect(await profiles(shards).get(user)).toMatchObject({ last_put_ts: 7 });
+  it('records no put that it refuses in the profile', async () => {
+    const { store, limit } = await limitedStore();
+    const user = await newUser(store);
+    const push = (from: number, count: number, at: number) => {
+      const note = { fields: { at }, onFailure: () => {} };
+      return store.usercache.put(user, { entries: batchOf(from, count), unusable: [], note }, at);
+    };
+    await push(0, 2, 5);
+    limit(20);
+    await rejects(push(100, 500, 6), 'MOBILITY_STORE_FULL');
+    expect(await store.profiles.get(user)).toEqual({ at: 5 });
+    await push(10, 2, 7);
+    expect(await store.profiles.get(user)).toEqual({ at: 7 });
   });
 
-  it('of concurrent puts, refuses those that do not fit and accepts the others', async () => {
-    const { shard, cache } = await openParts();
-    const [small, large] = [newMember(shard), newMember(shard)];
-    limitPages(shard, 60);
+  it('of puts at the same moment, refuses those that do not fit and accepts the others', async () => {
+    const { store, limit } = await limitedStore();
+    const [small, large] = [await newUser(store), await newUser(store)];
+    limit(60);
     const results = await Promise.allSettled([
-      cache.put(small, batchOf(0, 2), 1),
-      cache.put(large, batchOf(0, 400), 1),
-      cache.put(small, batchOf(10, 2), 1),
+      put(store, small, batchOf(0, 2)),
+      put(store, large, batchOf(0, 400)),
+      put(store, small, batchOf(10, 2)),
     ]);
     expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect((results[1] as PromiseRejectedResult).reason).toMatchObject({ code: 'MOBILITY_STORE_FULL' });
-    expect((await cache.summary(small)).count).toBe(4);
-    expect((await cache.summary(large)).count).toBe(0);
+    expect((await store.usercache.summary(small)).count).toBe(4);
+    expect((await store.usercache.summary(large)).count).toBe(0);
   });
 
-  it('gives keys that it could not name their numbers later', async () => {
-    const { shard, cache } = await openParts();
-    const user = newMember(shard);
-    limitPages(shard, 3);
-    const entries = Array.from({ length: 300 }, (_, i) => ({ ...fix(i), metadata: { key: `key/${i}`, write_ts: i } }));
-    await rejects(cache.put(user, { entries, unusable: [] }, 1), 'MOBILITY_STORE_FULL');
-    shard.usercache.connection.exec('PRAGMA max_page_count = 1000000');
-    await cache.put(user, { entries: entries.slice(200), unusable: [] }, 1);
-    await cache.put(user, { entries, unusable: [] }, 1);
-    const found = await cache.find(user, { time: 'write_ts', limit: 1_000 });
-    expect(found.entries.map((one) => one.metadata.key)).toEqual(entries.map((one) => one.metadata.key));
-  });
-});
-
-describe('a key that is named in a write that was undone', () => {
-  const named = (key: string, at: number) => ({ ...fix(at), metadata: { key, write_ts: at } });
-
-  it.each([
-    ['alone', (shard: Shard) => shard],
-    ['with its whole transaction', (shard: Shard) => limitPages(shard, 0)],
-  ])('%s, gets its number again when an entry has it', async (how, prepare) => {
-    const { shard, cache } = await openParts();
-    const user = newMember(shard);
-    await cache.put(user, { entries: [named('known', 1)], unusable: [] }, 1);
-    prepare(shard);
-    const undone = shard.usercache.write(() => {
-      shard.usercache.keys.intern('new');
-      if (how === 'alone') throw new Error('undone');
-      // More than the file may grow by: the engine undoes everything.
-      shard.usercache.sql('INSERT INTO keys (name) VALUES (?)').run('x'.repeat(1_000_000));
-    });
-    const beside = shard.usercache.write(() => 'done');
-    await expect(undone).rejects.toThrow();
-    expect(await beside).toBe('done');
-    shard.usercache.connection.exec('PRAGMA max_page_count = 1000000');
-    await cache.put(user, { entries: [named('new', 2)], unusable: [] }, 1);
-    // Another process has nothing but the file.
-    const again = await openFolder(dirname(shard.usercache.path), {});
-    const { entries } = await usercache(shardsOf(again)).find(user, { time: 'write_ts', limit: 10 });
-    for (const file of again.flatMap((one) => [one.usercache, one.timeseries])) file.close();
-    expect(entries.map(({ metadata }) => metadata.key)).toEqual(['known', 'new']);
+  it('moves nothing, or all', async () => {
+    const { store, limit, grow } = await limitedStore();
+    const user = await newUser(store);
+    const entries = batchOf(0, 300);
+    await put(store, user, entries);
+    limit(5);
+    await rejects(moveAll(store, user), 'MOBILITY_STORE_FULL');
+    same(await waiting(store, user), entries);
+    same(await stored(store, user), []);
+    grow();
+    await moveAll(store, user);
+    same(await stored(store, user), entries);
+    same(await waiting(store, user), []);
   });
 });
 
-it('a disk without space refuses writes, loses nothing, and is used again when it has space', async (test) => {
+/** A small disk of its own; null where none can be mounted. */
+async function smallDisk(size: string): Promise<{ disk: string; resize(size: string): void } | null> {
   const disk = join(await places.folder(), 'disk');
   await mkdir(disk);
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'tmpfs', disk], { stdio: 'ignore' });
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', disk], { stdio: 'ignore' });
   } catch {
-    return test.skip('without the right to mount a small disk');
+    return null;
   }
   places.later(() => execFileSync('umount', ['-l', disk]));
-  const store = await places.open(join(disk, 'store'), { checkpointer: true });
+  return { disk, resize: (to) => execFileSync('mount', ['-o', `remount,size=${to}`, disk]) };
+}
+
+it('a disk without space refuses writes, loses nothing, and is used again when it has space', async (test) => {
+  const small = await smallDisk('3m');
+  if (small === null) return test.skip('without the right to mount a small disk');
+  const store = await places.open(join(small.disk, 'store'));
   const user = await newUser(store);
-  await writeFile(join(disk, 'ballast'), Buffer.alloc(1_000_000));
+  await writeFile(join(small.disk, 'ballast'), Buffer.alloc(1_000_000));
   const acknowledged: number[] = [];
   let next = 0;
   const fill = async (): Promise<void> => {
     for (;;) {
       const ts = next++;
-      await put(store, user, [fix(ts, { text: 'x'.repeat(20_000) })]);
+      await put(store, user, [fix(ts, { text: noise(`${ts}`, 20_000) })]);
       acknowledged.push(ts);
     }
   };
+  const times = async () => (await waiting(store, user)).map((one) => one.metadata.write_ts);
   await rejects(fill(), 'MOBILITY_STORE_FULL');
   expect(acknowledged.length).toBeGreaterThan(10);
-  const found = (await waitingEntries(store, user)).map((one) => one.metadata.write_ts);
-  expect(found).toEqual(acknowledged);
+  expect(await times()).toEqual(acknowledged);
 
-  await rm(join(disk, 'ballast'));
+  const before = acknowledged.length;
+  await rm(join(small.disk, 'ballast'));
   await rejects(fill(), 'MOBILITY_STORE_FULL');
-  expect(acknowledged.length).toBeGreaterThan(found.length + 5);
-  execFileSync('mount', ['-o', 'remount,size=9m', disk]);
-  await put(store, user, [fix(1e6)]);
+  expect(acknowledged.length).toBeGreaterThan(before + 5);
+  small.resize('9m');
+  await put(store, user, [fix(1e6)], 1e6);
   await store.ping();
-  await store.usercache.settle(user, { moved: (await waiting(store, user)).slice(0, 10).map(refOf), failed: [] }, 1);
-  expect(await waitingEntries(store, user)).toHaveLength(acknowledged.length - 10 + 1);
+  expect(await times()).toEqual([...acknowledged, 1e6]);
+  expect(await moveAll(store, user)).toMatchObject({ inserted: acknowledged.length + 1 });
 });
 
 it('a disk that is full at once makes no store, and one is made when there is space', async (test) => {
-  const disk = join(await places.folder(), 'disk');
-  await mkdir(disk);
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=100k', 'tmpfs', disk], { stdio: 'ignore' });
-  } catch {
-    return test.skip('without the right to mount a small disk');
-  }
-  places.later(() => execFileSync('umount', ['-l', disk]));
-  await rejects(openSqliteStore({ folder: join(disk, 'store') }), 'MOBILITY_STORE_FULL');
-  execFileSync('mount', ['-o', 'remount,size=2m', disk]);
-  const store = await places.open(join(disk, 'store'));
+  const small = await smallDisk('100k');
+  if (small === null) return test.skip('without the right to mount a small disk');
+  const folder = join(small.disk, 'store');
+  await rejects(places.open(folder), 'MOBILITY_STORE_FULL');
+  expect(await readdir(folder)).toEqual([]);
+  small.resize('2m');
+  const store = await places.open(folder);
   await put(store, await newUser(store), [fix(1)]);
-  expect(await readdir(join(disk, 'store'))).toContain('store.json');
+});
+
+it('a store that may only be read is read, and refuses every write', async (test) => {
+  const { folder, store: made } = await places.newStore();
+  const user = await newUser(made);
+  await put(made, user, [fix(1)]);
+  await made.close();
+  const copy = join(await places.folder(), 'copy');
+  await cp(folder, copy, { recursive: true });
+  if (!(await mayOnlyRead(copy, places))) return test.skip('running as root, and without the right to mount');
+  const store = await places.open(copy);
+  same(await waiting(store, user), [fix(1)]);
+  for (let i = 0; i < 2; i++) await rejects(put(store, user, [fix(2)]), 'MOBILITY_STORE_READONLY');
+  same(await waiting(store, user), [fix(1)]);
 });
 
 describe('a file that others write to', () => {
   it('is waited for without blocking other calls', async () => {
-    const folder = join(await places.folder(), 'store');
-    const store = await places.open(folder);
+    const { folder, store } = await places.newStore();
     const user = await newUser(store);
-    const other = connect(join(folder, fileName('usercache', 0)));
+    const other = connect(databaseIn(folder));
     other.exec('BEGIN IMMEDIATE');
-    let ended: string | null = null;
+    let tries = 0;
+    watched.before = (sql) => {
+      if (sql === 'BEGIN IMMEDIATE') tries += 1;
+    };
     const waitingPut = put(store, user, [fix(1)]);
-    waitingPut.then(
-      () => {
-        ended = 'stored';
-      },
-      () => {
-        ended = 'failed';
-      },
-    );
-    // A put that held the event loop would have failed by the end of the first of these turns.
-    for (let turns = 0; turns < 40; turns += 1) await pause(0.001);
-    expect(ended).toBe(null);
-    expect((await store.usercache.summary(user)).count).toBe(0);
+    await until(async () => {
+      expect((await store.usercache.summary(user)).count).toBe(0);
+      return tries > 10;
+    });
     other.exec('ROLLBACK');
     expect(await waitingPut).toEqual(['inserted']);
     other.close();
@@ -224,36 +213,123 @@ describe('a file that others write to', () => {
     await whenFree(() => other.exec('BEGIN IMMEDIATE'), 0.05);
     other.close();
   });
+});
 
-  it('continues when another store on the same folder closes', async () => {
-    const folder = join(await places.folder(), 'store');
-    const [store, other] = [await places.open(folder), await places.open(folder)];
+it('a store whose folder was moved or replaced stores nothing more', async () => {
+  const { folder, store } = await places.newStore();
+  const user = await newUser(store);
+  await put(store, user, [fix(1)]);
+  await rename(folder, `${folder}-moved`);
+  await rejects(put(store, user, [fix(2)]), 'MOBILITY_STORE_UNAVAILABLE');
+  const another = await places.open(folder);
+  await rejects(put(store, user, [fix(3)]), 'MOBILITY_STORE_UNAVAILABLE');
+  await another.close();
+  await rm(folder, { recursive: true });
+  await rename(`${folder}-moved`, folder);
+  await put(store, user, [fix(4)]);
+  same(await waiting(store, user), [fix(1), fix(4)]);
+});
+
+it('of writes at the same moment, one that fails does not fail the others', async () => {
+  const { store } = await places.newStore();
+  const users = [await newUser(store), await newUser(store), await newUser(store)];
+  const leases = await Promise.all(users.map((user) => leaseOn(store, user)));
+  leases[1] = { ...leases[1]!, fence: leases[1]!.fence - 1_000 };
+  const merges = users.map((user, i) => store.pipeline.merge(user, { last_run_ts: i }, leases[i]!));
+  const results = await Promise.allSettled(merges);
+  expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  const states = await Promise.all(users.map((user) => store.pipeline.get(user)));
+  expect(states.map((state) => state.last_run_ts)).toEqual([0, null, 2]);
+});
+
+it('a put of many entries that fails leaves nothing behind, and those beside it are stored', async () => {
+  const { store } = await places.newStore();
+  const user = await newUser(store);
+  const broken = numbers(1, 2_000).map((ts) => fix(ts));
+  broken[1_500]!.metadata.write_ts = Number.NaN;
+  const [failed, small] = await Promise.allSettled([put(store, user, broken), put(store, user, [fix(0.5)])]);
+  expect([failed.status, small.status]).toEqual(['rejected', 'fulfilled']);
+  expect((await store.usercache.summary(user)).count).toBe(1);
+});
+
+describe('trouble that the engine reports', () => {
+  const codes: [number, string][] = [
+    [13, 'MOBILITY_STORE_FULL'], // SQLITE_FULL
+    [10 | (3 << 8), 'MOBILITY_STORE_FULL'], // SQLITE_IOERR_WRITE: a quota
+    [10 | (19 << 8), 'MOBILITY_STORE_FULL'], // SQLITE_IOERR_SHMSIZE
+    [8, 'MOBILITY_STORE_READONLY'],
+    [7, 'MOBILITY_STORE_UNAVAILABLE'], // no memory
+    [14, 'MOBILITY_STORE_UNAVAILABLE'], // too many open files
+    [10, 'MOBILITY_STORE_UNAVAILABLE'],
+    [11, 'MOBILITY_STORE_DAMAGED'],
+    [26, 'MOBILITY_STORE_DAMAGED'],
+  ];
+
+  it.each(codes)('as %d is named %s wherever it comes, and leaves no trace when it is over', async (errcode, code) => {
+    const { folder, store } = await places.newStore();
     const user = await newUser(store);
-    await put(store, user, [fix(1)]);
-    await other.close();
+    await moveIn(store, user, [fix(1)]);
     await put(store, user, [fix(2)]);
-    const connection = connect(join(folder, fileName('usercache', 0)));
-    expect(connection.prepare('PRAGMA journal_mode').get()).toMatchObject({ journal_mode: 'wal' });
-    connection.close();
-    expect(await waiting(store, user)).toHaveLength(2);
+    const lease = await leaseOn(store, user);
+    const calls: [RegExp, () => Promise<unknown>][] = [];
+    const move = () => store.usercache.move(user, { at: never, limit: 9 }, lease, accept);
+    const note = { fields: { a: 1 }, onFailure: () => {} };
+    for (const words of [/^BEGIN IMMEDIATE/, /FROM accounts/, /INTO batches/, /INTO profiles/, /^COMMIT/]) {
+      calls.push([words, () => store.usercache.put(user, { entries: [fix(2), fix(3)], unusable: [], note }, 5)]);
+    }
+    for (const words of [/FROM batches/, /INTO chunks/, /DELETE FROM batches/, /INTO accounts/])
+      calls.push([words, move]);
+    for (const words of [/^BEGIN$/, /FROM chunks/]) calls.push([words, () => stored(store, user)]);
+    for (const [words, call] of calls) {
+      watched.before = (sql) => {
+        if (words.test(sql)) throw engineError(errcode);
+      };
+      const error = await call().catch((one) => one);
+      expect([words, error.code]).toEqual([words, code]);
+      expect(error.message).toContain(databaseIn(folder));
+      watched.before = () => {};
+      same(await waiting(store, user), [fix(2)]);
+      same(await stored(store, user), [fix(1)]);
+      expect(await store.profiles.get(user)).toBeNull();
+    }
+    await move();
+    await moveIn(store, user, [fix(4)]);
+    same(await stored(store, user), [fix(1), fix(2), fix(4)]);
+    await put(store, user, [fix(5)]);
+    await moveAll(store, user, refuse());
+    expect(await errorsOf(store, user)).toHaveLength(1);
+  });
+
+  it('is busy for a moment, and tried again', async () => {
+    const { store } = await places.newStore();
+    const user = await newUser(store);
+    for (const code of [5, 6, 15]) {
+      let times = 3;
+      watched.before = (sql) => {
+        if (/^BEGIN/.test(sql) && times-- > 0) throw engineError(code);
+      };
+      await put(store, user, [fix(code)]);
+      times = 3;
+      expect((await waiting(store, user)).length).toBeGreaterThan(0);
+    }
+    same(
+      (await waiting(store, user)).map((one) => one.metadata.write_ts),
+      [5, 6, 15],
+    );
   });
 });
 
-it('of concurrent writes, one that fails does not fail the others', async () => {
-  const { shard, shards } = await openParts();
-  const [states, rights] = [pipelineStates(shards), leases(shards, () => 100)];
-  const users = [newMember(shard), newMember(shard), newMember(shard)];
-  const taken: Lease[] = [];
-  for (const user of users) {
-    const result = await rights.acquire(user, 'a', 10);
-    if ('lease' in result) taken.push(result.lease);
-  }
-  taken[1] = { ...taken[1]!, fence: taken[1]!.fence - 1_000 };
-  const results = await Promise.allSettled(users.map((user, i) => states.merge(user, { last_run_ts: i }, taken[i]!)));
-  expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
-  expect((await Promise.all(users.map((user) => states.get(user)))).map((state) => state.last_run_ts)).toEqual([
-    0,
-    null,
-    2,
-  ]);
+it('a put is stored though the profile of its user is damaged, which stays as it is', async () => {
+  const { folder, store } = await places.newStore();
+  const user = await newUser(store);
+  await store.profiles.merge(user, { name: 'ada' });
+  const connection = connect(databaseIn(folder));
+  connection.exec(`UPDATE profiles SET profile = '{"name":"eve"}'`);
+  connection.close();
+  const failures: unknown[] = [];
+  const note = { fields: { a: 1 }, onFailure: (error: unknown) => failures.push(error) };
+  expect(await store.usercache.put(user, { entries: [fix(7)], unusable: [], note }, 9)).toEqual(['inserted']);
+  expect(failures).toMatchObject([{ code: 'MOBILITY_STORE_DAMAGED', message: expect.stringContaining('profiles') }]);
+  same(await waiting(store, user), [fix(7)]);
+  await rejects(store.profiles.get(user), 'MOBILITY_STORE_DAMAGED');
 });

@@ -3,17 +3,23 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach } from 'vitest';
-import { openSqliteStore, type SqliteStoreOptions } from '../../../src/store/sqlite/store.ts';
+import { type OpenOptions, openStore } from '../../../src/store/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 
 export function newFolder(): Promise<string> {
   return mkdtemp(join(tmpdir(), 'mobility-store-'));
 }
 
+export function removeFolder(folder: string): Promise<void> {
+  return rm(folder, { recursive: true, force: true, maxRetries: 3 });
+}
+
 /** Folders and stores that are closed and removed after each test of the file that calls this. */
 export interface Places {
   folder(): Promise<string>;
-  open(folder: string, options?: Partial<SqliteStoreOptions>): Promise<Store>;
+  open(folder: string, options?: OpenOptions): Promise<Store>;
+  /** A store in a folder of its own. */
+  newStore(options?: OpenOptions): Promise<{ folder: string; store: Store }>;
   /** Also to be done after the test, before folders are removed. */
   later(work: () => Promise<unknown> | unknown): void;
 }
@@ -23,16 +29,22 @@ export function usePlaces(): Places {
   afterEach(async () => {
     for (const step of undo.splice(0).reverse()) await step();
   });
+  const folder = async (): Promise<string> => {
+    const made = await newFolder();
+    undo.push(() => removeFolder(made));
+    return made;
+  };
+  const open = async (where: string, options: OpenOptions = {}): Promise<Store> => {
+    const store = await openStore(where, options);
+    undo.push(() => store.close());
+    return store;
+  };
   return {
-    folder: async () => {
-      const folder = await newFolder();
-      undo.push(() => rm(folder, { recursive: true, force: true }));
-      return folder;
-    },
-    open: async (folder, options = {}) => {
-      const store = await openSqliteStore({ folder, ...options });
-      undo.push(() => store.close());
-      return store;
+    folder,
+    open,
+    newStore: async (options) => {
+      const where = await folder();
+      return { folder: where, store: await open(where, options) };
     },
     later: (work) => undo.push(work),
   };

@@ -12,7 +12,8 @@ export async function mayOnlyRead(path: string, { later }: { later(work: () => u
   // Nothing keeps root from writing but a file system that is mounted for reading only.
   try {
     execFileSync('mount', ['--bind', path, path], { stdio: 'ignore' });
-    later(() => execFileSync('umount', [path]));
+    // Lazily: SQLite closes its files when its statements are collected as garbage.
+    later(() => execFileSync('umount', ['-l', path]));
     execFileSync('mount', ['-o', 'remount,ro,bind', path], { stdio: 'ignore' });
     return true;
   } catch {

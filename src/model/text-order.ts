@@ -1,0 +1,25 @@
+// The order of keys and names, the same in every store.
+import { escapeText } from './json-text.ts';
+
+/**
+ * Sorts texts by code points; a NUL or half a character counts as the escape that `escapeText` gives for it. Engines
+ * compare the bytes of texts stored in this form in the same order.
+ */
+export function compareTexts(a: string, b: string): number {
+  return a === b ? 0 : compareEscaped(escapeText(a), escapeText(b));
+}
+
+/** The same for two texts that come out of `escapeText`. */
+export function compareEscaped(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const [x, y] = [a.charCodeAt(i), b.charCodeAt(i)];
+    if (x !== y) return rankOf(x) - rankOf(y);
+  }
+  return a.length - b.length;
+}
+
+/** Halves of characters beyond U+FFFF stand before U+E000 to U+FFFF as numbers, and come after them. */
+function rankOf(unit: number): number {
+  return unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit;
+}

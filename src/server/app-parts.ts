@@ -1,0 +1,33 @@
+// The parts that an app is assembled from.
+import type { Config } from '../config.ts';
+import type { Log } from '../log/log.ts';
+import type { Store } from '../store/store.ts';
+import type { BodyLimits } from './body-budget.ts';
+import type { CallerLimits } from './caller-limits.ts';
+import type { CallFigures } from './metrics.ts';
+
+/** The settings that an app depends on. */
+type AppSettings =
+  | ('auth' | 'openRegistration' | 'devAnywhere' | 'host' | 'bodyLimitMiB' | 'leastPeople' | 'readyDiskMiB')
+  | ('mibPerDay' | 'waitingEntries');
+
+/** What an app is made of. */
+export interface AppParts {
+  store: Store;
+  log: Log;
+  /** Writes one line to standard output: START and END of each call. */
+  console: (line: string) => void;
+  config: Pick<Config, AppSettings>;
+  /** Seconds since the epoch. */
+  now: () => number;
+  /** Takes exceptions with their stack; default: standard error. */
+  errorOutput?: (text: string) => void;
+  /** Limits of one caller in place of the default ones. */
+  limits?: Partial<CallerLimits>;
+  /** Limits of bodies in place of the default ones. */
+  bodies?: Partial<BodyLimits>;
+  /** Figures of calls, and the text of those of all processes; without them `GET /metrics` does not answer. */
+  metrics?: { figures: CallFigures; text: () => Promise<string> };
+  /** Thread id of `log`, with which request ids begin. Default `w1`. */
+  thread?: string;
+}

@@ -1,0 +1,95 @@
+// The flow of a call of a caller: authentication, body, limits, route, answer.
+import { constants } from 'node:buffer';
+import type { Context } from 'hono';
+import { line } from '../log/messages.ts';
+import type { Everybody } from '../metrics/everybody.ts';
+import type { JsonObject } from '../model/json.ts';
+import { jsonAnswer } from './answer.ts';
+import type { AppParts } from './app-parts.ts';
+import { headerTokens, tokenOf } from './auth.ts';
+import { Authenticator, type AuthParts } from './authenticator.ts';
+import type { ServerEnv } from './call.ts';
+import { reportFailure } from './failures.ts';
+import { countingStore } from './metrics.ts';
+import { forbidden, problemOf } from './problem.ts';
+import { type JsonLimits, largeLimits, listLimits } from './read-json.ts';
+import { readRequest } from './read-request.ts';
+import type { Route } from './routes/route.ts';
+import { bodyCheck } from './schemas.ts';
+
+const mebibyte = 1024 * 1024;
+
+/** JSON of a call that pushes nothing. */
+const smallLimits: JsonLimits = { elements: 0, values: 50_000 };
+
+const phonesPlace = 'in "user" of the body or as "Authorization: Bearer TOKEN"';
+
+/** Returns the handler of a route for callers. */
+export function answerCaller(route: Route, parts: AppParts, auth: AuthParts, everybody: Everybody) {
+  const { store, config, now, metrics } = parts;
+  const most = Math.min(config.bodyLimitMiB * mebibyte, constants.MAX_STRING_LENGTH);
+  const isLarge = route.large === true || route.list !== undefined;
+  const limit = isLarge ? most : Math.min(most, mebibyte);
+  const json = route.list !== undefined ? listLimits : isLarge ? largeLimits : smallLimits;
+  const checkBody = route.body === undefined ? () => {} : bodyCheck(route.body);
+  const routeStore = metrics === undefined ? store : countingStore(store, metrics.figures);
+  const { tokenField = 'user', tokenPlace = phonesPlace, tokenParameter, takesAnything = false } = route.dialect ?? {};
+
+  /** True for a body as the route expects it, without a token. */
+  function isCallOfStranger(body: JsonObject): boolean {
+    if (tokenField !== null && (body[tokenField] ?? null) !== null) return false;
+    try {
+      checkBody(body);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  return async function answer(c: Context<ServerEnv>): Promise<Response> {
+    const call = c.get('call');
+    const params = c.req.param();
+    const query = c.req.query();
+    call.handler = route.handler;
+    call.log.write('INFO', line.called(route.handler.replace(/:(\w+)/, (_, name: string) => params[name] ?? '')));
+
+    // 1. The caller, if the headers name them.
+    const authenticator = new Authenticator(auth, route, call);
+    const { bearer, basic } = headerTokens(c.req.header('Authorization'));
+    const outside = bearer ?? (tokenParameter === undefined ? null : (query[tokenParameter] ?? null));
+    if (outside !== null) await authenticator.admit(outside);
+    else if (basic !== null) await authenticator.admitIfKnown(basic);
+
+    // 2. The body, within limits; the caller, if the body names them.
+    const { body, list, size, notes, unread } = await readRequest(c.req.raw, c.env?.incoming, {
+      ...{ limit, json, tokenField, takesAnything, share: call.share },
+      ...(route.list !== undefined && { list: route.list }),
+      isKnown: () => call.caller !== null,
+      admit: async (token) => void (await authenticator.admit(token)),
+    });
+    for (const note of notes) call.log.write('WARNING', note);
+
+    // 3. The caller at the latest, and what they may still send.
+    const { answerStranger } = route;
+    if (answerStranger !== undefined && call.caller === null && isCallOfStranger(body)) {
+      return jsonAnswer(call, answerStranger(body), () => {});
+    }
+    const { token: inHeader, refusal } = authenticator;
+    const missing = () => refusal ?? forbidden(`expected a token, ${tokenPlace}`);
+    const isDone = takesAnything && inHeader !== null;
+    const caller = await authenticator.admit(
+      isDone ? inHeader : tokenOf(body, { field: tokenField, inHeader, missing }),
+    );
+    auth.counts.bytes(caller.uuid, size);
+    await auth.counts.entries(caller.uuid, list.length, store.usercache);
+    const allowed = await auth.counts.keys(caller.uuid, list, store);
+
+    // 4. The route. An answer in pieces does not need the body.
+    checkBody(body);
+    const sent = { caller, body, unread, list: allowed, params, query };
+    const result = await route.answer({ store: routeStore, config, everybody, log: call.log, now, ...sent });
+    call.share.release();
+    if (Symbol.asyncIterator in result) call.leave.push(auth.counts.enter(caller.uuid, 'streams'));
+    return jsonAnswer(call, result, (error) => reportFailure(problemOf(error), call, parts));
+  };
+}

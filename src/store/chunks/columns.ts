@@ -1,0 +1,252 @@
+// A list of similar JSON objects as columns: one text that compresses to half of what the list would.
+//
+// Objects with the same fields in the same order have one shape. A shape keeps the path of each field once and its
+// values as a column: `{"position":{"lat":1}}` has the path ["position","lat"]. Columns of numbers become whole numbers,
+// written as they are or as differences to the row before, whichever is shorter.
+import type { JsonObject, JsonValue } from '../../model/json.ts';
+import { jsonText } from '../../model/json-text.ts';
+
+/**
+ * The values of one field: as they are; one value for all rows; or whole numbers, to be divided by 10^`decimals`, as
+ * they are or each as the difference to the row before.
+ */
+type Column =
+  | JsonValue[]
+  | { all: JsonValue }
+  | { decimals: number; numbers: number[] }
+  | { decimals: number; steps: number[] };
+
+/** `rows`: the places of its objects in the list; missing if it is the only shape. */
+interface Shape {
+  paths: string[][];
+  columns: Column[];
+  count: number;
+  rows?: number[];
+}
+
+/** JSON text of the objects; `listOf` gives them back, with their fields in the same order. */
+export function columnsText(list: readonly JsonObject[]): string {
+  const shapes = shapesOf(list);
+  if (shapes === null) return jsonText(list as JsonValue);
+  return JSON.stringify({ shapes: shapes.map((shape) => shapeOf(shape, shapes.length > 1)) });
+}
+
+/** The objects of a text that `columnsText` made. */
+export function listOf(text: string): JsonObject[] {
+  const value = JSON.parse(text) as JsonObject[] | { shapes: Shape[] };
+  if (Array.isArray(value)) return value;
+  const list: JsonObject[] = [];
+  for (const { paths, columns, count, rows } of value.shapes) {
+    const lists = columns.map((column) => valuesOf(column, count));
+    const fields = fieldsOf(paths);
+    for (let row = 0; row < count; row++) list[rows === undefined ? row : rows[row]!] = objectOf(fields, lists, row);
+  }
+  return list;
+}
+
+// ---------------------------------------------------------------- shapes
+
+/** A shape while it is collected: the trie of the paths that led to it ends here. */
+interface Collected {
+  paths: string[][];
+  values: JsonValue[][];
+  rows: number[];
+}
+
+/** A state of the trie over the sequence of fields of an object. */
+interface State {
+  next: Map<Path, State>;
+  collected: Collected | null;
+}
+
+/** A path, shared by all objects that have it. */
+interface Path {
+  names: string[];
+  children: Map<string, Path>;
+}
+
+/** Thrown for objects that columns cannot hold exactly. */
+class NoColumns extends Error {}
+
+const deepest = 100;
+
+/** The shapes of the objects; null if there are values that columns cannot hold exactly, such as -0. */
+function shapesOf(list: readonly JsonObject[]): Collected[] | null {
+  const root: Path = { names: [], children: new Map() };
+  const start: State = { next: new Map(), collected: null };
+  const shapes: Collected[] = [];
+  const paths: Path[] = [];
+  const values: JsonValue[] = [];
+  const walk = (object: JsonObject, path: Path): void => {
+    if (path.names.length > deepest) throw new NoColumns();
+    for (const name in object) {
+      const value = object[name]!;
+      if (value === undefined) continue;
+      let child = path.children.get(name);
+      if (child === undefined) {
+        if (name === '__proto__') throw new NoColumns();
+        child = { names: [...path.names, name], children: new Map() };
+        path.children.set(name, child);
+      }
+      if (isBranch(value)) walk(value, child);
+      else {
+        paths.push(child);
+        values.push(leaf(value));
+      }
+    }
+  };
+  try {
+    for (let row = 0; row < list.length; row++) {
+      paths.length = 0;
+      values.length = 0;
+      walk(list[row]!, root);
+      let state = start;
+      for (const path of paths) {
+        let next = state.next.get(path);
+        if (next === undefined) {
+          next = { next: new Map(), collected: null };
+          state.next.set(path, next);
+        }
+        state = next;
+      }
+      if (state.collected === null) {
+        state.collected = { paths: paths.map(({ names }) => names), values: paths.map(() => []), rows: [] };
+        shapes.push(state.collected);
+      }
+      const { collected } = state;
+      for (let i = 0; i < values.length; i++) collected.values[i]!.push(values[i]!);
+      collected.rows.push(row);
+    }
+  } catch (error) {
+    if (error instanceof NoColumns) return null;
+    throw error;
+  }
+  return shapes;
+}
+
+function isBranch(value: JsonValue): value is JsonObject {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  for (const _ in value) return true;
+  return false;
+}
+
+/** The value of a field, if `JSON.stringify` writes it exactly. */
+function leaf(value: JsonValue): JsonValue {
+  if (typeof value === 'number') {
+    if (value === 0 ? 1 / value < 0 : !Number.isFinite(value)) throw new NoColumns();
+  } else if (typeof value === 'object' && value !== null && jsonText(value) !== shallowText(value)) {
+    throw new NoColumns();
+  }
+  return value;
+}
+
+function shallowText(value: JsonValue): string | null {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return null; // too deep for the stack
+  }
+}
+
+function shapeOf({ paths, values, rows }: Collected, isOneOfSeveral: boolean): Shape {
+  return { paths, columns: values.map(columnOf), count: rows.length, ...(isOneOfSeveral && { rows }) };
+}
+
+// ---------------------------------------------------------------- columns
+
+const longestRepeated = 100; // characters: the length of the text tells how much memory the objects take
+const mostDecimals = 7;
+const powers = Array.from({ length: mostDecimals + 1 }, (_, decimals) => 10 ** decimals);
+
+function columnOf(values: JsonValue[]): Column {
+  const [one] = values;
+  const isShort = typeof one === 'string' ? one.length <= longestRepeated : typeof one !== 'object' || one === null;
+  if (isShort && values.every((value) => value === one)) return { all: one! };
+  const decimals = decimalsOf(values);
+  if (decimals === null) return values;
+  const numbers = wholeNumbers(values as number[], decimals);
+  const steps = numbers.map((value, row) => (row === 0 ? value : value - numbers[row - 1]!));
+  return lengthOf(steps) < lengthOf(numbers) ? { decimals, steps } : { decimals, numbers };
+}
+
+/** The fewest decimals with which all values are whole multiples; null if there are none, or not only numbers. */
+function decimalsOf(values: readonly JsonValue[]): number | null {
+  let decimals = 0;
+  for (const value of values) {
+    if (typeof value !== 'number') return null;
+    while (Math.round(value * powers[decimals]!) / powers[decimals]! !== value) {
+      decimals += 1;
+      if (decimals > mostDecimals) return null;
+    }
+  }
+  const largest = Number.MAX_SAFE_INTEGER / powers[decimals]! / 2;
+  for (const value of values) {
+    const number = value as number;
+    if (Math.abs(number) > largest || Math.round(number * powers[decimals]!) / powers[decimals]! !== number)
+      return null;
+  }
+  return decimals;
+}
+
+function wholeNumbers(values: readonly number[], decimals: number): number[] {
+  const power = powers[decimals]!;
+  return values.map((value) => Math.round(value * power) + 0); // + 0: no -0
+}
+
+/** About how many bits the numbers have. */
+function lengthOf(numbers: readonly number[]): number {
+  let bits = 0;
+  for (const number of numbers) {
+    const size = Math.abs(number);
+    bits += size < 2 ** 32 ? 32 - Math.clz32(size) : 64 - Math.clz32(size / 2 ** 32);
+  }
+  return bits;
+}
+
+function valuesOf(column: Column, count: number): JsonValue[] {
+  if (Array.isArray(column)) return column;
+  if ('all' in column) return new Array<JsonValue>(count).fill(column.all);
+  const power = powers[column.decimals]!;
+  if ('numbers' in column) return column.numbers.map((whole) => whole / power);
+  let whole = 0;
+  return column.steps.map((step) => {
+    whole += step;
+    return whole / power;
+  });
+}
+
+// ---------------------------------------------------------------- objects
+
+/** The fields of an object in their order: each is the number of a column, or an object of fields. */
+interface Fields {
+  names: string[];
+  parts: (number | Fields)[];
+}
+
+function fieldsOf(paths: readonly (readonly string[])[]): Fields {
+  const root: Fields = { names: [], parts: [] };
+  paths.forEach((path, column) => {
+    let fields = root;
+    for (const name of path.slice(0, -1)) {
+      let at = fields.names.indexOf(name);
+      if (at < 0) at = add(fields, name, { names: [], parts: [] });
+      fields = fields.parts[at] as Fields;
+    }
+    add(fields, path.at(-1)!, column);
+  });
+  return root;
+}
+
+function add({ names, parts }: Fields, name: string, part: number | Fields): number {
+  names.push(name);
+  return parts.push(part) - 1;
+}
+
+function objectOf({ names, parts }: Fields, columns: readonly JsonValue[][], row: number): JsonObject {
+  const object: JsonObject = {};
+  for (let i = 0; i < names.length; i++) {
+    const part = parts[i]!;
+    object[names[i]!] = typeof part === 'number' ? columns[part]![row]! : objectOf(part, columns, row);
+  }
+  return object;
+}

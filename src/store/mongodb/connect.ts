@@ -1,0 +1,111 @@
+// Connects to a MongoDB deployment and refuses servers that cannot keep the promises of the store.
+import { type Db, type Document, MongoClient, ReadConcern, type WriteConcernSettings } from 'mongodb';
+import { databaseIn, withoutCredentials } from '../../model/address.ts';
+import { errorText, MobilityError } from '../../model/errors.ts';
+import { initiation, toStoreError } from './failures.ts';
+
+/** Options for opening a store on MongoDB. */
+export interface MongoOptions {
+  /** Seconds during which calls are retried after passing failures: lost connections, fail-over, conflicts. Default 20. */
+  retrySeconds?: number;
+  /** False refuses a database without a store. True also creates what an existing store lacks. Default: create a store. */
+  make?: boolean;
+  /** Called at opening with a warning for each task that failed although the store works. */
+  onWarning?: (message: string) => void;
+  /** Called with every command that is sent, for tests. */
+  onCommand?: (command: Document) => void;
+}
+
+/** An open connection. */
+export interface Connection {
+  /** The address without credentials. */
+  readonly address: string;
+  readonly client: MongoClient;
+  readonly db: Db;
+  readonly isSharded: boolean;
+  readonly retryMs: number;
+  /** Of every write: the promises depend on it, and an address cannot weaken it. */
+  readonly writeConcern: WriteConcernSettings;
+}
+
+/** The application that the driver names to the server. */
+export const appName = 'mobility';
+
+const defaultDatabase = 'mobility';
+const defaultRetrySeconds = 20;
+const leastWireVersion = 17; // MongoDB 6.0
+
+/** Connects. Throws `MOBILITY_STORE_ADDRESS`, `MOBILITY_STORE_UNAVAILABLE` or `MOBILITY_UNSUPPORTED`. */
+export async function connect(fullAddress: string, options: MongoOptions): Promise<Connection> {
+  const address = withoutCredentials(fullAddress);
+  const retryMs = (options.retrySeconds ?? defaultRetrySeconds) * 1000;
+  const { client, database } = createClient(fullAddress, address, retryMs, options.onCommand);
+  try {
+    const hello = await client.db('admin').command({ hello: 1 });
+    const isSharded = hello.msg === 'isdbgrid';
+    refuseUnsupported(hello, isSharded, address);
+    const writeConcern = { w: 'majority' as const, journal: true, wtimeoutMS: retryMs };
+    const db = client.db(database, { readConcern: new ReadConcern('majority'), writeConcern });
+    return { address, client, db, isSharded, retryMs, writeConcern };
+  } catch (error) {
+    await client.close();
+    throw toStoreError(error, address);
+  }
+}
+
+function createClient(
+  fullAddress: string,
+  address: string,
+  retryMs: number,
+  onCommand: MongoOptions['onCommand'],
+): { client: MongoClient; database: string } {
+  const isSet = (option: string): boolean => new RegExp(`[?&]${option}=`, 'i').test(fullAddress);
+  try {
+    const database = databaseIn(fullAddress) ?? defaultDatabase;
+    checkDatabase(database);
+    const client = new MongoClient(fullAddress, {
+      appName,
+      readPreference: 'primary',
+      retryWrites: true,
+      // A server that does not answer is given up; the address may name other limits.
+      ...(!isSet('serverSelectionTimeoutMS') && { serverSelectionTimeoutMS: retryMs }),
+      ...(!isSet('socketTimeoutMS') && { socketTimeoutMS: Math.max(retryMs, 60_000) }),
+      monitorCommands: onCommand !== undefined,
+    });
+    client.on('commandStarted', ({ command }) => onCommand?.(command));
+    return { client, database };
+  } catch (error) {
+    throw new MobilityError(
+      'MOBILITY_STORE_ADDRESS',
+      `expected an address such as mongodb://host:27017/mobility?replicaSet=rs0, found ${address}: ${errorText(error)}`,
+      { cause: error },
+    );
+  }
+}
+
+function checkDatabase(database: string): void {
+  if (['admin', 'config', 'local'].includes(database)) {
+    throw new Error(
+      `${database} belongs to the server and allows no transactions: name another database, and set authSource if users log in there`,
+    );
+  }
+  if (/[\s/\\."$*<>:|?\0]/.test(database) || Buffer.byteLength(database) > 63) {
+    throw new Error('a database name has at most 63 bytes, no blanks and none of / \\ . " $ * < > : | ?');
+  }
+}
+
+function refuseUnsupported(hello: Document, isSharded: boolean, address: string): void {
+  if (hello.maxWireVersion < leastWireVersion) {
+    throw new MobilityError(
+      'MOBILITY_UNSUPPORTED',
+      `expected MongoDB 6.0 or later at ${address}, found wire version ${hello.maxWireVersion}: update the server`,
+    );
+  }
+  if (!isSharded && typeof hello.setName !== 'string') {
+    throw new MobilityError(
+      'MOBILITY_UNSUPPORTED',
+      `expected a replica set or a sharded cluster at ${address}, found a standalone server, which has no transactions: ` +
+        `start it with \`--replSet rs0\` and run once \`${initiation}\``,
+    );
+  }
+}

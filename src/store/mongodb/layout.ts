@@ -1,0 +1,95 @@
+// Collections, indexes and shards of a store in MongoDB, and the format that says which they are.
+import type { Collection, Document, IndexDescription } from 'mongodb';
+import { errorText, MobilityError } from '../../model/errors.ts';
+import type { Table } from '../rows/rows.ts';
+import { allTables, storeFormat } from '../rows/tables.ts';
+import type { Connection, MongoOptions } from './connect.ts';
+import { parts } from './rows.ts';
+import { retry } from './transactions.ts';
+
+const tables: readonly Table<never>[] = [...allTables, parts as Table<never>];
+
+/** Every index besides that of `_id`, by collection. */
+export function mongoIndexes(): Record<string, IndexDescription[]> {
+  return Object.fromEntries(tables.map((table) => [table.name, indexesOf(table)] as const));
+}
+
+function indexesOf({ key, indexes }: Table<never>): IndexDescription[] {
+  return [{ columns: key, unique: true as const }, ...indexes].map(({ columns, unique }) => ({
+    key: Object.fromEntries(columns.map((column: string) => [column, 1])),
+    ...(unique && { unique }),
+  }));
+}
+
+interface AboutRow {
+  _id: 'format' | 'ping';
+  version?: number;
+  count?: number;
+}
+
+/** The collection of the format of the store, and of the row that `ping` writes. */
+export const aboutOf = ({ db }: Connection): Collection<AboutRow> => db.collection('about');
+
+/**
+ * Makes sure that the database holds a store, see `MongoOptions.make`. Throws `MOBILITY_STORE_ADDRESS` if there is none
+ * and none may be created, `MOBILITY_STORE_VERSION` for another format or foreign rows.
+ */
+export async function ensureStore(connection: Connection, { make, onWarning }: MongoOptions): Promise<void> {
+  const exists = await hasFormat(connection);
+  if (exists && make !== true) return;
+  if (!exists && make === false) {
+    throw new MobilityError(
+      'MOBILITY_STORE_ADDRESS',
+      `expected a store at ${connection.address}, found none in that database: correct the address, or create it with \`mobility store init\``,
+    );
+  }
+  if (!exists) await refuseForeignRows(connection);
+  await createIndexes(connection);
+  if (connection.isSharded) await shardCollections(connection, onWarning ?? (() => {}));
+  // Last: an opening that was interrupted is repeated.
+  await retry(connection, () =>
+    aboutOf(connection).updateOne({ _id: 'format' }, { $setOnInsert: { version: storeFormat } }, { upsert: true }),
+  );
+}
+
+async function hasFormat(connection: Connection): Promise<boolean> {
+  const format = await retry(connection, () => aboutOf(connection).findOne({ _id: 'format' }));
+  if (format === null || format.version === storeFormat) return format !== null;
+  throw new MobilityError(
+    'MOBILITY_STORE_VERSION',
+    `expected a store of format ${storeFormat} at ${connection.address}, found format ${format.version}: use the version of this program that wrote it`,
+  );
+}
+
+async function refuseForeignRows(connection: Connection): Promise<void> {
+  for (const { name } of tables) {
+    const row = await retry(connection, () => connection.db.collection(name).findOne({}, { projection: { _id: 1 } }));
+    if (row === null || (await hasFormat(connection))) continue; // another process has created the store meanwhile
+    throw new MobilityError(
+      'MOBILITY_STORE_VERSION',
+      `expected an empty database or a store at ${connection.address}, found rows in ${name} and no format in about: name another database in the address`,
+    );
+  }
+}
+
+async function createIndexes(connection: Connection): Promise<void> {
+  for (const [name, indexes] of Object.entries(mongoIndexes())) {
+    await retry(connection, () => connection.db.collection(name).createIndexes(indexes));
+  }
+}
+
+/** Distributes the rows of users; all rows of a user in a table stay together. */
+async function shardCollections(connection: Connection, onWarning: (message: string) => void): Promise<void> {
+  const admin = connection.client.db('admin');
+  for (const table of tables.filter(({ user }) => user !== null)) {
+    const command: Document = {
+      shardCollection: `${connection.db.databaseName}.${table.name}`,
+      key: { [table.user as string]: 1 },
+    };
+    await retry(connection, () => admin.command(command)).catch((error) =>
+      onWarning(
+        `${table.name} is not sharded: ${errorText(error)}; run \`mobility store init\` with the role clusterManager`,
+      ),
+    );
+  }
+}

@@ -1,0 +1,37 @@
+// The checksum of a row, the same in every engine.
+import { hash } from 'node:crypto';
+import { MobilityError } from '../../model/errors.ts';
+import type { Table, Value } from './rows.ts';
+
+/** The first 64 bits of the SHA-1 over all columns, as 16 hex characters: tells damage, and contents apart. */
+export function sumOf<Row>(table: Table<Row>, row: Row): string {
+  const heads: (string | number | null)[] = [];
+  const bytes: Uint8Array[] = [];
+  for (const column in table.columns) {
+    const value = row[column] as Value;
+    if (value instanceof Uint8Array) bytes.push(value);
+    else heads.push(value);
+  }
+  const text = Buffer.from(JSON.stringify(heads));
+  return hash('sha1', bytes.length === 0 ? text : Buffer.concat([text, ...bytes]), 'hex').slice(0, 16);
+}
+
+/** Throws `MOBILITY_STORE_DAMAGED` if the row does not have this checksum. */
+export function expectSum<Row>(table: Table<Row>, row: Row, sum: unknown): void {
+  if (sumOf(table, row) !== sum) throw damagedRow(table, row, 'its content does not match its checksum');
+}
+
+/** The row in words: its key, without values that tell where somebody was. */
+export function rowName<Row>(table: Table<Row>, row: Row): string {
+  return table.key.map((column) => `${column} ${JSON.stringify(row[column])}`).join(', ');
+}
+
+/** The error of a row that cannot be read. */
+export function damagedRow<Row>(table: Table<Row>, row: Row, problem: string, cause?: unknown): MobilityError {
+  const found = `row of table ${table.name} (${rowName(table, row)}): ${problem}`;
+  return new MobilityError(
+    'MOBILITY_STORE_DAMAGED',
+    `expected a sound row, found a damaged ${found}; nothing was changed: run \`mobility store check\` and restore a backup`,
+    { cause },
+  );
+}

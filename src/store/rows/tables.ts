@@ -1,0 +1,211 @@
+// Every table of the store: format 1. A change of a table is a new format, see CONTRIBUTING.md.
+import type { ColumnKind, Table } from './rows.ts';
+
+/** The format of these tables. A store of another format is refused. */
+export const storeFormat = 1;
+
+/** A registered user, see `UserRecord`. */
+export const people = table('people', {
+  columns: { uuid: 'text', user_email: 'text', update_ts: 'number', study: 'text?', subgroup: 'text?' },
+  key: ['uuid'],
+  indexes: [{ columns: ['user_email'], unique: true }],
+  user: null,
+});
+
+/** A token, see `TokenRecord`. */
+export const tokens = table('tokens', {
+  columns: {
+    hash: 'text',
+    user: 'text',
+    created_ts: 'number',
+    expires_ts: 'number?',
+    kind: 'text?',
+    used_ts: 'number?',
+  },
+  key: ['hash'],
+  indexes: [{ columns: ['user', 'created_ts'] }],
+  user: null,
+});
+
+/** A study: its settings and its count of members, both JSON. */
+export const studies = table('studies', {
+  columns: { name: 'text', settings: 'text', joined: 'text' },
+  key: ['name'],
+  indexes: [],
+  user: null,
+});
+
+/**
+ * What every write about a user looks at: whether they may be written about, who holds their lease, and the state of
+ * the pipeline.
+ */
+export const accounts = table('accounts', {
+  columns: {
+    user: 'text',
+    /** `active`; `erasing`: an erasure has begun; `arriving`: a copy from another store has not ended. */
+    stage: 'text',
+    /** The number of the last lease. */
+    fence: 'number',
+    /** Who holds it; null: nobody. */
+    owner: 'text?',
+    expires_ts: 'number',
+    seconds: 'number',
+    /** 1 if data time changed or documents are due. */
+    due: 'number',
+    /** The version of the analysis that derived the trips; null before the first. */
+    version: 'text?',
+    /** 1 if the timeseries had an entry that names a valid time zone; or one without that affects trips. */
+    zoned: 'number',
+    zoneless: 'number',
+    /** JSON of the `PipelineState`. */
+    state: 'text',
+  },
+  key: ['user'],
+  indexes: [],
+  user: 'user',
+});
+
+/** The profile of a user, JSON. */
+export const profiles = table('profiles', {
+  columns: { user: 'text', profile: 'text' },
+  key: ['user'],
+  indexes: [],
+  user: 'user',
+});
+
+/** Entries of one put that wait for the pipeline. Each identity waits in one batch at most. */
+export const batches = table('batches', {
+  columns: {
+    user: 'text',
+    /** Grows with every put of the user. */
+    id: 'number',
+    count: 'number',
+    /** First and last `write_ts`. */
+    first: 'number',
+    last: 'number',
+    /** First and last data time; null if no entry has one. */
+    first_ts: 'number?',
+    last_ts: 'number?',
+    /** When the first of its entries may be processed, see `dueTime`. */
+    due_ts: 'number',
+    /** JSON of what it says of its entries without their content, see `Waiting`. */
+    waiting: 'text',
+    /** Packed JSON list of the entries. */
+    entries: 'bytes',
+  },
+  key: ['user', 'id'],
+  indexes: [{ columns: ['user', 'last', 'first'] }, { columns: ['user', 'due_ts'] }],
+  user: 'user',
+});
+
+/** An entry that was set aside, see `ErrorRow`. */
+export const errors = table('errors', {
+  columns: {
+    user: 'text',
+    id: 'text',
+    /** The key that lists show; of an unusable entry what it names as its key. */
+    key: 'text?',
+    /** With `key` the identity; null for an entry without one. */
+    write_ts: 'number?',
+    reason: 'text',
+    message: 'text',
+    first_ts: 'number',
+    last_ts: 'number',
+    tries: 'number',
+    received_ts: 'number',
+    /** Packed JSON of the entry. */
+    entry: 'bytes',
+  },
+  key: ['user', 'id'],
+  indexes: [{ columns: ['user', 'write_ts'] }],
+  user: 'user',
+});
+
+/**
+ * Entries of the timeseries of one user, key and UTC day of `write_ts`. Their data times lie in one span of 30 days, or
+ * they have none. A day of very many entries has several chunks.
+ */
+export const chunks = table('chunks', {
+  columns: {
+    user: 'text',
+    key: 'text',
+    /** First and last `write_ts`. */
+    first: 'number',
+    last: 'number',
+    /** First and last data time; null if the entries have none. */
+    first_ts: 'number?',
+    last_ts: 'number?',
+    count: 'number',
+    /** Entries with a valid time zone, and entries without one whose key affects trips. */
+    zoned: 'number',
+    zoneless: 'number',
+    /** See `chunks/chunk.ts`. */
+    entries: 'bytes',
+  },
+  key: ['user', 'first', 'key'],
+  indexes: [{ columns: ['user', 'first_ts', 'key'] }],
+  user: 'user',
+});
+
+/** A link of the chain of trips, see `TripRecord`. */
+export const trips = table('trips', {
+  columns: {
+    user: 'text',
+    chain_ts: 'number',
+    kind: 'text',
+    start_ts: 'number',
+    end_ts: 'number',
+    day: 'text',
+    settled_ts: 'number?',
+    written_ts: 'number',
+    /** JSON of the `TripOutline`; null for a link that is no trip. */
+    outline: 'text?',
+    /** Packed JSON of the `TripRecord`. */
+    record: 'bytes',
+  },
+  key: ['user', 'chain_ts'],
+  indexes: [{ columns: ['user', 'day'] }, { columns: ['user', 'settled_ts'] }],
+  user: 'user',
+});
+
+/** A document that the phone pulls, see `Document`; `data`: packed JSON. */
+export const documents = table('documents', {
+  columns: { user: 'text', key: 'text', write_ts: 'number', data: 'bytes' },
+  key: ['user', 'key'],
+  indexes: [],
+  user: 'user',
+});
+
+export type PersonRow = RowOf<typeof people>;
+export type TokenRow = RowOf<typeof tokens>;
+export type AccountRow = RowOf<typeof accounts>;
+export type BatchRow = RowOf<typeof batches>;
+export type SetAsideRow = RowOf<typeof errors>;
+export type ChunkRow = RowOf<typeof chunks>;
+export type TripRow = RowOf<typeof trips>;
+export type DocumentRow = RowOf<typeof documents>;
+
+/** Tables of one user's rows, in the order in which an erasure empties them. */
+export const userTables: readonly Table<never>[] = [batches, documents, errors, profiles, chunks, trips] as never;
+
+/** Every table. */
+export const allTables: readonly Table<never>[] = [people, tokens, studies, accounts, ...userTables] as never;
+
+type RowOf<T> = T extends Table<infer Row> ? Row : never;
+
+type TypeOf<Kind> = Kind extends 'text'
+  ? string
+  : Kind extends 'text?'
+    ? string | null
+    : Kind extends 'number'
+      ? number
+      : Kind extends 'number?'
+        ? number | null
+        : Uint8Array;
+
+function table<const Columns extends Record<string, ColumnKind>>(
+  name: string,
+  rest: Omit<Table<{ [Column in keyof Columns]: TypeOf<Columns[Column]> }>, 'name' | 'columns'> & { columns: Columns },
+): Table<{ -readonly [Column in keyof Columns]: TypeOf<Columns[Column]> }> {
+  return { name, ...rest } as never;
+}

@@ -1,0 +1,145 @@
+// Who may be written about, their leases, and the state of the pipeline: one row for each user, which every write reads.
+
+import { leaseLost, notAdmitted } from '../refusals.ts';
+import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
+import { type AccountRow, accounts, batches } from '../rows/tables.ts';
+import {
+  clockSlack,
+  initialPipelineState,
+  type Lease,
+  type Leases,
+  type PipelineState,
+  type PipelineStates,
+} from '../store.ts';
+
+/** The row of a user who was registered just now. */
+export function newAccount(user: string, stage: AccountRow['stage'] = 'active'): AccountRow {
+  const lease = { fence: 0, owner: null, expires_ts: 0, seconds: 0 };
+  return { user, stage, ...lease, due: 0, version: null, zoned: 0, zoneless: 0, state: '{}' };
+}
+
+/** The row of a user; null if there is none. */
+export async function accountOf(rows: Rows, user: string): Promise<AccountRow | null> {
+  const [account] = await rows.find(accounts, { where: { user } });
+  return account ?? null;
+}
+
+/** The row of a user who may be written about. Throws `MOBILITY_USER_UNKNOWN`. */
+export async function admitted(rows: Rows, user: string): Promise<AccountRow> {
+  const account = await accountOf(rows, user);
+  if (account?.stage !== 'active') throw notAdmitted();
+  return account;
+}
+
+/**
+ * The row of a user whose lease this is. A lease that has expired is good until another owner takes over. Throws
+ * `MOBILITY_LEASE_LOST`.
+ */
+export async function underLease(rows: Rows, user: string, lease: Lease): Promise<AccountRow> {
+  const account = await accountOf(rows, user);
+  const found = account && leaseIn(account);
+  const isSame = found?.fence === lease.fence && found.owner === lease.owner && lease.user_id === user;
+  if (account === null || account.stage !== 'active' || !isSame) throw leaseLost(user, lease, found);
+  return account;
+}
+
+function leaseIn({ user, owner, fence, expires_ts, seconds }: AccountRow): Lease | null {
+  return owner === null ? null : { user_id: user, owner, fence, expires_ts, seconds };
+}
+
+// ---------------------------------------------------------------- state
+
+/** The pipeline state of a row. */
+export function stateIn(account: AccountRow | null): PipelineState {
+  return { ...initialPipelineState, ...(account && (JSON.parse(account.state) as Partial<PipelineState>)) };
+}
+
+/** The row with fields of its state replaced. */
+export function withState(account: AccountRow, fields: Partial<PipelineState>): AccountRow {
+  const state: PipelineState = { ...stateIn(account), ...fields };
+  const due = state.changed !== null || state.documents_due ? 1 : 0;
+  return { ...account, due, version: state.analysis_version, state: JSON.stringify(state) };
+}
+
+/** Replaces the row, if it is another one. */
+export async function putAccount(rows: WritableRows, before: AccountRow, after: AccountRow): Promise<void> {
+  if (JSON.stringify(before) !== JSON.stringify(after)) await rows.put(accounts, [after]);
+}
+
+/** The states of the pipeline. */
+export function pipelineStates(engine: Engine): PipelineStates {
+  return {
+    get: (userId) => engine.read(async (rows) => stateIn(await accountOf(rows, userId))),
+    merge: (userId, fields, lease) =>
+      engine.write(userId, async (rows) => {
+        const account = await underLease(rows, userId, lease);
+        await putAccount(rows, account, withState(account, fields));
+      }),
+    withWork: (userIds, at, version) =>
+      engine.read(async (rows) => {
+        const user = { in: userIds };
+        const waiting = await rows.find(batches, { where: { user, due_ts: { lte: at } } }, ['user']);
+        const states = await rows.find(accounts, { where: { user } }, ['user', 'stage', 'due', 'version']);
+        const isOutdated = (found: string | null): boolean =>
+          version !== undefined && found !== null && found !== version;
+        const due = states.filter((one) => one.due === 1 || isOutdated(one.version));
+        const active = new Set(states.filter((one) => one.stage === 'active').map((one) => one.user));
+        return new Set([...waiting, ...due].map((one) => one.user).filter((one) => active.has(one)));
+      }),
+  };
+}
+
+// ---------------------------------------------------------------- leases
+
+/**
+ * True when a lease has ended. One that ends later than any lease taken now can was taken under a clock that was ahead
+ * and has been corrected since: it is over too, as nobody can tell when it began.
+ */
+function isOver({ expires_ts, seconds }: Lease, at: number): boolean {
+  return expires_ts <= at || expires_ts > at + seconds + clockSlack;
+}
+
+/** The leases on users. */
+export function leases(engine: Engine): Leases {
+  return {
+    acquire: async (userId, owner, seconds) => {
+      const at = await engine.now();
+      return engine.write(userId, async (rows) => {
+        const account = await admitted(rows, userId);
+        const held = leaseIn(account);
+        if (held !== null && held.owner !== owner && !isOver(held, at)) return { heldBy: held };
+        const taken = { ...account, owner, fence: account.fence + 1, expires_ts: at + seconds, seconds };
+        await rows.put(accounts, [taken]);
+        return { lease: leaseIn(taken)! };
+      });
+    },
+    renew: async (lease, seconds) => {
+      const at = await engine.now();
+      return engine.write(lease.user_id, async (rows) => {
+        const account = await underLease(rows, lease.user_id, lease);
+        const renewed = { ...account, expires_ts: at + seconds, seconds };
+        await rows.put(accounts, [renewed]);
+        return leaseIn(renewed)!;
+      });
+    },
+    release: (lease) =>
+      engine.write(lease.user_id, async (rows) => {
+        const account = await accountOf(rows, lease.user_id);
+        if (account?.owner === lease.owner && account.fence === lease.fence)
+          await rows.put(accounts, [released(account)]);
+      }),
+    get: async (userId) => {
+      const at = await engine.now();
+      const lease = await engine.read(async (rows) => {
+        const account = await accountOf(rows, userId);
+        return account && leaseIn(account);
+      });
+      return lease !== null && !isOver(lease, at) ? lease : null;
+    },
+  };
+}
+
+/** The row without a lease; the fence stays, so that it is never used again. */
+export function released(account: AccountRow): AccountRow {
+  return { ...account, owner: null, expires_ts: 0, seconds: 0 };
+}

@@ -1,0 +1,66 @@
+// Chunks as this process opened or wrote them last, so that a run that goes over a day again need not decode it again.
+import { entriesOf, type StoredEntries } from '../chunks/chunk.ts';
+import type { Rows, Summed } from '../rows/rows.ts';
+import { damagedRow } from '../rows/sums.ts';
+import { type ChunkRow, chunks } from '../rows/tables.ts';
+
+/** What a chunk is found by, and the checksum of its content. */
+export type ChunkHead = Pick<ChunkRow & Summed, 'user' | 'key' | 'first' | 'sum'>;
+
+/** Characters of JSON that are kept, some five times as many bytes of memory. */
+const mostCharacters = 2 ** 21;
+
+/** The entries of chunks by their checksum, those used last. */
+export class ChunkCache {
+  private readonly kept = new Map<string, StoredEntries>();
+  private size = 0;
+
+  /** The entries of chunks, in their order. Chunks that are not kept are read in one call. */
+  async open(rows: Rows, heads: readonly ChunkHead[]): Promise<StoredEntries[]> {
+    // Taken before others are kept, which may push them out.
+    const kept = heads.map((head) => this.kept.get(nameOf(head)));
+    const missing = heads.filter((_, i) => kept[i] === undefined);
+    const read = new Map<string, StoredEntries>();
+    if (missing.length > 0) {
+      const where = { user: missing[0]!.user, first: { in: [...new Set(missing.map(({ first }) => first))] } };
+      for (const row of await rows.find(chunks, { where })) read.set(`${row.first} ${row.key}`, entriesIn(row));
+    }
+    return heads.map((head, i) => {
+      const entries = kept[i] ?? read.get(`${head.first} ${head.key}`)!;
+      this.keep(head, entries);
+      return entries;
+    });
+  }
+
+  /** Keeps the entries of a chunk that is stored. */
+  keep(head: ChunkHead, entries: StoredEntries): void {
+    const name = nameOf(head);
+    if (this.kept.delete(name)) this.size -= entries.size;
+    this.kept.set(name, entries);
+    this.size += entries.size;
+    for (const [oldest, { size }] of this.kept) {
+      if (this.size <= mostCharacters) break;
+      this.kept.delete(oldest);
+      this.size -= size;
+    }
+  }
+
+  /** Forgets everything about a user. */
+  forget(user: string): void {
+    for (const [name, { size }] of this.kept) {
+      if (!name.startsWith(`${user} `)) continue;
+      this.kept.delete(name);
+      this.size -= size;
+    }
+  }
+}
+
+const nameOf = ({ user, first, key, sum }: ChunkHead): string => `${user} ${first} ${key} ${sum}`;
+
+function entriesIn(row: ChunkRow): StoredEntries {
+  try {
+    return entriesOf(row);
+  } catch (error) {
+    throw damagedRow(chunks, row, 'its entries cannot be read', error);
+  }
+}

@@ -1,0 +1,216 @@
+// Changes of the timeseries: entries are put into the chunks of their day, and removed from them.
+import type { Identity } from '../../model/entry.ts';
+import type { JsonValue } from '../../model/json.ts';
+import { jsonText } from '../../model/json-text.ts';
+import { zoneNamed } from '../../model/time.ts';
+import { chunkDay, chunkOf, chunkRows, type StoredEntry, spanOf, type WrittenChunk } from '../chunks/chunk.ts';
+import type { WritableRows } from '../rows/rows.ts';
+import { type ChunkRow, chunks } from '../rows/tables.ts';
+import type { Marked } from '../store.ts';
+import type { ChunkCache, ChunkHead } from './chunk-cache.ts';
+import { touch } from './marks.ts';
+
+/** What a change of the timeseries did. */
+export interface Edited {
+  inserted: number;
+  updated: number;
+  unchanged: number;
+  removed: number;
+  marked: Marked;
+  /** `write_ts` of entries that name another time zone than before, or no longer one. */
+  rezoned: number[];
+  /** Chunks that were written, for the cache once the transaction has committed. */
+  written: (WrittenChunk & { sum: string })[];
+}
+
+/** The changes of one key on one UTC day of `write_ts`. */
+interface DayChange {
+  key: string;
+  day: number;
+  put: StoredEntry[];
+  remove: number[];
+}
+
+/** A chunk of the day that changes. */
+type Head = ChunkHead & Pick<ChunkRow, 'last' | 'first_ts'>;
+
+/** Puts entries, each in place of the one with its identity, and removes identities; those not there are ignored. */
+export async function editChunks(
+  rows: WritableRows,
+  cache: ChunkCache,
+  user: string,
+  put: readonly StoredEntry[],
+  remove: readonly Identity[],
+): Promise<Edited> {
+  const edited: Edited = {
+    ...{ inserted: 0, updated: 0, unchanged: 0, removed: 0 },
+    marked: { changed: null, documents: false },
+    ...{ rezoned: [], written: [] },
+  };
+  for (const [day, changes] of daysOf(put, remove)) {
+    const where = { user, first: { gte: day * chunkDay, lt: (day + 1) * chunkDay } };
+    const heads: Head[] = await rows.find(chunks, { where }, ['user', 'key', 'first', 'last', 'first_ts', 'sum']);
+    const gone: ChunkHead[] = [];
+    const fresh: WrittenChunk[] = [];
+    for (const change of changes) {
+      const { replaced, written } = await editDay(rows, cache, heads, change, edited);
+      gone.push(...replaced);
+      fresh.push(...written.flatMap((entries) => chunkRows(user, change.key, entries)));
+    }
+    await replaceChunks(rows, gone, fresh, edited);
+  }
+  return edited;
+}
+
+function daysOf(put: readonly StoredEntry[], remove: readonly Identity[]): Map<number, DayChange[]> {
+  const byName = new Map<string, DayChange>();
+  const days = new Map<number, DayChange[]>();
+  const changeOf = (key: string, writeTs: number): DayChange => {
+    const day = Math.floor(writeTs / chunkDay);
+    const name = `${day} ${key}`;
+    let change = byName.get(name);
+    if (change === undefined) {
+      change = { key, day, put: [], remove: [] };
+      byName.set(name, change);
+      days.set(day, [...(days.get(day) ?? []), change]);
+    }
+    return change;
+  };
+  for (const one of put) changeOf(one.entry.metadata.key, one.write_ts).put.push(one);
+  for (const { key, write_ts } of remove) changeOf(key, write_ts).remove.push(write_ts);
+  return days;
+}
+
+/** The chunks of a day that a change replaces, and the lists of entries that come in their place. */
+async function editDay(
+  rows: WritableRows,
+  cache: ChunkCache,
+  heads: readonly Head[],
+  { key, put, remove }: DayChange,
+  edited: Edited,
+): Promise<{ replaced: ChunkHead[]; written: StoredEntry[][] }> {
+  const ofKey = heads.filter((head) => head.key === key).sort((a, b) => a.first - b.first);
+  const opened = await openTouched(rows, cache, ofKey, put, remove);
+  const entries = new Map<number, StoredEntry>();
+  for (const { list } of opened) for (const one of list) entries.set(one.write_ts, one);
+  const changed = new Set<string>();
+  for (const writeTs of remove) {
+    const before = entries.get(writeTs);
+    if (before === undefined) continue;
+    entries.delete(writeTs);
+    edited.removed += 1;
+    changed.add(chunkOf(before));
+    touch(edited.marked, key, before.ts);
+    if (zoneNamed(before.entry) !== null) edited.rezoned.push(writeTs);
+  }
+  for (const one of put) {
+    const before = entries.get(one.write_ts);
+    const after = before === undefined ? one : replacing(before, one, edited);
+    if (after === before) continue;
+    entries.set(one.write_ts, after);
+    changed.add(chunkOf(after));
+    if (before === undefined) {
+      edited.inserted += 1;
+      touch(edited.marked, key, one.ts);
+      if (zoneNamed(one.entry) !== null) edited.rezoned.push(one.write_ts);
+    } else changed.add(chunkOf(before));
+  }
+  if (changed.size === 0) return { replaced: [], written: [] };
+  return rewritten(opened, entries, changed);
+}
+
+type Opened = { head: ChunkHead; list: readonly StoredEntry[] };
+
+/** Opens the chunks that may have an entry of the change, or that a new entry goes to. */
+async function openTouched(
+  rows: WritableRows,
+  cache: ChunkCache,
+  heads: readonly Head[],
+  put: readonly StoredEntry[],
+  remove: readonly number[],
+): Promise<Opened[]> {
+  const touched = new Set<Head>();
+  for (const ts of [...put.map((one) => one.write_ts), ...remove]) {
+    for (const head of heads) if (ts >= head.first && ts <= head.last) touched.add(head);
+  }
+  for (const one of put) {
+    const home = homeOf(heads, one);
+    if (home !== undefined) touched.add(home);
+  }
+  const list = [...touched];
+  const opened = await cache.open(rows, list);
+  return list.map((head, i) => ({ head, list: opened[i]!.list }));
+}
+
+/** Of the chunks that a new entry may share, the last that begins before it. */
+function homeOf(heads: readonly Head[], one: StoredEntry): Head | undefined {
+  const span = spanOf(one.ts);
+  let home: Head | undefined;
+  for (const head of heads) {
+    if (spanOf(head.first_ts) !== span) continue;
+    if (home === undefined || head.first <= one.write_ts) home = head;
+  }
+  return home;
+}
+
+/** The entry in place of `before`: that itself if nothing changes. Counts and marks what does. */
+function replacing(before: StoredEntry, one: StoredEntry, edited: Edited): StoredEntry {
+  const isSame = before.ts === one.ts && contentOf(before) === contentOf(one);
+  if (isSame) {
+    edited.unchanged += 1;
+    return before.received_ts === one.received_ts ? before : { ...before, received_ts: one.received_ts };
+  }
+  edited.updated += 1;
+  touch(edited.marked, one.entry.metadata.key, before.ts, one.ts);
+  if (zoneNamed(before.entry) !== zoneNamed(one.entry)) edited.rezoned.push(one.write_ts);
+  return one;
+}
+
+const contentOf = ({ entry }: StoredEntry): string => jsonText(entry as unknown as JsonValue);
+
+/** Which of the opened chunks go, and the entries that replace them: those that may share a chunk together. */
+function rewritten(
+  opened: readonly Opened[],
+  entries: ReadonlyMap<number, StoredEntry>,
+  changed: ReadonlySet<string>,
+): { replaced: ChunkHead[]; written: StoredEntry[][] } {
+  const replaced = opened.filter(({ list }) => changed.has(chunkOf(list[0]!))).map(({ head }) => head);
+  const lists = new Map<string, StoredEntry[]>();
+  for (const one of entries.values()) {
+    const name = chunkOf(one);
+    if (!changed.has(name)) continue;
+    const list = lists.get(name);
+    if (list === undefined) lists.set(name, [one]);
+    else list.push(one);
+  }
+  const written = [...lists.values()];
+  for (const list of written) if (!isAscending(list)) list.sort((a, b) => a.write_ts - b.write_ts);
+  return { replaced, written };
+}
+
+function isAscending(list: readonly StoredEntry[]): boolean {
+  for (let i = 1; i < list.length; i++) if (list[i]!.write_ts < list[i - 1]!.write_ts) return false;
+  return true;
+}
+
+async function replaceChunks(
+  rows: WritableRows,
+  gone: readonly ChunkHead[],
+  fresh: readonly WrittenChunk[],
+  edited: Edited,
+): Promise<void> {
+  const staying = new Set(fresh.map(({ row }) => `${row.first} ${row.key}`));
+  for (const { user, first, key } of gone) {
+    if (!staying.has(`${first} ${key}`)) await rows.remove(chunks, { user, first, key });
+  }
+  const sums = await rows.put(
+    chunks,
+    fresh.map(({ row }) => row),
+  );
+  for (const [i, written] of fresh.entries()) edited.written.push({ ...written, sum: sums[i]! });
+}
+
+/** Keeps written chunks in the cache. Call it after the commit. */
+export function keepWritten(cache: ChunkCache, { written }: Edited): void {
+  for (const { row, entries, sum } of written) cache.keep({ ...row, sum }, entries);
+}

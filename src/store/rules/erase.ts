@@ -1,0 +1,64 @@
+// Erasing a user, and counting what the store has of one.
+import type { Engine, Rows, Table } from '../rows/rows.ts';
+import { accounts, batches, chunks, documents, errors, people, profiles, tokens, trips } from '../rows/tables.ts';
+import type { Collection, Unfinished } from '../store.ts';
+import { accountOf, released } from './accounts.ts';
+import type { ChunkCache } from './chunk-cache.ts';
+
+type Counts = Record<Collection, number>;
+
+/** Tables with rows of a user, in the order of erasing, and the column that counts the entries of a row. */
+const tables = [
+  { collection: 'usercache', table: batches, column: 'count' },
+  { collection: 'documents', table: documents },
+  { collection: 'errors', table: errors },
+  { collection: 'profiles', table: profiles },
+  { collection: 'timeseries', table: chunks, column: 'count' },
+  { collection: 'trips', table: trips },
+] as unknown as { collection: Collection; table: Table<{ user: string }>; column?: 'user' }[];
+
+/** Rows removed in one transaction: other users' puts wait for it. */
+const rowsAtOnce = 200;
+
+/** Rows of a user in each collection. */
+export function countsOf(engine: Engine, userId: string): Promise<Counts> {
+  return engine.read(async (rows) => {
+    const counts = {} as Counts;
+    for (const { collection, table, column } of tables) {
+      counts[collection] = await rows.total(table, { user: userId }, column);
+    }
+    counts.tokens = await rows.total(tokens, { user: userId });
+    counts.users = await rows.total(people, { uuid: userId });
+    return counts;
+  });
+}
+
+/**
+ * Removes a user: first the tokens, so that no phone has access any more, the registry last, so that an interrupted
+ * erasure can be repeated. From the first step on nothing is written about the user.
+ */
+export async function erase(engine: Engine, cache: ChunkCache, userId: string): Promise<Counts> {
+  const removed = await countsOf(engine, userId);
+  await engine.write(userId, async (rows) => {
+    const account = await accountOf(rows, userId);
+    if (account !== null) await rows.put(accounts, [{ ...released(account), stage: 'erasing' }]);
+    await rows.remove(tokens, { user: userId });
+  });
+  for (const { table } of tables) {
+    while ((await engine.write(userId, (rows) => rows.remove(table, { user: userId }, rowsAtOnce))) === rowsAtOnce);
+  }
+  await engine.write(null, async (rows) => {
+    await rows.remove(people, { uuid: userId });
+    await rows.remove(accounts, { user: userId });
+  });
+  cache.forget(userId);
+  await engine.forget();
+  return removed;
+}
+
+/** See `Store.unfinished`. */
+export async function unfinished(rows: Rows): Promise<Unfinished[]> {
+  const where = { stage: { in: ['erasing', 'arriving'] } };
+  const found = await rows.find(accounts, { where, order: ['user'] }, ['user', 'stage']);
+  return found.map(({ user, stage }) => ({ user_id: user, stage: stage as Unfinished['stage'] }));
+}

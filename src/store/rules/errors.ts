@@ -1,0 +1,123 @@
+// The error timeseries: what was set aside, and its way back.
+import { dataTime, identityOf } from '../../model/entry.ts';
+import { unusableKeyOf } from '../../model/error-ids.ts';
+import type { JsonValue } from '../../model/json.ts';
+import { jsonText } from '../../model/json-text.ts';
+import { compareTexts } from '../../model/text-order.ts';
+import type { WaitingEntry } from '../chunks/batch.ts';
+import { packValue } from '../chunks/pack.ts';
+import type { Engine, WritableRows } from '../rows/rows.ts';
+import { errors, type SetAsideRow } from '../rows/tables.ts';
+import type { ErrorRow, ErrorTimeseries } from '../store.ts';
+import { admitted } from './accounts.ts';
+import type { ChunkCache } from './chunk-cache.ts';
+import { knownOf } from './identities.ts';
+import { errorOf } from './set-aside.ts';
+import { addWaiting } from './usercache.ts';
+
+/** Characters of JSON that a page holds, but for its first error. */
+const pageSize = 16 * 2 ** 20;
+
+/** The error timeseries of a store. */
+export function errorTimeseries(engine: Engine, cache: ChunkCache): ErrorTimeseries {
+  return {
+    list: (userId, { key, reason, after, limit }) =>
+      engine.read(async (rows) => {
+        const chosen = { ...(key !== undefined && { key }), ...(reason !== undefined && { reason }) };
+        const where = { user: userId, ...chosen, ...(after !== undefined && { id: { gt: after } }) };
+        const found: ErrorRow[] = [];
+        let total = 0;
+        // In small steps: entries may be large.
+        for (let from = where; found.length < limit; ) {
+          const some = { where: from, order: ['id'] as const, limit: Math.min(limit - found.length, 100) };
+          const page = await rows.find(errors, some);
+          for (const row of page) {
+            const { error, size } = errorOf(row);
+            total += size;
+            if (total > pageSize && found.length > 0) return found;
+            found.push(error);
+          }
+          if (page.length < some.limit) break;
+          from = { ...where, id: { gt: page.at(-1)!.id } };
+        }
+        return found;
+      }),
+    summary: (userId) =>
+      engine.read(async (rows) => {
+        const counts = new Map<string, Awaited<ReturnType<ErrorTimeseries['summary']>>[number]>();
+        for (const { key, reason } of await rows.find(errors, { where: { user: userId } }, ['key', 'reason'])) {
+          const name = JSON.stringify([key, reason]);
+          const before = counts.get(name);
+          if (before === undefined) counts.set(name, { key, reason, count: 1 });
+          else before.count += 1;
+        }
+        return [...counts.values()].sort((a, b) => compareKeys(a.key, b.key) || compareTexts(a.reason, b.reason));
+      }),
+    takeBack: async (userId, back) => {
+      if (back.length === 0) return 0;
+      const taken = back.map(({ id, entry }) => {
+        const text = jsonText(entry as unknown as JsonValue);
+        return { id, ...identityOf(entry), ts: dataTime(entry.data), text };
+      });
+      return engine.write(userId, async (rows) => {
+        await admitted(rows, userId);
+        return takeBack(rows, cache, userId, taken);
+      });
+    },
+    put: async (userId, list) => {
+      const rows = list.map((error) => rowOf(userId, error));
+      await engine.write(userId, async (tables) => {
+        await admitted(tables, userId);
+        await tables.put(errors, rows);
+      });
+    },
+  };
+}
+
+/** Null comes first. */
+function compareKeys(a: string | null, b: string | null): number {
+  if (a === null || b === null) return Number(a !== null) - Number(b !== null);
+  return compareTexts(a, b);
+}
+
+function rowOf(user: string, { id, entry, identity, reason, message, ...times }: ErrorRow): SetAsideRow {
+  const { first_ts, last_ts, tries, received_ts = first_ts } = times;
+  const place = { key: identity?.key ?? unusableKeyOf(entry), write_ts: identity?.write_ts ?? null };
+  return { user, id, ...place, reason, message, first_ts, last_ts, tries, received_ts, entry: packValue(entry) };
+}
+
+type Taken = Omit<WaitingEntry, 'received_ts' | 'failed'> & { id: string };
+
+/** See `ErrorTimeseries.takeBack`. */
+async function takeBack(rows: WritableRows, cache: ChunkCache, user: string, taken: readonly Taken[]): Promise<number> {
+  const known = await knownOf(rows, cache, user, taken);
+  const where = { user, id: { in: taken.map(({ id }) => id) } };
+  const columns = ['id', 'write_ts', 'first_ts', 'last_ts', 'tries', 'received_ts'] as const;
+  const found = new Map((await rows.find(errors, { where }, columns)).map((row) => [row.id, row]));
+  const waiting = new Map<string, WaitingEntry>();
+  const gone: string[] = [];
+  for (const { id, ...entry } of taken) {
+    const error = found.get(id);
+    if (error === undefined) continue;
+    found.delete(id);
+    const before = known.get(entry);
+    if (error.write_ts === null && before !== undefined) {
+      // Nobody can tell which is newer, unless the identity was first received after this one failed.
+      if (before.received_ts > error.last_ts) gone.push(id);
+      continue;
+    }
+    gone.push(id);
+    const name = `${entry.write_ts} ${entry.key}`;
+    if (before?.waits || waiting.has(name)) continue;
+    const { first_ts, tries, received_ts } = error;
+    waiting.set(name, { ...entry, received_ts, failed: { first_ts, tries } });
+  }
+  if (gone.length > 0) await rows.remove(errors, { user, id: { in: gone } });
+  const list = [...waiting.values()];
+  await addWaiting(
+    rows,
+    user,
+    list.sort((a, b) => compareTexts(a.key, b.key) || a.write_ts - b.write_ts),
+  );
+  return list.length;
+}

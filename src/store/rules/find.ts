@@ -1,0 +1,102 @@
+// Pages of entries by one of their two times: chunks or batches are opened in the order of their first times, and no
+// more of them than a page needs.
+
+import { compareTexts } from '../../model/text-order.ts';
+import type { StoredEntries, StoredEntry } from '../chunks/chunk.ts';
+import type { EntryCursor, EntryPage, EntryQuery, PickQuery } from '../store.ts';
+
+/** Some entries of a user that are stored together. */
+export interface Part {
+  /** No entry of it has an earlier or a later time. */
+  from: number;
+  to: number;
+  load(): Promise<StoredEntries>;
+}
+
+/** Characters of JSON that a page opens: a page of large entries is shorter than its limit. */
+const pageSize = 16 * 2 ** 20;
+
+/** A page of stored entries. */
+export interface StoredPage {
+  found: StoredEntry[];
+  next: EntryCursor | null;
+}
+
+/** The times that a query asks for: its bounds and its cursor, as a closed range. */
+export function rangeOf({ from, to, after, descending = false }: EntryQuery): { from: number; to: number } {
+  const range = { from: from ?? Number.NEGATIVE_INFINITY, to: to ?? Number.POSITIVE_INFINITY };
+  if (after === undefined) return range;
+  if (descending) range.to = Math.min(range.to, after.time);
+  else range.from = Math.max(range.from, after.time);
+  return range;
+}
+
+/** A page of the entries of `parts`, which come ascending by `from`, or for a descending query descending by `to`. */
+export async function pageOf(parts: AsyncIterable<Part>, query: PickQuery): Promise<StoredPage> {
+  const { descending = false } = query;
+  const order = orderOf(query);
+  const matches = matcherOf(query);
+  const timeOf = query.time === 'ts' ? (one: StoredEntry) => one.ts! : (one: StoredEntry) => one.write_ts;
+  let found: StoredEntry[] = [];
+  let { limit } = query;
+  let size = 0;
+  for await (const part of parts) {
+    const beyond = found[limit];
+    if (beyond !== undefined && (descending ? part.to < timeOf(beyond) : part.from > timeOf(beyond))) break;
+    const entries = await part.load();
+    found = merged(found, entries.list.filter(matches), order);
+    size += entries.size;
+    if (size > pageSize) limit = Math.max(1, Math.min(limit, found.length));
+    if (found.length > limit + 1) found.length = limit + 1;
+  }
+  if (found.length <= limit) return { found, next: null };
+  found.length = limit;
+  const last = found.at(-1)!;
+  return { found, next: { time: timeOf(last), key: last.entry.metadata.key, write_ts: last.write_ts } };
+}
+
+/** A page for callers. Entries are copied as far as their fields: what is cached stays as it is. */
+export function pageFor({ found, next }: StoredPage): EntryPage {
+  const entries = found.map(({ entry: { metadata, data } }) => ({ metadata: { ...metadata }, data: { ...data } }));
+  return { entries, received_ts: found.map((one) => one.received_ts), next };
+}
+
+type Order = (a: StoredEntry, b: StoredEntry) => number;
+
+/** Where an entry stands in the order of a query: compared with a cursor or another entry. */
+function compare(one: StoredEntry, time: number, other: EntryCursor): number {
+  return time - other.time || compareTexts(one.entry.metadata.key, other.key) || one.write_ts - other.write_ts;
+}
+
+function orderOf({ time, descending }: EntryQuery): Order {
+  const order: Order = (a, b) =>
+    compare(a, a[time]!, { time: b[time]!, key: b.entry.metadata.key, write_ts: b.write_ts });
+  return descending ? (a, b) => order(b, a) : order;
+}
+
+function matcherOf(query: PickQuery): (one: StoredEntry) => boolean {
+  const { time, from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY, after, within, descending } = query;
+  const keys = query.keys && new Set(query.keys);
+  return (one) => {
+    const at = one[time];
+    if (at === null || at < from || at >= to) return false;
+    if (keys !== undefined && !keys.has(one.entry.metadata.key)) return false;
+    if (within !== undefined && !within.some((range) => at >= range.from && at < range.to)) return false;
+    return after === undefined || (descending ? compare(one, at, after) < 0 : compare(one, at, after) > 0);
+  };
+}
+
+/** Both lists in order; `some` comes in the order of `write_ts`. */
+function merged(found: StoredEntry[], some: StoredEntry[], order: Order): StoredEntry[] {
+  if (some.length === 0) return found;
+  if (some.length > 1 && order(some[0]!, some.at(-1)!) > 0) some.reverse();
+  if (!isOrdered(some, order)) some.sort(order);
+  if (found.length === 0) return some;
+  const all = found.concat(some);
+  return order(found.at(-1)!, some[0]!) <= 0 ? all : all.sort(order);
+}
+
+function isOrdered(list: readonly StoredEntry[], order: Order): boolean {
+  for (let i = 1; i < list.length; i++) if (order(list[i - 1]!, list[i]!) > 0) return false;
+  return true;
+}

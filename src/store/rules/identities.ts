@@ -1,0 +1,117 @@
+// What the store has under identities: the rule that an identity is one entry, wherever it lies.
+import type { Identity } from '../../model/entry.ts';
+import { eachIdentity, waitingIn } from '../chunks/batch.ts';
+import { chunkDay } from '../chunks/chunk.ts';
+import type { Rows } from '../rows/rows.ts';
+import { batches, chunks, errors } from '../rows/tables.ts';
+import type { ChunkCache, ChunkHead } from './chunk-cache.ts';
+
+/** Values by identity. */
+export class IdentityMap<T> {
+  private readonly byKey = new Map<string, Map<number, T>>();
+
+  get({ key, write_ts }: Identity): T | undefined {
+    return this.byKey.get(key)?.get(write_ts);
+  }
+
+  set({ key, write_ts }: Identity, value: T): void {
+    const ofKey = this.byKey.get(key);
+    if (ofKey === undefined) this.byKey.set(key, new Map([[write_ts, value]]));
+    else ofKey.set(write_ts, value);
+  }
+
+  has(key: string): boolean {
+    return this.byKey.has(key);
+  }
+}
+
+/** What the store has under an identity. */
+export interface Known {
+  /** When the service first received it. */
+  received_ts: number;
+  /** Where it waits: the id of its batch and the place in it. */
+  waits: { batch: number; place: number } | null;
+  /** Its failures so far, if it is set aside or was taken back from there. */
+  failed: { first_ts: number; tries: number } | null;
+}
+
+/** What usercache, timeseries and error timeseries have under identities; those that nobody knows are missing. */
+export async function knownOf(
+  rows: Rows,
+  cache: ChunkCache,
+  user: string,
+  identities: readonly Identity[],
+): Promise<IdentityMap<Known>> {
+  const known = new IdentityMap<Known>();
+  if (identities.length === 0) return known;
+  const wanted = new IdentityMap<true>();
+  let [first, last] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const identity of identities) {
+    wanted.set(identity, true);
+    first = Math.min(first, identity.write_ts);
+    last = Math.max(last, identity.write_ts);
+  }
+  const range = { gte: first, lte: last };
+  const setAside = { user, write_ts: range };
+  const columns = ['key', 'write_ts', 'received_ts', 'first_ts', 'tries'] as const;
+  for (const { key, write_ts, received_ts, first_ts, tries } of await rows.find(errors, { where: setAside }, columns)) {
+    const identity = { key: key!, write_ts: write_ts! };
+    if (wanted.get(identity)) known.set(identity, { received_ts, waits: null, failed: { first_ts, tries } });
+  }
+  for (const heads of await headsAround(rows, user, identities)) {
+    const touched = heads.filter((head) => wanted.has(head.key));
+    for (const [i, { list }] of (await cache.open(rows, touched)).entries()) {
+      for (const { write_ts, received_ts } of list) {
+        const identity = { key: touched[i]!.key, write_ts };
+        if (wanted.get(identity))
+          known.set(identity, { received_ts, waits: null, failed: known.get(identity)?.failed ?? null });
+      }
+    }
+  }
+  const waiting = { user, first: { lte: last }, last: { gte: first } };
+  for (const { id, waiting: text } of await rows.find(batches, { where: waiting }, ['id', 'waiting'])) {
+    const { received_ts, failed, ...places } = waitingIn({ waiting: text });
+    eachIdentity(places, (key, write_ts, place) => {
+      const identity = { key, write_ts };
+      if (!wanted.get(identity)) return;
+      const before = known.get(identity)?.failed ?? null;
+      known.set(identity, {
+        received_ts: received_ts[place]!,
+        waits: { batch: id, place },
+        failed: failed[place] ?? before,
+      });
+    });
+  }
+  return known;
+}
+
+/** Days without an identity between two that are looked up in one call. */
+const daysBetween = 7;
+
+/** The chunks that may have some of the identities, in groups to open together. */
+async function headsAround(rows: Rows, user: string, identities: readonly Identity[]): Promise<ChunkHead[][]> {
+  const times = Float64Array.from(identities, ({ write_ts }) => write_ts).sort();
+  const groups: ChunkHead[][] = [];
+  for (let i = 0; i < times.length; ) {
+    const first = times[i]!;
+    let last = first;
+    while (i < times.length && times[i]! - last <= daysBetween * chunkDay) last = times[i++]!;
+    const from = Math.floor(first / chunkDay) * chunkDay;
+    const where = { user, first: { gte: from, lte: last }, last: { gte: first } };
+    const heads = await rows.find(chunks, { where }, ['user', 'key', 'first', 'last', 'sum']);
+    const touched = heads.filter((head) => isBetween(times, head));
+    if (touched.length > 0) groups.push(touched);
+  }
+  return groups;
+}
+
+/** True if one of the times, which ascend, lies within a chunk. */
+function isBetween(times: Float64Array, { first, last }: { first: number; last: number }): boolean {
+  let [low, high] = [0, times.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (times[middle]! < first) low = middle + 1;
+    else high = middle;
+  }
+  return low < times.length && times[low]! <= last;
+}

@@ -1,0 +1,28 @@
+// The marks that a change of entries sets in the pipeline state, the same on every backend.
+import { affectsOf } from '../../model/keys.ts';
+import type { TimeRange } from '../../model/time.ts';
+import type { Marked, PipelineState } from '../store.ts';
+
+/** Adds an entry of `key` that is new, removed or different; `times`: its data times before and after. */
+export function touch(touched: Marked, key: string, ...times: readonly (number | null)[]): void {
+  const affects = affectsOf(key);
+  if (affects === 'documents') touched.documents = true;
+  if (affects !== 'trips') return;
+  for (const ts of times) if (ts !== null) touched.changed = united(touched.changed, { from: ts, to: ts });
+}
+
+/** The range around both. */
+export function united(a: TimeRange | null, b: TimeRange | null): TimeRange | null {
+  if (a === null || b === null) return a ?? b;
+  return { from: Math.min(a.from, b.from), to: Math.max(a.to, b.to) };
+}
+
+/** False if a change left nothing for the pipeline to do. */
+export function isTouched({ changed, documents }: Marked): boolean {
+  return changed !== null || documents;
+}
+
+/** The fields of the state that a change marks. */
+export function marksOf(state: PipelineState, { changed, documents }: Marked): Partial<PipelineState> {
+  return { changed: united(state.changed, changed), documents_due: state.documents_due || documents };
+}

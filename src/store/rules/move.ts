@@ -1,0 +1,154 @@
+// The move of waiting entries to the timeseries or, where they fail, to the error timeseries.
+import type { Entry, Identity } from '../../model/entry.ts';
+import { errorIdOf } from '../../model/error-ids.ts';
+import type { JsonValue } from '../../model/json.ts';
+import { affectsOf } from '../../model/keys.ts';
+import { justBefore, type TimeRange, zoneNamed } from '../../model/time.ts';
+import { dueTime, waitingIn } from '../chunks/batch.ts';
+import type { StoredEntry } from '../chunks/chunk.ts';
+import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
+import { type AccountRow, type BatchRow, batches, errors } from '../rows/tables.ts';
+import type { FailedEntry, Judge, Lease, Moved } from '../store.ts';
+import { putAccount, stateIn, underLease, withState } from './accounts.ts';
+import type { ChunkCache } from './chunk-cache.ts';
+import { type Edited, editChunks, keepWritten } from './edit-chunks.ts';
+import { isTouched, marksOf, united } from './marks.ts';
+import { failedRow } from './set-aside.ts';
+import { readBatch, replaceBatch } from './usercache.ts';
+import { zonelessSpan, zonesAround } from './zones.ts';
+
+/** Moves one page of entries, see `Usercache.move`. */
+export async function move(
+  engine: Engine,
+  cache: ChunkCache,
+  userId: string,
+  page: { at: number; limit: number },
+  lease: Lease,
+  judge: Judge,
+): Promise<Moved> {
+  const { moved, edited } = await engine.write(userId, async (rows) => {
+    const account = await underLease(rows, userId, lease);
+    const { due, more } = await dueBatches(rows, userId, page);
+    const { accepted, failures } = judgeAll(due, page.at, judge);
+    const edited = await editChunks(rows, cache, userId, accepted, failures);
+    await settleErrors(rows, userId, accepted, failures, page.at);
+    for (const row of due) await replaceBatch(rows, row, (_, entry) => !isDue(entry, page.at));
+    const marked = { ...edited.marked };
+    marked.changed = united(marked.changed, await zoneChange(rows, cache, account, edited));
+    const zones = zoneFlags(account, accepted);
+    const state = isTouched(marked) ? marksOf(stateIn(account), marked) : {};
+    await putAccount(rows, account, { ...withState(account, state), ...zones });
+    const { inserted, updated, unchanged } = edited;
+    const failed = failures.map(({ key, write_ts, reason, message }) => ({ key, write_ts, reason, message }));
+    const identities = accepted.map(({ entry: { metadata }, write_ts }) => ({ key: metadata.key, write_ts }));
+    return { moved: { moved: identities, inserted, updated, unchanged, failed, marked, more }, edited };
+  });
+  keepWritten(cache, edited);
+  return moved;
+}
+
+const isDue = (entry: { write_ts: number; received_ts: number }, at: number): boolean => dueTime(entry) <= at;
+
+/** Batches moved at a time: many pushes of a few entries each. */
+const headsAtOnce = 200;
+
+/** The oldest batches with entries to process, until they have `limit` entries; `more`: there are others behind. */
+async function dueBatches(
+  rows: Rows,
+  user: string,
+  { at, limit }: { at: number; limit: number },
+): Promise<{ due: BatchRow[]; more: boolean }> {
+  const where = { user, due_ts: { lte: at } };
+  const heads = await rows.find(batches, { where, order: ['id'], limit: headsAtOnce + 1 }, ['id', 'count']);
+  const ids: number[] = [];
+  let count = 0;
+  for (const head of heads) {
+    if (ids.length === headsAtOnce || (ids.length > 0 && count + head.count > limit)) break;
+    ids.push(head.id);
+    count += head.count;
+  }
+  const due = ids.length === 0 ? [] : await rows.find(batches, { where: { user, id: { in: ids } }, order: ['id'] });
+  return { due, more: ids.length < heads.length };
+}
+
+interface Failure extends FailedEntry {
+  entry: Entry;
+  received_ts: number;
+  failed: { first_ts: number; tries: number } | null;
+}
+
+function judgeAll(
+  due: readonly BatchRow[],
+  at: number,
+  judge: Judge,
+): { accepted: StoredEntry[]; failures: Failure[] } {
+  const accepted: StoredEntry[] = [];
+  const failures: Failure[] = [];
+  for (const row of due) {
+    const { received_ts: receipts, failed } = waitingIn(row);
+    for (const [place, entry] of readBatch(row).list.entries()) {
+      const { key, write_ts } = entry.metadata;
+      const received_ts = receipts[place]!;
+      if (!isDue({ write_ts, received_ts }, at)) continue;
+      const verdict = judge(entry);
+      if ('reason' in verdict)
+        failures.push({ key, write_ts, ...verdict, entry, received_ts, failed: failed[place] ?? null });
+      else accepted.push({ write_ts, ts: verdict.ts, received_ts, entry });
+    }
+  }
+  return { accepted, failures };
+}
+
+/** Removes the errors of what was accepted, and stores those of what failed, with the history of earlier failures. */
+async function settleErrors(
+  rows: WritableRows,
+  user: string,
+  accepted: readonly StoredEntry[],
+  failures: readonly Failure[],
+  now: number,
+): Promise<void> {
+  const hasErrors = (await rows.find(errors, { where: { user }, limit: 1 }, ['id'])).length > 0;
+  if (failures.length === 0 && !hasErrors) return;
+  const idOf = (identity: Identity): string => errorIdOf(identity);
+  const ids = accepted.map(({ entry: { metadata } }) => idOf(metadata));
+  if (hasErrors) await rows.remove(errors, { user, id: { in: ids } });
+  const where = { user, id: { in: failures.map(idOf) } };
+  const before = new Map((await rows.find(errors, { where }, ['id', 'first_ts', 'tries'])).map((row) => [row.id, row]));
+  const put = failures.map(({ key, write_ts, reason, message, entry, received_ts, failed }) => {
+    const identity = { key, write_ts };
+    const failure = { identity, entry: entry as unknown as JsonValue, reason, message };
+    return failedRow(user, failure, { received_ts, failed: before.get(idOf(identity)) ?? failed }, now);
+  });
+  await rows.put(errors, put);
+}
+
+/**
+ * An entry that names its zone also decides the zone of entries near it that name none. Returns the data time of those
+ * whose zone may have changed, so that they are analysed again: the diary must not depend on which of them came first.
+ */
+async function zoneChange(
+  rows: Rows,
+  cache: ChunkCache,
+  account: AccountRow,
+  { rezoned }: Edited,
+): Promise<TimeRange | null> {
+  if (!account.zoneless || rezoned.length === 0) return null;
+  const first = rezoned.reduce((a, b) => Math.min(a, b));
+  const last = rezoned.reduce((a, b) => Math.max(a, b));
+  const { before } = await zonesAround(rows, cache, account.user, justBefore(first));
+  const { after } = await zonesAround(rows, cache, account.user, last);
+  return zonelessSpan(rows, account.user, {
+    from: before?.write_ts ?? -Number.MAX_VALUE,
+    to: after?.write_ts ?? Number.MAX_VALUE,
+  });
+}
+
+function zoneFlags(account: AccountRow, accepted: readonly StoredEntry[]): Pick<AccountRow, 'zoned' | 'zoneless'> {
+  let { zoned, zoneless } = account;
+  for (const { entry } of accepted) {
+    if (zoneNamed(entry) !== null) zoned = 1;
+    else if (affectsOf(entry.metadata.key) === 'trips') zoneless = 1;
+    if (zoned === 1 && zoneless === 1) break;
+  }
+  return { zoned, zoneless };
+}

@@ -1,0 +1,41 @@
+// What the apps report about themselves and their users.
+import type { JsonObject } from '../../model/json.ts';
+import { jsonText } from '../../model/json-text.ts';
+import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
+import { profiles as table } from '../rows/tables.ts';
+import type { Profiles } from '../store.ts';
+import { admitted } from './accounts.ts';
+
+/** The profiles of a store. */
+export function profiles(engine: Engine): Profiles {
+  return {
+    get: (userId) => engine.read((rows) => profileOf(rows, userId)),
+    merge: async (userId, fields, defaults = {}) => {
+      // Copied at once: what the caller does to the objects later has no effect.
+      const [given, fallback] = [copyOf(fields), copyOf(defaults)];
+      return engine.write(userId, async (rows) => {
+        await admitted(rows, userId);
+        return mergeProfile(rows, userId, given, fallback);
+      });
+    },
+  };
+}
+
+const copyOf = (value: JsonObject): JsonObject => JSON.parse(jsonText(value)) as JsonObject;
+
+async function profileOf(rows: Rows, user: string): Promise<JsonObject | null> {
+  const [row] = await rows.find(table, { where: { user } });
+  return row === undefined ? null : (JSON.parse(row.profile) as JsonObject);
+}
+
+/** Replaces fields of a profile, and sets those of `defaults` that it lacks. Returns the whole profile. */
+export async function mergeProfile(
+  rows: WritableRows,
+  user: string,
+  fields: JsonObject,
+  defaults: JsonObject,
+): Promise<JsonObject> {
+  const profile: JsonObject = { ...defaults, ...(await profileOf(rows, user)), ...fields };
+  await rows.put(table, [{ user, profile: jsonText(profile) }]);
+  return profile;
+}

@@ -1,0 +1,43 @@
+// The store over an engine: every rule once, for SQLite and MongoDB alike.
+import { doorOf } from '../door.ts';
+import type { Engine } from '../rows/rows.ts';
+import type { Store } from '../store.ts';
+import { leases, pipelineStates } from './accounts.ts';
+import { ChunkCache } from './chunk-cache.ts';
+import { documents } from './documents.ts';
+import { countsOf, erase, unfinished } from './erase.ts';
+import { errorTimeseries } from './errors.ts';
+import { studies, tokens, users } from './people.ts';
+import { profiles } from './profiles.ts';
+import { timeseries } from './timeseries.ts';
+import { trips } from './trips.ts';
+import { usercache } from './usercache.ts';
+
+/** The store over an engine, which it closes. */
+export function storeOver(engine: Engine): Store {
+  const cache = new ChunkCache();
+  const door = doorOf(engine.address);
+  let closed: Promise<void> | null = null;
+  return {
+    address: engine.address,
+    users: door.guard(users(engine)),
+    tokens: door.guard(tokens(engine)),
+    studies: door.guard(studies(engine)),
+    profiles: door.guard(profiles(engine)),
+    usercache: door.guard(usercache(engine, cache)),
+    documents: door.guard(documents(engine)),
+    errors: door.guard(errorTimeseries(engine, cache)),
+    timeseries: door.guard(timeseries(engine, cache)),
+    trips: door.guard(trips(engine)),
+    pipeline: door.guard(pipelineStates(engine)),
+    leases: door.guard(leases(engine)),
+    ...door.guard({
+      counts: (userId: string) => countsOf(engine, userId),
+      erase: (userId: string) => erase(engine, cache, userId),
+      unfinished: () => engine.read(unfinished),
+      ping: () => engine.ping(),
+      disk: () => engine.disk(),
+    }),
+    close: () => (closed ??= door.close().then(() => engine.close())),
+  };
+}

@@ -1,0 +1,138 @@
+// The timeseries: entries of the long term, in chunks.
+
+import { compareTexts } from '../../model/text-order.ts';
+import { chunkDay, chunkSpan, type StoredEntries } from '../chunks/chunk.ts';
+import type { Engine, Query, Rows } from '../rows/rows.ts';
+import { type ChunkRow, chunks } from '../rows/tables.ts';
+import type { PickQuery, Timeseries } from '../store.ts';
+import type { ChunkCache, ChunkHead } from './chunk-cache.ts';
+import { type Part, pageFor, pageOf, rangeOf, type StoredPage } from './find.ts';
+import { zonesAround } from './zones.ts';
+
+/** The timeseries of a store. */
+export function timeseries(engine: Engine, cache: ChunkCache): Timeseries {
+  const page = (userId: string, query: PickQuery): Promise<StoredPage> =>
+    engine.read((rows) => pageOf(chunkParts(rows, cache, userId, query), query));
+  return {
+    find: async (userId, query) => pageFor(await page(userId, query)),
+    pick: async (userId, query, read) => {
+      const { found, next } = await page(userId, query);
+      const picked = [];
+      for (const { entry } of found) {
+        const one = read(entry);
+        if (one !== null) picked.push(one);
+      }
+      return { picked, next };
+    },
+    get: (userId, { key, write_ts }) =>
+      engine.read(async (rows) => {
+        const day = Math.floor(write_ts / chunkDay) * chunkDay;
+        const where = { user: userId, key, first: { gte: day, lte: write_ts }, last: { gte: write_ts } };
+        const heads = await rows.find(chunks, { where }, headColumns);
+        for (const { list } of await cache.open(rows, heads)) {
+          const found = list.find((one) => one.write_ts === write_ts);
+          if (found !== undefined) return pageFor({ found: [found], next: null }).entries[0]!;
+        }
+        return null;
+      }),
+    summary: (userId) =>
+      engine.read(async (rows) => {
+        const columns = ['key', 'count', 'first_ts', 'last_ts'] as const;
+        const byKey = new Map<string, Awaited<ReturnType<Timeseries['summary']>>[number]>();
+        for (const head of await rows.find(chunks, { where: { user: userId } }, columns)) {
+          const before = byKey.get(head.key);
+          if (before === undefined) byKey.set(head.key, { ...head });
+          else {
+            before.count += head.count;
+            before.first_ts = least(before.first_ts, head.first_ts);
+            before.last_ts = most(before.last_ts, head.last_ts);
+          }
+        }
+        return [...byKey.values()].sort((a, b) => compareTexts(a.key, b.key));
+      }),
+    zonesAround: (userId, writeTs) => engine.read((rows) => zonesAround(rows, cache, userId, writeTs)),
+  };
+}
+
+const least = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? (a ?? b) : Math.min(a, b);
+const most = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? (a ?? b) : Math.max(a, b);
+
+/** The columns of a chunk but its entries. */
+export const headColumns = ['user', 'key', 'first', 'last', 'first_ts', 'last_ts', 'count', 'sum'] as const;
+type Head = ChunkHead & Pick<ChunkRow, 'last' | 'first_ts' | 'last_ts' | 'count'>;
+
+/** Chunks opened at a time, one for so many entries that are asked for. */
+const entriesAhead = 500;
+const mostAhead = 8;
+
+/** The chunks that a query touches, see `pageOf`. */
+async function* chunkParts(rows: Rows, cache: ChunkCache, user: string, query: PickQuery): AsyncGenerator<Part> {
+  const [low, high] = query.time === 'ts' ? (['first_ts', 'last_ts'] as const) : (['first', 'last'] as const);
+  const ahead = Math.min(mostAhead, Math.ceil(query.limit / entriesAhead));
+  const { within } = query;
+  for await (const heads of headPages(rows, user, query)) {
+    const wanted = heads.filter(
+      (head) => within === undefined || within.some(({ from, to }) => head[high]! >= from && head[low]! < to),
+    );
+    const opened = new Map<Head, StoredEntries>();
+    for (const [i, head] of wanted.entries()) {
+      const load = async (): Promise<StoredEntries> => {
+        if (!opened.has(head)) {
+          const next = wanted.slice(i, i + ahead);
+          for (const [n, entries] of (await cache.open(rows, next)).entries()) opened.set(next[n]!, entries);
+        }
+        const entries = opened.get(head)!;
+        opened.delete(head);
+        return entries;
+      };
+      yield { from: head[low]!, to: head[high]!, load };
+    }
+  }
+}
+
+/** Heads read at a time. */
+const headsAtOnce = 200;
+
+/**
+ * Heads of chunks with times in the range of the query: ascending by their first time, or descending by their last. A
+ * chunk spans a limited time, so that an index over first times serves both.
+ */
+async function* headPages(rows: Rows, user: string, query: PickQuery): AsyncGenerator<Head[]> {
+  const { time, keys, descending = false } = query;
+  const [low, high] = time === 'ts' ? (['first_ts', 'last_ts'] as const) : (['first', 'last'] as const);
+  const { from, to } = rangeOf(query);
+  const ofKeys = keys && { key: { in: [...new Set(keys)] } };
+  const bound = { from: from - longest(time, from), to };
+  const pending: Head[] = [];
+  for (let limit = headsAtOnce; ; ) {
+    const where = { user, ...ofKeys, [low]: { gte: bound.from, lte: bound.to }, [high]: { gte: from } };
+    const order = [descending ? `-${low}` : low] as Query<ChunkRow>['order'];
+    const heads = await rows.find(chunks, { where, order: order!, limit }, headColumns);
+    const edge = heads.at(-1)?.[low];
+    const isLast = heads.length < limit;
+    // Chunks that begin at the same time as the last of the page may have been cut off: they come with the next page.
+    const complete = isLast ? heads : heads.filter((head) => head[low] !== edge);
+    if (complete.length === 0 && !isLast) {
+      limit *= 2;
+      continue;
+    }
+    if (!descending) yield complete;
+    else {
+      pending.push(...complete);
+      pending.sort((a, b) => b[high]! - a[high]!);
+      const until = isLast ? Number.NEGATIVE_INFINITY : edge! + longest(time, edge!);
+      const ready = pending.findIndex((head) => head[high]! < until);
+      yield pending.splice(0, ready < 0 ? pending.length : ready);
+    }
+    if (isLast) return;
+    if (descending) bound.to = edge!;
+    else bound.from = edge!;
+  }
+}
+
+/** The longest time that a chunk spans, with the inexactness of doubles around `at`. */
+function longest(time: PickQuery['time'], at: number): number {
+  return (time === 'ts' ? chunkSpan : chunkDay) + (Number.isFinite(at) ? Math.abs(at) * 2 ** -48 : 0);
+}

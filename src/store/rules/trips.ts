@@ -1,0 +1,137 @@
+// The chain of trips of each user, and the documents that derive from it.
+import type { JsonValue } from '../../model/json.ts';
+import type { TripRecord } from '../../model/trip.ts';
+import { packValue, unpackText, unpackValue } from '../chunks/pack.ts';
+import { checkRange } from '../refusals.ts';
+import type { Condition, Engine, Query, Rows, Where, WritableRows } from '../rows/rows.ts';
+import { damagedRow } from '../rows/sums.ts';
+import { type TripRow, trips as table } from '../rows/tables.ts';
+import type { TripOutline, Trips } from '../store.ts';
+import { putAccount, underLease, withState } from './accounts.ts';
+
+const onlyTrips = { kind: 'trip' } as const;
+const beginning = Number.NEGATIVE_INFINITY;
+const end = Number.POSITIVE_INFINITY;
+
+/** The trips of a store. */
+export function trips(engine: Engine): Trips {
+  const links = (userId: string, where: Where<TripRow>, rest: Omit<Query<TripRow>, 'where'> = {}) =>
+    engine.read((rows) => linksWhere(rows, { where: { user: userId, ...where }, order: ['chain_ts'], ...rest }));
+  const first = async (userId: string, chain_ts: Condition, order: 'chain_ts' | '-chain_ts') =>
+    (await links(userId, { ...onlyTrips, chain_ts }, { order: [order], limit: 1 }))[0] ?? null;
+  return {
+    chain: (userId, { from = beginning, to = end, limit }) =>
+      links(userId, { chain_ts: { gte: from, lt: to } }, { limit }),
+    lastSettledBefore: (userId, ts) =>
+      engine.read(async (rows) => {
+        const openFrom = await firstUnsettled(rows, userId, ts);
+        const where = { user: userId, chain_ts: { lt: openFrom } };
+        return (await linksWhere(rows, { where, order: ['-chain_ts'], limit: 1 }))[0] ?? null;
+      }),
+    byDay: (userId, { from, to }) => links(userId, { ...onlyTrips, day: { gte: from, lte: to } }),
+    next: (userId, chainTs) => first(userId, { gt: chainTs }, 'chain_ts'),
+    previous: (userId, chainTs) => first(userId, { lt: chainTs }, '-chain_ts'),
+    days: (userId, { from, to }) =>
+      engine.read(async (rows) => {
+        const where = { user: userId, ...onlyTrips, day: { gte: from, lte: to } };
+        const found = await rows.find(table, { where, order: ['day'] }, ['day']);
+        return [...new Set(found.map(({ day }) => day))];
+      }),
+    summary: (userId) =>
+      engine.read(async (rows) => {
+        const where = { user: userId, ...onlyTrips };
+        const edge = async (order: 'chain_ts' | '-chain_ts') =>
+          (await rows.find(table, { where, order: [order], limit: 1 }, ['start_ts', 'end_ts']))[0];
+        const [earliest, latest] = [await edge('chain_ts'), await edge('-chain_ts')];
+        const count = await rows.total(table, where);
+        return { count, start_ts: earliest?.start_ts ?? null, end_ts: latest?.end_ts ?? null };
+      }),
+    spans: (userId, { from, to }) =>
+      engine.read((rows) => {
+        const where = { user: userId, ...onlyTrips, chain_ts: { gte: from, lt: to } };
+        const columns = ['chain_ts', 'start_ts', 'end_ts', 'written_ts'] as const;
+        return rows.find(table, { where, order: ['chain_ts'] }, columns);
+      }),
+    outlines: (userId, chainTs) =>
+      engine.read(async (rows) => {
+        const where = { user: userId, ...onlyTrips, chain_ts: { in: [...new Set(chainTs)] } };
+        const found = await rows.find(table, { where, order: ['chain_ts'] }, ['outline']);
+        return found.map(({ outline }) => JSON.parse(outline!) as TripOutline);
+      }),
+    replace: async (userId, range, records, state, lease) => {
+      checkRange(range, records);
+      const fresh = records.map((record) => rowOf(userId, record));
+      const now = await engine.now();
+      return engine.write(userId, async (rows) => {
+        const account = await underLease(rows, userId, lease);
+        const counts = await replaceLinks(rows, userId, range, fresh, now);
+        await putAccount(rows, account, withState(account, state));
+        return counts;
+      });
+    },
+  };
+}
+
+async function linksWhere(rows: Rows, query: Query<TripRow>): Promise<TripRecord[]> {
+  return (await rows.find(table, query)).map((row) => {
+    try {
+      return unpackValue(row.record) as unknown as TripRecord;
+    } catch (error) {
+      throw damagedRow(table, row, 'its record cannot be read', error);
+    }
+  });
+}
+
+/** `chain_ts` of the first link that is not settled before `ts`. */
+async function firstUnsettled(rows: Rows, user: string, ts: number): Promise<number> {
+  let first = end;
+  for (const settled_ts of [null, { gte: ts }]) {
+    const where = { user, settled_ts };
+    for (const { chain_ts } of await rows.find(table, { where }, ['chain_ts'])) first = Math.min(first, chain_ts);
+  }
+  return first;
+}
+
+/** A row whose `written_ts` is still to be set. */
+function rowOf(user: string, record: TripRecord): TripRow {
+  const { chain_ts, kind, start_ts, end_ts, day, settled_ts } = record;
+  const outline = record.trip === null || kind !== 'trip' ? null : JSON.stringify(outlineOf(record));
+  const times = { chain_ts, start_ts, end_ts, settled_ts: settled_ts ?? null, written_ts: 0 };
+  return { user, kind, day, ...times, outline, record: packValue(record as unknown as JsonValue) };
+}
+
+function outlineOf({ chain_ts, start_ts, trip }: TripRecord): TripOutline {
+  const { start_zone, start_loc, end_loc, sections = [] } = trip!;
+  const shown = sections.map(({ sensed_mode, distance }) => ({ sensed_mode, distance }));
+  return { chain_ts, start_ts, start_zone, start_loc, end_loc, sections: shown };
+}
+
+async function replaceLinks(
+  rows: WritableRows,
+  user: string,
+  { from, to }: { from: number; to: number },
+  fresh: readonly TripRow[],
+  now: number,
+): Promise<Awaited<ReturnType<Trips['replace']>>> {
+  const where = { user, chain_ts: { gte: from, lt: to } };
+  const before = new Map((await rows.find(table, { where })).map((row) => [row.chain_ts, row]));
+  const counts = { added: 0, removed: 0, changed: 0, unchanged: 0 };
+  const changed: TripRow[] = [];
+  for (const row of fresh) {
+    const stored = before.get(row.chain_ts);
+    before.delete(row.chain_ts);
+    const isSame = stored !== undefined && isSameRecord(stored, row);
+    counts[stored === undefined ? 'added' : isSame ? 'unchanged' : 'changed'] += 1;
+    if (!isSame) changed.push({ ...row, written_ts: now });
+  }
+  counts.removed = before.size;
+  if (before.size > 0) await rows.remove(table, { user, chain_ts: { in: [...before.keys()] } });
+  if (changed.length > 0) await rows.put(table, changed);
+  return counts;
+}
+
+/** Other versions of zlib may pack the same record into other bytes. */
+function isSameRecord(stored: TripRow, row: TripRow): boolean {
+  if (Buffer.compare(stored.record, row.record) === 0) return true;
+  return stored.end_ts === row.end_ts && unpackText(stored.record) === unpackText(row.record);
+}

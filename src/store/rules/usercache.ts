@@ -1,0 +1,255 @@
+// The usercache: entries that were pushed and wait for the pipeline.
+import { dataTime, type Entry, type Identity, identityOf } from '../../model/entry.ts';
+import { isMobilityError } from '../../model/errors.ts';
+import type { JsonValue } from '../../model/json.ts';
+import { jsonText } from '../../model/json-text.ts';
+import { compareTexts } from '../../model/text-order.ts';
+import { batchRows, eachIdentity, entriesIn, type WaitingEntry, waitingIn } from '../chunks/batch.ts';
+import type { StoredEntries } from '../chunks/chunk.ts';
+import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
+import { damagedRow } from '../rows/sums.ts';
+import { type BatchRow, batches, errors, type SetAsideRow } from '../rows/tables.ts';
+import type { EntryQuery, PutBatch, PutResult, UnusableEntry, Usercache } from '../store.ts';
+import { admitted } from './accounts.ts';
+import type { ChunkCache } from './chunk-cache.ts';
+import { type Part, pageFor, pageOf, rangeOf } from './find.ts';
+import { IdentityMap, type Known, knownOf } from './identities.ts';
+import { move } from './move.ts';
+import { mergeProfile } from './profiles.ts';
+import { failedRow, unusableRow } from './set-aside.ts';
+
+/** The usercache of a store. */
+export function usercache(engine: Engine, cache: ChunkCache): Usercache {
+  const heads = <Column extends keyof BatchRow>(userId: string, columns: readonly Column[]) =>
+    engine.read((rows) => rows.find(batches, { where: { user: userId } }, columns));
+  return {
+    put: async (userId, batch, now) => {
+      const { note } = batch;
+      // Serialised at once: what the caller does to an entry later has no effect.
+      const pushed = batch.entries.map((entry, i) => pushedOf(entry, batch.received_ts?.[i]));
+      const unusable = JSON.parse(jsonText(batch.unusable as unknown as JsonValue)) as UnusableEntry[];
+      if (pushed.length + unusable.length === 0 && note === undefined) return [];
+      let failure: unknown = null;
+      const results = await engine.write(userId, async (rows) => {
+        await admitted(rows, userId);
+        await setAside(rows, cache, userId, unusable, now);
+        const stored = await putEntries(rows, cache, userId, pushed, now);
+        failure = note === undefined ? null : await noteFailure(rows, userId, note);
+        return stored;
+      });
+      if (failure !== null) note?.onFailure(failure);
+      return results;
+    },
+    move: (userId, page, lease, judge) => move(engine, cache, userId, page, lease, judge),
+    find: async (userId, query) => pageFor(await engine.read((rows) => pageOf(batchParts(rows, userId, query), query))),
+    summary: async (userId) => {
+      const found = await heads(userId, ['count', 'first', 'last']);
+      const summary = { count: 0, oldest_ts: null as number | null, newest_ts: null as number | null };
+      for (const { count, first, last } of found) {
+        summary.count += count;
+        summary.oldest_ts = Math.min(summary.oldest_ts ?? first, first);
+        summary.newest_ts = Math.max(summary.newest_ts ?? last, last);
+      }
+      return summary;
+    },
+    keys: async (userId) => {
+      const keys = (await heads(userId, ['waiting'])).flatMap((row) => waitingIn(row).keys.map(([key]) => key));
+      return [...new Set(keys)];
+    },
+    ahead: async (userId, at) => {
+      const where = { user: userId, due_ts: { gt: 0 } };
+      const found = await engine.read((rows) => rows.find(batches, { where }, ['waiting']));
+      const times = found.flatMap((row) => waitingIn(row).write_ts).filter((ts) => ts > at);
+      return { count: times.length, first_ts: times.length === 0 ? null : times.reduce((a, b) => Math.min(a, b)) };
+    },
+  };
+}
+
+// ---------------------------------------------------------------- put
+
+interface Pushed extends Omit<WaitingEntry, 'received_ts' | 'failed'> {
+  /** The first receipt, if another store recorded it. */
+  received_ts: number | undefined;
+}
+
+function pushedOf(entry: Entry, received_ts: number | undefined): Pushed {
+  const { key, write_ts } = identityOf(entry);
+  if (!Number.isFinite(write_ts)) throw new TypeError(`expected a finite write_ts, found ${write_ts}`);
+  return { key, write_ts, ts: dataTime(entry.data), received_ts, text: jsonText(entry as unknown as JsonValue) };
+}
+
+/**
+ * Stores entries: a later one replaces an earlier one of its identity, in the put or waiting. Returns the result of
+ * each.
+ */
+async function putEntries(
+  rows: WritableRows,
+  cache: ChunkCache,
+  user: string,
+  pushed: readonly Pushed[],
+  now: number,
+): Promise<PutResult[]> {
+  const known = await knownOf(rows, cache, user, pushed);
+  const order = inOrder(pushed);
+  const results = new Array<PutResult>(pushed.length);
+  const waiting: WaitingEntry[] = [];
+  for (const at of order) {
+    const one = pushed[at]!;
+    const before = known.get(one);
+    const last = waiting.at(-1);
+    const again = last?.key === one.key && last.write_ts === one.write_ts ? last : null;
+    if (again !== null) waiting.pop();
+    const received_ts = one.received_ts ?? again?.received_ts ?? before?.received_ts ?? now;
+    waiting.push({ ...one, received_ts, failed: before?.failed ?? null });
+    results[at] = before !== undefined || again !== null ? 'updated' : 'inserted';
+  }
+  await takeOut(rows, user, known, waiting);
+  await addWaiting(rows, user, waiting);
+  return results;
+}
+
+/** Places in the order of key and `write_ts`; equal identities stay in theirs. */
+function inOrder(identities: readonly Identity[]): number[] {
+  const keys = [...new Set(identities.map(({ key }) => key))].sort(compareTexts);
+  const ranks = new Map(keys.map((key, rank) => [key, rank]));
+  const rankOf = identities.map(({ key }) => ranks.get(key)!);
+  return [...identities.keys()].sort(
+    (a, b) => rankOf[a]! - rankOf[b]! || identities[a]!.write_ts - identities[b]!.write_ts || a - b,
+  );
+}
+
+/** Stores entries that do not wait yet, sorted by identity. */
+export async function addWaiting(rows: WritableRows, user: string, waiting: readonly WaitingEntry[]): Promise<void> {
+  if (waiting.length === 0) return;
+  const [last] = await rows.find(batches, { where: { user }, order: ['-id'], limit: 1 }, ['id']);
+  await rows.put(batches, batchRows(user, (last?.id ?? 0) + 1, waiting));
+}
+
+/** Takes what waits under identities out of its batches. */
+async function takeOut(
+  rows: WritableRows,
+  user: string,
+  known: IdentityMap<Known>,
+  identities: readonly Identity[],
+): Promise<void> {
+  const places = new Map<number, Set<number>>();
+  for (const identity of identities) {
+    const waits = known.get(identity)?.waits;
+    if (!waits) continue;
+    const leaving = places.get(waits.batch) ?? new Set();
+    places.set(waits.batch, leaving.add(waits.place));
+  }
+  if (places.size === 0) return;
+  for (const row of await rows.find(batches, { where: { user, id: { in: [...places.keys()] } } })) {
+    await replaceBatch(rows, row, (place) => !places.get(row.id)!.has(place));
+  }
+}
+
+/** Leaves only some entries in a batch. */
+export async function replaceBatch(
+  rows: WritableRows,
+  row: BatchRow,
+  stays: (place: number, entry: WaitingEntry) => boolean,
+): Promise<void> {
+  const left = waitingEntries(row).filter((entry, place) => stays(place, entry));
+  const [rest, ...others] = batchRows(row.user, row.id, left);
+  if (others.length > 0) throw new Error('expected the rest of a batch to be one row');
+  if (rest === undefined) await rows.remove(batches, { user: row.user, id: row.id });
+  else await rows.put(batches, [rest]);
+}
+
+function waitingEntries(row: BatchRow): WaitingEntry[] {
+  const { list } = readBatch(row);
+  const { ts, received_ts, failed, ...places } = waitingIn(row);
+  const entries: WaitingEntry[] = [];
+  eachIdentity(places, (key, write_ts, place) => {
+    const text = jsonText(list[place] as unknown as JsonValue);
+    entries.push({
+      key,
+      write_ts,
+      ts: ts[place]!,
+      received_ts: received_ts[place]!,
+      failed: failed[place] ?? null,
+      text,
+    });
+  });
+  return entries;
+}
+
+/** The entries of a batch. Throws `MOBILITY_STORE_DAMAGED`. */
+export function readBatch(row: BatchRow): ReturnType<typeof entriesIn> {
+  try {
+    return entriesIn(row);
+  } catch (error) {
+    throw damagedRow(batches, row, 'its entries cannot be read', error);
+  }
+}
+
+// ---------------------------------------------------------------- unusable entries
+
+/** Sets entries aside: with an identity in place of what waits or failed under it, else once for each content. */
+async function setAside(
+  rows: WritableRows,
+  cache: ChunkCache,
+  user: string,
+  unusable: readonly UnusableEntry[],
+  now: number,
+): Promise<void> {
+  if (unusable.length === 0) return;
+  const named = unusable.flatMap(({ identity, ...rest }) => (identity === undefined ? [] : [{ identity, ...rest }]));
+  const identities = named.map(({ identity }) => identity);
+  const known = await knownOf(rows, cache, user, identities);
+  const last = new IdentityMap<SetAsideRow>();
+  const failed = named.map((one) => {
+    const before = last.get(one.identity);
+    const history = before ? { received_ts: before.received_ts, failed: before } : known.get(one.identity);
+    const row = failedRow(user, one, history, now);
+    last.set(one.identity, row);
+    return row;
+  });
+  await takeOut(rows, user, known, identities);
+  await rows.put(errors, failed);
+  const unnamed = unusable.filter(({ identity }) => identity === undefined).map((one) => unusableRow(user, one, now));
+  const where = { user, id: { in: unnamed.map(({ id }) => id) } };
+  const before = new Map((await rows.find(errors, { where })).map((row) => [row.id, row]));
+  for (const row of unnamed) {
+    const same = before.get(row.id);
+    before.set(row.id, same === undefined ? row : { ...same, last_ts: now, tries: same.tries + 1 });
+  }
+  await rows.put(errors, [...before.values()]);
+}
+
+/** Records the put in the profile. A damaged profile fails no put: the error is returned. */
+async function noteFailure(rows: WritableRows, user: string, note: NonNullable<PutBatch['note']>): Promise<unknown> {
+  try {
+    await mergeProfile(rows, user, note.fields, {});
+    return null;
+  } catch (error) {
+    if (isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) return error;
+    throw error;
+  }
+}
+
+// ---------------------------------------------------------------- find
+
+/** The batches that a query touches, see `pageOf`. */
+async function* batchParts(rows: Rows, user: string, query: EntryQuery): AsyncGenerator<Part> {
+  const [low, high] = query.time === 'ts' ? (['first_ts', 'last_ts'] as const) : (['first', 'last'] as const);
+  const { from, to } = rangeOf(query);
+  const where = { user, [low]: { lte: to }, [high]: { gte: from } };
+  const heads = await rows.find(batches, { where }, ['id', low, high]);
+  heads.sort((a, b) => (query.descending ? b[high]! - a[high]! : a[low]! - b[low]!));
+  for (const head of heads) {
+    yield { from: head[low]!, to: head[high]!, load: () => loadBatch(rows, user, head.id) };
+  }
+}
+
+async function loadBatch(rows: Rows, user: string, id: number): Promise<StoredEntries> {
+  const [row] = await rows.find(batches, { where: { user, id } });
+  const { list, size } = readBatch(row!);
+  const { ts, received_ts } = waitingIn(row!);
+  const stored = list.map((entry, place) => {
+    return { entry, write_ts: entry.metadata.write_ts, ts: ts[place]!, received_ts: received_ts[place]! };
+  });
+  return { list: stored, size };
+}

@@ -1,0 +1,46 @@
+// A consistent copy of the database file while others write to it.
+import { stat } from 'node:fs/promises';
+import { MobilityError } from '../../model/errors.ts';
+import { connect } from './driver.ts';
+import { storeError } from './engine-errors.ts';
+import { checkPresent, databaseIn, makeEmpty, syncFile } from './folder.ts';
+import { setUp, whenFree } from './transactions.ts';
+
+/**
+ * Copies the database of the store in `folder` into another folder, as it is at one moment. The copy has no log, so that
+ * it can be read from a place where nothing can be written. Throws `MOBILITY_STORE_ADDRESS` when there is no store, and
+ * the reason of `signal` once it is aborted.
+ */
+export async function copyDatabase(folder: string, target: string, signal?: AbortSignal): Promise<void> {
+  const path = databaseIn(folder);
+  const copy = databaseIn(target);
+  await checkSource(path, folder);
+  await makeEmpty(copy);
+  const source = connect(path);
+  try {
+    await whenFree(() => setUp(source));
+    // A transaction sees its file from the first read on.
+    await whenFree(() => source.exec('BEGIN; SELECT count(*) FROM sqlite_schema'));
+    await source.copyTo(copy, signal);
+  } catch (error) {
+    throw storeError(error, path);
+  } finally {
+    source.close();
+  }
+  const connection = connect(copy);
+  try {
+    connection.exec('PRAGMA journal_mode = DELETE');
+  } finally {
+    connection.close();
+  }
+  await syncFile(copy);
+}
+
+async function checkSource(path: string, folder: string): Promise<void> {
+  const isMissing = await stat(path).then(
+    () => false,
+    (error: NodeJS.ErrnoException) => error.code === 'ENOENT',
+  );
+  if (isMissing) throw new MobilityError('MOBILITY_STORE_ADDRESS', `expected a store in ${folder}, found none`);
+  await checkPresent(path);
+}

@@ -1,0 +1,64 @@
+// The engine on SQLite: one file in one folder, for several processes of one machine.
+import { stat, statfs } from 'node:fs/promises';
+import type { Engine } from '../rows/rows.ts';
+import type { Connection } from './driver.ts';
+import { openFolder } from './folder.ts';
+import { openTransactions } from './transactions.ts';
+
+/** How an embedded store is opened. */
+export interface SqliteOptions {
+  /** False: a folder without a store is refused. Default: the store is made. */
+  make?: boolean;
+  /** The clock of the leases, seconds since the epoch; default: that of the machine. */
+  now?: () => number;
+}
+
+/** Opens the store in `folder`. Throws what `openFolder` throws. */
+export async function openSqliteEngine(folder: string, options: SqliteOptions = {}): Promise<Engine> {
+  const { make = true, now = () => Date.now() / 1000 } = options;
+  const path = await openFolder(folder, { make });
+  const file = openTransactions(path);
+  return {
+    address: `sqlite:${folder}`,
+    read: (work) => file.read(work),
+    write: (_, work) => file.write(work),
+    now: async () => now(),
+    forget: () => file.alone(emptyLog),
+    check: () => file.alone(integrityProblems),
+    ping: async () => {
+      const text = "UPDATE about SET value = ? WHERE name = 'ping'";
+      await file.alone((connection) => connection.prepare(text).run(String(now())));
+    },
+    disk: async () => {
+      const sizes = await Promise.all(
+        [path, `${path}-wal`].map((name) =>
+          stat(name).then(
+            (found) => found.size,
+            () => 0,
+          ),
+        ),
+      );
+      const { bavail, bsize } = await statfs(folder);
+      return { bytes: sizes.reduce((sum, size) => sum + size, 0), free: bavail * bsize };
+    },
+    close: () => file.close(),
+  };
+}
+
+function integrityProblems(connection: Connection): string[] {
+  const found = connection.prepare('PRAGMA integrity_check(100)').all<{ integrity_check: string }>();
+  return found.map((row) => row.integrity_check).filter((text) => text !== 'ok');
+}
+
+/** Moves the log into the file and empties it: what was removed is in neither then. Throws while others read it. */
+function emptyLog(connection: Connection): void {
+  connection.exec('PRAGMA incremental_vacuum');
+  const { busy } = connection.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get<{ busy: number }>()!;
+  if (busy !== 0) throw new BusyLog();
+}
+
+/** Another connection reads the log: to be tried again, see `isBusy`. */
+class BusyLog extends Error {
+  readonly code = 'ERR_SQLITE_ERROR';
+  readonly errcode = 5;
+}

@@ -1,0 +1,88 @@
+// A copy of an embedded store, compared by its checksums, while others write to it.
+import { randomUUID } from 'node:crypto';
+import { readdir, realpath, rename, rm } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { makeFolders } from '../make-folders.ts';
+import { MobilityError } from '../model/errors.ts';
+import { onEngine } from '../store/open.ts';
+import { checkRows } from './check-store.ts';
+
+/** What a backup wrote. */
+export interface BackupReport {
+  bytes: number;
+  /** Rows whose checksums were compared in the copy. */
+  rows: number;
+}
+
+/**
+ * Copies the store in `folder` to `target`, a folder that is new or empty, as it is at one moment, and compares the
+ * checksums of all rows of the copy. The copy opens as a store. Throws `MOBILITY_STORE_ADDRESS` when there is no store,
+ * or the target has something in it or lies in the store, `_DAMAGED` when the store is, `_FULL` when the copy does not
+ * fit, and the reason of `signal` once it is aborted; then nothing is left behind.
+ */
+export async function backupStore(folder: string, target: string, signal?: AbortSignal): Promise<BackupReport> {
+  await checkOutside(target, folder);
+  await checkFree(target);
+  const { copyDatabase } = await import('../store/sqlite/copy-database.ts');
+  const partial = join(dirname(resolve(target)), `.${basename(target)}.${randomUUID().slice(0, 8)}`);
+  try {
+    makeFolders(partial);
+    await copyDatabase(folder, partial, signal);
+    const report = await compareSums(partial, folder, signal);
+    await rename(partial, target).catch(async (error) => {
+      await checkFree(target); // another backup has filled it meanwhile
+      throw error;
+    });
+    return report;
+  } catch (error) {
+    await rm(partial, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+async function compareSums(copy: string, folder: string, signal?: AbortSignal): Promise<BackupReport> {
+  return onEngine(copy, { make: false }, async (engine) => {
+    const { findings, rows } = await checkRows(engine, { sumsOnly: true, ...(signal && { signal }) });
+    signal?.throwIfAborted();
+    const [first] = findings;
+    if (first === undefined) return { bytes: (await engine.disk()).bytes, rows };
+    throw new MobilityError(
+      'MOBILITY_STORE_DAMAGED',
+      `${folder}: expected sound rows, found ${findings.length} damaged, the first in ${first.table} (${first.row}); run \`mobility store check\``,
+    );
+  });
+}
+
+/** A copy inside the store would be lost together with it. */
+async function checkOutside(target: string, folder: string): Promise<void> {
+  const [copy, store] = [await realPlace(target), await realPlace(folder)];
+  const way = relative(store, copy);
+  if (way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way)) return;
+  throw new MobilityError(
+    'MOBILITY_STORE_ADDRESS',
+    `expected a folder outside the store ${folder} for the backup, found ${target}, ` +
+      `${way === '' ? 'the store itself' : 'which lies in it'}: name another folder, best on another disk`,
+  );
+}
+
+/** The path without links; it need not exist. */
+async function realPlace(path: string): Promise<string> {
+  const whole = resolve(path);
+  const above = dirname(whole);
+  return realpath(whole).catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT' || above === whole) throw error;
+    return join(await realPlace(above), basename(whole));
+  });
+}
+
+async function checkFree(target: string): Promise<void> {
+  const found = await readdir(target).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+  if (found.length === 0) return;
+  throw new MobilityError(
+    'MOBILITY_STORE_ADDRESS',
+    `expected ${target} to be a new or empty folder for the backup, found ${found.length} files in it`,
+  );
+}

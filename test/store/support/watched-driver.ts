@@ -1,0 +1,58 @@
+// The driver of SQLite with a look at every statement: to fail it, to copy the files before it, or to list it.
+import type * as driver from '../../../src/store/sqlite/driver.ts';
+
+type Connection = driver.Connection;
+
+const nothing = (): void => {};
+
+/** What every test file that mocks the driver shares with it. */
+export const watched = {
+  /** Called before each statement that any connection runs; what it throws the statement throws. */
+  before: nothing as (sql: string) => void,
+  /** Called with each statement that a connection prepares. */
+  prepared: nothing as (sql: string, connection: Connection) => void,
+  /** The connections that were opened, in order. */
+  connections: [] as Connection[],
+  /** Until the next test. */
+  reset(): void {
+    watched.before = nothing;
+    watched.prepared = nothing;
+    watched.connections.length = 0;
+  },
+};
+
+/** An error as SQLite gives it. */
+export function engineError(errcode: number): Error {
+  return Object.assign(new Error(`made up (${errcode})`), { code: 'ERR_SQLITE_ERROR', errcode });
+}
+
+/**
+ * The driver, watched. Use: `vi.mock('…/driver.ts', async (original) => watchedDriver(await original()))`, with this
+ * module imported in the factory.
+ */
+export function watchedDriver(actual: typeof driver): typeof driver {
+  const connect = (path: string): Connection => {
+    const connection = actual.connect(path);
+    watched.connections.push(connection);
+    const watch = <Args extends unknown[], Result>(sql: string, run: (...args: Args) => Result) => {
+      return (...args: Args): Result => {
+        watched.before(sql);
+        return run(...args);
+      };
+    };
+    return {
+      ...connection,
+      get inTransaction() {
+        return connection.inTransaction;
+      },
+      exec: (sql) => watch(sql, connection.exec)(sql),
+      prepare: (sql) => {
+        watched.prepared(sql, connection);
+        const statement = connection.prepare(sql);
+        const { run, get, all } = statement;
+        return { run: watch(sql, run), get: watch(sql, get), all: watch(sql, all) } as driver.Statement;
+      },
+    };
+  };
+  return { ...actual, connect };
+}

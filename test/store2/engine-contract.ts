@@ -1,0 +1,361 @@
+// The contract of the engines: what every `Engine` does, whatever database keeps its rows.
+import { deepStrictEqual } from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { escapeText } from '../../src/model/json-text.ts';
+import type { Engine, Query, Table } from '../../src/store/rows/rows.ts';
+import { sumOf } from '../../src/store/rows/sums.ts';
+import {
+  accounts,
+  type DocumentRow,
+  documents,
+  type PersonRow,
+  people,
+  profiles,
+  type TripRow,
+  trips,
+} from '../../src/store/rows/tables.ts';
+
+/** A new, empty database behind an engine. */
+export interface OpenedEngine {
+  engine: Engine;
+  /** Opens another engine on the same rows. Whoever calls it closes it. */
+  reopen(): Promise<Engine>;
+  /** Sets the column of every row of the table without the engine, and leaves the checksums as they are. */
+  damage(table: string, column: string, value: string): Promise<void>;
+  /** Closes the first engine and removes the rows. */
+  dispose(): Promise<void>;
+}
+
+const bytesOf = (text: string): Uint8Array => new Uint8Array(Buffer.from(text));
+
+/** A user without rows: tests share a database. */
+export const newUser = (): string => randomUUID();
+
+export function tripOf(user: string, chain_ts: number, fields: Partial<TripRow> = {}): TripRow {
+  const times = { start_ts: chain_ts, end_ts: chain_ts, settled_ts: null, written_ts: chain_ts };
+  return { user, chain_ts, kind: 'trip', day: '2016-05-17', ...times, outline: null, record: bytesOf('{}'), ...fields };
+}
+
+export const documentOf = (user: string, key: string, data = bytesOf('1')): DocumentRow => ({
+  user,
+  key,
+  write_ts: 1,
+  data,
+});
+
+const personOf = (name: string): PersonRow => ({
+  uuid: newUser(),
+  user_email: name,
+  update_ts: 1,
+  study: null,
+  subgroup: null,
+});
+
+export const accountOf = (user: string, fence: number) => ({
+  ...{
+    user,
+    stage: 'active',
+    fence,
+    owner: null,
+    expires_ts: 0,
+    seconds: 0,
+    due: 0,
+    zoned: 0,
+    zoneless: 0,
+    version: null,
+    state: '{}',
+  },
+});
+
+const find = <Row>(engine: Engine, table: Table<Row>, query: Query<Row>): Promise<Row[]> =>
+  engine.read((rows) => rows.find(table, query));
+
+export const put = <Row>(
+  engine: Engine,
+  user: string | null,
+  table: Table<Row>,
+  some: readonly Row[],
+): Promise<string[]> => engine.write(user, (rows) => rows.put(table, some));
+
+/** Fails unless the rows are the same to the last bit. Bytes may come as a Buffer. */
+function same<Row extends object>(found: readonly Row[], expected: readonly Row[]): void {
+  const plain = found.map((row) =>
+    Object.fromEntries(
+      Object.entries(row).map(([name, value]) => [name, Buffer.isBuffer(value) ? new Uint8Array(value) : value]),
+    ),
+  );
+  deepStrictEqual(plain, expected);
+}
+
+/** Runs the contract. Tests share the database of `open`, and keep apart by users of their own. */
+export function engineContract(name: string, open: () => Promise<OpenedEngine>): void {
+  describe(name, () => {
+    let opened: OpenedEngine;
+    let engine: Engine;
+    let other: Engine;
+    beforeAll(async () => {
+      opened = await open();
+      engine = opened.engine;
+      other = await opened.reopen();
+    });
+    afterAll(async () => {
+      await other?.close();
+      await opened?.dispose();
+    });
+
+    const texts = [
+      '',
+      ' ',
+      '!',
+      '$a',
+      'Z',
+      'a',
+      'a\0',
+      'a\0b',
+      'a.b',
+      'a\\',
+      'a\\u0000',
+      'ab',
+      'ä',
+      '\ud800',
+      'b\udfff',
+    ];
+    const oddTexts = [...texts, '\uffff', '😀', '\\', '\0', '{"a":1}', "'; --", 'é', 'e\u0301'];
+    const byBytes = (a: string, b: string): number =>
+      Buffer.compare(Buffer.from(escapeText(a)), Buffer.from(escapeText(b)));
+
+    it('keeps texts of any characters, orders them by their bytes and finds ranges of them', async () => {
+      const user = newUser();
+      const all = oddTexts.map((key) => documentOf(user, key));
+      await put(engine, user, documents, all);
+      const sorted = [...oddTexts].sort(byBytes);
+      const keysOf = async (query: Omit<Query<DocumentRow>, 'where'>, key?: Query<DocumentRow>['where']['key']) =>
+        (await find(engine, documents, { where: key === undefined ? { user } : { user, key }, ...query })).map(
+          (row) => row.key,
+        );
+      expect(await keysOf({ order: ['key'] })).toEqual(sorted);
+      expect(await keysOf({ order: ['-key'], limit: 3 })).toEqual(sorted.slice(-3).reverse());
+      for (const bound of sorted) {
+        expect(await keysOf({}, bound)).toEqual([bound]);
+        expect(await keysOf({ order: ['key'] }, { lt: bound })).toEqual(sorted.slice(0, sorted.indexOf(bound)));
+        expect(await keysOf({ order: ['key'] }, { gte: bound, lte: bound })).toEqual([bound]);
+        expect(await keysOf({ order: ['key'], limit: 2 }, { gt: bound })).toEqual(
+          sorted.slice(sorted.indexOf(bound) + 1).slice(0, 2),
+        );
+      }
+      expect(await keysOf({ order: ['key'] }, { in: ['\0', '😀', 'no'] })).toEqual(['\0', '😀'].sort(byBytes));
+      expect(await keysOf({}, { in: [] })).toEqual([]);
+    });
+
+    const numbers = [-Infinity, -Number.MAX_VALUE, -2.5, -1, 0, 0.1, 1, 2 ** 31, 2 ** 53, 2 ** 63, 1e308, Infinity];
+
+    it('keeps numbers to the last bit, orders them and finds ranges of them', async () => {
+      const user = newUser();
+      const all = numbers.map((chain_ts) => tripOf(user, chain_ts, { start_ts: 1 / 3, end_ts: 5e-324 }));
+      await put(engine, user, trips, [...all].reverse());
+      same(await find(engine, trips, { where: { user }, order: ['chain_ts'] }), all);
+      for (const [i, bound] of numbers.entries()) {
+        same(await find(engine, trips, { where: { user, chain_ts: bound } }), [all[i]!]);
+        same(
+          await find(engine, trips, { where: { user, chain_ts: { lte: bound } }, order: ['chain_ts'] }),
+          all.slice(0, i + 1),
+        );
+        const { gt, lt } = { gt: bound, lt: Infinity };
+        same(
+          await find(engine, trips, { where: { user, written_ts: { gt, lt } }, order: ['-written_ts'] }),
+          all.slice(i + 1, -1).reverse(),
+        );
+      }
+    });
+
+    it('finds null by null, sorts it first, and finds it in no range', async () => {
+      const user = newUser();
+      const all = [null, -5, 0, 7].map((settled_ts, i) => tripOf(user, i, { settled_ts }));
+      await put(engine, user, trips, all);
+      same(await find(engine, trips, { where: { user, settled_ts: null } }), [all[0]!]);
+      same(
+        await find(engine, trips, { where: { user, settled_ts: { lt: 5 } }, order: ['settled_ts'] }),
+        all.slice(1, 3),
+      );
+      same(await find(engine, trips, { where: { user }, order: ['settled_ts', 'chain_ts'] }), all);
+    });
+
+    it('orders by several columns, and reads columns without the others', async () => {
+      const user = newUser();
+      const days = ['b', 'a', 'b', 'a'];
+      await put(
+        engine,
+        user,
+        trips,
+        days.map((day, i) => tripOf(user, i, { day })),
+      );
+      const query = { where: { user, day: { in: ['a', 'b'] } }, order: ['day', '-chain_ts'], limit: 3 } as const;
+      const found = await engine.read((rows) => rows.find(trips, query, ['chain_ts', 'day', 'sum']));
+      const expected = [3, 1, 2].map((i) => tripOf(user, i, { day: days[i]! }));
+      expect(found).toEqual(expected.map((row) => ({ chain_ts: row.chain_ts, day: row.day, sum: sumOf(trips, row) })));
+    });
+
+    it('counts rows and adds up columns, in which null counts nothing', async () => {
+      const user = newUser();
+      await put(
+        engine,
+        user,
+        trips,
+        [null, 2, 0.5].map((settled_ts, i) => tripOf(user, i, { settled_ts })),
+      );
+      const totals = await engine.read(async (rows) => [
+        await rows.total(trips, { user }),
+        await rows.total(trips, { user }, 'settled_ts'),
+        await rows.total(trips, { user, chain_ts: { gt: 7 } }),
+        await rows.total(trips, { user, chain_ts: { gt: 7 } }, 'settled_ts'),
+      ]);
+      expect(totals).toEqual([3, 2.5, 0, 0]);
+    });
+
+    it('replaces a row with the same key, and returns the checksum of each', async () => {
+      const user = newUser();
+      const [old, kept, next] = [tripOf(user, 1, { day: 'old' }), tripOf(user, 2), tripOf(user, 1, { day: 'new' })];
+      await put(engine, user, trips, [old, kept]);
+      expect(await put(engine, user, trips, [next, tripOf(user, 3)])).toEqual(
+        [next, tripOf(user, 3)].map((row) => sumOf(trips, row)),
+      );
+      same(await find(engine, trips, { where: { user }, order: ['chain_ts'] }), [next, kept, tripOf(user, 3)]);
+      expect(await put(engine, user, trips, [])).toEqual([]);
+    });
+
+    it('removes the rows that match, at most a limit, and no others', async () => {
+      const [user, bystander] = [newUser(), newUser()];
+      await put(engine, bystander, trips, [tripOf(bystander, 1)]);
+      await put(
+        engine,
+        user,
+        trips,
+        Array.from({ length: 9 }, (_, i) => tripOf(user, i)),
+      );
+      const removed = await engine.write(user, async (rows) => [
+        await rows.remove(trips, { user, chain_ts: { gte: 7 } }),
+        await rows.remove(trips, { user }, 3),
+        await rows.remove(trips, { user, chain_ts: 99 }),
+        await rows.remove(trips, { user }),
+      ]);
+      expect(removed).toEqual([2, 3, 0, 4]);
+      expect(await find(engine, trips, { where: { user } })).toEqual([]);
+      expect(await find(engine, trips, { where: { user: bystander } })).toHaveLength(1);
+    });
+
+    it('keeps many rows of one write', async () => {
+      const user = newUser();
+      const all = Array.from({ length: 1_000 }, (_, i) => tripOf(user, i));
+      await put(engine, user, trips, all);
+      same(await find(engine, trips, { where: { user }, order: ['chain_ts'] }), all);
+    });
+
+    it('keeps bytes of 20 MB, also where they replace others, and removes them with their row', async () => {
+      const user = newUser();
+      const [small, first, second] = [bytesOf('{}'), randomBytes(20e6), randomBytes(17e6)];
+      for (const record of [first, small, second, first].map((bytes) => new Uint8Array(bytes))) {
+        await put(engine, user, trips, [tripOf(user, 1, { record }), tripOf(user, 2)]);
+        same(await find(engine, trips, { where: { user, chain_ts: 1 } }), [tripOf(user, 1, { record })]);
+      }
+      const [row] = await engine.read((rows) => rows.find(trips, { where: { user } }, ['record']));
+      expect(Buffer.compare(row!.record, first)).toBe(0);
+      expect(await engine.write(user, (rows) => rows.remove(trips, { user }))).toBe(2);
+      await put(engine, user, trips, [tripOf(user, 1)]);
+      same(await find(engine, trips, { where: { user } }), [tripOf(user, 1)]);
+    });
+
+    it('shows a write its own changes, and rolls them back if it throws', async () => {
+      const user = newUser();
+      await put(engine, user, trips, [tripOf(user, 1)]);
+      const failure = new Error('stop');
+      const failing = engine.write(user, async (rows) => {
+        await rows.put(trips, [tripOf(user, 2)]);
+        await rows.remove(trips, { user, chain_ts: 1 });
+        expect(await rows.find(trips, { where: { user } }, ['chain_ts'])).toEqual([{ chain_ts: 2 }]);
+        throw failure;
+      });
+      await expect(failing).rejects.toBe(failure);
+      same(await find(engine, trips, { where: { user } }), [tripOf(user, 1)]);
+    });
+
+    it('reads one snapshot, whatever another process writes meanwhile', async () => {
+      const user = newUser();
+      await put(engine, user, trips, [tripOf(user, 1)]);
+      await put(engine, user, documents, [documentOf(user, 'old')]);
+      let writes = 0;
+      const [before, after] = await engine.read(async (rows) => {
+        const counts = async () => [await rows.total(trips, { user }), await rows.total(documents, { user })];
+        const first = await counts();
+        writes++;
+        await other.write(user, async (changed) => {
+          await changed.put(trips, [tripOf(user, 1 + writes)]);
+          await changed.put(documents, [documentOf(user, `new ${writes}`)]);
+        });
+        return [first, await counts()];
+      });
+      expect(after).toEqual(before);
+      expect(await engine.read((rows) => rows.total(documents, { user }))).toBe(1 + writes);
+    });
+
+    it('does the writes of a user one after another, in every process', async () => {
+      const user = newUser();
+      await put(engine, user, accounts, [accountOf(user, 0)]);
+      // Each write reads rows that the others write, and writes rows that no other writes.
+      const add = (by: Engine): Promise<unknown> =>
+        by.write(user, async (rows) => {
+          const count = await rows.total(trips, { user });
+          await rows.put(trips, [tripOf(user, count)]);
+        });
+      await Promise.all([engine, other].flatMap((by) => Array.from({ length: 50 }, () => add(by))));
+      expect(await engine.read((rows) => rows.total(trips, { user }))).toBe(100);
+    });
+
+    it('does a write again that another write left without its unique name', async () => {
+      const register = (by: Engine, name: string): Promise<string> =>
+        by.write(null, async (rows) => {
+          const taken = await rows.total(people, { user_email: name });
+          if (taken === 0) await rows.put(people, [personOf(name)]);
+          return taken === 0 ? 'registered' : 'taken';
+        });
+      for (let i = 0; i < 5; i++) {
+        const name = `${newUser()}@example.org`;
+        const answers = await Promise.all([engine, other, engine].map((by) => register(by, name)));
+        expect(answers.sort()).toEqual(['registered', 'taken', 'taken']);
+        expect(await engine.read((rows) => rows.total(people, { user_email: name }))).toBe(1);
+      }
+    });
+
+    it('allows several statements at once in one read or write', async () => {
+      const user = newUser();
+      const keys = ['a', 'b', 'c', 'd'];
+      await engine.write(user, (rows) => Promise.all(keys.map((key) => rows.put(documents, [documentOf(user, key)]))));
+      const counts = await engine.read((rows) => Promise.all(keys.map((key) => rows.total(documents, { user, key }))));
+      expect(counts).toEqual([1, 1, 1, 1]);
+    });
+
+    it('names table and row if a row is damaged', async () => {
+      const fresh = await open();
+      const user = newUser();
+      await put(fresh.engine, user, profiles, [{ user, profile: '{"a":1}' }]);
+      await fresh.damage('profiles', 'profile', '{"a":2}');
+      const error = await find(fresh.engine, profiles, { where: { user } }).catch((thrown) => thrown);
+      expect(error).toMatchObject({ code: 'MOBILITY_STORE_DAMAGED' });
+      expect(error.message).toContain('profiles');
+      expect(error.message).toContain(user);
+      await fresh.dispose();
+    });
+
+    it('has a clock that other engines share, answers a ping, and says what it takes on disk', async () => {
+      const before = await other.now();
+      const now = await engine.now();
+      expect(now).toBeGreaterThanOrEqual(before);
+      expect(Math.abs(now - Date.now() / 1000)).toBeLessThan(60);
+      await engine.ping();
+      await engine.forget();
+      const { bytes, free } = await engine.disk();
+      expect(bytes).toBeGreaterThan(0);
+      expect(free === null || free > 0).toBe(true);
+    });
+  });
+}

@@ -1,0 +1,260 @@
+// MongoDB servers for tests: one started for each test file, in a temporary folder, and those that
+// MOBILITY_TEST_MONGODB names.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, open, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { MongoClient } from 'mongodb';
+import { afterAll, beforeAll, describe } from 'vitest';
+import type { MongoOptions } from '../../src/store/mongodb/connect.ts';
+import { openMongoEngine } from '../../src/store/mongodb/engine.ts';
+import { storeOver } from '../../src/store/rules/store.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { Opened } from '../store/contract.ts';
+import { python, skippedMark, whyNoServer } from '../store/installed-server.ts';
+import { watch } from '../store/watch.ts';
+
+/** A running server. */
+export interface TestServer {
+  /** The address of a database on it. */
+  address(database: string): string;
+  /** A database nobody else has. */
+  newAddress(): string;
+  /** The process behind it; null for a server that the tests did not start. */
+  control: Control | null;
+  stop(): Promise<void>;
+}
+
+export interface Control {
+  isRunning(): boolean;
+  /** SIGKILL; resolves when the process is gone. */
+  kill(): Promise<void>;
+  /** Starts it again on the same folder and port; resolves when it answers. */
+  restart(): Promise<void>;
+}
+
+const startedMode = 'replica set of one';
+
+/**
+ * True for servers that the tests start, and may kill or make fail; also where there are none and tests are counted as
+ * skipped.
+ */
+export function startedHere(mode: string): boolean {
+  return !mode.startsWith('given');
+}
+
+/** A way to run the tests: a server to start, or an address that was given. */
+export interface Mode {
+  name: string;
+  /** A durable server keeps what it acknowledged when it is killed: it waits for the disk at each commit. */
+  start(durable: boolean): Promise<TestServer>;
+}
+
+/** Runs the server with corrections, and ends with the process that started it, however that ends. */
+const program = fileURLToPath(new URL('./server.py', import.meta.url));
+
+/** Every mode that can run here. Throws when none can and MOBILITY_REQUIRE_SERVERS says that one must. */
+export function modes(): Mode[] {
+  const given = (process.env.MOBILITY_TEST_MONGODB ?? '').split(/,(?=\s*mongodb)/).filter((one) => one.trim() !== '');
+  const found = given.map(
+    (address, i): Mode => ({ name: `given address ${i + 1}`, start: async () => givenServer(address) }),
+  );
+  if (whyNoServer() === null) {
+    found.push({ name: startedMode, start: startServer });
+  } else if (process.env.MOBILITY_REQUIRE_SERVERS === '1') {
+    throw new Error(`MOBILITY_REQUIRE_SERVERS is set, and ${whyNoServer()}`);
+  }
+  return found;
+}
+
+function givenServer(address: string): TestServer {
+  const at = (database: string): string => withDatabase(address.trim(), database);
+  return { address: at, newAddress: () => at(newDatabase()), control: null, stop: async () => {} };
+}
+
+const newDatabase = (): string => `mobility-test-${randomUUID()}`;
+
+function withDatabase(address: string, database: string): string {
+  return address.replace(/^(mongodb(?:\+srv)?:\/\/[^/?]*)(\/[^?]*)?/, `$1/${database}`);
+}
+
+/** Which servers tests need. */
+export interface Needs {
+  /** Chooses modes by name; default: all. */
+  only?: (mode: string) => boolean;
+  /** For tests that kill the server; default: false. */
+  durable?: boolean;
+  /** For tests that kill processes or cut connections: transactions may be open after them; default: as `durable`. */
+  mayLeave?: boolean;
+}
+
+/** Describes tests once for each mode, or skips them, loudly counted, where there is no server. */
+export function describeOnServers(
+  title: string,
+  tests: (server: () => TestServer, mode: string) => void,
+  { only = () => true, durable = false, mayLeave = durable }: Needs = {},
+): void {
+  const found = modes();
+  const wanted = found.filter(({ name }) => only(name));
+  if (wanted.length === 0) {
+    describe.skip(`${title} ${skippedMark}`, () => tests(() => null as never, 'no server'));
+  }
+  for (const mode of wanted) {
+    describe(`${title}, ${mode.name}`, () => {
+      let server: TestServer;
+      beforeAll(async () => {
+        server = await mode.start(durable);
+      });
+      afterAll(() => server?.stop());
+      watch(() => server, { mayLeave });
+      tests(() => server, mode.name);
+    });
+  }
+}
+
+/** A store and its address, credentials included. */
+export type OpenedOnServer = Opened & { address: string };
+
+/** A new, empty store on the server, for the contract. */
+export async function openOn(server: TestServer, options: MongoOptions = {}): Promise<OpenedOnServer> {
+  const address = server.newAddress();
+  const open = async (): Promise<Store> => storeOver(await openMongoEngine(address, options));
+  const store = await open();
+  return {
+    store,
+    address,
+    reopen: open,
+    async dispose() {
+      await store.close();
+      await dropDatabase(server, address);
+    },
+  };
+}
+
+/** Runs `work` with a store of its own, which is removed afterwards. */
+export async function withStore(
+  server: TestServer,
+  work: (store: Store, opened: OpenedOnServer) => Promise<void>,
+  options: MongoOptions = {},
+): Promise<void> {
+  const opened = await openOn(server, options);
+  try {
+    await work(opened.store, opened);
+  } finally {
+    await opened.dispose();
+  }
+}
+
+/** Runs `work` with the address of a database that nobody else has, which is dropped afterwards. */
+export async function withDatabaseOn<T>(server: TestServer, work: (address: string) => Promise<T>): Promise<T> {
+  const address = server.newAddress();
+  try {
+    return await work(address);
+  } finally {
+    await dropDatabase(server, address);
+  }
+}
+
+/**
+ * Dropping waits for transactions, also for those that killed processes left open. MongoDB gives them up after a
+ * minute; the server that is started here only when it is asked for something else meanwhile, so that they are ended
+ * first. Nobody else uses it.
+ */
+async function dropDatabase(server: TestServer, address: string): Promise<void> {
+  await withClient(address, async (client) => {
+    if (server.control !== null) await client.db('admin').command({ killAllSessions: [] });
+    await client.db().dropDatabase();
+  });
+}
+
+/** Runs `work` with a plain client, to look at what the store does. */
+export async function withClient<T>(address: string, work: (client: MongoClient) => Promise<T>): Promise<T> {
+  const client = new MongoClient(address, { serverSelectionTimeoutMS: 5_000 });
+  try {
+    return await work(client);
+  } finally {
+    await client.close();
+  }
+}
+
+const startLimit = 60_000; // ms
+
+/** Starts a replica set of one in a temporary folder. */
+async function startServer(durable: boolean): Promise<TestServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'mobility-mongodb-'));
+  const port = await freePort();
+  let child = await launch(folder, port, durable);
+  // The driver looks at once whether a server that failed is back: this one does not tell by itself, as MongoDB does.
+  const parameters = '?serverMonitoringMode=poll&minHeartbeatFrequencyMS=10&replicaSet=secantus';
+  const address = (database: string): string => `mongodb://127.0.0.1:${port}/${database}${parameters}`;
+  return {
+    address,
+    newAddress: () => address(newDatabase()),
+    control: {
+      isRunning: () => isRunning(child),
+      kill: () => end(child),
+      restart: async () => {
+        child = await launch(folder, port, durable);
+      },
+    },
+    async stop() {
+      await end(child);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function launch(folder: string, port: number, durable: boolean): Promise<ChildProcess> {
+  const log = await open(join(folder, 'server.log'), 'a');
+  const options = ['--enable-test-commands', ...(durable ? ['--sync-on-commit'] : [])];
+  const place = ['--host', '127.0.0.1', '--port', String(port), '--storage-path', join(folder, 'data')];
+  const child = spawn(python, [program, ...place, ...options], { stdio: ['pipe', log.fd, log.fd] });
+  await log.close();
+  const deadline = Date.now() + startLimit;
+  while (!(await answers(port))) {
+    if (child.exitCode !== null) throw new Error(`the test server ended with code ${child.exitCode}, see server.log`);
+    if (Date.now() > deadline) throw new Error(`the test server did not answer within ${startLimit} ms`);
+  }
+  return child;
+}
+
+async function answers(port: number): Promise<boolean> {
+  const client = new MongoClient(`mongodb://127.0.0.1:${port}/?directConnection=true`, {
+    serverSelectionTimeoutMS: 300,
+  });
+  try {
+    await client.db('admin').command({ ping: 1 });
+    return true;
+  } catch {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    return false;
+  } finally {
+    await client.close();
+  }
+}
+
+function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode === null && signalCode === null;
+}
+
+function end(child: ChildProcess): Promise<void> {
+  if (!isRunning(child)) return Promise.resolve();
+  return new Promise((resolve) => {
+    child.once('exit', () => resolve());
+    child.kill('SIGKILL');
+  });
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address();
+      probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
+    });
+  });
+}
