@@ -25,7 +25,9 @@ export function withUsersOrStudy(command: Command): Command {
   return command
     .option('--user <name>', 'name or UUID of a user; may be repeated', repeated)
     .addOption(new Option('--study <name>', 'every user who joined this study').conflicts('user'))
-    .option('--subgroup <name>', 'with --study: only users of this subgroup');
+    .addOption(
+      new Option('--subgroup <name>', 'with --study: only users of this subgroup').conflicts(['user', 'all', 'file']),
+    );
 }
 
 /**

@@ -1,4 +1,4 @@
-// Working under a lease: taken before, renewed while, given back after.
+// Work under a lease: takes it before, renews it meanwhile, releases it afterwards.
 import { randomUUID } from 'node:crypto';
 import { isMobilityError, MobilityError } from '../model/errors.ts';
 import type { Lease, Store } from '../store/store.ts';
@@ -7,13 +7,13 @@ import type { Lease, Store } from '../store/store.ts';
 export interface HeldLease {
   /** The present lease. */
   current(): Lease;
-  /** Stops renewing and gives the lease back, unless a write has done so already. */
+  /** Stops renewing and releases the lease, unless a write has released it already (`given back`). */
   end(given?: 'given back'): Promise<void>;
 }
 
 /**
  * Takes the lease on a user and renews it three times per term until `end`. A renewal that finds the lease lost stops:
- * the store then refuses the next write. `heldBy`: somebody else is at work.
+ * the store then refuses the next write. `heldBy`: the lease of another process.
  */
 export async function holdLease(
   store: Store,
@@ -64,7 +64,7 @@ export interface LeaseOptions {
   leaseSeconds?: number;
 }
 
-/** Does `work` under the lease on a user. Throws `MOBILITY_LEASE_HELD` when somebody else has it. */
+/** Does `work` under the lease on a user. Throws `MOBILITY_LEASE_HELD` if another process has it. */
 export async function withLease<T>(
   store: Store,
   userId: string,

@@ -29,22 +29,22 @@ export interface PipelineOptions {
   segmenter?: Segmenter;
 }
 
-/** How one user's run ended. */
+/** How the run of a user ended. */
 export interface UserReport {
   user_id: string;
-  /** `nothing_new`: nothing was written. `busy`: another run has the user, or took them over. */
+  /** `nothing_new`: nothing was written. `busy`: another run holds the user, or took the user over. */
   status: 'done' | 'nothing_new' | 'busy' | 'failed';
   stages: StageReport[];
   seconds: number;
   /** The reason of a failure, or the holder of the lease. */
   message?: string;
-  /** With `busy`: when the other's lease ends unless renewed; left out where it was taken over meanwhile. */
+  /** With `busy`: when the lease of the other run ends unless renewed; absent if the user was taken over. */
   busy_until?: number;
 }
 
 const defaultLeaseSeconds = 60;
 
-/** Runs the pipeline for one user. Never throws for what befalls this user alone: the report says it. */
+/** Runs the pipeline for one user. Reports failures that concern this user only, and does not throw them. */
 export async function runPipeline(store: Store, userId: string, options: PipelineOptions): Promise<UserReport> {
   const started = options.now();
   const report: UserReport = { user_id: userId, status: 'nothing_new', stages: [], seconds: 0 };
@@ -70,10 +70,10 @@ export async function runPipeline(store: Store, userId: string, options: Pipelin
       await taken.held.end(done ? 'given back' : undefined);
     }
   } catch (error) {
-    // Erased while this run came to them: there is nobody to work on.
+    // The user was erased meanwhile.
     if (isMobilityError(error, 'MOBILITY_USER_UNKNOWN') && (await isGone(store, userId))) return report;
     report.message = errorText(error);
-    // Another took the user over from a run that was too slow, and does the work.
+    // Another run took the user over from this one, which was too slow, and does the work.
     const lost = isMobilityError(error, 'MOBILITY_LEASE_LOST');
     report.status = lost ? 'busy' : 'failed';
     if (lost) options.log.write('WARNING', line.aboutUser(userId, report.message));
@@ -130,8 +130,8 @@ function failureText(error: unknown): string {
 }
 
 /**
- * The stages in order; a failing one ends the run, and what it did not store is done by the next. The last ends the run
- * itself.
+ * Runs the stages in order. A failing stage ends the run, and the next run does what it did not store. The last stage
+ * also notes the end of the run.
  */
 async function runStages(
   list: readonly Stage[],

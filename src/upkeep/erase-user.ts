@@ -3,19 +3,19 @@ import { isMobilityError } from '../model/errors.ts';
 import { withLease } from '../pipeline/lease.ts';
 import type { Collection, Store } from '../store/store.ts';
 
-/** Every erasure has the same owner, so that one that was killed is taken up at once. */
+/** All erasures have the same owner, so that the next one continues an erasure that was killed. */
 const lease = { owner: 'erase', leaseSeconds: 300 } as const;
 
 /**
- * Removes everything of a user; returns the rows removed from each collection. An erasure that was interrupted goes on.
- * Throws `MOBILITY_LEASE_HELD` when a run works on the user.
+ * Removes everything of a user; returns the rows removed from each collection. It continues an interrupted erasure at
+ * once. Throws `MOBILITY_LEASE_HELD` if a run has the user.
  */
 export async function eraseUser(store: Store, uuid: string): Promise<Record<Collection, number>> {
   try {
     return await withLease(store, uuid, lease, () => store.erase(uuid));
   } catch (error) {
     if (!isMobilityError(error, 'MOBILITY_USER_UNKNOWN')) throw error;
-    // Nobody may write about the user any more, so that there is nobody to wait for.
+    // The store refuses every write about this user, so no lease is needed.
     return store.erase(uuid);
   }
 }

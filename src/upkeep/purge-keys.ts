@@ -13,13 +13,13 @@ export interface PurgeReport {
 
 /** How obsolete keys are purged. */
 export interface PurgeOptions extends LeaseOptions {
-  /** Look only. */
+  /** Remove nothing. */
   dryRun?: boolean;
 }
 
 /**
- * Removes the user's obsolete documents, and only documents. Throws `MOBILITY_LEASE_HELD` when somebody works on the
- * user.
+ * Removes the user's obsolete documents, and only documents. Throws `MOBILITY_LEASE_HELD` if another process has
+ * the user.
  */
 export async function purgeKeys(store: Store, userId: string, options: PurgeOptions = {}): Promise<PurgeReport> {
   const found = await obsoleteOf(store, userId);

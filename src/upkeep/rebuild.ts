@@ -11,7 +11,7 @@ export interface RebuildReport extends UserReport {
 
 /**
  * Runs the pipeline with every trip from data time `from` on (without it, every trip) derived again. Stretches are
- * replaced one by one, so an interrupted rebuild leaves a whole diary and goes on with the next run.
+ * replaced one by one, so an interrupted rebuild leaves a complete diary, and the next run continues it.
  */
 export async function rebuild(
   store: Store,

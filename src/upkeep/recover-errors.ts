@@ -1,4 +1,4 @@
-// Recovery: error timeseries -> usercache -> through the move again, until none remain or a round changes nothing.
+// Recovery: moves errors back to the usercache and through the move, until a round changes nothing.
 import { shippedSegmenter } from '../analysis/sequence/segment.ts';
 import { convert } from '../converters/convert.ts';
 import { isEntry, takeEntry, tooManyKeys } from '../intake/take-entry.ts';
@@ -15,14 +15,14 @@ export interface RecoverOptions extends PipelineOptions {
   /** Only errors with this key, or this reason. */
   key?: string;
   reason?: string;
-  /** Look only. */
+  /** Change nothing. */
   dryRun?: boolean;
 }
 
 /** What a recovery did for a user. */
 export interface RecoverReport {
   user_id: string;
-  /** Errors that were looked at. */
+  /** Errors that were checked. */
   tried: number;
   /** Errors that the converters accept now (and that went back, unless it was a dry run). */
   recovered: number;
@@ -110,6 +110,5 @@ function usableEntry({ identity, entry, reason }: ErrorRow): Entry | null {
   if (identity !== null) return entry as unknown as Entry;
   const taken = takeEntry(entry);
   if (!isEntry(taken)) return null;
-  // Earlier programs kept no identity with the entries that they set aside for their key.
   return reason === tooManyKeys ? (entry as unknown as Entry) : taken;
 }

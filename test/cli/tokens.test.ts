@@ -153,6 +153,8 @@ describe('studies', () => {
         expect.stringContaining('expected --subgroup west or east for sunny, found north'),
       ]);
     }
+    const alone = await run(['erase', '--subgroup', 'west', '--user', 'ada', '--yes']);
+    expect([alone.code, alone.stderr]).toEqual([2, expect.stringContaining("cannot be used with option '--user")]);
     const empty = await run(['export', '--study', 'sunny', '--subgroup', 'west', '--out', join(folder, 'out')]);
     expect([empty.code, empty.stderr]).toEqual([
       2,

@@ -137,8 +137,8 @@ async function confirm(context: CommandContext, store: Store, people: readonly P
 }
 
 /**
- * Erases one user after the other until the signal. A user in somebody's hands is skipped; another error ends the work.
- * Throws only for a single user: the receipt has to tell who is erased.
+ * Erases one user after the other until the signal. Skips a user whose lease another process holds; another error ends
+ * the work. Throws only for a single user: the receipt has to list who is erased.
  */
 async function eraseAll(context: CommandContext, store: Store, people: readonly Person[]): Promise<Receipt> {
   const signal = context.interruptible();

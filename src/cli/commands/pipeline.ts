@@ -101,6 +101,7 @@ async function runUsers(context: CommandContext, pool: WorkerPool | null, lanes:
 async function round(context: CommandContext, pool: WorkerPool | null, lanes: number): Promise<string> {
   await (await context.store()).ping(); // a store that was moved away or replaced would still be readable
   const report = await runUsers(context, pool, lanes);
+  if (context.signal.aborted && report.users === 0) return 'stopped before the first user';
   if (context.output.json) await context.output.line(JSON.stringify(report));
   const lost = pool?.takeLost() ?? [];
   return `${summaryText(report)}${lost.length === 0 ? '' : `; ${lostText(lost)}`}`;

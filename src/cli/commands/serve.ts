@@ -23,8 +23,8 @@ Examples:
   mobility serve
   mobility serve --auth dev --port 8080 --store sqlite:./data
 
-START and END lines of calls go to standard output, everything else to the log
-files. A server that is told to stop finishes the running calls first.`,
+START and END lines of calls go to standard output, everything else to the log files.
+At SIGTERM or Ctrl-C, the server finishes the running calls.`,
     )
     .action(
       context.run(async (flags: SettingFlags) => {
