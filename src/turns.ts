@@ -13,7 +13,7 @@ let isDue = false;
  * Resolves when it is the caller's turn: after everything that has arrived meanwhile, and never in the same turn as
  * another. `urgent`: others wait for what the caller holds, such as a lock; it goes before those that are not.
  */
-export function nextTurn({ urgent = false }: { urgent?: boolean } = {}): Promise<void> {
+function nextTurn({ urgent = false }: { urgent?: boolean } = {}): Promise<void> {
   return new Promise((resolve) => {
     (urgent ? first : others).push(resolve);
     if (!isDue) setImmediate(goOn);

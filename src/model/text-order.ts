@@ -10,7 +10,7 @@ export function compareTexts(a: string, b: string): number {
 }
 
 /** The same for two texts that come out of `escapeText`. */
-export function compareEscaped(a: string, b: string): number {
+function compareEscaped(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
     const [x, y] = [a.charCodeAt(i), b.charCodeAt(i)];

@@ -163,3 +163,29 @@ export interface TripRecord {
   untracked: Untracked | null;
   carry: Carry;
 }
+
+/** The times of a trip, and when it was last written. */
+export interface TripSpan {
+  chain_ts: number;
+  start_ts: number;
+  end_ts: number;
+  /** By the store's clock. A trip that `replace` does not change keeps its time. */
+  written_ts: number;
+}
+
+/** A short form of a trip: ends and modes, without its line. */
+export interface TripOutline {
+  chain_ts: number;
+  start_ts: number;
+  start_zone: string;
+  start_loc: Position;
+  end_loc: Position;
+  /** Of each section. */
+  sections: { sensed_mode: string; distance: number }[];
+}
+
+/** The time zone that a phone had when it wrote an entry. */
+export interface ZoneSighting {
+  write_ts: number;
+  zone: string;
+}

@@ -7,10 +7,14 @@ import type { TimeRange } from '../model/time.ts';
 import type { FailedEntry, Judge, Marked } from '../store/store.ts';
 import type { RunContext, Stage } from './stage.ts';
 
-/** Entries moved in one transaction: bounds memory, how long a put waits, and what a crash makes the next run repeat. */
+/**
+ * Entries moved in one transaction: bounds memory, how long a put waits, and what a crash makes the next run repeat.
+ */
 const entriesAtOnce = 1_000;
 
-/** An entry is accepted as it came, and found by the time that its converter reads; a refusal has a reason and a text. */
+/**
+ * An entry is accepted as it came, and found by the time that its converter reads; a refusal has a reason and a text.
+ */
 const judge: Judge = (entry) => {
   try {
     return { ts: timeMeant(entry) };

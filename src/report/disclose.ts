@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { compareCells, type Dimension, type Figures, type PersonTally } from './tally.ts';
 
 /**
- * Published figures of a cell, with noise of at most what the busiest person adds. Trips are rounded to the least number
- * of people, kilometres and minutes to two digits.
+ * Published figures of a cell, with noise of at most what the busiest person adds. Trips are rounded to the least
+ * number of people, kilometres and minutes to two digits.
  */
 export interface DisclosedCell {
   cell: string;

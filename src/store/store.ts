@@ -1,11 +1,19 @@
 // The Store interface and what each of its methods promises. Only keys, ranges and plain values cross it: no query
 // language.
+import type { Document } from '../model/document.ts';
 import type { Entry, Identity } from '../model/entry.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
+import type { Lease, PipelineState } from '../model/pipeline-state.ts';
+import type { ErrorRow } from '../model/set-aside.ts';
 import type { JoinCount, JoinRefusal, StudyRecord, StudySettings } from '../model/study.ts';
 import type { TimeRange } from '../model/time.ts';
-import type { Position, TripRecord } from '../model/trip.ts';
+import type { TripOutline, TripRecord, TripSpan, ZoneSighting } from '../model/trip.ts';
 import type { TokenRecord, UserRecord } from '../model/user.ts';
+
+export type { Document } from '../model/document.ts';
+export { clockSlack, initialPipelineState, type Lease, type PipelineState } from '../model/pipeline-state.ts';
+export type { ErrorRow } from '../model/set-aside.ts';
+export type { TripOutline, TripSpan, ZoneSighting } from '../model/trip.ts';
 
 /**
  * Everything the service keeps. Users are named by UUID; no method but those of `users`, `tokens` and `studies` reads
@@ -195,8 +203,9 @@ export interface Usercache {
   put(userId: string, batch: PutBatch, now: number): Promise<PutResult[]>;
   /**
    * Moves waiting entries that may be processed at time `at`, oldest puts first, until `limit` of them were looked at:
-   * one that `judge` accepts goes to the timeseries, any other to the error timeseries. Marks in the pipeline state what
-   * that changes. All in one transaction; it may call `judge` again for the same entry. Throws `MOBILITY_LEASE_LOST`.
+   * one that `judge` accepts goes to the timeseries, any other to the error timeseries. Marks in the pipeline state
+   * what that changes. All in one transaction; it may call `judge` again for the same entry. Throws
+   * `MOBILITY_LEASE_LOST`.
    */
   move(userId: string, page: { at: number; limit: number }, lease: Lease, judge: Judge): Promise<Moved>;
   /** Waiting entries by time, like `Timeseries.find`. */
@@ -212,7 +221,8 @@ export interface Usercache {
 }
 
 /**
- * Decides on a waiting entry: `ts`: it is accepted, and found by this data time; `reason`: it is set aside. Must be pure.
+ * Decides on a waiting entry: `ts`: it is accepted, and found by this data time; `reason`: it is set aside. Must be
+ * pure.
  */
 export type Judge = (entry: Entry) => { ts: number | null } | { reason: string; message: string };
 
@@ -245,14 +255,6 @@ export interface Marked {
   documents: boolean;
 }
 
-/** A document that the phone pulls. Identity: user and key; independent of entries pushed with the same key. */
-export interface Document {
-  key: string;
-  /** Last change, seconds since the epoch. */
-  write_ts: number;
-  data: JsonValue;
-}
-
 /** A change of a user's documents, done in one transaction. */
 export interface DocumentsChange {
   /** Each document replaces the one with its key or is inserted; of two with the same key, the last one stays. */
@@ -278,25 +280,6 @@ export interface Documents {
   list(userId: string): Promise<Document[]>;
   /** Keys present, sorted. */
   keys(userId: string): Promise<string[]>;
-}
-
-/** An entry that was set aside, with the reason. */
-export interface ErrorRow {
-  /** Derived from the identity, or from the content of an unusable entry. */
-  id: string;
-  /** Exactly as pushed (times in seconds). */
-  entry: JsonValue;
-  /** null for something unusable, of which none could be told. */
-  identity: Identity | null;
-  reason: string;
-  message: string;
-  /** When it was first and last set aside, seconds since the epoch. */
-  first_ts: number;
-  last_ts: number;
-  /** How often it failed. */
-  tries: number;
-  /** When the service first received it, seconds since the epoch. */
-  received_ts: number;
 }
 
 /** Entries that were set aside, with the reason. */
@@ -359,7 +342,9 @@ export interface EntryPage {
   next: EntryCursor | null;
 }
 
-/** Reads one entry and returns what the caller keeps of it; null for nothing. Must be pure, and not change the entry. */
+/**
+ * Reads one entry and returns what the caller keeps of it; null for nothing. Must be pure, and not change the entry.
+ */
 export type EntryVisitor<Picked> = (entry: Entry) => Picked | null;
 
 /** A query of `Timeseries.pick`. */
@@ -389,32 +374,6 @@ export interface Timeseries {
    * smallest.
    */
   zonesAround(userId: string, writeTs: number): Promise<{ before: ZoneSighting | null; after: ZoneSighting | null }>;
-}
-
-/** The time zone that a phone had when it wrote an entry. */
-export interface ZoneSighting {
-  write_ts: number;
-  zone: string;
-}
-
-/** The times of a trip, and when it was last written. */
-export interface TripSpan {
-  chain_ts: number;
-  start_ts: number;
-  end_ts: number;
-  /** By the store's clock. A trip that `replace` does not change keeps its time. */
-  written_ts: number;
-}
-
-/** A short form of a trip: ends and modes, without its line. */
-export interface TripOutline {
-  chain_ts: number;
-  start_ts: number;
-  start_zone: string;
-  start_loc: Position;
-  end_loc: Position;
-  /** Of each section. */
-  sections: { sensed_mode: string; distance: number }[];
 }
 
 /** The chain of trips of each user. */
@@ -459,39 +418,6 @@ export interface Trips {
 
 // ---------------------------------------------------------------- the pipeline's own
 
-/** The pipeline's state for one user. Times are seconds since the epoch. */
-export interface PipelineState {
-  /** Data time changed since trips were last derived, both ends included; null: trips are up to date. */
-  changed: TimeRange | null;
-  /** True when the documents may differ from the trips. */
-  documents_due: boolean;
-  /** Data time up to which the diary is final; null before the first trip. */
-  complete_until: number | null;
-  /** True if `complete_until` was known and no longer is, while documents of removed trips may still exist. */
-  complete_lost: boolean;
-  /** The locations that trips were derived from: the phone's filtered ones, or all if it sends no filtered ones. */
-  locations_from: 'background/filtered_location' | 'background/location' | null;
-  /** Version of the analysis (code and model) that derived the trips. */
-  analysis_version: string | null;
-  /** End of the last run that did something, how many s it took, and why it failed (null: it succeeded). */
-  last_run_ts: number | null;
-  last_run_seconds: number | null;
-  last_error: string | null;
-}
-
-/** The state of a user whom the pipeline has not processed yet. */
-export const initialPipelineState: PipelineState = {
-  changed: null,
-  documents_due: false,
-  complete_until: null,
-  complete_lost: false,
-  locations_from: null,
-  analysis_version: null,
-  last_run_ts: null,
-  last_run_seconds: null,
-  last_error: null,
-};
-
 /** The pipeline's state for each user. */
 export interface PipelineStates {
   get(userId: string): Promise<PipelineState>;
@@ -503,22 +429,6 @@ export interface PipelineStates {
    */
   withWork(userIds: readonly string[], at: number, version?: string): Promise<Set<string>>;
 }
-
-/**
- * The right to work on one user until it expires. `fence` grows with every lease on the user, so the store recognises a
- * former owner.
- */
-export interface Lease {
-  user_id: string;
-  owner: string;
-  fence: number;
-  expires_ts: number;
-  /** s from when it was taken or renewed to its end. */
-  seconds: number;
-}
-
-/** s; clocks of hosts and servers differ by a little, and are corrected by a little: leases allow for it. */
-export const clockSlack = 5;
 
 /** Leases: one process at a time works on a user. */
 export interface Leases {

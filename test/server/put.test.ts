@@ -21,7 +21,7 @@ afterEach(() => kit.close());
 
 describe('put', () => {
   it('entries of an Android phone and an iPhone are stored as they came, and counted', async () => {
-    const entries = [androidLocation(ts), iosActivity(ts - 5.123456)];
+    const entries = [iosActivity(ts - 5.123456), androidLocation(ts)];
     const answer = await put(entries, { app_version: '1.9', deployment_config_version: 4 });
     expect(answer.status).toBe(200);
     expect(answer.json).toEqual({ inserted: 2, updated: 0, rejected: 0 });

@@ -6,9 +6,13 @@ import { initiation, toStoreError } from './failures.ts';
 
 /** Options for opening a store on MongoDB. */
 export interface MongoOptions {
-  /** Seconds during which calls are retried after passing failures: lost connections, fail-over, conflicts. Default 20. */
+  /**
+   * Seconds during which calls are retried after passing failures: lost connections, fail-over, conflicts. Default 20.
+   */
   retrySeconds?: number;
-  /** False refuses a database without a store. True also creates what an existing store lacks. Default: create a store. */
+  /**
+   * False refuses a database without a store. True also creates what an existing store lacks. Default: create a store.
+   */
   make?: boolean;
   /** Called at opening with a warning for each task that failed although the store works. */
   onWarning?: (message: string) => void;

@@ -176,13 +176,21 @@ export const documents = table('documents', {
   user: 'user',
 });
 
+/** A row of `people`. */
 export type PersonRow = RowOf<typeof people>;
+/** A row of `tokens`. */
 export type TokenRow = RowOf<typeof tokens>;
+/** A row of `accounts`. */
 export type AccountRow = RowOf<typeof accounts>;
+/** A row of `batches`. */
 export type BatchRow = RowOf<typeof batches>;
+/** A row of `errors`. */
 export type SetAsideRow = RowOf<typeof errors>;
+/** A row of `chunks`. */
 export type ChunkRow = RowOf<typeof chunks>;
+/** A row of `trips`. */
 export type TripRow = RowOf<typeof trips>;
+/** A row of `documents`. */
 export type DocumentRow = RowOf<typeof documents>;
 
 /** Tables of one user's rows, in the order in which an erasure empties them. */

@@ -84,7 +84,9 @@ function isNearer(found: Sighting, best: Sighting | null, isBefore: boolean): bo
   return isBefore ? found.write_ts > best.write_ts : found.write_ts < best.write_ts;
 }
 
-/** The span of data times around entries without a valid zone that affect trips, `write_ts` in `written`; null if none. */
+/**
+ * The span of data times around entries without a valid zone that affect trips, `write_ts` in `written`; null if none.
+ */
 export async function zonelessSpan(rows: Rows, user: string, written: TimeRange): Promise<TimeRange | null> {
   const where = { user, zoneless: { gt: 0 }, first: { lte: written.to }, last: { gte: written.from } };
   let span: TimeRange | null = null;

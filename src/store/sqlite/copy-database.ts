@@ -7,9 +7,9 @@ import { checkPresent, databaseIn, makeEmpty, syncFile } from './folder.ts';
 import { setUp, whenFree } from './transactions.ts';
 
 /**
- * Copies the database of the store in `folder` into another folder, as it is at one moment. The copy has no log, so that
- * it can be read from a place where nothing can be written. Throws `MOBILITY_STORE_ADDRESS` when there is no store, and
- * the reason of `signal` once it is aborted.
+ * Copies the database of the store in `folder` into another folder, as it is at one moment. The copy has no log, so
+ * that it can be read from a place where nothing can be written. Throws `MOBILITY_STORE_ADDRESS` when there is no
+ * store, and the reason of `signal` once it is aborted.
  */
 export async function copyDatabase(folder: string, target: string, signal?: AbortSignal): Promise<void> {
   const path = databaseIn(folder);

@@ -23,7 +23,9 @@ export interface Transactions {
    * does not fail the others. Resolves when the commit is on disk. `work` may wait for rows only.
    */
   write<T>(work: (rows: WritableRows) => Promise<T>): Promise<T>;
-  /** Runs statements outside of a transaction, after the writes before it, again while other processes are in the way. */
+  /**
+   * Runs statements outside of a transaction, after the writes before it, again while other processes are in the way.
+   */
   alone<T>(work: (connection: Connection) => T): Promise<T>;
   /** Waits for what runs, and closes the file. */
   close(): Promise<void>;

@@ -1,0 +1,51 @@
+// The state of the pipeline for a user, and the right to work on one.
+import type { TimeRange } from './time.ts';
+
+/** The pipeline's state for one user. Times are seconds since the epoch. */
+export interface PipelineState {
+  /** Data time changed since trips were last derived, both ends included; null: trips are up to date. */
+  changed: TimeRange | null;
+  /** True when the documents may differ from the trips. */
+  documents_due: boolean;
+  /** Data time up to which the diary is final; null before the first trip. */
+  complete_until: number | null;
+  /** True if `complete_until` was known and no longer is, while documents of removed trips may still exist. */
+  complete_lost: boolean;
+  /** The locations that trips were derived from: the phone's filtered ones, or all if it sends no filtered ones. */
+  locations_from: 'background/filtered_location' | 'background/location' | null;
+  /** Version of the analysis (code and model) that derived the trips. */
+  analysis_version: string | null;
+  /** End of the last run that did something, how many s it took, and why it failed (null: it succeeded). */
+  last_run_ts: number | null;
+  last_run_seconds: number | null;
+  last_error: string | null;
+}
+
+/** The state of a user whom the pipeline has not processed yet. */
+export const initialPipelineState: PipelineState = {
+  changed: null,
+  documents_due: false,
+  complete_until: null,
+  complete_lost: false,
+  locations_from: null,
+  analysis_version: null,
+  last_run_ts: null,
+  last_run_seconds: null,
+  last_error: null,
+};
+
+/**
+ * The right to work on one user until it expires. `fence` grows with every lease on the user, so the store recognises a
+ * former owner.
+ */
+export interface Lease {
+  user_id: string;
+  owner: string;
+  fence: number;
+  expires_ts: number;
+  /** s from when it was taken or renewed to its end. */
+  seconds: number;
+}
+
+/** s; clocks of hosts and servers differ by a little, and are corrected by a little: leases allow for it. */
+export const clockSlack = 5;

@@ -1,0 +1,22 @@
+// An entry that was set aside.
+import type { Identity } from './entry.ts';
+import type { JsonValue } from './json.ts';
+
+/** An entry that was set aside, with the reason. */
+export interface ErrorRow {
+  /** Derived from the identity, or from the content of an unusable entry. */
+  id: string;
+  /** Exactly as pushed (times in seconds). */
+  entry: JsonValue;
+  /** null for something unusable, of which none could be told. */
+  identity: Identity | null;
+  reason: string;
+  message: string;
+  /** When it was first and last set aside, seconds since the epoch. */
+  first_ts: number;
+  last_ts: number;
+  /** How often it failed. */
+  tries: number;
+  /** When the service first received it, seconds since the epoch. */
+  received_ts: number;
+}
