@@ -8,13 +8,14 @@
 # - Transactions that nobody goes on with were ended only when another transaction was asked for. MongoDB ends them by
 #   itself.
 # - `serverStatus` says how many transactions are open, as that of MongoDB does.
+# - `$currentOp` lists open transactions that are idle, as that of MongoDB does.
 import contextlib
 import os
 import sys
 import threading
 import time
 
-from secantus import commands
+from secantus import aggregate, commands
 from secantus.cli import main
 from secantus.transactions import TransactionRegistry, TxnState
 
@@ -23,8 +24,12 @@ original_for_statement = TransactionRegistry.for_statement
 original_on_retryable_write = TransactionRegistry.on_retryable_write
 
 
+registries = []
+
+
 def init(self, **options):
     original_init(self, **options)
+    registries.append(self)
 
     def prune():
         while True:
@@ -102,6 +107,23 @@ def status(doc, context):
 
 
 handlers["serverStatus"] = status
+
+original_current_op = aggregate._STAGES["$currentOp"]
+
+
+def idle_sessions(registry):
+    """The open transactions, each as MongoDB reports the session of one that runs no statement."""
+    for txn in list(registry._txns.values()):
+        if txn.state is TxnState.IN_PROGRESS:
+            idle = {"timeInactiveMicros": int((registry._time() - txn.last_use) * 1e6)}
+            yield {"type": "idleSession", "appName": "mobility", "lsid": txn.lsid_doc, "transaction": idle}
+
+
+def current_op(*args):
+    return [*original_current_op(*args), *(one for registry in registries for one in idle_sessions(registry))]
+
+
+aggregate._STAGES["$currentOp"] = current_op
 
 threading.Thread(target=lambda: (sys.stdin.buffer.read(), os._exit(0)), daemon=True).start()
 sys.exit(main())

@@ -9,7 +9,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe } from 'vitest';
-import { type MongoStoreOptions, openMongoStore } from '../../src/store/mongodb/store.ts';
+import type { MongoOptions } from '../../src/store/mongodb/connect.ts';
+import { openMongoEngine } from '../../src/store/mongodb/engine.ts';
+import { storeOver } from '../../src/store/rules/store.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Opened } from './contract.ts';
 import { python, skippedMark, whyNoServer } from './installed-server.ts';
@@ -117,13 +119,14 @@ export function describeOnServers(
 export type OpenedOnServer = Opened & { address: string };
 
 /** A new, empty store on the server, for the contract. */
-export async function openOn(server: TestServer, options: MongoStoreOptions = {}): Promise<OpenedOnServer> {
+export async function openOn(server: TestServer, options: MongoOptions = {}): Promise<OpenedOnServer> {
   const address = server.newAddress();
-  const store = await openMongoStore(address, options);
+  const open = async (): Promise<Store> => storeOver(await openMongoEngine(address, options));
+  const store = await open();
   return {
     store,
     address,
-    reopen: () => openMongoStore(address, options),
+    reopen: open,
     async dispose() {
       await store.close();
       await dropDatabase(server, address);
@@ -135,7 +138,7 @@ export async function openOn(server: TestServer, options: MongoStoreOptions = {}
 export async function withStore(
   server: TestServer,
   work: (store: Store, opened: OpenedOnServer) => Promise<void>,
-  options: MongoStoreOptions = {},
+  options: MongoOptions = {},
 ): Promise<void> {
   const opened = await openOn(server, options);
   try {
