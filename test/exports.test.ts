@@ -8,6 +8,7 @@ it('the values that other programs can import are these', () => {
     'ConversionError',
     'MobilityError',
     'addDays',
+    'clockSlack',
     'collections',
     'conversionReasons',
     'convert',

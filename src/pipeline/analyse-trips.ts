@@ -43,8 +43,8 @@ export const analyseTrips: Stage = {
 /** The phone's filtered locations; all of its locations where it never sent a filtered one (always-on tracking). */
 async function locationKey(store: Store, userId: string): Promise<NonNullable<PipelineState['locations_from']>> {
   const query = { keys: [keys.filteredLocation], time: 'ts', limit: 1 } as const;
-  const { picked } = await store.timeseries.pick(userId, query, () => true);
-  return picked.length > 0 ? keys.filteredLocation : keys.location;
+  const { entries } = await store.timeseries.find(userId, query);
+  return entries.length > 0 ? keys.filteredLocation : keys.location;
 }
 
 /** Data time to analyse again; all of it after a change of the analysis, or of what it reads. */

@@ -7,7 +7,7 @@ import { meaningOf } from '../converters/convert.ts';
 import type { Entry } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
 import type { TimeRange } from '../model/time.ts';
-import { pickedPages } from '../store/pages.ts';
+import { entryPages } from '../store/pages.ts';
 import type { Timeseries } from '../store/store.ts';
 
 /** Entries read at a time. */
@@ -15,7 +15,7 @@ const pageSize = 5000;
 
 /** What locations are read with. */
 export interface LocationReader {
-  timeseries: Pick<Timeseries, 'pick'>;
+  timeseries: Pick<Timeseries, 'find'>;
   userId: string;
   /** The key of the phones' locations. Others are always raw. */
   key: string;
@@ -97,7 +97,7 @@ interface Part {
   key: string;
   from: number;
   to?: number;
-  /** See `PickQuery`. */
+  /** See `EntryQuery`. */
   within?: readonly TimeRange[];
   /** Enough when so many are found from `countFrom` on. */
   countFrom?: number;
@@ -122,7 +122,8 @@ async function readPart(
     const source = sourceOf(entry);
     return isWanted(source) ? locationIn(meaningOf(entry, locationRead), source) : null;
   };
-  for await (const { picked, next } of pickedPages(timeseries, userId, query, read)) {
+  for await (const { entries, next } of entryPages(timeseries, userId, query)) {
+    const picked = entries.map(read).filter((location) => location !== null);
     const until = next === null ? end : next.time;
     const locations = held.length === 0 ? picked : [...held, ...picked];
     const whole = next === null ? locations : locations.filter(({ ts }) => ts < until);

@@ -19,8 +19,8 @@ import { keys } from '../model/keys.ts';
 import { justAfter } from '../model/time.ts';
 import type { Carry } from '../model/trip.ts';
 import { withFields } from '../model/with-fields.ts';
-import { pickedPages } from '../store/pages.ts';
-import type { EntryQuery, EntryVisitor, Timeseries } from '../store/store.ts';
+import { entryPages } from '../store/pages.ts';
+import type { EntryQuery, Timeseries } from '../store/store.ts';
 import { readLocations } from './read-locations.ts';
 
 /** Entries read at a time. */
@@ -39,7 +39,7 @@ export interface ReadStretch {
 
 /** The part of the store that a stretch is read from. */
 export interface StretchStore {
-  timeseries: Pick<Timeseries, 'pick' | 'zonesAround'>;
+  timeseries: Pick<Timeseries, 'find' | 'zonesAround'>;
 }
 
 /**
@@ -79,16 +79,21 @@ const readMotion = (entry: Entry): Motion | null => motionIn(meaningOf(entry, mo
 const readEvent = (entry: Entry): PhoneEvent | null => eventIn(meaningOf(entry, eventRead));
 
 /** What `read` makes of the entries of a range. */
-async function readAll<Picked>(
+async function readAll<T>(
   { timeseries }: StretchStore,
   userId: string,
   range: Pick<EntryQuery, 'keys' | 'from' | 'to'>,
-  read: EntryVisitor<Picked>,
-): Promise<Picked[]> {
-  const pages: Picked[][] = [];
+  read: (entry: Entry) => T | null,
+): Promise<T[]> {
+  const all: T[] = [];
   const query = withFields(range, { time: 'ts', limit: pageSize } as const);
-  for await (const { picked } of pickedPages(timeseries, userId, query, read)) pages.push(picked);
-  return pages.length === 1 ? pages[0]! : pages.flat();
+  for await (const { entries } of entryPages(timeseries, userId, query)) {
+    for (const entry of entries) {
+      const one = read(entry);
+      if (one !== null) all.push(one);
+    }
+  }
+  return all;
 }
 
 /**

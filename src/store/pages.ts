@@ -5,17 +5,7 @@ import type { TripRecord } from '../model/trip.ts';
 import type { UserRecord } from '../model/user.ts';
 import { withFields } from '../model/with-fields.ts';
 import { startSlices } from '../turns.ts';
-import type {
-  EntryCursor,
-  EntryPage,
-  EntryQuery,
-  EntryVisitor,
-  ErrorRow,
-  PickedPage,
-  PickQuery,
-  Store,
-  Timeseries,
-} from './store.ts';
+import type { EntryPage, EntryQuery, ErrorRow, Store } from './store.ts';
 
 /** Rows asked for at a time, unless the caller says otherwise. A link holds the whole line of its trip. */
 const pageSizes = { users: 500, entries: 500, errors: 500, links: 50 };
@@ -42,37 +32,20 @@ export async function* everyUser(
 }
 
 /** The pages of a query, each with its entries and where the next one begins. */
-export function entryPages(
+export async function* entryPages(
   part: EntryPart,
   userId: string,
   selection: EntrySelection,
 ): AsyncGenerator<EntryPage, undefined> {
-  return allPages(selection, (query) => part.find(userId, query));
-}
-
-/** The pages of what `read` makes of the entries of a query, see `Timeseries.pick`. */
-export function pickedPages<Picked>(
-  timeseries: Pick<Timeseries, 'pick'>,
-  userId: string,
-  selection: Omit<PickQuery, 'limit'> & { limit?: number },
-  read: EntryVisitor<Picked>,
-): AsyncGenerator<PickedPage<Picked>, undefined> {
-  return allPages(selection, (query: PickQuery) => timeseries.pick(userId, query, read));
-}
-
-async function* allPages<Page extends { next: EntryCursor | null }>(
-  selection: EntrySelection,
-  read: (query: EntryQuery) => Promise<Page>,
-): AsyncGenerator<Page, undefined> {
   const query: EntryQuery = withFields(selection, { limit: selection.limit ?? pageSizes.entries });
   const slices = startSlices();
-  let page = await read(query);
+  let page = await part.find(userId, query);
   for (;;) {
     yield page;
     if (page.next === null) return;
     // An embedded store answers at once: without a pause a long history would hold up everything else.
     if (slices.isOver()) await slices.next();
-    page = await read(withFields(query, { after: page.next }));
+    page = await part.find(userId, withFields(query, { after: page.next }));
   }
 }
 

@@ -318,6 +318,8 @@ export interface EntryQuery {
   /** Half-open; a missing bound is open. */
   from?: number;
   to?: number;
+  /** Ascending and apart from each other: only entries at these times. Missing: all. */
+  within?: readonly TimeRange[];
   after?: EntryCursor;
   limit: number;
   descending?: boolean;
@@ -333,7 +335,7 @@ export interface EntryCursor {
   write_ts: number;
 }
 
-/** A page of entries. They share their fields with the store's cache: do not change them. */
+/** A page of entries. Nested values are shared with a cache: do not change them. */
 export interface EntryPage {
   entries: Entry[];
   /** When the service first received each of them, seconds since the epoch. */
@@ -342,30 +344,10 @@ export interface EntryPage {
   next: EntryCursor | null;
 }
 
-/**
- * Reads one entry and returns what the caller keeps of it; null for nothing. Must be pure, and not change the entry.
- */
-export type EntryVisitor<Picked> = (entry: Entry) => Picked | null;
-
-/** A query of `Timeseries.pick`. */
-export interface PickQuery extends EntryQuery {
-  /** Ascending and apart from each other: only entries at these times. Missing: all. */
-  within?: readonly TimeRange[];
-}
-
-/** What an `EntryVisitor` made of the entries of a page. */
-export interface PickedPage<Picked> {
-  picked: Picked[];
-  /** Where the next page begins; null at the end. */
-  next: EntryCursor | null;
-}
-
 /** The long-term store of entries. They arrive by `Usercache.move`. */
 export interface Timeseries {
   /** One page of entries. Every entry of a range is found by following `next`. */
   find(userId: string, query: EntryQuery): Promise<EntryPage>;
-  /** What `read` makes of the entries that `find` gives. What it throws the call throws. */
-  pick<Picked>(userId: string, query: PickQuery, read: EntryVisitor<Picked>): Promise<PickedPage<Picked>>;
   get(userId: string, identity: Identity): Promise<Entry | null>;
   /** Count and first and last data time of each key, by key. */
   summary(userId: string): Promise<{ key: string; count: number; first_ts: number | null; last_ts: number | null }[]>;

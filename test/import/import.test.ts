@@ -97,7 +97,7 @@ it('a dry run shows what an import would do, and changes nothing, even without a
   await writeDump(madeUpDatabase(), join(program.folder, 'dump'));
   const dry = await program.run(['import', join(program.folder, 'dump'), '--dry-run', '--json']);
   expect(dry.code).toBe(0);
-  expect((await program.run(['status'])).stderr).toMatch(/no store in the folder/);
+  expect((await program.run(['status'])).stderr).toMatch(/MOBILITY_STORE_ADDRESS: expected a store in/);
   const real = await program.run(['import', join(program.folder, 'dump'), '--json']);
   expect(real.json().read).toBe(dry.json().read);
   const second = await program.run(['import', join(program.folder, 'dump'), '--dry-run', '--json']);

@@ -3,18 +3,25 @@
 import { expect, it } from 'vitest';
 import { type Entry, identityText } from '../../src/model/entry.ts';
 import type { Random } from '../../src/simulate/random.ts';
-import { openMongoStore } from '../../src/store/mongodb/store.ts';
+import type { MongoOptions } from '../../src/store/mongodb/connect.ts';
+import { openMongoEngine } from '../../src/store/mongodb/engine.ts';
 import { openStore } from '../../src/store/open.ts';
+import { storeOver } from '../../src/store/rules/store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { allEntries, inFolder, pause, times, withSeed } from '../faults/kit.ts';
 import { type RunningServer, run, startServer } from '../faults/program.ts';
 import { describeOnServers, startedHere } from '../store/servers.ts';
+import { leaseOn, newUser } from '../support/store.ts';
 import { type CuttingProxy, startProxy } from './proxy.ts';
 
 const rounds = times('MOBILITY_TEST_ROUNDS', 24);
 const batchSize = 40;
 const name = 'ada@example.org';
 const mostTries = 20;
+
+async function openMongoStore(address: string, options: MongoOptions): Promise<Store> {
+  return storeOver(await openMongoEngine(address, options));
+}
 
 /** A push of the phone: new locations, some of the round before again, and what goes with every push. */
 function batchOf(round: number): Entry[] {
@@ -151,15 +158,13 @@ describeOnServers(
       try {
         let hung = 0;
         for (let pieces = 1; pieces <= 12; pieces++) {
-          const user = `user ${pieces}`;
-          await store.users.admit(user);
+          const user = await newUser(store);
           const vanishing = await openMongoStore(proxy.through(address), { retrySeconds: 5 });
-          const entry = batchOf(0)[0]!;
-          const taken = await vanishing.leases.acquire(user, 'vanishing', 0.5);
-          if (!('lease' in taken)) throw new Error('expected a free user');
+          const lease = await leaseOn(vanishing, user, 'vanishing', 0.5);
+          const change = (data: number) => ({ put: [{ key: 'any', write_ts: 1, data }], remove: [] });
           let left = pieces;
           proxy.decide((direction) => (direction === 'to server' && left-- <= 0 ? 'silence' : 'pass'));
-          const applied = vanishing.timeseries.apply(user, { put: [entry], remove: [] }, taken.lease);
+          const applied = vanishing.documents.apply(user, change(1), lease);
           const outcome = await Promise.race([
             applied.then(
               () => 'done',
@@ -171,11 +176,9 @@ describeOnServers(
           while ((await store.leases.get(user)) !== null) await pause(0.1);
 
           const began = performance.now();
-          const again = await store.leases.acquire(user, 'another', 60);
-          if (!('lease' in again)) throw new Error(`expected the user after the lease, found ${again.heldBy.owner}`);
-          await store.timeseries.apply(user, { put: [{ ...entry, data: { ts: 1 } }], remove: [] }, again.lease);
+          await store.documents.apply(user, change(2), await leaseOn(store, user, 'another'));
           expect((performance.now() - began) / 1000).toBeLessThan(5);
-          expect((await allEntries(store, user)).map(({ data }) => data)).toEqual([{ ts: 1 }]);
+          expect((await store.documents.list(user)).map(({ data }) => data)).toEqual([2]);
           proxy.decide(null);
           proxy.cutAll();
           await applied.catch(() => {});
@@ -194,22 +197,16 @@ describeOnServers(
 describeOnServers(
   'commits whose answers are lost all at once',
   (server) => {
-    it('take effect once, and tell what they did', { timeout: 120_000 }, async () => {
+    it('take effect once, and report what they did', { timeout: 120_000 }, async () => {
       const address = server().newAddress();
       const store = await openStore(address);
       const proxy = await startProxy(address);
       const through = await openMongoStore(proxy.through(address), { retrySeconds: 60 });
       const change = { put: [{ key: 'any', write_ts: 1, data: {} }], remove: [] };
       try {
-        for (let round = 0; round < 3; round++) {
+        for (let rounds = 0; rounds < 3; rounds++) {
           const leases = await Promise.all(
-            Array.from({ length: 8 }, async (_, i) => {
-              const user = `user ${round} ${i}`;
-              await store.users.admit(user);
-              const taken = await store.leases.acquire(user, 'a run', 300);
-              if (!('lease' in taken)) throw new Error('expected a free user');
-              return taken.lease;
-            }),
+            Array.from({ length: 8 }, async () => leaseOn(store, await newUser(store), 'a run', 300)),
           );
           let commits = 0;
           proxy.decide((direction, piece) => {
@@ -241,15 +238,14 @@ describeOnServers(
       const proxy = await startProxy(address);
       try {
         const leaving = await openMongoStore(proxy.through(address), { retrySeconds: 3 });
-        await store.users.admit('any');
-        const taken = await store.leases.acquire('any', 'a run', 100);
-        if (!('lease' in taken)) throw new Error('expected a free user');
+        const user = await newUser(store);
+        const lease = await leaseOn(store, user);
         let gone = false;
         proxy.decide((_, piece) => {
           gone ||= piece.includes('commitTransaction');
           return gone ? 'cut' : 'pass';
         });
-        const applied = leaving.documents.apply('any', { put: [], remove: [] }, taken.lease);
+        const applied = leaving.documents.apply(user, { put: [], remove: [] }, lease);
         await expect(applied).rejects.toMatchObject({ code: 'MOBILITY_STORE_UNAVAILABLE' });
         const began = performance.now();
         await leaving.close();

@@ -1,5 +1,5 @@
-// Pipeline workers in separate processes on one MongoDB, killed again and again: everybody done, nobody in two hands at
-// once, and the diary of an undisturbed run on the embedded store.
+// Pipeline workers in separate processes on one MongoDB, killed again and again: everybody is done, with the diary of an
+// undisturbed run on the embedded store.
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { silentLog } from '../../src/log/log.ts';
@@ -11,7 +11,7 @@ import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { everythingOf, inFolder, pause, pushesOf, times, withSeed, withStore } from '../faults/kit.ts';
 import { type Exit, type Running, run, start } from '../faults/program.ts';
-import { describeOnServers, withClient, withDatabaseOn } from '../store/servers.ts';
+import { describeOnServers, withDatabaseOn } from '../store/servers.ts';
 import { buildProgram } from '../support/build.ts';
 
 const people = times('MOBILITY_TEST_PEOPLE', 16);
@@ -101,84 +101,36 @@ async function workAndKill(
   return ended;
 }
 
-/**
- * One time that somebody had a user, by the clock of the server; `released_ms` is null when it was never given back.
- */
-interface Term {
-  owner: string;
-  fence: number;
-  taken_ms: number;
-  expires_ms: number;
-  released_ms: number | null;
-}
-
-async function termsOf(address: string): Promise<Map<string, Term[]>> {
-  const rows = await withClient(address, (client) => client.db().collection('leases').find().toArray());
-  return new Map(
-    rows.map((row) => {
-      const { held_by: owner, fence, taken_ms, expires_ms, released_ms } = row;
-      return [row.user_id, [...row.history, { owner, fence, taken_ms, expires_ms, released_ms }]];
-    }),
-  );
-}
-
-/**
- * Fails where somebody took a user before the one before had given them back or lost them. Returns how many were lost.
- */
-function expectOneAtATime(terms: readonly Term[]): number {
-  let lost = 0;
-  for (const [i, { fence, taken_ms }] of terms.slice(1).entries()) {
-    const before = terms[i]!;
-    expect(fence).toBeGreaterThan(before.fence);
-    expect(taken_ms).toBeGreaterThanOrEqual(before.released_ms ?? before.expires_ms);
-    if (before.released_ms === null) lost += 1;
-  }
-  return lost;
-}
-
-function expectHonestTerms(
-  ended: readonly Exit[],
-  terms: ReadonlyMap<string, readonly Term[]>,
-  uuids: readonly string[],
-): void {
+/** Fails if a worker that was not killed failed, or if none was killed. */
+function expectOthersWell(ended: readonly Exit[]): void {
   const others = ended.filter(({ signal, code }) => signal === null && code !== 0);
   expect(others, JSON.stringify(others)).toEqual([]);
-  expect([...terms.keys()].sort()).toEqual(uuids.toSorted());
-  let lost = 0;
-  for (const ofUser of terms.values()) lost += expectOneAtATime(ofUser);
   const killed = ended.filter(({ signal }) => signal === 'SIGKILL').length;
-  const owners = new Set([...terms.values()].flat().map(({ owner }) => owner));
   expect(killed).toBeGreaterThan(0);
-  expect(owners.size).toBeGreaterThanOrEqual(processes);
-  console.log(
-    `${uuids.length} users, ${killed} workers killed, ${lost} of them with a user in work, ${owners.size} workers in all`,
-  );
+  console.log(`${people} users, ${killed} of ${ended.length} workers killed`);
 }
 
 describeOnServers(
   'three workers, one of them killed every few seconds',
   (server) => {
-    it(
-      'process every user, no user twice at the same time, and give the diary of an undisturbed run',
-      { timeout: (mostSeconds + 300) * 1000 },
-      () =>
-        withSeed((random) =>
-          withDatabaseOn(server(), (address) =>
-            inFolder(async (folder) => {
-              await buildProgram();
-              const store = await openStore(address);
-              try {
-                const uuids = await fill(store, people);
-                const ended = await workAndKill(address, store, uuids, random, join(folder, 'logs'));
-                expectHonestTerms(ended, await termsOf(address), uuids);
-                const expected = await undisturbed();
-                expect(await diariesOf(store, uuids)).toEqual(new Map(uuids.map((uuid) => [uuid, expected.get(uuid)])));
-              } finally {
-                await store.close();
-              }
-            }),
-          ),
+    it('process every user, and give the diary of an undisturbed run', { timeout: (mostSeconds + 300) * 1000 }, () =>
+      withSeed((random) =>
+        withDatabaseOn(server(), (address) =>
+          inFolder(async (folder) => {
+            await buildProgram();
+            const store = await openStore(address);
+            try {
+              const uuids = await fill(store, people);
+              const ended = await workAndKill(address, store, uuids, random, join(folder, 'logs'));
+              expectOthersWell(ended);
+              const expected = await undisturbed();
+              expect(await diariesOf(store, uuids)).toEqual(new Map(uuids.map((uuid) => [uuid, expected.get(uuid)])));
+            } finally {
+              await store.close();
+            }
+          }),
         ),
+      ),
     );
   },
   { mayLeave: true },

@@ -3,7 +3,7 @@
 
 import { compareTexts } from '../../model/text-order.ts';
 import type { StoredEntries, StoredEntry } from '../chunks/chunk.ts';
-import type { EntryCursor, EntryPage, EntryQuery, PickQuery } from '../store.ts';
+import type { EntryCursor, EntryPage, EntryQuery } from '../store.ts';
 
 /** Some entries of a user that are stored together. */
 export interface Part {
@@ -32,7 +32,7 @@ export function rangeOf({ from, to, after, descending = false }: EntryQuery): { 
 }
 
 /** A page of the entries of `parts`, which come ascending by `from`, or for a descending query descending by `to`. */
-export async function pageOf(parts: AsyncIterable<Part>, query: PickQuery): Promise<StoredPage> {
+export async function pageOf(parts: AsyncIterable<Part>, query: EntryQuery): Promise<StoredPage> {
   const { descending = false } = query;
   const order = orderOf(query);
   const matches = matcherOf(query);
@@ -74,7 +74,7 @@ function orderOf({ time, descending }: EntryQuery): Order {
   return descending ? (a, b) => order(b, a) : order;
 }
 
-function matcherOf(query: PickQuery): (one: StoredEntry) => boolean {
+function matcherOf(query: EntryQuery): (one: StoredEntry) => boolean {
   const { time, from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY, after, within, descending } = query;
   const keys = query.keys && new Set(query.keys);
   return (one) => {

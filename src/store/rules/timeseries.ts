@@ -4,26 +4,16 @@ import { compareTexts } from '../../model/text-order.ts';
 import { chunkDay, chunkSpan, type StoredEntries } from '../chunks/chunk.ts';
 import type { Engine, Query, Rows } from '../rows/rows.ts';
 import { type ChunkRow, chunks } from '../rows/tables.ts';
-import type { PickQuery, Timeseries } from '../store.ts';
+import type { EntryQuery, Timeseries } from '../store.ts';
 import type { ChunkCache, ChunkHead } from './chunk-cache.ts';
-import { type Part, pageFor, pageOf, rangeOf, type StoredPage } from './find.ts';
+import { type Part, pageFor, pageOf, rangeOf } from './find.ts';
 import { zonesAround } from './zones.ts';
 
 /** The timeseries of a store. */
 export function timeseries(engine: Engine, cache: ChunkCache): Timeseries {
-  const page = (userId: string, query: PickQuery): Promise<StoredPage> =>
-    engine.read((rows) => pageOf(chunkParts(rows, cache, userId, query), query));
   return {
-    find: async (userId, query) => pageFor(await page(userId, query)),
-    pick: async (userId, query, read) => {
-      const { found, next } = await page(userId, query);
-      const picked = [];
-      for (const { entry } of found) {
-        const one = read(entry);
-        if (one !== null) picked.push(one);
-      }
-      return { picked, next };
-    },
+    find: async (userId, query) =>
+      pageFor(await engine.read((rows) => pageOf(chunkParts(rows, cache, userId, query), query))),
     get: (userId, { key, write_ts }) =>
       engine.read(async (rows) => {
         const day = Math.floor(write_ts / chunkDay) * chunkDay;
@@ -68,7 +58,7 @@ const entriesAhead = 500;
 const mostAhead = 8;
 
 /** The chunks that a query touches, see `pageOf`. */
-async function* chunkParts(rows: Rows, cache: ChunkCache, user: string, query: PickQuery): AsyncGenerator<Part> {
+async function* chunkParts(rows: Rows, cache: ChunkCache, user: string, query: EntryQuery): AsyncGenerator<Part> {
   const [low, high] = query.time === 'ts' ? (['first_ts', 'last_ts'] as const) : (['first', 'last'] as const);
   const ahead = Math.min(mostAhead, Math.ceil(query.limit / entriesAhead));
   const { within } = query;
@@ -99,7 +89,7 @@ const headsAtOnce = 200;
  * Heads of chunks with times in the range of the query: ascending by their first time, or descending by their last. A
  * chunk spans a limited time, so that an index over first times serves both.
  */
-async function* headPages(rows: Rows, user: string, query: PickQuery): AsyncGenerator<Head[]> {
+async function* headPages(rows: Rows, user: string, query: EntryQuery): AsyncGenerator<Head[]> {
   const { time, keys, descending = false } = query;
   const [low, high] = time === 'ts' ? (['first_ts', 'last_ts'] as const) : (['first', 'last'] as const);
   const { from, to } = rangeOf(query);
@@ -133,6 +123,6 @@ async function* headPages(rows: Rows, user: string, query: PickQuery): AsyncGene
 }
 
 /** The longest time that a chunk spans, with the inexactness of doubles around `at`. */
-function longest(time: PickQuery['time'], at: number): number {
+function longest(time: EntryQuery['time'], at: number): number {
   return (time === 'ts' ? chunkSpan : chunkDay) + (Number.isFinite(at) ? Math.abs(at) * 2 ** -48 : 0);
 }

@@ -167,7 +167,6 @@ export function openTransactions(path: string): Transactions {
         try {
           const { connection } = await writing();
           expectInPlace();
-          expectInPlace();
           return await whenFree(() => work(connection));
         } catch (error) {
           throw storeError(error, path);

@@ -33,7 +33,7 @@ const methods: {
   usercache: { put: true, move: true, find: true, summary: true, keys: true, ahead: true },
   documents: { apply: true, get: true, list: true, keys: true },
   errors: { list: true, summary: true, takeBack: true, put: true },
-  timeseries: { find: true, pick: true, get: true, summary: true, zonesAround: true },
+  timeseries: { find: true, get: true, summary: true, zonesAround: true },
   trips: {
     chain: true,
     lastSettledBefore: true,

@@ -1,7 +1,6 @@
 // Contract: reading the timeseries, the zones around a time, and the state of the pipeline.
 import { expect, it } from 'vitest';
-import type { Entry } from '../../../src/model/entry.ts';
-import type { EntryCursor, PickQuery } from '../../../src/store/store.ts';
+import type { EntryCursor, EntryQuery } from '../../../src/store/store.ts';
 import {
   battery,
   entry,
@@ -29,31 +28,6 @@ export function timeseriesTests(use: Use): void {
     expect(await use.store.timeseries.get(newId(), { key: location, write_ts: 1.5 })).toBeNull();
   });
 
-  it('pick gives to its reader, one by one, the entries that find gives', async () => {
-    const user = await newUser(use.store);
-    const entries = [fix(4, { a: 1 }), fix(2.5, { a: 'x' }), fix(3, { a: null }), entry(battery, 3, { ts: 3, a: [1] })];
-    await moveIn(use.store, user, entries);
-    const read = ({ metadata, data }: Entry) => ({ key: metadata.key, at: metadata.write_ts, a: data.a });
-    for (const descending of [false, true]) {
-      const query = { time: 'ts', from: 2.5, to: 4, limit: 2, descending } as const;
-      const [page, picked] = [
-        await use.store.timeseries.find(user, query),
-        await use.store.timeseries.pick(user, query, read),
-      ];
-      expect(picked).toEqual({ picked: page.entries.map(read), next: page.next });
-      expect(picked.picked).toHaveLength(2);
-      const after = { ...query, after: picked.next! };
-      expect((await use.store.timeseries.pick(user, after, read)).next).toBeNull();
-    }
-    const some = await use.store.timeseries.pick(user, { time: 'ts', limit: 9 }, ({ data }) =>
-      typeof data.a === 'number' ? data.a : null,
-    );
-    expect(some).toEqual({ picked: [1], next: null });
-    expect(await use.store.timeseries.pick(newId(), { time: 'ts', limit: 9 }, read)).toEqual({
-      ...{ picked: [], next: null },
-    });
-  });
-
   it('a page has as many entries as were asked for, also where each lies in a chunk of its own', async () => {
     const user = await newUser(use.store);
     const entries = [1, 2e8, 4e8, 6e8, 8e8, 1e9, 1.2e9].map((ts) => fix(ts));
@@ -71,7 +45,7 @@ export function timeseriesTests(use: Use): void {
     }
   });
 
-  it('pick within ranges gives only entries at these times, over all pages and in both directions', async () => {
+  it('a query within ranges gives only entries at these times, over all pages and in both directions', async () => {
     const user = await newUser(use.store);
     const times = [1, 2, 2.5, 3, 4, 5, 6, 7.5, 8, 20];
     await moveIn(
@@ -90,7 +64,7 @@ export function timeseriesTests(use: Use): void {
         const picked: unknown[] = [];
         let after: EntryCursor | null = null;
         do {
-          const query: PickQuery = {
+          const query: EntryQuery = {
             time: 'ts',
             from: 2.25,
             to: 21,
@@ -99,24 +73,14 @@ export function timeseriesTests(use: Use): void {
             within,
             ...(after && { after }),
           };
-          const page = await use.store.timeseries.pick(user, query, ({ data }) => data.ts);
-          expect(page.picked.length).toBeLessThanOrEqual(limit);
-          picked.push(...page.picked);
+          const page = await use.store.timeseries.find(user, query);
+          expect(page.entries.length).toBeLessThanOrEqual(limit);
+          picked.push(...page.entries.map(({ data }) => data.ts));
           after = page.next;
         } while (after !== null);
         expect(picked).toEqual(descending ? [7.5, 6, 4, 2.5] : [2.5, 4, 6, 7.5]);
       }
     }
-  });
-
-  it('what the reader of pick throws the call throws, and the store goes on', async () => {
-    const user = await newUser(use.store);
-    await moveIn(use.store, user, [fix(1)]);
-    const failing = use.store.timeseries.pick(user, { time: 'ts', limit: 9 }, () => {
-      throw new Error('unreadable');
-    });
-    await expect(failing).rejects.toThrow('unreadable');
-    expect((await use.store.timeseries.pick(user, { time: 'ts', limit: 9 }, () => 1)).picked).toEqual([1]);
   });
 
   it('zonesAround gives the valid zones next to a time', async () => {

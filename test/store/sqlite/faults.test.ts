@@ -284,7 +284,7 @@ describe('trouble that the engine reports', () => {
       watched.before = (sql) => {
         if (words.test(sql)) throw engineError(errcode);
       };
-      const error = await call().catch((one) => one);
+      const error = (await call().catch((one) => one)) as Error & { code: string };
       expect([words, error.code]).toEqual([words, code]);
       expect(error.message).toContain(databaseIn(folder));
       watched.before = () => {};

@@ -1,188 +1,165 @@
-// What a process leaves that is killed at any statement while it converts an older store, or writes chunks anew: the
-// files as they are at that moment, opened again. Nothing is lost, and nothing is there twice.
+// What a process leaves that is killed before any statement of a put, a move, an erasure or the making of a store: the
+// files as they are at that moment, opened again. Nothing acknowledged is lost, and nothing is there twice.
 import { copyFileSync, mkdirSync, readdirSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { Entry } from '../../../src/model/entry.ts';
-import { connect } from '../../../src/store/sqlite/driver.ts';
-import { fileName } from '../../../src/store/sqlite/folder.ts';
-import type { Store } from '../../../src/store/store.ts';
-import { apply, battery, entry, findAll, fix, location, newUser } from '../contract/kit.ts';
-import { newFolder, usePlaces } from '../support/folders.ts';
+import type { Judge, Store } from '../../../src/store/store.ts';
+import { collections } from '../../../src/store/store.ts';
+import {
+  accept,
+  battery,
+  entry,
+  errorsOf,
+  fix,
+  leaseOn,
+  moveAll,
+  moveIn,
+  never,
+  newUser,
+  numbers,
+  put,
+  putFailed,
+  same,
+  stored,
+  waiting,
+} from '../contract/kit.ts';
+import { usePlaces } from '../support/folders.ts';
+import { watched } from '../support/watched-driver.ts';
 
-/** Called before each statement that any connection runs. */
-const watched = vi.hoisted(() => ({ before: (_sql: string): void => {} }));
-
-vi.mock('../../../src/store/sqlite/driver.ts', async (original) => {
-  const actual = await original<typeof import('../../../src/store/sqlite/driver.ts')>();
-  type Connection = ReturnType<typeof actual.connect>;
-  const watchedConnection = (connection: Connection): Connection => ({
-    get inTransaction() {
-      return connection.inTransaction;
-    },
-    exec: (sql) => {
-      watched.before(sql);
-      connection.exec(sql);
-    },
-    prepare: (sql) => {
-      const statement = connection.prepare(sql);
-      return {
-        run: (...values) => {
-          watched.before(sql);
-          return statement.run(...values);
-        },
-        get: (...values) => {
-          watched.before(sql);
-          return statement.get(...values);
-        },
-        all: (...values) => {
-          watched.before(sql);
-          return statement.all(...values);
-        },
-      };
-    },
-    copyTo: (path) => connection.copyTo(path),
-    close: () => connection.close(),
-  });
-  return { ...actual, connect: (path: string) => watchedConnection(actual.connect(path)) };
-});
+vi.mock('../../../src/store/sqlite/driver.ts', async (original) =>
+  (await import('../support/watched-driver.ts')).watchedDriver(await original()),
+);
 
 const places = usePlaces();
-afterEach(() => {
-  watched.before = () => {};
-});
+afterEach(() => watched.reset());
+vi.setConfig({ testTimeout: 120_000 });
 
-/** The files of a store as a kill at this moment would leave them. */
-function copyOf(folder: string, target: string): string {
-  mkdirSync(target);
-  for (const file of readdirSync(folder)) copyFileSync(join(folder, file), join(target, file));
-  return target;
-}
-
-/** Does the work, and copies the store before some of its statements on the long term, and after the last. */
-async function copiesDuring(
-  folder: string,
-  work: () => Promise<unknown>,
-  isWanted: (statement: number, sql: string) => boolean,
-): Promise<string[]> {
-  const base = await newFolder();
-  places.later(() => rm(base, { recursive: true, force: true }));
+/** Does the work, and copies the folder before each of its statements and after the last, as a kill would leave it. */
+async function copiesDuring(folder: string, work: () => Promise<unknown>): Promise<string[]> {
+  const base = await places.folder();
   const copies: string[] = [];
-  let statement = 0;
-  watched.before = (sql) => {
-    if (isWanted(statement++, sql)) copies.push(copyOf(folder, join(base, String(copies.length))));
+  const copy = (): void => {
+    const target = join(base, String(copies.length));
+    mkdirSync(target);
+    for (const file of readdirSync(folder)) copyFileSync(join(folder, file), join(target, file));
+    copies.push(target);
   };
+  watched.before = copy;
   await work();
   watched.before = () => {};
-  return [...copies, copyOf(folder, join(base, 'last'))];
+  copy();
+  return copies;
 }
 
-/** What a store returns of a user, by both times, each entry once. */
-async function contentOf(store: Store, user: string): Promise<string[]> {
-  const byTime = await findAll(store.timeseries, user, { time: 'ts', limit: 700 });
-  const byWritten = await findAll(store.timeseries, user, { time: 'write_ts', limit: 700 });
-  const texts = (entries: readonly Entry[]): string[] => entries.map((one) => JSON.stringify(one)).sort();
-  expect(texts(byTime)).toEqual(texts(byWritten));
-  expect((await store.counts(user)).timeseries).toBe(byTime.length);
-  return texts(byTime);
+/** Everything that a store has of a user. */
+async function contentOf(store: Store, user: string) {
+  return {
+    waiting: await waiting(store, user),
+    stored: await stored(store, user),
+    byTime: (await store.timeseries.find(user, { time: 'ts', limit: 5_000 })).entries.length,
+    errors: (await errorsOf(store, user)).map(({ identity, tries, last_ts }) => ({ identity, tries, last_ts })),
+    profile: await store.profiles.get(user),
+    changed: (await store.pipeline.get(user)).changed,
+    counts: await store.counts(user),
+  };
 }
 
-async function contentAfterKill(folder: string, users: readonly string[]): Promise<string[][]> {
+/** Fails unless each copy has all of the work or nothing of it, the last all, and the work can be repeated on each. */
+async function allOrNothing(folder: string, user: string, work: (store: Store) => Promise<unknown>): Promise<void> {
   const store = await places.open(folder);
-  const contents: string[][] = [];
-  for (const user of users) contents.push(await contentOf(store, user));
-  await store.close();
-  return contents;
+  await store.profiles.merge(user, {}); // the connection for writes is open
+  const before = await contentOf(store, user);
+  const copies = await copiesDuring(folder, () => work(store));
+  const after = await contentOf(store, user);
+  expect(after).not.toEqual(before);
+  expect(copies.length).toBeGreaterThan(5);
+  let isDone = false;
+  for (const [i, copy] of copies.entries()) {
+    const again = await places.open(copy);
+    const found = await contentOf(again, user);
+    isDone ||= JSON.stringify(found) === JSON.stringify(after);
+    same(found, isDone ? after : before);
+    if (i % 7 === 0 || i === copies.length - 1) {
+      await work(again);
+      await moveAll(again, user);
+      const { waiting: left, stored: all, counts } = await contentOf(again, user);
+      expect(left).toEqual([]);
+      expect(counts.timeseries).toBe(all.length);
+    }
+    await again.close();
+  }
+  expect(isDone).toBe(true);
 }
 
-describe('a kill at any statement', () => {
-  it('of the conversion of rows of an older store leaves each entry in one place', async () => {
-    const folder = join(await places.folder(), 'store');
-    const store = await places.open(folder);
-    const users = [await newUser(store), await newUser(store)];
-    const entries = Array.from({ length: 1_200 }, (_, i) =>
-      i % 5 === 0 ? entry(battery, 1_000 + i, { ts: 1_000 + i }) : fix(1_000 + i),
-    );
-    for (const user of users) await apply(store, user, { put: entries.slice(0, 50) });
-    await store.close();
-    // The rest of the entries as an earlier version kept them; some of them were converted before an earlier kill.
-    const connection = connect(join(folder, fileName('timeseries', 0)));
-    connection.exec(`
-      CREATE TABLE entries (
-        id INTEGER PRIMARY KEY, user INTEGER NOT NULL, key INTEGER NOT NULL, write_ts REAL NOT NULL, ts REAL,
-        latitude REAL, longitude REAL, zone TEXT, entry TEXT NOT NULL, received_ts REAL NOT NULL DEFAULT 5
-      );
-      CREATE UNIQUE INDEX entries_identity ON entries (user, key, write_ts)`);
-    const insert = connection.prepare(`
-      INSERT INTO entries (user, key, write_ts, ts, entry) SELECT user_ids.id, keys.id, ?, ?, ? FROM user_ids, keys
-      WHERE uuid = ? AND name = ?`);
-    connection.exec('BEGIN');
-    for (const user of users) {
-      for (const one of entries.slice(50)) {
-        const { key, write_ts } = one.metadata;
-        insert.run(write_ts, one.data.ts as number, JSON.stringify(one), user, key);
-      }
-    }
-    connection.exec('COMMIT');
-    connection.close();
-    const expected = entries.map((one) => JSON.stringify(one)).sort();
-    const copies = await copiesDuring(
-      folder,
-      async () => {
-        const converting = await places.open(folder);
-        for (const user of users) await contentOf(converting, user);
-        await converting.close();
-      },
-      // Each row is read and removed by a statement: a few of these, and all others from the first row on.
-      (statement, sql) =>
-        /entries WHERE id/.test(sql)
-          ? statement % 1_499 === 0
-          : /entries|chunks|COMMIT/.test(sql) && statement % 11 === 0,
-    );
-    expect(copies.length).toBeGreaterThan(6);
-    for (const copy of copies) expect(await contentAfterKill(copy, users)).toEqual([expected, expected]);
-  }, 120_000);
+/** A user with something everywhere. */
+async function filledStore(): Promise<{ folder: string; user: string }> {
+  const { folder, store } = await places.newStore();
+  const user = await newUser(store);
+  await moveIn(store, user, [...numbers(0, 400).map((ts) => fix(ts)), entry(battery, 7, { ts: 7 })]);
+  await putFailed(store, user, [fix(500), fix(501)], 10);
+  await put(store, user, [...numbers(300, 600).map((ts) => fix(ts, { again: true })), entry(battery, 9)]);
+  await store.tokens.add({ hash: 'x', user_id: user, created_ts: 1, expires_ts: null });
+  await store.close();
+  return { folder, user };
+}
 
-  it('of a change of chunks leaves all of the change or nothing of it, and it can be repeated', async () => {
-    const at = fc.integer({ min: 0, max: 1_400 });
-    const changes = fc.record({
-      put: fc.array(fc.tuple(at, fc.nat(2)), { minLength: 1, maxLength: 30 }),
-      remove: fc.array(at, { maxLength: 10 }),
-      before: fc.constantFrom(400, 700),
+describe('a kill before any statement', () => {
+  it('of a put leaves all of the put or nothing', async () => {
+    const { folder, user } = await filledStore();
+    const entries = [...numbers(290, 310).map((ts) => fix(ts, { third: true })), fix(500, { new: 1 }), fix(999)];
+    const unusable = [{ entry: 1, reason: 'r', message: 'm' }];
+    const note = { fields: { put: 1 }, onFailure: () => {} };
+    await allOrNothing(folder, user, (store) => store.usercache.put(user, { entries, unusable, note }, 77));
+  });
+
+  it('of a move leaves each entry in one place, with its marks', async () => {
+    const { folder, user } = await filledStore();
+    const judge: Judge = (one) => (one.metadata.write_ts % 10 === 0 ? { reason: 'r', message: 'm' } : accept(one));
+    await allOrNothing(folder, user, async (store) => {
+      const lease = await leaseOn(store, user);
+      await store.usercache.move(user, { at: never, limit: 9_999 }, lease, judge);
+      await store.leases.release(lease);
     });
-    await fc.assert(
-      fc.asyncProperty(changes, async ({ put, remove, before }) => {
-        const folder = join(await places.folder(), 'store');
-        const store = await places.open(folder);
-        const user = await newUser(store);
-        await apply(store, user, { put: Array.from({ length: before }, (_, i) => fix(1_000 + i)) });
-        const old = await contentOf(store, user);
-        const change = {
-          put: put.map(([i, content]) => fix(1_000.5 + i / 2, { content })),
-          remove: remove.map((i) => ({ key: location, write_ts: 1_000 + i })),
-        };
-        const copies = await copiesDuring(
-          folder,
-          () => apply(store, user, change),
-          (statement) => statement % 3 === 0,
-        );
-        const wanted = await contentOf(store, user);
-        await store.close();
-        let seen = 0;
-        for (const copy of copies) {
-          const [found] = await contentAfterKill(copy, [user]);
-          const isNew = JSON.stringify(found) === JSON.stringify(wanted);
-          if (!isNew) expect(found).toEqual(old);
-          seen += Number(isNew);
-        }
-        expect(seen).toBeGreaterThan(0);
-        const again = await places.open(copies[0]!);
-        await apply(again, user, change);
-        expect(await contentOf(again, user)).toEqual(wanted);
-      }),
-      { numRuns: 2 },
-    );
-  }, 120_000);
+  });
+
+  it('of an erasure leaves a user who is there, whose erasure can be repeated, or who is gone', async () => {
+    const { folder, user } = await filledStore();
+    const store = await places.open(folder);
+    await store.profiles.merge(user, {});
+    const before = await store.counts(user);
+    const copies = await copiesDuring(folder, () => store.erase(user));
+    expect(copies.length).toBeGreaterThan(20);
+    const stages = new Set<string>();
+    for (const copy of copies) {
+      const again = await places.open(copy);
+      const [begun] = await again.unfinished();
+      const isThere = (await again.users.byUuid(user)) !== null;
+      const stage = begun?.stage ?? (isThere ? 'there' : 'gone');
+      stages.add(stage);
+      if (stage === 'there') same(await again.counts(user), before);
+      else await expect(put(again, user, [fix(1)])).rejects.toMatchObject({ code: 'MOBILITY_USER_UNKNOWN' });
+      if (stage === 'erasing') expect((await again.tokens.list(user)).length).toBe(0);
+      await again.erase(user);
+      same(await again.counts(user), Object.fromEntries(collections.map((name) => [name, 0])) as never);
+      expect(await again.unfinished()).toEqual([]);
+      await again.close();
+    }
+    expect(stages).toEqual(new Set(['there', 'erasing', 'gone']));
+  });
+
+  it('of the making of a store leaves a folder in which one is made at the next opening', async () => {
+    const folder = await places.folder();
+    const copies = await copiesDuring(folder, async () => {
+      const store = await places.open(folder);
+      await put(store, await newUser(store), [fix(1)]);
+    });
+    expect(copies.length).toBeGreaterThan(20);
+    for (const copy of copies) {
+      const store = await places.open(copy);
+      const user = await newUser(store);
+      await put(store, user, [fix(2)]);
+      same(await waiting(store, user), [fix(2)]);
+      await store.close();
+    }
+  });
 });

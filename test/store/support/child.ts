@@ -15,13 +15,13 @@ export interface Child {
 }
 
 /**
- * Starts, with the program as `buildProgram` made it, `body`: the body of an async function of `openSqliteStore`,
- * `args` and `say`, which writes a line. It ends with the body, unless something keeps it alive. What it writes to
- * standard error is shown.
+ * Starts, with the program as `buildProgram` made it, `body`: the body of an async function of `openStore`, `args` and
+ * `say`, which writes a line. It ends with the body, unless something keeps it alive. What it writes to standard error
+ * is shown.
  */
 export function startChild(program: string, body: string, args: Record<string, unknown>): Child {
   const script = `
-    import { openSqliteStore } from ${JSON.stringify(join(program, 'dist/store/sqlite/store.js'))};
+    import { openStore } from ${JSON.stringify(join(program, 'dist/store/open.js'))};
     import { writeSync } from 'node:fs';
     const args = ${JSON.stringify(args)};
     const say = (line) => writeSync(1, line + '\\n');
