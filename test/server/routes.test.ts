@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { silentLog } from '../../src/log/log.ts';
 import type { JsonObject } from '../../src/model/json.ts';
+import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import { putDocument } from '../support/store.ts';
 import { androidLocation, iosActivity, type Kit, now, openKit } from './kit.ts';
 import { madeTrip, storeTrips } from './trips.ts';
@@ -281,10 +283,8 @@ describe('find_entries', () => {
   });
 
   it('moved and waiting entries are one stream, and a repeated entry occurs once', async () => {
-    const taken = await kit.store.leases.acquire(ada, 'test', 60);
-    if (!('lease' in taken)) throw new Error('expected a free user');
-    const put = [androidLocation(ts + 1), androidLocation(ts + 10)] as never;
-    await kit.store.timeseries.apply(ada, { put, remove: [] }, taken.lease);
+    await runPipeline(kit.store, ada, { log: silentLog, now: () => ts + day });
+    await call('/usercache/put', { phone_to_server: [androidLocation(ts + 1), androidLocation(ts + 10)] });
     const found = await find({ ...all, key_list: ['background/location'] });
     expect(times(found)).toEqual([ts, ts + 1, ts + 10, ts + 20]);
   });
