@@ -5,10 +5,10 @@ import { type DerivedTime, derivedEntries } from '../composite/read-derived.ts';
 import { present } from '../converters/convert.ts';
 import type { SuggestionSettings } from '../labels/suggest.ts';
 import { dataTime, type Entry, type Identity } from '../model/entry.ts';
+import { compareTexts } from '../model/text-order.ts';
 import { justAfter } from '../model/time.ts';
 import { entryPages, everyEntry } from '../store/pages.ts';
 import type { EntryCursor, Store } from '../store/store.ts';
-import { compareTexts } from '../model/text-order.ts';
 import { startSlices } from '../turns.ts';
 
 /** Which entries, in what order, and how many. */

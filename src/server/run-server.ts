@@ -4,7 +4,7 @@ import type { Config } from '../config.ts';
 import type { FileLog } from '../log/files.ts';
 import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
-import { errorText, MobilityError } from '../model/errors.ts';
+import { MobilityError } from '../model/errors.ts';
 import type { Store } from '../store/store.ts';
 import { createApp } from './app.ts';
 import type { AppParts } from './app-parts.ts';

@@ -25,7 +25,7 @@ export const objectOf = (properties: Record<string, unknown>, required = Object.
 });
 
 /** The schema of a list. */
-export const listOf = (items: AnswerSchema): AnswerSchema => ({ type: 'array', items });
+export const arrayOf = (items: AnswerSchema): AnswerSchema => ({ type: 'array', items });
 
 /** The schemas of values that several answers have. */
 export const values = {

@@ -283,9 +283,8 @@ describe('find_entries', () => {
   });
 
   it('moved and waiting entries are one stream, and a repeated entry occurs once', async () => {
-    await runPipeline(kit.store, ada, { log: silentLog, now: () => ts + 1000 });
-    const entries = [androidLocation(ts + 1), androidLocation(ts + 10)] as never;
-    await kit.store.usercache.put(ada, { entries, unusable: [] }, ts + 1000);
+    await runPipeline(kit.store, ada, { log: silentLog, now: () => ts + day });
+    await call('/usercache/put', { phone_to_server: [androidLocation(ts + 1), androidLocation(ts + 10)] });
     const found = await find({ ...all, key_list: ['background/location'] });
     expect(times(found)).toEqual([ts, ts + 1, ts + 10, ts + 20]);
   });

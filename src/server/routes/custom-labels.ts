@@ -2,7 +2,7 @@
 // choices.
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { badRequest } from '../problem.ts';
-import { bodyOf, listOf, objectOf } from '../schemas.ts';
+import { arrayOf, bodyOf, objectOf } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
 
 /** What labels are about: fields of the profile. */
@@ -21,7 +21,7 @@ type Rows = Map<string, LabelRow>;
 
 const text = { type: 'string', minLength: 1, maxLength: longestLabel };
 const key = { enum: kinds };
-const labels = listOf({ type: 'string' });
+const labels = arrayOf({ type: 'string' });
 
 /** `/customlabel/*`. */
 export const customLabelRoutes: readonly Route[] = [

@@ -8,14 +8,14 @@ import { isTimeZone, justAfter, localDay, maxTime, minTime, startOfDay } from '.
 import { type FoundEntry, findEntries, type Selection } from '../find-entries.ts';
 import { daysBetween } from '../local-dates.ts';
 import { badRequest } from '../problem.ts';
-import { listOf, objectOf, schemas, values } from '../schemas.ts';
+import { arrayOf, objectOf, schemas, values } from '../schemas.ts';
 import { type Route, type RouteCall, suggestions } from './route.ts';
 
 /** Entries of one answer, whatever the caller asks for. */
 const maxFoundEntries = 250_000;
 
 const found = objectOf({
-  phone_data: listOf(
+  phone_data: arrayOf(
     objectOf({
       _id: values.oid,
       user_id: values.uuid,

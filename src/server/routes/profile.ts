@@ -5,7 +5,7 @@ import { dateValue, oid, uuidValue } from '../../model/extended-json.ts';
 import { idOf } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { badRequest, tooLarge } from '../problem.ts';
-import { listOf, objectOf, schemas, values } from '../schemas.ts';
+import { arrayOf, objectOf, schemas, values } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
 
 const everything = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
@@ -50,7 +50,7 @@ export const profileRoutes: readonly Route[] = [
     path: '/profile/update',
     handler: 'profile.update',
     summary: 'Sets fields of the profile',
-    answers: objectOf({ update: { const: true }, ignored: listOf({ type: 'string' }) }, ['update']),
+    answers: objectOf({ update: { const: true }, ignored: arrayOf({ type: 'string' }) }, ['update']),
     caller: 'registered',
     body: schemas.updateProfile,
     large: true,

@@ -3,7 +3,7 @@ import { withLabels } from '../../diary/add-labels.ts';
 import { tripsOfDay } from '../../diary/build-trip-documents.ts';
 import { isDay } from '../../model/time.ts';
 import { badRequest } from '../problem.ts';
-import { listOf, objectOf } from '../schemas.ts';
+import { arrayOf, objectOf } from '../schemas.ts';
 import { type Route, suggestions } from './route.ts';
 
 const trip = objectOf({
@@ -18,7 +18,7 @@ export const timelineRoutes: readonly Route[] = [
     path: '/timeline/getTrips/:date',
     handler: 'timeline.getTrips/:date',
     summary: 'Returns the diary of one local day',
-    answers: objectOf({ timeline: listOf(trip) }),
+    answers: objectOf({ timeline: arrayOf(trip) }),
     caller: 'registered',
     answer: async ({ caller, params, store }) => {
       const { date } = params;

@@ -8,7 +8,7 @@ import type { PutCounts } from '../../log/messages.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { isNewerConfig } from '../../model/study-config.ts';
 import type { Document } from '../../store/store.ts';
-import { listOf, objectOf, schemas, values } from '../schemas.ts';
+import { arrayOf, objectOf, schemas, values } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
 
 const count = { type: 'integer', minimum: 0 };
@@ -44,7 +44,7 @@ export const usercacheRoutes: readonly Route[] = [
     path: '/usercache/get',
     handler: 'userCache.get',
     summary: 'Returns the documents for the phone: the diary of the last days, and configuration',
-    answers: objectOf({ server_to_phone: listOf(document) }),
+    answers: objectOf({ server_to_phone: arrayOf(document) }),
     caller: 'registered',
     answer: get,
   },
