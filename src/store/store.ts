@@ -197,7 +197,7 @@ export interface Usercache {
    * error timeseries, once per content (a repetition counts as another attempt). One with an identity is stored as an
    * entry that arrived before `entries` and failed: it takes the place of its error and of what waits, and keeps the
    * first receipt of the identity and its earlier failures. Results are in the order of `entries`.
-   * A result is `updated` if usercache, timeseries or error timeseries have the identity, or if it occurs earlier in
+   * The caller leaves the batch as it is until then. A result is `updated` if usercache, timeseries or error timeseries have the identity, or if it occurs earlier in
    * the batch. Atomic. The `note` is written after the batch or together with it: never if the batch is not stored.
    */
   put(userId: string, batch: PutBatch, now: number): Promise<PutResult[]>;

@@ -5,7 +5,7 @@ import type { Entry } from '../../src/model/entry.ts';
 import { MobilityError } from '../../src/model/errors.ts';
 import { type AllOptions, runAll } from '../../src/pipeline/run-all.ts';
 import type { Store } from '../../src/store/store.ts';
-import { newStore, newUser } from '../support/store.ts';
+import { leaseOn, newStore, newUser } from '../support/store.ts';
 
 const survey: Entry = { metadata: { key: 'manual/survey', write_ts: 1_700_000_000, platform: 'android' }, data: {} };
 const uuid = (first: string): string => `${first}0000000-0000-4000-8000-000000000000`;
@@ -76,10 +76,9 @@ it('trips of an older analysis are made anew, though nobody has anything new', a
   const { store, users } = await threeUsers();
   await run(store);
   expect(await run(store)).toEqual([]);
-  const taken = await store.leases.acquire(users[1]!, 'an older program', 60);
-  if (!('lease' in taken)) throw new Error('expected a free user');
-  await store.pipeline.merge(users[1]!, { analysis_version: 'older' }, taken.lease);
-  await store.leases.release(taken.lease);
+  const lease = await leaseOn(store, users[1]!, 'an older program');
+  await store.pipeline.merge(users[1]!, { analysis_version: 'older' }, lease);
+  await store.leases.release(lease);
   expect(await run(store)).toEqual([users[1]]);
   expect((await store.pipeline.get(users[1]!)).analysis_version).not.toBe('older');
   expect(await run(store)).toEqual([]);

@@ -89,22 +89,6 @@ describe('two runs on one user', () => {
     clock += 2;
     expect((await runPipeline(store, user, options())).status).toBe('done');
   });
-
-  it('of which the first lost its lease on the way: its next write is refused, and the second is whole', async () => {
-    const user = await userWithDay();
-    const slow = withMethod('trips', 'chain', async (...args: Parameters<Store['trips']['chain']>) => {
-      clock += 61; // so slow that the lease ran out
-      const other = await runPipeline(store, user, options({ owner: 'second' }));
-      expect(other.status).toBe('done');
-      return store.trips.chain(...args);
-    });
-    const log = memoryLog();
-    const first = await runPipeline(slow, user, options({ owner: 'first', log }));
-    expect(first).toMatchObject({ status: 'busy', message: expect.stringContaining('expected the lease') });
-    expect(log.lines.filter((text) => text.startsWith('ERROR'))).toEqual([]);
-    expect(await chainOf(store, user)).toHaveLength(2);
-    expect((await store.pipeline.get(user)).last_error).toBeNull();
-  });
 });
 
 describe('a run that fails', () => {
@@ -152,16 +136,6 @@ describe('all users', () => {
     expect(await runAll(own, options())).toMatchObject({ done: 0, nothing_new: 3, failed: 0, failures: [] });
   });
 
-  it('ends with its error when the store is out of reach, instead of with each user', async () => {
-    const mine = await newStore({ now: () => clock });
-    const gone = () => Promise.reject(new MobilityError('MOBILITY_STORE_UNAVAILABLE', 'gone'));
-    for (let i = 0; i < 3; i++) await put(mine, await newUser(mine), day);
-    const unreachable = { ...mine, leases: { ...mine.leases, acquire: gone }, ping: gone };
-    const log = memoryLog();
-    await expect(runAll(unreachable, options({ log }))).rejects.toThrow('gone');
-    expect(log.lines.filter((text) => text.includes('pipeline failed'))).toHaveLength(1);
-  });
-
   it('a user of a dead worker is done at the end, after the lease has expired', async () => {
     let now = 5_000_000_000;
     const mine = await newStore({ now: () => now });
@@ -172,21 +146,5 @@ describe('all users', () => {
       now += seconds;
     };
     expect(await runAll(mine, { ...options(), now: () => now, wait })).toMatchObject({ done: 1, busy: 0 });
-  });
-
-  it('a user of a running worker is left to that worker', async () => {
-    let now = 5_000_000_000;
-    const mine = await newStore({ now: () => now });
-    const user = await newUser(mine);
-    await put(mine, user, day);
-    const taken = await mine.leases.acquire(user, 'alive', 30);
-    if (!('lease' in taken)) throw new Error('expected the lease');
-    const wait = async (seconds: number) => {
-      now += seconds;
-      await mine.leases.renew(taken.lease, 30);
-    };
-    const report = await runAll(mine, { ...options(), now: () => now, wait });
-    expect(report).toMatchObject({ done: 0, busy: 1 });
-    expect(now).toBeLessThan(5_000_000_010);
   });
 });

@@ -3,6 +3,7 @@ import { idOf } from '../../src/model/ids.ts';
 import { localDay } from '../../src/model/time.ts';
 import type { Place, Section, Trip, TripRecord } from '../../src/model/trip.ts';
 import type { Store } from '../../src/store/store.ts';
+import { leaseOn } from '../support/store.ts';
 
 export interface MadeSection {
   mode: string;
@@ -84,10 +85,9 @@ function placeAt(ts: number, zone: string): Place {
 
 /** Makes these the user's trips, final up to the end of the last. */
 export async function storeTrips(store: Store, userId: string, records: TripRecord[]): Promise<void> {
-  const taken = await store.leases.acquire(userId, 'test', 60);
-  if (!('lease' in taken)) throw new Error('expected a free user');
+  const lease = await leaseOn(store, userId);
   const everything = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
   const state = { complete_until: records.at(-1)!.end_ts };
-  await store.trips.replace(userId, everything, records, state, taken.lease);
-  await store.leases.release(taken.lease);
+  await store.trips.replace(userId, everything, records, state, lease);
+  await store.leases.release(lease);
 }

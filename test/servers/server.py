@@ -1,6 +1,6 @@
 # Runs the test server of the MongoDB backend; its arguments are those of `secantusd-py`. Ends when its standard input
-# is closed, so that it never outlives the process that started it. What it does otherwise than MongoDB and what would
-# let a test hang is put right here, for the version that requirements.txt names:
+# is closed, so that it never outlives the process that started it. Corrects what it does otherwise than MongoDB and what
+# would let a test hang, for the version that requirements.txt names:
 #
 # - A statement that waits for a row keeps the mutex of its transaction. The registry of transactions waited for these
 #   mutexes while it held its own lock, without which nothing can be committed: a delete of many rows that waited for
@@ -22,8 +22,6 @@ from secantus.transactions import TransactionRegistry, TxnState
 original_init = TransactionRegistry.__init__
 original_for_statement = TransactionRegistry.for_statement
 original_on_retryable_write = TransactionRegistry.on_retryable_write
-
-
 registries = []
 
 
@@ -57,37 +55,26 @@ def prune_locked(self):
     return ended
 
 
-def end(self, txn):
+def abort_for_session(self, lsid, below=float("inf")):
     """Waits for the mutex of a transaction, and for nothing else meanwhile."""
-    if txn is not None:
+    txn = self._txns.get(lsid)
+    if txn is not None and txn.txn_number < below:
         self.abort_in_progress(txn)
 
 
-def abort_for_session(self, lsid):
-    end(self, self._txns.get(lsid))
-
-
 def abort_all(self):
-    with self._lock:
-        found = list(self._txns.values())
-    for txn in found:
-        end(self, txn)
-
-
-def end_older(self, lsid, number):
-    txn = self._txns.get(lsid)
-    if txn is not None and txn.txn_number < number:
-        end(self, txn)
+    for lsid in list(self._txns):
+        abort_for_session(self, lsid)
 
 
 def for_statement(self, lsid, lsid_doc, number, *, start):
     if start:
-        end_older(self, lsid, number)
+        abort_for_session(self, lsid, below=number)
     return original_for_statement(self, lsid, lsid_doc, number, start=start)
 
 
 def on_retryable_write(self, lsid, number):
-    end_older(self, lsid, number)
+    abort_for_session(self, lsid, below=number)
     return original_on_retryable_write(self, lsid, number)
 
 
@@ -100,14 +87,10 @@ TransactionRegistry.on_retryable_write = on_retryable_write
 
 handlers = commands._HANDLERS
 original_status = handlers["serverStatus"]
-
-
-def status(doc, context):
-    return {**original_status(doc, context), "transactions": {"currentOpen": len(context.transactions)}}
-
-
-handlers["serverStatus"] = status
-
+handlers["serverStatus"] = lambda doc, context: {
+    **original_status(doc, context),
+    "transactions": {"currentOpen": len(context.transactions)},
+}
 original_current_op = aggregate._STAGES["$currentOp"]
 
 

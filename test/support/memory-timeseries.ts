@@ -27,7 +27,7 @@ export function memoryTimeseries(pushed: readonly Entry[], pageSize = 5000): Str
     found && { write_ts: found.write_ts, zone: found.zone };
   return {
     timeseries: {
-      async pick(_user, { keys, from = -Infinity, to = Infinity, within, after, limit }, read) {
+      async find(_user, { keys, from = -Infinity, to = Infinity, within, after, limit }) {
         const matching = rows.filter(
           (row) =>
             row.time >= from &&
@@ -38,10 +38,8 @@ export function memoryTimeseries(pushed: readonly Entry[], pageSize = 5000): Str
         );
         const page = matching.slice(0, Math.min(limit, pageSize));
         const { entry: _, ...last } = page.at(-1) ?? { entry: null };
-        return {
-          picked: page.map((row) => read(row.entry)).filter((picked) => picked !== null),
-          next: matching.length > page.length ? (last as EntryCursor) : null,
-        };
+        const next = matching.length > page.length ? (last as EntryCursor) : null;
+        return { entries: page.map((row) => row.entry), received_ts: page.map(() => 0), next };
       },
       async zonesAround(_user, writeTs) {
         const before = zones.filter((z) => z.write_ts <= writeTs).at(-1);

@@ -1,18 +1,16 @@
 // Entries that wait, as rows: a few thousand of one put each.
-import type { Entry } from '../../model/entry.ts';
+import { dataTime, type Entry } from '../../model/entry.ts';
+import type { JsonValue } from '../../model/json.ts';
+import { jsonText } from '../../model/json-text.ts';
 import type { BatchRow } from '../rows/tables.ts';
 import { levels, packText, unpackText } from './pack.ts';
 
-/** An entry that waits, with the JSON text of it. */
+/** An entry that waits. */
 export interface WaitingEntry {
-  key: string;
-  write_ts: number;
-  /** The data time of its payload, see `dataTime`. */
-  ts: number | null;
+  entry: Entry;
   received_ts: number;
   /** Earlier failures of an entry that was taken back from the errors. */
   failed: { first_ts: number; tries: number } | null;
-  text: string;
 }
 
 /** What a row says of its entries without their content, each list in their order. */
@@ -38,7 +36,7 @@ export function dueTime({ write_ts, received_ts }: { write_ts: number; received_
 }
 
 /** Entries and characters of JSON in a row: one is read and moved as a whole. */
-const mostEntries = 2_000;
+const mostEntries = 1_000;
 const mostCharacters = 4_000_000;
 
 /**
@@ -46,48 +44,59 @@ const mostCharacters = 4_000_000;
  * the others' rows can go.
  */
 export function batchRows(user: string, id: number, entries: readonly WaitingEntry[]): BatchRow[] {
-  const parts: WaitingEntry[][] = [];
-  for (const some of [entries.filter((one) => dueTime(one) === 0), entries.filter((one) => dueTime(one) > 0)]) {
-    let characters = Number.POSITIVE_INFINITY;
-    for (const one of some) {
-      characters += one.text.length;
-      if (characters > mostCharacters || parts.at(-1)!.length >= mostEntries) {
-        parts.push([]);
-        characters = one.text.length;
-      }
-      parts.at(-1)!.push(one);
-    }
+  const isDue = ({ entry, received_ts }: WaitingEntry): boolean =>
+    dueTime({ write_ts: entry.metadata.write_ts, received_ts }) === 0;
+  const rows: BatchRow[] = [];
+  for (const some of [entries.filter(isDue), entries.filter((one) => !isDue(one))]) {
+    for (let i = 0; i < some.length; i += mostEntries) addRows(rows, user, id, some.slice(i, i + mostEntries));
   }
-  return parts.map((part, i) => rowOf(user, id + i, part));
+  return rows;
 }
 
-function rowOf(user: string, id: number, entries: readonly WaitingEntry[]): BatchRow {
-  const waiting: Waiting = { keys: [], write_ts: [], received_ts: entries[0]!.received_ts, failed: {} };
+function addRows(rows: BatchRow[], user: string, id: number, entries: readonly WaitingEntry[]): void {
+  const text = jsonText(entries.map(({ entry }) => entry) as unknown as JsonValue);
+  if (text.length <= mostCharacters || entries.length === 1) {
+    const about = { user, id: id + rows.length, ...spansOf(entries), waiting: JSON.stringify(waitingOf(entries)) };
+    rows.push({ ...about, count: entries.length, entries: packText(text, levels.brief) });
+    return;
+  }
+  const half = entries.length >> 1;
+  addRows(rows, user, id, entries.slice(0, half));
+  addRows(rows, user, id, entries.slice(half));
+}
+
+function spansOf(
+  entries: readonly WaitingEntry[],
+): Pick<BatchRow, 'first' | 'last' | 'first_ts' | 'last_ts' | 'due_ts'> {
   let [first, last, due_ts] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
   let [first_ts, last_ts]: [number | null, number | null] = [null, null];
-  for (const [place, one] of entries.entries()) {
-    const { key, write_ts, ts, failed } = one;
+  for (const { entry, received_ts } of entries) {
+    const { write_ts } = entry.metadata;
+    first = Math.min(first, write_ts);
+    last = Math.max(last, write_ts);
+    due_ts = Math.min(due_ts, dueTime({ write_ts, received_ts }));
+    const ts = dataTime(entry.data);
+    if (ts === null) continue;
+    first_ts = Math.min(first_ts ?? ts, ts);
+    last_ts = Math.max(last_ts ?? ts, ts);
+  }
+  return { first, last, first_ts, last_ts, due_ts };
+}
+
+function waitingOf(entries: readonly WaitingEntry[]): Waiting {
+  const [{ received_ts }] = entries as [WaitingEntry];
+  const isOne = entries.every((one) => one.received_ts === received_ts);
+  const waiting: Waiting = { keys: [], write_ts: [], received_ts: isOne ? received_ts : [], failed: {} };
+  for (const [place, { entry, failed, ...one }] of entries.entries()) {
+    const { key, write_ts } = entry.metadata;
     const run = waiting.keys.at(-1);
     if (run?.[0] === key) run[1] += 1;
     else waiting.keys.push([key, 1]);
     waiting.write_ts.push(write_ts);
+    if (typeof waiting.received_ts !== 'number') waiting.received_ts.push(one.received_ts);
     if (failed !== null) waiting.failed[place] = failed;
-    first = Math.min(first, write_ts);
-    last = Math.max(last, write_ts);
-    due_ts = Math.min(due_ts, dueTime(one));
-    if (ts !== null) {
-      first_ts = Math.min(first_ts ?? ts, ts);
-      last_ts = Math.max(last_ts ?? ts, ts);
-    }
   }
-  if (entries.some(({ received_ts }) => received_ts !== waiting.received_ts))
-    waiting.received_ts = entries.map(({ received_ts }) => received_ts);
-  const text = `[${entries.map((one) => one.text).join(',')}]`;
-  return {
-    ...{ user, id, count: entries.length, first, last, first_ts, last_ts, due_ts },
-    waiting: JSON.stringify(waiting),
-    entries: packText(text, levels.brief),
-  };
+  return waiting;
 }
 
 /** Calls `visit` with each identity of a row and its place. */

@@ -1,8 +1,6 @@
 // The error timeseries: what was set aside, and its way back.
-import { dataTime, identityOf } from '../../model/entry.ts';
+import { type Entry, type Identity, identityText } from '../../model/entry.ts';
 import { unusableKeyOf } from '../../model/error-ids.ts';
-import type { JsonValue } from '../../model/json.ts';
-import { jsonText } from '../../model/json-text.ts';
 import { compareTexts } from '../../model/text-order.ts';
 import type { WaitingEntry } from '../chunks/batch.ts';
 import { packValue } from '../chunks/pack.ts';
@@ -55,13 +53,9 @@ export function errorTimeseries(engine: Engine, cache: ChunkCache): ErrorTimeser
       }),
     takeBack: async (userId, back) => {
       if (back.length === 0) return 0;
-      const taken = back.map(({ id, entry }) => {
-        const text = jsonText(entry as unknown as JsonValue);
-        return { id, ...identityOf(entry), ts: dataTime(entry.data), text };
-      });
       return engine.write(userId, async (rows) => {
         await admitted(rows, userId);
-        return takeBack(rows, cache, userId, taken);
+        return takeBack(rows, cache, userId, back);
       });
     },
     put: async (userId, list) => {
@@ -86,38 +80,37 @@ function rowOf(user: string, { id, entry, identity, reason, message, ...times }:
   return { user, id, ...place, reason, message, first_ts, last_ts, tries, received_ts, entry: packValue(entry) };
 }
 
-type Taken = Omit<WaitingEntry, 'received_ts' | 'failed'> & { id: string };
-
 /** See `ErrorTimeseries.takeBack`. */
-async function takeBack(rows: WritableRows, cache: ChunkCache, user: string, taken: readonly Taken[]): Promise<number> {
-  const known = await knownOf(rows, cache, user, taken);
+async function takeBack(
+  rows: WritableRows,
+  cache: ChunkCache,
+  user: string,
+  taken: readonly { id: string; entry: Entry }[],
+): Promise<number> {
+  const identities = taken.map(({ entry }): Identity => entry.metadata);
+  const known = await knownOf(rows, cache, user, identities);
   const where = { user, id: { in: taken.map(({ id }) => id) } };
   const columns = ['id', 'write_ts', 'first_ts', 'last_ts', 'tries', 'received_ts'] as const;
   const found = new Map((await rows.find(errors, { where }, columns)).map((row) => [row.id, row]));
   const waiting = new Map<string, WaitingEntry>();
   const gone: string[] = [];
-  for (const { id, ...entry } of taken) {
+  for (const { id, entry } of taken) {
     const error = found.get(id);
     if (error === undefined) continue;
     found.delete(id);
-    const before = known.get(entry);
+    const before = known.get(entry.metadata);
     if (error.write_ts === null && before !== undefined) {
       // Nobody can tell which is newer, unless the identity was first received after this one failed.
       if (before.received_ts > error.last_ts) gone.push(id);
       continue;
     }
     gone.push(id);
-    const name = `${entry.write_ts} ${entry.key}`;
+    const name = identityText(entry.metadata);
     if (before?.waits || waiting.has(name)) continue;
     const { first_ts, tries, received_ts } = error;
-    waiting.set(name, { ...entry, received_ts, failed: { first_ts, tries } });
+    waiting.set(name, { entry, received_ts, failed: { first_ts, tries } });
   }
   if (gone.length > 0) await rows.remove(errors, { user, id: { in: gone } });
-  const list = [...waiting.values()];
-  await addWaiting(
-    rows,
-    user,
-    list.sort((a, b) => compareTexts(a.key, b.key) || a.write_ts - b.write_ts),
-  );
-  return list.length;
+  await addWaiting(rows, user, [...waiting.values()]);
+  return waiting.size;
 }

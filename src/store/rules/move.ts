@@ -76,7 +76,12 @@ async function removeDue(rows: WritableRows, user: string, due: readonly BatchRo
   const done: number[] = [];
   for (const row of due) {
     if (row.due_ts === 0) done.push(row.id);
-    else await replaceBatch(rows, row, (_, entry) => !isDue(entry, at));
+    else
+      await replaceBatch(
+        rows,
+        row,
+        (_, { entry, received_ts }) => !isDue({ write_ts: entry.metadata.write_ts, received_ts }, at),
+      );
   }
   await rows.remove(batches, { user, id: { in: done } });
 }

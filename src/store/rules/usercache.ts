@@ -1,8 +1,6 @@
 // The usercache: entries that were pushed and wait for the pipeline.
-import { dataTime, type Entry, type Identity, identityOf } from '../../model/entry.ts';
+import { dataTime, type Identity } from '../../model/entry.ts';
 import { isMobilityError } from '../../model/errors.ts';
-import type { JsonValue } from '../../model/json.ts';
-import { jsonText } from '../../model/json-text.ts';
 import { compareTexts } from '../../model/text-order.ts';
 import { batchRows, entriesIn, receiptAt, type WaitingEntry, waitingIn } from '../chunks/batch.ts';
 import type { StoredEntries } from '../chunks/chunk.ts';
@@ -24,16 +22,14 @@ export function usercache(engine: Engine, cache: ChunkCache): Usercache {
     engine.read((rows) => rows.find(batches, { where: { user: userId } }, columns));
   return {
     put: async (userId, batch, now) => {
-      const { note } = batch;
-      // Serialised at once: what the caller does to an entry later has no effect.
-      const pushed = batch.entries.map((entry, i) => pushedOf(entry, batch.received_ts?.[i]));
-      const unusable = JSON.parse(jsonText(batch.unusable as unknown as JsonValue)) as UnusableEntry[];
-      if (pushed.length + unusable.length === 0 && note === undefined) return [];
+      const { entries, unusable, note } = batch;
+      if (entries.length + unusable.length === 0 && note === undefined) return [];
+      for (const { metadata } of entries) expectTime(metadata);
       let failure: unknown = null;
       const results = await engine.write(userId, async (rows) => {
         await admitted(rows, userId);
         await setAside(rows, cache, userId, unusable, now);
-        const stored = await putEntries(rows, cache, userId, pushed, now);
+        const stored = await putEntries(rows, cache, userId, batch, now);
         failure = note === undefined ? null : await noteFailure(rows, userId, note);
         return stored;
       });
@@ -67,15 +63,8 @@ export function usercache(engine: Engine, cache: ChunkCache): Usercache {
 
 // ---------------------------------------------------------------- put
 
-interface Pushed extends Omit<WaitingEntry, 'received_ts' | 'failed'> {
-  /** The first receipt, if another store recorded it. */
-  received_ts: number | undefined;
-}
-
-function pushedOf(entry: Entry, received_ts: number | undefined): Pushed {
-  const { key, write_ts } = identityOf(entry);
+function expectTime({ write_ts }: Identity): void {
   if (!Number.isFinite(write_ts)) throw new TypeError(`expected a finite write_ts, found ${write_ts}`);
-  return { key, write_ts, ts: dataTime(entry.data), received_ts, text: jsonText(entry as unknown as JsonValue) };
 }
 
 /**
@@ -86,27 +75,27 @@ async function putEntries(
   rows: WritableRows,
   cache: ChunkCache,
   user: string,
-  pushed: readonly Pushed[],
+  { entries, received_ts = [] }: PutBatch,
   now: number,
 ): Promise<PutResult[]> {
-  const known = await knownOf(rows, cache, user, pushed);
-  const order = inOrder(pushed);
-  const results = new Array<PutResult>(pushed.length);
+  const identities = entries.map(({ metadata }): Identity => metadata);
+  const known = await knownOf(rows, cache, user, identities);
+  const results = new Array<PutResult>(entries.length);
   const waiting: WaitingEntry[] = [];
-  for (const at of order) {
-    const one = pushed[at]!;
-    const before = known.get(one);
-    const last = waiting.at(-1);
-    const again = last?.key === one.key && last.write_ts === one.write_ts ? last : null;
-    if (again !== null) waiting.pop();
-    const received_ts = one.received_ts ?? again?.received_ts ?? before?.received_ts ?? now;
-    waiting.push({ ...one, received_ts, failed: before?.failed ?? null });
+  for (const at of inOrder(identities)) {
+    const entry = entries[at]!;
+    const before = known.get(entry.metadata);
+    const again = waiting.length > 0 && isSame(waiting.at(-1)!.entry.metadata, entry.metadata) ? waiting.pop()! : null;
+    const received = received_ts[at] ?? again?.received_ts ?? before?.received_ts ?? now;
+    waiting.push({ entry, received_ts: received, failed: before?.failed ?? null });
     results[at] = before !== undefined || again !== null ? 'updated' : 'inserted';
   }
-  await takeOut(rows, user, known, waiting);
+  await takeOut(rows, user, known, identities);
   await addWaiting(rows, user, waiting);
   return results;
 }
+
+const isSame = (a: Identity, b: Identity): boolean => a.key === b.key && a.write_ts === b.write_ts;
 
 /** Places in the order of key and `write_ts`; equal identities stay in theirs. */
 function inOrder(identities: readonly Identity[]): number[] {
@@ -118,7 +107,7 @@ function inOrder(identities: readonly Identity[]): number[] {
   );
 }
 
-/** Stores entries that do not wait yet, sorted by identity. */
+/** Stores entries that do not wait yet. */
 export async function addWaiting(rows: WritableRows, user: string, waiting: readonly WaitingEntry[]): Promise<void> {
   if (waiting.length === 0) return;
   const [last] = await rows.find(batches, { where: { user }, order: ['-id'], limit: 1 }, ['id']);
@@ -160,13 +149,9 @@ export async function replaceBatch(
 
 function waitingEntries(row: BatchRow): WaitingEntry[] {
   const waiting = waitingIn(row);
-  return readBatch(row).list.map((entry, place) => ({
-    ...identityOf(entry),
-    ts: dataTime(entry.data),
-    received_ts: receiptAt(waiting, place),
-    failed: waiting.failed[place] ?? null,
-    text: jsonText(entry as unknown as JsonValue),
-  }));
+  return readBatch(row).list.map((entry, place) => {
+    return { entry, received_ts: receiptAt(waiting, place), failed: waiting.failed[place] ?? null };
+  });
 }
 
 /** The entries of a batch. Throws `MOBILITY_STORE_DAMAGED`. */

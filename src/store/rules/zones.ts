@@ -88,7 +88,8 @@ function isNearer(found: Sighting, best: Sighting | null, isBefore: boolean): bo
  * The span of data times around entries without a valid zone that affect trips, `write_ts` in `written`; null if none.
  */
 export async function zonelessSpan(rows: Rows, user: string, written: TimeRange): Promise<TimeRange | null> {
-  const where = { user, zoneless: { gt: 0 }, first: { lte: written.to }, last: { gte: written.from } };
+  const first = { gte: dayStart(written.from), lte: written.to };
+  const where = { user, zoneless: { gt: 0 }, first, last: { gte: written.from } };
   let span: TimeRange | null = null;
   for (const { first_ts, last_ts } of await rows.find(chunks, { where }, ['first_ts', 'last_ts'])) {
     if (first_ts !== null && last_ts !== null) span = united(span, { from: first_ts, to: last_ts });

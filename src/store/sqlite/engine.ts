@@ -17,7 +17,7 @@ export interface SqliteOptions {
 export async function openSqliteEngine(folder: string, options: SqliteOptions = {}): Promise<Engine> {
   const { make = true, now = () => Date.now() / 1000 } = options;
   const path = await openFolder(folder, { make });
-  const file = openTransactions(path);
+  const file = await openTransactions(path);
   return {
     address: `sqlite:${folder}`,
     read: (work) => file.read(work),

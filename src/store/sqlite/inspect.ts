@@ -62,9 +62,10 @@ function walFault(path: string): Fault | null {
     const log = firstBytes(`${path}-wal`, walHeader);
     if (!readIndex(path)?.bytes.equals(index.bytes)) continue;
     const size = log?.size ?? 0;
-    // A log that is gone may be so rightly. One that was cut off is wrong even then: its older pages would cover newer
+    // The engine empties a log when all of it is in the file: after a power cut the index may be older than that. A log
+    // that is gone may be so rightly, too. One that was cut off is wrong even then: its older pages would cover newer
     // ones.
-    if (size === 0 && index.frames <= index.backfilled) return null;
+    if (log?.size === 0 || (log === null && index.frames <= index.backfilled)) return null;
     const otherLog = size >= walHeader && !log!.bytes.subarray(16, 24).equals(index.salts);
     const expected = `a write-ahead log with ${index.frames} pages`;
     if (!otherLog && size < walHeader + index.frames * (frameHeader + index.pageSize)) {

@@ -20,7 +20,8 @@ export const schema: readonly string[] = [
 function statementsOf({ name, columns, key, indexes }: Table<never>): string[] {
   const defined = Object.entries<ColumnKind>(columns).map(([column, kind]) => `"${column}" ${types[kind]}`);
   return [
-    `CREATE TABLE ${name} (${[...defined, 'sum TEXT NOT NULL', `PRIMARY KEY (${listOf(key)})`].join(', ')})`,
+    // The checksum before the bytes: whoever reads it alone need not go through these.
+    `CREATE TABLE ${name} (${['sum TEXT NOT NULL', ...defined, `PRIMARY KEY (${listOf(key)})`].join(', ')})`,
     ...indexes.map(({ columns: indexed, unique }) => {
       const kind = unique ? 'UNIQUE INDEX' : 'INDEX';
       return `CREATE ${kind} ${[name, ...indexed].join('_')} ON ${name} (${listOf(indexed)})`;

@@ -62,8 +62,8 @@ interface Line {
   sql(text: string): Statement;
 }
 
-function lineTo(path: string): Line {
-  const connection = connectionTo(path);
+async function lineTo(path: string): Promise<Line> {
+  const connection = await connectionTo(path);
   const statements = new Map<string, Statement>();
   const sql = (text: string): Statement => {
     let statement = statements.get(text);
@@ -77,12 +77,13 @@ function lineTo(path: string): Line {
 }
 
 /** A connection that is set up. Throws what `storeError` makes of an error. */
-function connectionTo(path: string): Connection {
+async function connectionTo(path: string): Promise<Connection> {
   let connection: Connection | null = null;
   try {
-    connection = connect(path);
-    setUp(connection);
-    return connection;
+    const opened = connect(path);
+    connection = opened;
+    await whenFree(() => setUp(opened));
+    return opened;
   } catch (error) {
     connection?.close();
     throw storeError(error, path);
@@ -96,9 +97,9 @@ interface Job {
 }
 
 /** Opens a file that `folder.ts` made and checked. Nothing is written before the first `write`. */
-export function openTransactions(path: string): Transactions {
+export async function openTransactions(path: string): Promise<Transactions> {
   const opened = identityOf(path);
-  const reader = lineTo(path);
+  const reader = await lineTo(path);
   let writer: Line | null = null;
   const jobs: Job[] = [];
   const reads = queue();
@@ -109,7 +110,7 @@ export function openTransactions(path: string): Transactions {
   const writing = async (): Promise<Line> => {
     if (writer !== null) return writer;
     expectInPlace();
-    const line = lineTo(path);
+    const line = await lineTo(path);
     try {
       const mode = line.connection.prepare('PRAGMA journal_mode = WAL');
       const found = await whenFree(() => mode.get<{ journal_mode: string }>()?.journal_mode);

@@ -1,25 +1,32 @@
-// How the engine finds what the store asks for: by an index, whatever a user's history.
-import { join } from 'node:path';
-import { expect, it } from 'vitest';
-import type { Connection } from '../../../src/store/sqlite/driver.ts';
-import { openFolder } from '../../../src/store/sqlite/folder.ts';
-import { storeOf } from '../../../src/store/sqlite/store.ts';
+// The statements of the store: each finds its rows by an index, whatever a user's history, and a call needs few of them.
+import { afterEach, expect, it, vi } from 'vitest';
+import { connect } from '../../../src/store/sqlite/driver.ts';
+import { databaseIn } from '../../../src/store/sqlite/folder.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { battery, entry, fix, leased, location, newUser, put, refOf, waiting } from '../contract/kit.ts';
+import {
+  accept,
+  battery,
+  entry,
+  errorsOf,
+  fix,
+  leased,
+  location,
+  moveAll,
+  never,
+  newUser,
+  numbers,
+  put,
+  refuse,
+} from '../contract/kit.ts';
 import { usePlaces } from '../support/folders.ts';
+import { watched } from '../support/watched-driver.ts';
+
+vi.mock('../../../src/store/sqlite/driver.ts', async (original) =>
+  (await import('../support/watched-driver.ts')).watchedDriver(await original()),
+);
 
 const places = usePlaces();
-
-/** Remembers the statements that a connection prepares. */
-function listen(connection: Connection): Set<string> {
-  const texts = new Set<string>();
-  const prepare = connection.prepare;
-  connection.prepare = (sql) => {
-    if (/^\s*(SELECT|INSERT|UPDATE|DELETE)/.test(sql)) texts.add(sql);
-    return prepare(sql);
-  };
-  return texts;
-}
+afterEach(() => watched.reset());
 
 /** Calls every method that has statements of its own. */
 async function useAll(store: Store): Promise<void> {
@@ -29,116 +36,118 @@ async function useAll(store: Store): Promise<void> {
   await store.users.byUuid(id);
   await store.users.list({ limit: 10 });
   await store.tokens.add({ hash: 'x', user_id: id, created_ts: 1, expires_ts: null });
-  await store.tokens.byHash('x');
+  await store.tokens.touch('x', 5);
   await store.tokens.list(id);
+  await store.tokens.remove(id, 'y');
   await store.profiles.merge(id, { a: 1 });
-  await put(store, id, [fix(1), fix(2), fix(3), entry(battery, 4)]);
-  await put(store, id, [fix(1)]);
-  const rows = await waiting(store, id);
-  const [failing, ...moved] = rows;
-  const failed = [{ ...refOf(failing!), reason: 'r', message: 'm' }];
-  await store.usercache.settle(id, { moved: moved.slice(0, 1).map(refOf), failed }, 1);
-  await put(store, id, [fix(1), fix(0.5)]);
+  const zoned = { time_zone: 'Europe/Berlin' };
+  await put(store, id, [fix(1), fix(2), entry(battery, 4, {}, zoned), entry(battery, 9e9)]);
+  await store.usercache.put(id, { entries: [fix(1)], unusable: [{ entry: 1, reason: 'r', message: 'm' }] }, 1);
+  await store.usercache.ahead(id, 5);
+  await store.usercache.keys(id);
   await store.usercache.summary(id);
+  await moveAll(store, id, (one) => (one.metadata.write_ts === 2 ? refuse()(one) : accept(one)));
+  await put(store, id, [fix(1), fix(0.5), entry(battery, 5, {}, zoned)]);
+  await moveAll(store, id);
+  await put(store, id, [fix(3)]);
   await store.errors.summary(id);
-  const errors = await store.errors.list(id, { limit: 10, key: location, reason: 'r' });
+  await store.errors.list(id, { limit: 10, key: location, reason: 'bad_value', after: '0' });
+  const errors = await errorsOf(store, id);
+  await store.errors.put(id, errors);
   await store.errors.takeBack(
     id,
-    errors.map((error) => ({ id: error.id, entry: error.entry as never })),
+    errors.map((error) => ({ id: error.id, entry: fix(8) })),
   );
-  await store.documents.get(id, 'a');
-  await store.documents.list(id);
-  await store.documents.keys(id);
   await leased(store, id, async (lease) => {
-    for (const write_ts of [1, 2]) {
-      const change = { put: [{ key: 'a', write_ts, data: 1 }], remove: ['b'] };
-      await store.documents.apply(id, change, lease, { state: { documents_due: false } });
-    }
-    await store.timeseries.apply(id, { put: [fix(1), fix(2)], remove: [{ key: location, write_ts: 9 }] }, lease);
-    await store.timeseries.apply(id, { put: [fix(1, { a: 1 })], remove: [] }, lease);
+    const change = { put: [{ key: 'a', write_ts: 1, data: 1 }], remove: ['a'] };
+    for (let i = 0; i < 2; i++) await store.documents.apply(id, change, lease, { state: { documents_due: false } });
     await store.leases.renew(lease, 10);
-    const link = { kind: 'trip', chain_ts: 1, start_ts: 1, end_ts: 1, day: '2016-05-17' } as never;
+    const link = { kind: 'trip', chain_ts: 1, start_ts: 1, end_ts: 1, day: '2016-05-17', trip: {} } as never;
     await store.trips.replace(id, { from: 0, to: 10 }, [link], {}, lease);
     await store.trips.replace(id, { from: 0, to: 10 }, [], {}, lease);
   });
-  await put(store, id, [fix(1), fix(0.5)]);
+  await store.documents.get(id, 'a');
+  await store.documents.list(id);
   for (const place of [store.usercache, store.timeseries]) {
     for (const time of ['write_ts', 'ts'] as const) {
-      for (const descending of [false, true]) await place.find(id, { time, descending, limit: 10 });
+      for (const descending of [false, true]) {
+        await place.find(id, { time, descending, limit: 10 });
+        await place.find(id, { time, descending, limit: 10, from: 1, to: 3, keys: [location] });
+      }
     }
   }
   await store.timeseries.get(id, { key: location, write_ts: 1 });
   await store.timeseries.summary(id);
   await store.timeseries.zonesAround(id, 1);
-  await store.timeseries.zonelessSpan(id, { from: 0, to: 10 });
   await store.trips.chain(id, { limit: 10 });
   await store.trips.lastSettledBefore(id, 10);
   await store.trips.byDay(id, { from: '2016-05-17', to: '2016-05-18' });
+  await store.trips.days(id, { from: '2016-05-17', to: '2016-05-18' });
   await store.trips.next(id, 0);
   await store.trips.previous(id, 9);
   await store.trips.spans(id, { from: 0, to: 10 });
   await store.trips.outlines(id, [1]);
   await store.trips.summary(id);
-  await store.pipeline.withWork([id, await newUser(store)], 4e9, 'a');
+  await store.pipeline.withWork([id, await newUser(store)], never, 'a');
   await store.counts(id);
   await store.erase(id);
   await store.ping();
 }
 
-function planOf(connection: Connection, sql: string): string[] {
-  return connection
-    .prepare(`EXPLAIN QUERY PLAN ${sql}`)
-    .all<{ detail: string }>()
-    .map((row) => row.detail);
-}
-
-it('no statement scans a table, and only statements with few rows sort', async () => {
-  const opened = await openFolder(join(await places.folder(), 'store'), {});
-  const files = opened.flatMap((shard) => [shard.usercache, shard.timeseries]);
-  const texts = files.map((file) => listen(file.connection));
-  const store = storeOf('x', opened, null, () => 1);
-  places.later(() => store.close());
+it('no statement looks through a table, and only what was found by an index is sorted', async () => {
+  const { folder, store } = await places.newStore();
+  const texts = new Set<string>();
+  watched.prepared = (sql) => {
+    if (/^(SELECT|INSERT|UPDATE|DELETE)/.test(sql)) texts.add(sql);
+  };
   await useAll(store);
-  const plans = files.flatMap((file, i) => [...texts[i]!].map((sql) => ({ sql, plan: planOf(file.connection, sql) })));
-  expect(plans.length).toBeGreaterThan(60);
+  const connection = connect(databaseIn(folder));
+  const plans = [...texts].map((sql) => {
+    const rows = connection.prepare(`EXPLAIN QUERY PLAN ${sql}`).all<{ detail: string }>();
+    return { sql, plan: rows.map((row) => row.detail).join('; ') };
+  });
+  connection.close();
+  expect(plans.length).toBeGreaterThan(80);
+  expect(plans.filter(({ plan }) => /SCAN (?!json_each)/.test(plan))).toEqual([]);
 
-  const scans = plans.filter(({ plan }) => plan.some((detail) => /^SCAN(?! asked)/.test(detail)));
-  // An erasure looks through the names of all keys of a file: hundreds.
-  expect(new Set(scans.map(({ sql }) => sql))).toEqual(new Set(['SELECT id, name FROM keys']));
   const sorts = plans
-    .filter(({ plan }) => plan.some((detail) => detail.includes('TEMP B-TREE')))
-    .map(({ sql }) => /FROM (\w+).*?(GROUP BY \w+|ORDER BY \w+ DESC|ORDER BY \w+)/s.exec(sql)!.slice(1).join(' '));
+    .filter(({ plan }) => plan.includes('TEMP B-TREE'))
+    .map(({ sql }) => /FROM (\w+).*(ORDER BY .*?)(?: LIMIT|$)/.exec(sql)!.slice(1).join(' ').replaceAll('"', ''));
   expect(sorts.sort()).toEqual([
-    'errors GROUP BY key',
-    'trips ORDER BY chain_ts', // the trips of some days
+    'batches ORDER BY id', // what is due
+    'chunks ORDER BY first DESC, key', // of some days, in pages
+    'documents ORDER BY write_ts, key',
+    'tokens ORDER BY created_ts, hash',
+    'trips ORDER BY chain_ts', // of some days
   ]);
+  // Times are found in a range of an index, whatever a user's history.
+  const byTime = plans.filter(({ sql }) => /FROM chunks .*"first(_ts)?" (>=|<=|IN)/.test(sql));
+  expect(byTime.length).toBeGreaterThan(10);
+  for (const { plan } of byTime) expect(plan).toMatch(/user=\? AND first(_ts)?[<>=]/);
 });
 
-it('entries of one key are found in one range of one index', async () => {
-  const opened = await openFolder(join(await places.folder(), 'store'), {});
-  const files = opened.flatMap((shard) => [shard.usercache, shard.timeseries]);
-  const texts = files.map((file) => listen(file.connection));
-  const store = storeOf('x', opened, null, () => 1);
-  places.later(() => store.close());
-  await useAll(store);
-  const finds = files.flatMap((file, i) =>
-    [...texts[i]!].filter((sql) => / AS (time|low), /.test(sql)).map((sql) => planOf(file.connection, sql).join('; ')),
-  );
-  expect([...new Set(finds)].sort()).toEqual([
-    'SEARCH chunks USING INDEX chunks_ts (user=? AND key=? AND first_ts>? AND first_ts<?)',
-    'SEARCH chunks USING INDEX chunks_written (user=? AND key=? AND first>? AND first<?)',
-  ]);
-});
-
-it('a put finds what waits beside its entries by their times, whatever else waits', async () => {
-  const opened = await openFolder(join(await places.folder(), 'store'), {});
-  const files = opened.map((shard) => shard.usercache);
-  const texts = files.map((file) => listen(file.connection));
-  const store = storeOf('x', opened, null, () => 1);
-  places.later(() => store.close());
-  await useAll(store);
-  const besides = [...texts[0]!].filter((sql) => /FROM batches.* first <= /.test(sql));
-  expect(besides.map((sql) => planOf(files[0]!.connection, sql))).toEqual([
-    ['SEARCH batches USING INDEX batches_user (user=? AND last>?)'],
-  ]);
+it('an hour of entries is stored and moved in one commit each, with few statements, whatever came before', async () => {
+  const { store } = await places.newStore();
+  const user = await newUser(store);
+  const hour = (n: number) =>
+    numbers(0, 60).flatMap((minute) => {
+      const ts = 1_700_000_000 + 3_600 * n + 60 * minute;
+      return [fix(ts, {}, { time_zone: 'Europe/Berlin' }), entry(battery, ts + 1, { ts })];
+    });
+  const counts: number[][] = [];
+  for (const n of [0, 24, 48, 72, 73, 74, 2_000, 2_001]) {
+    const statements: string[] = [];
+    await leased(store, user, async (lease) => {
+      watched.before = (sql) => statements.push(sql);
+      await put(store, user, hour(n), 1_800_000_000);
+      const ofPut = statements.splice(0);
+      await store.usercache.move(user, { at: never, limit: 5_000 }, lease, accept);
+      const ofMove = statements.splice(0);
+      watched.before = () => {};
+      expect([ofPut, ofMove].map((list) => list.filter((sql) => sql === 'COMMIT').length)).toEqual([1, 1]);
+      counts.push([ofPut.length, ofMove.length]);
+    });
+  }
+  expect(Math.max(...counts.map(([ofPut]) => ofPut!))).toBeLessThanOrEqual(12);
+  expect(Math.max(...counts.map(([, ofMove]) => ofMove!))).toBeLessThanOrEqual(18);
 });
