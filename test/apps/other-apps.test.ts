@@ -291,7 +291,7 @@ it('OwnTracks sends an empty body at times: delivered, and nothing is kept', asy
   expect([await waiting(), await aside()]).toEqual([[], []]);
 });
 
-it('Overland in its OwnTracks mode, whose header is no Basic and which counts from 2001, is told what to do and keeps its data', async () => {
+it('Overland in its OwnTracks mode, whose header is no Basic and which counts from 2001, learns what to do and keeps its data', async () => {
   const body = JSON.stringify({ _type: 'location', lat: 1, lon: 2, tst: 1_710_230_400 - 978_307_200 });
   const answer = await send('/pub', body, { Authorization: `Basic ${token}:` });
   expect(answer.status).toBe(503);

@@ -107,7 +107,7 @@ function deepFreeze<Value>(value: Value): Value {
 }
 
 describe('converting any entry that intake lets through', () => {
-  it(`ends in an entry or in a ConversionError, changes nothing, repeats itself, tells its data time alone too, and adds no number that JSON lacks (${runs} runs)`, () => {
+  it(`ends in an entry or in a ConversionError, changes nothing, repeats itself, has its data time alone too, and adds no number that JSON lacks (${runs} runs)`, () => {
     let good = 0;
     let bad = 0;
     fc.assert(

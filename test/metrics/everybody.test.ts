@@ -14,7 +14,7 @@ const trip = (day: string, mode: string | null, distance = 1000): DayTrip => ({
 });
 const asked = { distance: ['mode_confirm'], count: ['mode_confirm'] };
 
-describe('what is told of several people', () => {
+describe('figures of several people', () => {
   const figures = (people: readonly (readonly DayTrip[])[], least: number) => {
     const sums = new DaySums();
     for (const trips of people) sums.add(trips);
@@ -34,7 +34,7 @@ describe('what is told of several people', () => {
     expect(day).toEqual({ date: '2016-05-17', nUsers: 6 });
   });
 
-  it('hides what one more trip adds: two digits are told', () => {
+  it('hide what one more trip adds: they have two digits', () => {
     const [day] = figures([...walkers(12), [trip('2016-05-17', 'walk', 123)]], 5).distance!;
     expect(day!.mode_confirm_walk).toBe(12_000);
   });
@@ -107,7 +107,7 @@ describe('/result/metrics/yyyy_mm_dd with aggregate', () => {
     expect(await everybody('person-6')).toEqual({ distance: [], count: [] });
   });
 
-  it('tells nothing without the setting, of days that are not over, and of years at once', async () => {
+  it('are empty without the setting, of days that are not over, and of years at once', async () => {
     clock = Date.parse('2016-05-16T12:00:00Z') / 1000;
     expect(await everybody('person-0')).toEqual({ distance: [], count: [] });
     expect(await everybody('person-0', '2018-01-01')).toEqual({ distance: [], count: [] });

@@ -58,7 +58,7 @@ it('a changed location, wherever it lies, changes all that follows from it', { t
   expect(differing).toBeGreaterThan(10);
 });
 
-it('a transition told late changes what follows a stay that began before it', { timeout: 60_000 }, async () => {
+it('a transition that arrives late changes what follows a stay that began before it', { timeout: 60_000 }, async () => {
   let differing = 0;
   for (const transition of late) {
     const user = await newUser(store);

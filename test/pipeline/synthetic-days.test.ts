@@ -85,14 +85,14 @@ describe('a commute by iPhone with a gap', () => {
   const motion = [...pushedMotions(iphone, 0, 600, 'walking'), ...pushedMotions(iphone, 630, 2690, 'automotive')];
   const end = [pushedTransition(iphone, 3400, 'STOPPED_MOVING')];
 
-  it('is one trip where the motion coprocessor tells of travel through the gap: a tunnel', async () => {
+  it('is one trip where the motion coprocessor reports travel through the gap: a tunnel', async () => {
     const [trip, ...more] = trips(await lived(...walk, ...ride, ...motion, ...end));
     expect(more).toEqual([]);
     expect(modes(trip)).toEqual(['PredictedModeTypes.WALKING', expect.stringMatching(/CAR|TRAIN/)]);
     expect(trip!.source).toBe('StateSequence');
   });
 
-  it('is one where nothing tells of it: who walks to a vehicle has waited for it', async () => {
+  it('is one without such a report: who walks to a vehicle has waited for it', async () => {
     const known = motion.filter((e) => since(e.metadata.write_ts) < 590 || since(e.metadata.write_ts) > 2100);
     const [trip, ...more] = trips(await lived(...walk, ...ride, ...known, ...end));
     expect(more).toEqual([]);

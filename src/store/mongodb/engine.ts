@@ -1,9 +1,8 @@
 // The engine of a store in MongoDB: rows in transactions, the server's clock, its disk.
 import type { Engine } from '../rows/rows.ts';
-import { type AccountRow, accounts } from '../rows/tables.ts';
 import { type Connection, connect, type MongoOptions } from './connect.ts';
 import { aboutOf, ensureStore } from './layout.ts';
-import { rowsIn, SecondStatement } from './rows.ts';
+import { onRows, SecondStatement } from './rows.ts';
 import { inTransaction, retry, userQueue } from './transactions.ts';
 
 /**
@@ -24,40 +23,48 @@ export async function openMongoEngine(address: string, options: MongoOptions = {
 
 function engineOn(connection: Connection): Engine {
   const { address, client, db } = connection;
-  const users = db.collection<AccountRow>(accounts.name);
   const inTurn = userQueue(connection.retryMs);
+  const about = aboutOf(connection);
   return {
     address,
     read: async (work) => {
       try {
         // Most reads are one statement, which takes one command without a transaction.
-        return await retry(connection, () => work(rowsIn({ db, session: null, user: null })));
+        return await retry(connection, () => onRows({ db, session: null, user: null }, work));
       } catch (error) {
         if (!(error instanceof SecondStatement)) throw error;
-        return inTransaction(connection, (session) => work(rowsIn({ db, session, user: null })));
+        return inTransaction(connection, (session) => onRows({ db, session, user: null }, work));
       }
     },
     write: (user, work) => {
-      if (user === null) return inTransaction(connection, (session) => work(rowsIn({ db, session, user })));
-      return inTurn(user, () =>
-        inTransaction(connection, async (session) => {
-          // Of two transactions of a user that write to the same document one fails, and runs again.
-          const touched = { $inc: { touched: 1 } };
-          const account = await users.findOneAndUpdate({ user }, touched, { session, returnDocument: 'after' });
-          return work(rowsIn({ db, session, user, account }));
-        }),
-      );
+      const write = () => inTransaction(connection, (session) => onRows({ db, session, user }, work));
+      return user === null ? write() : inTurn(user, write);
     },
-    now: () => retry(connection, async () => (await db.command({ hello: 1 })).localTime.getTime() / 1000),
+    now: serverClock(connection),
     forget: async () => {}, // MongoDB reuses the space of removed documents
     check: async () => [], // the server checks its own files
     ping: async () => {
-      const about = aboutOf(connection);
       await retry(connection, () => about.updateOne({ _id: 'ping' }, { $inc: { count: 1 } }, { upsert: true }));
       await retry(connection, () => about.findOne({ _id: 'ping' }));
     },
     disk: () => retry(connection, () => diskOf(connection)),
     close: () => client.close(),
+  };
+}
+
+const clockTerm = 60; // s
+
+/** The clock of the server, asked once a minute; in between the clock of this process goes on from there. */
+function serverClock(connection: Connection): () => Promise<number> {
+  const elapsed = (): number => performance.now() / 1000;
+  let [began, asked] = [0, Number.NEGATIVE_INFINITY];
+  return async () => {
+    if (elapsed() > asked + clockTerm) {
+      const { localTime } = await retry(connection, () => connection.db.command({ hello: 1 }));
+      asked = elapsed();
+      began = localTime.getTime() / 1000 - asked;
+    }
+    return began + elapsed();
   };
 }
 

@@ -10,37 +10,18 @@ import {
 } from 'mongodb';
 import { errorText, MobilityError } from '../../model/errors.ts';
 
-/** Codes of the server after which the same statement may succeed later. */
+/** Codes of the server after which the same statement may succeed later: it, or its primary, is not there just now. */
 const passingCodes = new Set([
-  6, // HostUnreachable
-  7, // HostNotFound
-  64, // WriteConcernFailed
-  89, // NetworkTimeout
-  91, // ShutdownInProgress
-  134, // ReadConcernMajorityNotAvailableYet
-  189, // PrimarySteppedDown
-  225, // TransactionTooOld
-  239, // SnapshotTooOld
-  246, // SnapshotUnavailable
-  251, // NoSuchTransaction
-  262, // ExceededTimeLimit
-  290, // TransactionExceededLifetimeLimitSeconds
-  9001, // SocketException
-  10107, // NotWritablePrimary
-  11600, // InterruptedAtShutdown
-  11601, // Interrupted
-  11602, // InterruptedDueToReplStateChange
+  ...[6, 7, 89, 9001], // HostUnreachable, HostNotFound, NetworkTimeout, SocketException
+  ...[91, 11600, 11601, 11602], // ShutdownInProgress, InterruptedAtShutdown, Interrupted, InterruptedDueToReplStateChange
+  ...[189, 10107, 13435, 13436], // PrimarySteppedDown, NotWritablePrimary, NotPrimaryNoSecondaryOk, NotPrimaryOrSecondary
+  ...[64, 134, 239, 246], // WriteConcernFailed, ReadConcernMajorityNotAvailableYet, SnapshotTooOld, SnapshotUnavailable
+  ...[225, 251, 290, 262], // TransactionTooOld, NoSuchTransaction, and two limits of time
   13388, // StaleConfig
-  13435, // NotPrimaryNoSecondaryOk
-  13436, // NotPrimaryOrSecondary
 ]);
 
-/** Codes of the server for a conflict with another writer. */
-const conflictCodes = new Set([
-  24, // LockTimeout
-  112, // WriteConflict
-  11000, // DuplicateKey
-]);
+/** Codes of the server for a conflict with another writer: LockTimeout, WriteConflict, DuplicateKey. */
+const conflictCodes = new Set([24, 112, 11000]);
 
 const outOfDiskSpace = 14031;
 
@@ -77,10 +58,10 @@ export function isUnknownCommit(error: unknown): boolean {
 /** True if the server was unreachable, or the connection was lost. */
 export function isUnreachable(error: unknown): boolean {
   const inner = innerError(error);
-  const kinds = [MongoNetworkError, MongoServerSelectionError, MongoOperationTimeoutError];
-  return kinds.some((kind) => inner instanceof kind) || isSocketError(inner);
+  return unreachableKinds.some((kind) => inner instanceof kind) || isSocketError(inner);
 }
 
+const unreachableKinds = [MongoNetworkError, MongoServerSelectionError, MongoOperationTimeoutError];
 const socketCodes = /^(EPIPE|ECONN|ETIMEDOUT|EHOST|ENET|ERR_STREAM_|ERR_SOCKET_)/;
 
 /** True for errors of sockets and of the lookup of hosts: the driver passes some on as they are. */

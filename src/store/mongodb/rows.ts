@@ -1,6 +1,6 @@
 // Rows in MongoDB as a transaction, or one statement without a transaction, sees them. Bytes that are too large for a
 // document lie in rows of their own, `parts`.
-import type { AnyBulkWriteOperation, ClientSession, Collection, Db, Document } from 'mongodb';
+import type { ClientSession, Collection, Db, Document } from 'mongodb';
 import type { Query, Summed, Table, Where, WritableRows } from '../rows/rows.ts';
 import { damagedRow, expectSum } from '../rows/sums.ts';
 import { accounts } from '../rows/tables.ts';
@@ -34,49 +34,48 @@ export interface Scope {
   db: Db;
   /** Of the transaction; null: the first statement is the only one, a second one throws `SecondStatement`. */
   session: ClientSession | null;
-  /** The only user whose bytes are written; null: unknown. */
+  /** The user of a write; null: unknown. */
   user: string | null;
-  /** The account of the user as the transaction has just read it; null if there is none. */
-  account?: Document | null;
 }
 
 /** More than one statement without a transaction: they might see different snapshots. */
 export class SecondStatement extends Error {}
 
-/** The rows of a scope. Statements run one after another: MongoDB allows no parallel statements in a transaction. */
-export function rowsIn(scope: Scope): WritableRows {
+/**
+ * Runs `work` on the rows of a scope, then writes to the account of its user: of two transactions of a user that write
+ * to the same document one fails, and runs again. Statements run one after another: MongoDB allows no parallel
+ * statements in a transaction.
+ */
+export async function onRows<T>(scope: Scope, work: (rows: WritableRows) => Promise<T>): Promise<T> {
   const rows = new ScopedRows(scope);
   let last: Promise<unknown> = Promise.resolve();
-  const inTurn = <T>(statement: () => Promise<T>): Promise<T> => {
+  const inTurn = <Result>(statement: () => Promise<Result>): Promise<Result> => {
     const result = last.then(statement);
     last = result.catch(() => {});
     return result;
   };
-  return {
+  const result = await work({
     find: <Row>(table: Table<Row>, query: Query<Row>, columns?: Columns<Row>) =>
       inTurn(() => rows.find(table, query, columns)) as Promise<(Row & Summed)[]>,
     total: (table, where, column) => inTurn(() => rows.total(table, where, column)),
     put: (table, some) => inTurn(() => rows.put(table, some)),
     remove: (table, where, limit) => inTurn(() => rows.remove(table, where, limit)),
-  };
+  });
+  await rows.touchAccount();
+  return result;
 }
 
 type Columns<Row> = readonly (keyof (Row & Summed) & string)[];
 
 class ScopedRows {
-  readonly #db: Db;
-  readonly #session: ClientSession | null;
-  readonly #user: string | null;
-  #account: Document | null | undefined;
+  readonly #scope: Scope;
   #statements = 0;
-  /** Whether the user has parts; undefined: not looked up yet. */
+  /** Whether the user ever had parts, as the account says, which every write reads; undefined: it was not read. */
   #hasParts: boolean | undefined;
+  #isTouched = false;
 
-  constructor({ db, session, user, account }: Scope) {
-    this.#db = db;
-    this.#session = session;
-    this.#user = user;
-    this.#account = account;
+  constructor(scope: Scope) {
+    this.#scope = scope;
   }
 
   async find<Row>(table: Table<Row>, query: Query<Row>, columns?: Columns<Row>): Promise<Row[]> {
@@ -88,6 +87,9 @@ class ScopedRows {
       if (columns === undefined) expectSum(table, row, document.sum);
       rows.push(row);
     }
+    const [first] = documents;
+    const isAccount = table.name === accounts.name && columns === undefined && first?.user === this.#scope.user;
+    if (isAccount) this.#hasParts = first?.hasParts === true;
     return rows;
   }
 
@@ -100,68 +102,68 @@ class ScopedRows {
 
   async put<Row>(table: Table<Row>, rows: readonly Row[]): Promise<string[]> {
     if (rows.length === 0) return [];
-    const pieces: PartRow[] = [];
-    const sums: string[] = [];
-    const writes = rows.map((row): AnyBulkWriteOperation<Document> => {
-      const document = documentOf(table, row);
-      sums.push(document.sum);
-      pieces.push(...splitBytes(table, row, document));
-      return { replaceOne: { filter: filterOf(keyOf(table, row)), replacement: document, upsert: true } };
-    });
-    const { matchedCount } = await this.#collection(table).bulkWrite(writes, this.#writing(table));
-    if (matchedCount > 0 && (await this.#mayHaveParts(table))) await this.#removeParts(table, rows);
-    if (pieces.length > 0) this.#hasParts = true;
-    await this.put(parts, pieces);
-    return sums;
+    const documents = rows.map((row) => documentOf(table, row));
+    const pieces = rows.flatMap((row, i) => splitBytes(table, row, documents[i]!));
+    if (table.name === accounts.name) {
+      this.#isTouched = true;
+      for (const document of documents) document.hasParts = this.#hasParts ?? this.#scope.user !== null;
+    }
+    const filters = rows.map((row) => filterOf(keyOf(table, row)));
+    const { matchedCount } = await this.#collection(table).bulkWrite(
+      documents.map((replacement, i) => ({ replaceOne: { filter: filters[i]!, replacement, upsert: true } })),
+      this.#writing(),
+    );
+    if (matchedCount > 0 && this.#mayHaveParts(table)) await this.#removeParts(table, rows);
+    if (pieces.length > 0) {
+      this.#hasParts = true;
+      this.#isTouched = false;
+      await this.put(parts, pieces);
+    }
+    return documents.map(({ sum }) => sum);
   }
 
-  async remove<Row>(table: Table<Row>, where: Where<Row>, limit?: number): Promise<number> {
-    const filter = filterOf(where);
-    const mayHaveParts = await this.#mayHaveParts(table);
-    if (limit !== undefined || mayHaveParts) {
-      const documents = await this.#documents(table, limit === undefined ? { where } : { where, limit }, table.key);
+  async remove<Row>(table: Table<Row>, where: Where<Row>, limit = 0): Promise<number> {
+    let filter = filterOf(where);
+    const mayHaveParts = this.#mayHaveParts(table);
+    if (limit > 0 || mayHaveParts) {
+      const documents = await this.#documents(table, { where, limit }, table.key);
       if (documents.length === 0) return 0;
-      filter._id = { $in: documents.map(({ _id }) => _id) };
-      if (mayHaveParts) {
-        await this.#removeParts(
-          table,
-          documents.map((document) => rowOf(document, table.key)),
-        );
-      }
+      filter = { ...filter, _id: { $in: documents.map(({ _id }) => _id) } };
+      const rows = documents.map((document) => rowOf<Row>(document, table.key));
+      if (mayHaveParts) await this.#removeParts(table, rows);
     }
-    const { deletedCount } = await this.#collection(table).deleteMany(filter, this.#writing(table));
-    return deletedCount;
+    return (await this.#collection(table).deleteMany(filter, this.#writing())).deletedCount;
+  }
+
+  /** Writes to the account of the user, unless it was replaced. */
+  async touchAccount(): Promise<void> {
+    const { user } = this.#scope;
+    if (user === null || this.#isTouched) return;
+    const change = { $inc: { touched: 1 }, ...(this.#hasParts === true && { $set: { hasParts: true } }) };
+    await this.#collection(accounts).updateOne({ user }, change, this.#writing());
   }
 
   #collection<Row>({ name }: Table<Row>): Collection<Document> {
-    return this.#db.collection(name);
+    return this.#scope.db.collection(name);
   }
 
   #reading(): { session: ClientSession } | { readConcern: { level: 'snapshot' } } {
     this.#statements++;
-    if (this.#session !== null) return { session: this.#session };
+    if (this.#scope.session !== null) return { session: this.#scope.session };
     if (this.#statements > 1) throw new SecondStatement();
     return { readConcern: { level: 'snapshot' } };
   }
 
-  #writing({ name }: { name: string }): { session: ClientSession } {
-    if (name === accounts.name) this.#account = undefined;
-    return { session: this.#session! };
+  #writing(): { session: ClientSession } {
+    return { session: this.#scope.session! };
   }
 
-  async #documents<Row>(table: Table<Row>, query: Query<Row>, columns?: Columns<Row>): Promise<Document[]> {
-    if (this.#account !== undefined && this.#asksForAccount(table, query)) return this.#account ? [this.#account] : [];
-    const { where, order, limit } = query;
+  #documents<Row>(table: Table<Row>, query: Query<Row>, columns?: Columns<Row>): Promise<Document[]> {
+    const { where, order, limit = 0 } = query;
     const fields = columns && [...columns, ...table.key, 'parts'];
     const projection = fields && Object.fromEntries(fields.map((field) => [field, 1]));
-    const options = { ...this.#reading(), batchSize, sort: sortOf(order), ...(projection && { projection }) };
-    const cursor = this.#collection(table).find(filterOf(where), options);
-    return (limit === undefined ? cursor : cursor.limit(limit)).toArray();
-  }
-
-  #asksForAccount({ name }: { name: string }, { where }: { where: { user?: unknown } }): boolean {
-    const { user, ...others } = where;
-    return name === accounts.name && user === this.#user && Object.keys(others).length === 0;
+    const options = { ...this.#reading(), batchSize, limit, sort: sortOf(order), ...(projection && { projection }) };
+    return this.#collection(table).find(filterOf(where), options).toArray();
   }
 
   /** Sets the bytes of a document that lie in parts. */
@@ -180,14 +182,8 @@ class ScopedRows {
     await this.remove(parts, { user: { in: users }, table: table.name, row: { in: owners.map(({ row }) => row) } });
   }
 
-  /** Asks once in a transaction: next to no user has parts. */
-  async #mayHaveParts<Row>(table: Table<Row>): Promise<boolean> {
-    if (bytesColumnOf(table) === undefined || table.name === parts.name) return false;
-    if (this.#hasParts === undefined) {
-      const user = this.#user;
-      this.#hasParts = user === null || (await this.find(parts, { where: { user }, limit: 1 }, parts.key)).length > 0;
-    }
-    return this.#hasParts;
+  #mayHaveParts<Row>(table: Table<Row>): boolean {
+    return this.#hasParts !== false && table.name !== parts.name && bytesColumnOf(table) !== undefined;
   }
 }
 
