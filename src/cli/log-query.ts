@@ -16,22 +16,21 @@ export interface LogFlags {
   dir?: string;
 }
 
-/** Adds flags for a range of time, for following and for the folder; with `calls`, also those that select calls. */
-export function withLogFlags(command: Command, context: CommandContext, { calls }: { calls: boolean }): Command {
-  if (calls) {
-    command
-      .option('--user <name>', 'calls of one user, by name or UUID')
-      .option('--path <path>', 'calls whose path begins with this, such as /usercache/put')
-      .option('--slow <seconds>', 'calls that took at least this long', secondsArgument)
-      .option('--failed', 'calls that failed or have no end');
-  }
+/** Adds the flags that select calls. */
+export function withCallFlags(command: Command): Command {
   return command
-    .option(
-      '--since <time>',
-      'from this time on: 2h (ago), 3d, 2026-11-21, 2026-11-21T09:30',
-      timeArgument(context, 'from'),
-    )
-    .option('--until <time>', 'up to this time; a day is included as a whole', timeArgument(context, 'to'))
+    .option('--user <name>', 'calls of one user, by name or UUID')
+    .option('--path <path>', 'calls whose path begins with this, such as /usercache/put')
+    .option('--slow <seconds>', 'calls that took at least this long', secondsArgument)
+    .option('--failed', 'calls that failed or have no end');
+}
+
+/** Adds the flags for a range of time, for following and for the folder. */
+export function withLogFlags(command: Command, context: CommandContext): Command {
+  const [from, to] = [timeArgument(context, 'from'), timeArgument(context, 'to')];
+  return command
+    .option('--since <time>', 'from this time on: 2h (ago), 3d, 2026-11-21, 2026-11-21T09:30', from)
+    .option('--until <time>', 'up to this time; a day is included as a whole', to)
     .option('-f, --follow', 'keep showing new lines until Ctrl-C')
     .option('--dir <folder>', 'folder of the log files; default: the one in the settings');
 }
@@ -41,21 +40,20 @@ function secondsArgument(text: string): number {
   throw new InvalidArgumentError('Expected seconds, such as 0.5.');
 }
 
-const units: Readonly<Record<string, number>> = { s: 1, m: 60, min: 60, h: 3600, d: 86_400, w: 604_800 };
+const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
 /** A parser of times: an age, a local day (its start or its end), a date and time, or seconds since the epoch. */
 function timeArgument({ now, zone }: Pick<CommandContext, 'now' | 'zone'>, edge: 'from' | 'to') {
   return (text: string): number => {
-    const age = /^(\d{1,5}(?:\.\d+)?)(s|m|min|h|d|w)$/.exec(text);
+    const age = /^(\d{1,5}(?:\.\d+)?)([smhd])$/.exec(text);
     if (age !== null) return now() - Number(age[1]) * units[age[2]!]!;
     if (isDay(text)) return dayRange(text, zone)[edge];
     if (/^\d{9,11}(\.\d+)?$/.test(text)) return Number(text);
-    const [, day, clock, offset] =
-      /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:\d\d)?$/.exec(text) ?? [];
-    const time = isDay(day) ? Date.parse(`${day}T${clock}${offset ?? 'Z'}`) / 1000 : Number.NaN;
-    if (!Number.isNaN(time))
-      return offset === undefined ? time - zoneOffset(zone, time - zoneOffset(zone, time)) : time;
-    throw new InvalidArgumentError('Expected 2h, 2026-11-21, 2026-11-21T09:30 or seconds since the epoch.');
+    const [, day, offset] = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:\d\d)?$/.exec(text) ?? [];
+    const time = isDay(day) ? Date.parse(offset === undefined ? `${text}Z` : text) / 1000 : Number.NaN;
+    if (Number.isNaN(time))
+      throw new InvalidArgumentError('Expected 2h, 2026-11-21, 2026-11-21T09:30 or seconds since the epoch.');
+    return offset === undefined ? time - zoneOffset(zone, time - zoneOffset(zone, time)) : time;
   };
 }
 

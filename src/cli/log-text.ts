@@ -17,21 +17,22 @@ export function createLogText(zone: string) {
     titles: (): string => row(['STARTED', 'THREAD', 'HTTP', 'SECONDS', 'CALL', 'USER', 'RESULT']),
     call: (call: LoggedCall): string => {
       const head = [stamp(callTime(call)), call.thread, String(call.status ?? '-'), call.seconds?.toFixed(3) ?? '-'];
-      return row([...head, `${call.method} ${call.path}`, call.user_email ?? call.user_id ?? '-', resultText(call)]);
+      return row([...head, `${call.method} ${call.path}`, userText(call), resultText(call)]);
     },
     /** A put, step by step. */
     put: (call: LoggedCall): string => putText(call, stamp(callTime(call))),
-    /** Anything else; `who`: the user, if known. */
-    line: (line: Omit<LogLine, 'message'>, who: string | null, text: string): string => {
-      const { time, source, thread, level } = line;
-      const cells = [stamp(time), level.padEnd(7), source.padEnd(8), thread.padEnd(8), who, text];
-      return cells.filter((cell) => cell !== null).join('  ');
+    /** A line of the log, with the user of its call. */
+    line: ({ time, source, thread, level, message }: LogLine, call: LoggedCall | undefined): string => {
+      const cells = [stamp(time), level.padEnd(7), source.padEnd(8), thread.padEnd(8), message];
+      return [...cells, ...(call === undefined ? [] : [`(${userText(call)})`])].join('  ');
     },
   };
 }
 
+const userText = ({ user_email, user_id }: LoggedCall): string => user_email ?? user_id ?? '-';
+
 /** The result of a call, in a few words. */
-export function resultText(call: LoggedCall): string {
+function resultText(call: LoggedCall): string {
   const stored = countsText(call.stored);
   const outcome = callOutcome(call);
   if (outcome === 'ok') return stored;
@@ -48,8 +49,8 @@ export function resultText(call: LoggedCall): string {
 }
 
 function countsText(counts: PutCounts | null): string {
-  const parts = (['inserted', 'updated', 'rejected'] as const).map((name) => [counts?.[name] ?? 0, name] as const);
-  return parts.flatMap(([count, name]) => (count > 0 ? [`${count} ${name}`] : [])).join(', ');
+  const stored = Object.entries(counts ?? {}).filter(([, count]) => count > 0);
+  return stored.map(([name, count]) => `${count} ${name}`).join(', ');
 }
 
 function putText(call: LoggedCall, time: string): string {

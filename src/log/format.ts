@@ -1,7 +1,7 @@
 // Log lines as text: `<timestamp>:<LEVEL>:<thread_id>:<message>` of files, written and parsed, and the console's lines.
 import { formatTime, isTimeZone } from '../model/time.ts';
 import type { Level } from './log.ts';
-import { oneLine, pathWord, secondsText, word } from './text.ts';
+import { oneLine } from './text.ts';
 
 /** The host's time zone; `UTC` if the host's zone has no name. */
 export function hostZone(): string {
@@ -55,12 +55,5 @@ export function parseFileLine(text: string): FileLine | null {
   return Number.isNaN(ms) ? null : { time: ms / 1000, level, thread, message };
 }
 
-/** `START <timestamp> <METHOD> <path>` */
-export const consoleStart = (stamp: string, method: string, path: string): string =>
-  `START ${stamp} ${word(method)} ${pathWord(path)}`;
-
-/** `END <timestamp> <METHOD> <path> [<user_uuid>] <duration_seconds>`; an unknown user leaves no gap. */
-export function consoleEnd(stamp: string, method: string, path: string, user: string | null, seconds: number): string {
-  const who = user === null ? '' : ` ${word(user)}`;
-  return `END ${stamp} ${word(method)} ${pathWord(path)}${who} ${secondsText(seconds)}`;
-}
+/** A START or END line of the log file as standard output has it: with the timestamp as its second word. */
+export const consoleLine = (stamp: string, message: string): string => message.replace(' ', ` ${stamp} `);

@@ -1,5 +1,5 @@
 // The messages that operators look for. Each is written by one function of `line`; `parseMessage` reads those of calls.
-import { listText, oneLine, pathWord, quoted, secondsText, word } from './text.ts';
+import { listText, pathWord, quoted, secondsText, word } from './text.ts';
 
 /** What became of the entries of a put, counted. */
 export interface PutCounts {
@@ -15,11 +15,7 @@ export type Counts = Readonly<Record<string, number>>;
 const numberText = (value: number | null): string => String(Number.isFinite(value) ? value : null);
 const entryText = (key: string | null, writeTs: number | null): string =>
   `key = ${quoted(key)}, write_ts = ${numberText(writeTs)}`;
-const plainName = (text: string): string => oneLine(text).replace(/[,:]/g, ';');
-const countsText = (counts: Counts): string =>
-  Object.entries(counts)
-    .map(([name, count]) => `${name.replace(/\W/g, '_') || '_'} = ${count}`)
-    .join(', ') || 'nothing to do';
+const listOf = (counts: Counts): string[] => Object.entries(counts).map(([name, count]) => `${name} = ${count}`);
 const about = (user: string, text: string): string => `UUID ${word(user)}: ${text}`;
 const userText = (user: string | null): string => (user === null ? '' : ` ${word(user)}`);
 
@@ -56,13 +52,9 @@ export const line = {
     `Log lines dropped = ${dropped} since ${word(since)}: ${reason}`,
   outputDropped: (dropped: number, since: string, reason: string): string =>
     `Lines of standard output dropped = ${dropped} since ${word(since)}: ${reason}`,
-  /** `what`: whom the run is for, such as `1,200 users`. */
-  runStarted: (what: string): string => `Pipeline run started for ${what}`,
-  runFinished: (counts: Counts, seconds: number): string =>
-    `Pipeline run finished in ${secondsText(seconds)} s: ${countsText(counts)}`,
-  stage: (user: string, stage: string): string => `**********UUID ${word(user)}: ${plainName(stage)}**********`,
+  stage: (user: string, stage: string): string => `**********UUID ${word(user)}: ${stage}**********`,
   stageFinished: (user: string, stage: string, counts: Counts, seconds: number): string =>
-    about(user, `finished ${plainName(stage)} in ${secondsText(seconds)} s: ${countsText(counts)}`),
+    about(user, `finished ${stage} in ${secondsText(seconds)} s: ${listOf(counts).join(', ') || 'nothing to do'}`),
   pipelineFailed: (user: string, error: string): string => about(user, `pipeline failed: ${error}`),
   /** `error`: the text of the conversion's error, without anything of the payload. */
   entryFailed: (user: string, error: string, key: string, writeTs: number, reason: string): string =>
@@ -97,8 +89,6 @@ const patterns = Object.entries({
   userUuid: /^user_uuid (?<user_id>\S+)$/,
   putStored:
     /^Stored entries of user = \S+, inserted = (?<inserted>\d+), updated = (?<updated>\d+), rejected = (?<rejected>\d+)$/,
-  aboutUser: /^UUID (?<user_id>\S+): /,
-  stage: /^\*{10}UUID (?<user_id>\S+): .*\*{10}$/,
 });
 
 const numbers: ReadonlySet<string> = new Set(['seconds', 'status', 'inserted', 'updated', 'rejected']);

@@ -1,11 +1,9 @@
 // Removes a person from log files: overwrites name and UUID in every line, also in compressed and current files.
-import { createReadStream } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream';
-import { createGunzip } from 'node:zlib';
 import { errorText } from '../model/errors.ts';
 import { replaceByGzip, rewriting, unlessMissing } from './archive.ts';
+import { linesOf } from './lines.ts';
 import { logNames } from './names.ts';
 import { oneLine, word } from './text.ts';
 
@@ -37,30 +35,32 @@ export interface ErasedPerson {
  */
 export async function scrubLogs(folder: string, people: readonly ErasedPerson[]): Promise<ScrubReceipt> {
   const receipt: ScrubReceipt = { folder, files: 0, rewritten: 0, lines: 0, left: [] };
-  const replace = replacer(people);
-  const round = async (): Promise<boolean> => {
-    let found = false;
-    receipt.left = [];
-    const logs = logNames(await readdir(folder));
-    for (const { name, compressed } of logs) {
-      const file = compressed ? `${name}.gz` : name;
-      const scrub = compressed ? scrubCompressed : scrubPlain;
-      const fail = (error: unknown) => void receipt.left.push({ file, reason: errorText(error) });
-      const lines = (await scrub(join(folder, file), replace).catch(unlessMissing).catch(fail)) ?? 0;
-      if (lines === 0) continue;
-      found = true;
-      receipt.lines += lines;
-      receipt.rewritten += 1;
-      receipt.left.push({ file, reason: 'lines were still being added' });
-    }
-    receipt.files = logs.length;
-    return found;
-  };
   if ((await readdir(folder).catch(unlessMissing)) === undefined) return receipt;
+  const replace = replacer(people);
   await rewriting(folder, async () => {
-    for (let rounds = 1; (await round()) && rounds < mostRounds; rounds += 1);
+    for (let round = 1, before = -1; receipt.lines > before && round <= mostRounds; round += 1) {
+      before = receipt.lines;
+      await scrubOnce(receipt, replace);
+    }
   });
   return receipt;
+}
+
+/** One pass over all files. A file with changed lines is searched again: its process may have added others. */
+async function scrubOnce(receipt: ScrubReceipt, replace: Replace): Promise<void> {
+  const logs = logNames(await readdir(receipt.folder));
+  receipt.files = logs.length;
+  receipt.left = [];
+  for (const { name, compressed } of logs) {
+    const file = compressed ? `${name}.gz` : name;
+    const scrub = compressed ? scrubCompressed : scrubPlain;
+    const fail = (error: unknown) => void receipt.left.push({ file, reason: errorText(error) });
+    const lines = (await scrub(join(receipt.folder, file), replace).catch(unlessMissing).catch(fail)) ?? 0;
+    if (lines === 0) continue;
+    receipt.lines += lines;
+    receipt.rewritten += 1;
+    receipt.left.push({ file, reason: 'lines were still being added' });
+  }
 }
 
 /** Changes a line to one of the same length. */
@@ -86,18 +86,20 @@ function replacer(people: readonly ErasedPerson[]): Replace {
 /** Returns the number of changed lines. */
 async function scrubPlain(path: string, replace: Replace): Promise<number> {
   const file = await open(path, 'r+');
-  let [lines, position] = [0, 0];
+  let [count, position] = [0, 0];
   try {
-    for await (const line of linesOf(createReadStream(path))) {
-      const scrubbed = replace(line);
-      if (scrubbed !== line) {
-        await file.write(Buffer.from(scrubbed, 'latin1'), 0, line.length, position);
-        lines += 1;
+    for await (const lines of linesOf(path)) {
+      for (const line of lines) {
+        const scrubbed = replace(line);
+        if (scrubbed !== line) {
+          await file.write(Buffer.from(scrubbed, 'latin1'), 0, line.length, position);
+          count += 1;
+        }
+        position += line.length;
       }
-      position += line.length;
     }
-    if (lines > 0) await file.datasync();
-    return lines;
+    if (count > 0) await file.datasync();
+    return count;
   } finally {
     await file.close();
   }
@@ -105,23 +107,11 @@ async function scrubPlain(path: string, replace: Replace): Promise<number> {
 
 /** Returns the number of changed lines. */
 async function scrubCompressed(path: string, replace: Replace): Promise<number> {
-  const unzippedLines = () => linesOf(pipeline(createReadStream(path), createGunzip(), () => {}));
-  let lines = 0;
-  for await (const line of unzippedLines()) if (replace(line) !== line) lines += 1;
+  let count = 0;
+  for await (const lines of linesOf(path)) count += lines.filter((line) => replace(line) !== line).length;
   const scrubbed = async function* (): AsyncGenerator<Buffer> {
-    for await (const line of unzippedLines()) yield Buffer.from(replace(line), 'latin1');
+    for await (const lines of linesOf(path)) yield Buffer.from(lines.map(replace).join(''), 'latin1');
   };
-  if (lines > 0) await replaceByGzip(path, scrubbed());
-  return lines;
-}
-
-/** Lines with their ends. Each character is a byte, so that other lines are written back unchanged. */
-async function* linesOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
-  let rest = '';
-  for await (const chunk of bytes) {
-    const lines = (rest + chunk.toString('latin1')).split(/(?<=\n)/);
-    rest = lines.at(-1)!.endsWith('\n') ? '' : lines.pop()!;
-    yield* lines;
-  }
-  if (rest !== '') yield rest;
+  if (count > 0) await replaceByGzip(path, scrubbed());
+  return count;
 }

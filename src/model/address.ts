@@ -7,7 +7,7 @@ export const isMongoAddress = (address: string): boolean => /^mongodb(\+srv)?:\/
 export const folderIn = (address: string): string => address.replace(/^sqlite:/, '');
 
 /** The database that a MongoDB address names after its hosts; null when it names none. */
-export function databaseIn(address: string): string | null {
+export function databaseNameIn(address: string): string | null {
   const [, path] = /^mongodb(?:\+srv)?:\/\/[^/?]*\/([^?]*)/i.exec(address) ?? [];
   return path ? decodeURIComponent(path) : null;
 }

@@ -6,7 +6,7 @@ import { line } from '../log/messages.ts';
 import type { JsonValue } from '../model/json.ts';
 import { jsonText } from '../model/json-text.ts';
 import { dayKey } from '../model/keys.ts';
-import type { Document, Store } from '../store/store.ts';
+import type { Document } from '../store/store.ts';
 import { type DocumentWindow, documentWindow } from './document-window.ts';
 import { findObsoleteKeys } from './obsolete-keys.ts';
 import { endOfRun, type RunContext, type Stage, type StageResult } from './stage.ts';
@@ -28,7 +28,7 @@ export const writeDocuments: Stage = {
     const put: Document[] = [];
     for (const [day, trips] of built) {
       log.write('DEBUG', line.addingTrips(userId, trips.length, day));
-      const document = await documentOf(context, dayKey(day), trips);
+      const document = await documentOf(context, dayKey(day), trips, present);
       if (document !== null) put.push(document);
     }
     counts.written = put.length;
@@ -60,8 +60,9 @@ export const writeDocuments: Stage = {
 };
 
 /**
- * The days to build: all of the window, unless the run knows which trips changed. Then those of these trips, those of
- * the trips before them, which tell when the next trip begins, and those that have no document yet.
+ * The days to build: all of the window, unless the run knows which trips changed. Then from the first to the last of
+ * the days of these trips, that of the trip before them, whose document says when the next one begins, and those that
+ * have no document yet.
  */
 async function buildDays(
   { store, userId, changedTrips }: RunContext,
@@ -73,36 +74,13 @@ async function buildDays(
   // of that.
   const moved = { trips: store.trips, timeseries: store.timeseries };
   if (changedTrips === null) return tripsOfDays(moved, userId, window);
-  const wanted = new Set(days.filter((day) => !present.includes(dayKey(day))));
-  for (const { day } of changedTrips) wanted.add(day);
-  for (const chainTs of await followers(store, userId, changedTrips)) {
-    const before = await store.trips.previous(userId, chainTs);
-    if (before !== null) wanted.add(before.day);
-  }
-  const built = new Map<string, TripFeatureCollection[]>();
-  for (const day of days) {
-    if (!wanted.has(day)) continue;
-    for (const [one, trips] of await tripsOfDays(moved, userId, { from: day, to: day })) built.set(one, trips);
-  }
-  return built;
-}
-
-/** Those of the changed trips, by `chain_ts`, whose previous trip is not itself among them. */
-async function followers(
-  { trips }: Pick<Store, 'trips'>,
-  userId: string,
-  changed: readonly { chain_ts: number }[],
-): Promise<number[]> {
-  const times = [...new Set(changed.map(({ chain_ts }) => chain_ts))].sort((a, b) => a - b);
-  const [first, last] = [times[0], times.at(-1)];
-  if (first === undefined || last === undefined || first === last) return times;
-  const there = (await trips.spans(userId, { from: first, to: last })).map(({ chain_ts }) => chain_ts);
-  const known = new Set(times);
-  let next = 0;
-  return times.filter((chainTs) => {
-    while (next < there.length && there[next]! < chainTs) next += 1;
-    return next === 0 || !known.has(there[next - 1]!);
-  });
+  const wanted = [...days.filter((day) => !present.includes(dayKey(day))), ...changedTrips.map(({ day }) => day)];
+  const first = changedTrips.reduce((least, { chain_ts }) => Math.min(least, chain_ts), Number.POSITIVE_INFINITY);
+  const before = changedTrips.length === 0 ? null : await store.trips.previous(userId, first);
+  if (before !== null) wanted.push(before.day);
+  const ordered = wanted.filter((day) => days.includes(day)).sort();
+  const [from, to] = [ordered[0], ordered.at(-1)];
+  return from === undefined || to === undefined ? new Map() : tripsOfDays(moved, userId, { from, to });
 }
 
 /** The document of a day; null if it equals the stored one. */
@@ -110,8 +88,9 @@ async function documentOf(
   { store, userId, now }: RunContext,
   key: string,
   trips: readonly TripFeatureCollection[],
+  present: readonly string[],
 ): Promise<Document | null> {
   const data = trips as unknown as JsonValue;
-  const stored = await store.documents.get(userId, key);
+  const stored = present.includes(key) ? await store.documents.get(userId, key) : null;
   return stored !== null && jsonText(stored.data) === jsonText(data) ? null : { key, write_ts: now(), data };
 }

@@ -1,10 +1,12 @@
 // Work under a lease: takes it before, renews it meanwhile, releases it afterwards.
 import { randomUUID } from 'node:crypto';
 import { isMobilityError, MobilityError } from '../model/errors.ts';
-import type { Lease, Store } from '../store/store.ts';
+import type { Lease, PipelineState, Store } from '../store/store.ts';
 
 /** A lease that renews itself until it is ended. */
 export interface HeldLease {
+  /** The state of the pipeline when the lease was taken. */
+  readonly state: PipelineState;
   /** The present lease. */
   current(): Lease;
   /** Stops renewing and releases the lease, unless a write has released it already (`given back`). */
@@ -46,6 +48,7 @@ export async function holdLease(
   timer.unref();
   return {
     held: {
+      state: taken.state,
       current: () => lease,
       async end(given) {
         clearInterval(timer);

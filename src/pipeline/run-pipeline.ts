@@ -6,7 +6,7 @@ import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
 import { errorText, isMobilityError } from '../model/errors.ts';
 import type { Lease, Store } from '../store/store.ts';
-import { holdLease } from './lease.ts';
+import { type HeldLease, holdLease } from './lease.ts';
 import { endOfRun, type RunContext, runStage, type Stage, type StageReport } from './stage.ts';
 import { stages } from './stages.ts';
 
@@ -63,7 +63,7 @@ export async function runPipeline(store: Store, userId: string, options: Pipelin
     }
     let done = false;
     try {
-      const context = await contextOf(store, userId, options, taken.held.current);
+      const context = contextOf(store, userId, options, taken.held);
       await runStages(stages, context, report, options.onStage);
       done = true;
     } finally {
@@ -93,15 +93,14 @@ async function isGone(store: Store, userId: string): Promise<boolean> {
   return (await store.users.byUuid(userId).catch(() => undefined)) === null;
 }
 
-async function contextOf(
+function contextOf(
   store: Store,
   userId: string,
   options: PipelineOptions,
-  lease: RunContext['lease'],
-): Promise<RunContext> {
+  { current: lease, state }: HeldLease,
+): RunContext {
   const { log, now, stretchSize, segmenter = shippedSegmenter } = options;
   const reanalyseFrom = options.reanalyseFrom ?? null;
-  const state = await store.pipeline.get(userId);
   const whole = state.changed === null && !state.documents_due && reanalyseFrom === null;
   return {
     store,

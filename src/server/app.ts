@@ -33,7 +33,10 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   app.use(logCalls(parts, budget));
   for (const { path, dialect } of routes) if (dialect !== undefined) app.use(`${path}/*`, refuseAs(dialect.refuse));
   if (config.auth === 'dev' && !config.devAnywhere) app.use(refuseOtherSites(config.host));
-  get(app, '/openapi.json', (c) => textResponse(c.get('call'), description(), 'application/json'));
+  get(app, '/openapi.json', (c) => {
+    const description = JSON.stringify(openApi(routes, openRoutes));
+    return textResponse(c.get('call'), description, 'application/json');
+  });
   if (metrics !== undefined) {
     const figures = new StoreFigures(store, now);
     get(app, '/metrics', async (c) => {
@@ -69,14 +72,6 @@ function get(
 ): void {
   app.get(path, answer);
   app.all(path, refuseMethod('GET, HEAD'));
-}
-
-let descriptionText: string | undefined;
-
-/** The text of `/openapi.json`, made once. */
-function description(): string {
-  descriptionText ??= JSON.stringify(openApi(routes, openRoutes));
-  return descriptionText;
 }
 
 function textResponse(call: Call, text: string, type: string): Response {

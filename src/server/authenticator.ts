@@ -42,8 +42,9 @@ export class Authenticator {
     if (call.caller !== null && token === this.token) return call.caller;
     if (call.caller !== null) throw badRequest('expected one token, found two that differ');
     const { method, users, now, counts } = this.#parts;
-    const mayRegister = this.#route.caller === 'registering';
-    const caller = await (mayRegister ? registerCaller(method, users, token, now()) : findCaller(method, users, token));
+    const caller = await (this.#route.registers
+      ? registerCaller(method, users, token, now())
+      : findCaller(method, users, token));
     this.token = token;
     call.authenticated(caller);
     call.log.writeAll('INFO', [line.foundEmail(caller.user_email), line.userUuid(caller.uuid)]);

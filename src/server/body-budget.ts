@@ -61,19 +61,10 @@ export interface BodyShare {
 /** Bodies of at most `small.size` bytes, larger ones of senders not yet authenticated, and larger ones of callers. */
 type Pool = 'small' | 'strangers' | 'large';
 
-interface Share extends BodyShare {
-  bytes: number;
-  owner: string | null;
-  /** ms */
-  readonly born: number;
-  end(problem: Problem): void;
-}
+/** `born` in ms. */
+type Share = { -readonly [Name in keyof BodyShare]: BodyShare[Name] } & { born: number; end(problem: Problem): void };
 
-interface Waiting {
-  share: Share;
-  bytes: number;
-  leave(problem: Problem | null): void;
-}
+type Waiting = { share: Share; bytes: number; start: () => void };
 
 /** The budget of one process. `now`: a steady clock, ms. */
 export class BodyBudget {
@@ -82,9 +73,8 @@ export class BodyBudget {
   readonly #held: Record<Pool, number> = { small: 0, strangers: 0, large: 0 };
   /** Those that hold bytes, the oldest first. */
   readonly #shares = new Set<Share>();
-  readonly #queue: Waiting[] = [];
+  #queue: Waiting[] = [];
   readonly #turns: { share: Share; start: () => void }[] = [];
-  #check: NodeJS.Timeout | undefined;
 
   constructor(limits: BodyLimits, now: () => number = () => performance.now()) {
     this.#limits = limits;
@@ -126,9 +116,9 @@ export class BodyBudget {
     const { bytes } = share;
     this.#set(share, 0);
     share.owner = userId;
-    const isTooMuch = this.#lack(share, bytes) === 'part';
+    const lack = this.#lack(share, bytes);
     this.#set(share, bytes);
-    if (isTooMuch) throw this.#partIsFull();
+    if (lack === 'part') throw this.#partIsFull();
   }
 
   #release(share: Share): void {
@@ -157,17 +147,18 @@ export class BodyBudget {
   #lack(share: Share, bytes: number): 'part' | 'room' | null {
     const { total, perCaller, strangers, small } = this.#limits;
     const pool = this.#pool(share, bytes);
-    const own = this.#pool(share) === pool ? share.bytes : 0;
-    const fits = (held: number, limit: number): boolean => held <= own || held - own + bytes <= limit;
-    if (pool === 'large' && !fits(this.#heldBy(share.owner), perCaller)) return 'part';
-    return fits(this.#held[pool], { large: total, strangers, small: small.room }[pool]) ? null : 'room';
+    const fits = (others: number, limit: number): boolean => others === 0 || others + bytes <= limit;
+    if (pool === 'large' && !fits(this.#othersOf(share), perCaller)) return 'part';
+    const others = this.#held[pool] - (this.#pool(share) === pool ? share.bytes : 0);
+    return fits(others, { large: total, strangers, small: small.room }[pool]) ? null : 'room';
   }
 
-  /** Bytes of the large bodies of a caller, those in the queue included. */
-  #heldBy(owner: string | null): number {
+  /** Bytes of the other large bodies of the same caller, those in the queue included. */
+  #othersOf(share: Share): number {
+    const isOther = (other: Share): boolean => other !== share && other.owner === share.owner;
     let sum = 0;
-    for (const share of this.#shares) if (share.owner === owner && this.#pool(share) === 'large') sum += share.bytes;
-    for (const { share, bytes } of this.#queue) if (share.owner === owner) sum += bytes;
+    for (const other of this.#shares) if (isOther(other) && this.#pool(other) === 'large') sum += other.bytes;
+    for (const waiting of this.#queue) if (isOther(waiting.share)) sum += waiting.bytes;
     return sum;
   }
 
@@ -189,36 +180,31 @@ export class BodyBudget {
   /** Waits in the queue. What came of the body so far is not counted: the length of the queue limits it. */
   async #wait(share: Share, bytes: number): Promise<void> {
     this.#set(share, 0);
-    this.#check ??= setInterval(() => this.#startWaiting(), queueCheck);
-    const problem = await new Promise<Problem | null>((resolve) => {
-      const place: Waiting = {
-        share,
-        bytes,
-        leave: (reason) => {
-          clearTimeout(timer);
-          this.#queue.splice(this.#queue.indexOf(place), 1);
-          if (reason === null) this.#set(share, bytes);
-          resolve(reason);
-          this.#startWaiting();
-        },
-      };
-      const timer = setTimeout(() => place.leave(noRoom()), this.#limits.patience);
-      this.#queue.push(place);
-    });
-    if (problem !== null) throw problem;
+    const check = setInterval(() => this.#startWaiting(), queueCheck);
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      await new Promise<void>((start, refuse) => {
+        timer = setTimeout(() => refuse(noRoom()), this.#limits.patience);
+        this.#queue.push({ share, bytes, start });
+      });
+    } finally {
+      clearInterval(check);
+      clearTimeout(timer);
+      this.#queue = this.#queue.filter((waiting) => waiting.share !== share);
+      this.#startWaiting();
+    }
   }
 
   /** Lets the first bodies of the queue start, as far as there is room. */
   #startWaiting(): void {
     const [first] = this.#queue;
-    if (first === undefined) {
-      clearInterval(this.#check);
-      this.#check = undefined;
-      return;
-    }
-    const hasRoom = (): boolean => this.#held.large === 0 || this.#held.large + first.bytes <= this.#limits.total;
-    if (!hasRoom()) this.#makeRoom(first.share, first.bytes);
-    if (this.#queue[0] === first && hasRoom()) first.leave(null);
+    if (first === undefined) return;
+    this.#makeRoom(first.share, first.bytes);
+    if (this.#queue[0] !== first || this.#lack(first.share, first.bytes) !== null) return;
+    this.#queue.shift();
+    this.#set(first.share, first.bytes);
+    first.start();
+    this.#startWaiting();
   }
 
   #partIsFull(): Problem {

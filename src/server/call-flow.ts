@@ -14,7 +14,7 @@ import { countingStore } from './metrics.ts';
 import { forbidden, problemOf } from './problem.ts';
 import { type JsonLimits, largeLimits, listLimits } from './read-json.ts';
 import { readRequest } from './read-request.ts';
-import type { Route } from './routes/route.ts';
+import { handlerOf, type Route } from './routes/route.ts';
 import { bodyCheck } from './schemas.ts';
 
 const mebibyte = 1024 * 1024;
@@ -50,8 +50,8 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts, eve
     const call = c.get('call');
     const params = c.req.param();
     const query = c.req.query();
-    call.handler = route.handler;
-    call.log.write('INFO', line.called(route.handler.replace(/:(\w+)/, (_, name: string) => params[name] ?? '')));
+    call.handler = handlerOf(route.path);
+    call.log.write('INFO', line.called(call.handler.replace(/:(\w+)/, (_, name: string) => params[name] ?? '')));
 
     // 1. The caller, if the headers name them.
     const authenticator = new Authenticator(auth, route, call);

@@ -1,6 +1,6 @@
 // One call: what the server keeps of it, and its START and END on the console and in the log file.
 import type { HttpBindings } from '@hono/node-server';
-import { consoleEnd, consoleStart, createStamp, hostZone } from '../log/format.ts';
+import { consoleLine, createStamp, hostZone } from '../log/format.ts';
 import { childLog, type Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
 import type { UserRecord } from '../model/user.ts';
@@ -65,8 +65,11 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
     const held = strangers.enter(now()) ? undefined : childLog(log, count).hold?.();
     const callLog = held?.log ?? childLog(log, count);
     const started = performance.now();
-    console(consoleStart(stamp(now()), method, path));
-    callLog.write('INFO', line.startCall(method, path));
+    const write = (message: string): void => {
+      console(consoleLine(stamp(now()), message));
+      callLog.write('INFO', message);
+    };
+    write(line.startCall(method, path));
     let caller: UserRecord | null = null;
     const call: Call = {
       ...{ id: `${thread}-${count}`, log: callLog, method, path, share, leave: [] },
@@ -84,8 +87,7 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
       const seconds = (performance.now() - started) / 1000;
       const level = status < 400 ? 'INFO' : status < 500 ? 'WARNING' : 'ERROR';
       callLog.write(level, line.answered(status, method, path, call.failure));
-      callLog.write('INFO', line.endCall(method, path, caller?.uuid ?? null, seconds));
-      console(consoleEnd(stamp(now()), method, path, caller?.uuid ?? null, seconds));
+      write(line.endCall(method, path, caller?.uuid ?? null, seconds));
       if (caller !== null || held === undefined) return;
       if (status >= 500) {
         held.release();

@@ -186,10 +186,9 @@ export class CallerCounts {
     const windows = { minute: Math.floor(this.#now() / minute), day: Math.floor(this.#now() / day) };
     let caller = this.#callers.get(userId);
     if (caller === undefined) {
-      if (this.#callers.size >= mostRemembered) this.#forget(windows.day);
-      const [ofMinute, ofDay] = [unused(windows.minute), unused(windows.day)];
-      const open = { calls: 0, streams: 0 };
-      caller = { minute: ofMinute, day: ofDay, open, waiting: null, keys: new Set(), warned: new Map() };
+      const [oldest] = this.#callers.keys();
+      if (this.#callers.size >= mostRemembered) this.#callers.delete(oldest!);
+      caller = newCaller();
       this.#callers.set(userId, caller);
     }
     if (caller.minute.window !== windows.minute) caller.minute = unused(windows.minute);
@@ -199,16 +198,14 @@ export class CallerCounts {
     }
     return caller;
   }
-
-  /** Forgets callers that have not called today, else the half that came first. */
-  #forget(today: number): void {
-    for (const [userId, caller] of this.#callers) if (caller.day.window !== today) this.#callers.delete(userId);
-    if (this.#callers.size < mostRemembered) return;
-    for (const userId of [...this.#callers.keys()].slice(0, mostRemembered / 2)) this.#callers.delete(userId);
-  }
 }
 
-const unused = (window: number): Used => ({ window, calls: 0, bytes: 0, refused: 0 });
+const unused = (window = 0): Used => ({ window, calls: 0, bytes: 0, refused: 0 });
+
+const newCaller = (): Caller => ({
+  ...{ minute: unused(), day: unused(), open: { calls: 0, streams: 0 } },
+  ...{ waiting: null, keys: new Set(), warned: new Map() },
+});
 
 function met(name: string, detail: string, limit: number, seconds: number): Problem {
   return tooManyCalls(`${detail}; nothing was stored by this call, send it again later`, seconds, {

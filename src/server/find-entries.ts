@@ -39,30 +39,19 @@ export type FoundEntry = { entry: Entry & { id?: string } } | { truncated: boole
 export async function* findEntries(store: Store, userId: string, selection: Selection): AsyncGenerator<FoundEntry> {
   const { max, keep } = selection;
   // Count first, unless the first ones are asked for: so memory does not grow with what is left out.
-  const count = keep === 'first' ? 0 : await countAll(merged(store, userId, selection));
+  let count = 0;
+  if (keep !== 'first') for await (const _ of merged(store, userId, selection)) count += 1;
   const skip = keep === 'last' ? Math.max(0, count - max) : 0;
   const step = keep === 'sample' ? Math.max(1, Math.ceil(count / max)) : 1;
-  let index = 0;
-  let given = 0;
-  let truncated = false;
+  let [index, given] = [0, 0];
   for await (const entry of merged(store, userId, selection)) {
-    const wanted = index >= skip && (index - skip) % step === 0;
     index += 1;
-    if (wanted && given < max) {
-      given += 1;
-      yield { entry };
-    } else {
-      truncated = true;
-      if (given >= max) break;
-    }
+    if (given === max) break;
+    if (index <= skip || (index - skip - 1) % step !== 0) continue;
+    given += 1;
+    yield { entry };
   }
-  yield { truncated };
-}
-
-async function countAll(entries: AsyncIterable<Entry>): Promise<number> {
-  let count = 0;
-  for await (const _ of entries) count += 1;
-  return count;
+  yield { truncated: given < index };
 }
 
 /** The selected entries, pushed and derived from trips, in order of time. */
@@ -101,28 +90,25 @@ async function* recorded(store: Store, userId: string, selection: Query): AsyncG
   const query = { time, ...(keys && { keys }), ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
   let reached: EntryCursor | null = null;
   for await (const waiting of entryPages(store.usercache, userId, query)) {
-    const stored = presented(storedWithin(store, userId, query, { after: reached, until: waiting.next }));
+    const stored = storedWithin(store, userId, query, reached, waiting.next);
     yield* inOrder(stored, waiting.entries, time);
     reached = waiting.next;
   }
 }
 
-/** The entries of the timeseries after one position up to another one, which is included; null: no such bound. */
+/** The entries of the timeseries after a position up to another one, which is included; null: no such bound. */
 async function* storedWithin(
   { timeseries }: Store,
   userId: string,
-  query: Query & { time: Selection['time'] },
-  { after, until }: { after: EntryCursor | null; until: EntryCursor | null },
+  query: Query,
+  after: EntryCursor | null,
+  until: EntryCursor | null,
 ): AsyncGenerator<Entry, undefined> {
-  const rest = { ...query, ...(after && { after }) };
-  if (until === null) {
-    yield* everyEntry(timeseries, userId, rest);
-    return;
-  }
-  yield* everyEntry(timeseries, userId, { ...rest, to: until.time });
-  for await (const entry of everyEntry(timeseries, userId, { ...rest, from: until.time, to: justAfter(until.time) })) {
-    if (compareIdentities(entry.metadata, until) > 0) return;
-    yield entry;
+  const range = { ...query, ...(after && { after }), ...(until && { to: justAfter(until.time) }) };
+  for await (const entry of everyEntry(timeseries, userId, range)) {
+    const isBeyond = until !== null && timeOf(entry, query.time) >= until.time;
+    if (isBeyond && compareIdentities(entry.metadata, until) > 0) return;
+    yield present(entry);
   }
 }
 
@@ -138,10 +124,6 @@ async function* inOrder(
     if (i === waiting.length || compare(waiting[i]!, old, time) > 0) yield old;
   }
   yield* waiting.slice(i);
-}
-
-async function* presented(entries: AsyncIterable<Entry>): AsyncGenerator<Entry, undefined> {
-  for await (const entry of entries) yield present(entry);
 }
 
 function compare(a: Entry, b: Entry, time: 'write_ts' | 'ts'): number {

@@ -13,40 +13,17 @@ export function daysBetween(
   to: JsonValue | undefined,
   names: readonly [from: string, to: string],
 ): { from: string; to: string } {
-  return { from: firstDay(from, names[0]), to: lastDay(to, names[1]) };
+  return { from: dayOf(from, names[0], 1, [1]), to: dayOf(to, names[1], 12, [31, 30, 29, 28]) };
 }
 
-const two = (n: number): string => String(n).padStart(2, '0');
-
-function firstDay(date: JsonValue | undefined, name: string): string {
-  const { year, month = 1, day = 1 } = partsOf(date, name);
-  return dayOf(year, month, day, name);
+/** The day of a date; where its month or day is missing, `month` and the first of `days` that the month has. */
+function dayOf(date: JsonValue | undefined, name: string, month: number, days: readonly number[]): string {
+  const parts = isJsonObject(date) ? date : {};
+  const texts = (parts.day == null ? days : [parts.day]).map((day) => {
+    const numbers = [parts.year, parts.month ?? month, day];
+    return numbers.every(Number.isInteger) ? numbers.map((part) => String(part).padStart(2, '0')).join('-') : '';
+  });
+  const found = texts.map((text) => text.padStart('YYYY-MM-DD'.length, '0')).find(isDay);
+  if (found !== undefined) return found;
+  throw badRequest(`expected "${name}" to be a date of the calendar, such as {"year": 2016, "month": 5, "day": 17}`);
 }
-
-function lastDay(date: JsonValue | undefined, name: string): string {
-  const { year, month = 12, day } = partsOf(date, name);
-  if (day !== undefined) return dayOf(year, month, day, name);
-  const first = dayOf(year, month, 1, name);
-  const days = [31, 30, 29, 28].map((end) => `${first.slice(0, 8)}${end}`);
-  return days.find(isDay)!;
-}
-
-function partsOf(date: JsonValue | undefined, name: string): { year: number; month?: number; day?: number } {
-  if (!isJsonObject(date)) throw notADate(name);
-  const { year, month, day } = date;
-  for (const part of [year, month ?? 1, day ?? 1]) if (!Number.isInteger(part)) throw notADate(name);
-  return {
-    year: year as number,
-    ...(typeof month === 'number' && { month }),
-    ...(typeof day === 'number' && { day }),
-  };
-}
-
-function dayOf(year: number, month: number, day: number, name: string): string {
-  const text = `${String(year).padStart(4, '0')}-${two(month)}-${two(day)}`;
-  if (!isDay(text)) throw notADate(name);
-  return text;
-}
-
-const notADate = (name: string) =>
-  badRequest(`expected "${name}" to be a date of the calendar, such as {"year": 2016, "month": 5, "day": 17}`);

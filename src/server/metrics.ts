@@ -16,29 +16,16 @@ export interface CallFigures {
 /** Counts calls in a registry of its own, which other processes of the server add up with theirs. */
 export function countCalls(): { figures: CallFigures; text: () => Promise<string> } {
   const registers = [new Registry()];
-  const calls = new Counter({
-    name: 'mobility_calls_total',
-    help: 'Calls by route and status',
-    labelNames: ['handler', 'status'],
-    registers,
-  });
+  const counter = (name: string, help: string, ...labelNames: string[]) =>
+    new Counter({ name: `mobility_${name}_total`, help, labelNames, registers });
+  const calls = counter('calls', 'Calls by route and status', 'handler', 'status');
+  const entries = counter('entries', 'Pushed entries by what became of them', 'verdict');
+  const limits = counter('limits_met', 'Calls refused because their caller met a limit', 'limit');
   const seconds = new Histogram({
     name: 'mobility_call_seconds',
     help: 'Time from the start of a call to the end of its answer',
     labelNames: ['handler'],
     buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 60],
-    registers,
-  });
-  const entries = new Counter({
-    name: 'mobility_entries_total',
-    help: 'Pushed entries by what became of them',
-    labelNames: ['verdict'],
-    registers,
-  });
-  const limits = new Counter({
-    name: 'mobility_limits_met_total',
-    help: 'Calls refused because their caller met a limit',
-    labelNames: ['limit'],
     registers,
   });
   AggregatorRegistry.setRegistries(registers);

@@ -1,20 +1,17 @@
 // The server's calls as OpenAPI 3.1, generated from the routes and the schemas of bodies and answers.
-import type { OpenRoute, Route } from './routes/route.ts';
-import type { AnswerSchema } from './schemas.ts';
+import { handlerOf, type OpenRoute, type Route } from './routes/route.ts';
+import { type AnswerSchema, objectOf } from './schemas.ts';
 
 /** The JSON Schema of an answer to a call that failed (RFC 9457). */
-export const problemSchema: AnswerSchema = {
-  type: 'object',
-  required: ['type', 'title', 'status', 'detail', 'request_id'],
-  properties: {
-    type: { type: 'string' },
-    title: { type: 'string' },
+export const problemSchema: AnswerSchema = objectOf(
+  {
+    ...{ type: { type: 'string' }, title: { type: 'string' }, detail: { type: 'string' } },
     status: { type: 'integer', minimum: 400, maximum: 599 },
-    detail: { type: 'string' },
     code: { type: 'string', pattern: '^MOBILITY_[A-Z_]+$' },
     request_id: { type: 'string' },
   },
-};
+  ['type', 'title', 'status', 'detail', 'request_id'],
+);
 
 const problems: Readonly<Record<number, string>> = {
   400: 'The request is not what the call expects',
@@ -67,13 +64,17 @@ function callOf(route: Route): object {
   const body = { type: 'object', ...(required && { required }), properties: { ...token, ...properties } };
   return {
     summary,
-    operationId: route.handler.replace(/\/:\w+/g, '').replace(/\W+/g, '_'),
+    operationId: handlerOf(route.path)
+      .replace(/\/:\w+/g, '')
+      .replace(/\W+/g, '_'),
     ...(names.length > 0 && { parameters: names.map(pathParameter) }),
     security: [{ bearer: [] }, { basic: [] }, {}],
     requestBody: { required: required !== undefined, content: json(body) },
     responses: {
       200: { description: 'Done', content: json(answers) },
-      ...(refuse === undefined ? callProblems() : { default: { description: 'Not done; the app keeps its data' } }),
+      ...(refuse === undefined
+        ? problemAnswers(400, 403, 413, 415, 429, 500, 503)
+        : { default: { description: 'Not done; the app keeps its data' } }),
     },
   };
 }
@@ -91,21 +92,16 @@ function openCallOf(route: OpenRoute): object {
     ...(parameters.length > 0 && { parameters }),
     responses: {
       200: { description: 'Done', content: json(answers) },
-      ...(parameters.length > 0 && { 404: problemAnswers[404] }),
-      503: problemAnswers[503],
+      ...(parameters.length > 0 ? problemAnswers(404, 503) : problemAnswers(503)),
     },
   };
 }
 
-/** A route for callers that is known answers no 404. */
-const callProblems = (): Record<string, object> => {
-  const { 404: _, ...others } = problemAnswers;
-  return others;
-};
-
-const problemAnswers: Readonly<Record<string, object>> = Object.fromEntries(
-  Object.entries(problems).map(([status, description]) => [
-    status,
-    { description, content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } } },
-  ]),
-);
+/** The answers of calls that failed with these statuses. */
+const problemAnswers = (...statuses: number[]): Record<string, object> =>
+  Object.fromEntries(
+    statuses.map((status) => {
+      const schema = { $ref: '#/components/schemas/Problem' };
+      return [status, { description: problems[status], content: { 'application/problem+json': { schema } } }];
+    }),
+  );

@@ -43,11 +43,6 @@ export function forbidden(detail: string): Problem {
   return new Problem(403, detail, { code: 'MOBILITY_FORBIDDEN' });
 }
 
-/** 404: there is no such thing. */
-export function notFound(detail: string): Problem {
-  return new Problem(404, detail);
-}
-
 /** 413, with the limit in the answer. */
 export function tooLarge(detail: string, limit: Record<string, number>): Problem {
   return new Problem(413, detail, { code: 'MOBILITY_BODY_TOO_LARGE', members: limit });
@@ -89,8 +84,8 @@ function problemOfCore(error: MobilityError): Problem {
     const stored = isPart ? 'only some entries of this call are stored, send all of them again' : nothingStored;
     return unavailable(`${outage}; ${stored}`, error.code, error);
   }
-  if (error.code === 'MOBILITY_BAD_REQUEST') return new Problem(400, error.message, { code: error.code });
-  if (error.code === 'MOBILITY_FORBIDDEN') return new Problem(403, error.message, { code: error.code });
+  if (error.code === 'MOBILITY_BAD_REQUEST') return badRequest(error.message);
+  if (error.code === 'MOBILITY_FORBIDDEN') return forbidden(error.message);
   // Their erasure began after this call had found its caller.
   if (error.code === 'MOBILITY_USER_UNKNOWN')
     return forbidden('no user is registered for this token any more; ask the operator for an account');
@@ -105,7 +100,7 @@ export function problemResponse(problem: Problem, requestId: string): Response {
     title: STATUS_CODES[problem.status] ?? 'Error',
     status: problem.status,
     detail: problem.message,
-    ...(code === undefined ? {} : { code }),
+    code,
     ...members,
     request_id: requestId,
   };

@@ -45,14 +45,10 @@ export class Readiness {
   }
 }
 
-async function inTime(check: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(unavailable('the store does not answer', 'MOBILITY_STORE_BUSY')), patience);
+function inTime(check: Promise<void>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const late = () => reject(unavailable('the store does not answer', 'MOBILITY_STORE_BUSY'));
+    const timer = setTimeout(late, patience);
+    void check.then(resolve, reject).finally(() => clearTimeout(timer));
   });
-  try {
-    await Promise.race([check, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -114,27 +114,19 @@ function explain({ instancePath, keyword, message = 'to be right', params, data 
 type Explanation = (params: ErrorObject['params'], data: unknown) => [expected: string, found: string];
 
 const kinds: Readonly<Record<string, string>> = {
-  array: 'a list',
-  boolean: 'true or false',
-  integer: 'a whole number',
-  null: 'null',
-  number: 'a number',
-  object: 'an object',
-  string: 'a text',
+  ...{ array: 'a list', object: 'an object', boolean: 'true or false', null: 'null' },
+  ...{ integer: 'a whole number', number: 'a number', string: 'a text' },
 };
 
 const explanations: Readonly<Record<string, Explanation>> = {
-  type: ({ type }, data) => [
-    `to be ${[type]
-      .flat()
-      .map((name) => kinds[name])
-      .join(' or ')}`,
-    kindOf(data),
-  ],
-  enum: ({ allowedValues }, data) => [
-    `to be one of ${allowedValues.filter((value: unknown) => value !== null).join(', ')}`,
-    typeof data === 'string' ? 'another text' : kindOf(data),
-  ],
+  type: ({ type }, data) => {
+    const names: string[] = [type].flat();
+    return [`to be ${names.map((name) => kinds[name]).join(' or ')}`, kindOf(data)];
+  },
+  enum: ({ allowedValues }, data) => {
+    const names = allowedValues.filter((value: unknown) => value !== null).join(', ');
+    return [`to be one of ${names}`, typeof data === 'string' ? 'another text' : kindOf(data)];
+  },
   minimum: ({ limit }) => [`to be at least ${limit}`, 'less'],
   maxItems: ({ limit }, data) => [`to have at most ${limit} elements`, String((data as unknown[]).length)],
   minLength: (_, data) => ['to be a text with characters', kindOf(data)],

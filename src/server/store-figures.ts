@@ -7,25 +7,20 @@ const freshFor = 60_000; // ms that figures stay valid: they need some queries f
 const recently = 3600; // s; runs of this time are counted
 const pushedLately = 86_400; // s; delays of diaries are those of people who pushed in this time
 
-/** Figures of everybody together. Times are s. */
-interface StoreCounts {
-  users: number;
-  waiting: number;
-  /** How long ago the oldest waiting entry was received; of each user, that is the one written first. */
-  waitingAge: number;
+/** Figures of everybody together, before anybody is counted. Times are s. */
+const noCounts = () => ({
+  ...{ users: 0, waiting: 0, failed: 0, lastRun: 0 },
+  /** How long ago the oldest waiting entry was received; of each user, that is the first by `write_ts`. */
+  waitingAge: 0,
   /** Entries set aside, by reason. */
-  unusable: Map<string, number>;
-  /** Users whose last run failed. */
-  failed: number;
-  lastRun: number | null;
+  unusable: new Map<string, number>(),
   /** Durations of runs that ended lately, by result. */
-  runs: { done: number[]; failed: number[] };
+  runs: { done: [] as number[], failed: [] as number[] },
   /** Of users who pushed lately: from the last push to the run that took it, or to now while it waits. */
-  lags: number[];
-  bytes: number;
-  /** Free bytes on the disk of the store; null: unknown. */
-  free: number | null;
-}
+  lags: [] as number[],
+});
+
+type StoreCounts = ReturnType<typeof noCounts>;
 
 /** Counts the figures once for all who ask within a minute. */
 export class StoreFigures {
@@ -44,7 +39,7 @@ export class StoreFigures {
   text(): Promise<string> {
     if (this.#text === null || performance.now() - this.#asked >= freshFor) {
       this.#asked = performance.now();
-      this.#text = count(this.#store, this.#now()).then(textOf);
+      this.#text = count(this.#store, this.#now());
       this.#text.catch(() => {
         this.#text = null;
       });
@@ -53,13 +48,10 @@ export class StoreFigures {
   }
 }
 
-async function count(store: Store, now: number): Promise<StoreCounts> {
-  const figures: StoreCounts = {
-    ...{ users: 0, waiting: 0, waitingAge: 0, unusable: new Map(), failed: 0, lastRun: null },
-    ...{ runs: { done: [], failed: [] }, lags: [], ...(await store.disk()) },
-  };
+async function count(store: Store, now: number): Promise<string> {
+  const figures = noCounts();
   for await (const { uuid } of everyUser(store)) await addUser(figures, store, uuid, now);
-  return figures;
+  return textOf(figures, await store.disk());
 }
 
 async function addUser(figures: StoreCounts, store: Store, uuid: string, now: number): Promise<void> {
@@ -77,7 +69,7 @@ async function addUser(figures: StoreCounts, store: Store, uuid: string, now: nu
   const { last_run_ts: ran, last_run_seconds: took, last_error: failure } = state;
   if (failure !== null) figures.failed += 1;
   if (ran !== null) {
-    figures.lastRun = Math.max(figures.lastRun ?? 0, ran);
+    figures.lastRun = Math.max(figures.lastRun, ran);
     if (ran > now - recently) figures.runs[failure === null ? 'done' : 'failed'].push(took ?? 0);
   }
   // Entries that a clock ahead of time wrote wait for their time, and delay nobody.
@@ -92,7 +84,8 @@ async function addUser(figures: StoreCounts, store: Store, uuid: string, now: nu
   else if (ran !== null && ran >= pushed) figures.lags.push(ran - pushed);
 }
 
-function textOf({ runs, unusable, lags, free, ...counts }: StoreCounts): Promise<string> {
+function textOf(counts: StoreCounts, { bytes, free }: { bytes: number; free: number | null }): Promise<string> {
+  const { runs, unusable, lags } = counts;
   const registry = new Registry();
   const gauge = (name: string, help: string, ...labelNames: string[]) =>
     new Gauge({ name: `mobility_${name}`, help, labelNames, registers: [registry] });
@@ -102,13 +95,13 @@ function textOf({ runs, unusable, lags, free, ...counts }: StoreCounts): Promise
   const errors = gauge('set_aside_entries', 'Entries in the error timeseries', 'reason');
   for (const [reason, some] of unusable) errors.set({ reason }, some);
   gauge('failed_users', 'Users whose last run failed').set(counts.failed);
-  gauge('last_run_timestamp_seconds', 'When the pipeline last did something').set(counts.lastRun ?? 0);
+  gauge('last_run_timestamp_seconds', 'When the pipeline last did something').set(counts.lastRun);
   const ended = gauge('runs_last_hour', 'Users whose last run ended within the last hour', 'result');
   for (const result of ['done', 'failed'] as const) ended.set({ result }, runs[result].length);
   const seconds = gauge('run_seconds', 'How long the runs of the last hour took for a user', 'quantile');
   setQuantiles(seconds, [...runs.done, ...runs.failed]);
   setQuantiles(gauge('diary_lag_seconds', 'From the last push to the run that took it, or to now', 'quantile'), lags);
-  gauge('store_bytes', 'Bytes of the store on disk').set(counts.bytes);
+  gauge('store_bytes', 'Bytes of the store on disk').set(bytes);
   if (free !== null) gauge('disk_free_bytes', 'Free space on the disk of the store').set(free);
   return registry.metrics();
 }

@@ -197,8 +197,9 @@ export interface Usercache {
    * error timeseries, once per content (a repetition counts as another attempt). One with an identity is stored as an
    * entry that arrived before `entries` and failed: it takes the place of its error and of what waits, and keeps the
    * first receipt of the identity and its earlier failures. Results are in the order of `entries`.
-   * The caller leaves the batch as it is until then. A result is `updated` if usercache, timeseries or error timeseries have the identity, or if it occurs earlier in
-   * the batch. Atomic. The `note` is written after the batch or together with it: never if the batch is not stored.
+   * The caller leaves the batch as it is until then. A result is `updated` if usercache, timeseries or error timeseries
+   * have the identity, or if it occurs earlier in the batch. Atomic. The `note` is written after the batch or together
+   * with it: never if the batch is not stored.
    */
   put(userId: string, batch: PutBatch, now: number): Promise<PutResult[]>;
   /**
@@ -414,8 +415,15 @@ export interface PipelineStates {
 
 /** Leases: one process at a time works on a user. */
 export interface Leases {
-  /** Takes the lease unless another owner holds an unexpired one. Atomic, by the store's clock. */
-  acquire(userId: string, owner: string, seconds: number): Promise<{ lease: Lease } | { heldBy: Lease }>;
+  /**
+   * Takes the lease unless another owner holds an unexpired one. Atomic, by the store's clock. Also returns the state
+   * of the pipeline, which only the owner of the lease changes.
+   */
+  acquire(
+    userId: string,
+    owner: string,
+    seconds: number,
+  ): Promise<{ lease: Lease; state: PipelineState } | { heldBy: Lease }>;
   /** Extends the lease. Throws `MOBILITY_LEASE_LOST` if another owner has taken over. */
   renew(lease: Lease, seconds: number): Promise<Lease>;
   /** Releases the lease; a lost lease is not an error. */

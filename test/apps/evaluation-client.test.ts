@@ -39,7 +39,7 @@ function specification(i: number): JsonObject {
   };
 }
 
-/** What the phone under test is told: the start or the end of a run, a trip or a section. */
+/** What the phone under test is set to: the start or the end of a run, a trip or a section. */
 function transition(i: number): JsonObject {
   const names = [
     'START_CALIBRATION_PERIOD',

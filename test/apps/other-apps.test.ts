@@ -204,11 +204,12 @@ describe.each(all)('%s', (name, app) => {
       kind: 'owntracks' as const,
     };
     await kit.store.tokens.add(record);
-    const told = async (given: string): Promise<unknown> => (await push(app, app.body(here, given), given)).json.error;
-    expect(await told('mob_wrong')).toBe('this token is not known; ask the operator for a new one');
-    expect(await told(expired)).toBe('this token has expired; ask the operator for a new one');
+    const errorFor = async (given: string): Promise<unknown> =>
+      (await push(app, app.body(here, given), given)).json.error;
+    expect(await errorFor('mob_wrong')).toBe('this token is not known; ask the operator for a new one');
+    expect(await errorFor(expired)).toBe('this token has expired; ask the operator for a new one');
     const places = { owntracks: 'as the password', overland: 'as "Authorization: Bearer', traccar: 'as the device id' };
-    expect(await told('')).toMatch(`expected a token, ${places[name as keyof typeof places]}`);
+    expect(await errorFor('')).toMatch(`expected a token, ${places[name as keyof typeof places]}`);
   });
 
   it('invalid data with a valid token are set aside durably, without the token, and acknowledged', async () => {
@@ -256,12 +257,12 @@ describe.each(all)('%s', (name, app) => {
       .map(({ data }) => ({ ...(data as unknown as Fix), speed: Math.max(0, Number(data.sensed_speed)) }));
     const last = fixes.at(-1)!;
     fixes.push({ ...last, ts: last.ts + 8 * 3600, speed: 0 }); // the next morning: the last trip has ended
-    const twins = { ...fixes[0]!, latitude: fixes[0]!.latitude + 1e-6 };
+    const nearby = { ...fixes[0]!, latitude: fixes[0]!.latitude + 1e-6 };
     if (name === 'overland') {
-      const answer = await push(app, { locations: [...fixes, twins].map(feature) });
+      const answer = await push(app, { locations: [...fixes, nearby].map(feature) });
       expect(answer.json).toEqual({ result: 'ok' });
     } else {
-      const queue = [...fixes, twins];
+      const queue = [...fixes, nearby];
       const lane = async (): Promise<void> => {
         for (let fix = queue.shift(); fix !== undefined; fix = queue.shift()) {
           expect((await push(app, app.body(fix, token))).status).toBe(200);

@@ -50,7 +50,7 @@ export interface Phone {
   zone: string;
   /** Seconds since the epoch. */
   now: () => number;
-  /** Is told every answer. */
+  /** Called with every answer. */
   onAnswer?: (path: string, answer: { status: number; headers: Headers; text: string }) => void;
 }
 
@@ -106,7 +106,7 @@ export function openPhoneApp({ connectUrl, token, now, onAnswer }: Phone) {
       })
     ).phone_data as Untyped[];
 
-  /** Rows of the phone and of the server, each once: told apart by when they were written. */
+  /** Rows of the phone and of the server, each once: distinguished by when they were written. */
   async function unified(key: string, from: number, to: number): Promise<Untyped[]> {
     const own = rows.filter(({ metadata: m }) => m.key === key && m.write_ts >= from && m.write_ts <= to);
     const theirs = await findEntries([key], from, to);

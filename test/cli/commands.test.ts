@@ -336,9 +336,12 @@ describe('export', () => {
   it('names the flag that is missing where a format is given without a folder, or tables are asked for without both', async () => {
     const { run } = await freshProgram();
     await run(['users', 'add', 'ada']);
-    const told = async (...flags: string[]) => (await run(['export', '--user', 'ada', '--entries', ...flags])).stderr;
-    expect(await told('--format', 'csv')).toContain('expected --out FOLDER with --format, found none; --entries and');
-    expect(await told('--coarse', '500')).toContain('expected --format and --out with --coarse');
+    const refusal = async (...flags: string[]) =>
+      (await run(['export', '--user', 'ada', '--entries', ...flags])).stderr;
+    expect(await refusal('--format', 'csv')).toContain(
+      'expected --out FOLDER with --format, found none; --entries and',
+    );
+    expect(await refusal('--coarse', '500')).toContain('expected --format and --out with --coarse');
   });
 
   it('has -0 and numbers beyond the range of doubles as numbers', async () => {

@@ -71,10 +71,13 @@ describe.skipIf(!existsSync('/dev/full'))('a full disk', () => {
     const { address } = await simulated(1);
     const args = ['erase', '--user', 'sim-p-1@example.org', '--yes', '--json', '--store', address];
     const { code, stderr } = await run(args, redirected('>/dev/full'));
-    const [receipt, told] = stderr.split('\nmobility: ');
+    const [receipt, failure] = stderr.split('\nmobility: ');
     const [user] = (JSON.parse(receipt!) as { users: object[] }).users;
     expect(user).toMatchObject({ user_email: 'sim-p-1@example.org', remaining: { timeseries: 0 } });
-    expect([code, told]).toEqual([1, expect.stringMatching(/^MOBILITY_OUTPUT: the users are erased, and the receipt/)]);
+    expect([code, failure]).toEqual([
+      1,
+      expect.stringMatching(/^MOBILITY_OUTPUT: the users are erased, and the receipt/),
+    ]);
   });
 
   it('behind standard error costs only notes', async () => {

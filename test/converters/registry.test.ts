@@ -62,13 +62,13 @@ describe('the table of converters', () => {
 describe('docs/keys.md', () => {
   it('has every pushed key with the platforms that convert it and what it changes', () => {
     const text = readFileSync(new URL('../../docs/keys.md', import.meta.url), 'utf8');
-    const told = [...text.matchAll(/^\| `([^`]+)` \| [^|]+ \| ([^|]+) \| ([^|]+) \|$/gm)].map((row) => row.slice(1));
+    const listed = [...text.matchAll(/^\| `([^`]+)` \| [^|]+ \| ([^|]+) \| ([^|]+) \|$/gm)].map((row) => row.slice(1));
     const known = keyTable
       .filter(({ kind }) => kind === 'pushed')
       .map(({ key, affects }) => {
         const row = converterTable.find((one) => one.key === key)!;
         return [key, row.generic ? 'all' : platforms.filter((name) => row[name]).join(', '), affects];
       });
-    expect(told).toEqual(known);
+    expect(listed).toEqual(known);
   });
 });

@@ -48,7 +48,7 @@ async function read(content: string | Buffer, name = 'a-file', format?: string):
 }
 
 /** An entry in one line: what, where, when. Every entry must be one that the converters take. */
-function told(entry: Entry): string {
+function entryText(entry: Entry): string {
   const { metadata, data } = entry;
   convert(entry);
   const origin = metadata.origin as { program: string; version?: string };
@@ -82,7 +82,7 @@ const gpx = `<?xml version="1.0" encoding="UTF-8"?>
 it('GPX: points of tracks with their fields; points without time or position are reported by line', async () => {
   const { format, entries, unread } = await read(gpx);
   expect(format).toBe('gpx');
-  expect(entries.map(told)).toEqual([
+  expect(entries.map(entryText)).toEqual([
     `osmand 4.6.10 ${t0} 52.5,13.4 Europe/Berlin altitude=34.5 sensed_speed=1.5 bearing=90 reported={"hdop":1.2}`,
     `osmand 4.6.10 ${t0 + 30} 52.6,13.5 Europe/Berlin`,
   ]);
@@ -102,7 +102,7 @@ it('TCX: trackpoints with a position; points with a heart rate only are left beh
     await read(`<TrainingCenterDatabase><Activities><Activity Sport="Biking"><Lap><Track>
     ${point('<Position><LatitudeDegrees>52.5</LatitudeDegrees><LongitudeDegrees>13.4</LongitudeDegrees></Position><AltitudeMeters>30</AltitudeMeters>')}
     ${point('<HeartRateBpm><Value>99</Value></HeartRateBpm>')}</Track></Lap></Activity></Activities></TrainingCenterDatabase>`);
-  expect([format, entries.map(told), left.length]).toEqual([
+  expect([format, entries.map(entryText), left.length]).toEqual([
     'tcx',
     [`tcx ${t0 + 0.5} 52.5,13.4 Europe/Berlin altitude=30`],
     1,
@@ -118,7 +118,7 @@ it('KML: tracks point by point, placemarks at their begin and end', async () => 
       13.8,52.5,0</coordinates></LineString></Placemark>
     <Placemark><Point><coordinates>13.4,52.5</coordinates></Point></Placemark></Document></kml>`);
   expect(format).toBe('kml');
-  expect(entries.map(told)).toEqual([
+  expect(entries.map(entryText)).toEqual([
     `kml ${t0} 52.5,13.4 Europe/Berlin altitude=30`,
     `kml ${t0 + 10} 52.6,13.5 Europe/Berlin altitude=31`,
     `kml ${t0 + 60} 52.5,13.6 Europe/Berlin altitude=0`,
@@ -167,7 +167,7 @@ it('Google Timeline of Android: paths, visits, movements and raw signals', async
   );
   const zone = 'Europe/Berlin';
   expect(format).toBe('google-timeline');
-  expect(entries.map((one) => told(one).replace('google-timeline ', ''))).toEqual([
+  expect(entries.map((one) => entryText(one).replace('google-timeline ', ''))).toEqual([
     `${t0 + 300} 52.5,13.4 ${zone}`,
     `${t0 + 1200} 52.6,13.5 ${zone}`,
     `${t0 + 3600} 52.6,13.5 ${zone}`,
@@ -198,7 +198,7 @@ it('Google Timeline of iPhones: a list, with geo: places and minutes', async () 
     ]),
   );
   expect(format).toBe('google-timeline');
-  expect(entries.map((one) => told(one).replace('google-timeline ', ''))).toEqual([
+  expect(entries.map((one) => entryText(one).replace('google-timeline ', ''))).toEqual([
     `${t0 + 720} 52.5,13.4 Europe/Berlin`,
     `${t0} 52.5,13.4 Europe/Berlin`,
     `${t0 + 3600} 52.6,13.5 Europe/Berlin`,
@@ -230,7 +230,7 @@ it('Records.json of Takeout: fixes and activities, with times of both kinds and 
     }),
   );
   expect(format).toBe('google-records');
-  expect(entries.map((one) => told(one).replace('google-location-history ', ''))).toEqual([
+  expect(entries.map((one) => entryText(one).replace('google-location-history ', ''))).toEqual([
     `${t0} 52.5,13.4 Europe/Berlin accuracy=14 sensed_speed=2`,
     `${t0 + 60.25} -33.5,151.2 Australia/Sydney`,
     `${t0 + 65} motion 1 confidence=90`,
@@ -245,7 +245,7 @@ it('OwnTracks and Overland: the same entries as their endpoints make', async () 
   const texts = [rec, `${JSON.stringify(message)}\n`, JSON.stringify({ count: 1, data: [message] })];
   const [fromRec, ...others] = await Promise.all([...texts, JSON.stringify(message, null, 2)].map((one) => read(one)));
   expect([fromRec!.format, fromRec!.left.length]).toEqual(['owntracks', 1]);
-  expect(fromRec!.entries.map(told)).toEqual([`owntracks ${t0} 52.5,13.4 accuracy=5 reported={"tid":"ab"}`]);
+  expect(fromRec!.entries.map(entryText)).toEqual([`owntracks ${t0} 52.5,13.4 accuracy=5 reported={"tid":"ab"}`]);
   for (const other of others) expect(other.entries).toEqual(fromRec!.entries);
   const feature = {
     type: 'Feature',
@@ -254,7 +254,7 @@ it('OwnTracks and Overland: the same entries as their endpoints make', async () 
   };
   const batch = await read(JSON.stringify({ locations: [feature, feature] }));
   expect(batch.format).toBe('overland');
-  expect(new Set(batch.entries.map(told))).toEqual(
+  expect(new Set(batch.entries.map(entryText))).toEqual(
     new Set([`overland ${t0} 52.5,13.4 accuracy=8`, `overland ${t0} motion 7`]),
   );
 });
@@ -266,7 +266,7 @@ it('GeoLife: trajectories in metres and GMT, and labels as the participant’s o
     `${header}39.9,116.3,0,492,39744.1,2008-10-23,02:53:04\r\n39.9,116.4,0,-777,39744.1,2008-10-23,02:53:10\r\n`,
   );
   const ts = Date.parse('2008-10-23T02:53:04Z') / 1000;
-  expect([plt.format, plt.entries.map(told)]).toEqual([
+  expect([plt.format, plt.entries.map(entryText)]).toEqual([
     'geolife',
     [`geolife ${ts} 39.9,116.3 Asia/Shanghai altitude=${492 * 0.3048}`, `geolife ${ts + 6} 39.9,116.4 Asia/Shanghai`],
   ]);

@@ -1,4 +1,4 @@
-// The one way in: whatever form something is pushed in, it ends as an entry or is set aside, is counted and told.
+// The one way in: whatever form something is pushed in, it ends as an entry or is set aside, is counted and reported.
 import { beforeEach, expect, it, vi } from 'vitest';
 import { maxTransactionEntries, type Pushed, putBatch } from '../../src/intake/put-batch.ts';
 import { createLineLog, type Lines } from '../../src/log/line-log.ts';

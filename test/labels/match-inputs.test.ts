@@ -65,14 +65,14 @@ describe('input about a trip', () => {
       input('trip_addition_input', { start_ts: 10_100, end_ts: 10_900, label: 'b', match_id: '2' }),
       input('trip_addition_input', { start_ts: 10_100, end_ts: 10_900, label: 'a', match_id: '1', status: 'DELETED' }),
     ];
-    const told = (inputs: readonly Input[]) => trips.map(({ start_ts }) => matched(inputs, trips).ofTrip(start_ts));
-    const expected = told(all);
+    const labelsBy = (inputs: readonly Input[]) => trips.map(({ start_ts }) => matched(inputs, trips).ofTrip(start_ts));
+    const expected = labelsBy(all);
     expect(expected[0]!.user_input).toEqual({ mode_confirm: 'walk', replaced_mode: 'bus' });
     expect(expected[0]!.additions.map(({ data }) => data.label)).toEqual(['b']);
     expect(expected[1]!.user_input).toEqual({ mode_confirm: 'bus' });
     fc.assert(
       fc.property(fc.shuffledSubarray(all, { minLength: all.length }), (shuffled) => {
-        expect(told(shuffled)).toEqual(expected);
+        expect(labelsBy(shuffled)).toEqual(expected);
       }),
     );
   });

@@ -23,13 +23,13 @@ describe('figures of several people', () => {
   const walkers = (count: number, distance = 1000) =>
     Array.from({ length: count }, () => [trip('2016-05-17', 'walk', distance)]);
 
-  it('is nothing of days and of labels of too few of them', () => {
+  it('are nothing of days and of labels of too few of them', () => {
     expect(figures(walkers(4), 5).count).toEqual([]);
     const [day, ...others] = figures([...walkers(5), [trip('2016-05-17', 'bus'), trip('2016-05-18', 'bus')]], 5).count!;
     expect([day, others]).toEqual([{ date: '2016-05-17', nUsers: 6, mode_confirm_walk: 5 }, []]);
   });
 
-  it('leaves out a sum to which one person contributes most', () => {
+  it('leave out a sum to which one person contributes most', () => {
     const [day] = figures([...walkers(5, 100), [trip('2016-05-17', 'walk', 50_000)]], 5).distance!;
     expect(day).toEqual({ date: '2016-05-17', nUsers: 6 });
   });
@@ -39,7 +39,7 @@ describe('figures of several people', () => {
     expect(day!.mode_confirm_walk).toBe(12_000);
   });
 
-  it('stands for enough people in every figure, whoever travels how', () => {
+  it('stand for enough people in every figure, whoever travels how', () => {
     const some = fc.record({
       day: fc.constantFrom('2016-05-17', '2016-05-18'),
       mode: fc.constantFrom('walk', 'bus', null),
@@ -48,10 +48,10 @@ describe('figures of several people', () => {
     fc.assert(
       fc.property(fc.array(fc.array(some, { maxLength: 4 }), { maxLength: 14 }), (lives) => {
         const people = lives.map((trips) => trips.map(({ day, mode, distance }) => trip(day, mode, distance)));
-        for (const { date, nUsers, ...told } of figures(people, 5).distance!) {
+        for (const { date, nUsers, ...shown } of figures(people, 5).distance!) {
           const travelled = people.filter((trips) => trips.some(({ day }) => day === date));
           expect([nUsers >= 5, nUsers]).toEqual([true, travelled.length]);
-          for (const [name, value] of Object.entries(told)) {
+          for (const [name, value] of Object.entries(shown)) {
             const label = name.replace('mode_confirm_', '');
             const parts = travelled
               .map((trips) =>
@@ -97,13 +97,13 @@ describe('/result/metrics/yyyy_mm_dd with aggregate', () => {
     const range = { start_time: '2016-05-10', end_time: end };
     return (await kit.post('/result/metrics/yyyy_mm_dd', { user, ...range, metric_list: asked, aggregate: true })).json;
   };
-  const told = {
+  const shown = {
     distance: [{ date: '2016-05-15', nUsers: 6, mode_confirm_walk: 12_000 }],
     count: [{ date: '2016-05-15', nUsers: 6, mode_confirm_walk: 6 }],
   };
 
   it('returns the figures of the caller’s study, and nothing over too few people', async () => {
-    expect(await everybody('person-0')).toEqual(told);
+    expect(await everybody('person-0')).toEqual(shown);
     expect(await everybody('person-6')).toEqual({ distance: [], count: [] });
   });
 
@@ -118,10 +118,10 @@ describe('/result/metrics/yyyy_mm_dd with aggregate', () => {
   });
 
   it('is computed again after an hour', async () => {
-    expect(await everybody('person-0')).toEqual(told);
+    expect(await everybody('person-0')).toEqual(shown);
     const { user } = await kit.store.users.register('late', { now: 1, study: 'sunny' });
     await storeTrips(kit.store, user.uuid, [madeTrip(noon + 100, [{ mode: 'WALKING', distance: 2000 }])]);
-    expect(await everybody('person-0')).toEqual(told);
+    expect(await everybody('person-0')).toEqual(shown);
     clock += 3601;
     expect((await everybody('person-0')).count).toEqual([{ date: '2016-05-15', nUsers: 7, mode_confirm_walk: 6 }]);
   });

@@ -64,7 +64,7 @@ it('whatever jumps there were, who comes to the user of a dead owner waits for o
       let taken = await store.leases.acquire(user, 'dies', term);
       for (const { jump, renews } of steps) {
         clock.ts += jump;
-        if ('lease' in taken && renews) taken = { lease: await store.leases.renew(taken.lease, term) };
+        if ('lease' in taken && renews) taken = { ...taken, lease: await store.leases.renew(taken.lease, term) };
       }
       let next = await store.leases.acquire(user, 'next', term);
       if ('heldBy' in next) clock.ts += term + clockSlack;

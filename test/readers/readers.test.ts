@@ -210,20 +210,20 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
     async function notebook(name: string): Promise<string> {
       const picture = `${program.folder}/${name}.svg`;
       const folders = exports[name]!.map((one) => `${program.folder}/${one}`);
-      const told = await python([file(`../../examples/notebooks/${name}`), ...folders, picture]);
+      const printed = await python([file(`../../examples/notebooks/${name}`), ...folders, picture]);
       const svg = await readFile(picture, 'utf8');
       expect(svg.match(/<path/g)!.length).toBeGreaterThan(10);
-      return told;
+      return printed;
     }
 
     it(
       'modal_split.py draws the kilometres of the export, with what the participant named',
       async () => {
-        const told = await notebook('modal_split.py');
+        const printed = await notebook('modal_split.py');
         const km = Object.values(of('pandas').modes).reduce((sum, metres) => sum + metres, 0) / 1000;
-        const rows = [...told.matchAll(/^(\w+) +(\S+) +(\S+) +(\S+)$/gm)];
+        const rows = [...printed.matchAll(/^(\w+) +(\S+) +(\S+) +(\S+)$/gm)];
         expect(rows.reduce((sum, row) => sum + Number(row[3]), 0)).toBeCloseTo(km, 0);
-        expect(told).toMatch(/^bus +1/m);
+        expect(printed).toMatch(/^bus +1/m);
       },
       startTime,
     );

@@ -42,7 +42,7 @@ it('no figure covers fewer than the least number of people, and neither does the
       for (const { cell } of cells) expect(peopleIn(study, new Set([cell]))).toBeGreaterThanOrEqual(least);
       const untold = new Set([...names].filter((name) => !cells.some(({ cell }) => cell === name)));
       expect(untold.size).toBe(withheld);
-      // All minus what is told is the untold: it stands for nobody, or for enough, or nothing is told beside it.
+      // All minus what is shown is hidden: it stands for nobody, or for enough, or nothing is shown beside it.
       if (all !== null && cells.length > 0 && untold.size > 0)
         expect(peopleIn(study, untold)).toBeGreaterThanOrEqual(least);
       if (rest !== null) expect(peopleIn(study, untold)).toBeGreaterThanOrEqual(least);
@@ -115,8 +115,8 @@ it('tables with a larger least number tell no cell that a smaller one hides', ()
     fc.property(studies, fc.integer({ min: 3, max: 6 }), fc.integer({ min: 0, max: 6 }), (study, few, more) => {
       const names = (n: number) =>
         disclose(study, { by: 'zone', least: n, occasion: 'x' }).cells.map(({ cell }) => cell);
-      const told = new Set(names(few));
-      for (const cell of names(few + more)) expect(told.has(cell)).toBe(true);
+      const shown = new Set(names(few));
+      for (const cell of names(few + more)) expect(shown.has(cell)).toBe(true);
     }),
   );
 });

@@ -57,7 +57,7 @@ describe('failures', () => {
   });
 
   it('a wrong field is named with what was expected and the kind of what was found, and no value of it', async () => {
-    const told = async (path: string, body: unknown) => {
+    const detailOf = async (path: string, body: unknown) => {
       const { status, json } = await kit.post(path, body);
       expect(status).toBe(400);
       return json.detail;
@@ -93,7 +93,7 @@ describe('failures', () => {
         'expected a day of the calendar as YYYY-MM-DD at the end of the path, found "2016-13-01"',
       ],
     ];
-    for (const [path, body, detail] of cases) expect(await told(path, body)).toEqual(detail);
+    for (const [path, body, detail] of cases) expect(await detailOf(path, body)).toEqual(detail);
     expect(kit.log.join()).not.toContain('secret');
   });
 

@@ -185,38 +185,38 @@ it('metrics count calls, entries and limits, and name no user', async () => {
 it('metrics tell where the store stands: what waits and how long, runs, delays of diaries, bytes on disk', async () => {
   const begun = clock;
   const eve = (await kit.store.users.byEmail('eve'))!.uuid;
-  const told = async (name: string): Promise<number | undefined> => {
+  const figure = async (name: string): Promise<number | undefined> => {
     const text = await new StoreFigures(kit.store, () => clock).text();
     const found = text.split('\n').find((one) => one.startsWith(`${name} `));
     return found === undefined ? undefined : Number(found.split(' ')[1]);
   };
-  expect(await told('mobility_diary_lag_seconds{quantile="1"}')).toBeUndefined();
+  expect(await figure('mobility_diary_lag_seconds{quantile="1"}')).toBeUndefined();
   await put([androidLocation(clock - 86_400)]);
   await expect.poll(() => kit.store.profiles.get(ada)).toMatchObject({ last_put_ts: clock });
   clock += 600;
   await put([androidLocation(clock - 5)], 'eve');
   await expect.poll(() => kit.store.profiles.get(eve)).toMatchObject({ last_put_ts: clock });
-  expect(await told('mobility_waiting_entries')).toBe(2);
+  expect(await figure('mobility_waiting_entries')).toBe(2);
   // Since it was received, however old it is.
-  expect(await told('mobility_waiting_age_seconds')).toBe(600);
-  expect(await told('mobility_diary_lag_seconds{quantile="1"}')).toBe(600);
+  expect(await figure('mobility_waiting_age_seconds')).toBe(600);
+  expect(await figure('mobility_diary_lag_seconds{quantile="1"}')).toBe(600);
 
   clock += 100;
   let runClock = clock;
   const now = () => runClock++; // a run takes some seconds
   expect((await runPipeline(kit.store, ada, { log: silentLog, now })).status).toBe('done');
   clock += 200;
-  expect(await told('mobility_waiting_entries')).toBe(1);
-  expect(await told('mobility_runs_last_hour{result="done"}')).toBe(1);
-  expect(await told('mobility_runs_last_hour{result="failed"}')).toBe(0);
-  expect(await told('mobility_run_seconds{quantile="1"}')).toBeGreaterThan(0);
+  expect(await figure('mobility_waiting_entries')).toBe(1);
+  expect(await figure('mobility_runs_last_hour{result="done"}')).toBe(1);
+  expect(await figure('mobility_runs_last_hour{result="failed"}')).toBe(0);
+  expect(await figure('mobility_run_seconds{quantile="1"}')).toBeGreaterThan(0);
   const took = (await kit.store.pipeline.get(ada)).last_run_ts! - begun;
-  expect(await told('mobility_diary_lag_seconds{quantile="1"}')).toBe(took);
-  expect(await told('mobility_diary_lag_seconds{quantile="0.5"}')).toBe(300);
-  expect(await told('mobility_store_bytes')).toBeGreaterThan(50_000);
-  expect(await told('mobility_disk_free_bytes')).toBeGreaterThan(0);
+  expect(await figure('mobility_diary_lag_seconds{quantile="1"}')).toBe(took);
+  expect(await figure('mobility_diary_lag_seconds{quantile="0.5"}')).toBe(300);
+  expect(await figure('mobility_store_bytes')).toBeGreaterThan(50_000);
+  expect(await figure('mobility_disk_free_bytes')).toBeGreaterThan(0);
   clock += 3600;
-  expect(await told('mobility_runs_last_hour{result="done"}')).toBe(0);
+  expect(await figure('mobility_runs_last_hour{result="done"}')).toBe(0);
 });
 
 it('readyz names a full disk, by a configurable limit', async () => {

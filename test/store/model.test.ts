@@ -3,9 +3,22 @@ import fc from 'fast-check';
 import { expect, it, vi } from 'vitest';
 import { dataTime, type Entry, identityOf } from '../../src/model/entry.ts';
 import type { JsonObject, JsonValue } from '../../src/model/json.ts';
+import type { TripRecord } from '../../src/model/trip.ts';
 import type { EntryQuery, Store, UnusableEntry } from '../../src/store/store.ts';
 import { expectedOf } from './contract/find.ts';
-import { errorsOf, findAll, findRows, leased, mergeState, moveAll, newUser, numbers, same } from './contract/kit.ts';
+import {
+  errorsOf,
+  findAll,
+  findRows,
+  leased,
+  leaseOn,
+  mergeState,
+  moveAll,
+  newUser,
+  numbers,
+  rejects,
+  same,
+} from './contract/kit.ts';
 import { around, judge, Model, nameOf } from './model/model.ts';
 import { usePlaces } from './support/folders.ts';
 
@@ -148,6 +161,39 @@ const documents = step(
   },
 );
 
+const chain = fc.record({ from: fc.nat(9), length: fc.nat(9), at: fc.uniqueArray(fc.nat(17)), n: fc.nat(1) });
+const replaceTrips = step('replace', chain, async ({ from, length, at, n }, { store, user, model }) => {
+  const range = { from, to: from + length };
+  const records = at
+    .filter((ts) => ts >= range.from && ts < range.to)
+    .map((chain_ts) => {
+      const kind = chain_ts % 3 === 0 ? 'dropped' : 'trip';
+      const times = { chain_ts, start_ts: chain_ts, end_ts: chain_ts + 1, settled_ts: chain_ts % 4 ? chain_ts : null };
+      return { id: `${n}`, kind, day: `2016-05-1${chain_ts % 10}`, ...times } as unknown as TripRecord;
+    });
+  const counts = await leased(store, user, (lease) => store.trips.replace(user, range, records, {}, lease));
+  same(counts, model.replaceTrips(range, records));
+});
+
+const leaseLost = step('lease lost', fc.constant(null), async (_, { store, user, now }) => {
+  const lost = await leaseOn(store, user);
+  await leased(store, user, async (lease) => {
+    expect(lease.fence).toBeGreaterThan(lost.fence);
+    await rejects(store.usercache.move(user, { at: now, limit: 9 }, lost, judge), 'MOBILITY_LEASE_LOST');
+    await rejects(store.documents.apply(user, { put: [], remove: ['a', 'b'] }, lost), 'MOBILITY_LEASE_LOST');
+    await rejects(store.trips.replace(user, { from: 0, to: 99 }, [], {}, lost), 'MOBILITY_LEASE_LOST');
+  });
+});
+
+const erase = step('erase', fc.constant(null), async (_, { store, user, model, now }) => {
+  const counts = await store.erase(user);
+  const expected = { usercache: model.waiting.size, errors: model.errors.size, timeseries: model.stored.size };
+  expect(counts).toMatchObject({ ...expected, documents: model.documents.size, trips: model.trips.size });
+  model.erase();
+  await rejects(store.profiles.merge(user, {}), 'MOBILITY_USER_UNKNOWN');
+  await store.users.register(`${user} again`, { uuid: user, now });
+});
+
 const anyQuery: fc.Arbitrary<EntryQuery> = fc
   .record({
     ...{ time: fc.constantFrom('write_ts' as const, 'ts' as const), descending: fc.boolean() },
@@ -177,7 +223,10 @@ const anySteps = fc.array(
       { weight: 6, arbitrary: put },
       { weight: 5, arbitrary: move },
       { weight: 3, arbitrary: find },
-      ...[takeBack, marksTaken, documents].map((arbitrary) => ({ weight: 1, arbitrary })),
+      ...[takeBack, marksTaken, documents, replaceTrips, leaseLost, erase].map((arbitrary) => ({
+        weight: 1,
+        arbitrary,
+      })),
     ),
   ),
   { minLength: 5, maxLength: 25, size: 'max' },
@@ -208,6 +257,12 @@ async function compare({ store, user, model, now }: Sides): Promise<void> {
   const summary = (await store.errors.summary(user)).map((row) => [JSON.stringify([row.key, row.reason]), row.count]);
   same(new Map(summary as [string, number][]), model.errorCounts());
   same((await store.documents.list(user)).map(({ key }) => key).sort(), [...model.documents.keys()].sort());
+  const trips = [...model.trips.values()].sort((a, b) => a.chain_ts - b.chain_ts);
+  same(await store.trips.chain(user, { limit: 99 }), trips);
+  const ofDays = trips.filter(({ kind, day }) => kind === 'trip' && day >= '2016-05-12' && day <= '2016-05-14');
+  same(await store.trips.byDay(user, { from: '2016-05-12', to: '2016-05-14' }), ofDays);
+  const open = trips.findIndex(({ settled_ts }) => settled_ts === null || settled_ts >= 9);
+  same(await store.trips.lastSettledBefore(user, 9), (open < 0 ? trips : trips.slice(0, open)).at(-1) ?? null);
 
   const waiting = [...model.waiting.values()];
   const times = waiting.map(({ entry }) => entry.metadata.write_ts).sort((a, b) => a - b);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { BSON } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import { databaseIn, withoutCredentials } from '../../src/model/address.ts';
+import { databaseNameIn, withoutCredentials } from '../../src/model/address.ts';
 import { openMongoEngine } from '../../src/store/mongodb/engine.ts';
 
 describe('an address', () => {
@@ -15,7 +15,7 @@ describe('an address', () => {
     ['mongodb://a:1,b:2/my%2Dstudy?replicaSet=rs0', 'my-study'],
     ['mongodb+srv://user:p%40ss@cluster.example.org/study?w=0', 'study'],
   ])('%s names its database', (address, database) => {
-    expect(databaseIn(address)).toBe(database);
+    expect(databaseNameIn(address)).toBe(database);
   });
 
   it.each([

@@ -133,16 +133,20 @@ describeOnServers('MongoDB', (server) => {
           const many = Array.from({ length: 500 }, (_, i) => tripOf(user, i));
           sent();
           await put(engine, user, trips, many);
-          expect(sent()).toEqual(['findAndModify', 'update', 'commitTransaction']);
+          // The second update is of the account: of two writes of a user that overlap one fails, and runs again.
+          expect(sent()).toEqual(['update', 'update', 'commitTransaction']);
           expect(await engine.read((rows) => rows.find(trips, { where: { user } }))).toHaveLength(500);
           expect(sent()).toEqual(['find']);
-          // Before the first replacement or removal of a transaction the engine looks up whether there are large bytes.
+          await engine.write(null, (rows) => rows.put(accounts, [accountOf(user, 0)]));
+          expect(sent()).toEqual(['update', 'commitTransaction']);
+          // The account, which every write reads, says that the user has no large bytes.
           await engine.write(user, async (rows) => {
+            await rows.find(accounts, { where: { user } });
             await rows.put(trips, many.slice(0, 9));
             await rows.remove(trips, { user, chain_ts: { lt: 5 } });
             await rows.remove(documents, { user });
           });
-          expect(sent()).toEqual(['findAndModify', 'update', 'find', 'delete', 'delete', 'commitTransaction']);
+          expect(sent()).toEqual(['find', 'update', 'delete', 'delete', 'update', 'commitTransaction']);
         },
         { onCommand: (command) => void commands.push(command) },
       );
@@ -217,18 +221,15 @@ const heal = (server: TestServer): Promise<void> => failCommands(server, 'off', 
 async function double(engine: Engine, user: string): Promise<void> {
   await engine.write(user, async (rows) => {
     const found = await rows.find(trips, { where: { user } });
-    await rows.put(
-      trips,
-      found.map((row) => tripOf(user, row.chain_ts + found.length)),
-    );
-    await rows.remove(documents, { user });
+    await rows.remove(trips, { user });
+    await rows.put(trips, [...found, ...found.map((row) => tripOf(user, row.chain_ts + found.length))]);
   });
 }
 
 describeOnServers(
   'MongoDB with faults',
   (server) => {
-    const commands = ['findAndModify', 'update', 'find', 'delete', 'commitTransaction'];
+    const commands = ['update', 'find', 'delete', 'commitTransaction'];
 
     it.each(Object.entries(faults))('writes once and reads if %s, at whichever command', (_, fault) =>
       withEngine(server(), async (engine) => {

@@ -4,19 +4,19 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { isMobilityError } from '../../src/model/errors.ts';
 import { openStore } from '../../src/store/open.ts';
+import { newUser } from './contract/kit.ts';
 import { usePlaces } from './support/folders.ts';
 
 const places = usePlaces();
 
 it.each(['sqlite:', ''])('%sFOLDER opens the embedded store', async (scheme) => {
   const folder = join(await places.folder(), 'da ta', 'ünïcode');
-  const store = await openStore(`${scheme}${folder}`, { shards: 2, checkpointer: true, now: () => 5 });
+  const store = await openStore(`${scheme}${folder}`, { now: () => 5 });
   places.later(() => store.close());
   expect(store.address).toBe(`sqlite:${folder}`);
   await store.ping();
-  expect(await readdir(folder)).toContain('usercache-1.sqlite');
-  await store.users.admit('somebody');
-  const result = await store.leases.acquire('somebody', 'a', 10);
+  expect(await readdir(folder)).toContain('mobility.db');
+  const result = await store.leases.acquire(await newUser(store), 'a', 10);
   expect(result).toMatchObject({ lease: { expires_ts: 15 } });
 });
 

@@ -118,7 +118,7 @@ function linkTo(child: ChildProcess) {
   child.on('exit', (code) => {
     for (const { failed } of waiting.values()) failed(new Error(`the browser ended with ${code}`));
   });
-  out.on('error', () => {}); // its end is told by `exit`
+  out.on('error', () => {}); // `exit` reports its end
 
   function take({ id, method, params = {}, result, error }: Message): void {
     if (method !== undefined) for (const listener of listeners.get(method) ?? []) listener(params);

@@ -94,7 +94,7 @@ export function inventedLife(seed: string | number, days = 60): LabelledWay[] {
         mode_confirm: mode,
         ...(random.chance(wholeLabels) && { purpose_confirm: draw(random, habit.purpose) }),
       };
-      const told = random.chance(sensing) ? sensed[mode]! : random.pick(Object.values(sensed));
+      const reported = random.chance(sensing) ? sensed[mode]! : random.pick(Object.values(sensed));
       if (random.chance(diligence)) {
         const start_ts = monday + date * day + minute * 60;
         life.push({
@@ -103,7 +103,7 @@ export function inventedLife(seed: string | number, days = 60): LabelledWay[] {
           end: near(places[to]!),
           minute: Math.floor(minute) % 1440,
           weekend,
-          mode: told,
+          mode: reported,
           labels,
         });
       }

@@ -86,7 +86,7 @@ export function pushedTransition(phone: Phone, seconds: number, name: Transition
   return pushed(phone, keys.transition, seconds, { currState, transition, ts: t0 + seconds });
 }
 
-/** A marked place on the way; its identity is the time of marking, `seconds` unless told. */
+/** A marked place on the way; its identity is the time of marking, `seconds` unless given. */
 export function pushedIncident(phone: Phone, seconds: number, east: number, stress: number, marked = seconds): Entry {
   const { latitude, longitude } = spot(east);
   const loc = { type: 'Point', coordinates: [longitude, latitude] };

@@ -1,6 +1,6 @@
 // The database of a running e-mission server.
 import { MongoClient } from 'mongodb';
-import { databaseIn, withoutCredentials } from '../../model/address.ts';
+import { databaseNameIn, withoutCredentials } from '../../model/address.ts';
 import { errorText, MobilityError } from '../../model/errors.ts';
 import type { Found, Part } from '../format.ts';
 import { SourceBroken } from '../source-broken.ts';
@@ -22,7 +22,7 @@ export const isDatabaseAddress = (source: string): boolean => /^mongodb(\+srv)?:
 export async function openLive(address: string): Promise<Part> {
   const name = withoutCredentials(address);
   const count = await withDatabase(address, async (client) => {
-    const database = client.db(databaseIn(address) ?? usualName);
+    const database = client.db(databaseNameIn(address) ?? usualName);
     const found = (await database.listCollections({}, { nameOnly: true }).toArray()).map((one) => one.name);
     if (!found.some((one) => (collectionNames as readonly string[]).includes(one))) {
       throw new MobilityError(
@@ -46,7 +46,7 @@ export async function openLive(address: string): Promise<Part> {
 async function* readLive(address: string, onDocument: () => void): AsyncGenerator<Found> {
   const client = new MongoClient(address, { serverSelectionTimeoutMS: connectMs, appName: 'mobility import' });
   try {
-    const database = client.db(databaseIn(address) ?? usualName);
+    const database = client.db(databaseNameIn(address) ?? usualName);
     const open = (collection: CollectionName): AsyncIterable<EmissionDocument> =>
       counted(
         // In the order in which the server wrote them, as a dump has them.

@@ -2,7 +2,7 @@
 
 import { isStudyName } from '../../model/study.ts';
 import { configFileName } from '../../model/study-config.ts';
-import { notFound } from '../problem.ts';
+import { Problem } from '../problem.ts';
 import type { OpenRoute } from './route.ts';
 
 const ending = configFileName('');
@@ -18,7 +18,8 @@ export const configRoutes: readonly OpenRoute[] = [
     answer: async ({ studies }, { file = '' }) => {
       const name = file.endsWith(ending) ? file.slice(0, -ending.length) : '';
       const config = isStudyName(name) ? ((await studies.byName(name))?.config ?? null) : null;
-      if (config === null) throw notFound(`expected a study with a configuration and \`${ending}\` after its name`);
+      if (config === null)
+        throw new Problem(404, `expected a study with a configuration, and \`${ending}\` after its name`);
       return config;
     },
   },

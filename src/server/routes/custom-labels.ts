@@ -1,6 +1,6 @@
 // The user's own words for modes and purposes, kept in the profile: what the apps of 2024/25 offer beside the study's
 // choices.
-import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import { isJsonObject, type JsonObject } from '../../model/json.ts';
 import { badRequest } from '../problem.ts';
 import { arrayOf, bodyOf, objectOf } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
@@ -12,11 +12,7 @@ const kinds = ['mode', 'purpose'];
 const mostLabels = 500;
 const longestLabel = 200;
 
-interface LabelRow {
-  createdAt: number;
-  frequency: number;
-  isActive: boolean;
-}
+type LabelRow = { createdAt: number; frequency: number; isActive: boolean };
 type Rows = Map<string, LabelRow>;
 
 const text = { type: 'string', minLength: 1, maxLength: longestLabel };
@@ -27,9 +23,7 @@ const labels = arrayOf({ type: 'string' });
 export const customLabelRoutes: readonly Route[] = [
   {
     path: '/customlabel/get',
-    handler: 'customlabel.get',
     summary: 'Returns custom labels by kind',
-    caller: 'registered',
     answers: { type: 'object', additionalProperties: labels },
     body: bodyOf({ keys: { type: 'array', items: key, maxItems: 10 } }),
     answer: async (call) => {
@@ -43,11 +37,7 @@ export const customLabelRoutes: readonly Route[] = [
   changing(
     'update',
     'Replaces a custom label by another',
-    objectOf({ key, old_label: { type: 'string' }, new_label: text, is_new_label_must_added: { type: 'boolean' } }, [
-      'key',
-      'old_label',
-      'new_label',
-    ]),
+    bodyOf({ key, old_label: { type: 'string' }, new_label: text }, { is_new_label_must_added: { type: 'boolean' } }),
     (rows, { old_label: old, new_label: label, is_new_label_must_added: must }, now) => {
       const before = rows.get(String(old));
       if (before !== undefined) rows.set(String(old), { ...before, frequency: Math.max(0, before.frequency - 1) });
@@ -67,12 +57,10 @@ function changing(
   change: object,
   apply: (rows: Rows, change: JsonObject, now: number) => void,
 ): Route {
-  const field = `${name === 'insert' ? 'inserted' : `${name}d`}_label`;
+  const field = { insert: 'inserted_label', update: 'updated_label', delete: 'deleted_label' }[name];
   return {
     path: `/customlabel/${name}`,
-    handler: `customlabel.${name}`,
     summary,
-    caller: 'registered',
     answers: objectOf({ label: labels }),
     body: bodyOf({ [field]: change }),
     answer: async (call) => {
@@ -80,8 +68,7 @@ function changing(
       const kind = asked.key as string;
       const rows = rowsOf(await profileOf(call), kind);
       apply(rows, asked, call.now());
-      const stored = Object.fromEntries([...rows].map(([label, row]) => [label, { ...row }]));
-      await call.store.profiles.merge(call.caller.uuid, { [kind]: stored });
+      await call.store.profiles.merge(call.caller.uuid, { [kind]: Object.fromEntries(rows) });
       return { label: activeOf(rows) };
     },
   };
@@ -93,7 +80,7 @@ async function profileOf({ caller, store }: RouteCall): Promise<JsonObject> {
 
 /** The labels of a kind; other values in the profile are ignored. */
 function rowsOf(profile: JsonObject, kind: string): Rows {
-  const stored: JsonValue | undefined = profile[kind];
+  const stored = profile[kind];
   const rows: Rows = new Map();
   for (const [label, row] of isJsonObject(stored) ? Object.entries(stored) : []) {
     if (!isJsonObject(row)) continue;

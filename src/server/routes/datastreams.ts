@@ -34,10 +34,8 @@ export const datastreamRoutes: readonly Route[] = (
   ] as const
 ).map(([name, time, selected]) => ({
   path: `/datastreams/find_entries/${name}`,
-  handler: `datastreams.find_entries/${name}`,
   summary: `Returns entries of the caller by key and ${time}`,
   answers: found,
-  caller: 'registered',
   body: schemas.findEntries,
   answer: async (call) => answer(call, selected(call.body)),
 }));
@@ -110,25 +108,16 @@ function byLocalDate(body: JsonObject): TimeSelection {
   const field = timeFields[time]!;
   const matches = (entry: Entry): boolean => {
     const ts = field.of(entry);
-    if (typeof ts !== 'number' || ts < minTime || ts > maxTime) return false;
+    // Within a day of the first and the last year the zone decides whether the calendar has the day: left out.
+    if (typeof ts !== 'number' || ts < minTime + 86_400 || ts > maxTime - 86_400) return false;
     const local = date(entry);
     const zone = isJsonObject(local) && isTimeZone(local.timezone) ? local.timezone : entry.metadata.time_zone;
-    const day = dayOfCalendar(ts, isTimeZone(zone) ? zone : 'UTC');
-    return day !== null && day >= days.from && day <= days.to;
+    const day = localDay(ts, isTimeZone(zone) ? zone : 'UTC');
+    return day >= days.from && day <= days.to;
   };
   // No zone is more than a day from UTC.
   const range = { from: startOfDay(days.from, 'UTC') - 86_400, to: startOfDay(days.to, 'UTC') + 2 * 86_400 };
   return { time: field.time, derived: { time: field.derived, ...range }, ...(!field.scan && range), matches };
-}
-
-/** The local day; null where a zone moves the time beyond the years 1 to 9999. */
-function dayOfCalendar(ts: number, zone: string): string | null {
-  try {
-    return localDay(ts, zone);
-  } catch (error) {
-    if (error instanceof RangeError) return null;
-    throw error;
-  }
 }
 
 function fieldOf<Field>(fields: Readonly<Record<string, Field>>, name: string, asked: JsonValue): Field {

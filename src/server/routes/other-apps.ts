@@ -8,13 +8,14 @@ import { putTaken } from '../../intake/put-batch.ts';
 import { takeEntry } from '../../intake/take-entry.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { type Problem, retryAfterSeconds } from '../problem.ts';
+import { objectOf } from '../schemas.ts';
 import type { Dialect, Route, RouteCall } from './route.ts';
 
 // Overland has an OwnTracks mode, which sends no token that can be read.
 const asPassword =
   'as the password of Basic authentication. If this is Overland: give it the address /overland and leave its OwnTracks mode';
 
-const done = { type: 'object', required: ['result'], properties: { result: { const: 'ok' } } };
+const done = objectOf({ result: { const: 'ok' } });
 
 /** The routes of OwnTracks, Overland and Traccar Client. */
 export const otherAppRoutes: readonly Route[] = [
@@ -54,8 +55,7 @@ interface OtherApp extends Pick<Route, 'summary' | 'answers'> {
 function appRoute(name: string, { summary, answers, token, answer, map }: OtherApp): Route {
   return {
     path: `/${name}`,
-    handler: name,
-    ...{ summary, answers, caller: 'registered', large: true },
+    ...{ summary, answers, large: true },
     dialect: { ...token, takesAnything: true, refuse: refusal },
     answer: async (call) => {
       // A body that is no JSON object is set aside as text: sending it again would not correct it.
@@ -88,11 +88,7 @@ async function store(call: RouteCall, { entries, unusable: others, passedOver }:
  * what Overland shows.
  */
 function refusal(problem: Problem, requestId: string): Response {
-  const body = {
-    error: problem.message,
-    ...(problem.options.code && { code: problem.options.code }),
-    request_id: requestId,
-  };
+  const body = { error: problem.message, code: problem.options.code, request_id: requestId };
   return new Response(JSON.stringify(body), {
     status: problem.status >= 500 ? problem.status : 503,
     headers: {

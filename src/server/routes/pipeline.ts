@@ -6,18 +6,14 @@ import type { Route } from './route.ts';
 export const pipelineRoutes: readonly Route[] = [
   {
     path: '/pipeline/get_complete_ts',
-    handler: 'pipeline.get_complete_ts',
     summary: 'Returns the time up to which the diary is final',
     answers: objectOf({ complete_ts: values.timeOrNull }),
-    caller: 'registered',
     answer: async ({ caller, store }) => ({ complete_ts: (await store.pipeline.get(caller.uuid)).complete_until }),
   },
   {
     path: '/pipeline/get_range_ts',
-    handler: 'pipeline.get_range_ts',
     summary: 'Returns the start of the first trip and the end of the last trip',
     answers: objectOf({ start_ts: values.timeOrNull, end_ts: values.timeOrNull }),
-    caller: 'registered',
     answer: async ({ caller, store }) => {
       const { start_ts, end_ts } = await store.trips.summary(caller.uuid);
       return { start_ts, end_ts };

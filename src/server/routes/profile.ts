@@ -28,30 +28,25 @@ const defaultMpg = 32;
 export const profileRoutes: readonly Route[] = [
   {
     path: '/profile/create',
-    handler: 'profile.create',
     summary: 'Returns the UUID of the account; creates the account if that is allowed',
     answers: objectOf({ uuid: { type: 'string', format: 'uuid' } }),
-    caller: 'registering',
+    registers: true,
     answer: create,
   },
   {
     path: '/profile/get',
-    handler: 'profile.get',
     summary: 'Returns the profile: what the app reported, and what the server recorded',
     answers: objectOf({
       _id: values.oid,
       user_id: values.uuid,
       update_ts: objectOf({ $date: { type: 'integer' } }),
     }),
-    caller: 'registered',
     answer: get,
   },
   {
     path: '/profile/update',
-    handler: 'profile.update',
     summary: 'Sets fields of the profile',
     answers: objectOf({ update: { const: true }, ignored: arrayOf({ type: 'string' }) }, ['update']),
-    caller: 'registered',
     body: schemas.updateProfile,
     large: true,
     answer: update,

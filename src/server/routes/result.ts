@@ -2,15 +2,8 @@
 
 import { DaySums } from '../../metrics/by-day.ts';
 import { defaultMetric, isMetric, type SectionFigures } from '../../metrics/metrics.ts';
-import {
-  type LocalFrequency,
-  localPeriods,
-  type MetricSummary,
-  type Period,
-  summarize,
-  type UtcFrequency,
-  utcPeriods,
-} from '../../metrics/periods.ts';
+import type { LocalFrequency, MetricSummary, Period, UtcFrequency } from '../../metrics/periods.ts';
+import { localPeriods, summarize, utcPeriods } from '../../metrics/periods.ts';
 import { readDayTrips } from '../../metrics/read-day-trips.ts';
 import { readSections, readSectionsOfDays } from '../../metrics/read-sections.ts';
 import type { JsonObject } from '../../model/json.ts';
@@ -20,22 +13,15 @@ import { badRequest } from '../problem.ts';
 import { objectOf, schemas } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
 
-const answers = objectOf(
-  {
-    user_metrics: { type: 'array', description: 'one list of summaries for each metric, or one such list' },
-    aggregate_metrics: { type: 'array' },
-  },
-  ['user_metrics'],
-);
+const lists = { type: 'array', description: 'one list of summaries for each metric, or one such list' };
+const answers = objectOf({ user_metrics: lists, aggregate_metrics: { type: 'array' } }, ['user_metrics']);
 
 /** The routes under `/result`. */
 export const resultRoutes: readonly Route[] = [
   {
     path: '/result/metrics/timestamp',
-    handler: 'result.metrics/timestamp',
     summary: 'Returns figures of the caller by UTC period',
     answers,
-    caller: 'registered',
     body: schemas.metricsByTimestamp,
     answer: byTimestamp,
     // The metrics screen of 2017 asks for everybody's figures without a token.
@@ -43,19 +29,15 @@ export const resultRoutes: readonly Route[] = [
   },
   {
     path: '/result/metrics/local_date',
-    handler: 'result.metrics/local_date',
     summary: 'Returns figures of the caller by period of the local calendar',
     answers,
-    caller: 'registered',
     body: schemas.metricsByLocalDate,
     answer: byLocalDate,
   },
   {
     path: '/result/metrics/yyyy_mm_dd',
-    handler: 'result.metrics/yyyy_mm_dd',
     summary: 'Returns figures by day',
     answers: objectOf({}),
-    caller: 'registered',
     body: schemas.metricsByDay,
     answer: byDay,
   },
@@ -85,9 +67,8 @@ async function byDay({ caller, body, store, config, everybody }: RouteCall): Pro
     const least = config.leastPeople;
     return least === 0 ? {} : everybody.figures({ study: caller.study, days: { from, to }, asked, least });
   }
-  const trips = await readDayTrips(store, caller.uuid, { from, to });
   const sums = new DaySums();
-  sums.add(trips);
+  sums.add(await readDayTrips(store, caller.uuid, { from, to }));
   return sums.figures(asked);
 }
 

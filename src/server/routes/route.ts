@@ -29,16 +29,13 @@ export interface RouteCall {
   query: Readonly<Record<string, string>>;
   store: Store;
   /** The settings that answers depend on. */
-  config: RouteConfig;
+  config: Pick<Config, 'leastPeople'>;
   /** Figures of everybody. */
   everybody: Everybody;
   log: Log;
   /** Seconds since the epoch. */
   now: () => number;
 }
-
-/** The settings that answers depend on. */
-export type RouteConfig = Pick<Config, 'leastPeople'>;
 
 /** Apps show labels from 55 %; at 95 %, some seven trips with the same labels, they do not ask about a trip. */
 export const suggestions: SuggestionSettings = { shownFrom: 0.55, sureFrom: 0.95 };
@@ -84,12 +81,10 @@ export interface Dialect {
  */
 export interface Route {
   path: string;
-  /** The name of the handler in the log; `:name` is replaced by that part of the path. */
-  handler: string;
   /** What it is for, in one sentence of docs. */
   summary: string;
-  /** `registered`: callers with an account; `registering`: the call may make the account. */
-  caller: 'registered' | 'registering';
+  /** True: the call may make the account of its caller. */
+  registers?: true;
   /** What the body holds beside the token, if anything; checked before `answer` is called. */
   body?: BodySchema;
   /** Name of a member of the body that is a list of entries, which may be long: `answer` finds it in `call.list`. */
@@ -108,6 +103,9 @@ export interface Route {
   /** Answers a call without a token, from its body only. Without this function, such a call is refused. */
   answerStranger?(body: JsonObject): object;
 }
+
+/** The name of the handler in the log and in figures: `userCache.put` for `/usercache/put`, as studies know it. */
+export const handlerOf = (path: string): string => path.slice(1).replace('/', '.').replace('usercache', 'userCache');
 
 /** An open route: a GET without a body or a token. */
 export interface OpenRoute {

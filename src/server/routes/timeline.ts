@@ -16,10 +16,8 @@ const trip = objectOf({
 export const timelineRoutes: readonly Route[] = [
   {
     path: '/timeline/getTrips/:date',
-    handler: 'timeline.getTrips/:date',
     summary: 'Returns the diary of one local day',
     answers: objectOf({ timeline: arrayOf(trip) }),
-    caller: 'registered',
     answer: async ({ caller, params, store }) => {
       const { date } = params;
       if (!isDay(date)) {

@@ -22,30 +22,24 @@ const document = objectOf({
 export const usercacheRoutes: readonly Route[] = [
   {
     path: '/usercache/put',
-    handler: 'userCache.put',
     summary: 'Stores a batch of entries; 200 means that every entry is on disk',
     answers: objectOf(counts),
-    caller: 'registered',
     body: schemas.put,
     list: 'phone_to_server',
     answer: put,
   },
   {
     path: '/usercache/putone',
-    handler: 'userCache.putone',
     summary: 'Stores one entry',
     answers: objectOf({ putone: { const: true }, ...counts }),
-    caller: 'registered',
     body: schemas.putOne,
     large: true,
     answer: putOne,
   },
   {
     path: '/usercache/get',
-    handler: 'userCache.get',
     summary: 'Returns the documents for the phone: the diary of the last days, and configuration',
     answers: objectOf({ server_to_phone: arrayOf(document) }),
-    caller: 'registered',
     answer: get,
   },
 ];

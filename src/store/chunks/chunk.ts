@@ -36,11 +36,11 @@ const mostCharacters = 4_000_000;
 
 /** Entries with the same name may share a chunk, if they also have the same key. */
 export function chunkOf({ write_ts, ts }: StoredEntry): string {
-  return `${Math.floor(write_ts / chunkDay)} ${spanOf(ts)}`;
+  return `${Math.floor(write_ts / chunkDay)} ${spanIndexOf(ts)}`;
 }
 
 /** The span of a data time; null for none. */
-export function spanOf(ts: number | null): number | null {
+export function spanIndexOf(ts: number | null): number | null {
   return ts === null ? null : Math.floor(ts / chunkSpan);
 }
 

@@ -1,6 +1,6 @@
 // Connects to a MongoDB deployment and refuses servers that cannot keep the promises of the store.
 import { type Db, type Document, MongoClient, ReadConcern, type WriteConcernSettings } from 'mongodb';
-import { databaseIn, withoutCredentials } from '../../model/address.ts';
+import { databaseNameIn, withoutCredentials } from '../../model/address.ts';
 import { errorText, MobilityError } from '../../model/errors.ts';
 import { initiation, toStoreError } from './failures.ts';
 
@@ -65,7 +65,7 @@ function createClient(
 ): { client: MongoClient; database: string } {
   const isSet = (option: string): boolean => new RegExp(`[?&]${option}=`, 'i').test(fullAddress);
   try {
-    const database = databaseIn(fullAddress) ?? defaultDatabase;
+    const database = databaseNameIn(fullAddress) ?? defaultDatabase;
     checkDatabase(database);
     const client = new MongoClient(fullAddress, {
       appName,

@@ -1,11 +1,11 @@
 // How a row is a document: its columns as fields, the checksum in `sum`; and conditions and orders in MongoDB's words.
 import { Binary, type Document } from 'mongodb';
 import { escapeText, unescapeText } from '../../model/json-text.ts';
-import type { Condition, Query, Table, Value, Where } from '../rows/rows.ts';
+import type { ColumnValue, Condition, Query, Table, Where } from '../rows/rows.ts';
 import { sumOf } from '../rows/sums.ts';
 
 /** Texts are stored in a form that BSON can hold: no NUL, no half a character. */
-function toStored(value: Value): Value {
+function toStored(value: ColumnValue): ColumnValue {
   return typeof value === 'string' ? escapeText(value) : value;
 }
 
@@ -18,7 +18,7 @@ function fromStored(value: unknown): unknown {
 /** The document of a row. Its `_id` comes from the server. */
 export function documentOf<Row>(table: Table<Row>, row: Row): Document {
   const document: Document = {};
-  for (const column in table.columns) document[column] = toStored(row[column] as Value);
+  for (const column in table.columns) document[column] = toStored(row[column] as ColumnValue);
   document.sum = sumOf(table, row);
   return document;
 }
@@ -46,7 +46,7 @@ function operatorsOf(condition: Condition): unknown {
   if (condition === null || typeof condition !== 'object' || condition instanceof Uint8Array)
     return toStored(condition);
   if ('in' in condition) return { $in: condition.in.map(toStored) };
-  const bounds = Object.entries<Value | undefined>(condition).filter(([, bound]) => bound !== undefined);
+  const bounds = Object.entries<ColumnValue | undefined>(condition).filter(([, bound]) => bound !== undefined);
   // In MongoDB null is in the range from null to null.
   if (bounds.some(([, bound]) => bound === null)) return { $in: [] };
   return bounds.length === 0

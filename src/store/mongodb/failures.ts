@@ -35,8 +35,7 @@ export const initiation = "mongosh --eval 'rs.initiate()'";
 
 /** A bulk write wraps an error of the connection in an error without its class and labels: returns the inner error. */
 function innerError(error: unknown): unknown {
-  if (!(error instanceof MongoBulkWriteError)) return error;
-  const inner: unknown = error.errorResponse;
+  const inner: unknown = error instanceof MongoBulkWriteError ? error.errorResponse : null;
   return inner instanceof Error ? inner : error;
 }
 
@@ -83,13 +82,14 @@ export function isPassing(error: unknown): boolean {
 /** The error for the caller of the store. An error that is no failure of the server is returned as it is. */
 export function toStoreError(error: unknown, address: string): unknown {
   if (!(error instanceof MongoError)) return isSocketError(error) ? unavailable(error, address) : error;
+  const cause = { cause: error };
   if (codeOf(error) === outOfDiskSpace) {
     const message = `expected space on the disk of ${address}, found none; nothing was written: free space and try again`;
-    return new MobilityError('MOBILITY_STORE_FULL', message, { cause: error });
+    return new MobilityError('MOBILITY_STORE_FULL', message, cause);
   }
   if (isConflict(error)) {
     const message = `expected to write to ${address}, found other writers in the way: ${errorText(error)}; nothing was written: try again`;
-    return new MobilityError('MOBILITY_STORE_BUSY', message, { cause: error });
+    return new MobilityError('MOBILITY_STORE_BUSY', message, cause);
   }
   const isRefusal = error instanceof MongoServerError && refusalCodes.has(codeOf(error)!);
   return isPassing(error) || isRefusal ? unavailable(error, address) : error;

@@ -15,6 +15,8 @@ export interface PartRow {
   part: number;
   bytes: Uint8Array;
 }
+
+/** Parts of bytes that are too large for one document. */
 export const parts: Table<PartRow> = {
   name: 'parts',
   columns: { user: 'text', table: 'text', row: 'text', part: 'number', bytes: 'bytes' },

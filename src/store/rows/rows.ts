@@ -2,12 +2,12 @@
 // (`rules/`) stand once; SQLite and MongoDB each fulfil this page.
 
 /** A value of a column. */
-export type Value = string | number | null | Uint8Array;
+export type ColumnValue = string | number | null | Uint8Array;
 
 /** What a column must be for a row to match: a value, or a range or list of values. Null matches no range. */
 export type Condition =
-  | Value
-  | { gt?: Value; gte?: Value; lt?: Value; lte?: Value }
+  | ColumnValue
+  | { gt?: ColumnValue; gte?: ColumnValue; lt?: ColumnValue; lte?: ColumnValue }
   | { in: readonly (string | number)[] };
 
 /** Conditions by column; a row must meet all of them. */

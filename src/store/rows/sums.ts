@@ -1,14 +1,14 @@
 // The checksum of a row, the same in every engine.
 import { hash } from 'node:crypto';
 import { MobilityError } from '../../model/errors.ts';
-import type { Table, Value } from './rows.ts';
+import type { ColumnValue, Table } from './rows.ts';
 
 /** The first 64 bits of the SHA-1 over all columns, as 16 hex characters: tells damage, and contents apart. */
 export function sumOf<Row>(table: Table<Row>, row: Row): string {
   const heads: (string | number | null)[] = [];
   const bytes: Uint8Array[] = [];
   for (const column in table.columns) {
-    const value = row[column] as Value;
+    const value = row[column] as ColumnValue;
     if (value instanceof Uint8Array) bytes.push(value);
     else heads.push(value);
   }

@@ -156,7 +156,8 @@ export const trips = table('trips', {
     start_ts: 'number',
     end_ts: 'number',
     day: 'text',
-    settled_ts: 'number?',
+    /** Infinite while it is not settled. */
+    settled_ts: 'number',
     written_ts: 'number',
     /** JSON of the `TripOutline`; null for a link that is no trip. */
     outline: 'text?',

@@ -76,17 +76,19 @@ export function pipelineStates(engine: Engine): PipelineStates {
         const account = await underLease(rows, userId, lease);
         await putAccount(rows, account, withState(account, fields));
       }),
-    withWork: (userIds, at, version) =>
-      engine.read(async (rows) => {
-        const user = { in: userIds };
-        const waiting = await rows.find(batches, { where: { user, due_ts: { lte: at } } }, ['user']);
-        const states = await rows.find(accounts, { where: { user } }, ['user', 'stage', 'due', 'version']);
-        const isOutdated = (found: string | null): boolean =>
-          version !== undefined && found !== null && found !== version;
-        const due = states.filter((one) => one.due === 1 || isOutdated(one.version));
-        const active = new Set(states.filter((one) => one.stage === 'active').map((one) => one.user));
-        return new Set([...waiting, ...due].map((one) => one.user).filter((one) => active.has(one)));
-      }),
+    withWork: async (userIds, at, version) => {
+      const where = { user: { in: userIds } };
+      // First what waits: what a run moves before the second read, it leaves as changed data time.
+      const waits = { ...where, due_ts: { lte: at } };
+      const waiting = await engine.read((rows) => rows.find(batches, { where: waits }, ['user']));
+      const columns = ['user', 'stage', 'due', 'version'] as const;
+      const states = await engine.read((rows) => rows.find(accounts, { where }, columns));
+      const isOutdated = (found: string | null): boolean =>
+        version !== undefined && found !== null && found !== version;
+      const due = states.filter((one) => one.due === 1 || isOutdated(one.version));
+      const active = new Set(states.filter((one) => one.stage === 'active').map((one) => one.user));
+      return new Set([...waiting, ...due].map((one) => one.user).filter((one) => active.has(one)));
+    },
   };
 }
 
@@ -111,7 +113,7 @@ export function leases(engine: Engine): Leases {
         if (held !== null && held.owner !== owner && !isOver(held, at)) return { heldBy: held };
         const taken = { ...account, owner, fence: account.fence + 1, expires_ts: at + seconds, seconds };
         await rows.put(accounts, [taken]);
-        return { lease: leaseIn(taken)! };
+        return { lease: leaseIn(taken)!, state: stateIn(taken) };
       });
     },
     renew: async (lease, seconds) => {

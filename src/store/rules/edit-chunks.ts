@@ -3,7 +3,7 @@ import type { Identity } from '../../model/entry.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
 import { zoneNamed } from '../../model/time.ts';
-import { chunkDay, chunkOf, chunkRows, type StoredEntry, spanOf, type WrittenChunk } from '../chunks/chunk.ts';
+import { chunkDay, chunkOf, chunkRows, type StoredEntry, spanIndexOf, type WrittenChunk } from '../chunks/chunk.ts';
 import type { WritableRows } from '../rows/rows.ts';
 import { type ChunkRow, chunks } from '../rows/tables.ts';
 import type { Marked } from '../store.ts';
@@ -47,24 +47,31 @@ export async function editChunks(
     marked: { changed: null, documents: false },
     ...{ rezoned: [], written: [] },
   };
-  for (const [day, changes] of daysOf(put, remove)) {
-    const where = { user, first: { gte: day * chunkDay, lt: (day + 1) * chunkDay } };
-    const heads: Head[] = await rows.find(chunks, { where }, ['user', 'key', 'first', 'last', 'first_ts', 'sum']);
-    const gone: ChunkHead[] = [];
-    const fresh: WrittenChunk[] = [];
-    for (const change of changes) {
-      const { replaced, written } = await editDay(rows, cache, heads, change, edited);
-      gone.push(...replaced);
-      fresh.push(...written.flatMap((entries) => chunkRows(user, change.key, entries)));
-    }
-    await replaceChunks(rows, gone, fresh, edited);
+  const changes = changesOf(put, remove);
+  const heads = await headsAround(rows, user, changes);
+  const gone: ChunkHead[] = [];
+  const fresh: WrittenChunk[] = [];
+  for (const change of changes) {
+    const { replaced, written } = await editDay(rows, cache, heads, change, edited);
+    gone.push(...replaced);
+    fresh.push(...written.flatMap((entries) => chunkRows(user, change.key, entries)));
   }
+  await replaceChunks(rows, gone, fresh, edited);
   return edited;
 }
 
-function daysOf(put: readonly StoredEntry[], remove: readonly Identity[]): Map<number, DayChange[]> {
+/** The chunks of the keys that change, from the first day that changes to the last. */
+async function headsAround(rows: WritableRows, user: string, changes: readonly DayChange[]): Promise<Head[]> {
+  let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const { day } of changes) [from, to] = [Math.min(from, day), Math.max(to, day)];
+  if (from > to) return [];
+  const key = { in: [...new Set(changes.map((change) => change.key))] };
+  const where = { user, first: { gte: from * chunkDay, lt: (to + 1) * chunkDay }, key };
+  return rows.find(chunks, { where }, ['user', 'key', 'first', 'last', 'first_ts', 'sum']);
+}
+
+function changesOf(put: readonly StoredEntry[], remove: readonly Identity[]): DayChange[] {
   const byName = new Map<string, DayChange>();
-  const days = new Map<number, DayChange[]>();
   const changeOf = (key: string, writeTs: number): DayChange => {
     const day = Math.floor(writeTs / chunkDay);
     const name = `${day} ${key}`;
@@ -72,13 +79,12 @@ function daysOf(put: readonly StoredEntry[], remove: readonly Identity[]): Map<n
     if (change === undefined) {
       change = { key, day, put: [], remove: [] };
       byName.set(name, change);
-      days.set(day, [...(days.get(day) ?? []), change]);
     }
     return change;
   };
   for (const one of put) changeOf(one.entry.metadata.key, one.write_ts).put.push(one);
   for (const { key, write_ts } of remove) changeOf(key, write_ts).remove.push(write_ts);
-  return days;
+  return [...byName.values()];
 }
 
 /** The chunks of a day that a change replaces, and the lists of entries that come in their place. */
@@ -86,10 +92,12 @@ async function editDay(
   rows: WritableRows,
   cache: ChunkCache,
   heads: readonly Head[],
-  { key, put, remove }: DayChange,
+  { key, day, put, remove }: DayChange,
   edited: Edited,
 ): Promise<{ replaced: ChunkHead[]; written: StoredEntry[][] }> {
-  const ofKey = heads.filter((head) => head.key === key).sort((a, b) => a.first - b.first);
+  const ofKey = heads
+    .filter((head) => head.key === key && Math.floor(head.first / chunkDay) === day)
+    .sort((a, b) => a.first - b.first);
   const opened = await openTouched(rows, cache, ofKey, put, remove);
   const entries = new Map<number, StoredEntry>();
   for (const { list } of opened) for (const one of list) entries.set(one.write_ts, one);
@@ -144,10 +152,10 @@ async function openTouched(
 
 /** Of the chunks that a new entry may share, the last that begins before it. */
 function homeOf(heads: readonly Head[], one: StoredEntry): Head | undefined {
-  const span = spanOf(one.ts);
+  const span = spanIndexOf(one.ts);
   let home: Head | undefined;
   for (const head of heads) {
-    if (spanOf(head.first_ts) !== span) continue;
+    if (spanIndexOf(head.first_ts) !== span) continue;
     if (home === undefined || head.first <= one.write_ts) home = head;
   }
   return home;

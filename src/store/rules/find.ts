@@ -6,7 +6,7 @@ import type { StoredEntries, StoredEntry } from '../chunks/chunk.ts';
 import type { EntryCursor, EntryPage, EntryQuery } from '../store.ts';
 
 /** Some entries of a user that are stored together. */
-export interface Part {
+export interface PagePart {
   /** No entry of it has an earlier or a later time. */
   from: number;
   to: number;
@@ -32,7 +32,7 @@ export function rangeOf({ from, to, after, descending = false }: EntryQuery): { 
 }
 
 /** A page of the entries of `parts`, which come ascending by `from`, or for a descending query descending by `to`. */
-export async function pageOf(parts: AsyncIterable<Part>, query: EntryQuery): Promise<StoredPage> {
+export async function pageOf(parts: AsyncIterable<PagePart>, query: EntryQuery): Promise<StoredPage> {
   const { descending = false } = query;
   const order = orderOf(query);
   const matches = matcherOf(query);

@@ -44,7 +44,7 @@ export async function knownOf(
 ): Promise<IdentityMap<Known>> {
   const known = new IdentityMap<Known>();
   if (identities.length === 0) return known;
-  const [first, last] = spanOf(identities);
+  const [first, last] = spanIndexOf(identities);
   const columns = ['key', 'write_ts', 'received_ts', 'first_ts', 'tries'] as const;
   const setAside = await rows.find(errors, { where: { user, write_ts: { gte: first, lte: last } } }, columns);
   const around = await headsAround(rows, user, identities);
@@ -79,7 +79,7 @@ export async function knownOf(
   return known;
 }
 
-function spanOf(identities: readonly Identity[]): [first: number, last: number] {
+function spanIndexOf(identities: readonly Identity[]): [first: number, last: number] {
   let [first, last] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const { write_ts } of identities) {
     first = Math.min(first, write_ts);

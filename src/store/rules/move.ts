@@ -10,11 +10,11 @@ import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
 import { type AccountRow, type BatchRow, batches, errors } from '../rows/tables.ts';
 import type { FailedEntry, Judge, Lease, Moved } from '../store.ts';
 import { putAccount, stateIn, underLease, withState } from './accounts.ts';
+import { readBatch, replaceBatch } from './batches.ts';
 import type { ChunkCache } from './chunk-cache.ts';
 import { type Edited, editChunks, keepWritten } from './edit-chunks.ts';
 import { isTouched, marksOf, united } from './marks.ts';
 import { failedRow } from './set-aside.ts';
-import { readBatch, replaceBatch } from './usercache.ts';
 import { zonelessSpan, zonesAround } from './zones.ts';
 
 /** Moves one page of entries, see `Usercache.move`. */
@@ -83,7 +83,7 @@ async function removeDue(rows: WritableRows, user: string, due: readonly BatchRo
         (_, { entry, received_ts }) => !isDue({ write_ts: entry.metadata.write_ts, received_ts }, at),
       );
   }
-  await rows.remove(batches, { user, id: { in: done } });
+  if (done.length > 0) await rows.remove(batches, { user, id: { in: done } });
 }
 
 interface Failure extends FailedEntry {

@@ -6,7 +6,7 @@ import type { Engine, Query, Rows } from '../rows/rows.ts';
 import { type ChunkRow, chunks } from '../rows/tables.ts';
 import type { EntryQuery, Timeseries } from '../store.ts';
 import type { ChunkCache, ChunkHead } from './chunk-cache.ts';
-import { type Part, pageFor, pageOf, rangeOf } from './find.ts';
+import { type PagePart, pageFor, pageOf, rangeOf } from './find.ts';
 import { zonesAround } from './zones.ts';
 
 /** The timeseries of a store. */
@@ -58,7 +58,7 @@ const entriesAhead = 500;
 const mostAhead = 8;
 
 /** The chunks that a query touches, see `pageOf`. */
-async function* chunkParts(rows: Rows, cache: ChunkCache, user: string, query: EntryQuery): AsyncGenerator<Part> {
+async function* chunkParts(rows: Rows, cache: ChunkCache, user: string, query: EntryQuery): AsyncGenerator<PagePart> {
   const [low, high] = query.time === 'ts' ? (['first_ts', 'last_ts'] as const) : (['first', 'last'] as const);
   const ahead = Math.min(mostAhead, Math.ceil(query.limit / entriesAhead));
   const { within } = query;

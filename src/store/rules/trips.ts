@@ -22,12 +22,16 @@ export function trips(engine: Engine): Trips {
   return {
     chain: (userId, { from = beginning, to = end, limit }) =>
       links(userId, { chain_ts: { gte: from, lt: to } }, { limit }),
-    lastSettledBefore: (userId, ts) =>
-      engine.read(async (rows) => {
-        const openFrom = await firstUnsettled(rows, userId, ts);
-        const where = { user: userId, chain_ts: { lt: openFrom } };
-        return (await linksWhere(rows, { where, order: ['-chain_ts'], limit: 1 }))[0] ?? null;
-      }),
+    lastSettledBefore: async (userId, ts) => {
+      const where = { user: userId, settled_ts: { gte: ts } };
+      const [open] = await engine.read((rows) =>
+        rows.find(table, { where, order: ['chain_ts'], limit: 1 }, ['chain_ts']),
+      );
+      return (
+        (await links(userId, { chain_ts: { lt: open?.chain_ts ?? end } }, { order: ['-chain_ts'], limit: 1 }))[0] ??
+        null
+      );
+    },
     byDay: (userId, { from, to }) => links(userId, { ...onlyTrips, day: { gte: from, lte: to } }),
     next: (userId, chainTs) => first(userId, { gt: chainTs }, 'chain_ts'),
     previous: (userId, chainTs) => first(userId, { lt: chainTs }, '-chain_ts'),
@@ -82,21 +86,11 @@ async function linksWhere(rows: Rows, query: Query<TripRow>): Promise<TripRecord
   });
 }
 
-/** `chain_ts` of the first link that is not settled before `ts`. */
-async function firstUnsettled(rows: Rows, user: string, ts: number): Promise<number> {
-  let first = end;
-  for (const settled_ts of [null, { gte: ts }]) {
-    const where = { user, settled_ts };
-    for (const { chain_ts } of await rows.find(table, { where }, ['chain_ts'])) first = Math.min(first, chain_ts);
-  }
-  return first;
-}
-
 /** A row whose `written_ts` is still to be set. */
 function rowOf(user: string, record: TripRecord): TripRow {
   const { chain_ts, kind, start_ts, end_ts, day, settled_ts } = record;
   const outline = record.trip === null || kind !== 'trip' ? null : JSON.stringify(outlineOf(record));
-  const times = { chain_ts, start_ts, end_ts, settled_ts: settled_ts ?? null, written_ts: 0 };
+  const times = { chain_ts, start_ts, end_ts, settled_ts: settled_ts ?? end, written_ts: 0 };
   return { user, kind, day, ...times, outline, record: packValue(record as unknown as JsonValue) };
 }
 

@@ -2,15 +2,15 @@
 import { dataTime, type Identity } from '../../model/entry.ts';
 import { isMobilityError } from '../../model/errors.ts';
 import { compareTexts } from '../../model/text-order.ts';
-import { batchRows, entriesIn, receiptAt, type WaitingEntry, waitingIn } from '../chunks/batch.ts';
+import { batchRows, receiptAt, type WaitingEntry, waitingIn } from '../chunks/batch.ts';
 import type { StoredEntries } from '../chunks/chunk.ts';
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
-import { damagedRow } from '../rows/sums.ts';
 import { type BatchRow, batches, errors, type SetAsideRow } from '../rows/tables.ts';
 import type { EntryQuery, PutBatch, PutResult, UnusableEntry, Usercache } from '../store.ts';
 import { admitted } from './accounts.ts';
+import { readBatch, replaceBatch } from './batches.ts';
 import type { ChunkCache } from './chunk-cache.ts';
-import { type Part, pageFor, pageOf, rangeOf } from './find.ts';
+import { type PagePart, pageFor, pageOf, rangeOf } from './find.ts';
 import { IdentityMap, type Known, knownOf } from './identities.ts';
 import { move } from './move.ts';
 import { mergeProfile } from './profiles.ts';
@@ -134,35 +134,6 @@ async function takeOut(
   }
 }
 
-/** Leaves only some entries in a batch. */
-export async function replaceBatch(
-  rows: WritableRows,
-  row: BatchRow,
-  stays: (place: number, entry: WaitingEntry) => boolean,
-): Promise<void> {
-  const left = waitingEntries(row).filter((entry, place) => stays(place, entry));
-  const [rest, ...others] = batchRows(row.user, row.id, left);
-  if (others.length > 0) throw new Error('expected the rest of a batch to be one row');
-  if (rest === undefined) await rows.remove(batches, { user: row.user, id: row.id });
-  else await rows.put(batches, [rest]);
-}
-
-function waitingEntries(row: BatchRow): WaitingEntry[] {
-  const waiting = waitingIn(row);
-  return readBatch(row).list.map((entry, place) => {
-    return { entry, received_ts: receiptAt(waiting, place), failed: waiting.failed[place] ?? null };
-  });
-}
-
-/** The entries of a batch. Throws `MOBILITY_STORE_DAMAGED`. */
-export function readBatch(row: BatchRow): ReturnType<typeof entriesIn> {
-  try {
-    return entriesIn(row);
-  } catch (error) {
-    throw damagedRow(batches, row, 'its entries cannot be read', error);
-  }
-}
-
 // ---------------------------------------------------------------- unusable entries
 
 /** Sets entries aside: with an identity in place of what waits or failed under it, else once for each content. */
@@ -211,7 +182,7 @@ async function noteFailure(rows: WritableRows, user: string, note: NonNullable<P
 // ---------------------------------------------------------------- find
 
 /** The batches that a query touches, see `pageOf`. */
-async function* batchParts(rows: Rows, user: string, query: EntryQuery): AsyncGenerator<Part> {
+async function* batchParts(rows: Rows, user: string, query: EntryQuery): AsyncGenerator<PagePart> {
   const [low, high] = query.time === 'ts' ? (['first_ts', 'last_ts'] as const) : (['first', 'last'] as const);
   const { from, to } = rangeOf(query);
   const where = { user, [low]: { lte: to }, [high]: { gte: from } };

@@ -116,7 +116,7 @@ export async function syncFile(path: string): Promise<void> {
 }
 
 /** Writes the names in a folder to disk, where the system can. */
-export async function syncFolder(folder: string): Promise<void> {
+async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   await handle.sync().catch(() => {}); // some file systems cannot
   await handle.close();
@@ -130,7 +130,7 @@ function noStore(folder: string): MobilityError {
 }
 
 /** The error of a file that is not what it should be. */
-export function damagedFile(path: string, expected: string, found: string): MobilityError {
+function damagedFile(path: string, expected: string, found: string): MobilityError {
   return new MobilityError(
     'MOBILITY_STORE_DAMAGED',
     `${path}: expected ${expected}, found ${found}; keep the folder as it is and restore a backup beside it`,

@@ -1,9 +1,9 @@
 // Rows of the store in SQLite: each call is one statement, prepared once.
 import { escapeText, unescapeText } from '../../model/json-text.ts';
-import type { Condition, Query, Table, Value, Where, WritableRows } from '../rows/rows.ts';
+import type { ColumnValue, Condition, Query, Table, Where, WritableRows } from '../rows/rows.ts';
 import { expectSum, sumOf } from '../rows/sums.ts';
 import type { Statement } from './driver.ts';
-import { listOf } from './schema.ts';
+import { columnList } from './schema.ts';
 
 /** What prepares a statement, each text once. */
 export interface StatementSource {
@@ -19,8 +19,8 @@ export function rowsIn(source: StatementSource): WritableRows {
       const order = query.order === undefined ? '' : ` ORDER BY ${query.order.map(orderOf).join(', ')}`;
       const limit = query.limit === undefined ? '' : ' LIMIT ?';
       if (query.limit !== undefined) values.push(query.limit);
-      const text = `SELECT ${listOf(names)} FROM ${table.name}${where}${order}${limit}`;
-      const found = source.sql(text).all<Record<string, Value>>(...values);
+      const text = `SELECT ${columnList(names)} FROM ${table.name}${where}${order}${limit}`;
+      const found = source.sql(text).all<Record<string, ColumnValue>>(...values);
       return found.map((row) => rowOf(table, row, columns === undefined));
     },
     total: async (table, where, column) => {
@@ -34,7 +34,7 @@ export function rowsIn(source: StatementSource): WritableRows {
       const insert = source.sql(insertInto(table.name, [...names, 'sum'], table.key));
       return rows.map((row) => {
         const sum = sumOf(table, row);
-        insert.run(...names.map((name) => bindable(row[name] as Value)), sum);
+        insert.run(...names.map((name) => bindable(row[name] as ColumnValue)), sum);
         return sum;
       });
     },
@@ -52,12 +52,12 @@ function insertInto(table: string, columns: readonly string[], key: readonly str
     .filter((column) => !key.includes(column))
     .map((column) => `"${column}" = excluded."${column}"`);
   return (
-    `INSERT INTO ${table} (${listOf(columns)}) VALUES (${columns.map(() => '?').join(', ')}) ` +
-    `ON CONFLICT (${listOf(key)}) DO UPDATE SET ${updates.join(', ')}`
+    `INSERT INTO ${table} (${columnList(columns)}) VALUES (${columns.map(() => '?').join(', ')}) ` +
+    `ON CONFLICT (${columnList(key)}) DO UPDATE SET ${updates.join(', ')}`
   );
 }
 
-function rowOf<Row>(table: Table<Row>, row: Record<string, Value>, isWhole: boolean): Row {
+function rowOf<Row>(table: Table<Row>, row: Record<string, ColumnValue>, isWhole: boolean): Row {
   for (const name in row) {
     const value = row[name];
     if (typeof value === 'string') row[name] = unescapeText(value);
@@ -71,13 +71,13 @@ function rowOf<Row>(table: Table<Row>, row: Record<string, Value>, isWhole: bool
 const orderOf = (column: string): string => (column.startsWith('-') ? `"${column.slice(1)}" DESC` : `"${column}"`);
 
 /** A value as SQLite can hold it: no text may contain NUL or half a character. */
-const bindable = (value: Value): Value => (typeof value === 'string' ? escapeText(value) : value);
+const bindable = (value: ColumnValue): ColumnValue => (typeof value === 'string' ? escapeText(value) : value);
 
 const operators = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
 
-function conditionsOf<Row>(table: Table<Row>, where: Where<Row>): { where: string; values: Value[] } {
+function conditionsOf<Row>(table: Table<Row>, where: Where<Row>): { where: string; values: ColumnValue[] } {
   const texts: string[] = [];
-  const values: Value[] = [];
+  const values: ColumnValue[] = [];
   for (const [column, condition] of Object.entries(where) as [string, Condition | undefined][]) {
     if (condition === undefined) continue;
     if (!(column in table.columns)) throw new TypeError(`expected a column of ${table.name}, found ${column}`);
@@ -99,7 +99,7 @@ function conditionsOf<Row>(table: Table<Row>, where: Where<Row>): { where: strin
 }
 
 /** Texts are passed as one JSON list; numbers one by one, as SQLite may read them differently from a text. */
-function isIn(column: string, list: readonly (string | number)[], values: Value[]): string {
+function isIn(column: string, list: readonly (string | number)[], values: ColumnValue[]): string {
   if (list.length === 0) return 'FALSE';
   if (typeof list[0] === 'string') {
     values.push(JSON.stringify(list.map((text) => escapeText(text as string))));

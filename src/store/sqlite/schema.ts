@@ -21,15 +21,15 @@ function statementsOf({ name, columns, key, indexes }: Table<never>): string[] {
   const defined = Object.entries<ColumnKind>(columns).map(([column, kind]) => `"${column}" ${types[kind]}`);
   return [
     // The checksum before the bytes: whoever reads it alone need not go through these.
-    `CREATE TABLE ${name} (${['sum TEXT NOT NULL', ...defined, `PRIMARY KEY (${listOf(key)})`].join(', ')})`,
+    `CREATE TABLE ${name} (${['sum TEXT NOT NULL', ...defined, `PRIMARY KEY (${columnList(key)})`].join(', ')})`,
     ...indexes.map(({ columns: indexed, unique }) => {
       const kind = unique ? 'UNIQUE INDEX' : 'INDEX';
-      return `CREATE ${kind} ${[name, ...indexed].join('_')} ON ${name} (${listOf(indexed)})`;
+      return `CREATE ${kind} ${[name, ...indexed].join('_')} ON ${name} (${columnList(indexed)})`;
     }),
   ];
 }
 
 /** Column names for a statement; some are words of SQL. */
-export function listOf(columns: readonly string[]): string {
+export function columnList(columns: readonly string[]): string {
   return columns.map((column) => `"${column}"`).join(', ');
 }

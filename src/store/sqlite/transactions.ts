@@ -62,32 +62,25 @@ interface Line {
   sql(text: string): Statement;
 }
 
-async function lineTo(path: string): Promise<Line> {
-  const connection = await connectionTo(path);
+/** A connection that is set up, and `begin` run on it. */
+async function lineTo(path: string, begin: (connection: Connection) => void = () => {}): Promise<Line> {
+  const connection = connect(path);
+  try {
+    await whenFree(() => {
+      setUp(connection);
+      begin(connection);
+    });
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
   const statements = new Map<string, Statement>();
   const sql = (text: string): Statement => {
-    let statement = statements.get(text);
-    if (statement === undefined) {
-      statement = connection.prepare(text);
-      statements.set(text, statement);
-    }
+    const statement = statements.get(text) ?? connection.prepare(text);
+    statements.set(text, statement);
     return statement;
   };
   return { connection, sql, rows: rowsIn({ sql }) };
-}
-
-/** A connection that is set up. Throws what `storeError` makes of an error. */
-async function connectionTo(path: string): Promise<Connection> {
-  let connection: Connection | null = null;
-  try {
-    const opened = connect(path);
-    connection = opened;
-    await whenFree(() => setUp(opened));
-    return opened;
-  } catch (error) {
-    connection?.close();
-    throw storeError(error, path);
-  }
 }
 
 interface Job {
@@ -98,29 +91,23 @@ interface Job {
 
 /** Opens a file that `folder.ts` made and checked. Nothing is written before the first `write`. */
 export async function openTransactions(path: string): Promise<Transactions> {
+  /** Runs `task`; what it throws becomes the error of a store. */
+  const named = <T>(task: () => Promise<T>): Promise<T> =>
+    task().catch((error) => {
+      throw storeError(error, path);
+    });
   const opened = identityOf(path);
-  const reader = await lineTo(path);
+  const reader = await named(() => lineTo(path));
   let writer: Line | null = null;
   const jobs: Job[] = [];
   const reads = queue();
   const writes = queue();
-  let isDraining = false;
 
   /** The connection for writes. Write-ahead logging begins with the first of them. */
   const writing = async (): Promise<Line> => {
-    if (writer !== null) return writer;
     expectInPlace();
-    const line = await lineTo(path);
-    try {
-      const mode = line.connection.prepare('PRAGMA journal_mode = WAL');
-      const found = await whenFree(() => mode.get<{ journal_mode: string }>()?.journal_mode);
-      if (found !== 'wal') throw unsuitable(path, String(found));
-    } catch (error) {
-      line.connection.close();
-      throw error;
-    }
-    writer = line;
-    return line;
+    writer ??= await lineTo(path, (connection) => beginLog(connection, path));
+    return writer;
   };
   const expectInPlace = (): void => {
     const found = identityOf(path);
@@ -134,7 +121,6 @@ export async function openTransactions(path: string): Promise<Transactions> {
       const wasLong = performance.now() - began > longGroup;
       if (jobs.length > 0) await (wasLong ? pause(makeWay) : new Promise((resolve) => setImmediate(resolve)));
     }
-    isDraining = false;
   };
   /** Commits a group; if that fails as a whole, each job alone: what is too much together may fit alone. */
   const commit = async (group: readonly Job[]): Promise<void> => {
@@ -150,29 +136,19 @@ export async function openTransactions(path: string): Promise<Transactions> {
   };
 
   return {
-    read: (work) =>
-      reads(() =>
-        whenFree(() => inSnapshot(reader, work)).catch((error) => {
-          throw storeError(error, path);
-        }),
-      ),
+    read: (work) => reads(() => named(() => whenFree(() => inSnapshot(reader, work)))),
     write: (work) =>
       new Promise((resolve, reject) => {
-        jobs.push({ work, resolve, reject });
-        if (isDraining) return;
-        isDraining = true;
-        setImmediate(() => void writes(drain));
+        const isFirst = jobs.push({ work, resolve, reject }) === 1;
+        if (isFirst) setImmediate(() => void writes(drain));
       }),
     alone: (work) =>
-      writes(async () => {
-        try {
+      writes(() =>
+        named(async () => {
           const { connection } = await writing();
-          expectInPlace();
-          return await whenFree(() => work(connection));
-        } catch (error) {
-          throw storeError(error, path);
-        }
-      }),
+          return whenFree(() => work(connection));
+        }),
+      ),
     close: async () => {
       await Promise.all([reads(async () => {}), writes(async () => {})]);
       reader.connection.close();
@@ -261,8 +237,11 @@ function outOfPlace(path: string, found: string | null): MobilityError {
   );
 }
 
-function unsuitable(path: string, found: string): MobilityError {
-  return new MobilityError(
+/** Turns write-ahead logging on. */
+function beginLog(connection: Connection, path: string): void {
+  const { journal_mode: found } = connection.prepare('PRAGMA journal_mode = WAL').get<{ journal_mode: string }>()!;
+  if (found === 'wal') return;
+  throw new MobilityError(
     'MOBILITY_STORE_UNAVAILABLE',
     `${path}: expected a local file system that allows write-ahead logging, found journal mode ${found}`,
   );

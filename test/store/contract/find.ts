@@ -196,6 +196,30 @@ export function findTests(use: Use): void {
       });
     });
 
+    it('a query within ranges gives only entries at these times, over all pages and in both directions', async () => {
+      const user = await newUser(use.store);
+      const times = [1, 2, 2.5, 3, 4, 5, 6, 7.5, 8, 20];
+      await fill(
+        use.store,
+        user,
+        times.map((ts) => fix(ts)),
+      );
+      const within = [
+        { from: 1.5, to: 3 },
+        { from: 4, to: 4.5 },
+        { from: 6, to: 8 },
+        { from: 9, to: 10 },
+      ];
+      const expected = [2.5, 4, 6, 7.5].map((ts) => fix(ts));
+      for (const time of ['write_ts', 'ts'] as const) {
+        for (const limit of [1, 2, 100]) {
+          const query = { time, from: 2.25, to: 21, limit, within };
+          same(await find(user, query), expected);
+          same(await find(user, { ...query, descending: true }), expected.toReversed());
+        }
+      }
+    });
+
     it('a cursor still works when its entry is removed or others are added', async () => {
       const user = await newUser(use.store);
       await fill(use.store, user, [fix(1), fix(2), fix(4)]);

@@ -165,15 +165,16 @@ export function lifecycleTests(use: Use): void {
     }
   });
 
-  it('close finishes running calls', async () => {
+  it('close finishes running calls, those that fail too', async () => {
     const opened = await use.open();
     const user = await newUser(opened.store);
     try {
       const puts = numbers(0, 20).map((ts) => put(opened.store, user, [fix(ts)]));
-      const closed = opened.store.close();
-      const results = await Promise.all(puts);
-      await closed;
-      expect(results).toEqual(puts.map(() => ['inserted']));
+      const refused = rejects(put(opened.store, newId(), [fix(1)]), 'MOBILITY_USER_UNKNOWN');
+      const closes = [opened.store.close(), opened.store.close()];
+      expect(await Promise.all(puts)).toEqual(puts.map(() => ['inserted']));
+      await refused;
+      await Promise.all(closes);
       const again = await opened.reopen();
       expect(await waiting(again, user)).toHaveLength(20);
       await again.close();

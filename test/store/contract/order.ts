@@ -37,13 +37,18 @@ export function orderTests(use: Use): void {
     for (const limit of [1, 7]) same(await findAll(use.store.timeseries, user, { time: 'ts', limit }), all);
   });
 
-  it('of several zones at the same time, the zone of the first key is chosen', async () => {
+  it('of many zones at the same time, the zone of the first key is chosen', async () => {
     const user = await newUser(use.store);
-    const zoned = shuffled.map((key) => {
-      return entry(key, 1, {}, { time_zone: key === 'a' ? 'America/Lima' : 'Europe/Berlin' });
-    });
-    await moveIn(use.store, user, zoned);
-    expect((await use.store.timeseries.zonesAround(user, 1)).before).toEqual({ write_ts: 1, zone: 'America/Lima' });
+    const many = shuffled.flatMap((key) => ['', '1', '2', '3', '4', '5', '6'].map((end) => key + end));
+    const zoneOf = (key: string): string => (key === 'a' ? 'America/Lima' : 'Europe/Berlin');
+    await moveIn(
+      use.store,
+      user,
+      many.map((key) => entry(key, 1, {}, { time_zone: zoneOf(key) })),
+    );
+    const sighting = { write_ts: 1, zone: 'America/Lima' };
+    expect(await use.store.timeseries.zonesAround(user, 1)).toEqual({ before: sighting, after: null });
+    expect(await use.store.timeseries.zonesAround(user, 0)).toEqual({ before: null, after: sighting });
   });
 
   it('summaries, documents, and their keys', async () => {

@@ -1,6 +1,5 @@
 // Contract: reading the timeseries, the zones around a time, and the state of the pipeline.
 import { expect, it } from 'vitest';
-import type { EntryCursor, EntryQuery } from '../../../src/store/store.ts';
 import {
   battery,
   entry,
@@ -41,44 +40,6 @@ export function timeseriesTests(use: Use): void {
           expect(page.next === null).toBe(limit >= 7);
         }
         expect(sizes).toEqual([1, 3, 5, 7, 7]);
-      }
-    }
-  });
-
-  it('a query within ranges gives only entries at these times, over all pages and in both directions', async () => {
-    const user = await newUser(use.store);
-    const times = [1, 2, 2.5, 3, 4, 5, 6, 7.5, 8, 20];
-    await moveIn(
-      use.store,
-      user,
-      times.map((ts) => fix(ts)),
-    );
-    const within = [
-      { from: 1.5, to: 3 },
-      { from: 4, to: 4.5 },
-      { from: 6, to: 8 },
-      { from: 9, to: 10 },
-    ];
-    for (const limit of [1, 2, 100]) {
-      for (const descending of [false, true]) {
-        const picked: unknown[] = [];
-        let after: EntryCursor | null = null;
-        do {
-          const query: EntryQuery = {
-            time: 'ts',
-            from: 2.25,
-            to: 21,
-            limit,
-            descending,
-            within,
-            ...(after && { after }),
-          };
-          const page = await use.store.timeseries.find(user, query);
-          expect(page.entries.length).toBeLessThanOrEqual(limit);
-          picked.push(...page.entries.map(({ data }) => data.ts));
-          after = page.next;
-        } while (after !== null);
-        expect(picked).toEqual(descending ? [7.5, 6, 4, 2.5] : [2.5, 4, 6, 7.5]);
       }
     }
   });

@@ -5,6 +5,7 @@ import { errorIdOf, unusableIdOf, unusableKeyOf } from '../../../src/model/error
 import type { JsonValue } from '../../../src/model/json.ts';
 import { affectsOf } from '../../../src/model/keys.ts';
 import { type TimeRange, zoneNamed } from '../../../src/model/time.ts';
+import type { TripRecord } from '../../../src/model/trip.ts';
 import type { Document, ErrorRow, Judge, Moved, PutBatch, PutResult, ZoneSighting } from '../../../src/store/store.ts';
 
 interface Waiting {
@@ -43,6 +44,8 @@ export class Model {
   /** By id. */
   readonly errors = new Map<string, ErrorRow>();
   readonly documents = new Map<string, Document>();
+  /** By `chain_ts`. */
+  readonly trips = new Map<number, TripRecord>();
   changed: TimeRange | null = null;
   due = false;
 
@@ -120,6 +123,24 @@ export class Model {
       count += 1;
     }
     return count;
+  }
+
+  replaceTrips({ from, to }: TimeRange, records: readonly TripRecord[]) {
+    const counts = { added: 0, removed: 0, changed: 0, unchanged: 0 };
+    const before = new Map([...this.trips].filter(([ts]) => ts >= from && ts < to));
+    for (const ts of before.keys()) this.trips.delete(ts);
+    for (const record of records) {
+      const same = before.get(record.chain_ts);
+      before.delete(record.chain_ts);
+      counts[same === undefined ? 'added' : isSame(same, record) ? 'unchanged' : 'changed'] += 1;
+      this.trips.set(record.chain_ts, record);
+    }
+    return { ...counts, removed: before.size };
+  }
+
+  erase(): void {
+    for (const map of [this.waiting, this.stored, this.errors, this.documents, this.trips]) map.clear();
+    [this.changed, this.due] = [null, false];
   }
 
   /** The sightings around each entry that affects trips and names no zone, by name: they decide its zone. */

@@ -1,7 +1,7 @@
 // The embedded store when the disk is full, a file is busy or out of reach, or one write of many fails: what was
 // acknowledged is there, what was refused left nothing, and the store goes on when the trouble is over.
 import { execFileSync } from 'node:child_process';
-import { cp, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { connect } from '../../../src/store/sqlite/driver.ts';
@@ -28,7 +28,6 @@ import {
   waiting,
 } from '../contract/kit.ts';
 import { usePlaces } from '../support/folders.ts';
-import { mayOnlyRead } from '../support/may-only-read.ts';
 import { engineError, watched } from '../support/watched-driver.ts';
 
 vi.mock('../../../src/store/sqlite/driver.ts', async (original) =>
@@ -166,20 +165,6 @@ it('a disk that is full at once makes no store, and one is made when there is sp
   small.resize('2m');
   const store = await places.open(folder);
   await put(store, await newUser(store), [fix(1)]);
-});
-
-it('a store that may only be read is read, and refuses every write', async (test) => {
-  const { folder, store: made } = await places.newStore();
-  const user = await newUser(made);
-  await put(made, user, [fix(1)]);
-  await made.close();
-  const copy = join(await places.folder(), 'copy');
-  await cp(folder, copy, { recursive: true });
-  if (!(await mayOnlyRead(copy, places))) return test.skip('running as root, and without the right to mount');
-  const store = await places.open(copy);
-  same(await waiting(store, user), [fix(1)]);
-  for (let i = 0; i < 2; i++) await rejects(put(store, user, [fix(2)]), 'MOBILITY_STORE_READONLY');
-  same(await waiting(store, user), [fix(1)]);
 });
 
 describe('a file that others write to', () => {

@@ -178,6 +178,18 @@ describe('every opening', () => {
     await places.open(folder);
   });
 
+  it('refuses a file or folder that may only be read, names the file, and touches nothing', async (test) => {
+    for (const name of [database, '.']) {
+      const { folder } = await closedStore();
+      if (!(await mayOnlyRead(join(folder, name), places))) {
+        return test.skip('running as root, and without the right to mount');
+      }
+      const message = await refused(folder, 'MOBILITY_STORE_READONLY');
+      expect(message).toContain(`${databaseIn(folder)}: `);
+      expect(message).toContain('as the user of the service');
+    }
+  });
+
   it('takes a store as it was copied after it was closed, without its log', async () => {
     const { folder, user } = await closedStore();
     for (const name of await readdir(folder)) if (name !== database) await rm(join(folder, name));

@@ -63,7 +63,7 @@ function filesIn(folder: string, ending: string): string[] {
 }
 
 /** Command lines of a text, each with its place: `quoted` within a sentence, or a line of their own. */
-function toldIn(file: string, how: 'quoted' | 'lines'): { place: string; words: string[] }[] {
+function namedIn(file: string, how: 'quoted' | 'lines'): { place: string; words: string[] }[] {
   const pattern = how === 'quoted' ? /\\?`mobility ([a-z][^`\\]*)\\?`/g : /^ *mobility ([a-z][^`\n]*)/gm;
   const text = readFileSync(join(project, file), 'utf8');
   return [...text.matchAll(pattern)]
@@ -77,9 +77,9 @@ function toldIn(file: string, how: 'quoted' | 'lines'): { place: string; words: 
 it('commands and flags that messages, comments and the manual name exist', async () => {
   const program = await idleProgram();
   const files = [...filesIn('src', '.ts'), ...filesIn('docs', '.md'), 'README.md', 'CONTRIBUTING.md', 'SECURITY.md'];
-  const told = files.flatMap((file) => toldIn(file, 'quoted'));
-  expect(told.length).toBeGreaterThan(50);
-  const wrong = told.flatMap(({ place, words }) => {
+  const named = files.flatMap((file) => namedIn(file, 'quoted'));
+  expect(named.length).toBeGreaterThan(50);
+  const wrong = named.flatMap(({ place, words }) => {
     const why = unknownIn(program, words);
     return why === null ? [] : [`${place}: ${why}`];
   });
@@ -88,11 +88,11 @@ it('commands and flags that messages, comments and the manual name exist', async
 
 it('command lines of help texts and of the manual parse as they stand', async () => {
   const files = [...filesIn('src/cli', '.ts'), ...filesIn('docs', '.md'), 'README.md'];
-  const told = files.flatMap((file) => toldIn(file, 'lines'));
-  expect(told.length).toBeGreaterThan(80);
+  const named = files.flatMap((file) => namedIn(file, 'lines'));
+  expect(named.length).toBeGreaterThan(80);
   const wrong: string[] = [];
   const program = await idleProgram();
-  for (const { place, words } of told) {
+  for (const { place, words } of named) {
     await program.parseAsync(words, { from: 'user' }).catch((error: Error) => wrong.push(`${place}: ${error.message}`));
   }
   expect(wrong).toEqual([]);
