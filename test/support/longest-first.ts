@@ -4,7 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Files that take long for what they start, not for their size, which orders the others in a fresh checkout. */
 const long = [
   'test/store/mongodb.test.ts',
-  'test/store/differential.test.ts',
+  'test/store/model.test.ts',
   'test/store/mongodb-faults.test.ts',
   'test/servers-faults/cut-connections.test.ts',
   'test/faults/disk.test.ts',

@@ -36,11 +36,11 @@ const soaks = {
   },
   sequences: {
     usual: 1000,
-    of: 'random sequences of operations on both stores (needs `npm run test:servers`)',
+    of: 'random sequences of operations, compared with a model of the store',
     run: (n) =>
       tests(
-        { MOBILITY_DIFFERENTIAL_RUNS: String(n), MOBILITY_REQUIRE_SERVERS: '1' },
-        'test/store/differential.test.ts',
+        { MOBILITY_MODEL_RUNS: String(n) },
+        'test/store/model.test.ts',
       ),
   },
   people: {
