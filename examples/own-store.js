@@ -24,7 +24,6 @@ function counting(store, counts) {
   return new Proxy(store, {
     get(target, name) {
       const value = target[name];
-      if (name === 'forRun' && value) return (userId) => counting(value.call(target, userId), counts); // a store, too
       if (typeof value === 'function') return value.bind(target);
       return typeof value === 'object' && value !== null ? counted(value, name) : value;
     },
