@@ -1,6 +1,6 @@
 // Calls and lines of the logs as text, and calls as JSON.
 import { callOutcome, callTime, isPut, type LoggedCall, missingStep, putSteps } from '../log/calls.ts';
-import { createStamp } from '../log/format.ts';
+import { createStamp, fileLine } from '../log/format.ts';
 import type { PutCounts } from '../log/messages.ts';
 import type { LogLine } from '../log/read.ts';
 
@@ -17,19 +17,14 @@ export function createLogText(zone: string) {
     titles: (): string => row(['STARTED', 'THREAD', 'HTTP', 'SECONDS', 'CALL', 'USER', 'RESULT']),
     call: (call: LoggedCall): string => {
       const head = [stamp(callTime(call)), call.thread, String(call.status ?? '-'), call.seconds?.toFixed(3) ?? '-'];
-      return row([...head, `${call.method} ${call.path}`, userText(call), resultText(call)]);
+      return row([...head, `${call.method} ${call.path}`, call.user_email ?? call.user_id ?? '-', resultText(call)]);
     },
     /** A put, step by step. */
     put: (call: LoggedCall): string => putText(call, stamp(callTime(call))),
-    /** A line of the log, with the user of its call. */
-    line: ({ time, source, thread, level, message }: LogLine, call: LoggedCall | undefined): string => {
-      const cells = [stamp(time), level.padEnd(7), source.padEnd(8), thread.padEnd(8), message];
-      return [...cells, ...(call === undefined ? [] : [`(${userText(call)})`])].join('  ');
-    },
+    /** A line as the file has it. */
+    line: ({ time, level, thread, message }: LogLine): string => fileLine(stamp(time), level, thread, message),
   };
 }
-
-const userText = ({ user_email, user_id }: LoggedCall): string => user_email ?? user_id ?? '-';
 
 /** The result of a call, in a few words. */
 function resultText(call: LoggedCall): string {

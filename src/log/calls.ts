@@ -63,8 +63,9 @@ export function putSteps(call: LoggedCall): { step: string; found: boolean }[] {
 }
 
 /** The step at which a put failed; null if no step is missing. */
-export const missingStep = (call: LoggedCall): string | null =>
-  putSteps(call).find(({ found }) => !found)?.step ?? null;
+export function missingStep(call: LoggedCall): string | null {
+  return putSteps(call).find(({ found }) => !found)?.step ?? null;
+}
 
 /** Collects lines into calls, of which it keeps a bounded number. */
 export class CallTracker {
@@ -74,19 +75,16 @@ export class CallTracker {
   add(line: LogLine): { call?: LoggedCall; done: LoggedCall[] } {
     if (!line.source.startsWith('server')) return { done: [] };
     const message = parseMessage(line.message);
-    if (message === null && line.level !== 'WARNING' && line.level !== 'ERROR') return { done: [] };
     const id = `${line.source} ${line.thread}`;
     // A worker that replaces another one uses its thread ids again: the earlier call ended with its worker.
     const done = message?.kind === 'startCall' ? this.#take(id) : [];
-    let call = this.#calls.get(id);
-    if (call === undefined) {
-      if (message === null) return { done };
-      call = newCall(line);
-      this.#calls.set(id, call);
-      if (this.#calls.size > maxOpen) done.push(...this.#take(this.#calls.keys().next().value!));
-    }
+    if (message !== null && !this.#calls.has(id)) this.#calls.set(id, newCall(line));
+    if (this.#calls.size > maxOpen) done.push(...this.#take(this.#calls.keys().next().value!));
+    const call = this.#calls.get(id);
+    if (call === undefined) return { done };
+    const isNote = line.level === 'WARNING' || line.level === 'ERROR';
     if (message !== null) apply(call, message, line.time);
-    else if (call.notes.length < maxNotes) call.notes.push(line.message);
+    else if (isNote && call.notes.length < maxNotes) call.notes.push(line.message);
     if (message?.kind === 'endCall') done.push(...this.#take(id));
     return { call, done };
   }

@@ -9,19 +9,12 @@ export function hostZone(): string {
   return isTimeZone(zone) ? zone : 'UTC';
 }
 
-/**
- * Returns a function that formats seconds since the epoch as one word, `2026-11-21T09:31:02.120+01:00`, in local time
- * of `zone`. It caches everything but the milliseconds for a second.
- */
+/** Formats seconds since the epoch as one word, `2026-11-21T09:31:02.120+01:00`, in local time of `zone`. */
 export function createStamp(zone: string): (ts: number) => string {
-  let second = Number.NaN;
-  let text = '';
   return (ts) => {
     const ms = Math.floor(ts * 1000 + 1e-3); // 0.12 s may be 119.99… ms in binary
-    const whole = Math.floor(ms / 1000);
-    if (whole !== second) text = formatTime(whole, zone);
-    second = whole;
-    return `${text.slice(0, 19)}.${String(ms - whole * 1000).padStart(3, '0')}${text.slice(19)}`;
+    const text = formatTime(Math.floor(ms / 1000), zone);
+    return `${text.slice(0, 19)}.${String(ms % 1000).padStart(3, '0')}${text.slice(19)}`;
   };
 }
 
@@ -30,17 +23,12 @@ export interface FileLine {
   /** Seconds since the epoch. */
   time: number;
   level: Level;
-  /** Process and call, such as `w1-42`. */
+  /** Process and call, such as `w1-42`; letters, digits, `.`, `_` and `-`. */
   thread: string;
   message: string;
 }
 
-/** A thread id in the form of log lines: letters, digits, `.`, `_` and `-`, at most 64. */
-export const threadWord = (id: string): string => id.replace(/[^\w.-]/g, '_').slice(0, 64) || '-';
-
-/**
- * Returns `<timestamp>:<LEVEL>:<thread_id>:<message>`; `thread` comes from `threadWord`, the message becomes one line.
- */
+/** `<timestamp>:<LEVEL>:<thread_id>:<message>`; the message becomes one line. */
 export const fileLine = (stamp: string, level: Level, thread: string, message: string): string =>
   `${stamp}:${level}:${thread}:${oneLine(message)}`;
 

@@ -1,5 +1,5 @@
 // A Log that formats messages as lines and passes them on as text.
-import { createStamp, fileLine, threadWord } from './format.ts';
+import { createStamp, fileLine } from './format.ts';
 import type { Level, Log, Messages } from './log.ts';
 
 /** The lowest level that is kept, as the settings spell it. */
@@ -33,7 +33,7 @@ export function createLineLog({ level, threadId, zone, now, emit }: LineLogOptio
   const least = levels.indexOf(level.toUpperCase() as Level);
   const enabled = (asked: Level): boolean => levels.indexOf(asked) >= least;
   const stamp = createStamp(zone);
-  const logOf = (thread: string, pass: LineLogOptions['emit']): Log => {
+  const logOf = (thread: string): Log => {
     const writeAll = (of: Level, messages: Messages): void => {
       if (!enabled(of)) return;
       const time = stamp(now());
@@ -41,21 +41,11 @@ export function createLineLog({ level, threadId, zone, now, emit }: LineLogOptio
         const count = Math.min(linesAtOnce, messages.length - from);
         const lineAt = (_: unknown, i: number): string => fileLine(time, of, thread, messages.at(from + i)!);
         const size = count * (time.length + thread.length + messages.at(from)!.length);
-        pass({ size, text: () => Array.from({ length: count }, lineAt).join('\n') });
+        emit({ size, text: () => Array.from({ length: count }, lineAt).join('\n') });
       }
     };
-    const hold: Log['hold'] = () => {
-      const held: Lines[] = [];
-      let next: typeof pass = (lines) => held.push(lines);
-      const end = (then: typeof pass): void => {
-        next = then;
-        held.splice(0).forEach(then);
-      };
-      const log = logOf(thread, (lines) => next(lines));
-      return { log, release: () => end(pass), discard: () => end(() => {}) };
-    };
-    const child = (suffix: string): Log => logOf(threadWord(`${thread}-${suffix}`), pass);
-    return { enabled, write: (of, message) => writeAll(of, [message]), writeAll, child, hold };
+    const child = (suffix: string): Log => logOf(`${thread}-${suffix}`);
+    return { enabled, write: (of, message) => writeAll(of, [message]), writeAll, child };
   };
-  return logOf(threadWord(threadId), emit);
+  return logOf(threadId);
 }

@@ -19,17 +19,6 @@ export interface Log {
   writeAll(level: Level, messages: Messages): void;
   /** Returns a log whose thread id is `<thread_id>-<suffix>`. Logs without threads omit it: use `childLog`. */
   child?(suffix: string): Log;
-  /** Returns a log that keeps its lines back until the caller decides about them. */
-  hold?(): HeldLog;
-}
-
-/** A log whose lines are kept back; they keep the time at which they were written. */
-export interface HeldLog {
-  readonly log: Log;
-  /** Writes the lines that were kept back, and from now on every line at once. */
-  release(): void;
-  /** Drops the lines that were kept back, and every later line. */
-  discard(): void;
 }
 
 /** A log that drops every line. */

@@ -2,7 +2,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { errorText } from '../model/errors.ts';
 import { mapInSlices } from '../turns.ts';
-import { createStamp, fileLine, threadWord } from './format.ts';
+import { createStamp, fileLine } from './format.ts';
 import { createLineLog, type LineLogOptions, type Lines } from './line-log.ts';
 import type { Log } from './log.ts';
 import { line } from './messages.ts';
@@ -41,7 +41,7 @@ export function createQueue(options: QueueOptions): Queue {
   let isClosed = false;
 
   const reportLine = ({ lines, since, reason }: Dropped): string =>
-    fileLine(stamp(now()), 'WARNING', threadWord(threadId), line.linesDropped(lines, since, reason));
+    fileLine(stamp(now()), 'WARNING', threadId, line.linesDropped(lines, since, reason));
   const drop = (text: string, reason: string): void => {
     if (dropped === null) {
       dropped = { lines: 0, since: stamp(now()), reason };

@@ -7,13 +7,11 @@ import { type FileLine, parseFileLine } from './format.ts';
 import { linesOf } from './lines.ts';
 import { type LogKind, type LogName, logNames } from './names.ts';
 
-const pollTime = 250; // ms between two looks at files that are followed
+const pollTime = 250; // ms between two looks at the files
 const day = 86_400; // s
 
 /** A line and the source that wrote it: `server`, `pipeline`, or with a number if several ran at once. */
-export interface LogLine extends FileLine {
-  source: string;
-}
+export type LogLine = FileLine & { source: string };
 
 /** Which lines of which log files are read. */
 export interface ReadOptions {
@@ -23,9 +21,8 @@ export interface ReadOptions {
   /** Lines from `since` on and before `until`, seconds since the epoch. */
   since?: number;
   until?: number;
-  /** Continues with lines that are written from now on, until `signal`; without `since`, returns only those. */
-  follow?: boolean;
-  signal?: AbortSignal;
+  /** Continues with lines that are written from now on, until the signal; without `since`, returns only those. */
+  follow?: AbortSignal;
 }
 
 /** What was found in log files besides lines. */
@@ -34,7 +31,7 @@ export interface ReadStats {
   foreign: number;
   /** Files that could not be read to their end. */
   unreadable: { file: string; reason: string }[];
-  /** How often a reader that follows has looked for new lines. */
+  /** How often the files were searched for new lines. */
   looks: number;
 }
 
@@ -48,18 +45,50 @@ export function readLogs(options: ReadOptions): { lines: AsyncGenerator<LogLine>
 }
 
 async function* readAll(options: ReadOptions, stats: ReadStats): AsyncGenerator<LogLine> {
-  const { since, until = Infinity, follow = false, signal } = options;
-  const files = new Map<string, LogFile>();
-  for (; signal?.aborted !== true; stats.looks += 1) {
+  const { dir, since = -Infinity, until = Infinity, follow } = options;
+  const ends = new Map<string, number>(); // by name without `.gz`: the bytes that were read; infinite: all
+  for (; follow?.aborted !== true; stats.looks += 1) {
+    const isSkipping = follow !== undefined && options.since === undefined && stats.looks === 0;
     const logs = await listLogs(options);
-    for (const log of logs) if (!files.has(log.name)) files.set(log.name, new LogFile(log, options, stats));
-    for (const file of files.values()) {
-      if (follow && since === undefined && stats.looks === 0) await file.skipToEnd();
-      for await (const lines of file.lines()) yield* lines.filter(({ time }) => time >= (since ?? 0) && time < until);
+    for (let log = logs.shift(); log !== undefined; log = logs.shift()) {
+      const file = log.compressed ? `${log.name}.gz` : log.name;
+      const path = join(dir, file);
+      try {
+        if (isSkipping) ends.set(log.name, log.compressed ? Infinity : (await stat(path)).size);
+        for await (const lines of newLines(path, log, ends, stats))
+          yield* lines.filter(({ time }) => time >= since && time < until);
+      } catch (error) {
+        const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+        if (isMissing && !log.compressed) logs.unshift({ ...log, compressed: true }); // compressed meanwhile
+        if (isMissing) continue;
+        ends.set(log.name, Infinity);
+        stats.unreadable.push({ file, reason: errorText(error) });
+      }
     }
-    if (!follow) return;
-    await sleep(pollTime, undefined, { signal }).catch(() => {});
+    if (follow === undefined) return;
+    await sleep(pollTime, undefined, { signal: follow }).catch(() => {});
   }
+}
+
+/** The lines that were not read before. The last one is left for later while it has no end. */
+async function* newLines(path: string, log: LogName, ends: Map<string, number>, stats: ReadStats) {
+  const before = ends.get(log.name) ?? 0;
+  if (before === Infinity) return;
+  let position = log.compressed ? 0 : before;
+  for await (const texts of linesOf(path, position)) {
+    const lines: LogLine[] = [];
+    for (const text of texts) {
+      if (!text.endsWith('\n')) continue;
+      position += text.length;
+      if (position <= before) continue;
+      const line = parseFileLine(Buffer.from(text, 'latin1').toString().slice(0, -1));
+      if (line !== null) lines.push({ ...line, source: log.source });
+      else if (text !== '\n') stats.foreign += 1;
+    }
+    ends.set(log.name, position);
+    yield lines;
+  }
+  if (log.compressed) ends.set(log.name, Infinity); // nobody adds to it
 }
 
 async function listLogs({ dir, kinds, since = -Infinity, until = Infinity }: ReadOptions): Promise<LogName[]> {
@@ -75,59 +104,4 @@ async function listLogs({ dir, kinds, since = -Infinity, until = Infinity }: Rea
     const start = Date.parse(log.day) / 1000; // of a local day: two days to spare cover every zone
     return (kinds?.includes(log.kind) ?? true) && start + 3 * day >= since && start - 2 * day < until;
   });
-}
-
-/** A log file, which may grow and be compressed between two reads. */
-class LogFile {
-  readonly #log: LogName;
-  readonly #options: ReadOptions;
-  readonly #stats: ReadStats;
-  #position = 0; // byte after the last line that was read
-  #isDone = false;
-
-  constructor(log: LogName, options: ReadOptions, stats: ReadStats) {
-    this.#log = log;
-    this.#options = options;
-    this.#stats = stats;
-  }
-
-  async skipToEnd(): Promise<void> {
-    const found = await stat(join(this.#options.dir, this.#log.name)).catch(() => null);
-    this.#isDone = found === null; // compressed: nobody adds to it
-    this.#position = found?.size ?? 0;
-  }
-
-  /** The lines that were not read before. */
-  async *lines(): AsyncGenerator<LogLine[]> {
-    const { name } = this.#log;
-    for (const file of this.#isDone ? [] : [name, `${name}.gz`]) {
-      try {
-        yield* this.#read(join(this.#options.dir, file), file === name ? this.#position : 0);
-        this.#isDone = file !== name;
-        return;
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue;
-        this.#isDone = true;
-        this.#stats.unreadable.push({ file, reason: errorText(error) });
-        return;
-      }
-    }
-  }
-
-  async *#read(path: string, start: number): AsyncGenerator<LogLine[]> {
-    let position = start;
-    for await (const lines of linesOf(path, start)) {
-      const parsed: LogLine[] = [];
-      for (const line of lines) {
-        position += line.length;
-        const isWhole = line.endsWith('\n');
-        if (position <= this.#position || (!isWhole && this.#options.follow)) continue;
-        this.#position = position;
-        const found = isWhole ? parseFileLine(Buffer.from(line, 'latin1').toString().slice(0, -1)) : null;
-        if (found !== null) parsed.push({ ...found, source: this.#log.source });
-        else if (line !== '\n') this.#stats.foreign += 1;
-      }
-      yield parsed;
-    }
-  }
 }

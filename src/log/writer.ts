@@ -27,25 +27,12 @@ export interface FileLogOptions extends Pick<Config, 'logDir' | 'logLevel' | 'lo
   warn: (text: string) => void;
 }
 
-type Written = (error: NodeJS.ErrnoException | null, bytes: number, data: unknown) => void;
-
-/**
- * The files of one process, under a name that no other process writes.
- *
- * `archive.ts` replaces the transport's options `zippedArchive` and `maxFiles`: the transport compresses into files
- * that everybody can read, ignores files of killed processes, and deletes only files of a list, which a full disk
- * empties.
- */
+/** The files of one process, under a name that no other process writes. */
 export class LogFiles {
   readonly #options: FileLogOptions;
   #claim: ReturnType<typeof claimSource> | null = null;
-  #logger: winston.Logger | null = null;
-  #stream: NodeJS.EventEmitter | null = null;
-  #path = '';
-  #missing = 0; // bytes that are not on disk yet
-  #lineBreak = '';
+  #file: CurrentFile | null = null;
   #failure: { at: number; error: unknown } | null = null;
-  #settle = (): void => {};
   #archiving = Promise.resolve();
 
   constructor(options: FileLogOptions) {
@@ -55,36 +42,27 @@ export class LogFiles {
   /** Opens the current file for appending. Rejects with the error of the file system or of the lock. */
   async open(): Promise<void> {
     const { logDir, kind } = this.#options;
-    try {
-      makeFolders(logDir);
-      this.#claim?.release(); // its file may be removed
-      this.#claim = claimSource(logDir, kind);
-      this.#failure = null;
-      await this.#start(nameTemplate(fs.readdirSync(logDir), this.#claim.source, today()));
-    } catch (error) {
-      this.#failure ??= { at: performance.now(), error };
-      await this.#closeFile();
-      throw error;
-    }
+    makeFolders(logDir);
+    this.#claim?.release(); // its file may be removed
+    this.#claim = claimSource(logDir, kind);
+    const name = nameTemplate(fs.readdirSync(logDir), this.#claim.source, today());
+    this.#file = await openFile(this.#options, name, () => this.#archive());
     this.#archive();
   }
 
   /** Resolves when the lines, joined by line breaks, are on disk. Wait before the next call. */
   async write(lines: string): Promise<void> {
     if (this.#failure !== null && performance.now() - this.#failure.at < retryAfter) throw this.#failure.error;
-    if (this.#logger !== null && !fs.existsSync(this.#path)) await this.#closeFile(); // somebody removed it
-    if (this.#logger === null) await this.open();
-    const text = this.#lineBreak + lines;
-    this.#lineBreak = '';
-    this.#missing = Buffer.byteLength(text) + 1;
-    await new Promise<void>((resolve) => {
-      this.#settle = () => (this.#failure !== null || this.#missing <= 0) && resolve();
-      this.#logger!.info(text);
-    });
-    const failure = this.#failure as { error: unknown } | null;
-    if (failure === null) return;
-    await this.#closeFile();
-    throw failure.error;
+    try {
+      if (this.#file !== null && !fs.existsSync(this.#file.path())) await this.#closeFile(); // somebody removed it
+      if (this.#file === null) await this.open();
+      await this.#file!.write(lines);
+      this.#failure = null;
+    } catch (error) {
+      this.#failure = { at: performance.now(), error };
+      await this.#closeFile();
+      throw error;
+    }
   }
 
   /** Resolves when the file is synchronised and closed, and finished files are compressed. */
@@ -94,61 +72,92 @@ export class LogFiles {
     this.#claim?.release();
   }
 
-  async #start(filename: string): Promise<void> {
-    const { logDir: dirname, maxSizeMiB = 100 } = this.#options;
-    // The transport neither reports when lines are on disk nor limits how many wait. The stream that it opens accepts
-    // the functions of the file system as an option; this one counts.
-    const write = (to: number, data: Buffer, offset: number, length: number, at: number, done: Written): void =>
-      fs.write(to, data, offset, length, at, (error, bytes) => {
-        if (error === null) this.#missing -= bytes;
-        done(error, bytes, data);
-        this.#settle();
-      });
-    const transport = new DailyRotateFile({
-      ...{ dirname, filename, extension: '.log', datePattern: 'YYYY-MM-DD', eol: '\n' },
-      maxSize: Math.round(maxSizeMiB * 1024 * 1024),
-      options: {
-        flags: 'a+',
-        mode: 0o600,
-        flush: true,
-        fs: { open: fs.open, close: fs.close, fsync: fs.fsync, write },
-      },
-    });
-    const format = winston.format.printf(({ message }) => String(message));
-    const logger = winston.createLogger({ format, transports: [transport], exitOnError: false });
-    const stream: NodeJS.EventEmitter = transport.logStream;
-    [this.#logger, this.#stream] = [logger, stream];
-    const fail = (error: unknown): void => {
-      if (stream === this.#stream) this.#failure ??= { at: performance.now(), error };
-      this.#settle();
-    };
-    for (const emitter of [logger, transport, stream]) emitter.on('error', fail);
-    transport.on('new', (path: string) => {
-      this.#path = path;
-    });
-    transport.on('rotate', () => this.#archive());
-    const [fd] = await once(stream, 'open');
-    if (endsWithinLine(fd)) this.#lineBreak = '\n';
-  }
-
   async #closeFile(): Promise<void> {
-    const [logger, stream] = [this.#logger, this.#stream];
-    [this.#logger, this.#stream] = [null, null];
-    const closed = logger === null || this.#failure !== null ? null : once(stream!, 'close');
-    logger?.close();
-    await closed?.catch(() => {}); // every line was written or reported as lost
+    const file = this.#file;
+    this.#file = null;
+    await file?.close();
   }
 
   #archive(): void {
     const { logDir: folder, logMaxFiles: maxFiles, warn } = this.#options;
     const archive = async (): Promise<void> => {
-      const files = { source: this.#claim!.source, current: basename(this.#path), today: today() };
-      await archiveFiles({ folder, maxFiles, ...files });
+      const current = basename(this.#file?.path() ?? '');
+      await archiveFiles({ folder, maxFiles, source: this.#claim!.source, current, today: today() });
     };
     this.#archiving = this.#archiving
       .then(archive)
       .catch((error) => warn(`log files in ${folder} could not be compressed: ${errorText(error)}`));
   }
+}
+
+/** The file that is written now; the transport starts the next one after midnight and when it is full. */
+interface CurrentFile {
+  path(): string;
+  write(lines: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+type Written = (error: NodeJS.ErrnoException | null, bytes: number, data: unknown) => void;
+
+/**
+ * Opens the transport. `archive.ts` replaces its options `zippedArchive` and `maxFiles`: it compresses into files that
+ * everybody can read, ignores files of killed processes, and deletes only files of a list, which a full disk empties.
+ */
+async function openFile(options: FileLogOptions, filename: string, onRotate: () => void): Promise<CurrentFile> {
+  const { logDir: dirname, maxSizeMiB = 100 } = options;
+  let missing = 0; // bytes that are not on disk yet
+  let failure: unknown = null;
+  let settle = (): void => {};
+  let path = '';
+  // The transport neither reports when lines are on disk nor limits how many wait. The stream that it opens accepts
+  // the functions of the file system as an option; this one counts.
+  const write = (to: number, data: Buffer, offset: number, length: number, at: number, done: Written): void =>
+    fs.write(to, data, offset, length, at, (error, bytes) => {
+      if (error === null) missing -= bytes;
+      done(error, bytes, data);
+      settle();
+    });
+  const counting = { open: fs.open, close: fs.close, fsync: fs.fsync, write };
+  const transport = new DailyRotateFile({
+    ...{ dirname, filename, extension: '.log', datePattern: 'YYYY-MM-DD', eol: '\n' },
+    maxSize: Math.round(maxSizeMiB * 1024 * 1024),
+    options: { flags: 'a+', mode: 0o600, flush: true, fs: counting },
+  });
+  const format = winston.format.printf(({ message }) => String(message));
+  const logger = winston.createLogger({ format, transports: [transport], exitOnError: false });
+  const stream: NodeJS.EventEmitter = transport.logStream;
+  const fail = (error: unknown): void => {
+    failure ??= error;
+    settle();
+  };
+  for (const emitter of [logger, transport, stream]) emitter.on('error', fail);
+  transport.on('new', (newPath: string) => {
+    path = newPath;
+  });
+  transport.on('rotate', onRotate);
+  const close = async (): Promise<void> => {
+    const closed = failure === null ? once(stream, 'close') : null;
+    logger.close();
+    await closed?.catch(() => {}); // every line was written or reported as lost
+  };
+  const [fd] = await once(stream, 'open').catch(async (error) => {
+    await close();
+    throw error;
+  });
+  let lineBreak = endsWithinLine(fd) ? '\n' : '';
+  return {
+    ...{ path: () => path, close },
+    write: async (lines) => {
+      const text = lineBreak + lines;
+      lineBreak = '';
+      missing = Buffer.byteLength(text) + 1;
+      await new Promise<void>((resolve) => {
+        settle = () => (failure !== null || missing <= 0) && resolve();
+        logger.info(text);
+      });
+      if (failure !== null) throw failure;
+    },
+  };
 }
 
 const today = (): string => localDay(Date.now() / 1000, hostZone());

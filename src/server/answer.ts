@@ -12,19 +12,8 @@ export async function jsonAnswer(call: Call, answer: Answer, onBroken: (error: u
   const pieces = answer[Symbol.asyncIterator]();
   // The first piece is made before the status is sent: an error that comes at once is answered as one.
   const first = await pieces.next();
-  const { stream, sent } = streamOf(pieces, first, onBroken);
-  call.streaming = sent;
-  return new Response(stream, { headers });
-}
-
-/** The stream of the pieces, and when it has ended, complete or not. */
-function streamOf(
-  pieces: AsyncIterator<string>,
-  first: IteratorResult<string>,
-  onBroken: (error: unknown) => void,
-): { stream: ReadableStream<Uint8Array>; sent: Promise<void> } {
-  let end: () => void = () => {};
-  const sent = new Promise<void>((resolve) => {
+  let end = (): void => {};
+  call.streaming = new Promise((resolve) => {
     end = resolve;
   });
   async function* encoded(): AsyncGenerator<Uint8Array> {
@@ -39,5 +28,5 @@ function streamOf(
       end();
     }
   }
-  return { stream: ReadableStream.from(encoded()) as ReadableStream<Uint8Array>, sent };
+  return new Response(ReadableStream.from(encoded()) as ReadableStream<Uint8Array>, { headers });
 }

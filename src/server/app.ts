@@ -13,9 +13,9 @@ import { answerProblem } from './failures.ts';
 import { isLoopback } from './loopback.ts';
 import { openApi } from './openapi.ts';
 import { forbidden, Problem } from './problem.ts';
-import { Readiness } from './readiness.ts';
+import { readinessCheck } from './readiness.ts';
 import { openRoutes, routes } from './routes/index.ts';
-import { StoreFigures } from './store-figures.ts';
+import { storeFigures } from './store-figures.ts';
 
 const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -38,13 +38,13 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     return textResponse(c.get('call'), description, 'application/json');
   });
   if (metrics !== undefined) {
-    const figures = new StoreFigures(store, now);
+    const figures = storeFigures(store, now);
     get(app, '/metrics', async (c) => {
-      const texts = await Promise.all([metrics.text(), figures.text()]);
+      const texts = await Promise.all([metrics.text(), figures()]);
       return textResponse(c.get('call'), texts.join('\n'), metricsType);
     });
   }
-  const openParts = { readiness: new Readiness(store, config.readyDiskMiB), studies: store.studies };
+  const openParts = { checkReady: readinessCheck(store, config.readyDiskMiB), studies: store.studies };
   for (const route of openRoutes) {
     get(app, route.path, async (c) =>
       jsonAnswer(c.get('call'), await route.answer(openParts, c.req.param()), () => {}),

@@ -108,7 +108,8 @@ const refusals: Readonly<Record<JoinRefusal, string>> = {
   all_full: 'this study is full',
 };
 
-const maxTokenLength = 8192; // characters: a signed token of another party is well below
+/** Characters: a signed token of another party is well below. */
+export const maxTokenLength = 8192;
 
 /** The tokens of a header `Authorization`: of Bearer, and the password of Basic, which may be meant for a proxy. */
 export function headerTokens(authorization: string | undefined): { bearer: string | null; basic: string | null } {
@@ -141,18 +142,12 @@ export function tokenOf(body: JsonObject, { field, inHeader, missing }: TokenPla
   return token;
 }
 
-/** Throws a 403 `Problem` for what is too long to be a token. */
-function checkLength(token: string): void {
-  if (token.length > maxTokenLength) throw forbidden(`expected a token of at most ${maxTokenLength} characters`);
-}
-
 /** The account of a token. Throws a 403 `Problem` for a bad token, and for a good one without an account. */
 export async function findCaller(
   method: AuthMethod,
   users: Pick<Store['users'], 'byEmail' | 'byUuid'>,
   token: string,
 ): Promise<UserRecord> {
-  checkLength(token);
   const named = await method.identify(token);
   const user = 'email' in named ? await users.byEmail(named.email) : await users.byUuid(named.uuid);
   if (user === null) throw forbidden('no user is registered for this token; ask the operator for an account');
@@ -169,7 +164,6 @@ export async function registerCaller(
   token: string,
   now: number,
 ): Promise<UserRecord> {
-  checkLength(token);
   const named = method.registers ? await method.identify(token) : null;
   const known = named !== null && 'email' in named ? named.email : null;
   const email = known ?? ((await method.join?.(token)) ?? (await findCaller(method, users, token))).user_email;

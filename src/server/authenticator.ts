@@ -2,10 +2,10 @@
 import { line } from '../log/messages.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
-import { type AuthMethod, findCaller, registerCaller } from './auth.ts';
+import { type AuthMethod, findCaller, maxTokenLength, registerCaller } from './auth.ts';
 import type { Call } from './call.ts';
 import type { CallerCounts } from './caller-limits.ts';
-import { badRequest, Problem } from './problem.ts';
+import { badRequest, forbidden, Problem } from './problem.ts';
 import type { Route } from './routes/route.ts';
 
 /** What authentication needs of the server. */
@@ -41,6 +41,7 @@ export class Authenticator {
     const call = this.#call;
     if (call.caller !== null && token === this.token) return call.caller;
     if (call.caller !== null) throw badRequest('expected one token, found two that differ');
+    if (token.length > maxTokenLength) throw forbidden(`expected a token of at most ${maxTokenLength} characters`);
     const { method, users, now, counts } = this.#parts;
     const caller = await (this.#route.registers
       ? registerCaller(method, users, token, now())

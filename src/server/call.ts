@@ -1,7 +1,7 @@
 // One call: what the server keeps of it, and its START and END on the console and in the log file.
 import type { HttpBindings } from '@hono/node-server';
 import { consoleLine, createStamp, hostZone } from '../log/format.ts';
-import { childLog, type Log } from '../log/log.ts';
+import { childLog, type Log, silentLog } from '../log/log.ts';
 import { line } from '../log/messages.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { BodyShare } from './body-budget.ts';
@@ -61,9 +61,9 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
   let count = 0;
   return function startCall(method: string, path: string, share: BodyShare): { call: Call; end(status: number): void } {
     count += 1;
-    // Beyond that number the lines of a call are held until it has a caller.
-    const held = strangers.enter(now()) ? undefined : childLog(log, count).hold?.();
-    const callLog = held?.log ?? childLog(log, count);
+    const ownLog = childLog(log, count);
+    // Beyond that number a call has no lines in the log file until it has a caller.
+    let callLog = strangers.enter(now()) ? ownLog : silentLog;
     const started = performance.now();
     const write = (message: string): void => {
       console(consoleLine(stamp(now()), message));
@@ -72,29 +72,29 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
     write(line.startCall(method, path));
     let caller: UserRecord | null = null;
     const call: Call = {
-      ...{ id: `${thread}-${count}`, log: callLog, method, path, share, leave: [] },
+      ...{ id: `${thread}-${count}`, method, path, share, leave: [] },
       ...{ handler: '', failure: null, streaming: null, refuse: problemResponse },
+      get log() {
+        return callLog;
+      },
       get caller() {
         return caller;
       },
       authenticated: (found) => {
         caller = found;
         strangers.leave();
-        held?.release();
+        if (callLog === ownLog) return;
+        callLog = ownLog;
+        callLog.writeAll('INFO', [line.startCall(method, path), line.called(call.handler)]);
       },
     };
     const end = (status: number): void => {
       const seconds = (performance.now() - started) / 1000;
       const level = status < 400 ? 'INFO' : status < 500 ? 'WARNING' : 'ERROR';
+      if (callLog !== ownLog && status < 500) strangers.leaveOut();
+      else callLog = ownLog;
       callLog.write(level, line.answered(status, method, path, call.failure));
       write(line.endCall(method, path, caller?.uuid ?? null, seconds));
-      if (caller !== null || held === undefined) return;
-      if (status >= 500) {
-        held.release();
-      } else {
-        held.discard();
-        strangers.leaveOut();
-      }
     };
     return { call, end };
   };
@@ -115,9 +115,7 @@ class StrangerCount {
   enter(now: number): boolean {
     if (Math.abs(now - this.#since) >= 60) {
       if (this.#leftOut > 0) this.#report(this.#leftOut, this.#since);
-      this.#since = now;
-      this.#calls = 0;
-      this.#leftOut = 0;
+      [this.#since, this.#calls, this.#leftOut] = [now, 0, 0];
     }
     this.#calls += 1;
     return this.#calls <= mostStrangers;

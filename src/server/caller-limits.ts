@@ -27,17 +27,11 @@ const mebibyte = 1024 * 1024;
  * The limits with these settings. A phone in normal use makes some hundred calls a day; the fixed limits leave room for
  * a script that reads or pushes a history, and keep a faulty app from using up a worker.
  */
-export function callerLimits({
-  mibPerDay,
-  waitingEntries,
-}: Pick<Config, 'mibPerDay' | 'waitingEntries'>): CallerLimits {
+export function callerLimits(config: Pick<Config, 'mibPerDay' | 'waitingEntries'>): CallerLimits {
   return {
-    callsPerMinute: 3_000,
-    callsPerDay: 100_000,
-    bytesPerMinute: 512 * mebibyte,
-    bytesPerDay: mibPerDay * mebibyte,
-    waitingEntries,
-    unknownKeys: 1_000,
+    ...{ callsPerMinute: 3_000, callsPerDay: 100_000 },
+    ...{ bytesPerMinute: 512 * mebibyte, bytesPerDay: config.mibPerDay * mebibyte },
+    ...{ waitingEntries: config.waitingEntries, unknownKeys: 1_000 },
   };
 }
 
@@ -103,12 +97,11 @@ export class CallerCounts {
   /** Counts an open call or answer until the returned function is called. Throws a 429 `Problem` beyond `mostOpen`. */
   enter(userId: string, kind: keyof typeof mostOpen): () => void {
     const { open } = this.#of(userId);
-    if (open[kind] >= mostOpen[kind]) {
+    const most = mostOpen[kind];
+    if (open[kind] >= most) {
       const what = kind === 'calls' ? 'calls' : 'streamed answers';
-      throw tooManyCalls(`expected at most ${mostOpen[kind]} ${what} open at once; end one of those first`, 5, {
-        limit: `open_${kind}`,
-        most: mostOpen[kind],
-      });
+      const detail = `expected at most ${most} ${what} open at once; end one of those first`;
+      throw tooManyCalls(detail, 5, { limit: `open_${kind}`, most });
     }
     open[kind] += 1;
     return () => {
@@ -207,11 +200,9 @@ const newCaller = (): Caller => ({
   ...{ waiting: null, keys: new Set(), warned: new Map() },
 });
 
-function met(name: string, detail: string, limit: number, seconds: number): Problem {
-  return tooManyCalls(`${detail}; nothing was stored by this call, send it again later`, seconds, {
-    limit: name,
-    most: limit,
-  });
+function met(limit: string, detail: string, most: number, seconds: number): Problem {
+  const text = `${detail}; nothing was stored by this call, send it again later`;
+  return tooManyCalls(text, seconds, { limit, most });
 }
 
 /** Sets an entry aside with its identity: a later push of it replaces it, and its times are not converted again. */

@@ -51,20 +51,12 @@ const keptLength = 64 * 1024;
  * Parses a JSON text and lets other calls run in between. Throws a 400 `Problem` for a text that is not JSON or nests
  * too deep, and a 413 one for more elements or values than `limits`.
  */
-export function readJson<Element = never>(
+export async function readJson<Element = never>(
   text: string,
   list?: ListReader<Element>,
   limits: JsonLimits = listLimits,
 ): Promise<ReadJson<Element>> {
-  return inSlices(readInSteps(text, list, limits));
-}
-
-function* readInSteps<Element>(
-  text: string,
-  list: ListReader<Element> | undefined,
-  limits: JsonLimits,
-): Generator<void, ReadJson<Element>> {
-  const listed = list === undefined ? null : yield* readListed(text, list, limits);
+  const listed = list === undefined ? null : await inSlices(readListed(text, list, limits));
   return listed ?? readWhole(text, list, limits);
 }
 

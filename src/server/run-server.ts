@@ -13,7 +13,7 @@ import { isLoopback } from './loopback.ts';
 import { countCalls } from './metrics.ts';
 import { checkAddress, type Serving, serve } from './serve.ts';
 import { answerWorkers, metricsOfWorkers } from './worker-metrics.ts';
-import { ignoreBrokenMessages, leavePrimary, startWorkers, workerNumber } from './workers.ts';
+import { ignoreBrokenMessages, leavePrimary, startWorkers, type Workers, workerNumber } from './workers.ts';
 
 /** s that a stopping server waits for running calls: a phone on a thin line sends some hundred KB in that time. */
 const drainSeconds = 30;
@@ -21,10 +21,7 @@ const drainSeconds = 30;
 /** What a server is made from. */
 export interface RunServerOptions {
   config: Config;
-  /**
-   * Opens the store; called once in each process. Its provider closes what it
-   * opened.
-   */
+  /** Opens the store; called once in each process. Its provider closes what it opened. */
   openStore: (options: { onWarning?: (message: string) => void }) => Promise<Store>;
   /**
    * Opens the server's log with that thread id; called once in each process. Workers send their lines to the primary.
@@ -66,7 +63,7 @@ function refuseStrangers({ auth, host, devAnywhere }: Config): void {
 async function runAlone(options: RunServerOptions): Promise<void> {
   const files = await options.openLog('w1');
   const serving = await listen(options, files);
-  await runUntilStopped(options, files.log, serving.port, serving.close);
+  await runUntilStopped(options, files.log, { port: serving.port, stop: serving.close });
 }
 
 async function runPrimary(options: RunServerOptions): Promise<void> {
@@ -84,7 +81,7 @@ async function runPrimary(options: RunServerOptions): Promise<void> {
     options.stderr(`mobility: ${text}\n`);
   };
   const workers = await startWorkers({ count: config.workers, drainSeconds, onDeath });
-  await runUntilStopped(options, log, workers.port, workers.stop);
+  await runUntilStopped(options, log, workers);
 }
 
 async function runWorker(options: RunServerOptions): Promise<void> {
@@ -103,12 +100,10 @@ async function runWorker(options: RunServerOptions): Promise<void> {
 
 /** Announces the server, waits for the signal, and stops. */
 async function runUntilStopped(
-  options: RunServerOptions,
+  { config, signal, stderr }: RunServerOptions,
   log: Log,
-  port: number,
-  stop: () => Promise<void>,
+  { port, stop }: Workers,
 ): Promise<void> {
-  const { config, signal, stderr } = options;
   const url = urlOf({ host: config.host, port });
   log.write('INFO', line.serverStarted(config.workers, url));
   stderr(`mobility listens on ${url} (workers: ${config.workers}, auth: ${config.auth})\n`);
@@ -139,8 +134,7 @@ async function listen(options: RunServerOptions, { log, threadId }: FileLog): Pr
 
 /** Figures of the calls of all processes. */
 function metricsOfAll(): NonNullable<AppParts['metrics']> {
-  const { figures, text } = countCalls();
-  return { figures, text: cluster.isWorker ? metricsOfWorkers : text };
+  return { ...countCalls(), ...(cluster.isWorker && { text: metricsOfWorkers }) };
 }
 
 function warn({ stderr }: RunServerOptions, log: Log, text: string): void {

@@ -6,6 +6,7 @@ import type { Hono } from 'hono';
 import { MobilityError } from '../model/errors.ts';
 import type { ServerEnv } from './call.ts';
 import { Connections } from './connections.ts';
+import { badRequest, problemOf, problemResponse } from './problem.ts';
 
 const requestTimeout = 300_000; // ms for a whole request: a phone on a thin line sends its 6 MB with 20 kB/s
 const headersTimeout = 20_000; // ms for the headers
@@ -100,14 +101,8 @@ async function drain(server: Server, running: Iterable<ServerResponse>, seconds:
   clearTimeout(deadline);
 }
 
-/** The answer to what is not even a request, such as one with a bad Host header. */
+/** The answer to what is not even a request, such as one with a bad Host header: it has no id. */
 function refuseRequest(error: unknown): Response {
   const isBad = error instanceof Error && error.name === 'RequestError';
-  const [status, title, detail] = isBad
-    ? [400, 'Bad Request', 'expected a request with a valid target and Host']
-    : [500, 'Internal Server Error', 'the server failed'];
-  return new Response(JSON.stringify({ type: 'about:blank', title, status, detail }), {
-    status: status as number,
-    headers: { 'Content-Type': 'application/problem+json' },
-  });
+  return problemResponse(isBad ? badRequest('expected a request with a valid target and Host') : problemOf(error), '');
 }

@@ -2,6 +2,7 @@
 import { Gauge, Registry } from 'prom-client';
 import { everyUser } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
+import { shared } from './shared.ts';
 
 const freshFor = 60_000; // ms that figures stay valid: they need some queries for every user
 const recently = 3600; // s; runs of this time are counted
@@ -22,30 +23,9 @@ const noCounts = () => ({
 
 type StoreCounts = ReturnType<typeof noCounts>;
 
-/** Counts the figures once for all who ask within a minute. */
-export class StoreFigures {
-  readonly #store: Store;
-  readonly #now: () => number;
-  #asked = Number.NEGATIVE_INFINITY;
-  #text: Promise<string> | null = null;
-
-  /** `now`: seconds since the epoch. */
-  constructor(store: Store, now: () => number) {
-    this.#store = store;
-    this.#now = now;
-  }
-
-  /** The figures as Prometheus text. */
-  text(): Promise<string> {
-    if (this.#text === null || performance.now() - this.#asked >= freshFor) {
-      this.#asked = performance.now();
-      this.#text = count(this.#store, this.#now());
-      this.#text.catch(() => {
-        this.#text = null;
-      });
-    }
-    return this.#text;
-  }
+/** Returns a function for the figures as Prometheus text. `now`: seconds since the epoch. */
+export function storeFigures(store: Store, now: () => number): () => Promise<string> {
+  return shared(freshFor, () => count(store, now()));
 }
 
 async function count(store: Store, now: number): Promise<string> {

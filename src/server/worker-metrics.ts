@@ -25,18 +25,12 @@ export function answerWorkers(): void {
   });
 }
 
-let coming: Promise<string> | null = null;
-
-/**
- * In a worker: the metrics of all workers as Prometheus text; empty if they do not come in time. Calls at the same time
- * share one question.
- */
+/** In a worker: the metrics of all workers as Prometheus text; empty if they do not come in time. */
 export function metricsOfWorkers(): Promise<string> {
-  coming ??= new Promise<string>((resolve) => {
+  return new Promise((resolve) => {
     const done = (text: string): void => {
       clearTimeout(timer);
       cluster.worker?.off('message', listen);
-      coming = null;
       resolve(text);
     };
     const timer = setTimeout(done, patience, '');
@@ -46,5 +40,4 @@ export function metricsOfWorkers(): Promise<string> {
     cluster.worker?.on('message', listen);
     cluster.worker?.send({ mobility: 'metrics' } satisfies MetricsMessage);
   });
-  return coming;
 }

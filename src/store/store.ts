@@ -121,12 +121,6 @@ export interface Enrolment {
   byOperator?: boolean;
 }
 
-/** The result of an enrolment; `known`: the token had been enrolled before. */
-export type Enrolled =
-  | { enrolled: UserRecord }
-  | { known: UserRecord }
-  | { refused: JoinRefusal | 'name_taken' | 'token_taken' };
-
 /** Studies that people can join without an operator. */
 export interface Studies {
   /** Creates the study or replaces its settings. The number of members stays unless `joined` is given. */
@@ -137,17 +131,20 @@ export interface Studies {
   /**
    * If `admit` accepts the person, creates account and token and counts them. Atomic, except that an interruption may
    * count a person who did not join. A token of an existing account changes nothing. Two concurrent calls with one
-   * token create one account.
+   * token create one account. `known`: the token had been enrolled before.
    */
-  enrol(enrolment: Enrolment): Promise<Enrolled>;
+  enrol(
+    enrolment: Enrolment,
+  ): Promise<
+    { enrolled: UserRecord } | { known: UserRecord } | { refused: JoinRefusal | 'name_taken' | 'token_taken' }
+  >;
 }
 
 /** What the app reports about itself, one object per user, without the user's id in it. */
 export interface Profiles {
   get(userId: string): Promise<JsonObject | null>;
   /**
-   * Sets the top-level fields of `fields`, and fields of `defaults` that do not exist yet. Atomic. Returns the whole
-   * profile.
+   * Sets the fields of `fields`, and those of `defaults` that do not exist yet. Atomic. Returns the whole profile.
    */
   merge(userId: string, fields: JsonObject, defaults?: JsonObject): Promise<JsonObject>;
 }
@@ -178,16 +175,11 @@ export interface PutBatch {
    * identity, or now.
    */
   received_ts?: readonly (number | undefined)[];
-  /** What the profile of the user says once the batch is stored. */
-  note?: PutNote;
-}
-
-/** What a put records in the profile of its user. */
-export interface PutNote {
-  /** Replace the fields of the same name. */
-  fields: JsonObject;
-  /** Told why the profile could not be written, such as a damaged row. The batch is stored nevertheless. */
-  onFailure: (error: unknown) => void;
+  /**
+   * Fields of the user's profile that the put sets. `onFailure` gets the error if the profile could not be written,
+   * such as a damaged row: the batch is stored nevertheless.
+   */
+  note?: { fields: JsonObject; onFailure: (error: unknown) => void };
 }
 
 /** The staging store: entries that phones pushed and that wait for the pipeline. */
@@ -215,16 +207,11 @@ export interface Usercache {
   summary(userId: string): Promise<{ count: number; oldest_ts: number | null; newest_ts: number | null }>;
   /** Keys of the waiting entries, in any order. */
   keys(userId: string): Promise<string[]>;
-  /**
-   * Number of waiting entries that are not processed before time `at`, and the time at which the first of them will be.
-   */
+  /** Number of waiting entries that are processed only after time `at`, and when the first of them is due. */
   ahead(userId: string, at: number): Promise<{ count: number; first_ts: number | null }>;
 }
 
-/**
- * Decides on a waiting entry: `ts`: it is accepted, and found by this data time; `reason`: it is set aside. Must be
- * pure.
- */
+/** Decides on a waiting entry: accepts it, to be found by data time `ts`, or sets it aside. Must be pure. */
 export type Judge = (entry: Entry) => { ts: number | null } | { reason: string; message: string };
 
 /** An entry that was set aside. */
@@ -247,32 +234,22 @@ export interface Moved {
   more: boolean;
 }
 
-/**
- * The mark of a change in the pipeline state: data time that affects trips, both ends included, and whether documents
- * may differ.
- */
+/** The mark of a change: data time that affects trips, both ends included, and whether documents may differ. */
 export interface Marked {
   changed: TimeRange | null;
   documents: boolean;
 }
 
-/** A change of a user's documents, done in one transaction. */
-export interface DocumentsChange {
-  /** Each document replaces the one with its key or is inserted; of two with the same key, the last one stays. */
-  put: readonly Document[];
-  /** Keys of documents to remove; keys without a document are ignored. */
-  remove: readonly string[];
-}
-
 /** Documents are derived from trips: they are stored with the trips and written under the same lease. */
 export interface Documents {
   /**
-   * Applies a change, merges `state` into the pipeline state and, with `release`, releases the lease, all in one
+   * Puts documents, each in place of the one with its key (of two, the last one stays); removes keys, ignoring those
+   * without a document; merges `state` into the pipeline state and, with `release`, releases the lease: all in one
    * transaction. `results` are in the order of `put`. Throws `MOBILITY_LEASE_LOST`.
    */
   apply(
     userId: string,
-    change: DocumentsChange,
+    change: { put: readonly Document[]; remove: readonly string[] },
     lease: Lease,
     end?: { state?: Partial<PipelineState>; release?: boolean },
   ): Promise<{ results: PutResult[]; removed: number }>;
@@ -375,20 +352,13 @@ export interface Trips {
   previous(userId: string, chainTs: number): Promise<TripRecord | null>;
   /** Start of the first and end of the last trip, and their number. */
   summary(userId: string): Promise<{ count: number; start_ts: number | null; end_ts: number | null }>;
-  /**
-   * The times of the trips (not the dropped ones) with `chain_ts` in `[from, to)`, ascending, without their large
-   * fields.
-   */
+  /** The times of the trips (not dropped ones) with `chain_ts` in `[from, to)`, ascending. */
   spans(userId: string, range: { from: number; to: number }): Promise<TripSpan[]>;
-  /**
-   * The outlines of the trips (not of dropped links) with these `chain_ts`, ascending; trips that no longer exist are
-   * left out.
-   */
+  /** The outlines of those of these `chain_ts` that are trips (not dropped ones), ascending. */
   outlines(userId: string, chainTs: readonly number[]): Promise<TripOutline[]>;
   /**
    * Replaces the links with `chain_ts` in `[from, to)` by `records` and merges `state` into the pipeline state, in one
-   * transaction. Fields that `state` does not name stay unchanged. Unchanged links keep their rows. Throws
-   * `MOBILITY_LEASE_LOST`.
+   * transaction. Unchanged links keep their rows. Throws `MOBILITY_LEASE_LOST`.
    */
   replace(
     userId: string,

@@ -29,10 +29,7 @@ export async function backupStore(folder: string, target: string, signal?: Abort
     makeFolders(partial);
     await copyDatabase(folder, partial, signal);
     const report = await compareSums(partial, folder, signal);
-    await rename(partial, target).catch(async (error) => {
-      await checkFree(target); // another backup has filled it meanwhile
-      throw error;
-    });
+    await rename(partial, target);
     return report;
   } catch (error) {
     await rm(partial, { recursive: true, force: true });

@@ -4,9 +4,10 @@ import { entriesIn, waitingIn } from '../store/chunks/batch.ts';
 import { entriesOf } from '../store/chunks/chunk.ts';
 import { unpackValue } from '../store/chunks/pack.ts';
 import { onEngine } from '../store/open.ts';
-import type { Engine, Rows, Table, Where } from '../store/rows/rows.ts';
+import type { Engine } from '../store/rows/rows.ts';
 import { rowName } from '../store/rows/sums.ts';
 import { accounts, allTables, people } from '../store/rows/tables.ts';
+import { type AnyRow, type AnyTable, everyRow } from './every-row.ts';
 
 /** One thing that is not as it was written. Never quotes people's data. */
 export interface Finding {
@@ -42,8 +43,7 @@ export interface CheckOptions {
 
 const restore = 'keep the store as it is and restore a backup beside it';
 
-type AnyRow = Record<string, unknown>;
-type AnyTable = Table<AnyRow>;
+const tables = allTables as unknown as readonly AnyTable[];
 
 /** Checks the store at `address` and changes nothing. Throws what `openStore` throws, but for damage. */
 export async function checkStore(address: string, options: CheckOptions = {}): Promise<CheckReport> {
@@ -57,20 +57,18 @@ export async function checkStore(address: string, options: CheckOptions = {}): P
 /** Checks all rows, or those of one user. */
 export async function checkRows(engine: Engine, options: CheckOptions = {}): Promise<CheckReport> {
   const report: CheckReport = { findings: [], rows: 0, complete: false };
-  const { userId, sumsOnly = false, signal } = options;
+  const { userId, sumsOnly = false, signal, onProgress } = options;
   if (userId === undefined && !sumsOnly) {
     const problems = await engine.check();
     for (const problem of problems) report.findings.push({ user_id: null, table: '', row: '', problem, cure: restore });
   }
-  for (const table of allTables as unknown as AnyTable[]) {
-    for await (const rows of pages(engine, table, userId)) {
+  for (const table of tables) {
+    for await (const key of everyKey(engine, table, userId)) {
       if (signal?.aborted === true) return report;
-      for (const key of rows) {
-        const problem = await problemOf(engine, table, key, sumsOnly);
-        if (problem !== null) report.findings.push(findingOf(table, key, problem));
-      }
-      report.rows += rows.length;
-      options.onProgress?.(report.rows);
+      const problem = await problemOf(engine, table, key, sumsOnly);
+      if (problem !== null) report.findings.push(findingOf(table, key, problem));
+      report.rows += 1;
+      if (report.rows % 100 === 0) onProgress?.(report.rows);
     }
     if (userId === undefined && table.user !== null) await checkOwners(engine, table, table.user, report);
   }
@@ -80,90 +78,46 @@ export async function checkRows(engine: Engine, options: CheckOptions = {}): Pro
 
 /** Removes the damaged rows of a user; returns what was removed. The others of the user's rows stay as they are. */
 export async function leaveOut(address: string, userId: string): Promise<Finding[]> {
-  return onEngine(address, { make: false }, (engine) => removeDamaged(engine, userId));
-}
-
-async function removeDamaged(engine: Engine, userId: string): Promise<Finding[]> {
-  const removed: Finding[] = [];
-  for (const table of allTables as unknown as AnyTable[]) {
-    if (table.user === null || table.name === accounts.name) continue;
-    for await (const rows of pages(engine, table, userId)) {
-      for (const key of rows) {
+  return onEngine(address, { make: false }, async (engine) => {
+    const removed: Finding[] = [];
+    for (const table of tables.filter(canBeLeftOut)) {
+      for await (const key of everyKey(engine, table, userId)) {
         const problem = await problemOf(engine, table, key, false);
         if (problem === null) continue;
-        await engine.write(userId, (tables) => tables.remove(table, key as Where<AnyRow>));
+        await engine.write(userId, (rows) => rows.remove(table, key));
         removed.push(findingOf(table, key, problem));
       }
     }
-  }
-  return removed;
+    return removed;
+  });
 }
+
+/** True for tables of one user's rows, but for the account. */
+const canBeLeftOut = ({ user, name }: AnyTable): boolean => user !== null && name !== accounts.name;
 
 function findingOf(table: AnyTable, key: AnyRow, problem: string): Finding {
-  const user = table.user === null ? undefined : key[table.user];
-  const user_id = typeof user === 'string' ? user : null;
+  const user_id = table.user === null ? null : (key[table.user] as string);
   const leaveOut = `or leave the row out: \`mobility store check --user ${user_id} --leave-out\``;
-  const canBeLeftOut = user_id !== null && table.name !== accounts.name;
-  return {
-    user_id,
-    table: table.name,
-    row: rowName(table, key),
-    problem,
-    cure: canBeLeftOut ? `${restore}, ${leaveOut}` : restore,
-  };
+  const cure = canBeLeftOut(table) ? `${restore}, ${leaveOut}` : restore;
+  return { user_id, table: table.name, row: rowName(table, key), problem, cure };
 }
 
-/** Keys read at a time. */
-const keysAtOnce = 500;
-
-/** The keys of all rows of a table, or of one user's, in pages. */
-async function* pages(engine: Engine, table: AnyTable, userId?: string): AsyncGenerator<AnyRow[]> {
-  if (table.user === null) {
-    if (userId === undefined) yield* byColumn(engine, table, table.key[0]!, {});
+/** The keys of all rows of a table, or of one user's. */
+async function* everyKey(engine: Engine, table: AnyTable, userId?: string): AsyncGenerator<AnyRow> {
+  const { user: column } = table;
+  if (column === null) {
+    if (userId === undefined) yield* everyRow(engine, table, table.key[0]!, table.key);
     return;
   }
-  if (table.key.length === 1) {
-    if (userId !== undefined) yield await keysOf(engine, table, { [table.user]: userId });
-    else yield* byColumn(engine, table, table.user, {});
-    return;
-  }
-  for await (const users of userId === undefined ? userPages(engine) : [[userId]]) {
-    for (const user of users) {
-      const keys = await keysOf(engine, table, { [table.user]: user });
-      for (let i = 0; i < keys.length; i += keysAtOnce) yield keys.slice(i, i + keysAtOnce);
-    }
-  }
-}
-
-/** Every user with an account, in pages. */
-async function* userPages(engine: Engine): AsyncGenerator<string[]> {
-  for await (const rows of byColumn(engine, accounts as unknown as AnyTable, 'user', {}))
-    yield rows.map(({ user }) => user as string);
-}
-
-async function* byColumn(
-  engine: Engine,
-  table: AnyTable,
-  column: string,
-  where: Where<AnyRow>,
-): AsyncGenerator<AnyRow[]> {
-  for (let after = ''; ; ) {
-    const query = { where: { ...where, [column]: { gt: after } }, order: [column], limit: keysAtOnce };
-    const rows = await engine.read((tables) => tables.find(table, query, table.key));
-    if (rows.length > 0) yield rows;
-    if (rows.length < keysAtOnce) return;
-    after = rows.at(-1)![column] as string;
-  }
-}
-
-function keysOf(engine: Engine, table: AnyTable, where: Where<AnyRow>): Promise<AnyRow[]> {
-  return engine.read((tables) => tables.find(table, { where }, table.key));
+  const users = userId === undefined ? everyRow(engine, accounts, 'user', ['user']) : [{ user: userId }];
+  for await (const { user } of users)
+    yield* await engine.read((rows) => rows.find(table, { where: { [column]: user } }, table.key));
 }
 
 /** What is wrong with a row; null: nothing, or it was removed meanwhile. */
 async function problemOf(engine: Engine, table: AnyTable, key: AnyRow, sumsOnly: boolean): Promise<string | null> {
   try {
-    const [row] = await engine.read((tables: Rows) => tables.find(table, { where: key as Where<AnyRow> }));
+    const [row] = await engine.read((rows) => rows.find(table, { where: key }));
     if (row !== undefined && !sumsOnly) decode(table.name, row);
     return null;
   } catch (error) {
@@ -187,21 +141,18 @@ function decode(table: string, row: AnyRow): void {
 
 /** Reports users who have rows without an account, and accounts of users who are not registered. */
 async function checkOwners(engine: Engine, table: AnyTable, column: string, report: CheckReport): Promise<void> {
-  for (let after = ''; ; ) {
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const query = { where: { [column]: { gt: after } }, order: [column], limit: 1 };
     // Both are read together: meanwhile others register, push and erase.
-    const next = await engine.read(async (tables) => {
-      const query = { where: { [column]: { gt: after } }, order: [column], limit: 1 };
-      const [row] = await tables.find(table, query, [column]);
-      if (row === undefined) return null;
-      const user = row[column] as string;
+    const [user, owners] = await engine.read(async (rows) => {
+      const found = (await rows.find(table, query, [column]))[0]?.[column] as string | undefined;
+      if (found === undefined) return [undefined, 1];
       const isAccount = table.name === accounts.name;
-      const owners = await (isAccount ? tables.total(people, { uuid: user }) : tables.total(accounts, { user }));
-      return { user, isOwned: owners > 0 };
+      return [found, await (isAccount ? rows.total(people, { uuid: found }) : rows.total(accounts, { user: found }))];
     });
-    if (next === null) return;
-    after = next.user;
-    if (next.isOwned) continue;
+    after = user;
+    if (user === undefined || owners > 0) continue;
     const problem = 'the user is not registered';
-    report.findings.push({ user_id: next.user, table: table.name, row: '', problem, cure: restore });
+    report.findings.push({ user_id: user, table: table.name, row: '', problem, cure: restore });
   }
 }

@@ -1,7 +1,7 @@
 // Copies people from one store to another, row by row as they are: engines keep the same bytes under the same keys.
 import { isMobilityError, MobilityError } from '../model/errors.ts';
 import { onEngine } from '../store/open.ts';
-import type { Engine, Rows, Summed, Table, Where } from '../store/rows/rows.ts';
+import type { Engine, Summed, Where } from '../store/rows/rows.ts';
 import {
   type AccountRow,
   accounts,
@@ -12,6 +12,7 @@ import {
   userTables,
 } from '../store/rows/tables.ts';
 import { accountOf, released } from '../store/rules/accounts.ts';
+import { type AnyRow, type AnyTable, everyRow } from './every-row.ts';
 
 /** How people are copied. */
 export interface CopyOptions {
@@ -60,9 +61,6 @@ export interface CopyReport {
   seconds: number;
 }
 
-type AnyRow = Record<string, string | number | null | Uint8Array>;
-type AnyTable = Table<AnyRow>;
-
 /** Tables of one person's rows, besides the account and the registry. */
 const copiedTables = [...userTables, tokens] as unknown as AnyTable[];
 
@@ -72,10 +70,9 @@ export async function copyBetween(
   to: string,
   options: CopyOptions & { onWarning?: (message: string) => void },
 ): Promise<CopyReport> {
-  const { onWarning, ...copying } = options;
-  const make = options.dryRun !== true;
+  const opening = { make: options.dryRun !== true, ...(options.onWarning && { onWarning: options.onWarning }) };
   return onEngine(from, { make: false }, (source) =>
-    onEngine(to, { make, ...(onWarning && { onWarning }) }, (target) => copyStore(source, target, copying)),
+    onEngine(to, opening, (target) => copyStore(source, target, options)),
   );
 }
 
@@ -95,7 +92,7 @@ export async function copyStore(from: Engine, to: Engine, options: CopyOptions):
     const found = await from.read((rows) => rows.find(studies, { where: {} }));
     await to.write(null, (rows) => rows.put(studies, found));
   }
-  for await (const person of everybody(from)) {
+  for await (const person of everyRow(from, people, 'uuid')) {
     options.signal?.throwIfAborted();
     const one = await copyUser(from, to, person, options).catch((error) => damaged(person, error));
     report.users += 1;
@@ -124,21 +121,9 @@ function strangers(from: Engine, to: Engine, count: number): MobilityError {
   );
 }
 
-const peopleAtOnce = 500;
-
-async function* everybody(engine: Engine): AsyncGenerator<PersonRow> {
-  for (let after = ''; ; ) {
-    const query = { where: { uuid: { gt: after } }, order: ['uuid'] as const, limit: peopleAtOnce };
-    const page = await engine.read((rows) => rows.find(people, query));
-    yield* page;
-    if (page.length < peopleAtOnce) return;
-    after = page.at(-1)!.uuid;
-  }
-}
-
 async function othersAt(from: Engine, to: Engine): Promise<number> {
   let others = 0;
-  for await (const { uuid } of everybody(to)) others += (await personAt(from, { uuid })) === null ? 1 : 0;
+  for await (const { uuid } of everyRow(to, people, 'uuid')) if (!(await personAt(from, { uuid }))) others += 1;
   return others;
 }
 
@@ -160,16 +145,18 @@ async function copyUser(from: Engine, to: Engine, person: PersonRow, options: Co
   const there = await to.read((rows) => accountOf(rows, user_id));
   const differences = await compare(from, to, user_id);
   const target = await personAt(to, { uuid: user_id });
-  const isSame =
-    differences.length === 0 && sameAccount(account, there) && JSON.stringify(target) === JSON.stringify(person);
-  if (isSame) return result;
+  const [here, copy] = [
+    JSON.stringify([person, released(account)]),
+    JSON.stringify([target, there && released(there)]),
+  ];
+  if (here === copy && differences.length === 0) return result;
   if (there?.stage === 'active' && !options.overwrite)
     return end('differs', 'the target has other data of this user: --overwrite replaces them');
   if (options.dryRun !== true) await beginArrival(to, person, there);
-  for (const { table, write, remove } of differences) {
-    result.written += write.length;
-    result.removed += remove.length;
-    if (options.dryRun !== true) await copyRows(from, to, user_id, table, write, remove);
+  for (const difference of differences) {
+    result.written += difference.write.length;
+    result.removed += difference.remove.length;
+    if (options.dryRun !== true) await copyRows(from, to, user_id, difference);
   }
   result.status = 'copied';
   if (options.dryRun === true) return result;
@@ -180,22 +167,14 @@ async function copyUser(from: Engine, to: Engine, person: PersonRow, options: Co
     : end('failed', 'the source changed meanwhile: stop its servers and pipelines, and repeat');
 }
 
-function sameAccount(account: AccountRow, there: AccountRow | null): boolean {
-  return there !== null && JSON.stringify(released(account)) === JSON.stringify(released(there));
-}
-
 /** Registers the person at the target as one whose rows are still arriving: nobody else writes them. */
 async function beginArrival(to: Engine, person: PersonRow, there: AccountRow | null): Promise<void> {
-  await to.write(there === null ? null : person.uuid, async (rows) => {
-    const stage = { ...newArrival(person.uuid), ...(there && { ...released(there), stage: 'arriving' }) };
-    await rows.put(people, [person]);
-    await rows.put(accounts, [stage]);
-  });
-}
-
-function newArrival(user: string): AccountRow {
   const lease = { fence: 0, owner: null, expires_ts: 0, seconds: 0 };
-  return { user, stage: 'arriving', ...lease, due: 0, version: null, zoned: 0, zoneless: 0, state: '{}' };
+  const empty = { user: person.uuid, ...lease, due: 0, version: null, zoned: 0, zoneless: 0, state: '{}' };
+  await to.write(there === null ? null : person.uuid, async (rows) => {
+    await rows.put(people, [person]);
+    await rows.put(accounts, [{ ...(there === null ? empty : released(there)), stage: 'arriving' }]);
+  });
 }
 
 interface Difference {
@@ -208,47 +187,39 @@ interface Difference {
 async function compare(from: Engine, to: Engine, user: string): Promise<Difference[]> {
   const differences: Difference[] = [];
   for (const table of copiedTables) {
-    const [source, target] = [await headsOf(from, table, user), await headsOf(to, table, user)];
-    const write = [...source].filter(([name, { sum }]) => target.get(name)?.sum !== sum).map(([, head]) => head);
-    const remove = [...target].filter(([name]) => !source.has(name)).map(([, head]) => head);
-    if (write.length + remove.length > 0)
-      differences.push({ table, write: write.map(keyOf), remove: remove.map(keyOf) });
+    const [source, target] = [await sumsOf(from, table, user), await sumsOf(to, table, user)];
+    const write = [...source.keys()].filter((key) => target.get(key) !== source.get(key)).map(parseKey);
+    const remove = [...target.keys()].filter((key) => !source.has(key)).map(parseKey);
+    if (write.length + remove.length > 0) differences.push({ table, write, remove });
   }
   return differences;
 }
 
-const keyOf = ({ sum: _, ...key }: AnyRow & Summed): AnyRow => key as AnyRow;
+const parseKey = (text: string): AnyRow => JSON.parse(text) as AnyRow;
 
-async function headsOf(engine: Engine, table: AnyTable, user: string): Promise<Map<string, AnyRow & Summed>> {
-  const columns = [...table.key, 'sum'];
-  const heads = await engine.read((rows) =>
-    rows.find(table, { where: { [table.user ?? 'user']: user } }, columns as 'sum'[]),
-  );
-  return new Map(
-    heads.map((head) => [JSON.stringify(table.key.map((column) => (head as AnyRow)[column])), head as AnyRow & Summed]),
-  );
+/** The checksums of a person's rows in a table, by their keys as JSON. */
+async function sumsOf(engine: Engine, table: AnyTable, user: string): Promise<Map<string, string>> {
+  const columns = [...table.key, 'sum'] as 'sum'[];
+  const where = { [table.user ?? 'user']: user };
+  const heads = await engine.read((rows) => rows.find(table, { where }, columns));
+  return new Map(heads.map((head) => [JSON.stringify(head, table.key as string[]), (head as Summed).sum]));
 }
 
-/** Rows copied in one transaction. */
-const rowsAtOnce = 100;
+const rowsAtOnce = 100; // rows of one transaction
 
-async function copyRows(
-  from: Engine,
-  to: Engine,
-  user: string,
-  table: AnyTable,
-  write: readonly AnyRow[],
-  remove: readonly AnyRow[],
-): Promise<void> {
-  for (let i = 0; i < write.length; i += rowsAtOnce) {
-    const some = write.slice(i, i + rowsAtOnce);
-    const read = (rows: Rows) => Promise.all(some.map((key) => rows.find(table, { where: key })));
-    const found = (await from.read(read)).flat();
-    await to.write(user, (rows) => rows.put(table, found));
+function slicesOf(keys: readonly AnyRow[]): AnyRow[][] {
+  const count = Math.ceil(keys.length / rowsAtOnce);
+  return Array.from({ length: count }, (_, i) => keys.slice(i * rowsAtOnce, (i + 1) * rowsAtOnce));
+}
+
+async function copyRows(from: Engine, to: Engine, user: string, { table, write, remove }: Difference): Promise<void> {
+  for (const keys of slicesOf(write)) {
+    const found = await from.read((rows) => Promise.all(keys.map((key) => rows.find(table, { where: key }))));
+    await to.write(user, (rows) => rows.put(table, found.flat()));
   }
-  for (let i = 0; i < remove.length; i += rowsAtOnce) {
+  for (const keys of slicesOf(remove)) {
     await to.write(user, async (rows) => {
-      for (const key of remove.slice(i, i + rowsAtOnce)) await rows.remove(table, key);
+      for (const key of keys) await rows.remove(table, key);
     });
   }
 }

@@ -3,7 +3,7 @@ import { shippedSegmenter } from '../analysis/sequence/segment.ts';
 import { convert } from '../converters/convert.ts';
 import { isEntry, takeEntry, tooManyKeys } from '../intake/take-entry.ts';
 import type { Entry } from '../model/entry.ts';
-import { withLease } from '../pipeline/lease.ts';
+import { type HeldLease, withLease } from '../pipeline/lease.ts';
 import { moveToLongTerm } from '../pipeline/move-to-long-term.ts';
 import type { PipelineOptions } from '../pipeline/run-pipeline.ts';
 import { runStage } from '../pipeline/stage.ts';
@@ -40,33 +40,18 @@ const pageSize = 1000;
  */
 export async function recoverErrors(store: Store, userId: string, options: RecoverOptions): Promise<RecoverReport> {
   const report: RecoverReport = { user_id: userId, tried: 0, recovered: 0, rounds: 0, remaining: [] };
-  if (options.dryRun) {
-    await takeRound(store, userId, options, report);
-    report.remaining = await store.errors.summary(userId);
-    return report;
-  }
-  return withLease(store, userId, options, async (held) => {
-    for (;;) {
-      report.rounds += 1;
-      const recovered = await takeRound(store, userId, options, report);
-      if (recovered === 0) break;
-      const context = {
-        store,
-        userId,
-        lease: held.current,
-        log: options.log,
-        now: options.now,
-        started: options.now(),
-        state: await store.pipeline.get(userId),
-        changedTrips: null,
-        segmenter: shippedSegmenter, // the move finds no trips
-        reanalyseFrom: null,
-      };
-      await runStage(moveToLongTerm, context);
+  const recoverAll = async ({ current: lease }: HeldLease): Promise<void> => {
+    const { log, now } = options;
+    for (report.rounds = 1; (await takeRound(store, userId, options, report)) > 0; report.rounds += 1) {
+      const state = await store.pipeline.get(userId);
+      const rest = { changedTrips: null, segmenter: shippedSegmenter, reanalyseFrom: null }; // the move finds no trips
+      await runStage(moveToLongTerm, { store, userId, lease, log, now, started: now(), state, ...rest });
     }
-    report.remaining = await store.errors.summary(userId);
-    return report;
-  });
+  };
+  if (options.dryRun) await takeRound(store, userId, options, report);
+  else await withLease(store, userId, options, recoverAll);
+  report.remaining = await store.errors.summary(userId);
+  return report;
 }
 
 /** One pass over the errors; returns how many went back to the usercache (in a dry run: could). */

@@ -100,30 +100,10 @@ describe('failures', () => {
   it('a body that is not JSON by its type is 415; parameters and letter case do not matter', async () => {
     const body = JSON.stringify({ user: 'ada' });
     const status = async (type: string) => (await kit.post('/usercache/get', body, { 'Content-Type': type })).status;
-    for (const type of [
-      'text/plain',
-      'application/x-www-form-urlencoded',
-      'application/jsonp',
-      'json',
-      'multipart/form-data',
-    ]) {
-      expect(await status(type), type).toBe(415);
-    }
-    for (const type of [
-      'application/json',
-      'APPLICATION/JSON; Charset=utf-8',
-      'application/json;charset=UTF-8',
-      'application/vnd.x+json',
-    ]) {
-      expect(await status(type), type).toBe(200);
-    }
-  });
-
-  it('a body over the limit is 413 with the limit in it', async () => {
-    const small = await openKit({ config: { ...config, bodyLimitMiB: 1 } });
-    const answer = await small.post('/usercache/put', { user: 'ada', x: 'x'.repeat(1024 * 1024) });
-    expect(answer.json).toEqual(problem(413, { code: 'MOBILITY_BODY_TOO_LARGE', limit_bytes: 1024 * 1024 }));
-    await small.close();
+    const refused = ['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp', 'json'];
+    for (const type of refused) expect(await status(type), type).toBe(415);
+    const read = ['application/json', 'APPLICATION/JSON; Charset=utf-8', 'application/vnd.x+json'];
+    for (const type of read) expect(await status(type), type).toBe(200);
   });
 
   it('an exception is a 500 without details; its stack goes to standard error under the request id', async () => {
@@ -169,6 +149,8 @@ describe('failures', () => {
       expect(answer.headers.get('retry-after')).toBe(status === 503 ? '5' : null);
       expect(answer.text).not.toContain('/srv');
       expect(broken.errors.join()).toContain('/srv/data: no');
+      // A full disk fails every call: no stacks then.
+      expect(/\n +at /.test(broken.errors.join())).toBe(status === 500);
       expect(broken.log.join()).not.toContain('Updated result');
       await broken.close();
     }
@@ -188,18 +170,6 @@ describe('failures', () => {
     await broken.close();
   });
 
-  it('readyz is 503 when the store does not work, and healthz does not use the store', async () => {
-    const broken = await openKit({
-      wrap: (store) => ({
-        ...store,
-        ping: () => Promise.reject(new MobilityError('MOBILITY_STORE_UNAVAILABLE', 'gone')),
-      }),
-    });
-    expect((await broken.request('/readyz')).json).toEqual(problem(503, { code: 'MOBILITY_STORE_UNAVAILABLE' }));
-    expect((await broken.request('/healthz')).json).toEqual({ status: 'ok' });
-    await broken.close();
-  });
-
   it('no put is acknowledged and readyz is 503 while the folder of the store is elsewhere or replaced', async () => {
     const folder = folderIn(kit.store.address);
     const put = (ts: number) => kit.post('/usercache/put', { user: 'ada', phone_to_server: [androidLocation(ts)] });
@@ -209,6 +179,7 @@ describe('failures', () => {
     try {
       expect((await put(1.5e9 + 1)).json).toEqual(unavailable);
       expect((await kit.request('/readyz')).json).toEqual(unavailable);
+      expect((await kit.request('/healthz', { method: 'HEAD' })).status).toBe(200);
       const other = await openStore(folder);
       await other.users.register('ada', { now });
       await other.close();

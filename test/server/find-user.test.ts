@@ -33,15 +33,8 @@ describe('the token of a body', () => {
   });
 
   it('is not a name within an entry, a value, or a text', () => {
-    for (const text of [
-      '{"a":{"user":"x"}}',
-      '[{"user":"x"}]',
-      '{"b":"user","c":"x"}',
-      '{"a":"\\"user\\":\\"x\\""}',
-      '{"user":7}',
-      '{"user":["x"]}',
-      '"user":"x"',
-    ]) {
+    const others = ['[{"user":"x"}]', '{"b":"user","c":"x"}', '{"user":7}', '{"user":["x"]}', '"user":"x"'];
+    for (const text of ['{"a":{"user":"x"}}', '{"a":"\\"user\\":\\"x\\""}', ...others]) {
       expect(tokenAtStart(bytes(text), 'user'), text).toBeNull();
     }
     expect(tokenAtEnd(bytes('{"a":[{"user":"x"}]}'), 'user')).toBeNull();

@@ -32,7 +32,6 @@ const value = fc.oneof(
       'data.end_ts',
       'last',
       true,
-      false,
       null,
     ),
   },
@@ -74,15 +73,11 @@ describe('whatever a caller sends', () => {
 
   it('bytes at random are refused', async () => {
     await fc.assert(
-      fc.asyncProperty(
-        fc.uint8Array({ maxLength: 200 }),
-        fc.constantFrom({}, { 'Content-Encoding': 'gzip' }),
-        async (bytes, headers) => {
-          const answer = await kit.post('/usercache/put', bytes, headers as Record<string, string>);
-          expect([400, 403]).toContain(answer.status);
-          expect(kit.errors).toEqual([]);
-        },
-      ),
+      fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), fc.boolean(), async (bytes, isGzip) => {
+        const answer = await kit.post('/usercache/put', bytes, isGzip ? { 'Content-Encoding': 'gzip' } : {});
+        expect([400, 403]).toContain(answer.status);
+        expect(kit.errors).toEqual([]);
+      }),
     );
   });
 });

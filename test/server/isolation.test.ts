@@ -89,22 +89,12 @@ it.each(ofPhones.map(({ path }) => path))(
     expect(plain.status).toBe(200);
 
     // Every way that comes to mind to name somebody else.
-    const named = {
-      user_id: ada,
-      uuid: ada,
-      userId: ada,
-      user_email: 'ada',
-      email: 'ada',
-      _id: ada,
-      user_uuid: { $uuid: ada },
-    };
+    const names = { user_email: 'ada', email: 'ada', user_uuid: { $uuid: ada } };
+    const named = { user_id: ada, uuid: ada, userId: ada, _id: ada, ...names };
     const query = `?user=ada&user_id=${ada}&uuid=${ada}`;
     const headers = { User: 'ada', 'X-User': 'ada', 'X-Limit-U': 'ada', Cookie: 'user=ada' };
-    const twisted = await kit.post(
-      url + query,
-      { user: 'eve', ...named, ...bodies[path], update_doc: { ...named, note: 'of eve' } },
-      headers,
-    );
+    const body = { user: 'eve', ...named, ...bodies[path], update_doc: { ...named, note: 'of eve' } };
+    const twisted = await kit.post(url + query, body, headers);
     expect(twisted.status).toBe(200);
 
     for (const { text } of [plain, twisted]) {

@@ -7,7 +7,7 @@ import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import type { AppParts } from '../../src/server/app-parts.ts';
 import { CallerCounts, callerLimits } from '../../src/server/caller-limits.ts';
 import { countCalls } from '../../src/server/metrics.ts';
-import { StoreFigures } from '../../src/server/store-figures.ts';
+import { storeFigures } from '../../src/server/store-figures.ts';
 import type { Store } from '../../src/store/store.ts';
 import { recoverErrors } from '../../src/upkeep/recover-errors.ts';
 import { androidLocation, config, type Kit, noLimits, now, openKit } from './kit.ts';
@@ -186,7 +186,7 @@ it('metrics tell where the store stands: what waits and how long, runs, delays o
   const begun = clock;
   const eve = (await kit.store.users.byEmail('eve'))!.uuid;
   const figure = async (name: string): Promise<number | undefined> => {
-    const text = await new StoreFigures(kit.store, () => clock).text();
+    const text = await storeFigures(kit.store, () => clock)();
     const found = text.split('\n').find((one) => one.startsWith(`${name} `));
     return found === undefined ? undefined : Number(found.split(' ')[1]);
   };

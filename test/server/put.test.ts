@@ -67,13 +67,7 @@ describe('put', () => {
   it('milliseconds become seconds', async () => {
     await put([androidLocation(1463502000412, { ts: 1463501999800 })]);
     const [entry] = await waitingOf(kit.store, ada);
-    expect(entry!.metadata.write_ts).toBe(1463502000.412);
-    expect(entry!.data.ts).toBe(1463501999.8);
-  });
-
-  it('an empty batch is answered with 200', async () => {
-    const answer = await put([]);
-    expect([answer.status, answer.json]).toEqual([200, { inserted: 0, updated: 0, rejected: 0 }]);
+    expect(entry).toMatchObject({ metadata: { write_ts: 1463502000.412 }, data: { ts: 1463501999.8 } });
   });
 
   it('bad entries are set aside with the reason and fail nothing', async () => {

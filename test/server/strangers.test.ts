@@ -1,10 +1,8 @@
 // A flood of calls that nobody is known to have made: what it leaves in the log, and what of everybody else stays
 // there.
 import { expect, it } from 'vitest';
-import { MobilityError } from '../../src/model/errors.ts';
 import { mostStrangers } from '../../src/server/call.ts';
-import type { Store } from '../../src/store/store.ts';
-import { androidLocation, type Kit, now, openKit } from './kit.ts';
+import { androidLocation, now, openKit } from './kit.ts';
 
 it('of strangers leaves so many calls a minute in the log, a count of the others, and every line of people', async () => {
   let time = now;
@@ -28,22 +26,5 @@ it('of strangers leaves so many calls a minute in the log, a count of the others
   await refused(1);
   expect(kit.log[0]).toMatch(/^WARNING:w1:Refused calls not logged = 40 since \S+$/);
   expect(kit.log.filter((line) => line.includes('START'))).toHaveLength(1);
-  await kit.close();
-});
-
-it('of calls that a full disk fails leaves one line each on standard error, and a fault its stack', async () => {
-  let failure: Error = new MobilityError('MOBILITY_STORE_FULL', 'no space is left');
-  const wrap = (store: Store): Store => ({
-    ...store,
-    usercache: { ...store.usercache, put: () => Promise.reject(failure) },
-  });
-  const kit: Kit = await openKit({ wrap });
-  await kit.user('ada');
-  const put = () => kit.post('/usercache/put', { user: 'ada', phone_to_server: [androidLocation(now - 60)] });
-  expect((await put()).status).toBe(503);
-  expect(kit.errors).toEqual(['w1-1 POST /usercache/put: no space is left']);
-  failure = new TypeError('a fault of ours');
-  expect((await put()).status).toBe(500);
-  expect(kit.errors[1]).toMatch(/TypeError: a fault of ours\n +at /);
   await kit.close();
 });

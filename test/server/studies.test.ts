@@ -122,18 +122,8 @@ describe('names', () => {
       expect(await create('ada@example.org')).toBe(ada);
       expect(await create('caf\u00e9')).toBe(await create('cafe\u0301'));
       expect(await create('Ben')).not.toBe(await create('ben'));
-      for (const name of [
-        ' ',
-        'ada ',
-        ' ada',
-        'a  b',
-        'a\u200bb',
-        'a\u202eb',
-        '\u3164',
-        'a\u00adb',
-        'a\u00a0b',
-        'a\tb',
-      ]) {
+      const refused = [' ', 'ada ', ' ada', 'a  b', 'a\u200bb', 'a\u202eb', '\u3164', 'a\u00adb', 'a\u00a0b', 'a\tb'];
+      for (const name of refused) {
         expect((await dev.post('/profile/create', { user: name })).status).toBe(403);
       }
     } finally {
@@ -144,20 +134,12 @@ describe('names', () => {
 
 it('the configuration of a study is served to everybody, and nothing else under its address', async () => {
   await study({ config: { version: 3, server: { connectUrl: 'https://mobility.example.org/' } } });
-  const found = await kit.request('/configs/sunny.nrel-op.json');
-  expect([found.status, found.json]).toEqual([
-    200,
-    { version: 3, server: { connectUrl: 'https://mobility.example.org/' } },
-  ]);
-  for (const file of [
-    'sunny',
-    'rainy.nrel-op.json',
-    '.nrel-op.json',
-    'Sunny.nrel-op.json',
-    '..%2Fsunny.nrel-op.json',
-  ]) {
-    expect((await kit.request(`/configs/${file}`)).status, file).toBe(404);
+  const found = (await kit.request('/configs/sunny.nrel-op.json')).json;
+  expect(found).toEqual({ version: 3, server: { connectUrl: 'https://mobility.example.org/' } });
+  for (const name of ['rainy', '', 'Sunny', '..%2Fsunny']) {
+    expect((await kit.request(`/configs/${name}.nrel-op.json`)).status, name).toBe(404);
   }
+  expect((await kit.request('/configs/sunny')).status).toBe(404);
   await study({ config: null });
   expect((await kit.request('/configs/sunny.nrel-op.json')).status).toBe(404);
 });

@@ -10,7 +10,7 @@ export interface CuttingProxy {
   /** Decides about each piece from now on; null: everything passes. */
   decide(decide: Decide | null): void;
   /** Connections cut by decisions so far. */
-  readonly cuts: number;
+  cuts(): number;
   /** Cuts every connection. */
   cutAll(): void;
   close(): Promise<void>;
@@ -60,9 +60,7 @@ export async function startProxy(address: string): Promise<CuttingProxy> {
     decide: (next) => {
       decide = next;
     },
-    get cuts() {
-      return cuts;
-    },
+    cuts: () => cuts,
     cutAll,
     close: () => {
       const closed = new Promise<void>((resolve) => listener.close(() => resolve()));

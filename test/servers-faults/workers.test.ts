@@ -1,6 +1,5 @@
 // Pipeline workers in separate processes on one MongoDB, killed again and again: everybody is processed, with the diary
 // of an undisturbed run on the embedded store.
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { silentLog } from '../../src/log/log.ts';
 import { runAll } from '../../src/pipeline/run-all.ts';
@@ -81,8 +80,7 @@ describeOnServers(
             const store = await openStore(address);
             try {
               const uuids = await fill(store);
-              const logs = join(folder, 'logs');
-              const env = { MOBILITY_STORE: address, MOBILITY_LEASE_SECONDS: '2', MOBILITY_LOG_DIR: logs };
+              const env = { MOBILITY_STORE: address, MOBILITY_LEASE_SECONDS: '2', MOBILITY_LOG_DIR: folder };
               const ended = await workAndKill(store, uuids, () => random.pick([0, 1, 2]), env);
               expect(ended.filter(({ signal, code }) => signal === null && code !== 0)).toEqual([]);
               expect(ended.filter(({ signal }) => signal === 'SIGKILL').length).toBeGreaterThan(0);

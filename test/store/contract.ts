@@ -1,6 +1,6 @@
 // The contract of the Store interface: the test file of every engine calls testStore, and every promise of store.ts is
 // tested here.
-import { afterAll, beforeAll, describe } from 'vitest';
+import { afterAll, beforeAll, describe, onTestFinished } from 'vitest';
 import { admissionTests } from './contract/admission.ts';
 import { documentTests } from './contract/documents.ts';
 import { errorTests } from './contract/errors.ts';
@@ -49,10 +49,16 @@ export function testStore(name: string, open: () => Promise<Opened>): void {
       get store() {
         return opened.store;
       },
-      get opened() {
-        return opened;
+      another: async () => {
+        const store = await opened.reopen();
+        onTestFinished(() => store.close());
+        return store;
       },
-      open,
+      open: async () => {
+        const other = await open();
+        onTestFinished(() => other.dispose());
+        return other;
+      },
     };
     beforeAll(async () => {
       opened = await open();

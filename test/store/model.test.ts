@@ -169,7 +169,7 @@ const replaceTrips = step('replace', chain, async ({ from, length, at, n }, { st
     .map((chain_ts) => {
       const kind = chain_ts % 3 === 0 ? 'dropped' : 'trip';
       const times = { chain_ts, start_ts: chain_ts, end_ts: chain_ts + 1, settled_ts: chain_ts % 4 ? chain_ts : null };
-      return { id: `${n}`, kind, day: `2016-05-1${chain_ts % 10}`, ...times } as unknown as TripRecord;
+      return { id: `${n}`, kind, trip: {}, day: `2016-05-1${chain_ts % 10}`, ...times } as unknown as TripRecord;
     });
   const counts = await leased(store, user, (lease) => store.trips.replace(user, range, records, {}, lease));
   same(counts, model.replaceTrips(range, records));

@@ -37,11 +37,7 @@ const soaks = {
   sequences: {
     usual: 1000,
     of: 'random sequences of operations, compared with a model of the store',
-    run: (n) =>
-      tests(
-        { MOBILITY_MODEL_RUNS: String(n) },
-        'test/store/model.test.ts',
-      ),
+    run: (n) => tests({ MOBILITY_MODEL_RUNS: String(n) }, 'test/store/model.test.ts'),
   },
   people: {
     usual: 200,

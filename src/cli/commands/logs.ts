@@ -62,7 +62,7 @@ async function read(context: CommandContext, flags: LogFlags, reader: Reader): P
   const { lines, stats } = readLogs({
     ...{ dir, until: until + lateEnd, ...(reader.kinds && { kinds: reader.kinds }) },
     ...(flags.since !== undefined && { since }),
-    ...(follow && { follow, signal: context.interruptible() }),
+    ...(follow && { follow: context.interruptible() }),
   });
   const showAll = async (calls: LoggedCall[]): Promise<void> => {
     for (const call of calls) if (callTime(call) >= since && callTime(call) < until) await reader.onCall(call);
@@ -107,7 +107,7 @@ async function uuidOf(context: CommandContext, nameOrUuid: string): Promise<stri
   return isUuid(uuid) ? uuid : (await context.findUser(nameOrUuid)).uuid;
 }
 
-/** Shows warnings, errors, and calls without an end, the lines of calls with their user. */
+/** Shows warnings and errors as the log has them, and calls without an end. */
 function showErrors(context: CommandContext, flags: LogFlags): Promise<Outcome> {
   const { output, zone } = context;
   const text = createLogText(zone);
@@ -121,12 +121,10 @@ function showErrors(context: CommandContext, flags: LogFlags): Promise<Outcome> 
     onLine: (line, call) => {
       if (line.level !== 'WARNING' && line.level !== 'ERROR') return;
       count.lines += 1;
-      const user_id = call?.user_id ?? null;
-      return output.line(output.json ? JSON.stringify({ kind: 'line', ...line, user_id }) : text.line(line, call));
+      const record = { kind: 'line', ...line, user_id: call?.user_id ?? null };
+      return output.line(output.json ? JSON.stringify(record) : text.line(line));
     },
-    summary: () => {
-      const lines = counted(count.lines, 'warning or error', 'warnings and errors');
-      return `${lines}, ${counted(count.calls, 'call')} without an end`;
-    },
+    summary: () =>
+      `${counted(count.lines, 'warning or error', 'warnings and errors')}, ${counted(count.calls, 'call')} without an end`,
   });
 }

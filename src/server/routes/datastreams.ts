@@ -14,31 +14,30 @@ import { type Route, type RouteCall, suggestions } from './route.ts';
 /** Entries of one answer, whatever the caller asks for. */
 const maxFoundEntries = 250_000;
 
+const foundEntry = objectOf({
+  ...{ _id: values.oid, user_id: values.uuid, data: { type: 'object' } },
+  metadata: objectOf({ key: { type: 'string' }, write_ts: values.time }),
+});
 const found = objectOf({
-  phone_data: arrayOf(
-    objectOf({
-      _id: values.oid,
-      user_id: values.uuid,
-      metadata: objectOf({ key: { type: 'string' }, write_ts: values.time }),
-      data: { type: 'object' },
-    }),
-  ),
+  phone_data: arrayOf(foundEntry),
   truncated: { type: 'boolean', description: 'true when there were more entries than asked for' },
 });
 
 /** The routes under `/datastreams`. */
-export const datastreamRoutes: readonly Route[] = (
-  [
-    ['timestamp', 'time', byTimestamp],
-    ['local_date', 'local date', byLocalDate],
-  ] as const
-).map(([name, time, selected]) => ({
-  path: `/datastreams/find_entries/${name}`,
-  summary: `Returns entries of the caller by key and ${time}`,
-  answers: found,
-  body: schemas.findEntries,
-  answer: async (call) => answer(call, selected(call.body)),
-}));
+export const datastreamRoutes: readonly Route[] = [
+  findRoute('timestamp', 'time', byTimestamp),
+  findRoute('local_date', 'local date', byLocalDate),
+];
+
+function findRoute(name: string, time: string, selected: (body: JsonObject) => TimeSelection): Route {
+  return {
+    path: `/datastreams/find_entries/${name}`,
+    summary: `Returns entries of the caller by key and ${time}`,
+    answers: found,
+    body: schemas.findEntries,
+    answer: async (call) => answer(call, selected(call.body)),
+  };
+}
 
 /** The part of a selection that names the time. */
 type TimeSelection = Pick<Selection, 'time' | 'from' | 'to' | 'derived' | 'matches'>;
@@ -128,16 +127,13 @@ function fieldOf<Field>(fields: Readonly<Record<string, Field>>, name: string, a
 
 function answer({ caller, body, store }: RouteCall, time: TimeSelection): AsyncIterable<string> {
   const asked = body.max_entries as number | null | undefined;
-  return phoneData(
-    caller.uuid,
-    findEntries(store, caller.uuid, {
-      ...time,
-      suggestions,
-      ...(Array.isArray(body.key_list) && { keys: body.key_list as string[] }),
-      max: Math.min(asked ?? maxFoundEntries, maxFoundEntries),
-      keep: asked == null ? 'first' : ((body.trunc_method ?? 'sample') as Selection['keep']),
-    }),
-  );
+  const entries = findEntries(store, caller.uuid, {
+    ...{ ...time, suggestions },
+    ...(Array.isArray(body.key_list) && { keys: body.key_list as string[] }),
+    max: Math.min(asked ?? maxFoundEntries, maxFoundEntries),
+    keep: asked == null ? 'first' : ((body.trunc_method ?? 'sample') as Selection['keep']),
+  });
+  return phoneData(caller.uuid, entries);
 }
 
 const pieceLength = 64 * 1024; // characters sent in one go

@@ -20,8 +20,8 @@ export const healthRoutes: readonly OpenRoute[] = [
     path: '/readyz',
     summary: 'Answers 200 if the store can be written and read, and its disk has space.',
     answers: objectOf({ status: { const: 'ready' } }),
-    answer: async ({ readiness }) => {
-      await readiness.check();
+    answer: async ({ checkReady }) => {
+      await checkReady();
       return { status: 'ready' };
     },
   },

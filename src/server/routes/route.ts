@@ -8,7 +8,6 @@ import type { JsonObject } from '../../model/json.ts';
 import type { UserRecord } from '../../model/user.ts';
 import type { Store } from '../../store/store.ts';
 import type { Problem } from '../problem.ts';
-import type { Readiness } from '../readiness.ts';
 import type { AnswerSchema, BodySchema } from '../schemas.ts';
 
 /**
@@ -121,6 +120,7 @@ export interface OpenRoute {
 
 /** The input of an open route. */
 export interface OpenParts {
-  readiness: Readiness;
+  /** Rejects if the store or its disk cannot take what phones push. */
+  checkReady: () => Promise<void>;
   studies: Pick<Store['studies'], 'byName'>;
 }

@@ -31,7 +31,8 @@ const believedAhead = 86_400;
  * When an entry may be processed: 0 for at once. One whose `write_ts` is more than a day after its first receipt waits
  * until that time has come.
  */
-export function dueTime({ write_ts, received_ts }: { write_ts: number; received_ts: number }): number {
+export function dueTime({ entry, received_ts }: WaitingEntry): number {
+  const { write_ts } = entry.metadata;
   return write_ts > received_ts + believedAhead ? write_ts : 0;
 }
 
@@ -44,8 +45,7 @@ const mostCharacters = 4_000_000;
  * the others' rows can go.
  */
 export function batchRows(user: string, id: number, entries: readonly WaitingEntry[]): BatchRow[] {
-  const isDue = ({ entry, received_ts }: WaitingEntry): boolean =>
-    dueTime({ write_ts: entry.metadata.write_ts, received_ts }) === 0;
+  const isDue = (one: WaitingEntry): boolean => dueTime(one) === 0;
   const rows: BatchRow[] = [];
   for (const some of [entries.filter(isDue), entries.filter((one) => !isDue(one))]) {
     for (let i = 0; i < some.length; i += mostEntries) addRows(rows, user, id, some.slice(i, i + mostEntries));
@@ -70,12 +70,12 @@ function spansOf(
 ): Pick<BatchRow, 'first' | 'last' | 'first_ts' | 'last_ts' | 'due_ts'> {
   let [first, last, due_ts] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
   let [first_ts, last_ts]: [number | null, number | null] = [null, null];
-  for (const { entry, received_ts } of entries) {
-    const { write_ts } = entry.metadata;
-    first = Math.min(first, write_ts);
-    last = Math.max(last, write_ts);
-    due_ts = Math.min(due_ts, dueTime({ write_ts, received_ts }));
-    const ts = dataTime(entry.data);
+  for (const one of entries) {
+    const { metadata, data } = one.entry;
+    first = Math.min(first, metadata.write_ts);
+    last = Math.max(last, metadata.write_ts);
+    due_ts = Math.min(due_ts, dueTime(one));
+    const ts = dataTime(data);
     if (ts === null) continue;
     first_ts = Math.min(first_ts ?? ts, ts);
     last_ts = Math.max(last_ts ?? ts, ts);

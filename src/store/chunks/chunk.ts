@@ -1,5 +1,4 @@
 // Entries of the timeseries in chunks: one user, key, UTC day of `write_ts` and span of data times each.
-
 import type { Entry } from '../../model/entry.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { affectsOf } from '../../model/keys.ts';
@@ -74,15 +73,8 @@ function summaryOf(key: string, list: readonly StoredEntry[]): Omit<ChunkRow, 'u
     if (zoneNamed(entry) !== null) zoned += 1;
   }
   const zoneless = affectsOf(key) === 'trips' ? list.length - zoned : 0;
-  return {
-    first: list[0]!.write_ts,
-    last: list.at(-1)!.write_ts,
-    first_ts,
-    last_ts,
-    count: list.length,
-    zoned,
-    zoneless,
-  };
+  const [first, last] = [list[0]!.write_ts, list.at(-1)!.write_ts];
+  return { first, last, first_ts, last_ts, count: list.length, zoned, zoneless };
 }
 
 /** The entries of a chunk. Throws if its bytes are damaged. */

@@ -82,12 +82,7 @@ function shapesOf(list: readonly JsonObject[]): Collected[] | null {
     for (const name in object) {
       const value = object[name]!;
       if (value === undefined) continue;
-      let child = path.children.get(name);
-      if (child === undefined) {
-        if (name === '__proto__') throw new NoColumns();
-        child = { names: [...path.names, name], children: new Map() };
-        path.children.set(name, child);
-      }
+      const child = path.children.get(name) ?? addChild(path, name);
       if (isBranch(value)) walk(value, child);
       else {
         paths.push(child);
@@ -101,14 +96,7 @@ function shapesOf(list: readonly JsonObject[]): Collected[] | null {
       values.length = 0;
       walk(list[row]!, root);
       let state = start;
-      for (const path of paths) {
-        let next = state.next.get(path);
-        if (next === undefined) {
-          next = { next: new Map(), collected: null };
-          state.next.set(path, next);
-        }
-        state = next;
-      }
+      for (const path of paths) state = state.next.get(path) ?? addState(state, path);
       if (state.collected === null) {
         state.collected = { paths: paths.map(({ names }) => names), values: paths.map(() => []), rows: [] };
         shapes.push(state.collected);
@@ -122,6 +110,19 @@ function shapesOf(list: readonly JsonObject[]): Collected[] | null {
     throw error;
   }
   return shapes;
+}
+
+function addChild({ names, children }: Path, name: string): Path {
+  if (name === '__proto__') throw new NoColumns();
+  const child: Path = { names: [...names, name], children: new Map() };
+  children.set(name, child);
+  return child;
+}
+
+function addState({ next }: State, path: Path): State {
+  const state: State = { next: new Map(), collected: null };
+  next.set(path, state);
+  return state;
 }
 
 function isBranch(value: JsonValue): value is JsonObject {
@@ -162,15 +163,15 @@ function columnOf(values: JsonValue[]): Column {
   const [one] = values;
   const isShort = typeof one === 'string' ? one.length <= longestRepeated : typeof one !== 'object' || one === null;
   if (isShort && values.every((value) => value === one)) return { all: one! };
-  const decimals = decimalsOf(values);
-  if (decimals === null) return values;
-  const numbers = wholeNumbers(values as number[], decimals);
+  const whole = wholeNumbers(values);
+  if (whole === null) return values;
+  const { decimals, numbers } = whole;
   const steps = numbers.map((value, row) => (row === 0 ? value : value - numbers[row - 1]!));
   return lengthOf(steps) < lengthOf(numbers) ? { decimals, steps } : { decimals, numbers };
 }
 
-/** The fewest decimals with which all values are whole multiples; null if there are none, or not only numbers. */
-function decimalsOf(values: readonly JsonValue[]): number | null {
+/** The values times 10^`decimals`, with the fewest decimals that make all whole; null if there are none. */
+function wholeNumbers(values: readonly JsonValue[]): { decimals: number; numbers: number[] } | null {
   let decimals = 0;
   for (const value of values) {
     if (typeof value !== 'number') return null;
@@ -179,18 +180,11 @@ function decimalsOf(values: readonly JsonValue[]): number | null {
       if (decimals > mostDecimals) return null;
     }
   }
-  const largest = Number.MAX_SAFE_INTEGER / powers[decimals]! / 2;
-  for (const value of values) {
-    const number = value as number;
-    if (Math.abs(number) > largest || Math.round(number * powers[decimals]!) / powers[decimals]! !== number)
-      return null;
-  }
-  return decimals;
-}
-
-function wholeNumbers(values: readonly number[], decimals: number): number[] {
   const power = powers[decimals]!;
-  return values.map((value) => Math.round(value * power) + 0); // + 0: no -0
+  const numbers = values.map((value) => Math.round((value as number) * power));
+  const largest = Number.MAX_SAFE_INTEGER / 2; // differences are exact, too
+  const areExact = numbers.every((whole, row) => Math.abs(whole) <= largest && whole / power === values[row]);
+  return areExact ? { decimals, numbers } : null;
 }
 
 /** About how many bits the numbers have. */
@@ -218,35 +212,26 @@ function valuesOf(column: Column, count: number): JsonValue[] {
 // ---------------------------------------------------------------- objects
 
 /** The fields of an object in their order: each is the number of a column, or an object of fields. */
-interface Fields {
-  names: string[];
-  parts: (number | Fields)[];
-}
+type Fields = Map<string, number | Fields>;
 
 function fieldsOf(paths: readonly (readonly string[])[]): Fields {
-  const root: Fields = { names: [], parts: [] };
-  paths.forEach((path, column) => {
+  const root: Fields = new Map();
+  for (const [column, path] of paths.entries()) {
     let fields = root;
     for (const name of path.slice(0, -1)) {
-      let at = fields.names.indexOf(name);
-      if (at < 0) at = add(fields, name, { names: [], parts: [] });
-      fields = fields.parts[at] as Fields;
+      const inner = (fields.get(name) ?? new Map()) as Fields;
+      fields.set(name, inner);
+      fields = inner;
     }
-    add(fields, path.at(-1)!, column);
-  });
+    fields.set(path.at(-1)!, column);
+  }
   return root;
 }
 
-function add({ names, parts }: Fields, name: string, part: number | Fields): number {
-  names.push(name);
-  return parts.push(part) - 1;
-}
-
-function objectOf({ names, parts }: Fields, columns: readonly JsonValue[][], row: number): JsonObject {
+function objectOf(fields: Fields, columns: readonly JsonValue[][], row: number): JsonObject {
   const object: JsonObject = {};
-  for (let i = 0; i < names.length; i++) {
-    const part = parts[i]!;
-    object[names[i]!] = typeof part === 'number' ? columns[part]![row]! : objectOf(part, columns, row);
+  for (const [name, part] of fields) {
+    object[name] = typeof part === 'number' ? columns[part]![row]! : objectOf(part, columns, row);
   }
   return object;
 }

@@ -1,6 +1,6 @@
 // Rows in MongoDB as a transaction, or one statement without a transaction, sees them. Bytes that are too large for a
 // document lie in rows of their own, `parts`.
-import type { ClientSession, Collection, Db, Document } from 'mongodb';
+import type { AnyBulkWriteOperation, ClientSession, Collection, Db, Document } from 'mongodb';
 import type { Query, Summed, Table, Where, WritableRows } from '../rows/rows.ts';
 import { damagedRow, expectSum } from '../rows/sums.ts';
 import { accounts } from '../rows/tables.ts';
@@ -87,11 +87,10 @@ class ScopedRows {
       if (document.parts > 0) await this.#joinParts(table, document);
       const row = rowOf<Row>(document, columns ?? Object.keys(table.columns));
       if (columns === undefined) expectSum(table, row, document.sum);
+      if (table.name === accounts.name && columns === undefined && document.user === this.#scope.user)
+        this.#hasParts = document.hasParts === true;
       rows.push(row);
     }
-    const [first] = documents;
-    const isAccount = table.name === accounts.name && columns === undefined && first?.user === this.#scope.user;
-    if (isAccount) this.#hasParts = first?.hasParts === true;
     return rows;
   }
 
@@ -106,15 +105,15 @@ class ScopedRows {
     if (rows.length === 0) return [];
     const documents = rows.map((row) => documentOf(table, row));
     const pieces = rows.flatMap((row, i) => splitBytes(table, row, documents[i]!));
-    if (table.name === accounts.name) {
-      this.#isTouched = true;
-      for (const document of documents) document.hasParts = this.#hasParts ?? this.#scope.user !== null;
-    }
-    const filters = rows.map((row) => filterOf(keyOf(table, row)));
-    const { matchedCount } = await this.#collection(table).bulkWrite(
-      documents.map((replacement, i) => ({ replaceOne: { filter: filters[i]!, replacement, upsert: true } })),
-      this.#writing(),
-    );
+    const isAccount = table.name === accounts.name;
+    this.#isTouched ||= isAccount;
+    const writes = documents.map((replacement, i): AnyBulkWriteOperation<Document> => {
+      const filter = filterOf(keyOf(table, rows[i]!));
+      // An account keeps what it has beside its columns.
+      if (isAccount) return { updateOne: { filter, update: { $set: replacement }, upsert: true } };
+      return { replaceOne: { filter, replacement, upsert: true } };
+    });
+    const { matchedCount } = await this.#collection(table).bulkWrite(writes, this.#writing());
     if (matchedCount > 0 && this.#mayHaveParts(table)) await this.#removeParts(table, rows);
     if (pieces.length > 0) {
       this.#hasParts = true;

@@ -79,23 +79,16 @@ async function commit(session: ClientSession, deadline: number): Promise<void> {
  */
 export function userQueue(longestMs: number): <T>(user: string, write: () => Promise<T>) => Promise<T> {
   const lastOf = new Map<string, Promise<unknown>>();
-  return (user, write) => {
+  return async (user, write) => {
     const before = lastOf.get(user);
-    const result = before === undefined ? write() : waitAtMost(before, longestMs).then(write);
-    const ended = result.then(
-      () => {},
-      () => {},
-    );
+    const timer = new AbortController();
+    const turn = before && Promise.race([before, sleep(longestMs, undefined, timer).catch(() => {})]);
+    const result = turn === undefined ? write() : turn.then(() => timer.abort()).then(write);
+    const ended = result.catch(() => {});
     lastOf.set(user, ended);
     void ended.then(() => lastOf.get(user) === ended && lastOf.delete(user));
     return result;
   };
-}
-
-async function waitAtMost(promise: Promise<unknown>, ms: number): Promise<void> {
-  const timer = new AbortController();
-  await Promise.race([promise, sleep(ms, undefined, { signal: timer.signal }).catch(() => {})]);
-  timer.abort();
 }
 
 const searchPause = 5_000; // ms

@@ -1,4 +1,4 @@
-// Every table of the store: format 1. A change of a table is a new format, see CONTRIBUTING.md.
+// Every table of the store: format 1. Until the first release they change in place, see CONTRIBUTING.md.
 import type { ColumnKind, Table } from './rows.ts';
 
 /** The format of these tables. A store of another format is refused. */
@@ -202,19 +202,18 @@ export const allTables: readonly Table<never>[] = [people, tokens, studies, acco
 
 type RowOf<T> = T extends Table<infer Row> ? Row : never;
 
-type TypeOf<Kind> = Kind extends 'text'
-  ? string
-  : Kind extends 'text?'
-    ? string | null
-    : Kind extends 'number'
-      ? number
-      : Kind extends 'number?'
-        ? number | null
-        : Uint8Array;
+/** The values of a column by its kind. */
+interface Values {
+  text: string;
+  'text?': string | null;
+  number: number;
+  'number?': number | null;
+  bytes: Uint8Array;
+}
 
 function table<const Columns extends Record<string, ColumnKind>>(
   name: string,
-  rest: Omit<Table<{ [Column in keyof Columns]: TypeOf<Columns[Column]> }>, 'name' | 'columns'> & { columns: Columns },
-): Table<{ -readonly [Column in keyof Columns]: TypeOf<Columns[Column]> }> {
+  rest: Omit<Table<{ [Column in keyof Columns]: Values[Columns[Column]] }>, 'name' | 'columns'> & { columns: Columns },
+): Table<{ -readonly [Column in keyof Columns]: Values[Columns[Column]] }> {
   return { name, ...rest } as never;
 }

@@ -1,4 +1,5 @@
 // Reads batches of waiting entries, and takes entries out of them.
+import type { Entry } from '../../model/entry.ts';
 import { batchRows, entriesIn, receiptAt, type WaitingEntry, waitingIn } from '../chunks/batch.ts';
 import type { WritableRows } from '../rows/rows.ts';
 import { damagedRow } from '../rows/sums.ts';
@@ -10,24 +11,22 @@ export async function replaceBatch(
   row: BatchRow,
   stays: (place: number, entry: WaitingEntry) => boolean,
 ): Promise<void> {
-  const left = waitingEntries(row).filter((entry, place) => stays(place, entry));
+  const left = readBatch(row).list.filter((entry, place) => stays(place, entry));
   const [rest, ...others] = batchRows(row.user, row.id, left);
   if (others.length > 0) throw new Error('expected the rest of a batch to be one row');
   if (rest === undefined) await rows.remove(batches, { user: row.user, id: row.id });
   else await rows.put(batches, [rest]);
 }
 
-function waitingEntries(row: BatchRow): WaitingEntry[] {
-  const waiting = waitingIn(row);
-  return readBatch(row).list.map((entry, place) => {
-    return { entry, received_ts: receiptAt(waiting, place), failed: waiting.failed[place] ?? null };
-  });
-}
-
-/** The entries of a batch. Throws `MOBILITY_STORE_DAMAGED`. */
-export function readBatch(row: BatchRow): ReturnType<typeof entriesIn> {
+/** The entries of a batch, and about how many characters of JSON they have. Throws `MOBILITY_STORE_DAMAGED`. */
+export function readBatch(row: BatchRow): { list: WaitingEntry[]; size: number } {
   try {
-    return entriesIn(row);
+    const waiting = waitingIn(row);
+    const { list, size } = entriesIn(row);
+    const withPast = (entry: Entry, place: number): WaitingEntry => {
+      return { entry, received_ts: receiptAt(waiting, place), failed: waiting.failed[place] ?? null };
+    };
+    return { list: list.map(withPast), size };
   } catch (error) {
     throw damagedRow(batches, row, 'its entries cannot be read', error);
   }

@@ -35,23 +35,23 @@ export class ChunkCache {
   /** Keeps the entries of a chunk that is stored. */
   keep(head: ChunkHead, entries: StoredEntries): void {
     const name = nameOf(head);
-    if (this.kept.delete(name)) this.size -= entries.size;
+    this.drop(name);
     this.kept.set(name, entries);
     this.size += entries.size;
-    for (const [oldest, { size }] of this.kept) {
+    for (const oldest of this.kept.keys()) {
       if (this.size <= mostCharacters) break;
-      this.kept.delete(oldest);
-      this.size -= size;
+      this.drop(oldest);
     }
   }
 
   /** Forgets everything about a user. */
   forget(user: string): void {
-    for (const [name, { size }] of this.kept) {
-      if (!name.startsWith(`${user} `)) continue;
-      this.kept.delete(name);
-      this.size -= size;
-    }
+    for (const name of this.kept.keys()) if (name.startsWith(`${user} `)) this.drop(name);
+  }
+
+  private drop(name: string): void {
+    this.size -= this.kept.get(name)?.size ?? 0;
+    this.kept.delete(name);
   }
 }
 

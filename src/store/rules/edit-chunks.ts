@@ -15,7 +15,6 @@ export interface Edited {
   inserted: number;
   updated: number;
   unchanged: number;
-  removed: number;
   marked: Marked;
   /** `write_ts` of entries that name another time zone than before, or no longer one. */
   rezoned: number[];
@@ -43,9 +42,8 @@ export async function editChunks(
   remove: readonly Identity[],
 ): Promise<Edited> {
   const edited: Edited = {
-    ...{ inserted: 0, updated: 0, unchanged: 0, removed: 0 },
+    ...{ inserted: 0, updated: 0, unchanged: 0, rezoned: [], written: [] },
     marked: { changed: null, documents: false },
-    ...{ rezoned: [], written: [] },
   };
   const changes = changesOf(put, remove);
   const heads = await headsAround(rows, user, changes);
@@ -62,11 +60,10 @@ export async function editChunks(
 
 /** The chunks of the keys that change, from the first day that changes to the last. */
 async function headsAround(rows: WritableRows, user: string, changes: readonly DayChange[]): Promise<Head[]> {
-  let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  for (const { day } of changes) [from, to] = [Math.min(from, day), Math.max(to, day)];
-  if (from > to) return [];
+  if (changes.length === 0) return [];
+  const days = changes.map(({ day }) => day).sort((a, b) => a - b);
   const key = { in: [...new Set(changes.map((change) => change.key))] };
-  const where = { user, first: { gte: from * chunkDay, lt: (to + 1) * chunkDay }, key };
+  const where = { user, first: { gte: days[0]! * chunkDay, lt: (days.at(-1)! + 1) * chunkDay }, key };
   return rows.find(chunks, { where }, ['user', 'key', 'first', 'last', 'first_ts', 'sum']);
 }
 
@@ -75,11 +72,8 @@ function changesOf(put: readonly StoredEntry[], remove: readonly Identity[]): Da
   const changeOf = (key: string, writeTs: number): DayChange => {
     const day = Math.floor(writeTs / chunkDay);
     const name = `${day} ${key}`;
-    let change = byName.get(name);
-    if (change === undefined) {
-      change = { key, day, put: [], remove: [] };
-      byName.set(name, change);
-    }
+    const change = byName.get(name) ?? { key, day, put: [], remove: [] };
+    byName.set(name, change);
     return change;
   };
   for (const one of put) changeOf(one.entry.metadata.key, one.write_ts).put.push(one);
@@ -102,29 +96,33 @@ async function editDay(
   const entries = new Map<number, StoredEntry>();
   for (const { list } of opened) for (const one of list) entries.set(one.write_ts, one);
   const changed = new Set<string>();
-  for (const writeTs of remove) {
+  const change = (writeTs: number, after: StoredEntry | undefined): void => {
     const before = entries.get(writeTs);
-    if (before === undefined) continue;
-    entries.delete(writeTs);
-    edited.removed += 1;
-    changed.add(chunkOf(before));
-    touch(edited.marked, key, before.ts);
-    if (zoneNamed(before.entry) !== null) edited.rezoned.push(writeTs);
-  }
-  for (const one of put) {
-    const before = entries.get(one.write_ts);
-    const after = before === undefined ? one : replacing(before, one, edited);
-    if (after === before) continue;
-    entries.set(one.write_ts, after);
-    changed.add(chunkOf(after));
-    if (before === undefined) {
-      edited.inserted += 1;
-      touch(edited.marked, key, one.ts);
-      if (zoneNamed(one.entry) !== null) edited.rezoned.push(one.write_ts);
-    } else changed.add(chunkOf(before));
-  }
-  if (changed.size === 0) return { replaced: [], written: [] };
+    if (before === after) return;
+    if (before !== undefined && after !== undefined && isSameContent(before, after)) {
+      edited.unchanged += 1;
+      if (before.received_ts === after.received_ts) return;
+    } else countChange(edited, key, before, after);
+    for (const one of [before, after]) if (one !== undefined) changed.add(chunkOf(one));
+    if (after === undefined) entries.delete(writeTs);
+    else entries.set(writeTs, after);
+  };
+  for (const writeTs of remove) change(writeTs, undefined);
+  for (const one of put) change(one.write_ts, one);
   return rewritten(opened, entries, changed);
+}
+
+function isSameContent(a: StoredEntry, b: StoredEntry): boolean {
+  const textOf = ({ entry }: StoredEntry): string => jsonText(entry as unknown as JsonValue);
+  return a.ts === b.ts && textOf(a) === textOf(b);
+}
+
+/** Counts and marks an entry that is new, removed or different. */
+function countChange(edited: Edited, key: string, before?: StoredEntry, after?: StoredEntry): void {
+  if (after !== undefined) edited[before === undefined ? 'inserted' : 'updated'] += 1;
+  touch(edited.marked, key, before?.ts ?? null, after?.ts ?? null);
+  const [zone, nextZone] = [before, after].map((one) => (one === undefined ? null : zoneNamed(one.entry)));
+  if (zone !== nextZone) edited.rezoned.push((after ?? before)!.write_ts);
 }
 
 type Opened = { head: ChunkHead; list: readonly StoredEntry[] };
@@ -137,44 +135,18 @@ async function openTouched(
   put: readonly StoredEntry[],
   remove: readonly number[],
 ): Promise<Opened[]> {
-  const touched = new Set<Head>();
-  for (const ts of [...put.map((one) => one.write_ts), ...remove]) {
-    for (const head of heads) if (ts >= head.first && ts <= head.last) touched.add(head);
-  }
-  for (const one of put) {
-    const home = homeOf(heads, one);
-    if (home !== undefined) touched.add(home);
-  }
-  const list = [...touched];
-  const opened = await cache.open(rows, list);
-  return list.map((head, i) => ({ head, list: opened[i]!.list }));
+  const times = [...put.map((one) => one.write_ts), ...remove];
+  const homes = new Set(put.map((one) => homeOf(heads, one)));
+  const touched = heads.filter((head) => homes.has(head) || times.some((ts) => ts >= head.first && ts <= head.last));
+  const opened = await cache.open(rows, touched);
+  return touched.map((head, i) => ({ head, list: opened[i]!.list }));
 }
 
 /** Of the chunks that a new entry may share, the last that begins before it. */
-function homeOf(heads: readonly Head[], one: StoredEntry): Head | undefined {
-  const span = spanIndexOf(one.ts);
-  let home: Head | undefined;
-  for (const head of heads) {
-    if (spanIndexOf(head.first_ts) !== span) continue;
-    if (home === undefined || head.first <= one.write_ts) home = head;
-  }
-  return home;
+function homeOf(heads: readonly Head[], { ts, write_ts }: StoredEntry): Head | undefined {
+  const fitting = heads.filter((head) => spanIndexOf(head.first_ts) === spanIndexOf(ts));
+  return fitting.findLast(({ first }) => first <= write_ts) ?? fitting[0];
 }
-
-/** The entry in place of `before`: that itself if nothing changes. Counts and marks what does. */
-function replacing(before: StoredEntry, one: StoredEntry, edited: Edited): StoredEntry {
-  const isSame = before.ts === one.ts && contentOf(before) === contentOf(one);
-  if (isSame) {
-    edited.unchanged += 1;
-    return before.received_ts === one.received_ts ? before : { ...before, received_ts: one.received_ts };
-  }
-  edited.updated += 1;
-  touch(edited.marked, one.entry.metadata.key, before.ts, one.ts);
-  if (zoneNamed(before.entry) !== zoneNamed(one.entry)) edited.rezoned.push(one.write_ts);
-  return one;
-}
-
-const contentOf = ({ entry }: StoredEntry): string => jsonText(entry as unknown as JsonValue);
 
 /** Which of the opened chunks go, and the entries that replace them: those that may share a chunk together. */
 function rewritten(
@@ -191,14 +163,8 @@ function rewritten(
     if (list === undefined) lists.set(name, [one]);
     else list.push(one);
   }
-  const written = [...lists.values()];
-  for (const list of written) if (!isAscending(list)) list.sort((a, b) => a.write_ts - b.write_ts);
+  const written = [...lists.values()].map((list) => list.sort((a, b) => a.write_ts - b.write_ts));
   return { replaced, written };
-}
-
-function isAscending(list: readonly StoredEntry[]): boolean {
-  for (let i = 1; i < list.length; i++) if (list[i]!.write_ts < list[i - 1]!.write_ts) return false;
-  return true;
 }
 
 async function replaceChunks(

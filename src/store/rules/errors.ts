@@ -49,7 +49,11 @@ export function errorTimeseries(engine: Engine, cache: ChunkCache): ErrorTimeser
           if (before === undefined) counts.set(name, { key, reason, count: 1 });
           else before.count += 1;
         }
-        return [...counts.values()].sort((a, b) => compareKeys(a.key, b.key) || compareTexts(a.reason, b.reason));
+        const isNamed = ({ key }: { key: string | null }): number => Number(key !== null);
+        return [...counts.values()].sort(
+          (a, b) =>
+            isNamed(a) - isNamed(b) || compareTexts(a.key ?? '', b.key ?? '') || compareTexts(a.reason, b.reason),
+        );
       }),
     takeBack: async (userId, back) => {
       if (back.length === 0) return 0;
@@ -66,12 +70,6 @@ export function errorTimeseries(engine: Engine, cache: ChunkCache): ErrorTimeser
       });
     },
   };
-}
-
-/** Null comes first. */
-function compareKeys(a: string | null, b: string | null): number {
-  if (a === null || b === null) return Number(a !== null) - Number(b !== null);
-  return compareTexts(a, b);
 }
 
 function rowOf(user: string, { id, entry, identity, reason, message, ...times }: ErrorRow): SetAsideRow {

@@ -1,6 +1,5 @@
 // Pages of entries by one of their two times: chunks or batches are opened in the order of their first times, and no
 // more of them than a page needs.
-
 import { compareTexts } from '../../model/text-order.ts';
 import type { StoredEntries, StoredEntry } from '../chunks/chunk.ts';
 import type { EntryCursor, EntryPage, EntryQuery } from '../store.ts';
@@ -30,6 +29,9 @@ export function rangeOf({ from, to, after, descending = false }: EntryQuery): { 
   else range.from = Math.max(range.from, after.time);
   return range;
 }
+
+/** The columns of a chunk or batch with the first and the last of the times that a query asks for. */
+export const spanColumns = { ts: ['first_ts', 'last_ts'], write_ts: ['first', 'last'] } as const;
 
 /** A page of the entries of `parts`, which come ascending by `from`, or for a descending query descending by `to`. */
 export async function pageOf(parts: AsyncIterable<PagePart>, query: EntryQuery): Promise<StoredPage> {
@@ -86,17 +88,10 @@ function matcherOf(query: EntryQuery): (one: StoredEntry) => boolean {
   };
 }
 
-/** Both lists in order; `some` comes in the order of `write_ts`. */
+/** Both lists in order. */
 function merged(found: StoredEntry[], some: StoredEntry[], order: Order): StoredEntry[] {
-  if (some.length === 0) return found;
-  if (some.length > 1 && order(some[0]!, some.at(-1)!) > 0) some.reverse();
-  if (!isOrdered(some, order)) some.sort(order);
-  if (found.length === 0) return some;
+  some.sort(order);
   const all = found.concat(some);
-  return order(found.at(-1)!, some[0]!) <= 0 ? all : all.sort(order);
-}
-
-function isOrdered(list: readonly StoredEntry[], order: Order): boolean {
-  for (let i = 1; i < list.length; i++) if (order(list[i - 1]!, list[i]!) > 0) return false;
-  return true;
+  const isOrdered = found.length === 0 || some.length === 0 || order(found.at(-1)!, some[0]!) <= 0;
+  return isOrdered ? all : all.sort(order);
 }

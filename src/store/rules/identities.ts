@@ -44,10 +44,11 @@ export async function knownOf(
 ): Promise<IdentityMap<Known>> {
   const known = new IdentityMap<Known>();
   if (identities.length === 0) return known;
-  const [first, last] = spanIndexOf(identities);
+  const times = Float64Array.from(identities, ({ write_ts }) => write_ts).sort();
+  const [first, last] = [times[0]!, times.at(-1)!];
   const columns = ['key', 'write_ts', 'received_ts', 'first_ts', 'tries'] as const;
   const setAside = await rows.find(errors, { where: { user, write_ts: { gte: first, lte: last } } }, columns);
-  const around = await headsAround(rows, user, identities);
+  const around = await chunksAround(rows, user, times);
   const overlapping = { user, first: { lte: last }, last: { gte: first } };
   const waiting = await rows.find(batches, { where: overlapping }, ['id', 'waiting']);
   if (setAside.length + around.length + waiting.length === 0) return known; // nearly always
@@ -79,21 +80,11 @@ export async function knownOf(
   return known;
 }
 
-function spanIndexOf(identities: readonly Identity[]): [first: number, last: number] {
-  let [first, last] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  for (const { write_ts } of identities) {
-    first = Math.min(first, write_ts);
-    last = Math.max(last, write_ts);
-  }
-  return [first, last];
-}
-
 /** Days without an identity between two that are looked up in one call. */
 const daysBetween = 7;
 
-/** The chunks that may have some of the identities, in groups to open together. */
-async function headsAround(rows: Rows, user: string, identities: readonly Identity[]): Promise<ChunkHead[][]> {
-  const times = Float64Array.from(identities, ({ write_ts }) => write_ts).sort();
+/** The chunks around times of identities, which ascend, in groups to open together. */
+async function chunksAround(rows: Rows, user: string, times: Float64Array): Promise<ChunkHead[][]> {
   const groups: ChunkHead[][] = [];
   for (let i = 0; i < times.length; ) {
     const first = times[i]!;

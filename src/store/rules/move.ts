@@ -1,10 +1,9 @@
 // The move of waiting entries to the timeseries or, where they fail, to the error timeseries.
-import type { Entry, Identity } from '../../model/entry.ts';
 import { errorIdOf } from '../../model/error-ids.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { affectsOf } from '../../model/keys.ts';
 import { justBefore, type TimeRange, zoneNamed } from '../../model/time.ts';
-import { dueTime, receiptAt, waitingIn } from '../chunks/batch.ts';
+import { dueTime, type WaitingEntry } from '../chunks/batch.ts';
 import type { StoredEntry } from '../chunks/chunk.ts';
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
 import { type AccountRow, type BatchRow, batches, errors } from '../rows/tables.ts';
@@ -47,8 +46,6 @@ export async function move(
   return moved;
 }
 
-const isDue = (entry: { write_ts: number; received_ts: number }, at: number): boolean => dueTime(entry) <= at;
-
 /** Batches moved at a time: many pushes of a few entries each. */
 const headsAtOnce = 200;
 
@@ -73,24 +70,14 @@ async function dueBatches(
 
 /** Removes batches that were looked at; those with entries ahead of their time keep these. */
 async function removeDue(rows: WritableRows, user: string, due: readonly BatchRow[], at: number): Promise<void> {
-  const done: number[] = [];
   for (const row of due) {
-    if (row.due_ts === 0) done.push(row.id);
-    else
-      await replaceBatch(
-        rows,
-        row,
-        (_, { entry, received_ts }) => !isDue({ write_ts: entry.metadata.write_ts, received_ts }, at),
-      );
+    if (row.due_ts > 0) await replaceBatch(rows, row, (_, one) => dueTime(one) > at);
   }
+  const done = due.filter(({ due_ts }) => due_ts === 0).map(({ id }) => id);
   if (done.length > 0) await rows.remove(batches, { user, id: { in: done } });
 }
 
-interface Failure extends FailedEntry {
-  entry: Entry;
-  received_ts: number;
-  failed: { first_ts: number; tries: number } | null;
-}
+type Failure = FailedEntry & WaitingEntry;
 
 function judgeAll(
   due: readonly BatchRow[],
@@ -99,17 +86,13 @@ function judgeAll(
 ): { accepted: StoredEntry[]; failures: Failure[] } {
   const accepted: StoredEntry[] = [];
   const failures: Failure[] = [];
-  for (const row of due) {
-    const waiting = waitingIn(row);
-    for (const [place, entry] of readBatch(row).list.entries()) {
-      const { key, write_ts } = entry.metadata;
-      const received_ts = receiptAt(waiting, place);
-      if (!isDue({ write_ts, received_ts }, at)) continue;
-      const verdict = judge(entry);
-      if ('reason' in verdict)
-        failures.push({ key, write_ts, ...verdict, entry, received_ts, failed: waiting.failed[place] ?? null });
-      else accepted.push({ write_ts, ts: verdict.ts, received_ts, entry });
-    }
+  for (const one of due.flatMap((row) => readBatch(row).list)) {
+    if (dueTime(one) > at) continue;
+    const { entry, received_ts } = one;
+    const { key, write_ts } = entry.metadata;
+    const verdict = judge(entry);
+    if ('reason' in verdict) failures.push({ key, write_ts, ...verdict, ...one });
+    else accepted.push({ write_ts, ts: verdict.ts, received_ts, entry });
   }
   return { accepted, failures };
 }
@@ -124,15 +107,14 @@ async function settleErrors(
 ): Promise<void> {
   const hasErrors = (await rows.find(errors, { where: { user }, limit: 1 }, ['id'])).length > 0;
   if (failures.length === 0 && !hasErrors) return;
-  const idOf = (identity: Identity): string => errorIdOf(identity);
-  const ids = accepted.map(({ entry: { metadata } }) => idOf(metadata));
+  const ids = accepted.map(({ entry: { metadata } }) => errorIdOf(metadata));
   if (hasErrors) await rows.remove(errors, { user, id: { in: ids } });
-  const where = { user, id: { in: failures.map(idOf) } };
+  const where = { user, id: { in: failures.map(errorIdOf) } };
   const before = new Map((await rows.find(errors, { where }, ['id', 'first_ts', 'tries'])).map((row) => [row.id, row]));
   const put = failures.map(({ key, write_ts, reason, message, entry, received_ts, failed }) => {
     const identity = { key, write_ts };
     const failure = { identity, entry: entry as unknown as JsonValue, reason, message };
-    return failedRow(user, failure, { received_ts, failed: before.get(idOf(identity)) ?? failed }, now);
+    return failedRow(user, failure, { received_ts, failed: before.get(errorIdOf(identity)) ?? failed }, now);
   });
   await rows.put(errors, put);
 }
@@ -159,11 +141,11 @@ async function zoneChange(
 }
 
 function zoneFlags(account: AccountRow, accepted: readonly StoredEntry[]): Pick<AccountRow, 'zoned' | 'zoneless'> {
-  let { zoned, zoneless } = account;
-  for (const { entry } of accepted) {
-    if (zoneNamed(entry) !== null) zoned = 1;
-    else if (affectsOf(entry.metadata.key) === 'trips') zoneless = 1;
-    if (zoned === 1 && zoneless === 1) break;
-  }
-  return { zoned, zoneless };
+  const isZoned = accepted.some(({ entry }) => zoneNamed(entry) !== null);
+  const isZoneless = ({ entry }: StoredEntry): boolean =>
+    zoneNamed(entry) === null && affectsOf(entry.metadata.key) === 'trips';
+  return {
+    zoned: account.zoned || Number(isZoned),
+    zoneless: account.zoneless || Number(accepted.some(isZoneless)),
+  };
 }

@@ -1,12 +1,11 @@
 // The timeseries: entries of the long term, in chunks.
-
 import { compareTexts } from '../../model/text-order.ts';
 import { chunkDay, chunkSpan, type StoredEntries } from '../chunks/chunk.ts';
 import type { Engine, Query, Rows } from '../rows/rows.ts';
 import { type ChunkRow, chunks } from '../rows/tables.ts';
 import type { EntryQuery, Timeseries } from '../store.ts';
 import type { ChunkCache, ChunkHead } from './chunk-cache.ts';
-import { type PagePart, pageFor, pageOf, rangeOf } from './find.ts';
+import { type PagePart, pageFor, pageOf, rangeOf, spanColumns } from './find.ts';
 import { zonesAround } from './zones.ts';
 
 /** The timeseries of a store. */
@@ -59,25 +58,23 @@ const mostAhead = 8;
 
 /** The chunks that a query touches, see `pageOf`. */
 async function* chunkParts(rows: Rows, cache: ChunkCache, user: string, query: EntryQuery): AsyncGenerator<PagePart> {
-  const [low, high] = query.time === 'ts' ? (['first_ts', 'last_ts'] as const) : (['first', 'last'] as const);
+  const [low, high] = spanColumns[query.time];
   const ahead = Math.min(mostAhead, Math.ceil(query.limit / entriesAhead));
   const { within } = query;
   for await (const heads of headPages(rows, user, query)) {
     const wanted = heads.filter(
       (head) => within === undefined || within.some(({ from, to }) => head[high]! >= from && head[low]! < to),
     );
-    const opened = new Map<Head, StoredEntries>();
-    for (const [i, head] of wanted.entries()) {
-      const load = async (): Promise<StoredEntries> => {
-        if (!opened.has(head)) {
-          const next = wanted.slice(i, i + ahead);
-          for (const [n, entries] of (await cache.open(rows, next)).entries()) opened.set(next[n]!, entries);
-        }
-        const entries = opened.get(head)!;
-        opened.delete(head);
-        return entries;
-      };
-      yield { from: head[low]!, to: head[high]!, load };
+    for (let i = 0; i < wanted.length; i += ahead) {
+      const group = wanted.slice(i, i + ahead);
+      let opened: Promise<StoredEntries[]> | null = null;
+      for (const [n, head] of group.entries()) {
+        const load = async (): Promise<StoredEntries> => {
+          opened ??= cache.open(rows, group);
+          return (await opened)[n]!;
+        };
+        yield { from: head[low]!, to: head[high]!, load };
+      }
     }
   }
 }
@@ -91,7 +88,7 @@ const headsAtOnce = 200;
  */
 async function* headPages(rows: Rows, user: string, query: EntryQuery): AsyncGenerator<Head[]> {
   const { time, keys, descending = false } = query;
-  const [low, high] = time === 'ts' ? (['first_ts', 'last_ts'] as const) : (['first', 'last'] as const);
+  const [low, high] = spanColumns[time];
   const { from, to } = rangeOf(query);
   const ofKeys = keys && { key: { in: [...new Set(keys)] } };
   const bound = { from: from - longest(time, from), to };

@@ -27,10 +27,8 @@ export function trips(engine: Engine): Trips {
       const [open] = await engine.read((rows) =>
         rows.find(table, { where, order: ['chain_ts'], limit: 1 }, ['chain_ts']),
       );
-      return (
-        (await links(userId, { chain_ts: { lt: open?.chain_ts ?? end } }, { order: ['-chain_ts'], limit: 1 }))[0] ??
-        null
-      );
+      const before = { chain_ts: { lt: open?.chain_ts ?? end } };
+      return (await links(userId, before, { order: ['-chain_ts'], limit: 1 }))[0] ?? null;
     },
     byDay: (userId, { from, to }) => links(userId, { ...onlyTrips, day: { gte: from, lte: to } }),
     next: (userId, chainTs) => first(userId, { gt: chainTs }, 'chain_ts'),
@@ -58,9 +56,13 @@ export function trips(engine: Engine): Trips {
       }),
     outlines: (userId, chainTs) =>
       engine.read(async (rows) => {
-        const where = { user: userId, ...onlyTrips, chain_ts: { in: [...new Set(chainTs)] } };
-        const found = await rows.find(table, { where, order: ['chain_ts'] }, ['outline']);
-        return found.map(({ outline }) => JSON.parse(outline!) as TripOutline);
+        const outlines: TripOutline[] = [];
+        for (const some of slicesOf([...new Set(chainTs)].sort((a, b) => a - b))) {
+          const where = { user: userId, ...onlyTrips, chain_ts: { in: some } };
+          const found = await rows.find(table, { where, order: ['chain_ts'] }, ['outline']);
+          outlines.push(...found.map(({ outline }) => JSON.parse(outline!) as TripOutline));
+        }
+        return outlines;
       }),
     replace: async (userId, range, records, state, lease) => {
       checkRange(range, records);
@@ -119,12 +121,21 @@ async function replaceLinks(
     if (!isSame) changed.push({ ...row, written_ts: now });
   }
   counts.removed = before.size;
-  if (before.size > 0) await rows.remove(table, { user, chain_ts: { in: [...before.keys()] } });
+  for (const some of slicesOf([...before.keys()])) await rows.remove(table, { user, chain_ts: { in: some } });
   if (changed.length > 0) await rows.put(table, changed);
   return counts;
 }
 
-/** Other versions of zlib may pack the same record into other bytes. */
+/** Links in one statement: engines have a limit, and a chain of many years is longer. */
+const linksAtOnce = 10_000;
+
+function slicesOf(chainTs: readonly number[]): number[][] {
+  const slices: number[][] = [];
+  for (let i = 0; i < chainTs.length; i += linksAtOnce) slices.push(chainTs.slice(i, i + linksAtOnce));
+  return slices;
+}
+
+/** Another version of the compression may pack the same record into other bytes. */
 function isSameRecord(stored: TripRow, row: TripRow): boolean {
   if (Buffer.compare(stored.record, row.record) === 0) return true;
   return stored.end_ts === row.end_ts && unpackText(stored.record) === unpackText(row.record);

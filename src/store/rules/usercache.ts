@@ -2,7 +2,7 @@
 import { dataTime, type Identity } from '../../model/entry.ts';
 import { isMobilityError } from '../../model/errors.ts';
 import { compareTexts } from '../../model/text-order.ts';
-import { batchRows, receiptAt, type WaitingEntry, waitingIn } from '../chunks/batch.ts';
+import { batchRows, type WaitingEntry, waitingIn } from '../chunks/batch.ts';
 import type { StoredEntries } from '../chunks/chunk.ts';
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
 import { type BatchRow, batches, errors, type SetAsideRow } from '../rows/tables.ts';
@@ -10,7 +10,7 @@ import type { EntryQuery, PutBatch, PutResult, UnusableEntry, Usercache } from '
 import { admitted } from './accounts.ts';
 import { readBatch, replaceBatch } from './batches.ts';
 import type { ChunkCache } from './chunk-cache.ts';
-import { type PagePart, pageFor, pageOf, rangeOf } from './find.ts';
+import { type PagePart, pageFor, pageOf, rangeOf, spanColumns } from './find.ts';
 import { IdentityMap, type Known, knownOf } from './identities.ts';
 import { move } from './move.ts';
 import { mergeProfile } from './profiles.ts';
@@ -67,10 +67,7 @@ function expectTime({ write_ts }: Identity): void {
   if (!Number.isFinite(write_ts)) throw new TypeError(`expected a finite write_ts, found ${write_ts}`);
 }
 
-/**
- * Stores entries: a later one replaces an earlier one of its identity, in the put or waiting. Returns the result of
- * each.
- */
+/** Stores entries: a later one replaces an earlier one of its identity, in the put or waiting. */
 async function putEntries(
   rows: WritableRows,
   cache: ChunkCache,
@@ -145,7 +142,7 @@ async function setAside(
   now: number,
 ): Promise<void> {
   if (unusable.length === 0) return;
-  const named = unusable.flatMap(({ identity, ...rest }) => (identity === undefined ? [] : [{ identity, ...rest }]));
+  const named = unusable.filter((one): one is Required<UnusableEntry> => one.identity !== undefined);
   const identities = named.map(({ identity }) => identity);
   const known = await knownOf(rows, cache, user, identities);
   const last = new IdentityMap<SetAsideRow>();
@@ -183,7 +180,7 @@ async function noteFailure(rows: WritableRows, user: string, note: NonNullable<P
 
 /** The batches that a query touches, see `pageOf`. */
 async function* batchParts(rows: Rows, user: string, query: EntryQuery): AsyncGenerator<PagePart> {
-  const [low, high] = query.time === 'ts' ? (['first_ts', 'last_ts'] as const) : (['first', 'last'] as const);
+  const [low, high] = spanColumns[query.time];
   const { from, to } = rangeOf(query);
   const where = { user, [low]: { lte: to }, [high]: { gte: from } };
   const heads = await rows.find(batches, { where }, ['id', low, high]);
@@ -196,10 +193,8 @@ async function* batchParts(rows: Rows, user: string, query: EntryQuery): AsyncGe
 async function loadBatch(rows: Rows, user: string, id: number): Promise<StoredEntries> {
   const [row] = await rows.find(batches, { where: { user, id } });
   const { list, size } = readBatch(row!);
-  const waiting = waitingIn(row!);
-  const stored = list.map((entry, place) => {
-    const { write_ts } = entry.metadata;
-    return { entry, write_ts, ts: dataTime(entry.data), received_ts: receiptAt(waiting, place) };
+  const stored = list.map(({ entry, received_ts }) => {
+    return { entry, write_ts: entry.metadata.write_ts, ts: dataTime(entry.data), received_ts };
   });
   return { list: stored, size };
 }

@@ -1,8 +1,6 @@
 // The time zones that entries name, and the entries that name none.
-
 import { compareTexts } from '../../model/text-order.ts';
-import type { TimeRange } from '../../model/time.ts';
-import { zoneNamed } from '../../model/time.ts';
+import { type TimeRange, zoneNamed } from '../../model/time.ts';
 import { chunkDay, type StoredEntries } from '../chunks/chunk.ts';
 import type { Rows } from '../rows/rows.ts';
 import { accounts, chunks } from '../rows/tables.ts';

@@ -1,9 +1,8 @@
 // A consistent copy of the database file while others write to it.
-import { stat } from 'node:fs/promises';
 import { MobilityError } from '../../model/errors.ts';
 import { connect } from './driver.ts';
 import { storeError } from './engine-errors.ts';
-import { checkPresent, databaseIn, makeEmpty, syncFile } from './folder.ts';
+import { checkPresent, databaseIn, isThere, makeEmpty, syncFile } from './folder.ts';
 import { setUp, whenFree } from './transactions.ts';
 
 /**
@@ -14,7 +13,10 @@ import { setUp, whenFree } from './transactions.ts';
 export async function copyDatabase(folder: string, target: string, signal?: AbortSignal): Promise<void> {
   const path = databaseIn(folder);
   const copy = databaseIn(target);
-  await checkSource(path, folder);
+  if (!(await isThere(path))) {
+    throw new MobilityError('MOBILITY_STORE_ADDRESS', `expected a store in ${folder}, found none`);
+  }
+  await checkPresent(path);
   await makeEmpty(copy);
   const source = connect(path);
   try {
@@ -34,13 +36,4 @@ export async function copyDatabase(folder: string, target: string, signal?: Abor
     connection.close();
   }
   await syncFile(copy);
-}
-
-async function checkSource(path: string, folder: string): Promise<void> {
-  const isMissing = await stat(path).then(
-    () => false,
-    (error: NodeJS.ErrnoException) => error.code === 'ENOENT',
-  );
-  if (isMissing) throw new MobilityError('MOBILITY_STORE_ADDRESS', `expected a store in ${folder}, found none`);
-  await checkPresent(path);
 }

@@ -5,17 +5,14 @@ import type { Connection } from './driver.ts';
 import { openFolder } from './folder.ts';
 import { openTransactions } from './transactions.ts';
 
-/** How an embedded store is opened. */
-export interface SqliteOptions {
-  /** False: a folder without a store is refused. Default: the store is made. */
-  make?: boolean;
-  /** The clock of the leases, seconds since the epoch; default: that of the machine. */
-  now?: () => number;
-}
-
-/** Opens the store in `folder`. Throws what `openFolder` throws. */
-export async function openSqliteEngine(folder: string, options: SqliteOptions = {}): Promise<Engine> {
-  const { make = true, now = () => Date.now() / 1000 } = options;
+/**
+ * Opens the store in `folder`. `make`, false: a folder without a store is refused; `now`: the clock of the leases,
+ * seconds since the epoch. Throws what `openFolder` throws.
+ */
+export async function openSqliteEngine(
+  folder: string,
+  { make = true, now = () => Date.now() / 1000 }: { make?: boolean; now?: () => number } = {},
+): Promise<Engine> {
   const path = await openFolder(folder, { make });
   const file = await openTransactions(path);
   return {
@@ -30,19 +27,16 @@ export async function openSqliteEngine(folder: string, options: SqliteOptions = 
       await file.alone((connection) => connection.prepare(text).run(String(now())));
     },
     disk: async () => {
-      const sizes = await Promise.all(
-        [path, `${path}-wal`].map((name) =>
-          stat(name).then(
-            (found) => found.size,
-            () => 0,
-          ),
-        ),
-      );
+      const sizes = await Promise.all([path, `${path}-wal`].map(sizeOf));
       const { bavail, bsize } = await statfs(folder);
       return { bytes: sizes.reduce((sum, size) => sum + size, 0), free: bavail * bsize };
     },
     close: () => file.close(),
   };
+}
+
+async function sizeOf(path: string): Promise<number> {
+  return (await stat(path).catch(() => null))?.size ?? 0;
 }
 
 function integrityProblems(connection: Connection): string[] {
@@ -54,11 +48,5 @@ function integrityProblems(connection: Connection): string[] {
 function emptyLog(connection: Connection): void {
   connection.exec('PRAGMA incremental_vacuum');
   const { busy } = connection.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get<{ busy: number }>()!;
-  if (busy !== 0) throw new BusyLog();
-}
-
-/** Another connection reads the log: to be tried again, see `isBusy`. */
-class BusyLog extends Error {
-  readonly code = 'ERR_SQLITE_ERROR';
-  readonly errcode = 5;
+  if (busy !== 0) throw Object.assign(new Error('the log is being read'), { code: 'ERR_SQLITE_ERROR', errcode: 5 }); // see `isBusy`
 }

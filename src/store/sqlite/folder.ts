@@ -26,7 +26,8 @@ export async function openFolder(folder: string, { make }: { make: boolean }): P
   const path = databaseIn(folder);
   try {
     if (!(await isThere(path))) {
-      await expectNoOlderFiles(folder);
+      // The file was lost beside its log: a new store would make strangers of everybody in it.
+      if (await isThere(`${path}-wal`)) throw damagedFile(path, 'a database beside its log', 'no file');
       if (!make) throw noStore(folder);
       makeFolders(folder);
       await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -40,7 +41,8 @@ export async function openFolder(folder: string, { make }: { make: boolean }): P
   }
 }
 
-async function isThere(path: string): Promise<boolean> {
+/** True if there is a file at `path`. Throws if that cannot be determined. */
+export async function isThere(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,
     (error: NodeJS.ErrnoException) => {
@@ -48,12 +50,6 @@ async function isThere(path: string): Promise<boolean> {
       throw error;
     },
   );
-}
-
-/** Throws if the file was lost beside its log: a new store would make strangers of everybody in it. */
-async function expectNoOlderFiles(folder: string): Promise<void> {
-  const path = databaseIn(folder);
-  if (await isThere(`${path}-wal`)) throw damagedFile(path, 'a database beside its log', 'no file');
 }
 
 /** Makes the database under another name, and gives it its name when it is complete and on disk. */
@@ -91,11 +87,8 @@ export async function makeEmpty(path: string): Promise<void> {
 
 /** Throws `MOBILITY_STORE_DAMAGED` or `_VERSION` if the database at `path` must not be opened. Changes nothing. */
 export async function checkPresent(path: string): Promise<void> {
-  const { size } = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') throw damagedFile(path, 'a database', 'no file');
-    throw error;
-  });
-  if (size === 0) throw damagedFile(path, 'a database', 'an empty file');
+  if (!(await isThere(path))) throw damagedFile(path, 'a database', 'no file');
+  if ((await stat(path)).size === 0) throw damagedFile(path, 'a database', 'an empty file');
   const fault = inspectFile(path, { format: storeFormat, applicationId });
   if (fault !== null) throw faultError(path, fault);
 }

@@ -76,18 +76,11 @@ function walFault(path: string): Fault | null {
   return null; // others are at work on it, which they could not be if it were damaged
 }
 
-interface WalIndex {
-  /** Pages committed to the log, and how many of them are in the file too. */
-  frames: number;
-  backfilled: number;
-  pageSize: number;
-  /** Which log it belongs to. */
-  salts: Buffer;
-  bytes: Buffer;
-}
-
-/** The index that processes share while they have the database open; null if there is no valid one. */
-function readIndex(path: string): WalIndex | null {
+/**
+ * The index that processes share while they have the database open; null if there is no valid one. `frames`: pages
+ * committed to the log; `backfilled`: how many of them are in the file too; `salts`: which log it belongs to.
+ */
+function readIndex(path: string) {
   const bytes = firstBytes(`${path}-shm`, 100)?.bytes;
   if (bytes === undefined || bytes.length < 100) return null;
   const little = endianness() === 'LE';
@@ -101,25 +94,18 @@ function readIndex(path: string): WalIndex | null {
 
 // ---------------------------------------------------------------- files
 
-/** Size and first bytes of a file; null if it does not exist. */
+/** Size and first bytes of a file; null if it does not exist: who closes a database last removes its log. */
 function firstBytes(path: string, count: number): { size: number; bytes: Buffer } | null {
-  const file = openIfThere(path);
-  if (file === null) return null;
+  let file: number | null = null;
   try {
+    file = openSync(path, 'r');
     const bytes = Buffer.alloc(count);
     return { size: fstatSync(file).size, bytes: bytes.subarray(0, readSync(file, bytes, 0, count, 0)) };
-  } finally {
-    closeSync(file);
-  }
-}
-
-/** The file, opened for reading; null if it does not exist: who closes a database last removes its log. */
-function openIfThere(path: string): number | null {
-  try {
-    return openSync(path, 'r');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
+  } finally {
+    if (file !== null) closeSync(file);
   }
 }
 

@@ -5,13 +5,8 @@ import { expectSum, sumOf } from '../rows/sums.ts';
 import type { Statement } from './driver.ts';
 import { columnList } from './schema.ts';
 
-/** What prepares a statement, each text once. */
-export interface StatementSource {
-  sql(text: string): Statement;
-}
-
-/** The rows that a connection sees. */
-export function rowsIn(source: StatementSource): WritableRows {
+/** The rows that a connection sees. `sql` prepares a statement, each text once. */
+export function rowsIn(sql: (text: string) => Statement): WritableRows {
   return {
     find: async <Row>(table: Table<Row>, query: Query<Row>, columns?: readonly string[]): Promise<Row[]> => {
       const names = columns ?? [...Object.keys(table.columns), 'sum'];
@@ -20,18 +15,17 @@ export function rowsIn(source: StatementSource): WritableRows {
       const limit = query.limit === undefined ? '' : ' LIMIT ?';
       if (query.limit !== undefined) values.push(query.limit);
       const text = `SELECT ${columnList(names)} FROM ${table.name}${where}${order}${limit}`;
-      const found = source.sql(text).all<Record<string, ColumnValue>>(...values);
+      const found = sql(text).all<Record<string, ColumnValue>>(...values);
       return found.map((row) => rowOf(table, row, columns === undefined));
     },
     total: async (table, where, column) => {
       const { where: text, values } = conditionsOf(table, where);
       const what = column === undefined ? 'count(*)' : `coalesce(sum("${column}"), 0)`;
-      const sql = `SELECT ${what} AS total FROM ${table.name}${text}`;
-      return source.sql(sql).get<{ total: number }>(...values)!.total;
+      return sql(`SELECT ${what} AS total FROM ${table.name}${text}`).get<{ total: number }>(...values)!.total;
     },
     put: async (table, rows) => {
       const names = Object.keys(table.columns) as (keyof (typeof rows)[number] & string)[];
-      const insert = source.sql(insertInto(table.name, [...names, 'sum'], table.key));
+      const insert = sql(insertInto(table.name, [...names, 'sum'], table.key));
       return rows.map((row) => {
         const sum = sumOf(table, row);
         insert.run(...names.map((name) => bindable(row[name] as ColumnValue)), sum);
@@ -40,9 +34,9 @@ export function rowsIn(source: StatementSource): WritableRows {
     },
     remove: async (table, where, limit) => {
       const { where: text, values } = conditionsOf(table, where);
-      if (limit === undefined) return source.sql(`DELETE FROM ${table.name}${text}`).run(...values).changes;
+      if (limit === undefined) return sql(`DELETE FROM ${table.name}${text}`).run(...values).changes;
       const some = `SELECT rowid FROM ${table.name}${text} LIMIT ?`;
-      return source.sql(`DELETE FROM ${table.name} WHERE rowid IN (${some})`).run(...values, limit).changes;
+      return sql(`DELETE FROM ${table.name} WHERE rowid IN (${some})`).run(...values, limit).changes;
     },
   } as WritableRows;
 }

@@ -1,5 +1,6 @@
 // Transactions on the file of the store: writes one after another on one connection, reads on another.
 import { statSync } from 'node:fs';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { MobilityError } from '../../model/errors.ts';
 import type { Rows, WritableRows } from '../rows/rows.ts';
 import { type Connection, connect, type Statement } from './driver.ts';
@@ -53,8 +54,6 @@ export async function whenFree<T>(attempt: () => T | Promise<T>, limit = busyLim
   }
 }
 
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
 /** A connection with its prepared statements and its rows. */
 interface Line {
   connection: Connection;
@@ -65,22 +64,21 @@ interface Line {
 /** A connection that is set up, and `begin` run on it. */
 async function lineTo(path: string, begin: (connection: Connection) => void = () => {}): Promise<Line> {
   const connection = connect(path);
-  try {
-    await whenFree(() => {
-      setUp(connection);
-      begin(connection);
-    });
-  } catch (error) {
+  const attempt = (): void => {
+    setUp(connection);
+    begin(connection);
+  };
+  await whenFree(attempt).catch((error) => {
     connection.close();
     throw error;
-  }
+  });
   const statements = new Map<string, Statement>();
   const sql = (text: string): Statement => {
     const statement = statements.get(text) ?? connection.prepare(text);
     statements.set(text, statement);
     return statement;
   };
-  return { connection, sql, rows: rowsIn({ sql }) };
+  return { connection, sql, rows: rowsIn(sql) };
 }
 
 interface Job {
@@ -119,7 +117,7 @@ export async function openTransactions(path: string): Promise<Transactions> {
       const began = performance.now();
       await commit(jobs.splice(0)).catch(() => {});
       const wasLong = performance.now() - began > longGroup;
-      if (jobs.length > 0) await (wasLong ? pause(makeWay) : new Promise((resolve) => setImmediate(resolve)));
+      if (jobs.length > 0) await (wasLong ? pause(makeWay) : nextTurn());
     }
   };
   /** Commits a group; if that fails as a whole, each job alone: what is too much together may fit alone. */

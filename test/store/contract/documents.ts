@@ -1,7 +1,7 @@
 // Contract: documents, which phones pull.
 import { expect, it } from 'vitest';
 import { putDocument, removeDocument } from '../../support/store.ts';
-import { entry, leaseOn, mergeState, newUser, put, rejects, same, type Use, waiting } from './kit.ts';
+import { entry, newPerson, rejects, same, type Use } from './kit.ts';
 
 const day = (date: string, write_ts: number, data: unknown = {}) => ({
   key: `diary/trips-${date}`,
@@ -11,91 +11,93 @@ const day = (date: string, write_ts: number, data: unknown = {}) => ({
 
 export function documentTests(use: Use): void {
   it("a day's document is replaced in place", async () => {
-    const user = await newUser(use.store);
-    expect(await putDocument(use.store, user, day('2016-05-17', 1, { trips: [1] }))).toBe('inserted');
-    expect(await putDocument(use.store, user, day('2016-05-17', 2.5, { trips: [1, 2] }))).toBe('updated');
-    same(await use.store.documents.list(user), [day('2016-05-17', 2.5, { trips: [1, 2] })]);
-    expect((await use.store.counts(user)).documents).toBe(1);
+    const user = await newPerson(use.store);
+    expect(await putDocument(use.store, user.id, day('2016-05-17', 1, { trips: [1] }))).toBe('inserted');
+    expect(await putDocument(use.store, user.id, day('2016-05-17', 2.5, { trips: [1, 2] }))).toBe('updated');
+    same(await use.store.documents.list(user.id), [day('2016-05-17', 2.5, { trips: [1, 2] })]);
+    expect((await use.store.counts(user.id)).documents).toBe(1);
   });
 
   it('documents are listed by write_ts, then key; keys are sorted', async () => {
-    const user = await newUser(use.store);
+    const user = await newPerson(use.store);
     const documents = [
       day('2016-05-18', 2),
       day('2016-05-17', 2),
       day('2016-05-19', 1),
       { key: 'a.b/$c', write_ts: 3, data: 1 },
     ];
-    for (const document of documents) await putDocument(use.store, user, document);
-    same(await use.store.documents.list(user), [documents[2]!, documents[1]!, documents[0]!, documents[3]!]);
-    expect(await use.store.documents.keys(user)).toEqual(documents.map((one) => one.key).sort());
+    for (const document of documents) await putDocument(use.store, user.id, document);
+    same(await use.store.documents.list(user.id), [documents[2]!, documents[1]!, documents[0]!, documents[3]!]);
+    expect(await use.store.documents.keys(user.id)).toEqual(documents.map((one) => one.key).sort());
   });
 
   it('a document is got and removed by its key, within its user', async () => {
-    const [a, b] = [await newUser(use.store), await newUser(use.store)];
-    await putDocument(use.store, a, day('2016-05-17', 1, { of: 'a' }));
-    await putDocument(use.store, b, day('2016-05-17', 1, { of: 'b' }));
-    expect(await use.store.documents.get(a, 'diary/trips-2016-05-18')).toBeNull();
-    expect(await removeDocument(use.store, a, 'diary/trips-2016-05-18')).toBe(false);
-    expect(await removeDocument(use.store, a, 'diary/trips-2016-05-17')).toBe(true);
-    expect(await removeDocument(use.store, a, 'diary/trips-2016-05-17')).toBe(false);
-    expect(await use.store.documents.get(a, 'diary/trips-2016-05-17')).toBeNull();
-    expect(await use.store.documents.keys(a)).toEqual([]);
-    same(await use.store.documents.get(b, 'diary/trips-2016-05-17'), day('2016-05-17', 1, { of: 'b' }));
+    const [a, b] = [await newPerson(use.store), await newPerson(use.store)];
+    await putDocument(use.store, a.id, day('2016-05-17', 1, { of: 'a' }));
+    await putDocument(use.store, b.id, day('2016-05-17', 1, { of: 'b' }));
+    expect(await use.store.documents.get(a.id, 'diary/trips-2016-05-18')).toBeNull();
+    expect(await removeDocument(use.store, a.id, 'diary/trips-2016-05-18')).toBe(false);
+    expect(await removeDocument(use.store, a.id, 'diary/trips-2016-05-17')).toBe(true);
+    expect(await removeDocument(use.store, a.id, 'diary/trips-2016-05-17')).toBe(false);
+    expect(await use.store.documents.get(a.id, 'diary/trips-2016-05-17')).toBeNull();
+    expect(await use.store.documents.keys(a.id)).toEqual([]);
+    same(await use.store.documents.get(b.id, 'diary/trips-2016-05-17'), day('2016-05-17', 1, { of: 'b' }));
   });
 
   it('an rw-document that the phone pushes and a document of the same key live apart', async () => {
-    const user = await newUser(use.store);
+    const user = await newPerson(use.store);
     const pushed = entry('config/sensor_config', 9, { of: 'phone' }, { type: 'rw-document' });
-    await putDocument(use.store, user, { key: 'config/sensor_config', write_ts: 9, data: { of: 'server' } });
-    expect(await put(use.store, user, [pushed])).toEqual(['inserted']);
-    same(await waiting(use.store, user), [pushed]);
-    same(await use.store.documents.list(user), [{ key: 'config/sensor_config', write_ts: 9, data: { of: 'server' } }]);
-    await removeDocument(use.store, user, 'config/sensor_config');
-    same(await waiting(use.store, user), [pushed]);
+    await putDocument(use.store, user.id, { key: 'config/sensor_config', write_ts: 9, data: { of: 'server' } });
+    expect(await user.put([pushed])).toEqual(['inserted']);
+    same(await user.waiting(), [pushed]);
+    same(await use.store.documents.list(user.id), [
+      { key: 'config/sensor_config', write_ts: 9, data: { of: 'server' } },
+    ]);
+    await removeDocument(use.store, user.id, 'config/sensor_config');
+    same(await user.waiting(), [pushed]);
   });
 
   it('of two with one key in a change, the last one counts', async () => {
-    const user = await newUser(use.store);
+    const user = await newPerson(use.store);
     const put = [day('2016-05-17', 2, 'first'), day('2016-05-18', 3), day('2016-05-17', 1, 'last')];
     const change = { put, remove: [] };
-    const { results } = await use.store.documents.apply(user, change, await leaseOn(use.store, user));
+    const { results } = await use.store.documents.apply(user.id, change, await user.lease());
     expect(results).toEqual(['inserted', 'inserted', 'updated']);
-    same(await use.store.documents.list(user), [put[2]!, put[1]!]);
+    same(await use.store.documents.list(user.id), [put[2]!, put[1]!]);
   });
 
   it('puts of one document at once insert it once', async () => {
-    const user = await newUser(use.store);
-    const lease = await leaseOn(use.store, user);
+    const user = await newPerson(use.store);
+    const lease = await user.lease();
     const results = await Promise.all(
-      Array.from({ length: 10 }, (_, i) => putDocument(use.store, user, day('2016-05-17', i, i), lease)),
+      Array.from({ length: 10 }, (_, i) => putDocument(use.store, user.id, day('2016-05-17', i, i), lease)),
     );
     expect(results.filter((result) => result === 'inserted')).toHaveLength(1);
-    expect(await use.store.documents.list(user)).toHaveLength(1);
+    expect(await use.store.documents.list(user.id)).toHaveLength(1);
   });
 
   it('documents, state and the end of the lease come in one step', async () => {
-    const user = await newUser(use.store);
-    await putDocument(use.store, user, day('2016-05-16', 1));
-    await mergeState(use.store, user, { documents_due: true, complete_until: 5 });
-    const lease = await leaseOn(use.store, user);
+    const user = await newPerson(use.store);
+    await putDocument(use.store, user.id, day('2016-05-16', 1));
+    await user.mergeState({ documents_due: true, complete_until: 5 });
+    const lease = await user.lease();
     const put = [day('2016-05-16', 2), day('2016-05-17', 2), day('2016-05-18', 2)];
     const remove = ['diary/trips-2016-05-15'];
-    expect(await use.store.documents.apply(user, { put, remove }, lease)).toEqual({
+    expect(await use.store.documents.apply(user.id, { put, remove }, lease)).toEqual({
       results: ['updated', 'inserted', 'inserted'],
       removed: 0,
     });
-    expect(await use.store.leases.get(user)).toEqual(lease);
+    expect(await use.store.leases.get(user.id)).toEqual(lease);
     const change = { put: [], remove: ['diary/trips-2016-05-16', 'diary/trips-2016-05-18'] };
     const end = { state: { documents_due: false, last_run_ts: 9 }, release: true };
-    expect(await use.store.documents.apply(user, change, lease, end)).toEqual({ results: [], removed: 2 });
-    expect(await use.store.documents.keys(user)).toEqual(['diary/trips-2016-05-17']);
-    expect(await use.store.pipeline.get(user)).toMatchObject({
+    expect(await use.store.documents.apply(user.id, change, lease, end)).toEqual({ results: [], removed: 2 });
+    expect(await use.store.documents.keys(user.id)).toEqual(['diary/trips-2016-05-17']);
+    expect(await use.store.pipeline.get(user.id)).toMatchObject({
       documents_due: false,
       complete_until: 5,
       last_run_ts: 9,
     });
-    expect(await use.store.leases.get(user)).toBeNull();
-    await rejects(use.store.documents.apply(user, change, lease, end), 'MOBILITY_LEASE_LOST');
+    expect(await use.store.leases.get(user.id)).toBeNull();
+    await rejects(use.store.documents.apply(user.id, change, lease, end), 'MOBILITY_LEASE_LOST');
   });
 }

@@ -15,6 +15,7 @@ import type {
   PipelineState,
   PutResult,
   Store,
+  UnusableEntry,
 } from '../../../src/store/store.ts';
 
 /** A store of an engine, new and empty. */
@@ -29,20 +30,15 @@ export interface Opened {
 /** What each part of the contract works with: one store for its tests, and new ones on demand. */
 export interface Use {
   readonly store: Store;
-  readonly opened: Opened;
+  /** Opens another store on the same data, until the test ends. */
+  another(): Promise<Store>;
+  /** A new, empty store, until the test ends. */
   open(): Promise<Opened>;
 }
 
 /** A UUID that nobody has. */
 export function newId(): string {
   return randomUUID();
-}
-
-/** Registers a user whom nobody else has: tests share a store and must not meet. */
-export async function newUser(store: Store): Promise<string> {
-  const uuid = newId();
-  await store.users.register(`${uuid}@example.org`, { uuid, now: 1 });
-  return uuid;
 }
 
 export const location = 'background/location';
@@ -64,6 +60,11 @@ export function fix(ts: number, data: JsonObject = {}, metadata: JsonObject = {}
   return entry(location, ts, { ts, latitude: 48.5, longitude: 9.05, ...data }, metadata);
 }
 
+/** Location entries written at `from` up to, and without, `to`. */
+export function fixes(from: number, to: number, data: JsonObject = {}): Entry[] {
+  return numbers(from, to).map((ts) => fix(ts, data));
+}
+
 /** Fails unless both are the same to the last bit: -0 is not 0, and no field more or less. */
 export function same<T>(found: T, expected: T): void {
   deepStrictEqual(found, expected);
@@ -74,35 +75,7 @@ export async function rejects(promise: Promise<unknown>, code: ErrorCode): Promi
   await expect(promise).rejects.toMatchObject({ name: 'MobilityError', code });
 }
 
-// ---------------------------------------------------------------- leases
-
-/** A lease on the user that lasts as long as any test. */
-export async function leaseOn(store: Store, user: string, owner = 'test'): Promise<Lease> {
-  const result = await store.leases.acquire(user, owner, 600);
-  if (!('lease' in result)) throw new Error(`expected a free user, found a lease of ${result.heldBy.owner}`);
-  return result.lease;
-}
-
-/** Works on the user under a lease and releases it. */
-export async function leased<T>(store: Store, user: string, work: (lease: Lease) => Promise<T>): Promise<T> {
-  const lease = await leaseOn(store, user);
-  try {
-    return await work(lease);
-  } finally {
-    await store.leases.release(lease);
-  }
-}
-
-export function mergeState(store: Store, user: string, fields: Partial<PipelineState>): Promise<void> {
-  return leased(store, user, (lease) => store.pipeline.merge(user, fields, lease));
-}
-
-// ---------------------------------------------------------------- entries on their way
-
-/** Stores entries in the usercache. `now` is early: entries written much later than it wait for their time. */
-export async function put(store: Store, user: string, entries: Entry[], now = 1_000): Promise<PutResult[]> {
-  return store.usercache.put(user, { entries, unusable: [] }, now);
-}
+// ---------------------------------------------------------------- people
 
 /** Accepts every entry, with the data time of its payload. */
 export const accept: Judge = ({ data }) => ({ ts: dataTime(data) });
@@ -115,48 +88,108 @@ export function refuse(reason = 'bad_value', message = 'expected a number'): Jud
 /** Later than any entry of a test was written. */
 export const never = 1e13;
 
-/** Moves all entries that may be processed at time `at`, in pages of `limit`; returns what the pages did together. */
-export async function moveAll(
-  store: Store,
-  user: string,
-  judge = accept,
-  { at = never, limit = 5_000 } = {},
-): Promise<Moved> {
-  return leased(store, user, async (lease) => {
-    const all = await store.usercache.move(user, { at, limit }, lease, judge);
-    while (all.more) {
-      const { moved, failed, inserted, updated, unchanged, marked, more } = await store.usercache.move(
-        user,
-        { at, limit },
-        lease,
-        judge,
-      );
-      all.moved.push(...moved);
-      all.failed.push(...failed);
-      all.inserted += inserted;
-      all.updated += updated;
-      all.unchanged += unchanged;
-      const [a, b] = [all.marked.changed, marked.changed];
-      const changed = a && b ? { from: Math.min(a.from, b.from), to: Math.max(a.to, b.to) } : (a ?? b);
-      all.marked = { changed, documents: all.marked.documents || marked.documents };
-      all.more = more;
+/** Registers somebody whom nobody else has: tests share a store and must not meet. */
+export async function newPerson(store: Store): Promise<Person> {
+  const person = new Person(store, newId());
+  await store.users.register(`${person.id}@example.org`, { uuid: person.id, now: 1 });
+  return person;
+}
+
+/** A user, and short ways to do in a store what concerns them. */
+export class Person {
+  readonly store: Store;
+  readonly id: string;
+
+  constructor(store: Store, id: string) {
+    this.store = store;
+    this.id = id;
+  }
+
+  /** The same user in another store on the same data. */
+  on(store: Store): Person {
+    return new Person(store, this.id);
+  }
+
+  /** Stores entries in the usercache. `now` is early: entries written much later than it wait for their time. */
+  put(entries: readonly Entry[], now = 1_000): Promise<PutResult[]> {
+    return this.store.usercache.put(this.id, { entries, unusable: [] }, now);
+  }
+
+  putUnusable(unusable: readonly UnusableEntry[], now: number): Promise<PutResult[]> {
+    return this.store.usercache.put(this.id, { entries: [], unusable }, now);
+  }
+
+  /** Moves all entries that may be processed at time `at`, in pages of `limit`; returns what the pages did together. */
+  moveAll(judge = accept, { at = never, limit = 5_000 } = {}): Promise<Moved> {
+    return this.leased(async (lease) => {
+      const all = await this.move(lease, judge, { at, limit });
+      while (all.more) {
+        const { moved, failed, marked, more, ...counts } = await this.move(lease, judge, { at, limit });
+        all.moved.push(...moved);
+        all.failed.push(...failed);
+        for (const name of ['inserted', 'updated', 'unchanged'] as const) all[name] += counts[name];
+        const [a, b] = [all.marked.changed, marked.changed];
+        const changed = a && b ? { from: Math.min(a.from, b.from), to: Math.max(a.to, b.to) } : (a ?? b);
+        all.marked = { changed, documents: all.marked.documents || marked.documents };
+        all.more = more;
+      }
+      return all;
+    });
+  }
+
+  /** Moves one page of entries. */
+  move(lease: Lease, judge = accept, { at = never, limit = 5_000 } = {}): Promise<Moved> {
+    return this.store.usercache.move(this.id, { at, limit }, lease, judge);
+  }
+
+  /** Puts the entries and moves all that waits to the timeseries. */
+  async moveIn(entries: readonly Entry[], now?: number): Promise<Moved> {
+    await this.put(entries, now);
+    return this.moveAll();
+  }
+
+  /** Puts the entries and lets each fail its conversion at time `now`. */
+  async putFailed(entries: readonly Entry[], now = 1_000, reason = 'bad_value'): Promise<Moved> {
+    await this.put(entries, now);
+    const keys = new Set(entries.map((one) => one.metadata.key));
+    return this.moveAll((one) => (keys.has(one.metadata.key) ? refuse(reason)(one) : accept(one)), { at: now });
+  }
+
+  /** Every waiting entry by write time, then key. */
+  waiting(limit = 1_000): Promise<Entry[]> {
+    return findAll(this.store.usercache, this.id, { time: 'write_ts', limit });
+  }
+
+  /** Every entry of the timeseries by write time, then key. */
+  stored(limit = 1_000): Promise<Entry[]> {
+    return findAll(this.store.timeseries, this.id, { time: 'write_ts', limit });
+  }
+
+  /** The errors of the user, by id. */
+  errors(): Promise<ErrorRow[]> {
+    return this.store.errors.list(this.id, { limit: 1_000 });
+  }
+
+  /** A lease that lasts as long as any test. */
+  async lease(owner = 'test'): Promise<Lease> {
+    const result = await this.store.leases.acquire(this.id, owner, 600);
+    if (!('lease' in result)) throw new Error(`expected a free user, found a lease of ${result.heldBy.owner}`);
+    return result.lease;
+  }
+
+  /** Works under a lease and releases it. */
+  async leased<T>(work: (lease: Lease) => Promise<T>): Promise<T> {
+    const lease = await this.lease();
+    try {
+      return await work(lease);
+    } finally {
+      await this.store.leases.release(lease);
     }
-    return all;
-  });
-}
+  }
 
-/** Puts the entries and moves all that waits to the timeseries. */
-export async function moveIn(store: Store, user: string, entries: Entry[], now = 1_000): Promise<Moved> {
-  await put(store, user, entries, now);
-  return moveAll(store, user);
-}
-
-/** Puts the entries and lets each fail its conversion at time `now`. */
-export async function putFailed(store: Store, user: string, entries: Entry[], now = 1_000, reason = 'bad_value') {
-  await put(store, user, entries, now);
-  const keys = new Set(entries.map((one) => one.metadata.key));
-  const judge: Judge = (one) => (keys.has(one.metadata.key) ? { reason, message: 'expected a number' } : accept(one));
-  return moveAll(store, user, judge, { at: now });
+  mergeState(fields: Partial<PipelineState>): Promise<void> {
+    return this.leased((lease) => this.store.pipeline.merge(this.id, fields, lease));
+  }
 }
 
 // ---------------------------------------------------------------- reading
@@ -186,19 +219,4 @@ export async function findRows(
     after = page.next;
   }
   throw new Error('the pages of find have no end');
-}
-
-/** Every waiting entry by write time, then key. */
-export async function waiting(store: Store, user: string, limit = 1_000): Promise<Entry[]> {
-  return findAll(store.usercache, user, { time: 'write_ts', limit });
-}
-
-/** Every entry of the timeseries by write time, then key. */
-export async function stored(store: Store, user: string, limit = 1_000): Promise<Entry[]> {
-  return findAll(store.timeseries, user, { time: 'write_ts', limit });
-}
-
-/** The errors of a user, by id. */
-export async function errorsOf(store: Store, user: string): Promise<ErrorRow[]> {
-  return store.errors.list(user, { limit: 1_000 });
 }

@@ -2,25 +2,7 @@
 import { expect, it } from 'vitest';
 import type { TripRecord } from '../../../src/model/trip.ts';
 import { collections, type Store } from '../../../src/store/store.ts';
-import {
-  battery,
-  entry,
-  errorsOf,
-  fix,
-  leaseOn,
-  moveIn,
-  newId,
-  newUser,
-  numbers,
-  type Opened,
-  put,
-  putFailed,
-  rejects,
-  same,
-  stored,
-  type Use,
-  waiting,
-} from './kit.ts';
+import { battery, entry, fix, newId, newPerson, numbers, type Opened, Person, rejects, same, type Use } from './kit.ts';
 
 /** Every method of the parts of a store. A method that the interface gains is missing here until it is added. */
 const methods: {
@@ -50,7 +32,7 @@ const methods: {
   leases: { acquire: true, renew: true, release: true, get: true },
 };
 type PartName<Part extends keyof Store> = Store[Part] extends (...args: never[]) => unknown ? never : Part;
-const ownMethods: Record<Exclude<keyof Store, keyof typeof methods | 'address' | 'use' | 'close'>, true> = {
+const ownMethods: Record<Exclude<keyof Store, keyof typeof methods | 'address' | 'close'>, true> = {
   counts: true,
   erase: true,
   unfinished: true,
@@ -60,22 +42,22 @@ const ownMethods: Record<Exclude<keyof Store, keyof typeof methods | 'address' |
 
 type AnyMethods = Record<string, (...args: unknown[]) => Promise<unknown>>;
 
-/** Gives a user one row or more in every collection; a lease stays taken. Returns the UUID. */
-async function fill(store: Store, email: string): Promise<string> {
-  const { user } = await store.users.register(email, { now: 1 });
-  const id = user.uuid;
+/** Gives a user one row or more in every collection; a lease stays taken. */
+async function fill(store: Store, email: string): Promise<Person> {
+  const user = new Person(store, (await store.users.register(email, { now: 1 })).user.uuid);
+  const { id } = user;
   await store.tokens.add({ hash: `${id}${id}`.replaceAll('-', ''), user_id: id, created_ts: 1, expires_ts: null });
   await store.profiles.merge(id, { a: 1 });
-  await moveIn(store, id, [fix(5), entry(battery, 6)]);
-  await putFailed(store, id, [fix(1), fix(2)]);
+  await user.moveIn([fix(5), entry(battery, 6)]);
+  await user.putFailed([fix(1), fix(2)]);
   const unusable = [{ entry: 1, reason: 'r', message: 'm' }];
   await store.usercache.put(id, { entries: [fix(3), fix(4), entry(battery, 1)], unusable }, 1);
-  const lease = await leaseOn(store, id);
+  const lease = await user.lease();
   const document = { key: 'diary/trips-2016-05-17', write_ts: 1, data: {} };
   await store.documents.apply(id, { put: [document], remove: [] }, lease);
   const link = { id: 'x', kind: 'dropped', chain_ts: 5, start_ts: 5, end_ts: 6, day: '2016-05-17', settled_ts: 1 };
   await store.trips.replace(id, { from: 0, to: 10 }, [link as unknown as TripRecord], {}, lease);
-  return id;
+  return user;
 }
 
 const filled = {
@@ -101,7 +83,7 @@ export function lifecycleTests(use: Use): void {
   it('counts covers every collection', async () => {
     expect(await use.store.counts(newId())).toEqual(none);
     const user = await fill(use.store, `${newId()}@example.org`);
-    expect(await use.store.counts(user)).toEqual(filled);
+    expect(await use.store.counts(user.id)).toEqual(filled);
     expect(Object.keys(filled).sort()).toEqual([...collections].sort());
   });
 
@@ -109,28 +91,24 @@ export function lifecycleTests(use: Use): void {
     const { store } = use;
     const email = `${newId()}@example.org`;
     const [gone, stays] = [await fill(store, email), await fill(store, `${newId()}@example.org`)];
-    expect(await store.erase(gone)).toEqual(filled);
-    expect(await store.counts(gone)).toEqual(none);
-    expect(await store.erase(gone)).toEqual(none);
-    expect(await store.counts(stays)).toEqual(filled);
+    expect(await store.erase(gone.id)).toEqual(filled);
+    expect(await store.counts(gone.id)).toEqual(none);
+    expect(await store.erase(gone.id)).toEqual(none);
+    expect(await store.counts(stays.id)).toEqual(filled);
     expect(await store.users.byEmail(email)).toBeNull();
-    expect(await store.users.byUuid(gone)).toBeNull();
-    expect(await store.profiles.get(gone)).toBeNull();
-    expect(await store.leases.get(gone)).toBeNull();
-    expect(await store.pipeline.withWork([gone], 4e9)).toEqual(new Set());
-    expect((await store.users.register(email, { uuid: gone, now: 2 })).created).toBe(true);
-    expect(await put(store, gone, [fix(5), fix(1)])).toEqual(['inserted', 'inserted']);
+    expect(await store.users.byUuid(gone.id)).toBeNull();
+    expect(await store.profiles.get(gone.id)).toBeNull();
+    expect(await store.leases.get(gone.id)).toBeNull();
+    expect(await store.pipeline.withWork([gone.id], 4e9)).toEqual(new Set());
+    expect((await store.users.register(email, { uuid: gone.id, now: 2 })).created).toBe(true);
+    expect(await gone.put([fix(5), fix(1)])).toEqual(['inserted', 'inserted']);
   });
 
   it('erase copes with many rows', async () => {
-    const user = await newUser(use.store);
-    await put(
-      use.store,
-      user,
-      numbers(0, 12_000).map((ts) => entry(battery, ts)),
-    );
-    expect((await use.store.erase(user)).usercache).toBe(12_000);
-    expect(await use.store.counts(user)).toEqual(none);
+    const user = await newPerson(use.store);
+    await user.put(numbers(0, 12_000).map((ts) => entry(battery, ts)));
+    expect((await use.store.erase(user.id)).usercache).toBe(12_000);
+    expect(await use.store.counts(user.id)).toEqual(none);
   });
 
   it('ping works', async () => {
@@ -139,60 +117,44 @@ export function lifecycleTests(use: Use): void {
 
   it('all data are there after reopening', async () => {
     const opened = await use.open();
-    try {
-      const user = await fill(opened.store, 'somebody@example.org');
-      const before = await contentOf(opened.store, user);
-      await opened.store.close();
-      const again = await opened.reopen();
-      same(await contentOf(again, user), before);
-      expect(again.address).toBe(opened.store.address);
-      await again.close();
-    } finally {
-      await opened.dispose();
-    }
+    const user = await fill(opened.store, 'somebody@example.org');
+    const before = await contentOf(user);
+    await opened.store.close();
+    const again = await opened.reopen();
+    same(await contentOf(user.on(again)), before);
+    expect(again.address).toBe(opened.store.address);
+    await again.close();
   });
 
   it('a write of one store is seen by another on the same data at once', async () => {
-    const user = await newUser(use.store);
-    const other = await use.opened.reopen();
-    try {
-      await put(use.store, user, [fix(1)]);
-      same(await waiting(other, user), [fix(1)]);
-      await put(other, user, [fix(2)]);
-      same(await waiting(use.store, user), [fix(1), fix(2)]);
-    } finally {
-      await other.close();
-    }
+    const user = await newPerson(use.store);
+    const other = await use.another();
+    await user.put([fix(1)]);
+    same(await user.on(other).waiting(), [fix(1)]);
+    await user.on(other).put([fix(2)]);
+    same(await user.waiting(), [fix(1), fix(2)]);
   });
 
   it('close finishes running calls, those that fail too', async () => {
     const opened = await use.open();
-    const user = await newUser(opened.store);
-    try {
-      const puts = numbers(0, 20).map((ts) => put(opened.store, user, [fix(ts)]));
-      const refused = rejects(put(opened.store, newId(), [fix(1)]), 'MOBILITY_USER_UNKNOWN');
-      const closes = [opened.store.close(), opened.store.close()];
-      expect(await Promise.all(puts)).toEqual(puts.map(() => ['inserted']));
-      await refused;
-      await Promise.all(closes);
-      const again = await opened.reopen();
-      expect(await waiting(again, user)).toHaveLength(20);
-      await again.close();
-    } finally {
-      await opened.dispose();
-    }
+    const user = await newPerson(opened.store);
+    const puts = numbers(0, 20).map((ts) => user.put([fix(ts)]));
+    const refused = rejects(new Person(opened.store, newId()).put([fix(1)]), 'MOBILITY_USER_UNKNOWN');
+    const closes = [opened.store.close(), opened.store.close()];
+    expect(await Promise.all(puts)).toEqual(puts.map(() => ['inserted']));
+    await refused;
+    await Promise.all(closes);
+    const again = await opened.reopen();
+    expect(await user.on(again).waiting()).toHaveLength(20);
+    await again.close();
   });
 
   it('after close every method says that the store is closed, and a second close does nothing', async () => {
     const opened = await use.open();
-    try {
-      await opened.store.close();
-      await opened.store.close();
-      await everyMethodIsClosed(opened);
-      await opened.store.close();
-    } finally {
-      await opened.dispose();
-    }
+    await opened.store.close();
+    await opened.store.close();
+    await everyMethodIsClosed(opened);
+    await opened.store.close();
   });
 }
 
@@ -209,17 +171,18 @@ async function everyMethodIsClosed({ store }: Opened): Promise<void> {
   }
 }
 
-async function contentOf(store: Store, user: string) {
+async function contentOf(user: Person) {
+  const { store } = user;
   return {
-    user: await store.users.byUuid(user),
-    tokens: await store.tokens.list(user),
-    profile: await store.profiles.get(user),
-    waiting: await waiting(store, user),
-    errors: await errorsOf(store, user),
-    documents: await store.documents.list(user),
-    timeseries: await stored(store, user),
-    trips: await store.trips.chain(user, { limit: 100 }),
-    state: await store.pipeline.get(user),
-    lease: await store.leases.get(user),
+    user: await store.users.byUuid(user.id),
+    tokens: await store.tokens.list(user.id),
+    profile: await store.profiles.get(user.id),
+    waiting: await user.waiting(),
+    errors: await user.errors(),
+    documents: await store.documents.list(user.id),
+    timeseries: await user.stored(),
+    trips: await store.trips.chain(user.id, { limit: 100 }),
+    state: await store.pipeline.get(user.id),
+    lease: await store.leases.get(user.id),
   };
 }

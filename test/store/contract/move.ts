@@ -6,34 +6,26 @@ import {
   accept,
   battery,
   entry,
-  errorsOf,
   fix,
+  fixes,
   incident,
-  leased,
-  leaseOn,
   location,
-  mergeState,
-  moveAll,
-  moveIn,
   never,
-  newUser,
+  newPerson,
   numbers,
-  put,
-  putFailed,
+  type Person,
   refuse,
   rejects,
   same,
-  stored,
   type Use,
-  waiting,
 } from './kit.ts';
 
 const clean = { changed: null, documents_due: false };
 
 /** What is marked as changed; then takes the marks away. */
-async function marks(store: Store, user: string) {
-  const { changed, documents_due } = await store.pipeline.get(user);
-  await mergeState(store, user, clean);
+async function marks(store: Store, user: Person) {
+  const { changed, documents_due } = await store.pipeline.get(user.id);
+  await user.mergeState(clean);
   return { changed, documents_due };
 }
 
@@ -42,27 +34,27 @@ const identitiesOf = (entries: readonly Entry[]): Identity[] =>
 
 export function moveTests(use: Use): void {
   it('what the judge accepts goes to the timeseries, found by the time that it gives', async () => {
-    const user = await newUser(use.store);
+    const user = await newPerson(use.store);
     const entries = [fix(1), fix(2), entry(battery, 3)];
-    await put(use.store, user, entries);
+    await user.put(entries);
     const judge: Judge = ({ metadata: { write_ts } }) => ({ ts: write_ts === 3 ? null : 100 - write_ts });
-    same(await moveAll(use.store, user, judge), {
+    same(await user.moveAll(judge), {
       moved: identitiesOf([entries[2]!, ...entries.slice(0, 2)]),
       ...{ inserted: 3, updated: 0, unchanged: 0, failed: [] },
       marked: { changed: { from: 98, to: 99 }, documents: false },
       more: false,
     });
-    same(await waiting(use.store, user), []);
-    same(await stored(use.store, user), entries);
-    same((await use.store.timeseries.find(user, { time: 'ts', limit: 9 })).entries, [fix(2), fix(1)]);
+    same(await user.waiting(), []);
+    same(await user.stored(), entries);
+    same((await use.store.timeseries.find(user.id, { time: 'ts', limit: 9 })).entries, [fix(2), fix(1)]);
   });
 
   it('the judge gets each entry as it was pushed', async () => {
-    const user = await newUser(use.store);
+    const user = await newPerson(use.store);
     const entries = [fix(1, { 'a.b': [-0, null] }), entry('odd.$key\\', 2, { x: '\u0000\ud800' }, { more: {} })];
-    await put(use.store, user, entries);
+    await user.put(entries);
     const judged: Entry[] = [];
-    await moveAll(use.store, user, (one) => {
+    await user.moveAll((one) => {
       judged.push(one);
       return accept(one);
     });
@@ -70,46 +62,42 @@ export function moveTests(use: Use): void {
   });
 
   it('new, different and same contents are counted, and the newest stays', async () => {
-    const user = await newUser(use.store);
-    await moveIn(use.store, user, [fix(1), fix(2), entry(battery, 3)]);
-    const result = await moveIn(use.store, user, [fix(1), fix(2, { a: 1 }), fix(4), entry(battery, 3)]);
+    const user = await newPerson(use.store);
+    await user.moveIn([fix(1), fix(2), entry(battery, 3)]);
+    const result = await user.moveIn([fix(1), fix(2, { a: 1 }), fix(4), entry(battery, 3)]);
     expect(result).toMatchObject({ inserted: 1, updated: 1, unchanged: 2, failed: [] });
     expect(result.moved).toHaveLength(4);
-    same(await stored(use.store, user), [fix(1), fix(2, { a: 1 }), entry(battery, 3), fix(4)]);
-    expect((await use.store.counts(user)).timeseries).toBe(4);
+    same(await user.stored(), [fix(1), fix(2, { a: 1 }), entry(battery, 3), fix(4)]);
+    expect((await use.store.counts(user.id)).timeseries).toBe(4);
   });
 
   it('with nothing to move nothing changes', async () => {
-    const user = await newUser(use.store);
+    const user = await newPerson(use.store);
     const nothing = { moved: [], inserted: 0, updated: 0, unchanged: 0, failed: [], more: false };
     const marked = { changed: null, documents: false };
-    expect(await moveAll(use.store, user)).toEqual({ ...nothing, marked });
+    expect(await user.moveAll()).toEqual({ ...nothing, marked });
     expect(await marks(use.store, user)).toEqual(clean);
   });
 
   it('the keys of what waits are named, those of others and of what left are not', async () => {
-    const [user, other] = [await newUser(use.store), await newUser(use.store)];
-    expect(await use.store.usercache.keys(user)).toEqual([]);
-    await moveIn(use.store, user, [entry(battery, 1)]);
-    await put(use.store, other, [entry(battery, 1)]);
-    await put(use.store, user, [fix(1), fix(2), entry('odd.$key\\', 1)]);
-    expect((await use.store.usercache.keys(user)).sort()).toEqual([location, 'odd.$key\\']);
+    const [user, other] = [await newPerson(use.store), await newPerson(use.store)];
+    expect(await use.store.usercache.keys(user.id)).toEqual([]);
+    await user.moveIn([entry(battery, 1)]);
+    await other.put([entry(battery, 1)]);
+    await user.put([fix(1), fix(2), entry('odd.$key\\', 1)]);
+    expect((await use.store.usercache.keys(user.id)).sort()).toEqual([location, 'odd.$key\\']);
   });
 
   it('pages take the oldest puts first, and say whether more waits', async () => {
-    const user = await newUser(use.store);
+    const user = await newPerson(use.store);
     for (const from of [90, 60, 30, 0]) {
-      await put(
-        use.store,
-        user,
-        numbers(from, from + 10).map((ts) => fix(ts)),
-      );
+      await user.put(numbers(from, from + 10).map((ts) => fix(ts)));
     }
-    await put(use.store, user, [fix(65, { again: true })]); // moves behind the others
-    await leased(use.store, user, async (lease) => {
+    await user.put([fix(65, { again: true })]); // moves behind the others
+    await user.leased(async (lease) => {
       const pages: [number[], boolean][] = [];
       for (let more = true; more; ) {
-        const page = await use.store.usercache.move(user, { at: never, limit: 20 }, lease, accept);
+        const page = await user.move(lease);
         pages.push([page.moved.map((one) => one.write_ts), page.more]);
         more = page.more;
       }
@@ -122,49 +110,45 @@ export function moveTests(use: Use): void {
   });
 
   it('many small puts are moved whole, and a page that empties the usercache says so', async () => {
-    const user = await newUser(use.store);
-    await Promise.all(numbers(0, 200).map((ts) => put(use.store, user, [fix(ts)])));
-    const first = await leased(use.store, user, (lease) =>
-      use.store.usercache.move(user, { at: never, limit: 1_000 }, lease, accept),
+    const user = await newPerson(use.store);
+    await Promise.all(numbers(0, 200).map((ts) => user.put([fix(ts)])));
+    const first = await user.leased((lease) =>
+      use.store.usercache.move(user.id, { at: never, limit: 1_000 }, lease, accept),
     );
     expect(first).toMatchObject({ inserted: 200, more: false });
-    await Promise.all(numbers(0, 250).map((ts) => put(use.store, user, [fix(ts, { again: true })])));
-    expect(await moveAll(use.store, user)).toMatchObject({ inserted: 50, updated: 200, more: false });
-    expect((await stored(use.store, user)).every(({ data }) => data.again === true)).toBe(true);
+    await Promise.all(numbers(0, 250).map((ts) => user.put([fix(ts, { again: true })])));
+    expect(await user.moveAll()).toMatchObject({ inserted: 50, updated: 200, more: false });
+    expect((await user.stored()).every(({ data }) => data.again === true)).toBe(true);
   });
 
   it('a large put is moved in pages, and counts as one change', async () => {
-    const user = await newUser(use.store);
-    const many = numbers(0, 5_500).map((ts) => fix(ts));
-    expect(await moveIn(use.store, user, many)).toMatchObject({ inserted: 5_500 });
-    expect(await moveIn(use.store, user, many)).toMatchObject({ unchanged: 5_500 });
-    expect((await use.store.pipeline.get(user)).changed).toEqual({ from: 0, to: 5_499 });
-    same(await stored(use.store, user), many);
+    const user = await newPerson(use.store);
+    const many = fixes(0, 5_500);
+    expect(await user.moveIn(many)).toMatchObject({ inserted: 5_500 });
+    expect(await user.moveIn(many)).toMatchObject({ unchanged: 5_500 });
+    expect((await use.store.pipeline.get(user.id)).changed).toEqual({ from: 0, to: 5_499 });
+    same(await user.stored(), many);
   });
 
   it('one move takes accepted and failed entries at once', async () => {
-    const user = await newUser(use.store);
-    await put(
-      use.store,
-      user,
-      numbers(0, 300).map((ts) => fix(ts)),
-    );
+    const user = await newPerson(use.store);
+    await user.put(fixes(0, 300));
     const isGood = ({ metadata }: Entry): boolean => metadata.write_ts % 3 > 0;
-    const result = await moveAll(use.store, user, (one) => (isGood(one) ? accept(one) : refuse('r', 'm')(one)));
+    const result = await user.moveAll((one) => (isGood(one) ? accept(one) : refuse('r', 'm')(one)));
     expect(result).toMatchObject({ inserted: 200, failed: expect.any(Array) });
     expect(result.failed).toHaveLength(100);
     expect(result.failed[1]).toEqual({ key: location, write_ts: 3, reason: 'r', message: 'm' });
-    expect(await use.store.counts(user)).toMatchObject({ usercache: 0, errors: 100, timeseries: 200 });
+    expect(await use.store.counts(user.id)).toMatchObject({ usercache: 0, errors: 100, timeseries: 200 });
   });
 
   it('a failed entry is set aside as it was pushed, with why and when', async () => {
-    const user = await newUser(use.store);
+    const user = await newPerson(use.store);
     const sent = entry('manual/survey', 7.25, { 'a.b': [-0, null] }, { $x: { y: '\u0000' } });
-    await put(use.store, user, [sent, fix(1)]);
+    await user.put([sent, fix(1)]);
     const message = 'data.x: expected é, found "\u0000"';
     const judge: Judge = (one) => (one.metadata.key === location ? accept(one) : { reason: 'bad_value', message });
-    await moveAll(use.store, user, judge, { at: 50.5 });
-    const errors = await errorsOf(use.store, user);
+    await user.moveAll(judge, { at: 50.5 });
+    const errors = await user.errors();
     same(errors, [
       {
         id: errors[0]!.id,
@@ -175,125 +159,118 @@ export function moveTests(use: Use): void {
         ...{ first_ts: 50.5, last_ts: 50.5, tries: 1, received_ts: 1_000 },
       },
     ]);
-    same(await waiting(use.store, user), []);
-    same(await stored(use.store, user), [fix(1)]);
+    same(await user.waiting(), []);
+    same(await user.stored(), [fix(1)]);
   });
 
   it('an entry that fails again is one error, with its newest content and reason and how often', async () => {
-    const user = await newUser(use.store);
-    await putFailed(use.store, user, [fix(1, { a: 1 })], 10, 'first');
-    await putFailed(use.store, user, [fix(1, { a: 2 })], 20, 'second');
-    const errors = await errorsOf(use.store, user);
+    const user = await newPerson(use.store);
+    await user.putFailed([fix(1, { a: 1 })], 10, 'first');
+    await user.putFailed([fix(1, { a: 2 })], 20, 'second');
+    const errors = await user.errors();
     expect(errors).toHaveLength(1);
     expect(errors[0]).toMatchObject({ reason: 'second', first_ts: 10, last_ts: 20, tries: 2, entry: fix(1, { a: 2 }) });
   });
 
   it('the error of an identity is removed when newer content of it is accepted', async () => {
-    const user = await newUser(use.store);
-    await putFailed(use.store, user, [fix(1, { a: 'bad' }), fix(2, { a: 'bad' })]);
-    await put(use.store, user, [fix(1, { a: 'good' })]);
-    expect(await errorsOf(use.store, user)).toHaveLength(2);
-    await moveAll(use.store, user);
-    expect((await errorsOf(use.store, user)).map((row) => row.identity?.write_ts)).toEqual([2]);
+    const user = await newPerson(use.store);
+    await user.putFailed([fix(1, { a: 'bad' }), fix(2, { a: 'bad' })]);
+    await user.put([fix(1, { a: 'good' })]);
+    expect(await user.errors()).toHaveLength(2);
+    await user.moveAll();
+    expect((await user.errors()).map((row) => row.identity?.write_ts)).toEqual([2]);
   });
 
   it('newer content that fails takes the place of the earlier content in the timeseries, and marks that', async () => {
-    const user = await newUser(use.store);
-    await moveIn(use.store, user, [entry(location, 7, { ts: 123 }), fix(1)]);
+    const user = await newPerson(use.store);
+    await user.moveIn([entry(location, 7, { ts: 123 }), fix(1)]);
     await marks(use.store, user);
-    const result = await putFailed(use.store, user, [entry(location, 7, { ts: 'bad' })]);
+    const result = await user.putFailed([entry(location, 7, { ts: 'bad' })]);
     expect(result.marked).toEqual({ changed: { from: 123, to: 123 }, documents: false });
     expect((await marks(use.store, user)).changed).toEqual({ from: 123, to: 123 });
-    expect(await use.store.timeseries.get(user, { key: location, write_ts: 7 })).toBeNull();
-    same(await stored(use.store, user), [fix(1)]);
-    expect(await errorsOf(use.store, user)).toHaveLength(1);
+    expect(await use.store.timeseries.get(user.id, { key: location, write_ts: 7 })).toBeNull();
+    same(await user.stored(), [fix(1)]);
+    expect(await user.errors()).toHaveLength(1);
   });
 
   it('puts at the same moment lose nothing, and what was pushed again is moved with its newest content', async () => {
-    const user = await newUser(use.store);
+    const user = await newPerson(use.store);
     const times = numbers(0, 30);
-    await put(
-      use.store,
-      user,
-      times.map((ts) => fix(ts, { round: 0 })),
-    );
+    await user.put(times.map((ts) => fix(ts, { round: 0 })));
     const again = times.filter((ts) => ts % 2 === 0);
-    await Promise.all([
-      moveAll(use.store, user, accept, { limit: 5 }),
-      ...again.map((ts) => put(use.store, user, [fix(ts, { round: 1 })])),
-    ]);
-    await moveAll(use.store, user);
+    await Promise.all([user.moveAll(accept, { limit: 5 }), ...again.map((ts) => user.put([fix(ts, { round: 1 })]))]);
+    await user.moveAll();
     same(
-      await stored(use.store, user),
+      await user.stored(),
       times.map((ts) => fix(ts, { round: ts % 2 === 0 ? 1 : 0 })),
     );
-    same(await waiting(use.store, user), []);
+    same(await user.waiting(), []);
   });
 
   it('a judge that throws changes nothing', async () => {
-    const user = await newUser(use.store);
-    await putFailed(use.store, user, [fix(1, { bad: true })], 10);
-    await put(use.store, user, [fix(1), fix(2), fix(3)]);
-    const before = [await waiting(use.store, user), await errorsOf(use.store, user)];
+    const user = await newPerson(use.store);
+    await user.putFailed([fix(1, { bad: true })], 10);
+    await user.put([fix(1), fix(2), fix(3)]);
+    const before = [await user.waiting(), await user.errors()];
     const judge: Judge = (one) => {
       if (one.metadata.write_ts === 3) throw new RangeError('broken on purpose');
       return accept(one);
     };
-    await expect(moveAll(use.store, user, judge)).rejects.toThrow('broken on purpose');
-    same([await waiting(use.store, user), await errorsOf(use.store, user)], before);
-    same(await stored(use.store, user), []);
+    await expect(user.moveAll(judge)).rejects.toThrow('broken on purpose');
+    same([await user.waiting(), await user.errors()], before);
+    same(await user.stored(), []);
     expect(await marks(use.store, user)).toEqual(clean);
-    await moveAll(use.store, user);
-    same(await stored(use.store, user), [fix(1), fix(2), fix(3)]);
+    await user.moveAll();
+    same(await user.stored(), [fix(1), fix(2), fix(3)]);
   });
 
   it('without the lease nothing is moved', async () => {
-    const user = await newUser(use.store);
-    await put(use.store, user, [fix(1)]);
-    const lease = await leaseOn(use.store, user);
+    const user = await newPerson(use.store);
+    await user.put([fix(1)]);
+    const lease = await user.lease();
     await use.store.leases.release(lease);
-    await rejects(use.store.usercache.move(user, { at: never, limit: 9 }, lease, accept), 'MOBILITY_LEASE_LOST');
-    same(await waiting(use.store, user), [fix(1)]);
+    await rejects(user.move(lease), 'MOBILITY_LEASE_LOST');
+    same(await user.waiting(), [fix(1)]);
   });
 
   describe('marks of a move', () => {
     it('are the data times of new entries that affect trips, both ends included', async () => {
-      const user = await newUser(use.store);
+      const user = await newPerson(use.store);
       expect(await marks(use.store, user)).toEqual(clean);
-      await moveIn(use.store, user, [fix(100), fix(50)]);
+      await user.moveIn([fix(100), fix(50)]);
       expect(await marks(use.store, user)).toEqual({ changed: { from: 50, to: 100 }, documents_due: false });
       for (const key of ['background/filtered_location', 'background/motion_activity', 'statemachine/transition']) {
-        await moveIn(use.store, user, [entry(key, 9, { ts: 8.5 })]);
+        await user.moveIn([entry(key, 9, { ts: 8.5 })]);
         expect((await marks(use.store, user)).changed).toEqual({ from: 8.5, to: 8.5 });
       }
     });
 
     it('add up until they are taken away, and leave the rest of the state alone', async () => {
-      const user = await newUser(use.store);
-      await mergeState(use.store, user, { complete_until: 77.5, analysis_version: '3' });
-      for (const ts of [100, 300, 200]) await moveIn(use.store, user, [fix(ts)]);
-      const state = await use.store.pipeline.get(user);
+      const user = await newPerson(use.store);
+      await user.mergeState({ complete_until: 77.5, analysis_version: '3' });
+      for (const ts of [100, 300, 200]) await user.moveIn([fix(ts)]);
+      const state = await use.store.pipeline.get(user.id);
       expect(state).toMatchObject({ changed: { from: 100, to: 300 }, complete_until: 77.5, analysis_version: '3' });
     });
 
     it('are the old and the new data time of a different content, and nothing of the same', async () => {
-      const user = await newUser(use.store);
-      await moveIn(use.store, user, [fix(100), entry(incident, 2, { ts: 2 })]);
+      const user = await newPerson(use.store);
+      await user.moveIn([fix(100), entry(incident, 2, { ts: 2 })]);
       await marks(use.store, user);
-      await moveIn(use.store, user, [entry(location, 100, { ts: 40 })]);
+      await user.moveIn([entry(location, 100, { ts: 40 })]);
       expect((await marks(use.store, user)).changed).toEqual({ from: 40, to: 100 });
-      await moveIn(use.store, user, [entry(location, 100, { ts: 40, accuracy: 5 })]);
+      await user.moveIn([entry(location, 100, { ts: 40, accuracy: 5 })]);
       expect((await marks(use.store, user)).changed).toEqual({ from: 40, to: 40 });
-      await moveIn(use.store, user, [entry(location, 100, { ts: 40, accuracy: 5 }), entry(incident, 2, { ts: 2 })]);
+      await user.moveIn([entry(location, 100, { ts: 40, accuracy: 5 }), entry(incident, 2, { ts: 2 })]);
       expect(await marks(use.store, user)).toEqual(clean);
     });
 
     it('make documents due for entries that affect only these: new, different and failed ones', async () => {
-      const user = await newUser(use.store);
+      const user = await newPerson(use.store);
       const steps = [
-        () => moveIn(use.store, user, [entry(incident, 5, { ts: 5, stress: 1 })]),
-        () => moveIn(use.store, user, [entry(incident, 5, { ts: 5, stress: 2 })]),
-        () => putFailed(use.store, user, [entry(incident, 5, { ts: 'bad' })]),
+        () => user.moveIn([entry(incident, 5, { ts: 5, stress: 1 })]),
+        () => user.moveIn([entry(incident, 5, { ts: 5, stress: 2 })]),
+        () => user.putFailed([entry(incident, 5, { ts: 'bad' })]),
       ];
       for (const step of steps) {
         expect((await step()).marked).toEqual({ changed: null, documents: true });
@@ -302,48 +279,44 @@ export function moveTests(use: Use): void {
     });
 
     it('are none for entries that affect nothing, or have no data time', async () => {
-      const user = await newUser(use.store);
-      await moveIn(use.store, user, [
-        entry(battery, 5, { ts: 5 }),
-        entry('no/such key', 6, { ts: 6 }),
-        entry(location, 7),
-      ]);
+      const user = await newPerson(use.store);
+      await user.moveIn([entry(battery, 5, { ts: 5 }), entry('no/such key', 6, { ts: 6 }), entry(location, 7)]);
       expect(await marks(use.store, user)).toEqual(clean);
     });
 
     it('cover the entries without a zone whose zone another entry now decides, and no day beside theirs', async () => {
-      const user = await newUser(use.store);
+      const user = await newPerson(use.store);
       const day = 86_400;
       const zoned = (ts: number, time_zone: string) => entry(battery, ts, {}, { time_zone });
       const zoneless = [1, 3, 5, 7].map((n) => fix(n * day + 10));
-      await moveIn(use.store, user, [...zoneless, zoned(4 * day, 'Europe/Berlin')]);
+      await user.moveIn([...zoneless, zoned(4 * day, 'Europe/Berlin')]);
       await marks(use.store, user);
 
       // Between the first zone and the end: those after it, until the next zone.
-      await moveIn(use.store, user, [zoned(6 * day, 'Europe/Paris')]);
+      await user.moveIn([zoned(6 * day, 'Europe/Paris')]);
       const after = (await marks(use.store, user)).changed!;
       expect(after).toEqual({ from: 5 * day + 10, to: 7 * day + 10 });
-      await moveIn(use.store, user, [zoned(6 * day, 'Europe/Paris')]);
+      await user.moveIn([zoned(6 * day, 'Europe/Paris')]);
       expect(await marks(use.store, user)).toEqual(clean);
       // Another zone, and no zone any more.
-      await moveIn(use.store, user, [zoned(6 * day, 'Europe/Madrid')]);
+      await user.moveIn([zoned(6 * day, 'Europe/Madrid')]);
       expect((await marks(use.store, user)).changed).toEqual(after);
-      await moveIn(use.store, user, [entry(battery, 6 * day)]);
+      await user.moveIn([entry(battery, 6 * day)]);
       expect((await marks(use.store, user)).changed).toEqual(after);
-      await moveIn(use.store, user, [zoned(2 * day, 'Nowhere/Land')]);
+      await user.moveIn([zoned(2 * day, 'Nowhere/Land')]);
       expect(await marks(use.store, user)).toEqual(clean);
-      await moveIn(use.store, user, [zoned(2 * day, 'Europe/Berlin')]);
+      await user.moveIn([zoned(2 * day, 'Europe/Berlin')]);
       expect((await marks(use.store, user)).changed).toEqual({ from: day + 10, to: 3 * day + 10 });
-      await put(use.store, user, [zoned(2 * day, 'Europe/Berlin')]);
-      await moveAll(use.store, user, refuse());
+      await user.put([zoned(2 * day, 'Europe/Berlin')]);
+      await user.moveAll(refuse());
       expect((await marks(use.store, user)).changed).toEqual({ from: day + 10, to: 3 * day + 10 });
     });
 
     it('cover everything without a zone if the first zone comes late', async () => {
-      const user = await newUser(use.store);
-      await moveIn(use.store, user, [fix(100), fix(1e6), entry('statemachine/transition', 2e6, { ts: 2e6 })]);
+      const user = await newPerson(use.store);
+      await user.moveIn([fix(100), fix(1e6), entry('statemachine/transition', 2e6, { ts: 2e6 })]);
       await marks(use.store, user);
-      await moveIn(use.store, user, [entry(battery, 5e5, {}, { time_zone: 'Europe/Berlin' })]);
+      await user.moveIn([entry(battery, 5e5, {}, { time_zone: 'Europe/Berlin' })]);
       expect((await marks(use.store, user)).changed).toEqual({ from: 100, to: 2e6 });
     });
   });

@@ -1,7 +1,7 @@
 // Contract: the order of keys, which is the same in every store, whatever characters they have.
 import { expect, it } from 'vitest';
 import { putDocument } from '../../support/store.ts';
-import { entry, findAll, moveIn, newUser, put, putFailed, same, type Use } from './kit.ts';
+import { entry, findAll, newPerson, same, type Use } from './kit.ts';
 
 /** In order: by code points, NUL and halves of characters as the backslash of their escapes. */
 const inOrder = ['a', 'a/[', 'a/\\', 'a/\\\\', 'a/\0', 'a/\ud800', 'a/]', 'a/é', 'a/\uE000', 'a/\uFFFD', 'a/\u{1F6B2}'];
@@ -12,59 +12,55 @@ export function orderTests(use: Use): void {
   const wanted = inOrder.map((key) => made.find((one) => one.metadata.key === key)!);
 
   it('entries of equal times, either way, in pages of any size', async () => {
-    const user = await newUser(use.store);
-    await moveIn(use.store, user, made);
-    await put(use.store, user, made);
+    const user = await newPerson(use.store);
+    await user.moveIn(made);
+    await user.put(made);
     for (const finder of [use.store.usercache, use.store.timeseries]) {
       for (const time of ['write_ts', 'ts'] as const) {
         for (const limit of [1, 3, 100]) {
-          same(await findAll(finder, user, { time, limit }), wanted);
-          same(await findAll(finder, user, { time, limit, descending: true }), wanted.toReversed());
+          same(await findAll(finder, user.id, { time, limit }), wanted);
+          same(await findAll(finder, user.id, { time, limit, descending: true }), wanted.toReversed());
         }
       }
     }
   });
 
   it('more keys than a store merges', async () => {
-    const user = await newUser(use.store);
+    const user = await newPerson(use.store);
     const many = inOrder.flatMap((key) => ['', '!', '~', '\uFFFD!'].map((end) => entry(`${key}${end}`, 1, { ts: 1 })));
-    await moveIn(use.store, user, many);
-    const all = await findAll(use.store.timeseries, user, { time: 'ts', limit: 1_000 });
+    await user.moveIn(many);
+    const all = await findAll(use.store.timeseries, user.id, { time: 'ts', limit: 1_000 });
     expect(all).toHaveLength(many.length);
-    expect((await use.store.timeseries.summary(user)).map((row) => row.key)).toEqual(
+    expect((await use.store.timeseries.summary(user.id)).map((row) => row.key)).toEqual(
       all.map((one) => one.metadata.key),
     );
-    for (const limit of [1, 7]) same(await findAll(use.store.timeseries, user, { time: 'ts', limit }), all);
+    for (const limit of [1, 7]) same(await findAll(use.store.timeseries, user.id, { time: 'ts', limit }), all);
   });
 
   it('of many zones at the same time, the zone of the first key is chosen', async () => {
-    const user = await newUser(use.store);
+    const user = await newPerson(use.store);
     const many = shuffled.flatMap((key) => ['', '1', '2', '3', '4', '5', '6'].map((end) => key + end));
     const zoneOf = (key: string): string => (key === 'a' ? 'America/Lima' : 'Europe/Berlin');
-    await moveIn(
-      use.store,
-      user,
-      many.map((key) => entry(key, 1, {}, { time_zone: zoneOf(key) })),
-    );
+    await user.moveIn(many.map((key) => entry(key, 1, {}, { time_zone: zoneOf(key) })));
     const sighting = { write_ts: 1, zone: 'America/Lima' };
-    expect(await use.store.timeseries.zonesAround(user, 1)).toEqual({ before: sighting, after: null });
-    expect(await use.store.timeseries.zonesAround(user, 0)).toEqual({ before: null, after: sighting });
+    expect(await use.store.timeseries.zonesAround(user.id, 1)).toEqual({ before: sighting, after: null });
+    expect(await use.store.timeseries.zonesAround(user.id, 0)).toEqual({ before: null, after: sighting });
   });
 
   it('summaries, documents, and their keys', async () => {
-    const user = await newUser(use.store);
-    await putFailed(use.store, user, made, 5, 'one');
-    await putFailed(use.store, user, [made[0]!], 5, 'another');
-    await use.store.usercache.put(user, { entries: [], unusable: [{ entry: 1, reason: 'z', message: '' }] }, 5);
+    const user = await newPerson(use.store);
+    await user.putFailed(made, 5, 'one');
+    await user.putFailed([made[0]!], 5, 'another');
+    await use.store.usercache.put(user.id, { entries: [], unusable: [{ entry: 1, reason: 'z', message: '' }] }, 5);
     const again = made[0]!.metadata.key;
-    expect((await use.store.errors.summary(user)).map(({ key, reason }) => [key, reason])).toEqual([
+    expect((await use.store.errors.summary(user.id)).map(({ key, reason }) => [key, reason])).toEqual([
       [null, 'z'],
       ...inOrder.map((key) => [key, key === again ? 'another' : 'one']),
     ]);
-    await moveIn(use.store, user, made);
-    expect((await use.store.timeseries.summary(user)).map((row) => row.key)).toEqual(inOrder);
-    for (const key of shuffled) await putDocument(use.store, user, { key, write_ts: 3, data: 1 });
-    expect(await use.store.documents.keys(user)).toEqual(inOrder);
-    expect((await use.store.documents.list(user)).map((one) => one.key)).toEqual(inOrder);
+    await user.moveIn(made);
+    expect((await use.store.timeseries.summary(user.id)).map((row) => row.key)).toEqual(inOrder);
+    for (const key of shuffled) await putDocument(use.store, user.id, { key, write_ts: 3, data: 1 });
+    expect(await use.store.documents.keys(user.id)).toEqual(inOrder);
+    expect((await use.store.documents.list(user.id)).map((one) => one.key)).toEqual(inOrder);
   });
 }

@@ -5,21 +5,7 @@ import type { JsonObject } from '../../../src/model/json.ts';
 import { jsonText } from '../../../src/model/json-text.ts';
 import { errorPages } from '../../../src/store/pages.ts';
 import { putDocument } from '../../support/store.ts';
-import {
-  entry,
-  type Finder,
-  findAll,
-  fix,
-  moveAll,
-  moveIn,
-  newUser,
-  put,
-  refuse,
-  same,
-  stored,
-  type Use,
-  waiting,
-} from './kit.ts';
+import { entry, type Finder, findAll, fix, newPerson, refuse, same, type Use } from './kit.ts';
 
 /** As text, so that each value is what a phone's JSON gives, own fields named `__proto__` included. */
 const payloads: Record<string, string> = {
@@ -54,17 +40,17 @@ function large(size: number): JsonObject {
 /** Puts one entry through every place that keeps entries; returns what each gives back. */
 async function everywhere(use: Use, sent: Entry): Promise<Record<string, Entry | undefined>> {
   const { store } = use;
-  const user = await newUser(use.store);
+  const user = await newPerson(use.store);
   const { key, write_ts } = sent.metadata;
-  await put(store, user, [sent]);
-  const [waits] = await waiting(store, user);
-  await moveAll(store, user, refuse());
-  const [error] = await store.errors.list(user, { limit: 10 });
-  await store.errors.takeBack(user, [{ id: error!.id, entry: sent }]);
-  const [takenBack] = await waiting(store, user);
-  await moveAll(store, user);
-  const got = (await store.timeseries.get(user, { key, write_ts })) ?? undefined;
-  const [found] = await stored(store, user);
+  await user.put([sent]);
+  const [waits] = await user.waiting();
+  await user.moveAll(refuse());
+  const [error] = await store.errors.list(user.id, { limit: 10 });
+  await store.errors.takeBack(user.id, [{ id: error!.id, entry: sent }]);
+  const [takenBack] = await user.waiting();
+  await user.moveAll();
+  const got = (await store.timeseries.get(user.id, { key, write_ts })) ?? undefined;
+  const [found] = await user.stored();
   return { waits, error: error?.entry as unknown as Entry, takenBack, got, found };
 }
 
@@ -83,31 +69,35 @@ export function payloadTests(use: Use): void {
     });
 
     it('come back in documents, profiles and unusable entries', async () => {
-      const user = await newUser(use.store);
+      const user = await newPerson(use.store);
       const document = { key: 'diary/trips-2016-05-17', write_ts: 5.5, data };
-      await putDocument(use.store, user, document);
-      same(await use.store.documents.get(user, document.key), document);
-      same(await use.store.documents.list(user), [document]);
-      same(await use.store.profiles.merge(user, data), data);
-      same(await use.store.profiles.get(user), data);
-      await use.store.usercache.put(user, { entries: [], unusable: [{ entry: data, reason: 'r', message: 'm' }] }, 1);
-      same((await use.store.errors.list(user, { limit: 1 }))[0]!.entry, data);
+      await putDocument(use.store, user.id, document);
+      same(await use.store.documents.get(user.id, document.key), document);
+      same(await use.store.documents.list(user.id), [document]);
+      same(await use.store.profiles.merge(user.id, data), data);
+      same(await use.store.profiles.get(user.id), data);
+      await use.store.usercache.put(
+        user.id,
+        { entries: [], unusable: [{ entry: data, reason: 'r', message: 'm' }] },
+        1,
+      );
+      same((await use.store.errors.list(user.id, { limit: 1 }))[0]!.entry, data);
     });
 
     it('are the same content when they come again', async () => {
-      const user = await newUser(use.store);
+      const user = await newPerson(use.store);
       const sent = entry('manual/survey', 1, data);
-      await moveIn(use.store, user, [sent]);
+      await user.moveIn([sent]);
       const again = entry('manual/survey', 1, JSON.parse(text) as JsonObject);
-      expect(await moveIn(use.store, user, [again])).toMatchObject({ unchanged: 1, updated: 0 });
+      expect(await user.moveIn([again])).toMatchObject({ unchanged: 1, updated: 0 });
     });
   });
 
   it('a document may hold any JSON value', async () => {
-    const user = await newUser(use.store);
+    const user = await newPerson(use.store);
     for (const data of [null, 0, -0, '', 'a\u0000\ud800', false, [], [null], [[-0]]]) {
-      await putDocument(use.store, user, { key: 'config/sensor_config', write_ts: 1, data });
-      same((await use.store.documents.get(user, 'config/sensor_config'))!.data, data);
+      await putDocument(use.store, user.id, { key: 'config/sensor_config', write_ts: 1, data });
+      same((await use.store.documents.get(user.id, 'config/sensor_config'))!.data, data);
     }
   });
 
@@ -125,23 +115,23 @@ export function payloadTests(use: Use): void {
   });
 
   it('many large entries are stored whole, and read in pages that may be short', { timeout: 120_000 }, async () => {
-    const user = await newUser(use.store);
+    const user = await newPerson(use.store);
     const sent = Array.from({ length: 40 }, (_, i) => fix(i, { text: 'y'.repeat(1_000_000) }));
-    await put(use.store, user, sent);
+    await user.put(sent);
     const expectPages = async (place: Finder): Promise<void> => {
       // However many are asked for, a page holds no more of them than fits into memory beside others.
-      const { entries } = await place.find(user, { time: 'ts', limit: 1_000 });
+      const { entries } = await place.find(user.id, { time: 'ts', limit: 1_000 });
       expect(entries.length).toBeGreaterThan(0);
       expect(JSON.stringify(entries).length).toBeLessThanOrEqual(largestPage);
-      same(await findAll(place, user, { time: 'ts', limit: 1_000 }), sent);
+      same(await findAll(place, user.id, { time: 'ts', limit: 1_000 }), sent);
     };
     await expectPages(use.store.usercache);
-    await moveAll(use.store, user, undefined, { limit: 10 });
+    await user.moveAll(undefined, { limit: 10 });
     await expectPages(use.store.timeseries);
-    await put(use.store, user, sent);
-    await moveAll(use.store, user, refuse(), { limit: 10 });
+    await user.put(sent);
+    await user.moveAll(refuse(), { limit: 10 });
     const errors = [];
-    for await (const page of errorPages(use.store, user)) {
+    for await (const page of errorPages(use.store, user.id)) {
       expect(JSON.stringify(page).length).toBeLessThanOrEqual(largestPage);
       errors.push(...page);
     }

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { newUuid } from '../../../src/model/ids.ts';
 import type { UserRecord } from '../../../src/model/user.ts';
-import { fix, newId, newUser, rejects, same, type Use } from './kit.ts';
+import { fix, newId, newPerson, rejects, same, type Use } from './kit.ts';
 
 const name = (): string => `${newId()}@example.org`;
 
@@ -37,7 +37,7 @@ export function peopleTests(use: Use): void {
   });
 
   it('names are compared exactly', async () => {
-    const base = await newUser(use.store);
+    const base = newId();
     const names = [
       base,
       base.toUpperCase(),
@@ -55,15 +55,11 @@ export function peopleTests(use: Use): void {
 
   it('registrations of one name at once make one user', async () => {
     const email = name();
-    const other = await use.opened.reopen();
-    try {
-      const stores = Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? use.store : other));
-      const results = await Promise.all(stores.map((store) => store.users.register(email, { now: 1 })));
-      expect(results.filter((result) => result.created)).toHaveLength(1);
-      expect(new Set(results.map((result) => result.user.uuid)).size).toBe(1);
-    } finally {
-      await other.close();
-    }
+    const other = await use.another();
+    const stores = Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? use.store : other));
+    const results = await Promise.all(stores.map((store) => store.users.register(email, { now: 1 })));
+    expect(results.filter((result) => result.created)).toHaveLength(1);
+    expect(new Set(results.map((result) => result.user.uuid)).size).toBe(1);
   });
 
   it('registrations of one UUID with two names at once let one through', async () => {
@@ -97,63 +93,63 @@ export function peopleTests(use: Use): void {
   });
 
   it('tokens are found by hash, listed and removed by user', async () => {
-    const [a, b] = [await newUser(use.store), await newUser(use.store)];
+    const [a, b] = [await newPerson(use.store), await newPerson(use.store)];
     const hash = () => `${newId()}${newId()}`.replaceAll('-', '');
     const tokens = [
-      { hash: hash(), user_id: a, created_ts: 1.5, expires_ts: 10 },
-      { hash: hash(), user_id: a, created_ts: 2, expires_ts: null },
-      { hash: hash(), user_id: b, created_ts: 3, expires_ts: null },
+      { hash: hash(), user_id: a.id, created_ts: 1.5, expires_ts: 10 },
+      { hash: hash(), user_id: a.id, created_ts: 2, expires_ts: null },
+      { hash: hash(), user_id: b.id, created_ts: 3, expires_ts: null },
     ];
     for (const token of tokens) await use.store.tokens.add(token);
     same(await use.store.tokens.byHash(tokens[0]!.hash), tokens[0]!);
     same(await use.store.tokens.byHash(tokens[1]!.hash), tokens[1]!);
     expect(await use.store.tokens.byHash(hash())).toBeNull();
-    const list = await use.store.tokens.list(a);
+    const list = await use.store.tokens.list(a.id);
     same(
       [...list].sort((x, y) => x.created_ts - y.created_ts),
       tokens.slice(0, 2),
     );
 
-    expect(await use.store.tokens.remove(a, tokens[2]!.hash)).toBe(0);
-    expect(await use.store.tokens.remove(a, tokens[0]!.hash)).toBe(1);
+    expect(await use.store.tokens.remove(a.id, tokens[2]!.hash)).toBe(0);
+    expect(await use.store.tokens.remove(a.id, tokens[0]!.hash)).toBe(1);
     expect(await use.store.tokens.byHash(tokens[0]!.hash)).toBeNull();
     await use.store.tokens.add(tokens[0]!);
-    expect(await use.store.tokens.remove(a)).toBe(2);
-    expect(await use.store.tokens.remove(a)).toBe(0);
-    expect(await use.store.tokens.list(a)).toEqual([]);
-    same(await use.store.tokens.list(b), [tokens[2]!]);
+    expect(await use.store.tokens.remove(a.id)).toBe(2);
+    expect(await use.store.tokens.remove(a.id)).toBe(0);
+    expect(await use.store.tokens.list(a.id)).toEqual([]);
+    same(await use.store.tokens.list(b.id), [tokens[2]!]);
   });
 
   it('a profile takes fields one by one, and defaults only where nothing is yet', async () => {
-    const user = await newUser(use.store);
-    expect(await use.store.profiles.get(user)).toBeNull();
-    same(await use.store.profiles.merge(user, { a: 1, 'b.c': { d: [1] } }, { a: 9, source: 'Shankari' }), {
+    const user = await newPerson(use.store);
+    expect(await use.store.profiles.get(user.id)).toBeNull();
+    same(await use.store.profiles.merge(user.id, { a: 1, 'b.c': { d: [1] } }, { a: 9, source: 'Shankari' }), {
       a: 1,
       'b.c': { d: [1] },
       source: 'Shankari',
     });
     const whole = { a: 1, 'b.c': { e: 2 }, source: 'Shankari', $f: null, mode: 'x' };
     same(
-      await use.store.profiles.merge(user, { 'b.c': { e: 2 }, $f: null }, { source: 'other', mode: 'x', $f: 3 }),
+      await use.store.profiles.merge(user.id, { 'b.c': { e: 2 }, $f: null }, { source: 'other', mode: 'x', $f: 3 }),
       whole,
     );
-    same(await use.store.profiles.get(user), whole);
-    same(await use.store.profiles.merge(user, {}), whole);
-    same(await use.store.profiles.merge(user, {}, { $f: 'a null is there already' }), whole);
+    same(await use.store.profiles.get(user.id), whole);
+    same(await use.store.profiles.merge(user.id, {}), whole);
+    same(await use.store.profiles.merge(user.id, {}, { $f: 'a null is there already' }), whole);
     expect(await use.store.profiles.get(newId())).toBeNull();
   });
 
   it('a put writes its note into the profile, also without entries, and never if the batch is not stored', async () => {
-    const user = await newUser(use.store);
+    const user = await newPerson(use.store);
     const failures: unknown[] = [];
     const note = (at: number) => ({
       fields: { at, [`n${at}`]: null },
       onFailure: (error: unknown) => failures.push(error),
     });
-    await use.store.profiles.merge(user, { at: 0, name: 'x' });
-    await use.store.usercache.put(user, { entries: [fix(1)], unusable: [], note: note(1) }, 5);
-    await use.store.usercache.put(user, { entries: [], unusable: [], note: note(2) }, 5);
-    same(await use.store.profiles.get(user), { at: 2, name: 'x', n1: null, n2: null });
+    await use.store.profiles.merge(user.id, { at: 0, name: 'x' });
+    await use.store.usercache.put(user.id, { entries: [fix(1)], unusable: [], note: note(1) }, 5);
+    await use.store.usercache.put(user.id, { entries: [], unusable: [], note: note(2) }, 5);
+    same(await use.store.profiles.get(user.id), { at: 2, name: 'x', n1: null, n2: null });
     const stranger = newId();
     await rejects(
       use.store.usercache.put(stranger, { entries: [fix(1)], unusable: [], note: note(3) }, 5),
@@ -163,9 +159,9 @@ export function peopleTests(use: Use): void {
   });
 
   it('merges of one profile at once all take effect', async () => {
-    const user = await newUser(use.store);
+    const user = await newPerson(use.store);
     const fields = Array.from({ length: 20 }, (_, i) => ({ [`f${i}`]: i }));
-    await Promise.all(fields.map((one) => use.store.profiles.merge(user, one, { shared: 1 })));
-    same(await use.store.profiles.get(user), Object.assign({ shared: 1 }, ...fields));
+    await Promise.all(fields.map((one) => use.store.profiles.merge(user.id, one, { shared: 1 })));
+    same(await use.store.profiles.get(user.id), Object.assign({ shared: 1 }, ...fields));
   });
 }

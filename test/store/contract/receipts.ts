@@ -1,93 +1,81 @@
 // Contract: when the service received an entry first, and entries that claim to be written long after that.
 import { expect, it } from 'vitest';
-import {
-  battery,
-  entry,
-  errorsOf,
-  findRows,
-  fix,
-  moveAll,
-  moveIn,
-  newUser,
-  put,
-  putFailed,
-  refuse,
-  same,
-  stored,
-  type Use,
-  waiting,
-} from './kit.ts';
+import { battery, entry, findRows, fix, newPerson, type Person, refuse, same, type Use } from './kit.ts';
 
 const day = 86_400;
 
 export function receiptTests(use: Use): void {
-  const receipts = async (user: string, place: 'usercache' | 'timeseries' = 'usercache') => {
-    const rows = await findRows(use.store[place], user, { time: 'write_ts', limit: 100 });
+  const receipts = async (user: Person, place: 'usercache' | 'timeseries' = 'usercache') => {
+    const rows = await findRows(use.store[place], user.id, { time: 'write_ts', limit: 100 });
     return rows.map((row) => row.received_ts);
   };
 
   it('the first receipt of an identity stays the same, wherever the entry is moved', async () => {
-    const user = await newUser(use.store);
-    await put(use.store, user, [fix(1)], 10);
-    await put(use.store, user, [fix(1, { again: true })], 20);
+    const user = await newPerson(use.store);
+    await user.put([fix(1)], 10);
+    await user.put([fix(1, { again: true })], 20);
     expect(await receipts(user)).toEqual([10]);
-    await moveAll(use.store, user);
+    await user.moveAll();
     expect(await receipts(user, 'timeseries')).toEqual([10]);
-    await moveIn(use.store, user, [fix(1, { later: true })], 30);
+    await user.moveIn([fix(1, { later: true })], 30);
     expect(await receipts(user, 'timeseries')).toEqual([10]);
-    await putFailed(use.store, user, [fix(1, { bad: true })], 40);
-    const [error] = await errorsOf(use.store, user);
+    await user.putFailed([fix(1, { bad: true })], 40);
+    const [error] = await user.errors();
     expect(error!.received_ts).toBe(10);
-    await use.store.errors.takeBack(user, [{ id: error!.id, entry: fix(1) }]);
+    await use.store.errors.takeBack(user.id, [{ id: error!.id, entry: fix(1) }]);
     expect(await receipts(user)).toEqual([10]);
-    await put(use.store, user, [fix(1, { last: true }), fix(2)], 50);
+    await user.put([fix(1, { last: true }), fix(2)], 50);
     expect(await receipts(user)).toEqual([10, 50]);
   });
 
   it('a receipt that another store recorded is taken over, and changes nothing but itself', async () => {
-    const user = await newUser(use.store);
-    await use.store.usercache.put(user, { entries: [fix(1), fix(2)], unusable: [], received_ts: [5, undefined] }, 50);
+    const user = await newPerson(use.store);
+    await use.store.usercache.put(
+      user.id,
+      { entries: [fix(1), fix(2)], unusable: [], received_ts: [5, undefined] },
+      50,
+    );
     expect(await receipts(user)).toEqual([5, 50]);
-    await use.store.usercache.put(user, { entries: [fix(2)], unusable: [], received_ts: [7] }, 60);
+    await use.store.usercache.put(user.id, { entries: [fix(2)], unusable: [], received_ts: [7] }, 60);
     expect(await receipts(user)).toEqual([5, 7]);
-    await moveAll(use.store, user);
-    await use.store.usercache.put(user, { entries: [fix(1)], unusable: [], received_ts: [4] }, 70);
-    const again = await moveAll(use.store, user);
+    await user.moveAll();
+    await use.store.usercache.put(user.id, { entries: [fix(1)], unusable: [], received_ts: [4] }, 70);
+    const again = await user.moveAll();
     expect(again).toMatchObject({ unchanged: 1, updated: 0, marked: { changed: null } });
     expect(await receipts(user, 'timeseries')).toEqual([4, 7]);
   });
 
   it('an entry with a write_ts more than a day after its receipt waits until that time', async () => {
-    const user = await newUser(use.store);
+    const user = await newPerson(use.store);
     const [inTime, edge, ahead, late] = [fix(1_000), fix(2_000 + day), fix(2_001 + day), entry(battery, 9 * day)];
-    await put(use.store, user, [inTime, edge, ahead, late], 2_000);
-    expect(await use.store.usercache.ahead(user, 3_000)).toEqual({ count: 2, first_ts: 2_001 + day });
-    expect(await use.store.usercache.ahead(user, 2_001 + day)).toEqual({ count: 1, first_ts: 9 * day });
-    expect(await use.store.usercache.ahead(user, 9 * day)).toEqual({ count: 0, first_ts: null });
+    await user.put([inTime, edge, ahead, late], 2_000);
+    expect(await use.store.usercache.ahead(user.id, 3_000)).toEqual({ count: 2, first_ts: 2_001 + day });
+    expect(await use.store.usercache.ahead(user.id, 2_001 + day)).toEqual({ count: 1, first_ts: 9 * day });
+    expect(await use.store.usercache.ahead(user.id, 9 * day)).toEqual({ count: 0, first_ts: null });
 
-    const first = await moveAll(use.store, user, undefined, { at: 2_000.5 + day });
+    const first = await user.moveAll(undefined, { at: 2_000.5 + day });
     expect(first).toMatchObject({ inserted: 2, more: false });
-    same(await stored(use.store, user), [inTime, edge]);
-    same(await waiting(use.store, user), [ahead, late]);
-    expect(await use.store.pipeline.withWork([user], 2_000.5 + day)).toEqual(new Set([user])); // marked as changed
-    const lease = await use.store.leases.acquire(user, 'test', 600);
-    if ('lease' in lease) await use.store.pipeline.merge(user, { changed: null }, lease.lease);
-    expect(await use.store.pipeline.withWork([user], 2_000.5 + day)).toEqual(new Set());
-    expect(await use.store.pipeline.withWork([user], 2_001 + day)).toEqual(new Set([user]));
+    same(await user.stored(), [inTime, edge]);
+    same(await user.waiting(), [ahead, late]);
+    expect(await use.store.pipeline.withWork([user.id], 2_000.5 + day)).toEqual(new Set([user.id])); // marked as changed
+    const lease = await use.store.leases.acquire(user.id, 'test', 600);
+    if ('lease' in lease) await use.store.pipeline.merge(user.id, { changed: null }, lease.lease);
+    expect(await use.store.pipeline.withWork([user.id], 2_000.5 + day)).toEqual(new Set());
+    expect(await use.store.pipeline.withWork([user.id], 2_001 + day)).toEqual(new Set([user.id]));
 
-    const second = await moveAll(use.store, user, refuse('late'), { at: 2_001 + day });
+    const second = await user.moveAll(refuse('late'), { at: 2_001 + day });
     expect(second).toMatchObject({ failed: [{ write_ts: 2_001 + day }], inserted: 0, more: false });
-    same(await waiting(use.store, user), [late]);
-    await moveAll(use.store, user, undefined, { at: 9 * day });
-    same(await waiting(use.store, user), []);
+    same(await user.waiting(), [late]);
+    await user.moveAll(undefined, { at: 9 * day });
+    same(await user.waiting(), []);
   });
 
   it('an entry ahead of its time that comes again with a known receipt still waits', async () => {
-    const user = await newUser(use.store);
-    await put(use.store, user, [fix(3 * day, { a: 1 })], 10);
-    await put(use.store, user, [fix(3 * day, { a: 2 })], 2.5 * day);
-    await moveAll(use.store, user, undefined, { at: 2.5 * day });
-    same(await waiting(use.store, user), [fix(3 * day, { a: 2 })]);
+    const user = await newPerson(use.store);
+    await user.put([fix(3 * day, { a: 1 })], 10);
+    await user.put([fix(3 * day, { a: 2 })], 2.5 * day);
+    await user.moveAll(undefined, { at: 2.5 * day });
+    same(await user.waiting(), [fix(3 * day, { a: 2 })]);
     expect(await receipts(user)).toEqual([10]);
   });
 }

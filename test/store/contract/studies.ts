@@ -1,7 +1,7 @@
 // Contract: studies, joining them, and what is kept of tokens.
 import { expect, it } from 'vitest';
 import type { StudySettings } from '../../../src/model/study.ts';
-import { newId, newUser, same, type Use } from './kit.ts';
+import { newId, newPerson, same, type Use } from './kit.ts';
 
 const hash = (): string => `${newId()}${newId()}`.replaceAll('-', '');
 
@@ -95,23 +95,19 @@ export function studyTests(use: Use): void {
     const { studies } = use.store;
     const study = settings({ hour_limit: 3, total_limit: 5 });
     await studies.put(study);
-    const other = await use.opened.reopen();
-    try {
-      const join = (now: number) =>
-        Promise.all(
-          Array.from({ length: 8 }, (_, i) =>
-            (i % 2 === 0 ? studies : other.studies).enrol(enrolment(study.name, { now })),
-          ),
-        );
-      const first = await join(7);
-      expect(first.filter((one) => 'enrolled' in one)).toHaveLength(3);
-      expect(first.filter((one) => 'refused' in one && one.refused === 'hour_full')).toHaveLength(5);
-      const later = await join(7 + 3600);
-      expect(later.filter((one) => 'enrolled' in one)).toHaveLength(2);
-      expect(later.filter((one) => 'refused' in one && one.refused === 'all_full').length).toBeGreaterThan(0);
-    } finally {
-      await other.close();
-    }
+    const other = await use.another();
+    const join = (now: number) =>
+      Promise.all(
+        Array.from({ length: 8 }, (_, i) =>
+          (i % 2 === 0 ? studies : other.studies).enrol(enrolment(study.name, { now })),
+        ),
+      );
+    const first = await join(7);
+    expect(first.filter((one) => 'enrolled' in one)).toHaveLength(3);
+    expect(first.filter((one) => 'refused' in one && one.refused === 'hour_full')).toHaveLength(5);
+    const later = await join(7 + 3600);
+    expect(later.filter((one) => 'enrolled' in one)).toHaveLength(2);
+    expect(later.filter((one) => 'refused' in one && one.refused === 'all_full').length).toBeGreaterThan(0);
   });
 
   it('one token that joins many times at once makes one account', async () => {
@@ -119,27 +115,23 @@ export function studyTests(use: Use): void {
     const study = settings();
     await studies.put(study);
     const { token } = enrolment(study.name);
-    const other = await use.opened.reopen();
-    try {
-      const results = await Promise.all(
-        Array.from({ length: 10 }, (_, i) =>
-          (i % 2 === 0 ? studies : other.studies).enrol(enrolment(study.name, { token })),
-        ),
-      );
-      const uuids = results.map((one) => ('enrolled' in one ? one.enrolled : 'known' in one ? one.known : null)?.uuid);
-      expect(new Set(uuids).size).toBe(1);
-      expect(results.filter((one) => 'enrolled' in one).length).toBeLessThanOrEqual(1);
-      expect((await users.byUuid(uuids[0]!))?.study).toBe(study.name);
-    } finally {
-      await other.close();
-    }
+    const other = await use.another();
+    const results = await Promise.all(
+      Array.from({ length: 10 }, (_, i) =>
+        (i % 2 === 0 ? studies : other.studies).enrol(enrolment(study.name, { token })),
+      ),
+    );
+    const uuids = results.map((one) => ('enrolled' in one ? one.enrolled : 'known' in one ? one.known : null)?.uuid);
+    expect(new Set(uuids).size).toBe(1);
+    expect(results.filter((one) => 'enrolled' in one).length).toBeLessThanOrEqual(1);
+    expect((await users.byUuid(uuids[0]!))?.study).toBe(study.name);
   });
 
   it('a token keeps its kind and when it was used last', async () => {
     const { tokens } = use.store;
     const token = {
       hash: hash(),
-      user_id: await newUser(use.store),
+      user_id: (await newPerson(use.store)).id,
       created_ts: 1,
       expires_ts: null,
       kind: 'owntracks' as const,

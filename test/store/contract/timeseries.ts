@@ -1,41 +1,26 @@
 // Contract: reading the timeseries, the zones around a time, and the state of the pipeline.
 import { expect, it } from 'vitest';
-import {
-  battery,
-  entry,
-  fix,
-  location,
-  mergeState,
-  moveAll,
-  moveIn,
-  newId,
-  newUser,
-  numbers,
-  put,
-  putFailed,
-  same,
-  type Use,
-} from './kit.ts';
+import { battery, entry, fix, location, newId, newPerson, numbers, type Person, same, type Use } from './kit.ts';
 
 export function timeseriesTests(use: Use): void {
   it('get is by identity, within the user', async () => {
-    const user = await newUser(use.store);
-    await moveIn(use.store, user, [fix(1.5)]);
-    same(await use.store.timeseries.get(user, { key: location, write_ts: 1.5 }), fix(1.5));
-    expect(await use.store.timeseries.get(user, { key: battery, write_ts: 1.5 })).toBeNull();
-    expect(await use.store.timeseries.get(user, { key: location, write_ts: 1.25 })).toBeNull();
+    const user = await newPerson(use.store);
+    await user.moveIn([fix(1.5)]);
+    same(await use.store.timeseries.get(user.id, { key: location, write_ts: 1.5 }), fix(1.5));
+    expect(await use.store.timeseries.get(user.id, { key: battery, write_ts: 1.5 })).toBeNull();
+    expect(await use.store.timeseries.get(user.id, { key: location, write_ts: 1.25 })).toBeNull();
     expect(await use.store.timeseries.get(newId(), { key: location, write_ts: 1.5 })).toBeNull();
   });
 
   it('a page has as many entries as were asked for, also where each lies in a chunk of its own', async () => {
-    const user = await newUser(use.store);
+    const user = await newPerson(use.store);
     const entries = [1, 2e8, 4e8, 6e8, 8e8, 1e9, 1.2e9].map((ts) => fix(ts));
-    await moveIn(use.store, user, entries);
+    await user.moveIn(entries);
     for (const time of ['write_ts', 'ts'] as const) {
       for (const descending of [false, true]) {
         const sizes: number[] = [];
         for (const limit of [1, 3, 5, 7, 9]) {
-          const page = await use.store.timeseries.find(user, { keys: [location], time, limit, descending });
+          const page = await use.store.timeseries.find(user.id, { keys: [location], time, limit, descending });
           sizes.push(page.entries.length);
           expect(page.next === null).toBe(limit >= 7);
         }
@@ -45,12 +30,12 @@ export function timeseriesTests(use: Use): void {
   });
 
   it('zonesAround gives the valid zones next to a time', async () => {
-    const user = await newUser(use.store);
+    const user = await newPerson(use.store);
     const zoned = (key: string, ts: number, time_zone?: unknown) =>
       entry(key, ts, {}, time_zone === undefined ? {} : { time_zone: time_zone as string });
     const berlin = { write_ts: 10, zone: 'Europe/Berlin' };
     const paris = { write_ts: 20, zone: 'Europe/Paris' };
-    await moveIn(use.store, user, [
+    await user.moveIn([
       zoned(battery, 10, 'Europe/Berlin'),
       zoned(location, 15),
       zoned(location, 16, 'Nowhere/Land'),
@@ -59,21 +44,21 @@ export function timeseriesTests(use: Use): void {
       zoned('a/key', 20, 'Europe/Paris'),
       zoned('0/key', 20),
     ]);
-    const around = (ts: number) => use.store.timeseries.zonesAround(user, ts);
+    const around = (ts: number) => use.store.timeseries.zonesAround(user.id, ts);
     expect(await around(9.5)).toEqual({ before: null, after: berlin });
     expect(await around(10)).toEqual({ before: berlin, after: paris });
     expect(await around(17)).toEqual({ before: berlin, after: paris });
     expect(await around(20)).toEqual({ before: paris, after: null });
     expect(await around(1e12)).toEqual({ before: paris, after: null });
-    await moveIn(use.store, user, [zoned('a/key', 20)]);
-    await putFailed(use.store, user, [zoned(battery, 10)]);
+    await user.moveIn([zoned('a/key', 20)]);
+    await user.putFailed([zoned(battery, 10)]);
     expect(await around(17)).toEqual({ before: null, after: { write_ts: 20, zone: 'Europe/Madrid' } });
     expect(await use.store.timeseries.zonesAround(newId(), 17)).toEqual({ before: null, after: null });
   });
 
   it('a state that was never written is the initial one; merging keeps the other fields', async () => {
-    const user = await newUser(use.store);
-    const initial = await use.store.pipeline.get(user);
+    const user = await newPerson(use.store);
+    const initial = await use.store.pipeline.get(user.id);
     expect(initial).toMatchObject({
       changed: null,
       documents_due: false,
@@ -81,11 +66,11 @@ export function timeseriesTests(use: Use): void {
       analysis_version: null,
     });
     const first = { complete_until: 5.5, locations_from: 'background/location' as const, last_error: 'e\u0000\ud800' };
-    await mergeState(use.store, user, first);
-    await mergeState(use.store, user, { last_run_ts: 9, documents_due: true });
-    same(await use.store.pipeline.get(user), { ...initial, ...first, last_run_ts: 9, documents_due: true });
-    await mergeState(use.store, user, { complete_until: null, last_error: null });
-    expect(await use.store.pipeline.get(user)).toMatchObject({
+    await user.mergeState(first);
+    await user.mergeState({ last_run_ts: 9, documents_due: true });
+    same(await use.store.pipeline.get(user.id), { ...initial, ...first, last_run_ts: 9, documents_due: true });
+    await user.mergeState({ complete_until: null, last_error: null });
+    expect(await use.store.pipeline.get(user.id)).toMatchObject({
       complete_until: null,
       last_error: null,
       last_run_ts: 9,
@@ -93,35 +78,43 @@ export function timeseriesTests(use: Use): void {
   });
 
   it('withWork names the users with waiting entries, changed data time or documents due', async () => {
-    const all: string[] = [];
-    for (let i = 0; i < 5; i++) all.push(await newUser(use.store));
-    const [idle, , waits, changed, due] = all as [string, string, string, string, string];
-    await mergeState(use.store, idle, { complete_until: 5 });
-    await put(use.store, waits, [entry(battery, 1)], 1);
-    await moveIn(use.store, changed, [fix(1)]);
-    await mergeState(use.store, due, { documents_due: true });
-    expect(await use.store.pipeline.withWork(all, 4e9)).toEqual(new Set([waits, changed, due]));
-    expect(await use.store.pipeline.withWork([idle, due], 4e9)).toEqual(new Set([due]));
-    expect(await use.store.pipeline.withWork([], 4e9)).toEqual(new Set());
-    await mergeState(use.store, idle, { analysis_version: 'first' });
-    expect(await use.store.pipeline.withWork(all, 4e9, 'first')).toEqual(new Set([waits, changed, due]));
-    expect(await use.store.pipeline.withWork(all, 4e9, 'second')).toEqual(new Set([idle, waits, changed, due]));
-    await mergeState(use.store, changed, { changed: null });
-    await mergeState(use.store, due, { documents_due: false });
-    await moveAll(use.store, waits);
-    expect(await use.store.pipeline.withWork(all, 4e9)).toEqual(new Set());
+    const all: Person[] = [];
+    for (let i = 0; i < 5; i++) all.push(await newPerson(use.store));
+    const withWork = async (of: Person[], at: number, version?: string) => {
+      const found = await use.store.pipeline.withWork(
+        of.map(({ id }) => id),
+        at,
+        version,
+      );
+      return of.filter(({ id }) => found.has(id));
+    };
+    const [idle, , waits, changed, due] = all as [Person, Person, Person, Person, Person];
+    await idle.mergeState({ complete_until: 5 });
+    await waits.put([entry(battery, 1)], 1);
+    await changed.moveIn([fix(1)]);
+    await due.mergeState({ documents_due: true });
+    expect(await withWork(all, 4e9)).toEqual([waits, changed, due]);
+    expect(await withWork([idle, due], 4e9)).toEqual([due]);
+    expect(await withWork([], 4e9)).toEqual([]);
+    await idle.mergeState({ analysis_version: 'first' });
+    expect(await withWork(all, 4e9, 'first')).toEqual([waits, changed, due]);
+    expect(await withWork(all, 4e9, 'second')).toEqual([idle, waits, changed, due]);
+    await changed.mergeState({ changed: null });
+    await due.mergeState({ documents_due: false });
+    await waits.moveAll();
+    expect(await withWork(all, 4e9)).toEqual([]);
   });
 
   it('a single unusable entry is not work for the pipeline', async () => {
-    const user = await newUser(use.store);
-    await use.store.usercache.put(user, { entries: [], unusable: [{ entry: 1, reason: 'r', message: 'm' }] }, 1);
-    expect(await use.store.pipeline.withWork([user], 4e9)).toEqual(new Set());
+    const user = await newPerson(use.store);
+    await user.putUnusable([{ entry: 1, reason: 'r', message: 'm' }], 1);
+    expect(await use.store.pipeline.withWork([user.id], 4e9)).toEqual(new Set());
   });
 
   it('changes of many users at once stay apart', async () => {
-    const users = await Promise.all(numbers(0, 20).map(() => newUser(use.store)));
-    await Promise.all(users.map((user, i) => moveIn(use.store, user, [fix(i)])));
+    const users = await Promise.all(numbers(0, 20).map(() => newPerson(use.store)));
+    await Promise.all(users.map((user, i) => user.moveIn([fix(i)])));
     for (const [i, user] of users.entries())
-      expect((await use.store.pipeline.get(user)).changed).toEqual({ from: i, to: i });
+      expect((await use.store.pipeline.get(user.id)).changed).toEqual({ from: i, to: i });
   });
 }

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import type { TripRecord } from '../../../src/model/trip.ts';
 import type { PipelineState } from '../../../src/store/store.ts';
-import { leased, newId, newUser, same, type Use } from './kit.ts';
+import { newId, newPerson, type Person, same, type Use } from './kit.ts';
 
 /** A link of the chain; the store looks only at the fields that are set here. */
 function link(chain_ts: number, fields: Partial<TripRecord> = {}): TripRecord {
@@ -26,15 +26,15 @@ const everything = { from: -Infinity, to: Infinity };
 
 export function tripTests(use: Use): void {
   const replace = (
-    user: string,
+    user: Person,
     range: { from: number; to: number },
     records: TripRecord[],
     state: Partial<PipelineState> = {},
-  ) => leased(use.store, user, (lease) => use.store.trips.replace(user, range, records, state, lease));
-  const chain = (user: string) => use.store.trips.chain(user, { limit: 1_000 });
+  ) => user.leased((lease) => use.store.trips.replace(user.id, range, records, state, lease));
+  const chain = (user: Person) => use.store.trips.chain(user.id, { limit: 1_000 });
 
   it('replace replaces the links of the range by the records and counts its changes', async () => {
-    const user = await newUser(use.store);
+    const user = await newPerson(use.store);
     const first = await replace(user, everything, [link(10), link(20), link(30)]);
     expect(first).toEqual({ added: 3, removed: 0, changed: 0, unchanged: 0 });
     const again = await replace(user, everything, [link(10), link(20), link(30)]);
@@ -42,11 +42,11 @@ export function tripTests(use: Use): void {
     const counts = await replace(user, { from: 10, to: 31 }, [link(10), link(20, { end_ts: 29 }), link(25.5)]);
     expect(counts).toEqual({ added: 1, removed: 1, changed: 1, unchanged: 1 });
     same(await chain(user), [link(10), link(20, { end_ts: 29 }), link(25.5)]);
-    expect((await use.store.counts(user)).trips).toBe(3);
+    expect((await use.store.counts(user.id)).trips).toBe(3);
   });
 
   it('days and previous tell of trips, not of dropped links', async () => {
-    const user = await newUser(use.store);
+    const user = await newPerson(use.store);
     const dropped = { kind: 'dropped', trip: null } as const;
     const links = [
       link(10, { day: '2016-05-17' }),
@@ -55,11 +55,11 @@ export function tripTests(use: Use): void {
       link(40, { day: '2016-05-20', ...dropped }),
     ];
     await replace(user, everything, links);
-    const days = (from: string, to: string) => use.store.trips.days(user, { from, to });
+    const days = (from: string, to: string) => use.store.trips.days(user.id, { from, to });
     expect(await days('2016-05-17', '2016-05-20')).toEqual(['2016-05-17', '2016-05-19']);
     expect(await days('2016-05-18', '2016-05-19')).toEqual(['2016-05-19']);
     expect(await days('2016-05-20', '2016-05-21')).toEqual([]);
-    const previous = async (ts: number) => (await use.store.trips.previous(user, ts))?.chain_ts ?? null;
+    const previous = async (ts: number) => (await use.store.trips.previous(user.id, ts))?.chain_ts ?? null;
     expect(await previous(Infinity)).toBe(30);
     expect(await previous(30)).toBe(20);
     expect(await previous(10)).toBeNull();
@@ -67,8 +67,8 @@ export function tripTests(use: Use): void {
   });
 
   it('spans contain the time of the last write: an unchanged trip keeps its time', async () => {
-    const user = await newUser(use.store);
-    const times = async () => (await use.store.trips.spans(user, everything)).map((one) => one.written_ts!);
+    const user = await newPerson(use.store);
+    const times = async () => (await use.store.trips.spans(user.id, everything)).map((one) => one.written_ts!);
     await replace(user, everything, [link(10), link(20)]);
     const [first, second] = await times();
     while (Date.now() / 1000 <= second!); // until the clock has moved on
@@ -76,13 +76,13 @@ export function tripTests(use: Use): void {
     const [kept, changed, added] = await times();
     expect([kept, changed! > second!, added]).toEqual([first, true, changed]);
     await replace(user, { from: 25, to: 26 }, [link(25, { kind: 'dropped', trip: null })]);
-    const part = await use.store.trips.spans(user, { from: 20, to: 30 });
+    const part = await use.store.trips.spans(user.id, { from: 20, to: 30 });
     expect(part).toEqual([{ chain_ts: 20, start_ts: link(20).start_ts, end_ts: 29, written_ts: changed }]);
     expect(await use.store.trips.spans(newId(), everything)).toEqual([]);
   });
 
   it('outlines tell ends and modes of the trips that are asked for, without their lines', async () => {
-    const user = await newUser(use.store);
+    const user = await newPerson(use.store);
     const trip = {
       start_zone: 'Europe/Berlin',
       start_loc: [9.0512345678901, -48.5],
@@ -105,13 +105,13 @@ export function tripTests(use: Use): void {
         { sensed_mode: 'MotionTypes.ON_FOOT', distance: 0 },
       ],
     });
-    expect(await use.store.trips.outlines(user, [40, 10.5, 30, 25, 40])).toEqual([outline(10.5), outline(40)]);
-    expect(await use.store.trips.outlines(user, [])).toEqual([]);
+    expect(await use.store.trips.outlines(user.id, [40, 10.5, 30, 25, 40])).toEqual([outline(10.5), outline(40)]);
+    expect(await use.store.trips.outlines(user.id, [])).toEqual([]);
     expect(await use.store.trips.outlines(newId(), [10.5])).toEqual([]);
   });
 
   it('outlines that were read before are those of the trips of now', async () => {
-    const user = await newUser(use.store);
+    const user = await newPerson(use.store);
     const tripOf = (mode: string) =>
       ({
         start_zone: 'UTC',
@@ -120,29 +120,29 @@ export function tripTests(use: Use): void {
         sections: [{ sensed_mode: mode, distance: 1 }],
       }) as unknown as TripRecord['trip'];
     const modes = async () =>
-      (await use.store.trips.outlines(user, [10, 20])).map(({ sections }) => sections.map((one) => one.sensed_mode));
+      (await use.store.trips.outlines(user.id, [10, 20])).map(({ sections }) => sections.map((one) => one.sensed_mode));
     await replace(user, everything, [link(10, { trip: tripOf('BUS') }), link(20, { trip: tripOf('CAR') })]);
     expect(await modes()).toEqual([['BUS'], ['CAR']]);
-    for (const { sections } of await use.store.trips.outlines(user, [10, 20])) sections[0]!.sensed_mode = 'changed';
+    for (const { sections } of await use.store.trips.outlines(user.id, [10, 20])) sections[0]!.sensed_mode = 'changed';
     expect(await modes()).toEqual([['BUS'], ['CAR']]);
     await replace(user, everything, [link(10, { trip: tripOf('TRAIN') })]);
     expect(await modes()).toEqual([['TRAIN']]);
-    await use.store.erase(user);
+    await use.store.erase(user.id);
     expect(await modes()).toEqual([]);
   });
 
   it('links outside the range stay: its start is part of it and its end is not', async () => {
-    const user = await newUser(use.store);
+    const user = await newPerson(use.store);
     await replace(user, everything, [link(10), link(20), link(30)]);
     expect(await replace(user, { from: 20, to: 30 }, [])).toEqual({ added: 0, removed: 1, changed: 0, unchanged: 0 });
     same(await chain(user), [link(10), link(30)]);
   });
 
   it('replace merges the state with it', async () => {
-    const user = await newUser(use.store);
+    const user = await newPerson(use.store);
     await replace(user, everything, [link(10)], { complete_until: 15.5, changed: { from: 12, to: 13 } });
     await replace(user, everything, [link(10)], { documents_due: true });
-    expect(await use.store.pipeline.get(user)).toMatchObject({
+    expect(await use.store.pipeline.get(user.id)).toMatchObject({
       complete_until: 15.5,
       changed: { from: 12, to: 13 },
       documents_due: true,
@@ -151,8 +151,8 @@ export function tripTests(use: Use): void {
   });
 
   it('replace keeps the mark of changed data, unless the state names another', async () => {
-    const user = await newUser(use.store);
-    const changed = async () => (await use.store.pipeline.get(user)).changed;
+    const user = await newPerson(use.store);
+    const changed = async () => (await use.store.pipeline.get(user.id)).changed;
     await replace(user, everything, [link(10), link(20)]);
     expect(await changed()).toBeNull();
     await replace(user, everything, [link(10), link(30)], { changed: { from: 12, to: 13 } });
@@ -164,7 +164,7 @@ export function tripTests(use: Use): void {
   });
 
   it('two users have two chains', async () => {
-    const [a, b] = [await newUser(use.store), await newUser(use.store)];
+    const [a, b] = [await newPerson(use.store), await newPerson(use.store)];
     await replace(a, everything, [link(10)]);
     await replace(b, everything, [link(10, { id: 'b' })]);
     await replace(a, everything, []);
@@ -173,19 +173,19 @@ export function tripTests(use: Use): void {
   });
 
   it('chain gives links by chain_ts, half-open and limited', async () => {
-    const user = await newUser(use.store);
+    const user = await newPerson(use.store);
     const links = [link(10), link(20, { kind: 'dropped', trip: null }), link(30, { settled_ts: null }), link(40)];
     await replace(user, everything, [...links].reverse());
     same(await chain(user), links);
-    same(await use.store.trips.chain(user, { from: 20, to: 40, limit: 10 }), links.slice(1, 3));
-    same(await use.store.trips.chain(user, { from: 20, limit: 2 }), links.slice(1, 3));
-    same(await use.store.trips.chain(user, { to: 20, limit: 10 }), links.slice(0, 1));
-    same(await use.store.trips.chain(user, { from: 41, limit: 10 }), []);
+    same(await use.store.trips.chain(user.id, { from: 20, to: 40, limit: 10 }), links.slice(1, 3));
+    same(await use.store.trips.chain(user.id, { from: 20, limit: 2 }), links.slice(1, 3));
+    same(await use.store.trips.chain(user.id, { to: 20, limit: 10 }), links.slice(0, 1));
+    same(await use.store.trips.chain(user.id, { from: 41, limit: 10 }), []);
   });
 
   it('lastSettledBefore gives the last link that hangs, with all before it, on earlier data only', async () => {
-    const user = await newUser(use.store);
-    const last = async (ts: number) => (await use.store.trips.lastSettledBefore(user, ts))?.chain_ts ?? null;
+    const user = await newPerson(use.store);
+    const last = async (ts: number) => (await use.store.trips.lastSettledBefore(user.id, ts))?.chain_ts ?? null;
     expect(await last(1e12)).toBeNull();
     const links = [link(10), link(20, { kind: 'dropped', trip: null }), link(30), link(40, { settled_ts: null })];
     await replace(user, everything, links);
@@ -195,20 +195,20 @@ export function tripTests(use: Use): void {
     expect(await last(26.5)).toBe(20);
     expect(await last(36.5)).toBe(30);
     expect(await last(1e12)).toBe(30);
-    same(await use.store.trips.lastSettledBefore(user, 20), link(10));
+    same(await use.store.trips.lastSettledBefore(user.id, 20), link(10));
   });
 
   it('lastSettledBefore stops at a link that is not settled or settled later', async () => {
-    const user = await newUser(use.store);
+    const user = await newPerson(use.store);
     await replace(user, everything, [link(10), link(20, { settled_ts: 100 }), link(30)]);
-    expect((await use.store.trips.lastSettledBefore(user, 50))?.chain_ts).toBe(10);
-    expect((await use.store.trips.lastSettledBefore(user, 101))?.chain_ts).toBe(30);
+    expect((await use.store.trips.lastSettledBefore(user.id, 50))?.chain_ts).toBe(10);
+    expect((await use.store.trips.lastSettledBefore(user.id, 101))?.chain_ts).toBe(30);
     await replace(user, everything, [link(10, { settled_ts: null }), link(20)]);
-    expect(await use.store.trips.lastSettledBefore(user, 1e12)).toBeNull();
+    expect(await use.store.trips.lastSettledBefore(user.id, 1e12)).toBeNull();
   });
 
   it('byDay gives the trips of local days, both ends included, and no dropped ones', async () => {
-    const user = await newUser(use.store);
+    const user = await newPerson(use.store);
     const links = [
       link(10, { day: '2016-05-16' }),
       link(20, { day: '2016-05-17', kind: 'dropped', trip: null }),
@@ -220,29 +220,29 @@ export function tripTests(use: Use): void {
     ];
     await replace(user, everything, links);
     const days = async (from: string, to: string) =>
-      (await use.store.trips.byDay(user, { from, to })).map((one) => one.chain_ts).sort((a, b) => a - b);
+      (await use.store.trips.byDay(user.id, { from, to })).map((one) => one.chain_ts).sort((a, b) => a - b);
     expect(await days('2016-05-17', '2016-05-18')).toEqual([25, 30, 35]);
     expect(await days('2016-05-16', '2016-05-16')).toEqual([10]);
     expect(await days('2016-05-20', '2016-05-30')).toEqual([]);
-    same(await use.store.trips.byDay(user, { from: '2016-05-16', to: '2016-05-16' }), [links[0]!]);
-    const ordered = await use.store.trips.byDay(user, { from: '2016-05-18', to: '2016-05-19' });
+    same(await use.store.trips.byDay(user.id, { from: '2016-05-16', to: '2016-05-16' }), [links[0]!]);
+    const ordered = await use.store.trips.byDay(user.id, { from: '2016-05-18', to: '2016-05-19' });
     expect(ordered.map((one) => one.chain_ts)).toEqual([30, 40]);
   });
 
   it('next gives the first trip after a link, over dropped ones', async () => {
-    const user = await newUser(use.store);
+    const user = await newPerson(use.store);
     await replace(user, everything, [link(10), link(20, { kind: 'dropped', trip: null }), link(30)]);
-    same(await use.store.trips.next(user, 10), link(30));
-    same(await use.store.trips.next(user, 9.5), link(10));
-    expect(await use.store.trips.next(user, 30)).toBeNull();
+    same(await use.store.trips.next(user.id, 10), link(30));
+    same(await use.store.trips.next(user.id, 9.5), link(10));
+    expect(await use.store.trips.next(user.id, 30)).toBeNull();
     expect(await use.store.trips.next(newId(), 0)).toBeNull();
   });
 
   it('summary gives number, first start and last end of the trips', async () => {
-    const user = await newUser(use.store);
-    expect(await use.store.trips.summary(user)).toEqual({ count: 0, start_ts: null, end_ts: null });
+    const user = await newPerson(use.store);
+    expect(await use.store.trips.summary(user.id)).toEqual({ count: 0, start_ts: null, end_ts: null });
     const dropped = { kind: 'dropped' as const, trip: null };
     await replace(user, everything, [link(5, dropped), link(10), link(30), link(40, dropped)]);
-    expect(await use.store.trips.summary(user)).toEqual({ count: 2, start_ts: 10.25, end_ts: 35.5 });
+    expect(await use.store.trips.summary(user.id)).toEqual({ count: 2, start_ts: 10.25, end_ts: 35.5 });
   });
 }

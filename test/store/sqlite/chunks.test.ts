@@ -165,7 +165,7 @@ it('a put is one row, an entry that is pushed again leaves it, and it goes with 
 
 it('a large put is several rows, and what must wait for its time is in one of its own', async () => {
   const { store, user, batches } = await newStore();
-  const entries = [...numbers(0, 4_500).map((ts) => fix(ts)), ...numbers(0, 3).map((i) => fix(9 * day + i))];
+  const entries = [...fixes(0, 4_500), ...numbers(0, 3).map((i) => fix(9 * day + i))];
   await put(store, user, entries);
   expect(counts(batches()).toSorted((a, b) => a - b)).toEqual([3, 500, 1_000, 1_000, 1_000, 1_000]);
   same(await waiting(store, user), entries);

@@ -230,7 +230,7 @@ it('of writes at the same moment, one that fails does not fail the others', asyn
 it('a put of many entries that fails leaves nothing behind, and those beside it are stored', async () => {
   const { store } = await places.newStore();
   const user = await newUser(store);
-  const broken = numbers(1, 2_000).map((ts) => fix(ts));
+  const broken = fixes(1, 2_000);
   broken[1_500]!.metadata.write_ts = Number.NaN;
   const [failed, small] = await Promise.allSettled([put(store, user, broken), put(store, user, [fix(0.5)])]);
   expect([failed.status, small.status]).toEqual(['rejected', 'fulfilled']);

@@ -95,9 +95,9 @@ async function allOrNothing(folder: string, user: string, work: (store: Store) =
 async function filledStore(): Promise<{ folder: string; user: string }> {
   const { folder, store } = await places.newStore();
   const user = await newUser(store);
-  await moveIn(store, user, [...numbers(0, 400).map((ts) => fix(ts)), entry(battery, 7, { ts: 7 })]);
+  await moveIn(store, user, [...fixes(0, 400), entry(battery, 7, { ts: 7 })]);
   await putFailed(store, user, [fix(500), fix(501)], 10);
-  await put(store, user, [...numbers(300, 600).map((ts) => fix(ts, { again: true })), entry(battery, 9)]);
+  await put(store, user, [...fixes(300, 600, { again: true }), entry(battery, 9)]);
   await store.tokens.add({ hash: 'x', user_id: user, created_ts: 1, expires_ts: null });
   await store.close();
   return { folder, user };
@@ -106,7 +106,7 @@ async function filledStore(): Promise<{ folder: string; user: string }> {
 describe('a kill before any statement', () => {
   it('of a put leaves all of the put or nothing', async () => {
     const { folder, user } = await filledStore();
-    const entries = [...numbers(290, 310).map((ts) => fix(ts, { third: true })), fix(500, { new: 1 }), fix(999)];
+    const entries = [...fixes(290, 310, { third: true }), fix(500, { new: 1 }), fix(999)];
     const unusable = [{ entry: 1, reason: 'r', message: 'm' }];
     const note = { fields: { put: 1 }, onFailure: () => {} };
     await allOrNothing(folder, user, (store) => store.usercache.put(user, { entries, unusable, note }, 77));

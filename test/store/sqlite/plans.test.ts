@@ -1,5 +1,6 @@
 // The statements of the store: each finds its rows by an index, whatever a user's history, and a call needs few of them.
 import { afterEach, expect, it, vi } from 'vitest';
+import type { TripRecord } from '../../../src/model/trip.ts';
 import { connect } from '../../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../../src/store/sqlite/folder.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -17,6 +18,7 @@ import {
   numbers,
   put,
   refuse,
+  same,
 } from '../contract/kit.ts';
 import { usePlaces } from '../support/folders.ts';
 import { watched } from '../support/watched-driver.ts';
@@ -119,6 +121,7 @@ it('no statement looks through a table, and only what was found by an index is s
     'documents ORDER BY write_ts, key',
     'tokens ORDER BY created_ts, hash',
     'trips ORDER BY chain_ts', // of some days
+    'trips ORDER BY chain_ts', // what is not settled
   ]);
   // Times are found in a range of an index, whatever a user's history.
   const byTime = plans.filter(({ sql }) => /FROM chunks .*"first(_ts)?" (>=|<=|IN)/.test(sql));
@@ -151,3 +154,19 @@ it('an hour of entries is stored and moved in one commit each, with few statemen
   expect(Math.max(...counts.map(([ofPut]) => ofPut!))).toBeLessThanOrEqual(12);
   expect(Math.max(...counts.map(([, ofMove]) => ofMove!))).toBeLessThanOrEqual(18);
 });
+
+it('a chain of decades is replaced at once: no statement has more values than the engine takes', async () => {
+  const { store } = await places.newStore();
+  const user = await newUser(store);
+  const place = { start_zone: 'UTC', start_loc: [9, 48], end_loc: [9, 48], sections: [] };
+  const link = (chain_ts: number) => {
+    const times = { chain_ts, start_ts: chain_ts, end_ts: chain_ts, settled_ts: null };
+    return { id: 'x', kind: 'trip', day: '2016-05-17', ...times, trip: place } as unknown as TripRecord;
+  };
+  const replace = (records: TripRecord[]) =>
+    leased(store, user, (lease) => store.trips.replace(user, { from: 0, to: 1e9 }, records, {}, lease));
+  expect(await replace(numbers(0, 33_000).map(link))).toMatchObject({ added: 33_000 });
+  expect(await store.trips.outlines(user, numbers(0, 33_001))).toHaveLength(33_000);
+  expect(await replace([link(5.5)])).toMatchObject({ added: 1, removed: 33_000 });
+  same(await store.trips.chain(user, { limit: 9 }), [link(5.5)]);
+}, 120_000);
