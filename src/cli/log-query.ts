@@ -1,6 +1,5 @@
 // The flags of `mobility logs`, with times as people write them.
 import { type Command, InvalidArgumentError } from 'commander';
-import { MobilityError } from '../model/errors.ts';
 import { dayRange, isDay, zoneOffset } from '../model/time.ts';
 import type { CommandContext } from './context.ts';
 
@@ -55,11 +54,4 @@ function timeArgument({ now, zone }: Pick<CommandContext, 'now' | 'zone'>, edge:
       throw new InvalidArgumentError('Expected 2h, 2026-11-21, 2026-11-21T09:30 or seconds since the epoch.');
     return offset === undefined ? time - zoneOffset(zone, time - zoneOffset(zone, time)) : time;
   };
-}
-
-/** Throws `MOBILITY_USAGE` for a range without any time: the output would look as if nothing had been logged. */
-export function refuseEmptyRange({ since, until }: LogFlags): void {
-  if (since === undefined || until === undefined || since < until) return;
-  const [from, to] = [since, until].map((ts) => new Date(ts * 1000).toISOString());
-  throw new MobilityError('MOBILITY_USAGE', `expected --since to be earlier than --until, found ${from} and ${to}`);
 }

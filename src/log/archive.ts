@@ -60,9 +60,6 @@ function finishedFiles(logs: LogName[], { current, today }: ArchiveOptions): Log
   return plain.filter(({ name, source, day }) => name !== current && (day < today || name !== last.get(source)));
 }
 
-/** Log lines repeat so much that the fastest level is nearly as good as the usual one. */
-const gzipOptions = { level: constants.Z_BEST_SPEED, chunkSize: 64 * 1024 };
-
 /** If the compressed file exists, as the clock was set back and the name used again, the lines are appended to it. */
 async function compress(path: string): Promise<void> {
   await copyFile(`${path}.gz`, `${path}.gz.draft`).catch(unlessMissing);
@@ -75,7 +72,7 @@ export async function replaceByGzip(path: string, content: AsyncIterable<Buffer>
   const draft = `${path}.draft`;
   try {
     const file = createWriteStream(draft, { flags: 'a', mode: 0o600, flush: true });
-    await pipeline(content, createGzip(gzipOptions), file);
+    await pipeline(content, createGzip({ level: constants.Z_BEST_SPEED }), file);
     await rename(draft, path);
   } catch (error) {
     await rm(draft, { force: true });

@@ -2,12 +2,10 @@
 import { createStamp, fileLine } from './format.ts';
 import type { Level, Log, Messages } from './log.ts';
 
-/** The lowest level that is kept, as the settings spell it. */
-export type LeastLevel = Lowercase<Level>;
-
 /** How log lines are formatted and where they go. */
 export interface LineLogOptions {
-  level: LeastLevel;
+  /** The lowest level that is kept. */
+  level: Lowercase<Level>;
   threadId: string;
   /** Time zone of the timestamps. */
   zone: string;

@@ -17,17 +17,9 @@ export interface Log {
   write(level: Level, message: string): void;
   /** Writes a line for each message, in order. The log may read the list later, so it must not change. */
   writeAll(level: Level, messages: Messages): void;
-  /** Returns a log whose thread id is `<thread_id>-<suffix>`. Logs without threads omit it: use `childLog`. */
+  /** Returns a log whose thread id is `<thread_id>-<suffix>`. Logs without threads omit it. */
   child?(suffix: string): Log;
 }
 
 /** A log that drops every line. */
 export const silentLog: Log = { enabled: () => false, write: () => {}, writeAll: () => {} };
-
-/**
- * The log of one call, or of one user in a pipeline run. Its own thread id separates its lines from those of others
- * that run at the same time. Returns `log` itself if that has no threads.
- */
-export function childLog(log: Log, suffix: string | number): Log {
-  return log.child?.(String(suffix)) ?? log;
-}

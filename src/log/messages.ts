@@ -12,9 +12,8 @@ export interface PutCounts {
 /** Counts of a stage, in the order in which they are shown; names of letters, digits and `_`. */
 export type Counts = Readonly<Record<string, number>>;
 
-const numberText = (value: number | null): string => String(Number.isFinite(value) ? value : null);
 const entryText = (key: string | null, writeTs: number | null): string =>
-  `key = ${quoted(key)}, write_ts = ${numberText(writeTs)}`;
+  `key = ${quoted(key)}, write_ts = ${Number.isFinite(writeTs) ? writeTs : null}`;
 const listOf = (counts: Counts): string[] => Object.entries(counts).map(([name, count]) => `${name} = ${count}`);
 const about = (user: string, text: string): string => `UUID ${word(user)}: ${text}`;
 const userText = (user: string | null): string => (user === null ? '' : ` ${word(user)}`);
@@ -48,10 +47,8 @@ export const line = {
   /** Calls of unknown callers beyond the limit, whose lines are left out. */
   strangersLeftOut: (calls: number, since: string): string =>
     `Refused calls not logged = ${calls} since ${word(since)}`,
-  linesDropped: (dropped: number, since: string, reason: string): string =>
-    `Log lines dropped = ${dropped} since ${word(since)}: ${reason}`,
-  outputDropped: (dropped: number, since: string, reason: string): string =>
-    `Lines of standard output dropped = ${dropped} since ${word(since)}: ${reason}`,
+  dropped: (what: 'Log lines' | 'Lines of standard output', count: number, since: string, reason: string): string =>
+    `${what} dropped = ${count} since ${word(since)}: ${reason}`,
   stage: (user: string, stage: string): string => `**********UUID ${word(user)}: ${stage}**********`,
   stageFinished: (user: string, stage: string, counts: Counts, seconds: number): string =>
     about(user, `finished ${stage} in ${secondsText(seconds)} s: ${listOf(counts).join(', ') || 'nothing to do'}`),
@@ -107,10 +104,8 @@ export function parseMessage(message: string): Message | null {
     const match = pattern.exec(message);
     if (match === null) continue;
     const fields = Object.entries(match.groups ?? {}).filter(([, text]) => text !== undefined);
-    return {
-      kind,
-      ...Object.fromEntries(fields.map(([name, text]) => [name, numbers.has(name) ? Number(text) : text])),
-    };
+    const values = fields.map(([name, text]) => [name, numbers.has(name) ? Number(text) : text]);
+    return { kind, ...Object.fromEntries(values) };
   }
   return null;
 }

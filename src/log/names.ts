@@ -28,8 +28,7 @@ const pattern = /^(((server|pipeline)(?:-\d{1,4})?)-(\d{4}-\d{2}-\d{2})(?:-(\d{1
 export function logNames(names: readonly string[]): LogName[] {
   const matches = names.map((name) => pattern.exec(name)).filter((match) => match !== null);
   const logs = matches.map(([, name, source, kind, day, run = '1', part = '0', gz]) => {
-    const numbers = { run: Number(run), part: Number(part) };
-    return { name, compressed: gz !== undefined, kind, source, day, ...numbers } as LogName;
+    return { name, compressed: gz !== undefined, kind, source, day, run: Number(run), part: Number(part) } as LogName;
   });
   return logs.sort((a, b) => (a.day === b.day ? a.run - b.run || a.part - b.part : a.day < b.day ? -1 : 1));
 }

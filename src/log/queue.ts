@@ -4,11 +4,10 @@ import { errorText } from '../model/errors.ts';
 import { mapInSlices } from '../turns.ts';
 import { createStamp, fileLine } from './format.ts';
 import { createLineLog, type LineLogOptions, type Lines } from './line-log.ts';
-import type { Log } from './log.ts';
 import { line } from './messages.ts';
 
 const mostWaiting = 64 * 1024 * 1024; // characters that may wait before lines are dropped
-const batchSize = 1024 * 1024; // characters of one write
+const batchSize = 64 * 1024; // characters of one write
 
 /** Where lines go, and what happens to lines that cannot be written. */
 export interface QueueOptions extends Omit<LineLogOptions, 'emit'> {
@@ -21,17 +20,11 @@ export interface QueueOptions extends Omit<LineLogOptions, 'emit'> {
 /** Lines that were lost and not reported yet. */
 type Dropped = { lines: number; since: string; reason: string };
 
-/** A queue of lines. It never throws: lines that cannot be written are dropped, counted, and reported in the log. */
-export interface Queue {
-  readonly log: Log;
-  /** Adds lines that another process formatted. */
-  push(lines: Lines): void;
-  /** Resolves when all lines are written or dropped. Later lines are ignored. */
-  close(): Promise<void>;
-}
-
-/** Creates a queue. */
-export function createQueue(options: QueueOptions): Queue {
+/**
+ * Creates a log with a queue; `push` adds lines that another process formatted. It never throws: lines that cannot be
+ * written are dropped, counted, and reported in the log.
+ */
+export function createQueue(options: QueueOptions) {
   const { write, now, zone, threadId, warn } = options;
   const stamp = createStamp(zone);
   const waiting: Lines[] = [];
@@ -41,7 +34,7 @@ export function createQueue(options: QueueOptions): Queue {
   let isClosed = false;
 
   const reportLine = ({ lines, since, reason }: Dropped): string =>
-    fileLine(stamp(now()), 'WARNING', threadId, line.linesDropped(lines, since, reason));
+    fileLine(stamp(now()), 'WARNING', threadId, line.dropped('Log lines', lines, since, reason));
   const drop = (text: string, reason: string): void => {
     if (dropped === null) {
       dropped = { lines: 0, since: stamp(now()), reason };
@@ -76,14 +69,12 @@ export function createQueue(options: QueueOptions): Queue {
   };
   const push = (lines: Lines): void => {
     if (isClosed) return;
-    if (size > mostWaiting) {
-      drop(lines.text(), 'the disk is too slow');
-      return;
-    }
+    if (size > mostWaiting) return drop(lines.text(), 'the disk is too slow');
     waiting.push(lines);
     size += lines.size;
     working ??= work();
   };
+  /** Resolves when all lines are written or dropped. Later lines are ignored. */
   const close = async (): Promise<void> => {
     isClosed = true;
     await working;

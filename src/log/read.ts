@@ -17,12 +17,12 @@ export type LogLine = FileLine & { source: string };
 export interface ReadOptions {
   dir: string;
   /** Default: all. */
-  kinds?: readonly LogKind[];
+  kinds?: readonly LogKind[] | undefined;
   /** Lines from `since` on and before `until`, seconds since the epoch. */
-  since?: number;
+  since?: number | undefined;
   until?: number;
   /** Continues with lines that are written from now on, until the signal; without `since`, returns only those. */
-  follow?: AbortSignal;
+  follow?: AbortSignal | undefined;
 }
 
 /** What was found in log files besides lines. */

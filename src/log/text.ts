@@ -1,6 +1,6 @@
 // Texts from outside (paths, names, keys) made safe for a log line: they can neither start a line nor forge a field.
 
-// Characters of a message, and of a field within one; the rest is cut off. Readers rely on lines below 64 KiB.
+// Characters of a message, and of a field within one; the rest is cut off.
 const maxMessage = 16_000;
 const maxField = 300;
 
@@ -13,10 +13,8 @@ const loneSurrogates = /\p{Cs}/gu;
 // Most texts are plain, and these checks are much faster.
 const plainText = /^[ -~]*$/;
 const plainWord = /^[!-~]+$/;
-const plainField = /^[!#-'*+\--~]+$/;
 
 const escaped = (c: string): string => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`;
-const percent = (c: string): string => encodeURIComponent(c);
 const cut = (text: string, length: number): string => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
 
 /**
@@ -34,7 +32,7 @@ export function oneLine(text: string): string {
 export function word(text: string): string {
   const short = cut(text, maxField);
   if (plainWord.test(short)) return short;
-  const clean = short.replace(/[\s\p{Cc}\p{Bidi_Control}]/gu, percent);
+  const clean = short.replace(/[\s\p{Cc}\p{Bidi_Control}]/gu, (c) => encodeURIComponent(c));
   return clean.replace(loneSurrogates, '\ufffd') || '-';
 }
 
@@ -48,7 +46,6 @@ export function quoted(text: string | null): string {
   if (text === null) return 'null';
   const short = cut(text, maxField);
   if (short === 'null') return '"null"';
-  if (plainField.test(short)) return short;
   return /^[^\s",()]+$/.test(short) && !special.test(short) ? short : safeJson(short);
 }
 

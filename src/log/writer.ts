@@ -31,7 +31,7 @@ export interface FileLogOptions extends Pick<Config, 'logDir' | 'logLevel' | 'lo
 export class LogFiles {
   readonly #options: FileLogOptions;
   #claim: ReturnType<typeof claimSource> | null = null;
-  #file: CurrentFile | null = null;
+  #file: Awaited<ReturnType<typeof openFile>> | null = null;
   #failure: { at: number; error: unknown } | null = null;
   #archiving = Promise.resolve();
 
@@ -73,9 +73,8 @@ export class LogFiles {
   }
 
   async #closeFile(): Promise<void> {
-    const file = this.#file;
+    await this.#file?.close();
     this.#file = null;
-    await file?.close();
   }
 
   #archive(): void {
@@ -90,20 +89,13 @@ export class LogFiles {
   }
 }
 
-/** The file that is written now; the transport starts the next one after midnight and when it is full. */
-interface CurrentFile {
-  path(): string;
-  write(lines: string): Promise<void>;
-  close(): Promise<void>;
-}
-
 type Written = (error: NodeJS.ErrnoException | null, bytes: number, data: unknown) => void;
 
 /**
- * Opens the transport. `archive.ts` replaces its options `zippedArchive` and `maxFiles`: it compresses into files that
+ * Opens the transport, which starts a file each day and after a full one. `archive.ts` replaces its options `zippedArchive` and `maxFiles`: it compresses into files that
  * everybody can read, ignores files of killed processes, and deletes only files of a list, which a full disk empties.
  */
-async function openFile(options: FileLogOptions, filename: string, onRotate: () => void): Promise<CurrentFile> {
+async function openFile(options: FileLogOptions, filename: string, onRotate: () => void) {
   const { logDir: dirname, maxSizeMiB = 100 } = options;
   let missing = 0; // bytes that are not on disk yet
   let failure: unknown = null;
@@ -117,11 +109,10 @@ async function openFile(options: FileLogOptions, filename: string, onRotate: () 
       done(error, bytes, data);
       settle();
     });
-  const counting = { open: fs.open, close: fs.close, fsync: fs.fsync, write };
   const transport = new DailyRotateFile({
     ...{ dirname, filename, extension: '.log', datePattern: 'YYYY-MM-DD', eol: '\n' },
     maxSize: Math.round(maxSizeMiB * 1024 * 1024),
-    options: { flags: 'a+', mode: 0o600, flush: true, fs: counting },
+    options: { flags: 'a+', mode: 0o600, flush: true, fs: { ...fs, write } },
   });
   const format = winston.format.printf(({ message }) => String(message));
   const logger = winston.createLogger({ format, transports: [transport], exitOnError: false });
@@ -140,14 +131,11 @@ async function openFile(options: FileLogOptions, filename: string, onRotate: () 
     logger.close();
     await closed?.catch(() => {}); // every line was written or reported as lost
   };
-  const [fd] = await once(stream, 'open').catch(async (error) => {
-    await close();
-    throw error;
-  });
+  const [fd] = await once(stream, 'open');
   let lineBreak = endsWithinLine(fd) ? '\n' : '';
   return {
     ...{ path: () => path, close },
-    write: async (lines) => {
+    write: async (lines: string): Promise<void> => {
       const text = lineBreak + lines;
       lineBreak = '';
       missing = Buffer.byteLength(text) + 1;

@@ -1,7 +1,7 @@
 // One call: what the server keeps of it, and its START and END on the console and in the log file.
 import type { HttpBindings } from '@hono/node-server';
 import { consoleLine, createStamp, hostZone } from '../log/format.ts';
-import { childLog, type Log, silentLog } from '../log/log.ts';
+import { type Log, silentLog } from '../log/log.ts';
 import { line } from '../log/messages.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { BodyShare } from './body-budget.ts';
@@ -61,7 +61,7 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
   let count = 0;
   return function startCall(method: string, path: string, share: BodyShare): { call: Call; end(status: number): void } {
     count += 1;
-    const ownLog = childLog(log, count);
+    const ownLog = log.child?.(String(count)) ?? log;
     // Beyond that number a call has no lines in the log file until it has a caller.
     let callLog = strangers.enter(now()) ? ownLog : silentLog;
     const started = performance.now();

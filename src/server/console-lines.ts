@@ -23,7 +23,8 @@ export function consoleLines({ write, log, warn, now }: ConsoleOptions) {
   const stamp = createStamp(hostZone());
   let lost: { lines: number; since: string; reason: string } | null = null;
   const report = (): void => {
-    if (lost !== null) log.write('WARNING', line.outputDropped(lost.lines, lost.since, lost.reason));
+    if (lost !== null)
+      log.write('WARNING', line.dropped('Lines of standard output', lost.lines, lost.since, lost.reason));
     lost = null;
   };
   const fail = (error: Error): void => {

@@ -29,7 +29,10 @@ export async function backupStore(folder: string, target: string, signal?: Abort
     makeFolders(partial);
     await copyDatabase(folder, partial, signal);
     const report = await compareSums(partial, folder, signal);
-    await rename(partial, target);
+    await rename(partial, target).catch(async (error) => {
+      await checkFree(target); // another backup has filled it meanwhile
+      throw error;
+    });
     return report;
   } catch (error) {
     await rm(partial, { recursive: true, force: true });

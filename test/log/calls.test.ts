@@ -123,7 +123,6 @@ describe('a call', () => {
     const { done, open } = track([
       ...putLines('p1').map((one) => ({ ...one, source: 'pipeline' })),
       said('main', line.serverStarted(2, 'x')),
-      said('main', line.linesDropped(3, 'x', 'y'), { level: 'WARNING' }),
       said('main', 'worker 1 ended', { level: 'ERROR' }),
       said('main', line.serverStopped()),
     ]);

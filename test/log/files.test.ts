@@ -6,7 +6,6 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { tryLock } from '../../src/log/claim.ts';
 import { type FileLog, openFileLog } from '../../src/log/files.ts';
 import { parseFileLine } from '../../src/log/format.ts';
-import { childLog } from '../../src/log/log.ts';
 import { createQueue } from '../../src/log/queue.ts';
 import type { FileLogOptions } from '../../src/log/writer.ts';
 import { isMobilityError } from '../../src/model/errors.ts';
@@ -46,7 +45,7 @@ describe('a log file', () => {
     const files = await open(dir);
     files.log.write('INFO', 'one\nmessage');
     files.log.writeAll('DEBUG', ['two', 'three: ä😀']);
-    childLog(files.log, 42).write('ERROR', 'four');
+    files.log.child!('42').write('ERROR', 'four');
     await files.close();
     const lines = textOf(dir, current).trimEnd().split('\n');
     expect(lines.map((text) => text.replace(/^\S{10}T12:00:00\.000[+-]\d\d:\d\d:/, ''))).toEqual([
@@ -86,7 +85,7 @@ describe('a log file', () => {
     const { log, close } = await open(dir, { logLevel: 'warning' });
     for (const level of ['DEBUG', 'INFO', 'WARNING', 'ERROR'] as const) log.write(level, level);
     log.writeAll('INFO', ['no', 'no']);
-    expect([log.enabled('INFO'), childLog(log, 1).enabled('WARNING')]).toEqual([false, true]);
+    expect([log.enabled('INFO'), log.child!('1').enabled('WARNING')]).toEqual([false, true]);
     await close();
     expect(messagesOf(dir)).toEqual(['WARNING', 'ERROR']);
   });

@@ -144,7 +144,7 @@ describe('following', () => {
   ): Promise<string[]> {
     const stop = new AbortController();
     const found: string[] = [];
-    const reader = readLogs({ ...options, follow: true, signal: stop.signal });
+    const reader = readLogs({ ...options, follow: stop.signal });
     const collecting = (async () => {
       for await (const { message } of reader.lines) {
         found.push(message);
@@ -216,7 +216,7 @@ describe('following', () => {
   it('ends when the signal is given', async () => {
     const dir = newFolder();
     const stop = new AbortController();
-    const { lines, stats } = readLogs({ dir, follow: true, signal: stop.signal });
+    const { lines, stats } = readLogs({ dir, follow: stop.signal });
     const ended = lines.next();
     await until(() => stats.looks > 0);
     stop.abort();

@@ -1,12 +1,12 @@
 // The contract of the Store interface: the test file of every engine calls testStore, and every promise of store.ts is
 // tested here.
-import { afterAll, beforeAll, describe, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, it, onTestFinished } from 'vitest';
 import { admissionTests } from './contract/admission.ts';
 import { documentTests } from './contract/documents.ts';
 import { errorTests } from './contract/errors.ts';
 import { findTests } from './contract/find.ts';
 import { identityTests } from './contract/identity.ts';
-import type { Opened, Use } from './contract/kit.ts';
+import { newPerson, type Opened, type Person, type Use } from './contract/kit.ts';
 import { leaseTests } from './contract/leases.ts';
 import { lifecycleTests } from './contract/lifecycle.ts';
 import { moveTests } from './contract/move.ts';
@@ -48,6 +48,15 @@ export function testStore(name: string, open: () => Promise<Opened>): void {
     const use: Use = {
       get store() {
         return opened.store;
+      },
+      it: (title: string, ...given: unknown[]) => {
+        const test = given.pop() as (...people: Person[]) => Promise<unknown>;
+        const [options = {}] = given as { timeout?: number }[];
+        it(title, options, async () => {
+          const people: Person[] = [];
+          while (people.length < test.length) people.push(await newPerson(opened.store));
+          await test(...people);
+        });
       },
       another: async () => {
         const store = await opened.reopen();

@@ -9,9 +9,11 @@ import {
   accounts,
   type DocumentRow,
   documents,
+  errors,
   type PersonRow,
   people,
   profiles,
+  type SetAsideRow,
   type TripRow,
   trips,
 } from '../../src/store/rows/tables.ts';
@@ -33,8 +35,13 @@ const bytesOf = (text: string): Uint8Array => new Uint8Array(Buffer.from(text));
 export const newUser = (): string => randomUUID();
 
 export function tripOf(user: string, chain_ts: number, fields: Partial<TripRow> = {}): TripRow {
-  const times = { start_ts: chain_ts, end_ts: chain_ts, settled_ts: null, written_ts: chain_ts };
+  const times = { start_ts: chain_ts, end_ts: chain_ts, settled_ts: chain_ts, written_ts: chain_ts };
   return { user, chain_ts, kind: 'trip', day: '2016-05-17', ...times, outline: null, record: bytesOf('{}'), ...fields };
+}
+
+function errorOf(user: string, id: string, write_ts: number | null): SetAsideRow {
+  const times = { write_ts, first_ts: 1, last_ts: 1, tries: 1, received_ts: 1 };
+  return { user, id, key: 'a/key', reason: 'r', message: 'm', ...times, entry: bytesOf('1') };
 }
 
 export const documentOf = (user: string, key: string, data = bytesOf('1')): DocumentRow => ({
@@ -171,14 +178,11 @@ export function engineContract(name: string, open: () => Promise<OpenedEngine>):
 
     it('finds null by null, sorts it first, and finds it in no range', async () => {
       const user = newUser();
-      const all = [null, -5, 0, 7].map((settled_ts, i) => tripOf(user, i, { settled_ts }));
-      await put(engine, user, trips, all);
-      same(await find(engine, trips, { where: { user, settled_ts: null } }), [all[0]!]);
-      same(
-        await find(engine, trips, { where: { user, settled_ts: { lt: 5 } }, order: ['settled_ts'] }),
-        all.slice(1, 3),
-      );
-      same(await find(engine, trips, { where: { user }, order: ['settled_ts', 'chain_ts'] }), all);
+      const all = [null, -5, 0, 7].map((write_ts, i) => errorOf(user, `${i}`, write_ts));
+      await put(engine, user, errors, all);
+      same(await find(engine, errors, { where: { user, write_ts: null } }), [all[0]!]);
+      same(await find(engine, errors, { where: { user, write_ts: { lt: 5 } }, order: ['write_ts'] }), all.slice(1, 3));
+      same(await find(engine, errors, { where: { user }, order: ['write_ts', 'id'] }), all);
     });
 
     it('orders by several columns, and reads columns without the others', async () => {
@@ -201,14 +205,14 @@ export function engineContract(name: string, open: () => Promise<OpenedEngine>):
       await put(
         engine,
         user,
-        trips,
-        [null, 2, 0.5].map((settled_ts, i) => tripOf(user, i, { settled_ts })),
+        errors,
+        [null, 2, 0.5].map((write_ts, i) => errorOf(user, `${i}`, write_ts)),
       );
       const totals = await engine.read(async (rows) => [
-        await rows.total(trips, { user }),
-        await rows.total(trips, { user }, 'settled_ts'),
-        await rows.total(trips, { user, chain_ts: { gt: 7 } }),
-        await rows.total(trips, { user, chain_ts: { gt: 7 } }, 'settled_ts'),
+        await rows.total(errors, { user }),
+        await rows.total(errors, { user }, 'write_ts'),
+        await rows.total(errors, { user, tries: { gt: 7 } }),
+        await rows.total(errors, { user, tries: { gt: 7 } }, 'write_ts'),
       ]);
       expect(totals).toEqual([3, 2.5, 0, 0]);
     });

@@ -6,19 +6,7 @@ import type { JsonObject, JsonValue } from '../../src/model/json.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
 import type { EntryQuery, Store, UnusableEntry } from '../../src/store/store.ts';
 import { expectedOf } from './contract/find.ts';
-import {
-  errorsOf,
-  findAll,
-  findRows,
-  leased,
-  leaseOn,
-  mergeState,
-  moveAll,
-  newUser,
-  numbers,
-  rejects,
-  same,
-} from './contract/kit.ts';
+import { findAll, findRows, newPerson, numbers, type Person, rejects, same } from './contract/kit.ts';
 import { around, judge, Model, nameOf } from './model/model.ts';
 import { usePlaces } from './support/folders.ts';
 
@@ -72,7 +60,7 @@ const anyUnusable: fc.Arbitrary<UnusableEntry> = fc
 
 interface Sides {
   store: Store;
-  user: string;
+  user: Person;
   model: Model;
   now: number;
 }
@@ -91,7 +79,7 @@ const putting = fc.record({
 });
 const put = step('put', putting, async ({ entries, unusable, received }, { store, user, model, now }) => {
   const batch = { entries, unusable, received_ts: entries.map(() => received) };
-  same(await store.usercache.put(user, batch, now), model.put(batch, now));
+  same(await store.usercache.put(user.id, batch, now), model.put(batch, now));
 });
 
 const moving = fc.record({ ahead: fc.constantFrom(0, 0, 2 * day, 1e308), limit: fc.constantFrom(1, 30, 5_000) });
@@ -99,7 +87,7 @@ const move = step('move', moving, async ({ ahead, limit }, { store, user, model,
   const at = now + ahead;
   const zonesBefore = model.zones();
   const expected = model.move(at);
-  const { moved, failed, more, marked, ...counts } = await moveAll(store, user, judge, { at, limit });
+  const { moved, failed, more, marked, ...counts } = await user.moveAll(judge, { at, limit });
   const names = (list: { key: string; write_ts: number }[]): string[] => list.map(nameOf).sort();
   const { moved: gone, failed: refused, marked: marks, ...numbers } = expected;
   same(
@@ -129,17 +117,17 @@ const takeBack = step(
   'take back',
   fc.record({ every: fc.constantFrom(1, 2, 3), other: anyEntry }),
   async ({ every, other }, { store, user, model }) => {
-    const errors = (await errorsOf(store, user)).filter((_, i) => i % every === 0);
+    const errors = (await user.errors()).filter((_, i) => i % every === 0);
     const back = errors.map(({ id, entry, identity }, i) => {
       const repaired = { ...other, metadata: { ...other.metadata, write_ts: other.metadata.write_ts + (i % 2) } };
       return { id, entry: identity === null ? repaired : (entry as unknown as Entry) };
     });
-    expect(await store.errors.takeBack(user, back)).toBe(model.takeBack(back));
+    expect(await store.errors.takeBack(user.id, back)).toBe(model.takeBack(back));
   },
 );
 
 const marksTaken = step('marks taken', fc.constant(null), async (_, { store, user, model }) => {
-  await mergeState(store, user, { changed: null, documents_due: false });
+  await user.mergeState({ changed: null, documents_due: false });
   [model.changed, model.due] = [null, false];
 });
 
@@ -155,7 +143,7 @@ const documents = step(
       model.documents.set(one.key, one);
       return result;
     });
-    same(await leased(store, user, (lease) => store.documents.apply(user, { put, remove }, lease)), {
+    same(await user.leased((lease) => store.documents.apply(user.id, { put, remove }, lease)), {
       ...{ results, removed },
     } as never);
   },
@@ -169,29 +157,29 @@ const replaceTrips = step('replace', chain, async ({ from, length, at, n }, { st
     .map((chain_ts) => {
       const kind = chain_ts % 3 === 0 ? 'dropped' : 'trip';
       const times = { chain_ts, start_ts: chain_ts, end_ts: chain_ts + 1, settled_ts: chain_ts % 4 ? chain_ts : null };
-      return { id: `${n}`, kind, trip: {}, day: `2016-05-1${chain_ts % 10}`, ...times } as unknown as TripRecord;
+      return { id: `${n}`, kind, trip: null, day: `2016-05-1${chain_ts % 10}`, ...times } as unknown as TripRecord;
     });
-  const counts = await leased(store, user, (lease) => store.trips.replace(user, range, records, {}, lease));
+  const counts = await user.leased((lease) => store.trips.replace(user.id, range, records, {}, lease));
   same(counts, model.replaceTrips(range, records));
 });
 
 const leaseLost = step('lease lost', fc.constant(null), async (_, { store, user, now }) => {
-  const lost = await leaseOn(store, user);
-  await leased(store, user, async (lease) => {
+  const lost = await user.lease();
+  await user.leased(async (lease) => {
     expect(lease.fence).toBeGreaterThan(lost.fence);
-    await rejects(store.usercache.move(user, { at: now, limit: 9 }, lost, judge), 'MOBILITY_LEASE_LOST');
-    await rejects(store.documents.apply(user, { put: [], remove: ['a', 'b'] }, lost), 'MOBILITY_LEASE_LOST');
-    await rejects(store.trips.replace(user, { from: 0, to: 99 }, [], {}, lost), 'MOBILITY_LEASE_LOST');
+    await rejects(store.usercache.move(user.id, { at: now, limit: 9 }, lost, judge), 'MOBILITY_LEASE_LOST');
+    await rejects(store.documents.apply(user.id, { put: [], remove: ['a', 'b'] }, lost), 'MOBILITY_LEASE_LOST');
+    await rejects(store.trips.replace(user.id, { from: 0, to: 99 }, [], {}, lost), 'MOBILITY_LEASE_LOST');
   });
 });
 
 const erase = step('erase', fc.constant(null), async (_, { store, user, model, now }) => {
-  const counts = await store.erase(user);
+  const counts = await store.erase(user.id);
   const expected = { usercache: model.waiting.size, errors: model.errors.size, timeseries: model.stored.size };
   expect(counts).toMatchObject({ ...expected, documents: model.documents.size, trips: model.trips.size });
   model.erase();
-  await rejects(store.profiles.merge(user, {}), 'MOBILITY_USER_UNKNOWN');
-  await store.users.register(`${user} again`, { uuid: user, now });
+  await rejects(store.profiles.merge(user.id, {}), 'MOBILITY_USER_UNKNOWN');
+  await store.users.register(`${user.id} again`, { uuid: user.id, now });
 });
 
 const anyQuery: fc.Arbitrary<EntryQuery> = fc
@@ -211,9 +199,9 @@ const find = step('find', fc.tuple(anyQuery, anyTime), async ([query, at], { sto
     // Pages of one are enough for a few.
     const { limit } = rows.size > 300 ? { limit: 500 } : query;
     const entries = [...rows.values()].map(({ entry }) => entry);
-    same(await findAll(store[place], user, { ...query, limit }), expectedOf(entries, query));
+    same(await findAll(store[place], user.id, { ...query, limit }), expectedOf(entries, query));
   }
-  same(await store.timeseries.zonesAround(user, at), model.zonesAround(at));
+  same(await store.timeseries.zonesAround(user.id, at), model.zonesAround(at));
 });
 
 const anySteps = fc.array(
@@ -244,50 +232,53 @@ async function compare({ store, user, model, now }: Sides): Promise<void> {
     ['timeseries', model.stored],
   ] as const) {
     const expected = [...rows.values()].map(({ entry, received_ts }) => ({ entry, received_ts })).sort(byTime);
-    same(await findRows(store[place], user, { time: 'write_ts', limit: 900 }), expected);
+    same(await findRows(store[place], user.id, { time: 'write_ts', limit: 900 }), expected);
   }
   const byId = (a: { id: string }, b: { id: string }): number => (a.id < b.id ? -1 : 1);
   const errors = [];
   for (let after = ''; ; after = errors.at(-1)!.id) {
-    const page = await store.errors.list(user, { after, limit: 700 });
+    const page = await store.errors.list(user.id, { after, limit: 700 });
     if (page.length === 0) break;
     errors.push(...page);
   }
   same(errors, [...model.errors.values()].sort(byId));
-  const summary = (await store.errors.summary(user)).map((row) => [JSON.stringify([row.key, row.reason]), row.count]);
+  const summary = (await store.errors.summary(user.id)).map((row) => [
+    JSON.stringify([row.key, row.reason]),
+    row.count,
+  ]);
   same(new Map(summary as [string, number][]), model.errorCounts());
-  same((await store.documents.list(user)).map(({ key }) => key).sort(), [...model.documents.keys()].sort());
+  same((await store.documents.list(user.id)).map(({ key }) => key).sort(), [...model.documents.keys()].sort());
   const trips = [...model.trips.values()].sort((a, b) => a.chain_ts - b.chain_ts);
-  same(await store.trips.chain(user, { limit: 99 }), trips);
+  same(await store.trips.chain(user.id, { limit: 99 }), trips);
   const ofDays = trips.filter(({ kind, day }) => kind === 'trip' && day >= '2016-05-12' && day <= '2016-05-14');
-  same(await store.trips.byDay(user, { from: '2016-05-12', to: '2016-05-14' }), ofDays);
+  same(await store.trips.byDay(user.id, { from: '2016-05-12', to: '2016-05-14' }), ofDays);
   const open = trips.findIndex(({ settled_ts }) => settled_ts === null || settled_ts >= 9);
-  same(await store.trips.lastSettledBefore(user, 9), (open < 0 ? trips : trips.slice(0, open)).at(-1) ?? null);
+  same(await store.trips.lastSettledBefore(user.id, 9), (open < 0 ? trips : trips.slice(0, open)).at(-1) ?? null);
 
   const waiting = [...model.waiting.values()];
   const times = waiting.map(({ entry }) => entry.metadata.write_ts).sort((a, b) => a - b);
   const edges = { oldest_ts: times[0] ?? null, newest_ts: times.at(-1) ?? null };
-  same(await store.usercache.summary(user), { count: waiting.length, ...edges });
-  same(new Set(await store.usercache.keys(user)), new Set(waiting.map(({ entry }) => entry.metadata.key)));
+  same(await store.usercache.summary(user.id), { count: waiting.length, ...edges });
+  same(new Set(await store.usercache.keys(user.id)), new Set(waiting.map(({ entry }) => entry.metadata.key)));
   const ahead = waiting.filter(({ entry: { metadata }, received_ts }) => {
     return metadata.write_ts > received_ts + day && metadata.write_ts > now;
   });
   const first = ahead.map(({ entry }) => entry.metadata.write_ts).sort((a, b) => a - b)[0] ?? null;
-  same(await store.usercache.ahead(user, now), { count: ahead.length, first_ts: first });
+  same(await store.usercache.ahead(user.id, now), { count: ahead.length, first_ts: first });
 
-  const { changed, documents_due } = await store.pipeline.get(user);
+  const { changed, documents_due } = await store.pipeline.get(user.id);
   same({ changed, documents_due }, { changed: model.changed, documents_due: model.due });
   const hasWork = changed !== null || documents_due || ahead.length < waiting.length;
-  same(await store.pipeline.withWork([user], now), new Set(hasWork ? [user] : []));
+  same(await store.pipeline.withWork([user.id], now), new Set(hasWork ? [user.id] : []));
   const counts = { usercache: waiting.length, errors: model.errors.size, timeseries: model.stored.size };
-  expect(await store.counts(user)).toMatchObject({ ...counts, documents: model.documents.size });
+  expect(await store.counts(user.id)).toMatchObject({ ...counts, documents: model.documents.size });
   const keySummary = [...keys].sort().flatMap((key) => {
     const list = [...model.stored.values()].filter(({ entry }) => entry.metadata.key === key);
     const times = list.flatMap(({ entry }) => dataTime(entry.data) ?? []).sort((a, b) => a - b);
     const row = { key, count: list.length, first_ts: times[0] ?? null, last_ts: times.at(-1) ?? null };
     return list.length === 0 ? [] : [row];
   });
-  same(await store.timeseries.summary(user), keySummary);
+  same(await store.timeseries.summary(user.id), keySummary);
 }
 
 it('after any calls a store has what plain maps would have', async () => {
@@ -295,15 +286,16 @@ it('after any calls a store has what plain maps would have', async () => {
   const second = await places.open(folder);
   await fc.assert(
     fc.asyncProperty(anySteps, async (steps) => {
-      const user = await newUser(first);
+      const person = await newPerson(first);
       const model = new Model();
       for (const [i, [isSecond, one]] of steps.entries()) {
-        const sides = { store: isSecond ? second : first, user, model, now: 1_000 * (i + 1) };
-        await one.run(sides);
-        await compare({ ...sides, store: isSecond ? first : second });
+        const [store, other] = isSecond ? [second, first] : [first, second];
+        const sides = { model, now: 1_000 * (i + 1) };
+        await one.run({ ...sides, store, user: person.on(store) });
+        await compare({ ...sides, store: other, user: person.on(other) });
       }
-      await first.erase(user);
-      expect(Object.values(await second.counts(user)).every((count) => count === 0)).toBe(true);
+      await first.erase(person.id);
+      expect(Object.values(await second.counts(person.id)).every((count) => count === 0)).toBe(true);
     }),
     { numRuns, endOnFailure: process.env.MOBILITY_MODEL_SHRINK !== '1' },
   );

@@ -4,7 +4,7 @@ import { expect, it, vi } from 'vitest';
 import { silentLog } from '../../src/log/log.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import { pushesOf } from '../faults/kit.ts';
-import { newUser } from './contract/kit.ts';
+import { newUser } from '../support/store.ts';
 import { describeOnServers, withStore } from './servers.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });

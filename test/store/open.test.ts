@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { isMobilityError } from '../../src/model/errors.ts';
 import { openStore } from '../../src/store/open.ts';
-import { newUser } from './contract/kit.ts';
+import { newPerson } from './contract/kit.ts';
 import { usePlaces } from './support/folders.ts';
 
 const places = usePlaces();
@@ -16,7 +16,7 @@ it.each(['sqlite:', ''])('%sFOLDER opens the embedded store', async (scheme) => 
   expect(store.address).toBe(`sqlite:${folder}`);
   await store.ping();
   expect(await readdir(folder)).toContain('mobility.db');
-  const result = await store.leases.acquire(await newUser(store), 'a', 10);
+  const result = await store.leases.acquire((await newPerson(store)).id, 'a', 10);
   expect(result).toMatchObject({ lease: { expires_ts: 15 } });
 });
 

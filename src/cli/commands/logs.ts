@@ -2,9 +2,10 @@
 import { Command } from 'commander';
 import { CallTracker, callOutcome, callTime, isPut, type LoggedCall } from '../../log/calls.ts';
 import { type LogLine, type ReadOptions, readLogs } from '../../log/read.ts';
+import { MobilityError } from '../../model/errors.ts';
 import { isUuid } from '../../model/ids.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { type LogFlags, refuseEmptyRange, withCallFlags, withLogFlags } from '../log-query.ts';
+import { type LogFlags, withCallFlags, withLogFlags } from '../log-query.ts';
 import { callJson, createLogText } from '../log-text.ts';
 import { counted } from '../output.ts';
 
@@ -56,22 +57,21 @@ interface Reader {
 
 /** Reads the lines that the flags select. Ctrl-C is the usual end of `--follow`. */
 async function read(context: CommandContext, flags: LogFlags, reader: Reader): Promise<Outcome> {
-  refuseEmptyRange(flags);
-  const { since = -Infinity, until = Infinity, follow, dir = context.config().logDir } = flags;
+  const { since = 0, until = Infinity, dir = context.config().logDir } = flags;
+  if (since >= until)
+    throw new MobilityError('MOBILITY_USAGE', `expected --since to be before --until, found ${since} and ${until}`);
+  const { kinds } = reader;
+  const follow = flags.follow && context.interruptible();
+  const { lines, stats } = readLogs({ dir, follow, kinds, since: flags.since, until: until + lateEnd });
   const tracker = new CallTracker();
-  const { lines, stats } = readLogs({
-    ...{ dir, until: until + lateEnd, ...(reader.kinds && { kinds: reader.kinds }) },
-    ...(flags.since !== undefined && { since }),
-    ...(follow && { follow: context.interruptible() }),
-  });
   const showAll = async (calls: LoggedCall[]): Promise<void> => {
-    for (const call of calls) if (callTime(call) >= since && callTime(call) < until) await reader.onCall(call);
+    for (const call of calls.filter((one) => callTime(one) >= since && callTime(one) < until))
+      await reader.onCall(call);
   };
   for await (const line of lines) {
     const { call, done } = tracker.add(line);
     if (done.length > 0) await showAll(done);
-    const pending = line.time < until ? reader.onLine?.(line, call) : undefined;
-    if (pending !== undefined) await pending;
+    if (line.time < until) await reader.onLine?.(line, call);
   }
   if (!follow) await showAll(tracker.open());
   const skipped = stats.unreadable.map(({ file, reason }) => `${file} could not be read to its end (${reason})`);

@@ -1,7 +1,7 @@
 // Contract: documents, which phones pull.
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { putDocument, removeDocument } from '../../support/store.ts';
-import { entry, newPerson, rejects, same, type Use } from './kit.ts';
+import { entry, rejects, same, type Use } from './kit.ts';
 
 const day = (date: string, write_ts: number, data: unknown = {}) => ({
   key: `diary/trips-${date}`,
@@ -10,16 +10,14 @@ const day = (date: string, write_ts: number, data: unknown = {}) => ({
 });
 
 export function documentTests(use: Use): void {
-  it("a day's document is replaced in place", async () => {
-    const user = await newPerson(use.store);
+  use.it("a day's document is replaced in place", async (user) => {
     expect(await putDocument(use.store, user.id, day('2016-05-17', 1, { trips: [1] }))).toBe('inserted');
     expect(await putDocument(use.store, user.id, day('2016-05-17', 2.5, { trips: [1, 2] }))).toBe('updated');
     same(await use.store.documents.list(user.id), [day('2016-05-17', 2.5, { trips: [1, 2] })]);
     expect((await use.store.counts(user.id)).documents).toBe(1);
   });
 
-  it('documents are listed by write_ts, then key; keys are sorted', async () => {
-    const user = await newPerson(use.store);
+  use.it('documents are listed by write_ts, then key; keys are sorted', async (user) => {
     const documents = [
       day('2016-05-18', 2),
       day('2016-05-17', 2),
@@ -31,8 +29,7 @@ export function documentTests(use: Use): void {
     expect(await use.store.documents.keys(user.id)).toEqual(documents.map((one) => one.key).sort());
   });
 
-  it('a document is got and removed by its key, within its user', async () => {
-    const [a, b] = [await newPerson(use.store), await newPerson(use.store)];
+  use.it('a document is got and removed by its key, within its user', async (a, b) => {
     await putDocument(use.store, a.id, day('2016-05-17', 1, { of: 'a' }));
     await putDocument(use.store, b.id, day('2016-05-17', 1, { of: 'b' }));
     expect(await use.store.documents.get(a.id, 'diary/trips-2016-05-18')).toBeNull();
@@ -44,8 +41,7 @@ export function documentTests(use: Use): void {
     same(await use.store.documents.get(b.id, 'diary/trips-2016-05-17'), day('2016-05-17', 1, { of: 'b' }));
   });
 
-  it('an rw-document that the phone pushes and a document of the same key live apart', async () => {
-    const user = await newPerson(use.store);
+  use.it('an rw-document that the phone pushes and a document of the same key live apart', async (user) => {
     const pushed = entry('config/sensor_config', 9, { of: 'phone' }, { type: 'rw-document' });
     await putDocument(use.store, user.id, { key: 'config/sensor_config', write_ts: 9, data: { of: 'server' } });
     expect(await user.put([pushed])).toEqual(['inserted']);
@@ -57,8 +53,7 @@ export function documentTests(use: Use): void {
     same(await user.waiting(), [pushed]);
   });
 
-  it('of two with one key in a change, the last one counts', async () => {
-    const user = await newPerson(use.store);
+  use.it('of two with one key in a change, the last one counts', async (user) => {
     const put = [day('2016-05-17', 2, 'first'), day('2016-05-18', 3), day('2016-05-17', 1, 'last')];
     const change = { put, remove: [] };
     const { results } = await use.store.documents.apply(user.id, change, await user.lease());
@@ -66,8 +61,7 @@ export function documentTests(use: Use): void {
     same(await use.store.documents.list(user.id), [put[2]!, put[1]!]);
   });
 
-  it('puts of one document at once insert it once', async () => {
-    const user = await newPerson(use.store);
+  use.it('puts of one document at once insert it once', async (user) => {
     const lease = await user.lease();
     const results = await Promise.all(
       Array.from({ length: 10 }, (_, i) => putDocument(use.store, user.id, day('2016-05-17', i, i), lease)),
@@ -76,8 +70,7 @@ export function documentTests(use: Use): void {
     expect(await use.store.documents.list(user.id)).toHaveLength(1);
   });
 
-  it('documents, state and the end of the lease come in one step', async () => {
-    const user = await newPerson(use.store);
+  use.it('documents, state and the end of the lease come in one step', async (user) => {
     await putDocument(use.store, user.id, day('2016-05-16', 1));
     await user.mergeState({ documents_due: true, complete_until: 5 });
     const lease = await user.lease();

@@ -1,21 +1,9 @@
 // Contract: reading by time. Order, both ends of a range, cursors over equal times, keys, users.
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { dataTime, type Entry } from '../../../src/model/entry.ts';
 import type { EntryQuery } from '../../../src/store/store.ts';
-import {
-  battery,
-  entry,
-  findAll,
-  fix,
-  location,
-  newId,
-  newPerson,
-  numbers,
-  type Person,
-  same,
-  type Use,
-} from './kit.ts';
+import { battery, entry, findAll, fix, location, newId, numbers, type Person, same, type Use } from './kit.ts';
 
 /** What a query must give, worked out the slow way. Keys here are ASCII: their order is that of their characters. */
 export function expectedOf(
@@ -43,6 +31,8 @@ const manyEqual: Entry[] = ['b/key', 'a/key', 'c/key'].flatMap((key) =>
   ),
 );
 
+const fixesAt = (...times: number[]): Entry[] => times.map((ts) => fix(ts));
+
 export function findTests(use: Use): void {
   describe.each(['usercache', 'timeseries'] as const)('%s.find', (place) => {
     const fill = (user: Person, entries: Entry[]): Promise<unknown> =>
@@ -50,8 +40,7 @@ export function findTests(use: Use): void {
     const find = (user: Person, query: Partial<EntryQuery>): Promise<Entry[]> =>
       findAll(use.store[place], user.id, { time: 'write_ts', limit: 100, ...query });
 
-    it('a range holds its start and not its end', async () => {
-      const user = await newPerson(use.store);
+    use.it('a range holds its start and not its end', async (user) => {
       await fill(user, [fix(1), fix(2), fix(3), fix(3.000001)]);
       for (const time of ['write_ts', 'ts'] as const) {
         same(await find(user, { time, from: 2, to: 3 }), [fix(2)]);
@@ -63,27 +52,15 @@ export function findTests(use: Use): void {
       }
     });
 
-    it('write_ts and data time are two orders; entries without a data time are in the first only', async () => {
-      const user = await newPerson(use.store);
-      const [a, b, c] = [
-        entry(location, 1, { ts: 20 }),
-        entry(location, 2, { ts: 10 }),
-        entry(location, 3, { note: 'x' }),
-      ];
-      await fill(user, [c, a, b]);
-      same(await find(user, {}), [a, b, c]);
-      same(await find(user, { time: 'ts' }), [b, a]);
-    });
-
-    it('the data time of a label is its start_ts', async () => {
-      const user = await newPerson(use.store);
+    use.it('write_ts and data time are two orders; entries without a data time are in the first only', async (user) => {
+      const [a, b, c] = [fix(1, { ts: 20 }), fix(2, { ts: 10 }), entry(location, 3, { note: 'x' })];
       const label = entry('manual/mode_confirm', 50, { start_ts: 5, end_ts: 9, label: 'bike' });
-      await fill(user, [label]);
-      same(await find(user, { time: 'ts', from: 5, to: 6 }), [label]);
+      await fill(user, [c, label, a, b]);
+      same(await find(user, {}), [a, b, c, label]);
+      same(await find(user, { time: 'ts' }), [label, b, a]);
     });
 
-    it('entries a month apart to the last bit are found together, by each of them', async () => {
-      const user = await newPerson(use.store);
+    use.it('entries a month apart to the last bit are found together, by each of them', async (user) => {
       const month = 31 * 86_400;
       const starts = [0.1, 0.7, 1e9 + 0.3, 2 ** 51 + 0.5];
       const entries = starts.flatMap((start, i) => {
@@ -100,46 +77,19 @@ export function findTests(use: Use): void {
       }
     });
 
-    it('keys select; no keys means all entries, an empty list no entries', async () => {
-      const user = await newPerson(use.store);
+    use.it('keys select; no keys means all entries, an empty list no entries', async (user, other) => {
+      await fill(other, [fix(1, { of: 'other' })]);
       await fill(user, [fix(1), entry(battery, 2, { ts: 2 }), entry('a.b/$c', 3, { ts: 3 })]);
       for (const time of ['write_ts', 'ts'] as const) {
         expect(await find(user, { time })).toHaveLength(3);
-        same(await find(user, { time, keys: [battery, 'a.b/$c'] }), [
-          entry(battery, 2, { ts: 2 }),
-          entry('a.b/$c', 3, { ts: 3 }),
-        ]);
+        expect(await find(user, { time, keys: [battery, 'a.b/$c'] })).toHaveLength(2);
         same(await find(user, { time, keys: [location, location, 'not/there'] }), [fix(1)]);
         same(await find(user, { time, keys: ['not/there'] }), []);
         same(await find(user, { time, keys: [] }), []);
       }
     });
 
-    it('users are kept apart', async () => {
-      const [a, b] = [await newPerson(use.store), await newPerson(use.store)];
-      await fill(a, [fix(1), fix(2)]);
-      same(await find(b, {}), []);
-      await fill(b, [fix(2, { of: 'b' })]);
-      same(await find(a, { time: 'ts' }), [fix(1), fix(2)]);
-      same(await find(b, { time: 'ts' }), [fix(2, { of: 'b' })]);
-    });
-
-    it('pages over equal times lose and repeat nothing', async () => {
-      const user = await newPerson(use.store);
-      await fill(user, manyEqual);
-      for (const time of ['write_ts', 'ts'] as const) {
-        for (const descending of [false, true]) {
-          for (const keys of [undefined, ['a/key'], ['c/key', 'b/key']]) {
-            // Pages of one to nine are in the property below.
-            const query: EntryQuery = { time, descending, limit: 1_000, ...(keys === undefined ? {} : { keys }) };
-            same(await findAll(use.store[place], user.id, query), expectedOf(manyEqual, query));
-          }
-        }
-      }
-    });
-
-    it('any range, order and page size gives the same as sorting all entries', async () => {
-      const user = await newPerson(use.store);
+    use.it('any range, order and page size gives the same as sorting all entries', async (user) => {
       await fill(user, manyEqual);
       const bound = fc.option(fc.integer({ min: -1, max: 13 }), { nil: undefined });
       const anyQuery = fc.record({
@@ -162,44 +112,18 @@ export function findTests(use: Use): void {
       );
     });
 
-    it('dozens of keys come in the same order as a few', async () => {
-      const user = await newPerson(use.store);
-      const all = numbers(0, 60).map((i) => entry(`k/${(i * 37) % 60}`, i % 9, { ts: i % 5 }));
-      await fill(user, all);
-      const keys = all.slice(0, 50).map((one) => one.metadata.key);
-      const queries: EntryQuery[] = [
-        { time: 'write_ts', limit: 25 },
-        { time: 'ts', limit: 25, descending: true },
-        { time: 'ts', limit: 25, from: 1, to: 4, keys },
-      ];
-      for (const query of queries) same(await findAll(use.store[place], user.id, query), expectedOf(all, query));
-    });
-
-    it('a page that ends with the range is the last, and an empty one has no next', async () => {
-      const user = await newPerson(use.store);
+    use.it('a page that ends with the range is the last, and an empty one has no next', async (user) => {
       await fill(user, [fix(1), fix(2)]);
       expect(await use.store[place].find(user.id, { time: 'ts', limit: 5 })).toMatchObject({ next: null });
-      expect(await use.store[place].find(newId(), { time: 'ts', limit: 5 })).toEqual({
-        entries: [],
-        received_ts: [],
-        next: null,
-      });
+      const nothing = { entries: [], received_ts: [], next: null };
+      expect(await use.store[place].find(newId(), { time: 'ts', limit: 5 })).toEqual(nothing);
     });
 
-    it('a query within ranges gives only entries at these times, over all pages and in both directions', async () => {
-      const user = await newPerson(use.store);
-      const times = [1, 2, 2.5, 3, 4, 5, 6, 7.5, 8, 20];
-      await fill(
-        user,
-        times.map((ts) => fix(ts)),
-      );
-      const within = [
-        { from: 1.5, to: 3 },
-        { from: 4, to: 4.5 },
-        { from: 6, to: 8 },
-        { from: 9, to: 10 },
-      ];
-      const expected = [2.5, 4, 6, 7.5].map((ts) => fix(ts));
+    use.it('a query within ranges gives only entries at these times, in pages of any size', async (user) => {
+      await fill(user, fixesAt(1, 2, 2.5, 3, 4, 5, 6, 7.5, 8, 20));
+      const ranges = [1.5, 3, 4, 4.5, 6, 8, 9, 10];
+      const within = numbers(0, 4).map((i) => ({ from: ranges[2 * i]!, to: ranges[2 * i + 1]! }));
+      const expected = fixesAt(2.5, 4, 6, 7.5);
       for (const time of ['write_ts', 'ts'] as const) {
         for (const limit of [1, 2, 100]) {
           const query = { time, from: 2.25, to: 21, limit, within };
@@ -209,8 +133,7 @@ export function findTests(use: Use): void {
       }
     });
 
-    it('a cursor still works when its entry is removed or others are added', async () => {
-      const user = await newPerson(use.store);
+    use.it('a cursor still works when its entry is removed or others are added', async (user) => {
       await fill(user, [fix(1), fix(2), fix(4)]);
       const page = await use.store[place].find(user.id, { time: 'ts', limit: 2 });
       await fill(user, [fix(3), fix(1.5)]);
@@ -219,8 +142,7 @@ export function findTests(use: Use): void {
       same(await find(user, { time: 'ts', after: { time: 2, key: 'a', write_ts: 0 } }), [fix(2), fix(3), fix(4)]);
     });
 
-    it('any position can be a cursor, even if no entry can have it', async () => {
-      const user = await newPerson(use.store);
+    use.it('any position can be a cursor, even if no entry can have it', async (user) => {
       const all = [fix(1), fix(2), fix(3)];
       await fill(user, all);
       const at = (time: number, write_ts: number) => ({ after: { time, key: location, write_ts } });
@@ -239,15 +161,13 @@ export function findTests(use: Use): void {
     });
   });
 
-  it('the summary of the usercache counts and names oldest and newest', async () => {
-    const user = await newPerson(use.store);
+  use.it('the summary of the usercache counts and names oldest and newest', async (user) => {
     expect(await use.store.usercache.summary(user.id)).toEqual({ count: 0, oldest_ts: null, newest_ts: null });
     await user.put([fix(7.5), entry(battery, 3.25), fix(5)]);
     expect(await use.store.usercache.summary(user.id)).toEqual({ count: 3, oldest_ts: 3.25, newest_ts: 7.5 });
   });
 
-  it('the summary of the timeseries counts per key, with first and last data time', async () => {
-    const user = await newPerson(use.store);
+  use.it('the summary of the timeseries counts per key, with first and last data time', async (user) => {
     expect(await use.store.timeseries.summary(user.id)).toEqual([]);
     await user.moveIn([fix(7), fix(5), entry(battery, 1), entry(location, 9, { note: 'no time' })]);
     expect(await use.store.timeseries.summary(user.id)).toEqual([

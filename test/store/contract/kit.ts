@@ -5,6 +5,7 @@ import { expect } from 'vitest';
 import { dataTime, type Entry } from '../../../src/model/entry.ts';
 import type { ErrorCode } from '../../../src/model/errors.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
+import { errorPages } from '../../../src/store/pages.ts';
 import type {
   EntryPage,
   EntryQuery,
@@ -30,6 +31,9 @@ export interface Opened {
 /** What each part of the contract works with: one store for its tests, and new ones on demand. */
 export interface Use {
   readonly store: Store;
+  /** A test with as many new users as it takes. */
+  it(title: string, options: { timeout: number }, test: (...people: Person[]) => Promise<unknown>): void;
+  it(title: string, test: (...people: Person[]) => Promise<unknown>): void;
   /** Opens another store on the same data, until the test ends. */
   another(): Promise<Store>;
   /** A new, empty store, until the test ends. */
@@ -165,9 +169,24 @@ export class Person {
     return findAll(this.store.timeseries, this.id, { time: 'write_ts', limit });
   }
 
-  /** The errors of the user, by id. */
-  errors(): Promise<ErrorRow[]> {
-    return this.store.errors.list(this.id, { limit: 1_000 });
+  /** The errors of the user, by id, in pages of `limit`. */
+  async errors(limit = 1_000): Promise<ErrorRow[]> {
+    const all: ErrorRow[] = [];
+    for await (const page of errorPages(this.store, this.id, { limit })) {
+      expect(page.length).toBeLessThanOrEqual(limit);
+      all.push(...page);
+    }
+    return all;
+  }
+
+  /** Takes errors back, unchanged or each with the entry that replaces it. */
+  takeBack(errors: readonly ErrorRow[], entryOf?: (i: number) => Entry): Promise<number> {
+    const back = errors.map(({ id, entry: one }, i) => ({ id, entry: entryOf?.(i) ?? (one as unknown as Entry) }));
+    return this.store.errors.takeBack(this.id, back);
+  }
+
+  state(): Promise<PipelineState> {
+    return this.store.pipeline.get(this.id);
   }
 
   /** A lease that lasts as long as any test. */

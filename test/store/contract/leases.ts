@@ -18,8 +18,7 @@ async function acquireLater(store: Store, user: Person, owner: string): Promise<
 }
 
 export function leaseTests(use: Use): void {
-  it('one owner gets the lease, and the other learns who has it', async () => {
-    const user = await newPerson(use.store);
+  use.it('one owner gets the lease, and the other learns who has it', async (user) => {
     const lease = await user.lease('a');
     expect(lease).toMatchObject({ user_id: user.id, owner: 'a' });
     expect(await use.store.leases.acquire(user.id, 'b', 600)).toEqual({ heldBy: lease });
@@ -27,8 +26,7 @@ export function leaseTests(use: Use): void {
     expect(await use.store.leases.get(newId())).toBeNull();
   });
 
-  it('the expiry is that many seconds ahead, and renewing moves it', async () => {
-    const user = await newPerson(use.store);
+  use.it('the expiry is that many seconds ahead, and renewing moves it', async (user) => {
     const lease = await user.lease();
     const renewed = await use.store.leases.renew(lease, 1_200);
     expect(renewed).toMatchObject({ user_id: user.id, owner: 'test', fence: lease.fence });
@@ -37,8 +35,7 @@ export function leaseTests(use: Use): void {
     expect(await use.store.leases.get(user.id)).toEqual(renewed);
   });
 
-  it('a released lease is free, and its fence is never used again', async () => {
-    const user = await newPerson(use.store);
+  use.it('a released lease is free, and its fence is never used again', async (user) => {
     let fence = Number.NEGATIVE_INFINITY;
     for (let i = 0; i < 5; i++) {
       const lease = await user.lease();
@@ -50,8 +47,7 @@ export function leaseTests(use: Use): void {
     }
   });
 
-  it('many at once: one gets it', async () => {
-    const user = await newPerson(use.store);
+  use.it('many at once: one gets it', async (user) => {
     const other = await use.another();
     const results = await Promise.all(
       Array.from({ length: 16 }, (_, i) =>
@@ -63,8 +59,7 @@ export function leaseTests(use: Use): void {
     for (const result of results) if ('heldBy' in result) expect(result.heldBy).toEqual(won[0]!.lease);
   });
 
-  it('the same owner may take its user again, and then only the new lease is good', async () => {
-    const user = await newPerson(use.store);
+  use.it('the same owner may take its user again, and then only the new lease is good', async (user) => {
     const first = await user.lease('a');
     const second = await user.lease('a');
     expect(second.fence).toBeGreaterThan(first.fence);
@@ -73,8 +68,7 @@ export function leaseTests(use: Use): void {
     expect(await use.store.leases.get(user.id)).toEqual(second);
   });
 
-  it('a lease that ended can be taken over, and not before', async () => {
-    const user = await newPerson(use.store);
+  use.it('a lease that ended can be taken over, and not before', async (user) => {
     const first = await briefLease(use.store, user, 'a', 3);
     expect(await use.store.leases.acquire(user.id, 'b', 600)).toEqual({ heldBy: first });
     const brief = await use.store.leases.renew(first, 0.05);
@@ -85,8 +79,7 @@ export function leaseTests(use: Use): void {
     expect(await use.store.leases.get(user.id)).toEqual(second);
   });
 
-  it('an expired lease is not shown; until another owner takes over, its owner can go on', async () => {
-    const user = await newPerson(use.store);
+  use.it('an expired lease is not shown; until another owner takes over, its owner can go on', async (user) => {
     const lease = await briefLease(use.store, user, 'a');
     await until(async () => (await use.store.leases.get(user.id)) === null);
     await user.put([fix(1)]);

@@ -104,8 +104,7 @@ export function lifecycleTests(use: Use): void {
     expect(await gone.put([fix(5), fix(1)])).toEqual(['inserted', 'inserted']);
   });
 
-  it('erase copes with many rows', async () => {
-    const user = await newPerson(use.store);
+  use.it('erase copes with many rows', async (user) => {
     await user.put(numbers(0, 12_000).map((ts) => entry(battery, ts)));
     expect((await use.store.erase(user.id)).usercache).toBe(12_000);
     expect(await use.store.counts(user.id)).toEqual(none);
@@ -126,8 +125,7 @@ export function lifecycleTests(use: Use): void {
     await again.close();
   });
 
-  it('a write of one store is seen by another on the same data at once', async () => {
-    const user = await newPerson(use.store);
+  use.it('a write of one store is seen by another on the same data at once', async (user) => {
     const other = await use.another();
     await user.put([fix(1)]);
     same(await user.on(other).waiting(), [fix(1)]);

@@ -1,7 +1,7 @@
 // Contract: the move of waiting entries to the timeseries or the error timeseries, and what it marks.
-import { describe, expect, it } from 'vitest';
-import type { Entry, Identity } from '../../../src/model/entry.ts';
-import type { Judge, Store } from '../../../src/store/store.ts';
+import { describe, expect } from 'vitest';
+import type { Entry } from '../../../src/model/entry.ts';
+import type { Judge } from '../../../src/store/store.ts';
 import {
   accept,
   battery,
@@ -10,8 +10,6 @@ import {
   fixes,
   incident,
   location,
-  never,
-  newPerson,
   numbers,
   type Person,
   refuse,
@@ -23,34 +21,27 @@ import {
 const clean = { changed: null, documents_due: false };
 
 /** What is marked as changed; then takes the marks away. */
-async function marks(store: Store, user: Person) {
-  const { changed, documents_due } = await store.pipeline.get(user.id);
+async function marks(user: Person) {
+  const { changed, documents_due } = await user.state();
   await user.mergeState(clean);
   return { changed, documents_due };
 }
 
-const identitiesOf = (entries: readonly Entry[]): Identity[] =>
-  entries.map(({ metadata: { key, write_ts } }) => ({ key, write_ts }));
-
 export function moveTests(use: Use): void {
-  it('what the judge accepts goes to the timeseries, found by the time that it gives', async () => {
-    const user = await newPerson(use.store);
+  use.it('what the judge accepts goes to the timeseries, found by the time that it gives', async (user) => {
     const entries = [fix(1), fix(2), entry(battery, 3)];
     await user.put(entries);
     const judge: Judge = ({ metadata: { write_ts } }) => ({ ts: write_ts === 3 ? null : 100 - write_ts });
-    same(await user.moveAll(judge), {
-      moved: identitiesOf([entries[2]!, ...entries.slice(0, 2)]),
-      ...{ inserted: 3, updated: 0, unchanged: 0, failed: [] },
-      marked: { changed: { from: 98, to: 99 }, documents: false },
-      more: false,
-    });
+    const identities = [3, 1, 2].map((write_ts) => ({ key: write_ts === 3 ? battery : location, write_ts }));
+    const marked = { changed: { from: 98, to: 99 }, documents: false };
+    const counts = { inserted: 3, updated: 0, unchanged: 0 };
+    same(await user.moveAll(judge), { moved: identities, ...counts, failed: [], marked, more: false });
     same(await user.waiting(), []);
     same(await user.stored(), entries);
     same((await use.store.timeseries.find(user.id, { time: 'ts', limit: 9 })).entries, [fix(2), fix(1)]);
   });
 
-  it('the judge gets each entry as it was pushed', async () => {
-    const user = await newPerson(use.store);
+  use.it('the judge gets each entry as it was pushed', async (user) => {
     const entries = [fix(1, { 'a.b': [-0, null] }), entry('odd.$key\\', 2, { x: '\u0000\ud800' }, { more: {} })];
     await user.put(entries);
     const judged: Entry[] = [];
@@ -61,8 +52,7 @@ export function moveTests(use: Use): void {
     same(judged, entries);
   });
 
-  it('new, different and same contents are counted, and the newest stays', async () => {
-    const user = await newPerson(use.store);
+  use.it('new, different and same contents are counted, and the newest stays', async (user) => {
     await user.moveIn([fix(1), fix(2), entry(battery, 3)]);
     const result = await user.moveIn([fix(1), fix(2, { a: 1 }), fix(4), entry(battery, 3)]);
     expect(result).toMatchObject({ inserted: 1, updated: 1, unchanged: 2, failed: [] });
@@ -71,16 +61,7 @@ export function moveTests(use: Use): void {
     expect((await use.store.counts(user.id)).timeseries).toBe(4);
   });
 
-  it('with nothing to move nothing changes', async () => {
-    const user = await newPerson(use.store);
-    const nothing = { moved: [], inserted: 0, updated: 0, unchanged: 0, failed: [], more: false };
-    const marked = { changed: null, documents: false };
-    expect(await user.moveAll()).toEqual({ ...nothing, marked });
-    expect(await marks(use.store, user)).toEqual(clean);
-  });
-
-  it('the keys of what waits are named, those of others and of what left are not', async () => {
-    const [user, other] = [await newPerson(use.store), await newPerson(use.store)];
+  use.it('the keys of what waits are named, those of others and of what left are not', async (user, other) => {
     expect(await use.store.usercache.keys(user.id)).toEqual([]);
     await user.moveIn([entry(battery, 1)]);
     await other.put([entry(battery, 1)]);
@@ -88,16 +69,13 @@ export function moveTests(use: Use): void {
     expect((await use.store.usercache.keys(user.id)).sort()).toEqual([location, 'odd.$key\\']);
   });
 
-  it('pages take the oldest puts first, and say whether more waits', async () => {
-    const user = await newPerson(use.store);
-    for (const from of [90, 60, 30, 0]) {
-      await user.put(numbers(from, from + 10).map((ts) => fix(ts)));
-    }
+  use.it('pages take the oldest puts first, and say whether more waits', async (user) => {
+    for (const from of [90, 60, 30, 0]) await user.put(fixes(from, from + 10));
     await user.put([fix(65, { again: true })]); // moves behind the others
     await user.leased(async (lease) => {
       const pages: [number[], boolean][] = [];
       for (let more = true; more; ) {
-        const page = await user.move(lease);
+        const page = await user.move(lease, accept, { limit: 20 });
         pages.push([page.moved.map((one) => one.write_ts), page.more]);
         more = page.more;
       }
@@ -109,29 +87,24 @@ export function moveTests(use: Use): void {
     });
   });
 
-  it('many small puts are moved whole, and a page that empties the usercache says so', async () => {
-    const user = await newPerson(use.store);
+  use.it('many small puts are moved whole, and a page that empties the usercache says so', async (user) => {
     await Promise.all(numbers(0, 200).map((ts) => user.put([fix(ts)])));
-    const first = await user.leased((lease) =>
-      use.store.usercache.move(user.id, { at: never, limit: 1_000 }, lease, accept),
-    );
+    const first = await user.leased((lease) => user.move(lease, accept, { limit: 1_000 }));
     expect(first).toMatchObject({ inserted: 200, more: false });
     await Promise.all(numbers(0, 250).map((ts) => user.put([fix(ts, { again: true })])));
     expect(await user.moveAll()).toMatchObject({ inserted: 50, updated: 200, more: false });
     expect((await user.stored()).every(({ data }) => data.again === true)).toBe(true);
   });
 
-  it('a large put is moved in pages, and counts as one change', async () => {
-    const user = await newPerson(use.store);
+  use.it('a large put is moved in pages, and counts as one change', async (user) => {
     const many = fixes(0, 5_500);
     expect(await user.moveIn(many)).toMatchObject({ inserted: 5_500 });
     expect(await user.moveIn(many)).toMatchObject({ unchanged: 5_500 });
-    expect((await use.store.pipeline.get(user.id)).changed).toEqual({ from: 0, to: 5_499 });
+    expect((await user.state()).changed).toEqual({ from: 0, to: 5_499 });
     same(await user.stored(), many);
   });
 
-  it('one move takes accepted and failed entries at once', async () => {
-    const user = await newPerson(use.store);
+  use.it('one move takes accepted and failed entries at once', async (user) => {
     await user.put(fixes(0, 300));
     const isGood = ({ metadata }: Entry): boolean => metadata.write_ts % 3 > 0;
     const result = await user.moveAll((one) => (isGood(one) ? accept(one) : refuse('r', 'm')(one)));
@@ -141,30 +114,22 @@ export function moveTests(use: Use): void {
     expect(await use.store.counts(user.id)).toMatchObject({ usercache: 0, errors: 100, timeseries: 200 });
   });
 
-  it('a failed entry is set aside as it was pushed, with why and when', async () => {
-    const user = await newPerson(use.store);
+  use.it('a failed entry is set aside as it was pushed, with why and when', async (user) => {
     const sent = entry('manual/survey', 7.25, { 'a.b': [-0, null] }, { $x: { y: '\u0000' } });
     await user.put([sent, fix(1)]);
     const message = 'data.x: expected é, found "\u0000"';
     const judge: Judge = (one) => (one.metadata.key === location ? accept(one) : { reason: 'bad_value', message });
     await user.moveAll(judge, { at: 50.5 });
-    const errors = await user.errors();
-    same(errors, [
-      {
-        id: errors[0]!.id,
-        entry: sent as never,
-        identity: { key: 'manual/survey', write_ts: 7.25 },
-        reason: 'bad_value',
-        message,
-        ...{ first_ts: 50.5, last_ts: 50.5, tries: 1, received_ts: 1_000 },
-      },
-    ]);
+    const [error, ...others] = await user.errors();
+    const identity = { key: 'manual/survey', write_ts: 7.25 };
+    const times = { first_ts: 50.5, last_ts: 50.5, tries: 1, received_ts: 1_000 };
+    same(error, { id: error!.id, entry: sent as never, identity, reason: 'bad_value', message, ...times });
+    same(others, []);
     same(await user.waiting(), []);
     same(await user.stored(), [fix(1)]);
   });
 
-  it('an entry that fails again is one error, with its newest content and reason and how often', async () => {
-    const user = await newPerson(use.store);
+  use.it('an entry that fails again is one error, with its newest content and reason and how often', async (user) => {
     await user.putFailed([fix(1, { a: 1 })], 10, 'first');
     await user.putFailed([fix(1, { a: 2 })], 20, 'second');
     const errors = await user.errors();
@@ -172,8 +137,7 @@ export function moveTests(use: Use): void {
     expect(errors[0]).toMatchObject({ reason: 'second', first_ts: 10, last_ts: 20, tries: 2, entry: fix(1, { a: 2 }) });
   });
 
-  it('the error of an identity is removed when newer content of it is accepted', async () => {
-    const user = await newPerson(use.store);
+  use.it('the error of an identity is removed when newer content of it is accepted', async (user) => {
     await user.putFailed([fix(1, { a: 'bad' }), fix(2, { a: 'bad' })]);
     await user.put([fix(1, { a: 'good' })]);
     expect(await user.errors()).toHaveLength(2);
@@ -181,20 +145,18 @@ export function moveTests(use: Use): void {
     expect((await user.errors()).map((row) => row.identity?.write_ts)).toEqual([2]);
   });
 
-  it('newer content that fails takes the place of the earlier content in the timeseries, and marks that', async () => {
-    const user = await newPerson(use.store);
+  use.it('newer content that fails takes the place of the earlier content, and marks that', async (user) => {
     await user.moveIn([entry(location, 7, { ts: 123 }), fix(1)]);
-    await marks(use.store, user);
+    await marks(user);
     const result = await user.putFailed([entry(location, 7, { ts: 'bad' })]);
     expect(result.marked).toEqual({ changed: { from: 123, to: 123 }, documents: false });
-    expect((await marks(use.store, user)).changed).toEqual({ from: 123, to: 123 });
+    expect((await marks(user)).changed).toEqual({ from: 123, to: 123 });
     expect(await use.store.timeseries.get(user.id, { key: location, write_ts: 7 })).toBeNull();
     same(await user.stored(), [fix(1)]);
     expect(await user.errors()).toHaveLength(1);
   });
 
-  it('puts at the same moment lose nothing, and what was pushed again is moved with its newest content', async () => {
-    const user = await newPerson(use.store);
+  use.it('puts at the same moment lose nothing, and the newest content is moved', async (user) => {
     const times = numbers(0, 30);
     await user.put(times.map((ts) => fix(ts, { round: 0 })));
     const again = times.filter((ts) => ts % 2 === 0);
@@ -207,8 +169,7 @@ export function moveTests(use: Use): void {
     same(await user.waiting(), []);
   });
 
-  it('a judge that throws changes nothing', async () => {
-    const user = await newPerson(use.store);
+  use.it('a judge that throws changes nothing', async (user) => {
     await user.putFailed([fix(1, { bad: true })], 10);
     await user.put([fix(1), fix(2), fix(3)]);
     const before = [await user.waiting(), await user.errors()];
@@ -219,13 +180,12 @@ export function moveTests(use: Use): void {
     await expect(user.moveAll(judge)).rejects.toThrow('broken on purpose');
     same([await user.waiting(), await user.errors()], before);
     same(await user.stored(), []);
-    expect(await marks(use.store, user)).toEqual(clean);
+    expect(await marks(user)).toEqual(clean);
     await user.moveAll();
     same(await user.stored(), [fix(1), fix(2), fix(3)]);
   });
 
-  it('without the lease nothing is moved', async () => {
-    const user = await newPerson(use.store);
+  use.it('without the lease nothing is moved', async (user) => {
     await user.put([fix(1)]);
     const lease = await user.lease();
     await use.store.leases.release(lease);
@@ -234,39 +194,35 @@ export function moveTests(use: Use): void {
   });
 
   describe('marks of a move', () => {
-    it('are the data times of new entries that affect trips, both ends included', async () => {
-      const user = await newPerson(use.store);
-      expect(await marks(use.store, user)).toEqual(clean);
+    use.it('are the data times of new entries that affect trips, both ends included', async (user) => {
+      expect(await marks(user)).toEqual(clean);
       await user.moveIn([fix(100), fix(50)]);
-      expect(await marks(use.store, user)).toEqual({ changed: { from: 50, to: 100 }, documents_due: false });
+      expect(await marks(user)).toEqual({ changed: { from: 50, to: 100 }, documents_due: false });
       for (const key of ['background/filtered_location', 'background/motion_activity', 'statemachine/transition']) {
         await user.moveIn([entry(key, 9, { ts: 8.5 })]);
-        expect((await marks(use.store, user)).changed).toEqual({ from: 8.5, to: 8.5 });
+        expect((await marks(user)).changed).toEqual({ from: 8.5, to: 8.5 });
       }
     });
 
-    it('add up until they are taken away, and leave the rest of the state alone', async () => {
-      const user = await newPerson(use.store);
+    use.it('add up until they are taken away, and leave the rest of the state alone', async (user) => {
       await user.mergeState({ complete_until: 77.5, analysis_version: '3' });
       for (const ts of [100, 300, 200]) await user.moveIn([fix(ts)]);
-      const state = await use.store.pipeline.get(user.id);
+      const state = await user.state();
       expect(state).toMatchObject({ changed: { from: 100, to: 300 }, complete_until: 77.5, analysis_version: '3' });
     });
 
-    it('are the old and the new data time of a different content, and nothing of the same', async () => {
-      const user = await newPerson(use.store);
+    use.it('are the old and the new data time of a different content, and nothing of the same', async (user) => {
       await user.moveIn([fix(100), entry(incident, 2, { ts: 2 })]);
-      await marks(use.store, user);
+      await marks(user);
       await user.moveIn([entry(location, 100, { ts: 40 })]);
-      expect((await marks(use.store, user)).changed).toEqual({ from: 40, to: 100 });
+      expect((await marks(user)).changed).toEqual({ from: 40, to: 100 });
       await user.moveIn([entry(location, 100, { ts: 40, accuracy: 5 })]);
-      expect((await marks(use.store, user)).changed).toEqual({ from: 40, to: 40 });
+      expect((await marks(user)).changed).toEqual({ from: 40, to: 40 });
       await user.moveIn([entry(location, 100, { ts: 40, accuracy: 5 }), entry(incident, 2, { ts: 2 })]);
-      expect(await marks(use.store, user)).toEqual(clean);
+      expect(await marks(user)).toEqual(clean);
     });
 
-    it('make documents due for entries that affect only these: new, different and failed ones', async () => {
-      const user = await newPerson(use.store);
+    use.it('make documents due for entries that affect only these: new, different and failed ones', async (user) => {
       const steps = [
         () => user.moveIn([entry(incident, 5, { ts: 5, stress: 1 })]),
         () => user.moveIn([entry(incident, 5, { ts: 5, stress: 2 })]),
@@ -274,50 +230,47 @@ export function moveTests(use: Use): void {
       ];
       for (const step of steps) {
         expect((await step()).marked).toEqual({ changed: null, documents: true });
-        expect(await marks(use.store, user)).toEqual({ changed: null, documents_due: true });
+        expect(await marks(user)).toEqual({ changed: null, documents_due: true });
       }
     });
 
-    it('are none for entries that affect nothing, or have no data time', async () => {
-      const user = await newPerson(use.store);
+    use.it('are none for entries that affect nothing, or have no data time', async (user) => {
       await user.moveIn([entry(battery, 5, { ts: 5 }), entry('no/such key', 6, { ts: 6 }), entry(location, 7)]);
-      expect(await marks(use.store, user)).toEqual(clean);
+      expect(await marks(user)).toEqual(clean);
     });
 
-    it('cover the entries without a zone whose zone another entry now decides, and no day beside theirs', async () => {
-      const user = await newPerson(use.store);
+    use.it('cover the entries without a zone whose zone another one now decides, and no other day', async (user) => {
       const day = 86_400;
       const zoned = (ts: number, time_zone: string) => entry(battery, ts, {}, { time_zone });
       const zoneless = [1, 3, 5, 7].map((n) => fix(n * day + 10));
       await user.moveIn([...zoneless, zoned(4 * day, 'Europe/Berlin')]);
-      await marks(use.store, user);
+      await marks(user);
 
       // Between the first zone and the end: those after it, until the next zone.
       await user.moveIn([zoned(6 * day, 'Europe/Paris')]);
-      const after = (await marks(use.store, user)).changed!;
+      const after = (await marks(user)).changed!;
       expect(after).toEqual({ from: 5 * day + 10, to: 7 * day + 10 });
       await user.moveIn([zoned(6 * day, 'Europe/Paris')]);
-      expect(await marks(use.store, user)).toEqual(clean);
+      expect(await marks(user)).toEqual(clean);
       // Another zone, and no zone any more.
       await user.moveIn([zoned(6 * day, 'Europe/Madrid')]);
-      expect((await marks(use.store, user)).changed).toEqual(after);
+      expect((await marks(user)).changed).toEqual(after);
       await user.moveIn([entry(battery, 6 * day)]);
-      expect((await marks(use.store, user)).changed).toEqual(after);
+      expect((await marks(user)).changed).toEqual(after);
       await user.moveIn([zoned(2 * day, 'Nowhere/Land')]);
-      expect(await marks(use.store, user)).toEqual(clean);
+      expect(await marks(user)).toEqual(clean);
       await user.moveIn([zoned(2 * day, 'Europe/Berlin')]);
-      expect((await marks(use.store, user)).changed).toEqual({ from: day + 10, to: 3 * day + 10 });
+      expect((await marks(user)).changed).toEqual({ from: day + 10, to: 3 * day + 10 });
       await user.put([zoned(2 * day, 'Europe/Berlin')]);
       await user.moveAll(refuse());
-      expect((await marks(use.store, user)).changed).toEqual({ from: day + 10, to: 3 * day + 10 });
+      expect((await marks(user)).changed).toEqual({ from: day + 10, to: 3 * day + 10 });
     });
 
-    it('cover everything without a zone if the first zone comes late', async () => {
-      const user = await newPerson(use.store);
+    use.it('cover everything without a zone if the first zone comes late', async (user) => {
       await user.moveIn([fix(100), fix(1e6), entry('statemachine/transition', 2e6, { ts: 2e6 })]);
-      await marks(use.store, user);
+      await marks(user);
       await user.moveIn([entry(battery, 5e5, {}, { time_zone: 'Europe/Berlin' })]);
-      expect((await marks(use.store, user)).changed).toEqual({ from: 100, to: 2e6 });
+      expect((await marks(user)).changed).toEqual({ from: 100, to: 2e6 });
     });
   });
 }

@@ -1,7 +1,7 @@
 // Contract: the order of keys, which is the same in every store, whatever characters they have.
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { putDocument } from '../../support/store.ts';
-import { entry, findAll, newPerson, same, type Use } from './kit.ts';
+import { entry, findAll, same, type Use } from './kit.ts';
 
 /** In order: by code points, NUL and halves of characters as the backslash of their escapes. */
 const inOrder = ['a', 'a/[', 'a/\\', 'a/\\\\', 'a/\0', 'a/\ud800', 'a/]', 'a/é', 'a/\uE000', 'a/\uFFFD', 'a/\u{1F6B2}'];
@@ -11,8 +11,7 @@ export function orderTests(use: Use): void {
   const made = shuffled.map((key) => entry(key, 1, { ts: 1 }, { time_zone: 'Europe/Berlin' }));
   const wanted = inOrder.map((key) => made.find((one) => one.metadata.key === key)!);
 
-  it('entries of equal times, either way, in pages of any size', async () => {
-    const user = await newPerson(use.store);
+  use.it('entries of equal times, either way, in pages of any size', async (user) => {
     await user.moveIn(made);
     await user.put(made);
     for (const finder of [use.store.usercache, use.store.timeseries]) {
@@ -25,8 +24,7 @@ export function orderTests(use: Use): void {
     }
   });
 
-  it('more keys than a store merges', async () => {
-    const user = await newPerson(use.store);
+  use.it('more keys than a store merges', async (user) => {
     const many = inOrder.flatMap((key) => ['', '!', '~', '\uFFFD!'].map((end) => entry(`${key}${end}`, 1, { ts: 1 })));
     await user.moveIn(many);
     const all = await findAll(use.store.timeseries, user.id, { time: 'ts', limit: 1_000 });
@@ -37,8 +35,7 @@ export function orderTests(use: Use): void {
     for (const limit of [1, 7]) same(await findAll(use.store.timeseries, user.id, { time: 'ts', limit }), all);
   });
 
-  it('of many zones at the same time, the zone of the first key is chosen', async () => {
-    const user = await newPerson(use.store);
+  use.it('of many zones at the same time, the zone of the first key is chosen', async (user) => {
     const many = shuffled.flatMap((key) => ['', '1', '2', '3', '4', '5', '6'].map((end) => key + end));
     const zoneOf = (key: string): string => (key === 'a' ? 'America/Lima' : 'Europe/Berlin');
     await user.moveIn(many.map((key) => entry(key, 1, {}, { time_zone: zoneOf(key) })));
@@ -47,8 +44,7 @@ export function orderTests(use: Use): void {
     expect(await use.store.timeseries.zonesAround(user.id, 0)).toEqual({ before: null, after: sighting });
   });
 
-  it('summaries, documents, and their keys', async () => {
-    const user = await newPerson(use.store);
+  use.it('summaries, documents, and their keys', async (user) => {
     await user.putFailed(made, 5, 'one');
     await user.putFailed([made[0]!], 5, 'another');
     await use.store.usercache.put(user.id, { entries: [], unusable: [{ entry: 1, reason: 'z', message: '' }] }, 5);

@@ -68,8 +68,7 @@ export function payloadTests(use: Use): void {
       for (const back of Object.values(await everywhere(use, sent))) same(back, sent);
     });
 
-    it('come back in documents, profiles and unusable entries', async () => {
-      const user = await newPerson(use.store);
+    use.it('come back in documents, profiles and unusable entries', async (user) => {
       const document = { key: 'diary/trips-2016-05-17', write_ts: 5.5, data };
       await putDocument(use.store, user.id, document);
       same(await use.store.documents.get(user.id, document.key), document);
@@ -84,8 +83,7 @@ export function payloadTests(use: Use): void {
       same((await use.store.errors.list(user.id, { limit: 1 }))[0]!.entry, data);
     });
 
-    it('are the same content when they come again', async () => {
-      const user = await newPerson(use.store);
+    use.it('are the same content when they come again', async (user) => {
       const sent = entry('manual/survey', 1, data);
       await user.moveIn([sent]);
       const again = entry('manual/survey', 1, JSON.parse(text) as JsonObject);
@@ -93,8 +91,7 @@ export function payloadTests(use: Use): void {
     });
   });
 
-  it('a document may hold any JSON value', async () => {
-    const user = await newPerson(use.store);
+  use.it('a document may hold any JSON value', async (user) => {
     for (const data of [null, 0, -0, '', 'a\u0000\ud800', false, [], [null], [[-0]]]) {
       await putDocument(use.store, user.id, { key: 'config/sensor_config', write_ts: 1, data });
       same((await use.store.documents.get(user.id, 'config/sensor_config'))!.data, data);
@@ -114,29 +111,32 @@ export function payloadTests(use: Use): void {
     for (const back of Object.values(await everywhere(use, sent))) same(back, sent);
   });
 
-  it('many large entries are stored whole, and read in pages that may be short', { timeout: 120_000 }, async () => {
-    const user = await newPerson(use.store);
-    const sent = Array.from({ length: 40 }, (_, i) => fix(i, { text: 'y'.repeat(1_000_000) }));
-    await user.put(sent);
-    const expectPages = async (place: Finder): Promise<void> => {
-      // However many are asked for, a page holds no more of them than fits into memory beside others.
-      const { entries } = await place.find(user.id, { time: 'ts', limit: 1_000 });
-      expect(entries.length).toBeGreaterThan(0);
-      expect(JSON.stringify(entries).length).toBeLessThanOrEqual(largestPage);
-      same(await findAll(place, user.id, { time: 'ts', limit: 1_000 }), sent);
-    };
-    await expectPages(use.store.usercache);
-    await user.moveAll(undefined, { limit: 10 });
-    await expectPages(use.store.timeseries);
-    await user.put(sent);
-    await user.moveAll(refuse(), { limit: 10 });
-    const errors = [];
-    for await (const page of errorPages(use.store, user.id)) {
-      expect(JSON.stringify(page).length).toBeLessThanOrEqual(largestPage);
-      errors.push(...page);
-    }
-    expect(errors.length).toBe(sent.length);
-  });
+  use.it(
+    'many large entries are stored whole, and read in pages that may be short',
+    { timeout: 120_000 },
+    async (user) => {
+      const sent = Array.from({ length: 40 }, (_, i) => fix(i, { text: 'y'.repeat(1_000_000) }));
+      await user.put(sent);
+      const expectPages = async (place: Finder): Promise<void> => {
+        // However many are asked for, a page holds no more of them than fits into memory beside others.
+        const { entries } = await place.find(user.id, { time: 'ts', limit: 1_000 });
+        expect(entries.length).toBeGreaterThan(0);
+        expect(JSON.stringify(entries).length).toBeLessThanOrEqual(largestPage);
+        same(await findAll(place, user.id, { time: 'ts', limit: 1_000 }), sent);
+      };
+      await expectPages(use.store.usercache);
+      await user.moveAll(undefined, { limit: 10 });
+      await expectPages(use.store.timeseries);
+      await user.put(sent);
+      await user.moveAll(refuse(), { limit: 10 });
+      const errors = [];
+      for await (const page of errorPages(use.store, user.id)) {
+        expect(JSON.stringify(page).length).toBeLessThanOrEqual(largestPage);
+        errors.push(...page);
+      }
+      expect(errors.length).toBe(sent.length);
+    },
+  );
 }
 
 const largestPage = 32 * 2 ** 20 + 1_100_000; // characters: a store may count an entry after it has read it

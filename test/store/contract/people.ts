@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { newUuid } from '../../../src/model/ids.ts';
 import type { UserRecord } from '../../../src/model/user.ts';
-import { fix, newId, newPerson, rejects, same, type Use } from './kit.ts';
+import { fix, newId, rejects, same, type Use } from './kit.ts';
 
 const name = (): string => `${newId()}@example.org`;
 
@@ -92,8 +92,7 @@ export function peopleTests(use: Use): void {
     expect(await use.store.users.list({ after: all.at(-1)!, limit: 3 })).toEqual([]);
   });
 
-  it('tokens are found by hash, listed and removed by user', async () => {
-    const [a, b] = [await newPerson(use.store), await newPerson(use.store)];
+  use.it('tokens are found by hash, listed and removed by user', async (a, b) => {
     const hash = () => `${newId()}${newId()}`.replaceAll('-', '');
     const tokens = [
       { hash: hash(), user_id: a.id, created_ts: 1.5, expires_ts: 10 },
@@ -120,8 +119,7 @@ export function peopleTests(use: Use): void {
     same(await use.store.tokens.list(b.id), [tokens[2]!]);
   });
 
-  it('a profile takes fields one by one, and defaults only where nothing is yet', async () => {
-    const user = await newPerson(use.store);
+  use.it('a profile takes fields one by one, and defaults only where nothing is yet', async (user) => {
     expect(await use.store.profiles.get(user.id)).toBeNull();
     same(await use.store.profiles.merge(user.id, { a: 1, 'b.c': { d: [1] } }, { a: 9, source: 'Shankari' }), {
       a: 1,
@@ -139,27 +137,28 @@ export function peopleTests(use: Use): void {
     expect(await use.store.profiles.get(newId())).toBeNull();
   });
 
-  it('a put writes its note into the profile, also without entries, and never if the batch is not stored', async () => {
-    const user = await newPerson(use.store);
-    const failures: unknown[] = [];
-    const note = (at: number) => ({
-      fields: { at, [`n${at}`]: null },
-      onFailure: (error: unknown) => failures.push(error),
-    });
-    await use.store.profiles.merge(user.id, { at: 0, name: 'x' });
-    await use.store.usercache.put(user.id, { entries: [fix(1)], unusable: [], note: note(1) }, 5);
-    await use.store.usercache.put(user.id, { entries: [], unusable: [], note: note(2) }, 5);
-    same(await use.store.profiles.get(user.id), { at: 2, name: 'x', n1: null, n2: null });
-    const stranger = newId();
-    await rejects(
-      use.store.usercache.put(stranger, { entries: [fix(1)], unusable: [], note: note(3) }, 5),
-      'MOBILITY_USER_UNKNOWN',
-    );
-    expect([await use.store.profiles.get(stranger), failures]).toEqual([null, []]);
-  });
+  use.it(
+    'a put writes its note into the profile, also without entries, and never if the batch is not stored',
+    async (user) => {
+      const failures: unknown[] = [];
+      const note = (at: number) => ({
+        fields: { at, [`n${at}`]: null },
+        onFailure: (error: unknown) => failures.push(error),
+      });
+      await use.store.profiles.merge(user.id, { at: 0, name: 'x' });
+      await use.store.usercache.put(user.id, { entries: [fix(1)], unusable: [], note: note(1) }, 5);
+      await use.store.usercache.put(user.id, { entries: [], unusable: [], note: note(2) }, 5);
+      same(await use.store.profiles.get(user.id), { at: 2, name: 'x', n1: null, n2: null });
+      const stranger = newId();
+      await rejects(
+        use.store.usercache.put(stranger, { entries: [fix(1)], unusable: [], note: note(3) }, 5),
+        'MOBILITY_USER_UNKNOWN',
+      );
+      expect([await use.store.profiles.get(stranger), failures]).toEqual([null, []]);
+    },
+  );
 
-  it('merges of one profile at once all take effect', async () => {
-    const user = await newPerson(use.store);
+  use.it('merges of one profile at once all take effect', async (user) => {
     const fields = Array.from({ length: 20 }, (_, i) => ({ [`f${i}`]: i }));
     await Promise.all(fields.map((one) => use.store.profiles.merge(user.id, one, { shared: 1 })));
     same(await use.store.profiles.get(user.id), Object.assign({ shared: 1 }, ...fields));

@@ -1,6 +1,6 @@
 // Contract: when the service received an entry first, and entries that claim to be written long after that.
-import { expect, it } from 'vitest';
-import { battery, entry, findRows, fix, newPerson, type Person, refuse, same, type Use } from './kit.ts';
+import { expect } from 'vitest';
+import { battery, entry, findRows, fix, type Person, refuse, same, type Use } from './kit.ts';
 
 const day = 86_400;
 
@@ -10,8 +10,7 @@ export function receiptTests(use: Use): void {
     return rows.map((row) => row.received_ts);
   };
 
-  it('the first receipt of an identity stays the same, wherever the entry is moved', async () => {
-    const user = await newPerson(use.store);
+  use.it('the first receipt of an identity stays the same, wherever the entry is moved', async (user) => {
     await user.put([fix(1)], 10);
     await user.put([fix(1, { again: true })], 20);
     expect(await receipts(user)).toEqual([10]);
@@ -28,8 +27,7 @@ export function receiptTests(use: Use): void {
     expect(await receipts(user)).toEqual([10, 50]);
   });
 
-  it('a receipt that another store recorded is taken over, and changes nothing but itself', async () => {
-    const user = await newPerson(use.store);
+  use.it('a receipt that another store recorded is taken over, and changes nothing but itself', async (user) => {
     await use.store.usercache.put(
       user.id,
       { entries: [fix(1), fix(2)], unusable: [], received_ts: [5, undefined] },
@@ -45,8 +43,7 @@ export function receiptTests(use: Use): void {
     expect(await receipts(user, 'timeseries')).toEqual([4, 7]);
   });
 
-  it('an entry with a write_ts more than a day after its receipt waits until that time', async () => {
-    const user = await newPerson(use.store);
+  use.it('an entry with a write_ts more than a day after its receipt waits until that time', async (user) => {
     const [inTime, edge, ahead, late] = [fix(1_000), fix(2_000 + day), fix(2_001 + day), entry(battery, 9 * day)];
     await user.put([inTime, edge, ahead, late], 2_000);
     expect(await use.store.usercache.ahead(user.id, 3_000)).toEqual({ count: 2, first_ts: 2_001 + day });
@@ -70,8 +67,7 @@ export function receiptTests(use: Use): void {
     same(await user.waiting(), []);
   });
 
-  it('an entry ahead of its time that comes again with a known receipt still waits', async () => {
-    const user = await newPerson(use.store);
+  use.it('an entry ahead of its time that comes again with a known receipt still waits', async (user) => {
     await user.put([fix(3 * day, { a: 1 })], 10);
     await user.put([fix(3 * day, { a: 2 })], 2.5 * day);
     await user.moveAll(undefined, { at: 2.5 * day });

@@ -3,8 +3,7 @@ import { expect, it } from 'vitest';
 import { battery, entry, fix, location, newId, newPerson, numbers, type Person, same, type Use } from './kit.ts';
 
 export function timeseriesTests(use: Use): void {
-  it('get is by identity, within the user', async () => {
-    const user = await newPerson(use.store);
+  use.it('get is by identity, within the user', async (user) => {
     await user.moveIn([fix(1.5)]);
     same(await use.store.timeseries.get(user.id, { key: location, write_ts: 1.5 }), fix(1.5));
     expect(await use.store.timeseries.get(user.id, { key: battery, write_ts: 1.5 })).toBeNull();
@@ -12,8 +11,7 @@ export function timeseriesTests(use: Use): void {
     expect(await use.store.timeseries.get(newId(), { key: location, write_ts: 1.5 })).toBeNull();
   });
 
-  it('a page has as many entries as were asked for, also where each lies in a chunk of its own', async () => {
-    const user = await newPerson(use.store);
+  use.it('a page has as many entries as were asked for, also where each lies in a chunk of its own', async (user) => {
     const entries = [1, 2e8, 4e8, 6e8, 8e8, 1e9, 1.2e9].map((ts) => fix(ts));
     await user.moveIn(entries);
     for (const time of ['write_ts', 'ts'] as const) {
@@ -29,8 +27,7 @@ export function timeseriesTests(use: Use): void {
     }
   });
 
-  it('zonesAround gives the valid zones next to a time', async () => {
-    const user = await newPerson(use.store);
+  use.it('zonesAround gives the valid zones next to a time', async (user) => {
     const zoned = (key: string, ts: number, time_zone?: unknown) =>
       entry(key, ts, {}, time_zone === undefined ? {} : { time_zone: time_zone as string });
     const berlin = { write_ts: 10, zone: 'Europe/Berlin' };
@@ -56,8 +53,7 @@ export function timeseriesTests(use: Use): void {
     expect(await use.store.timeseries.zonesAround(newId(), 17)).toEqual({ before: null, after: null });
   });
 
-  it('a state that was never written is the initial one; merging keeps the other fields', async () => {
-    const user = await newPerson(use.store);
+  use.it('a state that was never written is the initial one; merging keeps the other fields', async (user) => {
     const initial = await use.store.pipeline.get(user.id);
     expect(initial).toMatchObject({
       changed: null,
@@ -105,8 +101,7 @@ export function timeseriesTests(use: Use): void {
     expect(await withWork(all, 4e9)).toEqual([]);
   });
 
-  it('a single unusable entry is not work for the pipeline', async () => {
-    const user = await newPerson(use.store);
+  use.it('a single unusable entry is not work for the pipeline', async (user) => {
     await user.putUnusable([{ entry: 1, reason: 'r', message: 'm' }], 1);
     expect(await use.store.pipeline.withWork([user.id], 4e9)).toEqual(new Set());
   });

@@ -1,8 +1,8 @@
 // Contract: the chain of trips.
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import type { TripRecord } from '../../../src/model/trip.ts';
 import type { PipelineState } from '../../../src/store/store.ts';
-import { newId, newPerson, type Person, same, type Use } from './kit.ts';
+import { newId, type Person, same, type Use } from './kit.ts';
 
 /** A link of the chain; the store looks only at the fields that are set here. */
 function link(chain_ts: number, fields: Partial<TripRecord> = {}): TripRecord {
@@ -33,8 +33,7 @@ export function tripTests(use: Use): void {
   ) => user.leased((lease) => use.store.trips.replace(user.id, range, records, state, lease));
   const chain = (user: Person) => use.store.trips.chain(user.id, { limit: 1_000 });
 
-  it('replace replaces the links of the range by the records and counts its changes', async () => {
-    const user = await newPerson(use.store);
+  use.it('replace replaces the links of the range by the records and counts its changes', async (user) => {
     const first = await replace(user, everything, [link(10), link(20), link(30)]);
     expect(first).toEqual({ added: 3, removed: 0, changed: 0, unchanged: 0 });
     const again = await replace(user, everything, [link(10), link(20), link(30)]);
@@ -45,8 +44,7 @@ export function tripTests(use: Use): void {
     expect((await use.store.counts(user.id)).trips).toBe(3);
   });
 
-  it('days and previous tell of trips, not of dropped links', async () => {
-    const user = await newPerson(use.store);
+  use.it('days and previous tell of trips, not of dropped links', async (user) => {
     const dropped = { kind: 'dropped', trip: null } as const;
     const links = [
       link(10, { day: '2016-05-17' }),
@@ -66,8 +64,7 @@ export function tripTests(use: Use): void {
     expect(await use.store.trips.previous(newId(), Infinity)).toBeNull();
   });
 
-  it('spans contain the time of the last write: an unchanged trip keeps its time', async () => {
-    const user = await newPerson(use.store);
+  use.it('spans contain the time of the last write: an unchanged trip keeps its time', async (user) => {
     const times = async () => (await use.store.trips.spans(user.id, everything)).map((one) => one.written_ts!);
     await replace(user, everything, [link(10), link(20)]);
     const [first, second] = await times();
@@ -81,8 +78,7 @@ export function tripTests(use: Use): void {
     expect(await use.store.trips.spans(newId(), everything)).toEqual([]);
   });
 
-  it('outlines tell ends and modes of the trips that are asked for, without their lines', async () => {
-    const user = await newPerson(use.store);
+  use.it('outlines tell ends and modes of the trips that are asked for, without their lines', async (user) => {
     const trip = {
       start_zone: 'Europe/Berlin',
       start_loc: [9.0512345678901, -48.5],
@@ -110,8 +106,7 @@ export function tripTests(use: Use): void {
     expect(await use.store.trips.outlines(newId(), [10.5])).toEqual([]);
   });
 
-  it('outlines that were read before are those of the trips of now', async () => {
-    const user = await newPerson(use.store);
+  use.it('outlines that were read before are those of the trips of now', async (user) => {
     const tripOf = (mode: string) =>
       ({
         start_zone: 'UTC',
@@ -131,15 +126,13 @@ export function tripTests(use: Use): void {
     expect(await modes()).toEqual([]);
   });
 
-  it('links outside the range stay: its start is part of it and its end is not', async () => {
-    const user = await newPerson(use.store);
+  use.it('links outside the range stay: its start is part of it and its end is not', async (user) => {
     await replace(user, everything, [link(10), link(20), link(30)]);
     expect(await replace(user, { from: 20, to: 30 }, [])).toEqual({ added: 0, removed: 1, changed: 0, unchanged: 0 });
     same(await chain(user), [link(10), link(30)]);
   });
 
-  it('replace merges the state with it', async () => {
-    const user = await newPerson(use.store);
+  use.it('replace merges the state with it', async (user) => {
     await replace(user, everything, [link(10)], { complete_until: 15.5, changed: { from: 12, to: 13 } });
     await replace(user, everything, [link(10)], { documents_due: true });
     expect(await use.store.pipeline.get(user.id)).toMatchObject({
@@ -150,8 +143,7 @@ export function tripTests(use: Use): void {
     });
   });
 
-  it('replace keeps the mark of changed data, unless the state names another', async () => {
-    const user = await newPerson(use.store);
+  use.it('replace keeps the mark of changed data, unless the state names another', async (user) => {
     const changed = async () => (await use.store.pipeline.get(user.id)).changed;
     await replace(user, everything, [link(10), link(20)]);
     expect(await changed()).toBeNull();
@@ -163,8 +155,7 @@ export function tripTests(use: Use): void {
     expect(await changed()).toBeNull();
   });
 
-  it('two users have two chains', async () => {
-    const [a, b] = [await newPerson(use.store), await newPerson(use.store)];
+  use.it('two users have two chains', async (a, b) => {
     await replace(a, everything, [link(10)]);
     await replace(b, everything, [link(10, { id: 'b' })]);
     await replace(a, everything, []);
@@ -172,8 +163,7 @@ export function tripTests(use: Use): void {
     same(await chain(b), [link(10, { id: 'b' })]);
   });
 
-  it('chain gives links by chain_ts, half-open and limited', async () => {
-    const user = await newPerson(use.store);
+  use.it('chain gives links by chain_ts, half-open and limited', async (user) => {
     const links = [link(10), link(20, { kind: 'dropped', trip: null }), link(30, { settled_ts: null }), link(40)];
     await replace(user, everything, [...links].reverse());
     same(await chain(user), links);
@@ -183,8 +173,7 @@ export function tripTests(use: Use): void {
     same(await use.store.trips.chain(user.id, { from: 41, limit: 10 }), []);
   });
 
-  it('lastSettledBefore gives the last link that hangs, with all before it, on earlier data only', async () => {
-    const user = await newPerson(use.store);
+  use.it('lastSettledBefore gives the last link that hangs, with all before it, on earlier data only', async (user) => {
     const last = async (ts: number) => (await use.store.trips.lastSettledBefore(user.id, ts))?.chain_ts ?? null;
     expect(await last(1e12)).toBeNull();
     const links = [link(10), link(20, { kind: 'dropped', trip: null }), link(30), link(40, { settled_ts: null })];
@@ -198,8 +187,7 @@ export function tripTests(use: Use): void {
     same(await use.store.trips.lastSettledBefore(user.id, 20), link(10));
   });
 
-  it('lastSettledBefore stops at a link that is not settled or settled later', async () => {
-    const user = await newPerson(use.store);
+  use.it('lastSettledBefore stops at a link that is not settled or settled later', async (user) => {
     await replace(user, everything, [link(10), link(20, { settled_ts: 100 }), link(30)]);
     expect((await use.store.trips.lastSettledBefore(user.id, 50))?.chain_ts).toBe(10);
     expect((await use.store.trips.lastSettledBefore(user.id, 101))?.chain_ts).toBe(30);
@@ -207,8 +195,7 @@ export function tripTests(use: Use): void {
     expect(await use.store.trips.lastSettledBefore(user.id, 1e12)).toBeNull();
   });
 
-  it('byDay gives the trips of local days, both ends included, and no dropped ones', async () => {
-    const user = await newPerson(use.store);
+  use.it('byDay gives the trips of local days, both ends included, and no dropped ones', async (user) => {
     const links = [
       link(10, { day: '2016-05-16' }),
       link(20, { day: '2016-05-17', kind: 'dropped', trip: null }),
@@ -229,8 +216,7 @@ export function tripTests(use: Use): void {
     expect(ordered.map((one) => one.chain_ts)).toEqual([30, 40]);
   });
 
-  it('next gives the first trip after a link, over dropped ones', async () => {
-    const user = await newPerson(use.store);
+  use.it('next gives the first trip after a link, over dropped ones', async (user) => {
     await replace(user, everything, [link(10), link(20, { kind: 'dropped', trip: null }), link(30)]);
     same(await use.store.trips.next(user.id, 10), link(30));
     same(await use.store.trips.next(user.id, 9.5), link(10));
@@ -238,8 +224,7 @@ export function tripTests(use: Use): void {
     expect(await use.store.trips.next(newId(), 0)).toBeNull();
   });
 
-  it('summary gives number, first start and last end of the trips', async () => {
-    const user = await newPerson(use.store);
+  use.it('summary gives number, first start and last end of the trips', async (user) => {
     expect(await use.store.trips.summary(user.id)).toEqual({ count: 0, start_ts: null, end_ts: null });
     const dropped = { kind: 'dropped' as const, trip: null };
     await replace(user, everything, [link(5, dropped), link(10), link(30), link(40, dropped)]);

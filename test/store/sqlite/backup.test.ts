@@ -5,7 +5,7 @@ import { beforeAll, expect, it, vi } from 'vitest';
 import { databaseIn } from '../../../src/store/sqlite/folder.ts';
 import { backupStore } from '../../../src/upkeep/backup-store.ts';
 import { buildProgram } from '../../support/build.ts';
-import { fix, leaseOn, moveIn, newUser, numbers, put, rejects, same, stored, waiting } from '../contract/kit.ts';
+import { fix, newPerson, numbers, rejects, same } from '../contract/kit.ts';
 import { startChild } from '../support/child.ts';
 import { usePlaces } from '../support/folders.ts';
 
@@ -18,19 +18,19 @@ beforeAll(async () => {
 
 it('a backup while a process puts and moves has everything acknowledged before, and is one moment of it', async () => {
   const { folder, store } = await places.newStore();
-  const users = [await newUser(store), await newUser(store), await newUser(store)];
+  const users = [await newPerson(store), await newPerson(store), await newPerson(store)];
   const writer = `
     const store = await openStore(args.folder);
     const fix = (ts) => ({ metadata: { key: 'background/location', write_ts: ts }, data: { ts, text: 'x'.repeat(300) } });
     for (let i = 0; ; i += 10) {
       for (const user of args.users) {
         const entries = Array.from({ length: 10 }, (_, j) => fix(i + j));
-        await store.usercache.put(user, { entries, unusable: [] }, 1);
+        await store.usercache.put(user.id, { entries, unusable: [] }, 1);
       }
       say('ack ' + i);
       for (const user of args.users) {
-        const { lease } = await store.leases.acquire(user, 'writer', 60);
-        await store.usercache.move(user, { at: 1e13, limit: 7 }, lease, ({ data }) => ({ ts: data.ts }));
+        const { lease } = await store.leases.acquire(user.id, 'writer', 60);
+        await store.usercache.move(user.id, { at: 1e13, limit: 7 }, lease, ({ data }) => ({ ts: data.ts }));
       }
     }`;
   const child = startChild(program, writer, { folder, users });
@@ -43,7 +43,7 @@ it('a backup while a process puts and moves has everything acknowledged before, 
     const copy = await places.open(target);
     const counts: number[] = [];
     for (const user of users) {
-      const entries = [...(await stored(copy, user)), ...(await waiting(copy, user))];
+      const entries = [...(await user.on(copy).stored()), ...(await user.on(copy).waiting())];
       const times = entries.map((one) => one.metadata.write_ts).sort((a, b) => a - b);
       same(times, numbers(0, times.length)); // each entry in one place
       expect(times.length).toBeGreaterThanOrEqual(before);
@@ -52,7 +52,7 @@ it('a backup while a process puts and moves has everything acknowledged before, 
     // The writer takes user after user, so that the first is ahead by one batch at most.
     expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(10);
     expect(counts).toEqual([...counts].sort((a, b) => b - a));
-    await put(copy, users[0]!, [fix(1e9)]);
+    await users[0]!.on(copy).put([fix(1e9)]);
   }
   await child.line(`ack ${10 * child.lines.length}`); // the writer goes on
 });
@@ -60,9 +60,9 @@ it('a backup while a process puts and moves has everything acknowledged before, 
 it('a backup is private, complete in its one file, and opens as a store', async () => {
   const { folder, store } = await places.newStore();
   const target = join(await places.folder(), 'a', 'backup');
-  const user = await newUser(store);
-  await moveIn(store, user, [fix(2)]);
-  await put(store, user, [fix(1)]);
+  const user = await newPerson(store);
+  await user.moveIn([fix(2)]);
+  await user.put([fix(1)]);
   await mkdir(dirname(target));
   await backupStore(folder, target);
   expect(await readdir(target)).toEqual(['mobility.db']);
@@ -70,9 +70,9 @@ it('a backup is private, complete in its one file, and opens as a store', async 
   expect((await stat(target)).mode & 0o777).toBe(0o700);
   expect((await stat(databaseIn(target))).mode & 0o777).toBe(0o600);
   const copy = await places.open(target);
-  expect(await copy.counts(user)).toMatchObject({ usercache: 1, timeseries: 1 });
-  await leaseOn(copy, user);
-  expect(await store.leases.get(user)).toBeNull();
+  expect(await copy.counts(user.id)).toMatchObject({ usercache: 1, timeseries: 1 });
+  await user.on(copy).lease();
+  expect(await store.leases.get(user.id)).toBeNull();
 });
 
 it('a backup may go to an empty folder outside the store, and to no other', async () => {
@@ -103,13 +103,8 @@ it('of two backups to one folder one is made, and the other says that the folder
 it('a backup of nothing, or of a damaged store, says so and leaves nothing behind', async () => {
   const around = await places.folder();
   await rejects(backupStore(join(around, 'none'), join(around, 'backup')), 'MOBILITY_STORE_ADDRESS');
-  const { folder, store } = await places.newStore();
-  const user = await newUser(store);
-  await put(
-    store,
-    user,
-    numbers(0, 200).map((ts) => fix(ts, { text: `${Math.random()}`.repeat(50) })),
-  );
+  const { folder, store, user } = await places.newStore();
+  await user.put(numbers(0, 200).map((ts) => fix(ts, { text: `${Math.random()}`.repeat(50) })));
   await store.close();
   const bytes = await readFile(databaseIn(folder));
   bytes.fill(0x5a, Math.floor(bytes.length / 8192) * 4096); // the second half of its pages
@@ -120,7 +115,7 @@ it('a backup of nothing, or of a damaged store, says so and leaves nothing behin
 
 it('a backup that is interrupted anywhere leaves nothing behind', async () => {
   const { folder, store } = await places.newStore();
-  await put(store, await newUser(store), [fix(1)]);
+  await (await newPerson(store)).put([fix(1)]);
   const around = await places.folder();
   const stop = new Error('Ctrl-C');
   for (let looks = 0; ; looks++) {

@@ -4,21 +4,7 @@ import { expect, it } from 'vitest';
 import type { Entry } from '../../../src/model/entry.ts';
 import { connect } from '../../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../../src/store/sqlite/folder.ts';
-import {
-  battery,
-  entry,
-  findAll,
-  fix,
-  location,
-  moveIn,
-  newUser,
-  numbers,
-  put,
-  rejects,
-  same,
-  stored,
-  waiting,
-} from '../contract/kit.ts';
+import { battery, entry, findAll, fix, fixes, location, newPerson, numbers, same } from '../contract/kit.ts';
 import { usePlaces } from '../support/folders.ts';
 
 const places = usePlaces();
@@ -43,7 +29,7 @@ async function newStore() {
   /** The number of entries in each batch, and its bytes. */
   const batches = () =>
     rows<{ count: number; bytes: number }>('SELECT count, length(entries) AS bytes FROM batches ORDER BY id');
-  const user = await newUser(store);
+  const user = await newPerson(store);
   return { folder, store, user, rows, chunks, batches };
 }
 
@@ -55,42 +41,42 @@ it('entries of a key and a UTC day share a chunk, however many moves bring them'
   for (let hour = 0; hour < 49; hour++) {
     const some = numbers(0, 1 + (hour % 9)).map((i) => fix(midnight + 3_600 * hour + 60 * i));
     all.push(...some);
-    await moveIn(store, user, some);
+    await user.moveIn(some);
   }
-  await moveIn(store, user, [entry(battery, midnight)]);
+  await user.moveIn([entry(battery, midnight)]);
   const ofDay = (from: number): number =>
     all.filter(({ metadata: { write_ts } }) => write_ts >= from && write_ts < from + day).length;
   same(
     chunks().map(({ key, first, count }) => [key, first, count]),
     [[battery, midnight, 1], ...[0, 1, 2].map((n) => [location, midnight + n * day, ofDay(midnight + n * day)])],
   );
-  same(await findAll(store.timeseries, user, { time: 'ts', limit: 50 }), all);
+  same(await findAll(store.timeseries, user.id, { time: 'ts', limit: 50 }), all);
 });
 
 it('a chunk has no more entries than can be rewritten quickly, and a change writes only the chunk that it touches', async () => {
-  const { store, user, chunks } = await newStore();
+  const { user, chunks } = await newStore();
   const many = numbers(0, 5_000).map((i) => fix(midnight + i));
-  await moveIn(store, user, many);
+  await user.moveIn(many);
   const before = chunks();
   expect(Math.max(...counts(before))).toBeLessThanOrEqual(2_000);
   expect(before.length).toBeLessThanOrEqual(4);
-  await moveIn(store, user, [fix(midnight + 700, { a: 1 })]);
-  await moveIn(store, user, [fix(midnight + 6_000)]);
+  await user.moveIn([fix(midnight + 700, { a: 1 })]);
+  await user.moveIn([fix(midnight + 6_000)]);
   const sums = new Set(before.map(({ sum }) => sum));
   const after = chunks();
   expect(after.filter(({ sum }) => !sums.has(sum))).toHaveLength(2);
   expect(after).toHaveLength(before.length);
   many[700] = fix(midnight + 700, { a: 1 });
-  same(await stored(store, user), [...many, fix(midnight + 6_000)]);
+  same(await user.stored(), [...many, fix(midnight + 6_000)]);
 });
 
 it('large entries of a day lie in several chunks', async () => {
-  const { store, user, chunks } = await newStore();
+  const { user, chunks } = await newStore();
   const many = numbers(0, 12).map((i) => fix(midnight + i, { text: randomBytes(500_000).toString('hex') }));
-  await moveIn(store, user, many);
+  await user.moveIn(many);
   expect(chunks().length).toBeGreaterThan(2);
   expect(Math.max(...chunks().map(({ bytes }) => bytes))).toBeLessThan(4_000_000);
-  same(await stored(store, user), many);
+  same(await user.stored(), many);
 });
 
 it('data times of a chunk lie within a month, or it has none: however entries of a day alternate', async () => {
@@ -100,19 +86,19 @@ it('data times of a chunk lie within a month, or it has none: however entries of
     const data = [{ ts: midnight + i }, { ts: midnight - 400 * day }, {}][i % 3]!;
     const one = entry(location, midnight + 60 * i, data);
     all.push(one);
-    await moveIn(store, user, [one]);
+    await user.moveIn([one]);
   }
   expect(counts(chunks())).toEqual([4, 4, 4]);
-  same(await stored(store, user), all);
+  same(await user.stored(), all);
   same(
-    await findAll(store.timeseries, user, { time: 'ts', from: midnight, limit: 3 }),
+    await findAll(store.timeseries, user.id, { time: 'ts', from: midnight, limit: 3 }),
     all.filter((_, i) => i % 3 === 0),
   );
 });
 
 it('an entry whose data time changes moves to the chunk of that time', async () => {
-  const { store, user, chunks } = await newStore();
-  await moveIn(store, user, [fix(midnight), fix(midnight + 1), entry(location, midnight + 2, { ts: 5 })]);
+  const { user, chunks } = await newStore();
+  await user.moveIn([fix(midnight), fix(midnight + 1), entry(location, midnight + 2, { ts: 5 })]);
   expect(counts(chunks())).toEqual([2, 1]);
   const steps: [Entry, number[]][] = [
     [entry(location, midnight, { ts: 7 }), [2, 1]],
@@ -123,12 +109,12 @@ it('an entry whose data time changes moves to the chunk of that time', async () 
   ];
   const all = new Map<number, Entry>();
   for (const [one, expected] of steps) {
-    await moveIn(store, user, [one]);
+    await user.moveIn([one]);
     expect(counts(chunks())).toEqual(expected);
     all.set(one.metadata.write_ts, one);
   }
   same(
-    await stored(store, user),
+    await user.stored(),
     [...all.values()].sort((a, b) => a.metadata.write_ts - b.metadata.write_ts),
   );
 });
@@ -137,76 +123,42 @@ it('a store finds what another one changed in a chunk that it read before', asyn
   const { folder, store, user } = await newStore();
   const other = await places.open(folder);
   for (const round of [1, 2, 3]) {
-    await moveIn(round === 2 ? other : store, user, [fix(midnight, { round }), fix(midnight + round)]);
+    await user.on(round === 2 ? other : store).moveIn([fix(midnight, { round }), fix(midnight + round)]);
     for (const one of [store, other]) {
-      expect((await stored(one, user)).length).toBe(1 + round);
-      same(await one.timeseries.get(user, { key: location, write_ts: midnight }), fix(midnight, { round }));
+      expect((await user.on(one).stored()).length).toBe(1 + round);
+      same(await one.timeseries.get(user.id, { key: location, write_ts: midnight }), fix(midnight, { round }));
     }
   }
 });
 
 it('a put is one row, an entry that is pushed again leaves it, and it goes with its last entry', async () => {
   const { store, user, batches } = await newStore();
-  const push = (from: number, to: number, data = {}) =>
-    put(
-      store,
-      user,
-      numbers(from, to).map((ts) => fix(ts, data)),
-    );
+  const push = (from: number, to: number, data = {}) => user.put(numbers(from, to).map((ts) => fix(ts, data)));
   await push(0, 900);
   expect(counts(batches())).toEqual([900]);
   await push(850, 1_000, { again: true });
   expect(counts(batches())).toEqual([850, 150]);
-  expect(await store.usercache.summary(user)).toEqual({ count: 1_000, oldest_ts: 0, newest_ts: 999 });
+  expect(await store.usercache.summary(user.id)).toEqual({ count: 1_000, oldest_ts: 0, newest_ts: 999 });
   await push(0, 850, { again: true });
   expect(counts(batches())).toEqual([150, 850]);
-  expect((await waiting(store, user)).every(({ data }) => data.again === true)).toBe(true);
+  expect((await user.waiting()).every(({ data }) => data.again === true)).toBe(true);
 });
 
 it('a large put is several rows, and what must wait for its time is in one of its own', async () => {
-  const { store, user, batches } = await newStore();
+  const { user, batches } = await newStore();
   const entries = [...fixes(0, 4_500), ...numbers(0, 3).map((i) => fix(9 * day + i))];
-  await put(store, user, entries);
+  await user.put(entries);
   expect(counts(batches()).toSorted((a, b) => a - b)).toEqual([3, 500, 1_000, 1_000, 1_000, 1_000]);
-  same(await waiting(store, user), entries);
+  same(await user.waiting(), entries);
 });
 
 it('pages of a file that were freed are used again', async () => {
-  const { store, user, rows } = await newStore();
+  const { user, rows } = await newStore();
   const sizes: number[] = [];
   for (let round = 0; round < 4; round++) {
-    await put(
-      store,
-      user,
-      numbers(0, 3_000).map((i) => fix(i, { text: randomBytes(300).toString('hex') })),
-    );
-    await moveIn(store, user, []);
+    await user.put(numbers(0, 3_000).map((i) => fix(i, { text: randomBytes(300).toString('hex') })));
+    await user.moveIn([]);
     sizes.push(rows<{ page_count: number }>('PRAGMA page_count')[0]!.page_count);
   }
   expect(sizes[3]! / sizes[0]!).toBeLessThan(1.5);
-});
-
-it.each([
-  ['chunks', 'entries'],
-  ['batches', 'entries'],
-])('a damaged row of %s is refused by table and key, and nobody else notices', async (table, column) => {
-  const { folder, store, user } = await newStore();
-  const other = await newUser(store);
-  for (const id of [user, other]) {
-    await moveIn(store, id, [fix(1), fix(2)]);
-    await put(store, id, [fix(3)]);
-  }
-  await store.close();
-  const connection = connect(databaseIn(folder));
-  connection.exec(`UPDATE ${table} SET ${column} = x'0100000000' WHERE user = '${user}'`);
-  connection.close();
-  const again = await places.open(folder);
-  const place = table === 'chunks' ? again.timeseries : again.usercache;
-  await rejects(place.find(user, { time: 'ts', limit: 10 }), 'MOBILITY_STORE_DAMAGED');
-  await expect(place.find(user, { time: 'ts', limit: 10 })).rejects.toThrow(
-    new RegExp(`table ${table} \\(user "${user}"`),
-  );
-  expect((await place.find(other, { time: 'ts', limit: 10 })).entries.length).toBeGreaterThan(0);
-  await expect(moveIn(again, user, [fix(4)])).rejects.toMatchObject({ code: 'MOBILITY_STORE_DAMAGED' });
-  expect(await again.counts(user)).toMatchObject({ timeseries: 2, errors: 0 });
 });

@@ -5,50 +5,43 @@ import { allTables } from '../../../src/store/rows/tables.ts';
 import { connect, type SqlValue } from '../../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../../src/store/sqlite/folder.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { fix, leased, moveIn, newId, put, putFailed, same, stored, waiting } from '../contract/kit.ts';
+import { fix, newId, Person, same } from '../contract/kit.ts';
 import { usePlaces } from '../support/folders.ts';
 
 const places = usePlaces();
 
 /** Gives a user one row or more in every table. */
-async function fill(store: Store, name: string): Promise<string> {
+async function fill(store: Store, name: string): Promise<Person> {
   const uuid = newId();
+  const person = new Person(store, uuid);
   await store.users.register(name, { uuid, now: 1, study: 'sunny', subgroup: 'a' });
   await store.tokens.add({ hash: name, user_id: uuid, created_ts: 1, expires_ts: 9, kind: 'owntracks' });
   await store.tokens.touch(name, 5);
   await store.profiles.merge(uuid, { name });
-  await moveIn(store, uuid, [fix(1), fix(2)]);
-  await putFailed(store, uuid, [fix(3)]);
-  await put(store, uuid, [fix(4)]);
-  await leased(store, uuid, async (lease) => {
-    const link = {
-      id: name,
-      kind: 'trip',
-      day: '2016-05-17',
-      trip: {},
-      chain_ts: 1,
-      start_ts: 1,
-      end_ts: 2,
-      settled_ts: 3,
-    };
+  await person.moveIn([fix(1), fix(2)]);
+  await person.putFailed([fix(3)]);
+  await person.put([fix(4)]);
+  await person.leased(async (lease) => {
+    const times = { chain_ts: 1, start_ts: 1, end_ts: 2, settled_ts: 3 };
+    const link = { id: name, kind: 'trip', day: '2016-05-17', trip: {}, ...times };
     await store.trips.replace(uuid, { from: 0, to: 100 }, [link as never], { complete_until: 5 }, lease);
     await store.documents.apply(uuid, { put: [{ key: 'diary/a', write_ts: 1, data: { name } }], remove: [] }, lease);
   });
-  return uuid;
+  return person;
 }
 
 /** Reads the rows of a table. */
-const readers: Record<string, (store: Store, user: string) => Promise<unknown>> = {
-  people: (store, user) => store.users.byUuid(user),
-  tokens: (store, user) => store.tokens.list(user),
+const readers: Record<string, (store: Store, user: Person) => Promise<unknown>> = {
+  people: (store, user) => store.users.byUuid(user.id),
+  tokens: (store, user) => store.tokens.list(user.id),
   studies: (store) => store.studies.list(),
-  accounts: (store, user) => store.pipeline.get(user),
-  profiles: (store, user) => store.profiles.get(user),
-  batches: waiting,
-  errors: (store, user) => store.errors.list(user, { limit: 10 }),
-  chunks: stored,
-  trips: (store, user) => store.trips.chain(user, { limit: 10 }),
-  documents: (store, user) => store.documents.list(user),
+  accounts: (store, user) => store.pipeline.get(user.id),
+  profiles: (store, user) => store.profiles.get(user.id),
+  batches: (store, user) => user.on(store).waiting(),
+  errors: (store, user) => store.errors.list(user.id, { limit: 10 }),
+  chunks: (store, user) => user.on(store).stored(),
+  trips: (store, user) => store.trips.chain(user.id, { limit: 10 }),
+  documents: (store, user) => store.documents.list(user.id),
 };
 
 const tables = allTables as unknown as readonly Table<Record<string, unknown>>[];
@@ -60,7 +53,7 @@ it.each(tables)('a row of $name with another value anywhere is refused', async (
   await store.studies.put({ ...settings, hour_limit: 1, total_limit: 1, created_ts: 1, config: null });
   const read = readers[name]!;
   const whole = await read(store, ben);
-  const owner = name === 'studies' ? '1' : name === 'people' ? `uuid = '${ada}'` : `user = '${ada}'`;
+  const owner = name === 'studies' ? '1' : name === 'people' ? `uuid = '${ada.id}'` : `user = '${ada.id}'`;
   const connection = connect(databaseIn(folder));
   places.later(() => connection.close());
   // A row whose key or user is another one is somebody else's or nobody's, which a check finds.

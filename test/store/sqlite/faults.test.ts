@@ -10,23 +10,7 @@ import { whenFree } from '../../../src/store/sqlite/transactions.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { noise } from '../../support/noise.ts';
 import { until } from '../../support/until.ts';
-import {
-  accept,
-  errorsOf,
-  fix,
-  leaseOn,
-  moveAll,
-  moveIn,
-  never,
-  newUser,
-  numbers,
-  put,
-  refuse,
-  rejects,
-  same,
-  stored,
-  waiting,
-} from '../contract/kit.ts';
+import { accept, fix, fixes, never, newPerson, numbers, refuse, rejects, same } from '../contract/kit.ts';
 import { usePlaces } from '../support/folders.ts';
 import { engineError, watched } from '../support/watched-driver.ts';
 
@@ -40,7 +24,7 @@ afterEach(() => watched.reset());
 /** A store whose file grows by so many pages and no more, until `grow` is called. */
 async function limitedStore(): Promise<{ store: Store; limit(pages: number): void; grow(): void }> {
   const { store } = await places.newStore();
-  await newUser(store); // opens the connection for writes
+  await newPerson(store); // opens the connection for writes
   const writer = watched.connections.at(-1)!;
   const limit = (pages: number): void => {
     const { page_count } = writer.prepare('PRAGMA page_count').get<{ page_count: number }>()!;
@@ -55,60 +39,60 @@ const batchOf = (from: number, count: number) =>
 describe('a full file', () => {
   it('refuses the whole put, keeps its data, and accepts the put when there is space', async () => {
     const { store, limit, grow } = await limitedStore();
-    const user = await newUser(store);
-    await put(store, user, batchOf(0, 10));
+    const user = await newPerson(store);
+    await user.put(batchOf(0, 10));
     limit(20);
-    for (let i = 0; i < 3; i++) await rejects(put(store, user, batchOf(100, 500)), 'MOBILITY_STORE_FULL');
-    expect((await store.usercache.summary(user)).count).toBe(10);
-    expect(await put(store, user, batchOf(50, 1))).toEqual(['inserted']);
+    for (let i = 0; i < 3; i++) await rejects(user.put(batchOf(100, 500)), 'MOBILITY_STORE_FULL');
+    expect((await store.usercache.summary(user.id)).count).toBe(10);
+    expect(await user.put(batchOf(50, 1))).toEqual(['inserted']);
     grow();
-    expect(new Set(await put(store, user, batchOf(100, 500)))).toEqual(new Set(['inserted']));
-    expect((await store.usercache.summary(user)).count).toBe(511);
+    expect(new Set(await user.put(batchOf(100, 500)))).toEqual(new Set(['inserted']));
+    expect((await store.usercache.summary(user.id)).count).toBe(511);
   });
 
   it('records no put that it refuses in the profile', async () => {
     const { store, limit } = await limitedStore();
-    const user = await newUser(store);
+    const user = await newPerson(store);
     const push = (from: number, count: number, at: number) => {
       const note = { fields: { at }, onFailure: () => {} };
-      return store.usercache.put(user, { entries: batchOf(from, count), unusable: [], note }, at);
+      return store.usercache.put(user.id, { entries: batchOf(from, count), unusable: [], note }, at);
     };
     await push(0, 2, 5);
     limit(20);
     await rejects(push(100, 500, 6), 'MOBILITY_STORE_FULL');
-    expect(await store.profiles.get(user)).toEqual({ at: 5 });
+    expect(await store.profiles.get(user.id)).toEqual({ at: 5 });
     await push(10, 2, 7);
-    expect(await store.profiles.get(user)).toEqual({ at: 7 });
+    expect(await store.profiles.get(user.id)).toEqual({ at: 7 });
   });
 
   it('of puts at the same moment, refuses those that do not fit and accepts the others', async () => {
     const { store, limit } = await limitedStore();
-    const [small, large] = [await newUser(store), await newUser(store)];
+    const [small, large] = [await newPerson(store), await newPerson(store)];
     limit(60);
     const results = await Promise.allSettled([
-      put(store, small, batchOf(0, 2)),
-      put(store, large, batchOf(0, 400)),
-      put(store, small, batchOf(10, 2)),
+      small.put(batchOf(0, 2)),
+      large.put(batchOf(0, 400)),
+      small.put(batchOf(10, 2)),
     ]);
     expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect((results[1] as PromiseRejectedResult).reason).toMatchObject({ code: 'MOBILITY_STORE_FULL' });
-    expect((await store.usercache.summary(small)).count).toBe(4);
-    expect((await store.usercache.summary(large)).count).toBe(0);
+    expect((await store.usercache.summary(small.id)).count).toBe(4);
+    expect((await store.usercache.summary(large.id)).count).toBe(0);
   });
 
   it('moves nothing, or all', async () => {
     const { store, limit, grow } = await limitedStore();
-    const user = await newUser(store);
+    const user = await newPerson(store);
     const entries = batchOf(0, 300);
-    await put(store, user, entries);
+    await user.put(entries);
     limit(5);
-    await rejects(moveAll(store, user), 'MOBILITY_STORE_FULL');
-    same(await waiting(store, user), entries);
-    same(await stored(store, user), []);
+    await rejects(user.moveAll(), 'MOBILITY_STORE_FULL');
+    same(await user.waiting(), entries);
+    same(await user.stored(), []);
     grow();
-    await moveAll(store, user);
-    same(await stored(store, user), entries);
-    same(await waiting(store, user), []);
+    await user.moveAll();
+    same(await user.stored(), entries);
+    same(await user.waiting(), []);
   });
 });
 
@@ -129,18 +113,18 @@ it('a disk without space refuses writes, loses nothing, and is used again when i
   const small = await smallDisk('3m');
   if (small === null) return test.skip('without the right to mount a small disk');
   const store = await places.open(join(small.disk, 'store'));
-  const user = await newUser(store);
+  const user = await newPerson(store);
   await writeFile(join(small.disk, 'ballast'), Buffer.alloc(1_000_000));
   const acknowledged: number[] = [];
   let next = 0;
   const fill = async (): Promise<void> => {
     for (;;) {
       const ts = next++;
-      await put(store, user, [fix(ts, { text: noise(`${ts}`, 20_000) })]);
+      await user.put([fix(ts, { text: noise(`${ts}`, 20_000) })]);
       acknowledged.push(ts);
     }
   };
-  const times = async () => (await waiting(store, user)).map((one) => one.metadata.write_ts);
+  const times = async () => (await user.waiting()).map((one) => one.metadata.write_ts);
   await rejects(fill(), 'MOBILITY_STORE_FULL');
   expect(acknowledged.length).toBeGreaterThan(10);
   expect(await times()).toEqual(acknowledged);
@@ -150,10 +134,10 @@ it('a disk without space refuses writes, loses nothing, and is used again when i
   await rejects(fill(), 'MOBILITY_STORE_FULL');
   expect(acknowledged.length).toBeGreaterThan(before + 5);
   small.resize('9m');
-  await put(store, user, [fix(1e6)], 1e6);
+  await user.put([fix(1e6)], 1e6);
   await store.ping();
   expect(await times()).toEqual([...acknowledged, 1e6]);
-  expect(await moveAll(store, user)).toMatchObject({ inserted: acknowledged.length + 1 });
+  expect(await user.moveAll()).toMatchObject({ inserted: acknowledged.length + 1 });
 });
 
 it('a disk that is full at once makes no store, and one is made when there is space', async (test) => {
@@ -164,22 +148,21 @@ it('a disk that is full at once makes no store, and one is made when there is sp
   expect(await readdir(folder)).toEqual([]);
   small.resize('2m');
   const store = await places.open(folder);
-  await put(store, await newUser(store), [fix(1)]);
+  await (await newPerson(store)).put([fix(1)]);
 });
 
 describe('a file that others write to', () => {
   it('is waited for without blocking other calls', async () => {
-    const { folder, store } = await places.newStore();
-    const user = await newUser(store);
+    const { folder, store, user } = await places.newStore();
     const other = connect(databaseIn(folder));
     other.exec('BEGIN IMMEDIATE');
     let tries = 0;
     watched.before = (sql) => {
       if (sql === 'BEGIN IMMEDIATE') tries += 1;
     };
-    const waitingPut = put(store, user, [fix(1)]);
+    const waitingPut = user.put([fix(1)]);
     await until(async () => {
-      expect((await store.usercache.summary(user)).count).toBe(0);
+      expect((await store.usercache.summary(user.id)).count).toBe(0);
       return tries > 10;
     });
     other.exec('ROLLBACK');
@@ -201,40 +184,38 @@ describe('a file that others write to', () => {
 });
 
 it('a store whose folder was moved or replaced stores nothing more', async () => {
-  const { folder, store } = await places.newStore();
-  const user = await newUser(store);
-  await put(store, user, [fix(1)]);
+  const { folder, user } = await places.newStore();
+  await user.put([fix(1)]);
   await rename(folder, `${folder}-moved`);
-  await rejects(put(store, user, [fix(2)]), 'MOBILITY_STORE_UNAVAILABLE');
+  await rejects(user.put([fix(2)]), 'MOBILITY_STORE_UNAVAILABLE');
   const another = await places.open(folder);
-  await rejects(put(store, user, [fix(3)]), 'MOBILITY_STORE_UNAVAILABLE');
+  await rejects(user.put([fix(3)]), 'MOBILITY_STORE_UNAVAILABLE');
   await another.close();
   await rm(folder, { recursive: true });
   await rename(`${folder}-moved`, folder);
-  await put(store, user, [fix(4)]);
-  same(await waiting(store, user), [fix(1), fix(4)]);
+  await user.put([fix(4)]);
+  same(await user.waiting(), [fix(1), fix(4)]);
 });
 
 it('of writes at the same moment, one that fails does not fail the others', async () => {
   const { store } = await places.newStore();
-  const users = [await newUser(store), await newUser(store), await newUser(store)];
-  const leases = await Promise.all(users.map((user) => leaseOn(store, user)));
+  const users = [await newPerson(store), await newPerson(store), await newPerson(store)];
+  const leases = await Promise.all(users.map((user) => user.lease()));
   leases[1] = { ...leases[1]!, fence: leases[1]!.fence - 1_000 };
-  const merges = users.map((user, i) => store.pipeline.merge(user, { last_run_ts: i }, leases[i]!));
+  const merges = users.map((user, i) => store.pipeline.merge(user.id, { last_run_ts: i }, leases[i]!));
   const results = await Promise.allSettled(merges);
   expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
-  const states = await Promise.all(users.map((user) => store.pipeline.get(user)));
+  const states = await Promise.all(users.map((user) => store.pipeline.get(user.id)));
   expect(states.map((state) => state.last_run_ts)).toEqual([0, null, 2]);
 });
 
 it('a put of many entries that fails leaves nothing behind, and those beside it are stored', async () => {
-  const { store } = await places.newStore();
-  const user = await newUser(store);
+  const { store, user } = await places.newStore();
   const broken = fixes(1, 2_000);
   broken[1_500]!.metadata.write_ts = Number.NaN;
-  const [failed, small] = await Promise.allSettled([put(store, user, broken), put(store, user, [fix(0.5)])]);
+  const [failed, small] = await Promise.allSettled([user.put(broken), user.put([fix(0.5)])]);
   expect([failed.status, small.status]).toEqual(['rejected', 'fulfilled']);
-  expect((await store.usercache.summary(user)).count).toBe(1);
+  expect((await store.usercache.summary(user.id)).count).toBe(1);
 });
 
 describe('trouble that the engine reports', () => {
@@ -251,20 +232,19 @@ describe('trouble that the engine reports', () => {
   ];
 
   it.each(codes)('as %d is named %s wherever it comes, and leaves no trace when it is over', async (errcode, code) => {
-    const { folder, store } = await places.newStore();
-    const user = await newUser(store);
-    await moveIn(store, user, [fix(1)]);
-    await put(store, user, [fix(2)]);
-    const lease = await leaseOn(store, user);
+    const { folder, store, user } = await places.newStore();
+    await user.moveIn([fix(1)]);
+    await user.put([fix(2)]);
+    const lease = await user.lease();
     const calls: [RegExp, () => Promise<unknown>][] = [];
-    const move = () => store.usercache.move(user, { at: never, limit: 9 }, lease, accept);
+    const move = () => store.usercache.move(user.id, { at: never, limit: 9 }, lease, accept);
     const note = { fields: { a: 1 }, onFailure: () => {} };
     for (const words of [/^BEGIN IMMEDIATE/, /FROM accounts/, /INTO batches/, /INTO profiles/, /^COMMIT/]) {
-      calls.push([words, () => store.usercache.put(user, { entries: [fix(2), fix(3)], unusable: [], note }, 5)]);
+      calls.push([words, () => store.usercache.put(user.id, { entries: [fix(2), fix(3)], unusable: [], note }, 5)]);
     }
     for (const words of [/FROM batches/, /INTO chunks/, /DELETE FROM batches/, /INTO accounts/])
       calls.push([words, move]);
-    for (const words of [/^BEGIN$/, /FROM chunks/]) calls.push([words, () => stored(store, user)]);
+    for (const words of [/^BEGIN$/, /FROM chunks/]) calls.push([words, () => user.stored()]);
     for (const [words, call] of calls) {
       watched.before = (sql) => {
         if (words.test(sql)) throw engineError(errcode);
@@ -273,48 +253,46 @@ describe('trouble that the engine reports', () => {
       expect([words, error.code]).toEqual([words, code]);
       expect(error.message).toContain(databaseIn(folder));
       watched.before = () => {};
-      same(await waiting(store, user), [fix(2)]);
-      same(await stored(store, user), [fix(1)]);
-      expect(await store.profiles.get(user)).toBeNull();
+      same(await user.waiting(), [fix(2)]);
+      same(await user.stored(), [fix(1)]);
+      expect(await store.profiles.get(user.id)).toBeNull();
     }
     await move();
-    await moveIn(store, user, [fix(4)]);
-    same(await stored(store, user), [fix(1), fix(2), fix(4)]);
-    await put(store, user, [fix(5)]);
-    await moveAll(store, user, refuse());
-    expect(await errorsOf(store, user)).toHaveLength(1);
+    await user.moveIn([fix(4)]);
+    same(await user.stored(), [fix(1), fix(2), fix(4)]);
+    await user.put([fix(5)]);
+    await user.moveAll(refuse());
+    expect(await user.errors()).toHaveLength(1);
   });
 
   it('is busy for a moment, and tried again', async () => {
-    const { store } = await places.newStore();
-    const user = await newUser(store);
+    const { user } = await places.newStore();
     for (const code of [5, 6, 15]) {
       let times = 3;
       watched.before = (sql) => {
         if (/^BEGIN/.test(sql) && times-- > 0) throw engineError(code);
       };
-      await put(store, user, [fix(code)]);
+      await user.put([fix(code)]);
       times = 3;
-      expect((await waiting(store, user)).length).toBeGreaterThan(0);
+      expect((await user.waiting()).length).toBeGreaterThan(0);
     }
     same(
-      (await waiting(store, user)).map((one) => one.metadata.write_ts),
+      (await user.waiting()).map((one) => one.metadata.write_ts),
       [5, 6, 15],
     );
   });
 });
 
 it('a put is stored though the profile of its user is damaged, which stays as it is', async () => {
-  const { folder, store } = await places.newStore();
-  const user = await newUser(store);
-  await store.profiles.merge(user, { name: 'ada' });
+  const { folder, store, user } = await places.newStore();
+  await store.profiles.merge(user.id, { name: 'ada' });
   const connection = connect(databaseIn(folder));
   connection.exec(`UPDATE profiles SET profile = '{"name":"eve"}'`);
   connection.close();
   const failures: unknown[] = [];
   const note = { fields: { a: 1 }, onFailure: (error: unknown) => failures.push(error) };
-  expect(await store.usercache.put(user, { entries: [fix(7)], unusable: [], note }, 9)).toEqual(['inserted']);
+  expect(await store.usercache.put(user.id, { entries: [fix(7)], unusable: [], note }, 9)).toEqual(['inserted']);
   expect(failures).toMatchObject([{ code: 'MOBILITY_STORE_DAMAGED', message: expect.stringContaining('profiles') }]);
-  same(await waiting(store, user), [fix(7)]);
-  await rejects(store.profiles.get(user), 'MOBILITY_STORE_DAMAGED');
+  same(await user.waiting(), [fix(7)]);
+  await rejects(store.profiles.get(user.id), 'MOBILITY_STORE_DAMAGED');
 });

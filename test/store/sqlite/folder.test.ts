@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { connect } from '../../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../../src/store/sqlite/folder.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { fix, newUser, numbers, put, rejects, same, waiting } from '../contract/kit.ts';
+import { fix, newPerson, numbers, type Person, rejects, same } from '../contract/kit.ts';
 import { usePlaces } from '../support/folders.ts';
 import { mayOnlyRead } from '../support/may-only-read.ts';
 import { watched } from '../support/watched-driver.ts';
@@ -27,14 +27,9 @@ async function copyOf(folder: string): Promise<string> {
 }
 
 /** A folder with a store that was closed, and the user whose entries wait in it. */
-async function closedStore(): Promise<{ folder: string; user: string }> {
-  const { folder, store } = await places.newStore();
-  const user = await newUser(store);
-  await put(
-    store,
-    user,
-    numbers(0, 200).map((ts) => fix(ts, { text: randomBytes(500).toString('base64') })),
-  );
+async function closedStore(): Promise<{ folder: string; user: Person }> {
+  const { folder, store, user } = await places.newStore();
+  await user.put(numbers(0, 200).map((ts) => fix(ts, { text: randomBytes(500).toString('base64') })));
   await store.close();
   return { folder: await copyOf(folder), user };
 }
@@ -65,7 +60,7 @@ describe('a new store', () => {
   it('is private: its folder and all its files', async () => {
     const folder = join(await places.folder(), 'a', 'store');
     const store = await places.open(folder);
-    await put(store, await newUser(store), [fix(1)]);
+    await (await newPerson(store)).put([fix(1)]);
     expect((await stat(folder)).mode & 0o777).toBe(0o700);
     const names = (await readdir(folder)).sort();
     expect(names).toEqual([database, `${database}-shm`, `${database}-wal`]);
@@ -83,9 +78,9 @@ describe('a new store', () => {
   it('is made once when many open it at once, and leaves nothing half made', async () => {
     const folder = join(await places.folder(), 'store');
     const stores = await Promise.all(numbers(0, 8).map(() => places.open(folder)));
-    const user = await newUser(stores[0]!);
-    await Promise.all(stores.map((store, i) => put(store, user, [fix(i)])));
-    expect(await waiting(stores[0]!, user)).toHaveLength(8);
+    const user = await newPerson(stores[0]!);
+    await Promise.all(stores.map((_store, i) => user.put([fix(i)])));
+    expect(await user.on(stores[0]!).waiting()).toHaveLength(8);
     expect((await readdir(folder)).every((name) => name.startsWith(database) && name.length <= 15)).toBe(true);
   });
 
@@ -193,7 +188,7 @@ describe('every opening', () => {
   it('takes a store as it was copied after it was closed, without its log', async () => {
     const { folder, user } = await closedStore();
     for (const name of await readdir(folder)) if (name !== database) await rm(join(folder, name));
-    expect(await waiting(await places.open(folder), user)).toHaveLength(200);
+    expect(await user.on(await places.open(folder)).waiting()).toHaveLength(200);
   });
 });
 
@@ -205,26 +200,25 @@ it('pages that were overwritten, or are gone, are reported as damage', async () 
     const { folder, user } = await closedStore();
     const path = databaseIn(folder);
     await writeFile(path, damage(await readFile(path)));
-    const read = async () => waiting(await places.open(folder), user);
+    const read = async () => user.on(await places.open(folder)).waiting();
     await rejects(read(), 'MOBILITY_STORE_DAMAGED');
   }
 });
 
 describe('a write-ahead log', () => {
   /** A store in use, whose log has five commits; the size of the log after each. */
-  async function openStore(): Promise<{ folder: string; store: Store; user: string; sizes: number[] }> {
-    const { folder, store } = await places.newStore();
-    const user = await newUser(store);
+  async function openStore(): Promise<{ folder: string; store: Store; user: Person; sizes: number[] }> {
+    const { folder, store, user } = await places.newStore();
     const sizes: number[] = [];
     for (let i = 0; i < 5; i++) {
-      await put(store, user, [fix(2 * i), fix(2 * i + 1, { text: randomBytes(5_000).toString('hex') })]);
+      await user.put([fix(2 * i), fix(2 * i + 1, { text: randomBytes(5_000).toString('hex') })]);
       sizes.push((await stat(`${databaseIn(folder)}-wal`)).size);
     }
     return { folder, store, user, sizes };
   }
-  const timesIn = async (folder: string, user: string): Promise<number[]> => {
+  const timesIn = async (folder: string, user: Person): Promise<number[]> => {
     const store = await places.open(folder);
-    const times = (await waiting(store, user)).map((one) => one.metadata.write_ts);
+    const times = (await user.on(store).waiting()).map((one) => one.metadata.write_ts);
     await store.close();
     return times;
   };
@@ -246,16 +240,16 @@ describe('a write-ahead log', () => {
 
   it('that was emptied is no damage after a power cut that kept an older index of it', async () => {
     const { folder, store, user } = await openStore();
-    const gone = await newUser(store);
-    await put(store, gone, [fix(1, { text: 'x'.repeat(10_000) })]);
+    const gone = await newPerson(store);
+    await gone.put([fix(1, { text: 'x'.repeat(10_000) })]);
     const older = await readFile(`${databaseIn(folder)}-shm`);
-    await store.erase(gone);
+    await store.erase(gone.id);
     for (const count of [10, 11]) {
       // The index is never synchronised: the disk may have it as it was at any earlier moment.
       const copy = await copyOf(folder);
       await writeFile(`${databaseIn(copy)}-shm`, older);
       expect(await timesIn(copy, user)).toHaveLength(count);
-      await put(store, user, [fix(count)]);
+      await user.put([fix(count)]);
     }
     await store.close();
     const copy = await copyOf(folder);

@@ -3,26 +3,9 @@
 import { copyFileSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { Judge, Store } from '../../../src/store/store.ts';
+import type { Judge } from '../../../src/store/store.ts';
 import { collections } from '../../../src/store/store.ts';
-import {
-  accept,
-  battery,
-  entry,
-  errorsOf,
-  fix,
-  leaseOn,
-  moveAll,
-  moveIn,
-  never,
-  newUser,
-  numbers,
-  put,
-  putFailed,
-  same,
-  stored,
-  waiting,
-} from '../contract/kit.ts';
+import { accept, battery, entry, fix, fixes, newPerson, type Person, same } from '../contract/kit.ts';
 import { usePlaces } from '../support/folders.ts';
 import { watched } from '../support/watched-driver.ts';
 
@@ -52,37 +35,39 @@ async function copiesDuring(folder: string, work: () => Promise<unknown>): Promi
 }
 
 /** Everything that a store has of a user. */
-async function contentOf(store: Store, user: string) {
+async function contentOf(user: Person) {
+  const { store } = user;
   return {
-    waiting: await waiting(store, user),
-    stored: await stored(store, user),
-    byTime: (await store.timeseries.find(user, { time: 'ts', limit: 5_000 })).entries.length,
-    errors: (await errorsOf(store, user)).map(({ identity, tries, last_ts }) => ({ identity, tries, last_ts })),
-    profile: await store.profiles.get(user),
-    changed: (await store.pipeline.get(user)).changed,
-    counts: await store.counts(user),
+    waiting: await user.waiting(),
+    stored: await user.stored(),
+    byTime: (await store.timeseries.find(user.id, { time: 'ts', limit: 5_000 })).entries.length,
+    errors: (await user.errors()).map(({ identity, tries, last_ts }) => ({ identity, tries, last_ts })),
+    profile: await store.profiles.get(user.id),
+    changed: (await store.pipeline.get(user.id)).changed,
+    counts: await store.counts(user.id),
   };
 }
 
 /** Fails unless each copy has all of the work or nothing of it, the last all, and the work can be repeated on each. */
-async function allOrNothing(folder: string, user: string, work: (store: Store) => Promise<unknown>): Promise<void> {
+async function allOrNothing(folder: string, user: Person, work: (user: Person) => Promise<unknown>): Promise<void> {
   const store = await places.open(folder);
-  await store.profiles.merge(user, {}); // the connection for writes is open
-  const before = await contentOf(store, user);
-  const copies = await copiesDuring(folder, () => work(store));
-  const after = await contentOf(store, user);
+  user = user.on(store);
+  await store.profiles.merge(user.id, {}); // the connection for writes is open
+  const before = await contentOf(user);
+  const copies = await copiesDuring(folder, () => work(user));
+  const after = await contentOf(user);
   expect(after).not.toEqual(before);
   expect(copies.length).toBeGreaterThan(5);
   let isDone = false;
   for (const [i, copy] of copies.entries()) {
     const again = await places.open(copy);
-    const found = await contentOf(again, user);
+    const found = await contentOf(user.on(again));
     isDone ||= JSON.stringify(found) === JSON.stringify(after);
     same(found, isDone ? after : before);
     if (i % 7 === 0 || i === copies.length - 1) {
-      await work(again);
-      await moveAll(again, user);
-      const { waiting: left, stored: all, counts } = await contentOf(again, user);
+      await work(user.on(again));
+      await user.on(again).moveAll();
+      const { waiting: left, stored: all, counts } = await contentOf(user.on(again));
       expect(left).toEqual([]);
       expect(counts.timeseries).toBe(all.length);
     }
@@ -92,13 +77,12 @@ async function allOrNothing(folder: string, user: string, work: (store: Store) =
 }
 
 /** A user with something everywhere. */
-async function filledStore(): Promise<{ folder: string; user: string }> {
-  const { folder, store } = await places.newStore();
-  const user = await newUser(store);
-  await moveIn(store, user, [...fixes(0, 400), entry(battery, 7, { ts: 7 })]);
-  await putFailed(store, user, [fix(500), fix(501)], 10);
-  await put(store, user, [...fixes(300, 600, { again: true }), entry(battery, 9)]);
-  await store.tokens.add({ hash: 'x', user_id: user, created_ts: 1, expires_ts: null });
+async function filledStore(): Promise<{ folder: string; user: Person }> {
+  const { folder, store, user } = await places.newStore();
+  await user.moveIn([...fixes(0, 400), entry(battery, 7, { ts: 7 })]);
+  await user.putFailed([fix(500), fix(501)], 10);
+  await user.put([...fixes(300, 600, { again: true }), entry(battery, 9)]);
+  await store.tokens.add({ hash: 'x', user_id: user.id, created_ts: 1, expires_ts: null });
   await store.close();
   return { folder, user };
 }
@@ -109,38 +93,34 @@ describe('a kill before any statement', () => {
     const entries = [...fixes(290, 310, { third: true }), fix(500, { new: 1 }), fix(999)];
     const unusable = [{ entry: 1, reason: 'r', message: 'm' }];
     const note = { fields: { put: 1 }, onFailure: () => {} };
-    await allOrNothing(folder, user, (store) => store.usercache.put(user, { entries, unusable, note }, 77));
+    await allOrNothing(folder, user, (one) => one.store.usercache.put(one.id, { entries, unusable, note }, 77));
   });
 
   it('of a move leaves each entry in one place, with its marks', async () => {
     const { folder, user } = await filledStore();
     const judge: Judge = (one) => (one.metadata.write_ts % 10 === 0 ? { reason: 'r', message: 'm' } : accept(one));
-    await allOrNothing(folder, user, async (store) => {
-      const lease = await leaseOn(store, user);
-      await store.usercache.move(user, { at: never, limit: 9_999 }, lease, judge);
-      await store.leases.release(lease);
-    });
+    await allOrNothing(folder, user, (one) => one.leased((lease) => one.move(lease, judge)));
   });
 
   it('of an erasure leaves a user who is there, whose erasure can be repeated, or who is gone', async () => {
     const { folder, user } = await filledStore();
     const store = await places.open(folder);
-    await store.profiles.merge(user, {});
-    const before = await store.counts(user);
-    const copies = await copiesDuring(folder, () => store.erase(user));
+    await store.profiles.merge(user.id, {});
+    const before = await store.counts(user.id);
+    const copies = await copiesDuring(folder, () => store.erase(user.id));
     expect(copies.length).toBeGreaterThan(20);
     const stages = new Set<string>();
     for (const copy of copies) {
       const again = await places.open(copy);
       const [begun] = await again.unfinished();
-      const isThere = (await again.users.byUuid(user)) !== null;
+      const isThere = (await again.users.byUuid(user.id)) !== null;
       const stage = begun?.stage ?? (isThere ? 'there' : 'gone');
       stages.add(stage);
-      if (stage === 'there') same(await again.counts(user), before);
-      else await expect(put(again, user, [fix(1)])).rejects.toMatchObject({ code: 'MOBILITY_USER_UNKNOWN' });
-      if (stage === 'erasing') expect((await again.tokens.list(user)).length).toBe(0);
-      await again.erase(user);
-      same(await again.counts(user), Object.fromEntries(collections.map((name) => [name, 0])) as never);
+      if (stage === 'there') same(await again.counts(user.id), before);
+      else await expect(user.on(again).put([fix(1)])).rejects.toMatchObject({ code: 'MOBILITY_USER_UNKNOWN' });
+      if (stage === 'erasing') expect((await again.tokens.list(user.id)).length).toBe(0);
+      await again.erase(user.id);
+      same(await again.counts(user.id), Object.fromEntries(collections.map((name) => [name, 0])) as never);
       expect(await again.unfinished()).toEqual([]);
       await again.close();
     }
@@ -151,14 +131,14 @@ describe('a kill before any statement', () => {
     const folder = await places.folder();
     const copies = await copiesDuring(folder, async () => {
       const store = await places.open(folder);
-      await put(store, await newUser(store), [fix(1)]);
+      await (await newPerson(store)).put([fix(1)]);
     });
     expect(copies.length).toBeGreaterThan(20);
     for (const copy of copies) {
       const store = await places.open(copy);
-      const user = await newUser(store);
-      await put(store, user, [fix(2)]);
-      same(await waiting(store, user), [fix(2)]);
+      const user = await newPerson(store);
+      await user.put([fix(2)]);
+      same(await user.waiting(), [fix(2)]);
       await store.close();
     }
   });

@@ -4,22 +4,7 @@ import type { TripRecord } from '../../../src/model/trip.ts';
 import { connect } from '../../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../../src/store/sqlite/folder.ts';
 import type { Store } from '../../../src/store/store.ts';
-import {
-  accept,
-  battery,
-  entry,
-  errorsOf,
-  fix,
-  leased,
-  location,
-  moveAll,
-  never,
-  newUser,
-  numbers,
-  put,
-  refuse,
-  same,
-} from '../contract/kit.ts';
+import { accept, battery, entry, fix, location, never, newPerson, numbers, refuse, same } from '../contract/kit.ts';
 import { usePlaces } from '../support/folders.ts';
 import { watched } from '../support/watched-driver.ts';
 
@@ -32,9 +17,9 @@ afterEach(() => watched.reset());
 
 /** Calls every method that has statements of its own. */
 async function useAll(store: Store): Promise<void> {
-  const { user } = await store.users.register('somebody', { now: 1 });
-  const id = user.uuid;
-  await store.users.register('somebody', { now: 2, uuid: id });
+  const user = await newPerson(store);
+  const { id } = user;
+  await store.users.register(`${id}@example.org`, { now: 2, uuid: id });
   await store.users.byUuid(id);
   await store.users.list({ limit: 10 });
   await store.tokens.add({ hash: 'x', user_id: id, created_ts: 1, expires_ts: null });
@@ -43,24 +28,24 @@ async function useAll(store: Store): Promise<void> {
   await store.tokens.remove(id, 'y');
   await store.profiles.merge(id, { a: 1 });
   const zoned = { time_zone: 'Europe/Berlin' };
-  await put(store, id, [fix(1), fix(2), entry(battery, 4, {}, zoned), entry(battery, 9e9)]);
+  await user.put([fix(1), fix(2), entry(battery, 4, {}, zoned), entry(battery, 9e9)]);
   await store.usercache.put(id, { entries: [fix(1)], unusable: [{ entry: 1, reason: 'r', message: 'm' }] }, 1);
   await store.usercache.ahead(id, 5);
   await store.usercache.keys(id);
   await store.usercache.summary(id);
-  await moveAll(store, id, (one) => (one.metadata.write_ts === 2 ? refuse()(one) : accept(one)));
-  await put(store, id, [fix(1), fix(0.5), entry(battery, 5, {}, zoned)]);
-  await moveAll(store, id);
-  await put(store, id, [fix(3)]);
+  await user.moveAll((one) => (one.metadata.write_ts === 2 ? refuse()(one) : accept(one)));
+  await user.put([fix(1), fix(0.5), entry(battery, 5, {}, zoned)]);
+  await user.moveAll();
+  await user.put([fix(3)]);
   await store.errors.summary(id);
   await store.errors.list(id, { limit: 10, key: location, reason: 'bad_value', after: '0' });
-  const errors = await errorsOf(store, id);
+  const errors = await user.errors();
   await store.errors.put(id, errors);
   await store.errors.takeBack(
     id,
     errors.map((error) => ({ id: error.id, entry: fix(8) })),
   );
-  await leased(store, id, async (lease) => {
+  await user.leased(async (lease) => {
     const change = { put: [{ key: 'a', write_ts: 1, data: 1 }], remove: ['a'] };
     for (let i = 0; i < 2; i++) await store.documents.apply(id, change, lease, { state: { documents_due: false } });
     await store.leases.renew(lease, 10);
@@ -90,7 +75,7 @@ async function useAll(store: Store): Promise<void> {
   await store.trips.spans(id, { from: 0, to: 10 });
   await store.trips.outlines(id, [1]);
   await store.trips.summary(id);
-  await store.pipeline.withWork([id, await newUser(store)], never, 'a');
+  await store.pipeline.withWork([id, (await newPerson(store)).id], never, 'a');
   await store.counts(id);
   await store.erase(id);
   await store.ping();
@@ -130,8 +115,7 @@ it('no statement looks through a table, and only what was found by an index is s
 });
 
 it('an hour of entries is stored and moved in one commit each, with few statements, whatever came before', async () => {
-  const { store } = await places.newStore();
-  const user = await newUser(store);
+  const { store, user } = await places.newStore();
   const hour = (n: number) =>
     numbers(0, 60).flatMap((minute) => {
       const ts = 1_700_000_000 + 3_600 * n + 60 * minute;
@@ -140,11 +124,11 @@ it('an hour of entries is stored and moved in one commit each, with few statemen
   const counts: number[][] = [];
   for (const n of [0, 24, 48, 72, 73, 74, 2_000, 2_001]) {
     const statements: string[] = [];
-    await leased(store, user, async (lease) => {
+    await user.leased(async (lease) => {
       watched.before = (sql) => statements.push(sql);
-      await put(store, user, hour(n), 1_800_000_000);
+      await user.put(hour(n), 1_800_000_000);
       const ofPut = statements.splice(0);
-      await store.usercache.move(user, { at: never, limit: 5_000 }, lease, accept);
+      await store.usercache.move(user.id, { at: never, limit: 5_000 }, lease, accept);
       const ofMove = statements.splice(0);
       watched.before = () => {};
       expect([ofPut, ofMove].map((list) => list.filter((sql) => sql === 'COMMIT').length)).toEqual([1, 1]);
@@ -156,17 +140,16 @@ it('an hour of entries is stored and moved in one commit each, with few statemen
 });
 
 it('a chain of decades is replaced at once: no statement has more values than the engine takes', async () => {
-  const { store } = await places.newStore();
-  const user = await newUser(store);
+  const { store, user } = await places.newStore();
   const place = { start_zone: 'UTC', start_loc: [9, 48], end_loc: [9, 48], sections: [] };
   const link = (chain_ts: number) => {
     const times = { chain_ts, start_ts: chain_ts, end_ts: chain_ts, settled_ts: null };
     return { id: 'x', kind: 'trip', day: '2016-05-17', ...times, trip: place } as unknown as TripRecord;
   };
   const replace = (records: TripRecord[]) =>
-    leased(store, user, (lease) => store.trips.replace(user, { from: 0, to: 1e9 }, records, {}, lease));
+    user.leased((lease) => store.trips.replace(user.id, { from: 0, to: 1e9 }, records, {}, lease));
   expect(await replace(numbers(0, 33_000).map(link))).toMatchObject({ added: 33_000 });
-  expect(await store.trips.outlines(user, numbers(0, 33_001))).toHaveLength(33_000);
+  expect(await store.trips.outlines(user.id, numbers(0, 33_001))).toHaveLength(33_000);
   expect(await replace([link(5.5)])).toMatchObject({ added: 1, removed: 33_000 });
-  same(await store.trips.chain(user, { limit: 9 }), [link(5.5)]);
+  same(await store.trips.chain(user.id, { limit: 9 }), [link(5.5)]);
 }, 120_000);

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { beforeAll, expect, it, vi } from 'vitest';
 import { buildProgram } from '../../support/build.ts';
-import { fix, moveAll, newUser, numbers, put, same, stored, waiting } from '../contract/kit.ts';
+import { fix, numbers, Person, same } from '../contract/kit.ts';
 import { startChild } from '../support/child.ts';
 import { usePlaces } from '../support/folders.ts';
 
@@ -53,8 +53,8 @@ it('processes that make a new store at once and write to it lose nothing and ins
   });
   for (const { child } of children) expect(await child.ended).toBe(0);
   const store = await places.open(folder);
-  expect(await waiting(store, uuidOf(0))).toHaveLength(60);
-  for (const { own } of children) expect(await waiting(store, own)).toHaveLength(60);
+  expect(await new Person(store, uuidOf(0)).waiting()).toHaveLength(60);
+  for (const { own } of children) expect(await new Person(store, own).waiting()).toHaveLength(60);
   const inserted = children.flatMap(({ child }) => child.lines.filter((line) => line.endsWith('inserted')));
   expect(new Set(inserted).size).toBe(60);
   expect(inserted).toHaveLength(60);
@@ -70,10 +70,10 @@ it('acknowledged entries are there after the writers were killed', async () => {
     for (const { child } of children) await child.line(`ack ${5 + 7 * round} `);
     for (const { child } of children) await child.kill();
     const store = await places.open(folder);
-    const shared = new Set((await waiting(store, uuidOf(0))).map((one) => one.metadata.write_ts));
+    const shared = new Set((await new Person(store, uuidOf(0)).waiting()).map((one) => one.metadata.write_ts));
     for (const { own, child } of children) {
       const acknowledged = child.lines.filter((line) => line.startsWith('ack')).length;
-      const found = (await waiting(store, own)).map((one) => one.metadata.write_ts);
+      const found = (await new Person(store, own).waiting()).map((one) => one.metadata.write_ts);
       expect(found.length).toBeGreaterThanOrEqual(acknowledged);
       expect(found.length).toBeLessThanOrEqual(acknowledged + 1);
       same(found, numbers(0, found.length));
@@ -84,19 +84,18 @@ it('acknowledged entries are there after the writers were killed', async () => {
 });
 
 it('a move that was killed anywhere leaves each entry in one place, beside a process that puts', async () => {
-  const { folder, store } = await places.newStore();
-  const user = await newUser(store);
+  const { folder, store, user } = await places.newStore();
   const all = numbers(1, 401);
-  for (const ts of all.slice(0, 300)) await put(store, user, [fix(ts)]);
+  for (const ts of all.slice(0, 300)) await user.put([fix(ts)]);
   const timesOf = async () => {
-    const errors = await store.errors.list(user, { limit: 1_000 });
-    const rows = [...(await waiting(store, user)), ...(await stored(store, user))];
+    const errors = await store.errors.list(user.id, { limit: 1_000 });
+    const rows = [...(await user.waiting()), ...(await user.stored())];
     return [...rows.map((one) => one.metadata.write_ts), ...errors.map((row) => row.identity!.write_ts)];
   };
   for (let round = 0; round < 4; round++) {
-    const child = startChild(program, mover, { folder, user });
+    const child = startChild(program, mover, { folder, user: user.id });
     await child.line('moved');
-    await put(store, user, [fix(all[300 + round]!)]);
+    await user.put([fix(all[300 + round]!)]);
     await child.kill();
     const times = await timesOf();
     expect(times).toHaveLength(301 + round);
@@ -105,8 +104,8 @@ it('a move that was killed anywhere leaves each entry in one place, beside a pro
       all.slice(0, 301 + round),
     );
   }
-  expect(await startChild(program, mover, { folder, user }).ended).toBe(0);
-  expect(await store.counts(user)).toMatchObject({ usercache: 0, timeseries: 304 - 33, errors: 33 });
+  expect(await startChild(program, mover, { folder, user: user.id }).ended).toBe(0);
+  expect(await store.counts(user.id)).toMatchObject({ usercache: 0, timeseries: 304 - 33, errors: 33 });
 });
 
 it('an opening finds nothing wrong with files that another process removes or empties as it closes', async () => {
@@ -145,6 +144,6 @@ it('an erasure in one process and writes in others end without a row of the user
   expect(await child.ended).toBe(0);
   expect(child.lines.at(-1)).toBe('MOBILITY_USER_UNKNOWN');
   expect(Object.values(await store.counts(uuidOf(1))).every((count) => count === 0)).toBe(true);
-  await moveAll(store, uuidOf(0));
+  await new Person(store, uuidOf(0)).moveAll();
   expect((await store.counts(uuidOf(0))).timeseries).toBeGreaterThan(3);
 });

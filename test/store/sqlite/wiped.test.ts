@@ -5,20 +5,8 @@ import { brotliDecompressSync, constants } from 'node:zlib';
 import { expect, it, vi } from 'vitest';
 import { packText } from '../../../src/store/chunks/pack.ts';
 import { copyDatabase } from '../../../src/store/sqlite/copy-database.ts';
-import type { Judge, Store } from '../../../src/store/store.ts';
-import {
-  accept,
-  entry,
-  errorsOf,
-  leased,
-  moveAll,
-  newId,
-  newUser,
-  numbers,
-  put,
-  same,
-  stored,
-} from '../contract/kit.ts';
+import type { Judge } from '../../../src/store/store.ts';
+import { accept, entry, newId, numbers, Person, same } from '../contract/kit.ts';
 import { usePlaces } from '../support/folders.ts';
 
 const places = usePlaces();
@@ -64,25 +52,26 @@ async function foundPacked(folder: string, texts: readonly string[]): Promise<Se
 }
 
 /** Rows of every kind that are moved, replaced, fail and are taken back, in the pages of somebody else's. */
-async function live(store: Store, user: string, word: string): Promise<void> {
+async function live(user: Person, word: string): Promise<void> {
+  const { store } = user;
   const judge: Judge = (one) => (one.metadata.write_ts % 7 === 0 ? { reason: 'r', message: word } : accept(one));
   for (let round = 0; round < 3; round++) {
     const entries = numbers(0, 40).map((i) =>
       entry(i % 3 === 0 ? `manual/${word}` : 'background/battery', 10 * i + round, { word: `${word} ${round} ${i}` }),
     );
-    await put(store, user, entries);
+    await user.put(entries);
     await store.usercache.put(
-      user,
+      user.id,
       { entries: [], unusable: [{ entry: { word }, reason: 'r', message: word }] },
       round,
     );
-    await store.profiles.merge(user, { word: `${word} ${round}` });
-    await moveAll(store, user, judge);
-    const [error] = await errorsOf(store, user);
-    await store.errors.takeBack(user, [{ id: error!.id, entry: entry(word, round, { word }) }]);
-    await leased(store, user, async (lease) => {
+    await store.profiles.merge(user.id, { word: `${word} ${round}` });
+    await user.moveAll(judge);
+    const [error] = await user.errors();
+    await store.errors.takeBack(user.id, [{ id: error!.id, entry: entry(word, round, { word }) }]);
+    await user.leased(async (lease) => {
       const document = { key: `diary/${word}`, write_ts: round, data: { word } };
-      await store.documents.apply(user, { put: [document], remove: [] }, lease);
+      await store.documents.apply(user.id, { put: [document], remove: [] }, lease);
       const link = {
         id: word,
         kind: 'trip',
@@ -92,33 +81,28 @@ async function live(store: Store, user: string, word: string): Promise<void> {
         day: '2016-05-17',
         trip: { word },
       };
-      await store.trips.replace(user, { from: 0, to: 10 }, [link as never], { last_error: word }, lease);
+      await store.trips.replace(user.id, { from: 0, to: 10 }, [link as never], { last_error: word }, lease);
     });
   }
-  await put(
-    store,
-    user,
-    numbers(0, 20).map((i) => entry(`manual/${word}`, 5_000 + i, { word: `${word} ${newId()}` })),
-  );
+  await user.put(numbers(0, 20).map((i) => entry(`manual/${word}`, 5_000 + i, { word: `${word} ${newId()}` })));
 }
 
 it('no byte of an erased user is in the file, its log or a copy, as it is or compressed', async () => {
-  const { folder, store } = await places.newStore();
+  const { folder, store, user: ben } = await places.newStore();
   const serving = await places.open(folder);
-  const { user } = await store.users.register(`carla-${marker}@example.org`, { now: 1 });
-  const ben = await newUser(store);
+  const { uuid } = (await store.users.register(`carla-${marker}@example.org`, { now: 1 })).user;
   const token = newId().replaceAll('-', '').repeat(2);
-  await store.tokens.add({ hash: token, user_id: user.uuid, created_ts: 1, expires_ts: null });
+  await store.tokens.add({ hash: token, user_id: uuid, created_ts: 1, expires_ts: null });
   for (let round = 0; round < 2; round++) {
-    await live(serving, ben, 'BENSWORD');
-    await live(store, user.uuid, marker);
+    await live(ben.on(serving), 'BENSWORD');
+    await live(new Person(store, uuid), marker);
   }
-  const texts = [marker, user.uuid, token];
+  const texts = [marker, uuid, token];
   expect((await found(folder, texts)).length).toBeGreaterThanOrEqual(texts.length);
   same(await foundPacked(folder, [marker]), new Set([marker]));
-  const before = await stored(serving, ben);
+  const before = await ben.on(serving).stored();
 
-  await store.erase(user.uuid);
+  await store.erase(uuid);
 
   expect(await found(folder, texts)).toEqual([]);
   same(await foundPacked(folder, [marker, 'BENSWORD']), new Set(['BENSWORD']));
@@ -127,8 +111,8 @@ it('no byte of an erased user is in the file, its log or a copy, as it is or com
   await copyDatabase(folder, copy);
   expect(await found(copy, texts)).toEqual([]);
   // Others are whole, for whoever had the store open before too; and a name that was erased can be used again.
-  same(await stored(serving, ben), before);
-  expect(await put(serving, ben, [entry(`manual/${marker}`, 7, { a: 1 })])).toEqual(['inserted']);
-  await moveAll(serving, ben);
-  expect((await stored(store, ben)).length).toBeGreaterThan(before.length);
+  same(await ben.on(serving).stored(), before);
+  expect(await ben.on(serving).put([entry(`manual/${marker}`, 7, { a: 1 })])).toEqual(['inserted']);
+  await ben.on(serving).moveAll();
+  expect((await ben.stored()).length).toBeGreaterThan(before.length);
 });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach } from 'vitest';
 import { type OpenOptions, openStore } from '../../../src/store/open.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { newPerson, type Person } from '../contract/kit.ts';
 
 export function newFolder(): Promise<string> {
   return mkdtemp(join(tmpdir(), 'mobility-store-'));
@@ -18,8 +19,8 @@ export function removeFolder(folder: string): Promise<void> {
 export interface Places {
   folder(): Promise<string>;
   open(folder: string, options?: OpenOptions): Promise<Store>;
-  /** A store in a folder of its own. */
-  newStore(options?: OpenOptions): Promise<{ folder: string; store: Store }>;
+  /** A store in a folder of its own, with a user. */
+  newStore(): Promise<{ folder: string; store: Store; user: Person }>;
   /** Also to be done after the test, before folders are removed. */
   later(work: () => Promise<unknown> | unknown): void;
 }
@@ -42,9 +43,10 @@ export function usePlaces(): Places {
   return {
     folder,
     open,
-    newStore: async (options) => {
+    newStore: async () => {
       const where = await folder();
-      return { folder: where, store: await open(where, options) };
+      const store = await open(where);
+      return { folder: where, store, user: await newPerson(store) };
     },
     later: (work) => undo.push(work),
   };
