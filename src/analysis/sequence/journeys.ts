@@ -82,7 +82,6 @@ export type JoinReason =
   | 'change of vehicle'
   | 'walk to a vehicle'
   | 'ride to a vehicle'
-  | 'no movement'
   | 'restart'
   | 'too long'
   | 'turned back'
@@ -114,6 +113,11 @@ interface Piece {
   moved: { start: number; end: number } | null;
 }
 
+/** A piece that moves. */
+interface Travel extends Piece {
+  moved: { start: number; end: number };
+}
+
 /** Candidates for trips and the observations by which they are joined to journeys. */
 export interface JourneyInput {
   candidates: readonly RawTrip[];
@@ -126,37 +130,37 @@ export interface JourneyInput {
   from: { latitude: number; longitude: number } | null;
 }
 
-/** Journeys in order of time. */
+/** Journeys in order of time. Travel is judged against the travel before it: what lies inside a wait belongs to it. */
 export function journeysOf(input: JourneyInput, options = journeyDefaults): Journey[] {
-  const pieces = piecesOf(input, options);
   const journeys: Journey[] = [];
-  let all: Piece | null = null; // what is joined so far
-  let before: Piece | null = null;
-  for (const piece of pieces) {
-    const journey = journeys.at(-1);
-    const reason = before && all ? judge(input, all, before, piece, options) : null;
-    if (journey && all && reason && joining.has(reason)) {
-      journey.waits.push({ start_ts: before!.moved!.end, end_ts: piece.moved!.start, reason });
-      journey.endIndex = piece.endIndex;
-      journey.last = piece.last;
-      all = { ...piece, startIndex: all.startIndex, moved: { start: all.moved!.start, end: piece.moved!.end } };
-    } else {
-      if (journey) journey.after = reason;
-      const { startIndex, endIndex, last } = piece;
-      journeys.push({
-        startIndex,
-        endIndex,
-        last,
-        waits: [],
-        after: null,
-        phantom: isPhantom(input, piece, before, options),
-      });
-      all = piece;
+  let open: { journey: Journey; all: Travel; before: Travel } | null = null;
+  let last: Piece | null = null;
+  for (const piece of piecesOf(input, options)) {
+    const phantom = isPhantom(input, piece, last, options);
+    last = piece;
+    if (open && isTravel(piece)) {
+      const { journey, all, before } = open;
+      const reason = judge(input, all, before, piece, options);
+      if (joining.has(reason)) {
+        journey.waits.push({ start_ts: before.moved.end, end_ts: piece.moved.start, reason });
+        journey.endIndex = piece.endIndex;
+        journey.last = piece.last;
+        journeys.length = journeys.indexOf(journey) + 1;
+        const moved = { start: all.moved.start, end: piece.moved.end };
+        open = { journey, all: { ...piece, startIndex: all.startIndex, moved }, before: piece };
+        continue;
+      }
+      journey.after = reason;
     }
-    before = piece;
+    const { startIndex, endIndex } = piece;
+    const journey: Journey = { startIndex, endIndex, last: piece.last, waits: [], after: null, phantom };
+    journeys.push(journey);
+    if (isTravel(piece)) open = { journey, all: piece, before: piece };
   }
   return journeys;
 }
+
+const isTravel = (piece: Piece): piece is Travel => piece.moved !== null;
 
 /** Candidates, cut where the user rested so long within one that it may have been an errand. */
 function piecesOf({ candidates, locations, runs, track }: JourneyInput, options: JourneyOptions): Piece[] {
@@ -216,13 +220,12 @@ const apart = (a: { x: number; y: number }, b: { x: number; y: number }): number
  */
 function judge(
   { track, runs, events, locations }: JourneyInput,
-  all: Piece,
-  before: Piece,
-  next: Piece,
+  all: Travel,
+  before: Travel,
+  next: Travel,
   options: JourneyOptions,
 ): JoinReason {
   const [a, b] = [before.moved, next.moved];
-  if (!a || !b || !all.moved) return 'no movement';
   const [left, reached] = [locations[before.endIndex]!.ts, locations[next.startIndex]!.ts];
   if (someWithin(events, left, reached, isRestart)) return 'restart';
   const stop = Math.max(0, b.start - a.end);

@@ -21,7 +21,7 @@ import { type Decoded, failedTrip, tripOf } from './trip.ts';
 import { walkedOff } from './walked-off.ts';
 
 /** Raised whenever the same entries and model would give other trips than before. */
-const codeVersion = 7;
+const codeVersion = 8;
 
 /**
  * s before and after an outing for which states are asked; what these look at lies within `lookAround`. iPhones tell
