@@ -118,6 +118,13 @@ interface Travel extends Piece {
   moved: { start: number; end: number };
 }
 
+/** The last journey that travels: all that was joined to it, and the last piece. */
+interface Open {
+  journey: Journey;
+  all: Travel;
+  before: Travel;
+}
+
 /** Candidates for trips and the observations by which they are joined to journeys. */
 export interface JourneyInput {
   candidates: readonly RawTrip[];
@@ -133,13 +140,13 @@ export interface JourneyInput {
 /** Journeys in order of time. Travel is judged against the travel before it: what lies inside a wait belongs to it. */
 export function journeysOf(input: JourneyInput, options = journeyDefaults): Journey[] {
   const journeys: Journey[] = [];
-  let open: { journey: Journey; all: Travel; before: Travel } | null = null;
+  let open: Open | null = null;
   let last: Piece | null = null;
   for (const piece of piecesOf(input, options)) {
     const phantom = isPhantom(input, piece, last, options);
     last = piece;
     if (open && isTravel(piece)) {
-      const { journey, all, before } = open;
+      const { journey, all, before }: Open = open;
       const reason = judge(input, all, before, piece, options);
       if (joining.has(reason)) {
         journey.waits.push({ start_ts: before.moved.end, end_ts: piece.moved.start, reason });

@@ -16,6 +16,7 @@ import { type Outing, outingsOf } from './outings.ts';
 import { runnersOnFoot } from './runners.ts';
 import { isUnderWay, runsOf, sleepsIn } from './runs.ts';
 import { shippedModels } from './shipped-models.ts';
+import { withLeftOut, withoutStrays } from './strays.ts';
 import { trackOf } from './track.ts';
 import { type Decoded, failedTrip, tripOf } from './trip.ts';
 import { walkedOff } from './walked-off.ts';
@@ -46,21 +47,24 @@ export function segmenterWith(full: Model, sparse: Model = full): Segmenter {
 export const shippedSegmenter: Segmenter = segmenterWith(shippedModels.full, shippedModels.sparse);
 
 function segment(stretch: Stretch, resume: Resume | null, stay: Stay | null, models: Models): Segmented {
-  const { locations, motions, events, loadedUntil } = stretch;
+  const { motions, events, loadedUntil } = stretch;
+  const { locations, strays, doubts } = withoutStrays(stretch, resume);
+  const seen = withFields(stretch, { locations, strays });
   const endOfData = loadedUntil === Number.POSITIVE_INFINITY;
   const found = segmentTrips({ locations, motions, events, resume, endOfData });
   const trips: SegmentedTrip[] = [];
   let here = stay;
-  for (const outing of outingsOf(found.trips, locations, found.openSince)) {
+  for (const outing of outingsOf(found.trips, { locations, doubts }, found.openSince)) {
     const { settledTs } = outing;
     const decided = settledTs === null ? endOfData && !goesOn(outing, locations) : settledTs < loadedUntil;
-    if (!decided) return { trips, goOn: { resume_ts: outing.from, started: true } };
-    for (const trip of tripsOf(outing, stretch, here, models)) {
+    if (!decided) return { trips, goOn: withLeftOut({ resume_ts: outing.from, started: true }, strays) };
+    for (const trip of tripsOf(outing, seen, here, models)) {
       trips.push(trip);
       here = { location: trip.end, enter_ts: trip.end_ts };
     }
   }
-  return { trips, goOn: behind(locations, found.openSince) ?? resume };
+  const goOn = behind(locations, found.openSince);
+  return { trips, goOn: goOn ? withLeftOut(goOn, strays) : resume };
 }
 
 /** At the open trip's start; else at the last location, with which the user is still where they were. */
@@ -80,8 +84,11 @@ function goesOn({ to, candidates, nextTs }: Outing, locations: readonly Location
   return far.some((here, i) => here && far[i + 1]); // one alone may be a receiver's error
 }
 
+/** A stretch without its strays, and their times. */
+type Seen = Stretch & { strays: readonly number[] };
+
 /** The trips of an outing. If the program fails on it, its candidates are left out and reported, never the day. */
-function tripsOf(outing: Outing, stretch: Stretch, stay: Stay | null, models: Models): SegmentedTrip[] {
+function tripsOf(outing: Outing, stretch: Seen, stay: Stay | null, models: Models): SegmentedTrip[] {
   const { motions, events } = stretch;
   try {
     const decoded = decode(outing, stretch, models);
@@ -105,7 +112,7 @@ function tripsOf(outing: Outing, stretch: Stretch, stay: Stay | null, models: Mo
 }
 
 /** The track and the states of an outing, from its own data and what lies up to `lookAround` beside it. */
-function decode(outing: Outing, { locations, motions, events }: Stretch, models: Models): Decoded {
+function decode(outing: Outing, { locations, motions, events, strays }: Seen, models: Models): Decoded {
   const { sampling, from, to } = outing;
   const near = within(locations, from - lookAround, to + lookAround).filter((l) => l.sampling === sampling);
   const readings = within(motions, from - lookAround, to + lookAround);
@@ -126,6 +133,7 @@ function decode(outing: Outing, { locations, motions, events }: Stretch, models:
   return {
     outing,
     locations,
+    strays,
     motions: readings,
     events,
     track,

@@ -9,7 +9,7 @@ import { within } from '../in-time.ts';
 import { lookAround } from '../look-around.ts';
 import { isRestart, type Location, type Motion, type PhoneEvent, restartedBetween } from '../observations.ts';
 import { unseenFrom } from '../places.ts';
-import type { SegmentedSection, SegmentedTrip, Stay, Stretch } from '../segmenter.ts';
+import type { SegmentedSection, SegmentedTrip, Stay } from '../segmenter.ts';
 import { type Bounds, boundsOf } from './bounds.ts';
 import type { RawTrip } from './candidates.ts';
 import type { Cells } from './decode.ts';
@@ -21,6 +21,7 @@ import { modeOf, movingShares } from './modes.ts';
 import type { Outing } from './outings.ts';
 import { pathOf, sliceOf } from './path.ts';
 import { isUnderWay, type Run, runsBetween } from './runs.ts';
+import { withLeftOut } from './strays.ts';
 import { firstAfter, metresAt, positionAt, type Track } from './track.ts';
 import { fastestSpeed, vehiclesOf } from './vehicles.ts';
 
@@ -31,6 +32,8 @@ const source = 'StateSequence';
 export interface Decoded {
   outing: Outing;
   locations: readonly Location[];
+  /** Times of locations that were left out before. */
+  strays: readonly number[];
   motions: readonly Motion[];
   events: readonly PhoneEvent[];
   track: Track;
@@ -71,7 +74,7 @@ export function tripOf(
       unseen && exitedTs === null ? first.ts : Math.max(stay?.enter_ts ?? -Infinity, trackedSince(decoded, first)),
     notAfter: Math.min(notAfter, saidToEnd(decoded, last, journey.last)),
   });
-  return withFields(frame(outing, first, last, journey.last, isLast), {
+  return withFields(frame(decoded, first, last, journey.last, isLast), {
     end_ts: bounds.end_ts,
     end: shownPlace(placeAt(track, bounds.end_ts)),
     unseen: unseen && withFields(unseen, { end_ts: Math.min(first.ts, bounds.start_ts) }),
@@ -85,7 +88,7 @@ export function tripOf(
 /** A candidate that the program failed on: no travel, with the error. */
 export function failedTrip(
   outing: Outing,
-  stretch: Stretch,
+  stretch: Pick<Decoded, 'locations' | 'strays'>,
   candidate: RawTrip,
   i: number,
   error: unknown,
@@ -93,7 +96,7 @@ export function failedTrip(
   const first = stretch.locations[candidate.startIndex]!;
   const last = stretch.locations[candidate.endIndex]!;
   return {
-    ...frame(outing, first, last, candidate, i === outing.candidates.length - 1),
+    ...frame({ outing, strays: stretch.strays }, first, last, candidate, i === outing.candidates.length - 1),
     end_ts: last.ts,
     end: { latitude: last.latitude, longitude: last.longitude },
     unseen: null,
@@ -165,7 +168,14 @@ function saidToEnd({ events }: Decoded, last: Location, { endedBy }: RawTrip): n
 }
 
 /** What a trip follows from, and what follows from it. All trips of an outing are settled together. */
-function frame(outing: Outing, first: Location, last: Location, { resume }: RawTrip, isLast: boolean) {
+function frame(
+  { outing, strays }: Pick<Decoded, 'outing' | 'strays'>,
+  first: Location,
+  last: Location,
+  { resume: { resume_ts, started } }: RawTrip,
+  isLast: boolean,
+) {
+  const resume = withLeftOut({ resume_ts, started }, strays);
   const needsFrom = (isLast ? resume.resume_ts : outing.from) - lookAround;
   return { first, last, settledTs: outing.settledTs, resume, needsFrom, source };
 }
@@ -265,8 +275,9 @@ function wentOn(before: Leg, after: Leg, track: Track, motions: readonly Motion[
   return of(readingKindOf.motor) > of(readingKindOf.still) + of(readingKindOf.walk);
 }
 
-function evidenceOf({ track, model }: Decoded, journey: Journey, bounds: Bounds): TripEvidence {
+function evidenceOf({ outing, strays, track, model }: Decoded, journey: Journey, bounds: Bounds): TripEvidence {
   const { repeats, spikes } = track.leftOut;
+  const stray = strays.filter((ts) => ts >= outing.from - lookAround && ts <= outing.to + lookAround).length;
   return {
     model,
     start: bounds.start,
@@ -275,6 +286,6 @@ function evidenceOf({ track, model }: Decoded, journey: Journey, bounds: Bounds)
     ...(journey.after && { parted_by: journey.after }),
     ...(journey.waits.length > 0 && { waits: journey.waits }),
     ...(journey.phantom && { phantom: true }),
-    left_out: { ...(repeats > 0 && { repeats }), ...(spikes > 0 && { spikes }) },
+    left_out: { ...(repeats > 0 && { repeats }), ...(spikes > 0 && { spikes }), ...(stray > 0 && { strays: stray }) },
   };
 }
