@@ -72,14 +72,14 @@ const rest = (from: number, to: number, east: number, every: number): Location[]
 describe('wrong locations in a rest change no trip of', () => {
   const readings = [...motions(0, 900, 'IN_VEHICLE'), ...motions(4 * hour, 4 * hour + 900, 'IN_VEHICLE')];
   const days: [string, Observed][] = [
-    ['an Android phone that sleeps', [930, 1500]],
-    ['an Android phone that is awake', [930, 4 * hour]],
-  ].map(([name, [from, to]]) => [
-    name as string,
+    { name: 'an Android phone that sleeps', until: 1500 },
+    { name: 'an Android phone that is awake', until: 4 * hour },
+  ].map(({ name, until }) => [
+    name,
     {
       locations: [
         ...ride(0, 0),
-        ...rest(from as number, to as number, 9000, 30),
+        ...rest(930, until, 9000, 30),
         ...ride(4 * hour, 9000),
         ...rest(4 * hour + 930, 6 * hour, 18_000, 30),
       ],

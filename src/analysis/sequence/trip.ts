@@ -12,18 +12,19 @@ import { unseenFrom } from '../places.ts';
 import type { SegmentedSection, SegmentedTrip, Stay } from '../segmenter.ts';
 import { type Bounds, boundsOf } from './bounds.ts';
 import type { RawTrip } from './candidates.ts';
-import type { Cells } from './decode.ts';
+import { type Cells, movingShares } from './decode.ts';
 import { readingKind, readingKindOf } from './features.ts';
+import type { JointModel, JointOdds } from './joint.ts';
 import type { Journey } from './journeys.ts';
 import { type Leg, legsOf } from './legs.ts';
 import { cellStates } from './model.ts';
-import { modeOf, movingShares } from './modes.ts';
+import { byAir, type Mode, modeOf, unknownMode } from './modes.ts';
 import type { Outing } from './outings.ts';
 import { pathOf, sliceOf } from './path.ts';
+import { type Ride, rideDefaults } from './rides.ts';
 import { isUnderWay, type Run, runsBetween } from './runs.ts';
 import { withLeftOut } from './strays.ts';
-import { firstAfter, metresAt, positionAt, type Track } from './track.ts';
-import { fastestSpeed, vehiclesOf } from './vehicles.ts';
+import { firstAfter, metresAt, positionAt, type Track, trackDefaults } from './track.ts';
 
 /** How the trips, places, sections and stops were found. */
 const source = 'StateSequence';
@@ -39,6 +40,10 @@ export interface Decoded {
   track: Track;
   cells: Cells;
   runs: readonly Run[];
+  /** Its legs, and what is said of their modes. */
+  rides: readonly Ride[];
+  odds: JointOdds;
+  joint: JointModel;
   /** Name of the model that the states are from. */
   model: string;
 }
@@ -211,25 +216,58 @@ function shownPlace({ latitude, longitude }: { latitude: number; longitude: numb
   return { latitude: degrees(latitude), longitude: degrees(longitude) };
 }
 
-function sectionsOf(
-  { track, cells, runs, motions }: Decoded,
-  bounds: Bounds,
-  firstTs: number,
-  stay: Stay | null,
-): SegmentedSection[] {
+function sectionsOf(decoded: Decoded, bounds: Bounds, firstTs: number, stay: Stay | null): SegmentedSection[] {
+  const { track, cells, runs, motions } = decoded;
   const { start_ts: start, end_ts: end } = bounds;
   const told = bounds.lead.at(-1)?.end ?? start;
   const inside = [...bounds.lead, ...runsBetween(runs, told, end)];
   const found = legsOf(inside, start, end);
   const legs = found.length > 0 ? closeTravelled(found, track, motions) : [onlyLeg(cells, start, end)];
   const path = pathOf(track, { start, end, firstTs }, legs, stay);
-  const fastest = legs.map((leg) => fastestSpeed(track, leg));
-  const vehicles = vehiclesOf(track, inside, legs, fastest, start);
-  return legs.map((leg, i) => {
+  return legs.map((leg) => {
     const way = sliceOf(path, leg.start, leg.end);
     const average = (way.at(-1)!.length - way[0]!.length) / (leg.end - leg.start);
-    return withFields(modeOf(leg, cells, vehicles[i]!, { average, fastest: fastest[i]! }), { path: way, source });
+    return withFields(modeIn(decoded, leg, average), { path: way, source });
   });
+}
+
+/** The mode of a leg: that of the ride that shares most of its time. */
+function modeIn({ rides, odds, track }: Decoded, leg: Leg, average: number): Mode {
+  const shared = rides.map((ride) => Math.min(ride.leg.end, leg.end) - Math.max(ride.leg.start, leg.start));
+  const i = shared.indexOf(Math.max(...shared));
+  const fastest = rides[i]?.fastest ?? 0;
+  if (average > air.average || (average > air.averageWithPeak && fastest > air.average))
+    return agreesAt(track, leg.start) && agreesAt(track, leg.end) ? byAir : unknownMode;
+  const own = i >= 0 && shared[i]! > 0 ? odds.single[i]! : stateOdds(leg.state);
+  const chances = own.map((p, m) => (average <= rideDefaults.limits[m]! ? p : 0));
+  const sum = chances.reduce((a, b) => a + b, 0);
+  return sum > 0 ? modeOf(chances.map((p) => p / sum)) : modeOf([0, 0, 0, 0, 1]);
+}
+
+/** What is said of a leg that the outing does not know: what its state says, without much trust. */
+function stateOdds(state: number): number[] {
+  if (state === cellStates.walk) return [0.7, 0.1, 0.1, 0.1, 0];
+  return state === cellStates.cycle ? [0.2, 0.6, 0.1, 0.1, 0] : [0, 0.1, 0.5, 0.25, 0.15];
+}
+
+/** m/s; a train so fast runs on a line of its own, and its average with halts (physical: what is called high speed) */
+const air = { average: 200 / 3.6, averageWithPeak: 100 / 3.6 };
+
+/** s between two locations that agree on where the user was, and how far from an end of a flight they may lie. */
+const agreement = { least: 120, most: 3600 };
+
+/** True where two locations, minutes apart, agree that the user was near an end of a leg. */
+function agreesAt(track: Track, ts: number): boolean {
+  const after = firstAfter(track, ts);
+  for (const i of [after - 1, after]) {
+    if (i < 0 || i >= track.ts.length || Math.abs(track.ts[i]! - ts) > agreement.most) continue;
+    for (let j = 0; j < track.ts.length; j += 1) {
+      const seconds = Math.abs(track.ts[j]! - track.ts[i]!);
+      if (seconds < agreement.least || seconds > agreement.most) continue;
+      if (fixesApart(track, i, j) <= trackDefaults.impossibleSpeed * seconds) return true;
+    }
+  }
+  return false;
 }
 
 /** One leg from start to end, for a journey in which no state moves: the likeliest way to move. */
