@@ -75,7 +75,7 @@ export class Fitter {
       .filter((one) => !out.includes(one.name))
       .map((one) => ({ one: this.recorded.get(one.name), models: unseen[half(one)], weight: 1 }));
     const madeUp = this.madeUp.map((one) => ({ one, models: unseen[0], weight: weights.madeUp }));
-    const fit = (id, cases) => {
+    const fitted = (id, cases) => {
       const file = join(this.folder, `${id}.json`);
       const origin = { left_out: out, program: 'tools/train/joint.mjs' };
       if (!existsSync(file)) writeFileSync(file, jointFile(fitJoint(cases(), id), origin));
@@ -85,8 +85,8 @@ export class Fitter {
       own.map((row) => ({ ...row, one: perturbed(row.one, copy), weight: copy === 'sparse' ? 1 : weights.copy }));
     return {
       ...states,
-      joint: fit(`journeys-${name}`, () => [...own, ...madeUp.filter(({ one }) => one.motions.length > 0)]),
-      jointSparse: fit(`journeys-sparse-${name}`, () => [
+      joint: fitted(`journeys-${name}`, () => [...own, ...madeUp.filter(({ one }) => one.motions.length > 0)]),
+      jointSparse: fitted(`journeys-sparse-${name}`, () => [
         ...copies.flatMap(copied),
         ...madeUp.map((row) => ({ ...row, one: perturbed(row.one, 'sparse') })),
       ]),

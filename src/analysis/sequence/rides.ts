@@ -44,6 +44,8 @@ export interface Ride {
   /** It begins where the ride before it ended; `left`: the user walked away in between, or stayed for long. */
   near: boolean;
   left: boolean;
+  /** s that the user stood before it; 0 where they left it: nobody waits for that */
+  waited: number;
 }
 
 /** Physical limits, and s beyond which a rest is a stay (by hand: few people wait longer at a stop). */
@@ -54,8 +56,12 @@ export interface RideOptions {
   stay: number;
   /** m; a vehicle waits where it was left */
   parked: number;
-  /** s on foot, and of any stop, after which who waited for the next vehicle seldom stands there (by hand) */
+  /** s on foot, m away, and a way so much shorter than its parts, or s of any stop: then who goes on left it (by hand) */
   walked: number;
+  /** s; who stood so long before a ride waited for it */
+  waited: number;
+  away: number;
+  turnedBack: number;
   stayed: number;
 }
 
@@ -66,6 +72,9 @@ export const rideDefaults: RideOptions = {
   stay: 1200,
   parked: 60,
   walked: 60,
+  waited: 60,
+  away: 80,
+  turnedBack: 0.85,
   stayed: 900,
 };
 
@@ -84,18 +93,20 @@ export function ridesOf(
     const before = last === null || onFoot ? null : rides[last]!;
     const linked = before !== null && leg.start - before.leg.end <= 2 * options.stay;
     const figures = figuresOf(track, cells, leg);
-    const around = onFoot ? [0, 0, 0, 0] : aroundOf(runs, legs, i, options);
+    const left = linked && wasLeft(runs, track, before, leg, options);
+    const around = onFoot ? nothingAround : aroundOf(runs, legs, i, from, options);
+    const waited = left ? 0 : around.waited;
     const metres = metresAt(track, leg.end) - metresAt(track, leg.start);
-    const near = linked && apart(track, before.leg.end, leg.start) <= options.parked;
     rides.push({
       leg,
-      features: [...figures.own, ...around, ...figures.shape],
+      features: [...figures.own, around.boarded, log(1 + waited / 30, 1, 40), ...around.walks, ...figures.shape],
       possible: options.limits.map((limit) => metres < options.least || metres <= limit * (leg.end - leg.start)),
       average: figures.average,
       fastest: figures.fastest,
       before: linked ? last : null,
-      near,
-      left: near && wasLeft(runs, track, before!.leg.end, leg.start, options),
+      near: left || (linked && apart(track, before.leg.end, leg.start) <= options.parked),
+      left,
+      waited,
     });
     if (!onFoot) last = rides.length - 1;
   }
@@ -104,18 +115,42 @@ export function ridesOf(
 
 /** m between where one ride ended and the last location before the next: through a silence nobody went from its beginning. */
 function apart(track: Track, end: number, start: number): number {
-  const left = positionAt(track, end);
   const i = Math.max(0, firstAfter(track, start) - 1);
-  return Math.sqrt((left.x - track.x[i]!) ** 2 + (left.y - track.y[i]!) ** 2);
+  return metresApart(positionAt(track, end), { x: track.x[i]!, y: track.y[i]! });
 }
 
-/** True when the user left a vehicle that stood where they went on from. */
-function wasLeft(runs: readonly Run[], track: Track, end: number, start: number, options: RideOptions): boolean {
-  const [a, b] = [positionAt(track, end), positionAt(track, start)];
-  if (Math.sqrt((a.x - b.x) ** 2 + (a.y - b.y) ** 2) > options.parked) return false; // it went on in a silence
-  const walked = secondsIn(runsBetween(runs, end, start), cellStates.walk);
-  return walked >= options.walked || start - end >= options.stayed;
+/**
+ * True when the user left a vehicle that they had not waited for where they then went on from: for long, or on foot and
+ * to turn back. Who changes vehicles at one platform goes on.
+ */
+function wasLeft(runs: readonly Run[], track: Track, ride: Ride, next: Leg, options: RideOptions): boolean {
+  const before = ride.leg;
+  const [end, start] = [before.end, next.start];
+  const at = (ts: number) => positionAt(track, ts);
+  if (ride.waited >= options.waited) return false;
+  if (start - end < options.stayed) {
+    const way = metresApart(at(before.start), at(end)) + metresApart(at(start), at(next.end));
+    if (metresApart(at(before.start), at(next.end)) > options.turnedBack * way) return false;
+    if (secondsIn(runsBetween(runs, end, start), cellStates.walk) < options.walked) return false;
+    if (farthest(track, end, start) < options.away) return false;
+  }
+  // A state changes half a minute too early or late.
+  const around = (ts: number) => [-30, -15, 0, 15, 30].map((s) => at(ts + s));
+  const there = around(start);
+  return around(end).some((a) => there.some((b) => metresApart(a, b) <= options.parked));
 }
+
+/** m that the locations of a stop lie from where it began, at most */
+function farthest(track: Track, start: number, end: number): number {
+  const from = positionAt(track, start);
+  let most = 0;
+  for (let i = firstAfter(track, start); i < track.ts.length && track.ts[i]! < end; i += 1)
+    most = Math.max(most, metresApart(from, { x: track.x[i]!, y: track.y[i]! }));
+  return most;
+}
+
+const metresApart = (a: { x: number; y: number }, b: { x: number; y: number }): number =>
+  Math.sqrt((a.x - b.x) ** 2 + (a.y - b.y) ** 2);
 
 const log = (value: number, least: number, most: number): number => Math.log(Math.min(most, Math.max(least, value)));
 
@@ -139,11 +174,19 @@ function figuresOf(track: Track, cells: Cells, leg: Leg) {
   return { own, shape, average, fastest };
 }
 
+interface Around {
+  boarded: number;
+  waited: number;
+  walks: number[];
+}
+
+const nothingAround: Around = { boarded: 0, waited: 0, walks: [0, 0] };
+
 /** Whether the user boarded on foot, and how long they stood and walked before, and walked after it. */
-function aroundOf(runs: readonly Run[], legs: readonly Leg[], i: number, { stay }: RideOptions): number[] {
+function aroundOf(runs: readonly Run[], legs: readonly Leg[], i: number, from: number, { stay }: RideOptions): Around {
   const leg = legs[i]!;
   let [walked, stood, waited] = [0, 0, 0];
-  for (const { state, start, end } of runsBetween(runs, leg.start - 2 * stay, leg.start).reverse()) {
+  for (const { state, start, end } of runsBetween(runs, Math.max(from, leg.start - 2 * stay), leg.start).reverse()) {
     if (state === cellStates.walk) {
       walked += end - start;
       waited = stood;
@@ -158,5 +201,6 @@ function aroundOf(runs: readonly Run[], legs: readonly Leg[], i: number, { stay 
   }
   const next = legs[i + 1];
   const after = next?.state === cellStates.walk ? next.end - next.start : 0;
-  return [walked > 0 ? 1 : 0, log(1 + waited / 30, 1, 40), log(1 + walked / 60, 1, 20), log(1 + after / 60, 1, 20)];
+  const walks = [log(1 + walked / 60, 1, 20), log(1 + after / 60, 1, 20)];
+  return { boarded: walked > 0 ? 1 : 0, waited, walks };
 }
