@@ -33,6 +33,8 @@ export interface Section {
   duration: number;
   /** m, along the line */
   distance: number;
+  /** m of `distance` that no location shows: estimated; absent: none */
+  estimated?: number;
   coordinates: Position[];
   /** m above sea level; null if the phone did not give it */
   altitudes: (number | null)[];

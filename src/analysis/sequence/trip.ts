@@ -20,7 +20,7 @@ import { type Leg, legsOf } from './legs.ts';
 import { cellStates } from './model.ts';
 import { byAir, type Mode, modeOf, unknownMode } from './modes.ts';
 import type { Outing } from './outings.ts';
-import { pathOf, sliceOf } from './path.ts';
+import { estimatedIn, pathOf, sliceOf } from './path.ts';
 import { type Ride, rideDefaults } from './rides.ts';
 import { isUnderWay, type Run, runsBetween } from './runs.ts';
 import { withLeftOut } from './strays.ts';
@@ -224,10 +224,20 @@ function sectionsOf(decoded: Decoded, bounds: Bounds, firstTs: number, stay: Sta
   const found = legsOf(inside, start, end);
   const legs = found.length > 0 ? closeTravelled(found, track, motions) : [onlyLeg(cells, start, end)];
   const path = pathOf(track, { start, end, firstTs }, legs, stay);
-  return legs.map((leg) => {
-    const way = sliceOf(path, leg.start, leg.end);
+  const ways = legs.map((leg) => sliceOf(path, leg.start, leg.end));
+  return legs.map((leg, i) => {
+    const way = ways[i]!;
     const average = (way.at(-1)!.length - way[0]!.length) / (leg.end - leg.start);
-    return withFields(modeIn(decoded, leg, average), { path: way, source });
+    // A stop is at one spot: what its ends lie apart belongs to the way on from there.
+    const { latitude, longitude } = ways[i - 1]?.at(-1) ?? way[0]!;
+    const first = {
+      ...way[0]!,
+      latitude,
+      longitude,
+      length: way[0]!.length - distance({ latitude, longitude }, way[0]!),
+    };
+    const estimated = estimatedIn(path, leg.start, leg.end);
+    return withFields(modeIn(decoded, leg, average), { path: [first, ...way.slice(1)], estimated, source });
   });
 }
 
