@@ -21,7 +21,7 @@ import { cellStates } from './model.ts';
 import { byAir, type Mode, modeOf, unknownMode } from './modes.ts';
 import type { Outing } from './outings.ts';
 import { estimatedIn, pathOf, sliceOf } from './path.ts';
-import { type Ride, rideDefaults } from './rides.ts';
+import { legFeatures, type Ride, rideDefaults } from './rides.ts';
 import { isUnderWay, type Run, runsBetween } from './runs.ts';
 import { withLeftOut } from './strays.ts';
 import { firstAfter, metresAt, positionAt, type Track, trackDefaults } from './track.ts';
@@ -241,15 +241,19 @@ function sectionsOf(decoded: Decoded, bounds: Bounds, firstTs: number, stay: Sta
   });
 }
 
+const coveredFeature = legFeatures.indexOf('covered');
+
 /** The mode of a leg: that of the ride that shares most of its time. */
-function modeIn({ rides, odds, track }: Decoded, leg: Leg, average: number): Mode {
+function modeIn({ rides, odds, track, motions }: Decoded, leg: Leg, average: number): Mode {
   const shared = rides.map((ride) => Math.min(ride.leg.end, leg.end) - Math.max(ride.leg.start, leg.start));
   const i = shared.indexOf(Math.max(...shared));
   const fastest = rides[i]?.fastest ?? 0;
   if (average > air.average || (average > air.averageWithPeak && fastest > air.average))
     return agreesAt(track, leg.start) && agreesAt(track, leg.end) ? byAir : unknownMode;
   const own = i >= 0 && shared[i]! > 0 ? odds.single[i]! : stateOdds(leg.state);
-  const chances = own.map((p, m) => (average <= rideDefaults.limits[m]! ? p : 0));
+  // Without readings, what is said of a way that locations hardly show is half as sure.
+  const sharpness = motions.length > 0 ? 1 : 0.5 + 0.5 * (rides[i]?.features[coveredFeature] ?? 0);
+  const chances = own.map((p, m) => (average <= rideDefaults.limits[m]! ? p ** sharpness : 0));
   const sum = chances.reduce((a, b) => a + b, 0);
   return sum > 0 ? modeOf(chances.map((p) => p / sum)) : modeOf([0, 0, 0, 0, 1]);
 }
