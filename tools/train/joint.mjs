@@ -36,7 +36,7 @@ const plain = {
   },
   pairs: {
     ...{ 'both public': 1, 'both public, left': 0, 'the same, near': 1, 'car and public': -1.5 },
-    ...{ 'cars, near': 2, 'cars, left': 2.5 },
+    ...{ 'cars, near': 2, 'the same, left': 2.5 },
   },
   waits: { one: -0.5, 'ln stop': -1, 'turned back': -4, 'public next': 2, 'public before': 0.5, parked: -2 },
 };

@@ -1,5 +1,5 @@
-// Step "joint": the modes of all legs of an outing, decided together, and which stops between them are waits, by weights
-// fitted on recorded and made-up days.
+// Step "joint": the modes of all legs of an outing, decided together, and which stops between them are waits, by
+// weights fitted on recorded and made-up days.
 import { legFeatures, modes, type Ride } from './rides.ts';
 
 /** Weights of the decision. Read from a data file in `models`. */
@@ -20,7 +20,7 @@ export const pairKinds = [
   'the same, near',
   'car and public',
   'cars, near',
-  'cars, left',
+  'the same, left',
   'cars, apart',
   'bicycle and vehicle',
   'bicycles',
@@ -31,9 +31,10 @@ const [walk, bike, car] = [0, 1, 2];
 /** Kind of a pair of modes, by how the second ride follows the first; -1: none. */
 export function pairKind(a: number, b: number, { near, left }: Pick<Ride, 'near' | 'left'>): number {
   if (a === walk || b === walk) return -1;
+  if (left && a === b && a <= car) return kind('the same, left');
   if (a === bike && b === bike) return kind('bicycles');
   if (a === bike || b === bike) return kind('bicycle and vehicle');
-  if (a === car && b === car) return kind(left ? 'cars, left' : near ? 'cars, near' : 'cars, apart');
+  if (a === car && b === car) return kind(near ? 'cars, near' : 'cars, apart');
   if (a === car || b === car) return kind('car and public');
   if (left) return kind('both public, left');
   return kind(near && a === b ? 'the same, near' : 'both public');
@@ -41,7 +42,9 @@ export function pairKind(a: number, b: number, { near, left }: Pick<Ride, 'near'
 
 const kind = (name: (typeof pairKinds)[number]): number => pairKinds.indexOf(name);
 
-/** What is said of the rides: by ride the probability of each mode, and of each pair of modes with the ride before it. */
+/**
+ * What is said of the rides: by ride the probability of each mode, and of each pair of modes with the ride before it.
+ */
 export interface JointOdds {
   single: number[][];
   /** At `modes.length * mode before + mode`; null: no ride before it. */

@@ -209,7 +209,7 @@ const apart = (a: { x: number; y: number }, b: { x: number; y: number }): number
   Math.sqrt((a.x - b.x) ** 2 + (a.y - b.y) ** 2);
 
 /** A stop between two pieces that travel, and what speaks for a wait in it. */
-export interface Stop {
+export interface StopFigures {
   start_ts: number;
   end_ts: number;
   /** Why it cannot be a wait, whatever else speaks for one; null: it can. */
@@ -242,7 +242,7 @@ function stopBetween(
   before: Travel,
   next: Travel,
   { longestWait }: JourneyOptions,
-): Stop {
+): StopFigures {
   const [a, b] = [before.moved, next.moved];
   const [start_ts, end_ts] = [a.end, Math.max(a.end, b.start)];
   const at = (ts: number) => positionAt(track, ts);
@@ -287,7 +287,7 @@ function stopBetween(
 const twoCars = 2 * modes.length + 2;
 
 /** Stops between the pieces of an outing as far as each follows travel, for the fit. */
-export function stopsOf(input: JourneyInput, options = journeyDefaults): Stop[] {
+export function stopsOf(input: JourneyInput, options = journeyDefaults): StopFigures[] {
   const travels = piecesOf(input, options).filter(isTravel);
   return travels.slice(1).map((next, i) => stopBetween(input, travels[i]!, travels[i]!, next, options));
 }

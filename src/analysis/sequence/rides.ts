@@ -56,7 +56,9 @@ export interface RideOptions {
   stay: number;
   /** m; a vehicle waits where it was left */
   parked: number;
-  /** s on foot, m away, and a way so much shorter than its parts, or s of any stop: then who goes on left it (by hand) */
+  /**
+   * s on foot, m away, and a way so much shorter than its parts, or s of any stop: then who goes on left it (by hand)
+   */
   walked: number;
   /** s; who stood so long before a ride waited for it */
   waited: number;
@@ -99,7 +101,7 @@ export function ridesOf(
     const metres = metresAt(track, leg.end) - metresAt(track, leg.start);
     rides.push({
       leg,
-      features: [...figures.own, around.boarded, log(1 + waited / 30, 1, 40), ...around.walks, ...figures.shape],
+      features: [...figures.own, around.boarded, waitFigure(waited, options), ...around.walks, ...figures.shape],
       possible: options.limits.map((limit) => metres < options.least || metres <= limit * (leg.end - leg.start)),
       average: figures.average,
       fastest: figures.fastest,
@@ -113,7 +115,10 @@ export function ridesOf(
   return rides;
 }
 
-/** m between where one ride ended and the last location before the next: through a silence nobody went from its beginning. */
+/**
+ * m between where one ride ended and the last location before the next: through a silence nobody went from its
+ * beginning.
+ */
 function apart(track: Track, end: number, start: number): number {
   const i = Math.max(0, firstAfter(track, start) - 1);
   return metresApart(positionAt(track, end), { x: track.x[i]!, y: track.y[i]! });
@@ -172,6 +177,11 @@ function figuresOf(track: Track, cells: Cells, leg: Leg) {
     Math.max(0, fastest - 27) / 10,
   ];
   return { own, shape, average, fastest };
+}
+
+/** How much a wait says: from `stayed` on less, as who stands so long may be staying. */
+function waitFigure(waited: number, { stay, stayed }: RideOptions): number {
+  return log(1 + waited / 30, 1, 40) * Math.min(1, Math.max(0, (stay - waited) / (stay - stayed)));
 }
 
 interface Around {

@@ -10,7 +10,7 @@ import type { Segmented, SegmentedTrip, Segmenter, Stay, Stretch } from '../segm
 import { segmentTrips } from './candidates.ts';
 import { decodeCells } from './decode.ts';
 import { type JointModel, jointOdds } from './joint.ts';
-import { journeyDefaults, journeysOf, type Stop, stopsOf } from './journeys.ts';
+import { journeyDefaults, journeysOf, type StopFigures, stopsOf } from './journeys.ts';
 import type { Model } from './model.ts';
 import { type Outing, outingsOf } from './outings.ts';
 import { type Ride, ridesOf } from './rides.ts';
@@ -29,7 +29,9 @@ const codeVersion = 8;
  */
 const margin = { before: { time: 600, distance: 1200 }, after: 600 };
 
-/** Models of states and of the decision on them, by what a phone sends: `sparse` is for those without motion readings. */
+/**
+ * Models of states and of the decision on them, by what a phone sends: `sparse` is for those without motion readings.
+ */
 export interface Models {
   full: Model;
   sparse: Model;
@@ -145,7 +147,7 @@ function decode(outing: Outing, { locations, motions, events, strays }: Seen, mo
 export interface FittedOuting {
   hasReadings: boolean;
   rides: readonly Ride[];
-  stops: readonly Stop[];
+  stops: readonly StopFigures[];
 }
 
 /** The outings of everything that one phone recorded, for the fit of `JointModel`. */

@@ -38,7 +38,9 @@ const strayDefaults: StrayOptions = {
   told: 120,
 };
 
-/** A decision that looked ahead: on the location at `ts`, by data up to `decidedTs`; infinite: by there being no more. */
+/**
+ * A decision that looked ahead: on the location at `ts`, by data up to `decidedTs`; infinite: by there being no more.
+ */
 export interface Doubt {
   ts: number;
   decidedTs: number;
@@ -143,7 +145,9 @@ function decide(
   return { isStray: false, decidedTs: Number.POSITIVE_INFINITY };
 }
 
-/** True when the phone tells of a departure: its geofence, or at least twice as many readings of movement as of rest. */
+/**
+ * True when the phone tells of a departure: its geofence, or at least twice as many readings of movement as of rest.
+ */
 function isTold({ events, motions }: Stretch, ts: number, { told }: StrayOptions): boolean {
   const [from, to] = [ts - told, ts + told];
   if (someWithin(events, from, ts + told / 2, isExit)) return true;
