@@ -52,7 +52,7 @@ export const shippedSegmenter: Segmenter = segmenterWith({});
 
 function segment(stretch: Stretch, resume: Resume | null, stay: Stay | null, models: Models): Segmented {
   const { motions, events, loadedUntil } = stretch;
-  const { locations, strays, doubts } = withoutStrays(stretch, resume);
+  const { locations, strays, doubts, decidedUntil } = withoutStrays(stretch, resume);
   const seen = withFields(stretch, { locations, strays });
   const endOfData = loadedUntil === Number.POSITIVE_INFINITY;
   const found = segmentTrips({ locations, motions, events, resume, endOfData });
@@ -60,7 +60,7 @@ function segment(stretch: Stretch, resume: Resume | null, stay: Stay | null, mod
   let here = stay;
   for (const outing of outingsOf(found.trips, { locations, doubts }, found.openSince)) {
     const { settledTs } = outing;
-    const decided = settledTs === null ? endOfData && !goesOn(outing, locations) : settledTs < loadedUntil;
+    const decided = settledTs === null ? endOfData && !goesOn(outing, locations) : settledTs < decidedUntil;
     if (!decided) return { trips, goOn: withLeftOut({ resume_ts: outing.from, started: true }, strays) };
     for (const trip of tripsOf(outing, seen, here, models)) {
       trips.push(trip);

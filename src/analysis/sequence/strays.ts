@@ -52,6 +52,8 @@ export interface WithoutStrays {
   /** Times of the locations left out, those of `resume` among them. */
   strays: number[];
   doubts: Doubt[];
+  /** Locations below this time are decided on; infinite: all. */
+  decidedUntil: number;
 }
 
 /**
@@ -70,7 +72,8 @@ export function withoutStrays(stretch: Stretch, resume: Resume | null, options =
     if (i > first && isDoubted(kept, here, options)) {
       const { isStray, decidedTs } = decide(stretch, i, kept.at(-1)!, options);
       const until = Math.max(decidedTs, here.ts + options.told);
-      if (until >= loadedUntil && loadedUntil !== Number.POSITIVE_INFINITY) break;
+      if (until >= loadedUntil && loadedUntil !== Number.POSITIVE_INFINITY)
+        return { locations: kept, strays, doubts, decidedUntil: here.ts };
       doubts.push({ ts: here.ts, decidedTs: until });
       if (isStray) {
         strays.push(here.ts);
@@ -79,7 +82,7 @@ export function withoutStrays(stretch: Stretch, resume: Resume | null, options =
     }
     kept.push(here);
   }
-  return { locations: kept, strays, doubts };
+  return { locations: kept, strays, doubts, decidedUntil: loadedUntil };
 }
 
 /** The state with the locations that were left out in what the analysis looks back at from there. */
