@@ -227,7 +227,6 @@ function sectionsOf(decoded: Decoded, bounds: Bounds, firstTs: number, stay: Sta
   const ways = legs.map((leg) => sliceOf(path, leg.start, leg.end));
   return legs.map((leg, i) => {
     const way = ways[i]!;
-    const average = (way.at(-1)!.length - way[0]!.length) / (leg.end - leg.start);
     // A stop is at one spot: what its ends lie apart belongs to the way on from there.
     const { latitude, longitude } = ways[i - 1]?.at(-1) ?? way[0]!;
     const first = {
@@ -236,6 +235,7 @@ function sectionsOf(decoded: Decoded, bounds: Bounds, firstTs: number, stay: Sta
       longitude,
       length: way[0]!.length - distance({ latitude, longitude }, way[0]!),
     };
+    const average = (way.at(-1)!.length - first.length) / (leg.end - leg.start);
     const estimated = estimatedIn(path, leg.start, leg.end);
     return withFields(modeIn(decoded, leg, average), { path: [first, ...way.slice(1)], estimated, source });
   });
