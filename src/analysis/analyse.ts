@@ -3,8 +3,7 @@ import type { Carry, TripRecord } from '../model/trip.ts';
 import { nextLink } from './links.ts';
 import { locationOf } from './places.ts';
 import type { Segmenter, Stretch } from './segmenter.ts';
-import type { Model } from './sequence/model.ts';
-import { segmenterWith, shippedSegmenter } from './sequence/segment.ts';
+import { type Models, segmenterWith, shippedSegmenter } from './sequence/segment.ts';
 
 /** A user's stretch of observations and the state with which its analysis begins. */
 export interface AnalyseInput extends Stretch {
@@ -25,14 +24,14 @@ export interface AnalyseOutput {
 /** Replaces parts of the analysis: in tests, for evaluation, for another model. */
 export interface AnalyseOptions {
   segmenter?: Segmenter;
-  /** Another model for the shipped segmenter. */
-  model?: Model;
+  /** Other models for the shipped segmenter. */
+  models?: Partial<Models>;
 }
 
 /** Builds links until the data end. What follows from data that are not loaded yet is left to the next stretch. */
 export function analyse(input: AnalyseInput, options: AnalyseOptions = {}): AnalyseOutput {
   const { userId } = input;
-  const segmenter = options.segmenter ?? (options.model ? segmenterWith(options.model) : shippedSegmenter);
+  const segmenter = options.segmenter ?? (options.models ? segmenterWith(options.models) : shippedSegmenter);
   const records: TripRecord[] = [];
   const failed: AnalyseOutput['failed'] = [];
   let { carry } = input;

@@ -32,7 +32,7 @@ const addDistance = (sum: number, part: { distance: number }): number => sum + p
 
 /** The section with its line, with as many digits as the diary says. */
 function builtSection(found: SegmentedSection, id: string): Section {
-  const { path, sensed_mode, mode_confidence, mode_probabilities, source } = found;
+  const { path, sensed_mode, mode_confidence, mode_probabilities, estimated = 0, source } = found;
   const { coordinates, altitudes, times, speeds, distances } = resample(path);
   roundAll(distances, metres);
   roundAll(speeds, speed);
@@ -51,6 +51,7 @@ function builtSection(found: SegmentedSection, id: string): Section {
     source,
     duration: end_ts - start_ts,
     distance: metres(length),
+    ...(estimated >= 1 && { estimated: metres(Math.min(estimated, length)) }),
     coordinates,
     altitudes: altitudes.map(shownAltitude),
     times,
@@ -111,6 +112,7 @@ function ledBy(section: Section, from: Position, start_ts: number, lead: number)
     start_ts,
     duration: section.duration + seconds,
     distance: metres(section.distance + lead),
+    estimated: metres((section.estimated ?? 0) + lead),
     coordinates: [from, ...section.coordinates],
     altitudes: [section.altitudes[0] ?? null, ...section.altitudes],
     times: [start_ts, ...section.times],

@@ -39,6 +39,8 @@ export interface SegmentedSection {
   mode_probabilities: Record<string, number>;
   /** At least two points, from the start to the end of the section. */
   path: PathPoint[];
+  /** m of it that no location shows */
+  estimated?: number;
   source: string;
 }
 

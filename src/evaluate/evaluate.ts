@@ -1,6 +1,6 @@
 // The analysis over recorded cases, in process: observations -> trips -> scores against what really happened.
 import { analyse } from '../analysis/analyse.ts';
-import type { Model } from '../analysis/sequence/model.ts';
+import type { Models } from '../analysis/sequence/segment.ts';
 import { caseNames, type RecordedCase, readCase } from './cases.ts';
 import { type CaseScore, type FoundTrip, modeClass, scoreCase } from './score.ts';
 
@@ -16,9 +16,9 @@ export interface ScoredCase {
 }
 
 /** Trips that the analysis finds in a case. */
-export function tripsFound({ locations, motions, events }: RecordedCase, model?: Model): FoundTrip[] {
+export function tripsFound({ locations, motions, events }: RecordedCase, models: Partial<Models> = {}): FoundTrip[] {
   const input = { userId: 'case', locations, motions, events, carry: null, loadedUntil: Number.POSITIVE_INFINITY };
-  const { records } = analyse(input, model === undefined ? {} : { model });
+  const { records } = analyse(input, { models });
   return records.flatMap(({ trip }) =>
     trip === null
       ? []
@@ -27,7 +27,12 @@ export function tripsFound({ locations, motions, events }: RecordedCase, model?:
             start: trip.start_ts,
             end: trip.end_ts,
             distance: trip.distance,
-            sections: trip.sections.map((s) => ({ start: s.start_ts, end: s.end_ts, mode: modeClass(s.sensed_mode) })),
+            sections: trip.sections.map((s) => ({
+              start: s.start_ts,
+              end: s.end_ts,
+              mode: modeClass(s.sensed_mode),
+              confidence: s.mode_confidence ?? 0,
+            })),
           },
         ],
   );
@@ -36,13 +41,13 @@ export function tripsFound({ locations, motions, events }: RecordedCase, model?:
 /** Scores the cases of a folder, one after the other. `only`: those whose name contains one of these texts. */
 export function* evaluate(
   folder: string,
-  { model, only = [] }: { model?: Model; only?: readonly string[] } = {},
+  { models = {}, only = [] }: { models?: Partial<Models>; only?: readonly string[] } = {},
 ): Generator<ScoredCase> {
   for (const name of caseNames(folder)) {
     if (only.length > 0 && !only.some((text) => name.includes(text))) continue;
     const one = readCase(folder, name);
     const { platform, regime, timeline, range } = one.truth;
     const date = new Date(range.start_ts * 1000).toISOString().slice(0, 10);
-    yield { name, platform, regime, timeline, date, score: scoreCase(one.truth, tripsFound(one, model)) };
+    yield { name, platform, regime, timeline, date, score: scoreCase(one.truth, tripsFound(one, models)) };
   }
 }

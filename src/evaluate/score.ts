@@ -47,7 +47,8 @@ const coarse: Partial<Record<ModeClass, string>> = {
 export interface FoundTrip extends Interval {
   /** m */
   distance: number;
-  sections: (Interval & { mode: ModeClass })[];
+  /** `confidence`: 0 to 1, where something says it */
+  sections: (Interval & { mode: ModeClass; confidence?: number })[];
 }
 
 /** What one case comes to; cases add up. */

@@ -116,6 +116,7 @@ function tripRow(trip: Trip, day: string): Row {
     ...timesRow(trip.start_ts, trip.end_ts, trip.start_zone, trip.end_zone),
     duration_s: trip.duration,
     distance_m: trip.distance,
+    estimated_m: estimatedOf(trip),
     mode: mainMode(trip),
     sections: trip.sections.length,
     start_place_id: trip.start_place.id,
@@ -123,6 +124,9 @@ function tripRow(trip: Trip, day: string): Row {
     geometry: { type: 'LineString', coordinates: trip.sections.flatMap(({ coordinates }) => coordinates) },
   };
 }
+
+/** m of a trip's length that no location shows */
+const estimatedOf = ({ sections }: Trip): number => sections.reduce((sum, { estimated = 0 }) => sum + estimated, 0);
 
 /** The mode of the longest way; of two equally long the first. */
 function mainMode({ sections }: Trip): string | null {
@@ -146,6 +150,7 @@ function sectionRow(trip: Trip, section: Section, i: number): Row {
     ...timesRow(start_ts, end_ts, zoneWithin(trip, start_ts), zoneWithin(trip, end_ts)),
     duration_s: section.duration,
     distance_m: section.distance,
+    estimated_m: section.estimated ?? 0,
     mode: plainMode(section.sensed_mode),
     mode_confidence: mode_confidence ?? null,
     sensed_mode: section.sensed_mode,
@@ -207,16 +212,19 @@ async function* placeRows(source: Source): AsyncGenerator<Row> {
   }
 }
 
+const noTrips = { trips: 0, duration_s: 0, distance_m: 0, estimated_m: 0 };
+
 const noMetres = { walking_m: 0, bicycling_m: 0, car_m: 0, public_transport_m: 0, other_m: 0 };
 
 async function* dayRows(source: Source): AsyncGenerator<Row> {
   // Over the date line a later trip may begin on an earlier day, so that the days of some trips are held together.
-  const days = new Map<string, Row & { trips: number; duration_s: number; distance_m: number } & typeof noMetres>();
+  const days = new Map<string, Row & typeof noTrips & typeof noMetres>();
   for await (const { trip, day } of tripsOf(source)) {
-    const row = days.get(day) ?? { day, trips: 0, duration_s: 0, distance_m: 0, ...noMetres };
+    const row = days.get(day) ?? { day, ...noTrips, ...noMetres };
     row.trips += 1;
     row.duration_s += trip.duration;
     row.distance_m += trip.distance;
+    row.estimated_m += estimatedOf(trip);
     for (const section of trip.sections) row[modeGroup(plainMode(section.sensed_mode))] += section.distance;
     days.set(day, row);
     if (days.size <= daysHeld) continue;

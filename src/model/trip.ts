@@ -33,6 +33,8 @@ export interface Section {
   duration: number;
   /** m, along the line */
   distance: number;
+  /** m of `distance` that no location shows: estimated; absent: none */
+  estimated?: number;
   coordinates: Position[];
   /** m above sea level; null if the phone did not give it */
   altitudes: (number | null)[];
@@ -105,7 +107,7 @@ export interface TripEvidence {
   /** True for a phone at rest that seemed to move. */
   phantom?: true;
   /** The number of locations of the outing that were left out, by reason. */
-  left_out: { repeats?: number; spikes?: number };
+  left_out: { repeats?: number; spikes?: number; strays?: number };
 }
 
 /** The state with which a segmenter continues. */
@@ -114,6 +116,8 @@ export interface Resume {
   resume_ts: number;
   /** True when that location itself starts the next trip. */
   started: boolean;
+  /** Times of locations before it that were left out as strays, as far back as the analysis looks; absent: none. */
+  left_out?: number[];
 }
 
 /** The state that the analysis needs after one link to derive the next. */

@@ -106,6 +106,17 @@ describe('the diary has one trip for', () => {
     expect(Math.abs(since(wait.enter_ts) - 600)).toBeLessThan(120);
   });
 
+  it('a wait of twelve minutes between two rides, in which the receiver jumps once', async () => {
+    const parts = [drive(1200, 20), walk(120), rest(720), drive(1200, 20), ...home];
+    const plain = pushedDay(parts);
+    for (const metres of [100, 150, 400]) {
+      const jump = pushedFix(android, 1320 + 375, 1200 * 20 + 162, metres, { accuracy: 12 });
+      const { trips } = await lived([...plain, jump]);
+      expect(trips).toHaveLength(1);
+      expect(Math.abs(since(trips[0]!.end_ts) - 3240)).toBeLessThan(120);
+    }
+  });
+
   it('a change of trains at one platform, where the line turns', async () => {
     const { trips } = await lived(pushedDay([walk(600), drive(1500, 25), rest(420), driveNorth(1500, 25), ...home]));
     expect(trips).toHaveLength(1);

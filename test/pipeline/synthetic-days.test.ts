@@ -208,7 +208,7 @@ describe('motion readings', () => {
     ];
     const [trip] = trips(await lived(...bus));
     expect(modes(trip)).not.toContain('PredictedModeTypes.BICYCLING');
-    expect(main(trip)).toBe('PredictedModeTypes.CAR');
+    expect(main(trip)).toMatch(/CAR|BUS|TRAIN/);
   });
 });
 
@@ -222,7 +222,8 @@ describe('a receiver that jumps', () => {
     const [trip] = trips(await lived(...ride));
     const [straight] = trips(await lived(...pushedRide(android, 0, 0)));
     expect(trip!.distance / straight!.distance).toBeCloseTo(1, 1);
-    expect(trip!.evidence!.left_out.spikes).toBeGreaterThanOrEqual(3);
+    const { spikes = 0, strays = 0 } = trip!.evidence!.left_out;
+    expect(spikes + strays).toBeGreaterThanOrEqual(3);
   });
 });
 

@@ -1,10 +1,11 @@
 // Features of every cell of recorded cases, computed by the program itself: node tools/train/cells.mjs CASES OUT [COPY]
 // OUT gets <case>.f64 (cell time, then the features, row after row) and cases.json. COPY: a perturbation of perturb.mjs.
+// CASES may be `made-up:SEED:DRAWS`: so many days of each kind and phone of made-up.mjs.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { forEachCellOf } from '../../dist/analysis/sequence/case-cells.js';
 import { featureNames } from '../../dist/analysis/sequence/features.js';
-import { caseNames, readCase } from '../../dist/evaluate/cases.js';
+import { casesIn } from './cases.mjs';
 import { perturbations, perturbed } from './perturb.mjs';
 
 const [folder, out, copy] = process.argv.slice(2);
@@ -15,8 +16,9 @@ if (!folder || !out || (copy !== undefined && !(copy in perturbations))) {
 }
 mkdirSync(out, { recursive: true });
 const cases = [];
-for (const name of caseNames(folder)) {
-  const { locations, motions, truth } = perturbed(readCase(folder, name), copy);
+for (const one of casesIn(folder)) {
+  const { name } = one;
+  const { locations, motions, truth } = perturbed(one, copy);
   const rows = [];
   forEachCellOf({ locations, motions }, (ts, features) => rows.push(Float64Array.of(ts, ...features)));
   const flat = new Float64Array(rows.length * (featureNames.length + 1));

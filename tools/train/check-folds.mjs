@@ -1,8 +1,9 @@
-// Scores each fold of dates with the committed model that was trained without it, and fails below the figures of
+// Scores each fold of dates with the committed models that were trained without it, and fails below the figures of
 // docs/quality.md: node tools/train/check-folds.mjs CASES
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { readJointModel } from '../../dist/analysis/sequence/joint.js';
 import { readModel } from '../../dist/analysis/sequence/model.js';
 import { evaluate } from '../../dist/evaluate/evaluate.js';
 import { summarise } from '../../dist/evaluate/score.js';
@@ -28,10 +29,14 @@ const bounds = Object.fromEntries(cells(head).map((name, i) => [name, cells(rows
 
 const folder = join(here, 'folds');
 const scores = [];
-for (const file of readdirSync(folder).sort()) {
-  const text = readFileSync(join(folder, file), 'utf8');
-  const only = JSON.parse(text).origin.left_out;
-  const scored = [...evaluate(cases, { model: readModel(text), only })];
+const textOf = (name) => readFileSync(join(folder, name), 'utf8');
+for (const file of readdirSync(folder)
+  .filter((name) => name.startsWith('states-'))
+  .sort()) {
+  const states = readModel(textOf(file));
+  const joint = readJointModel(textOf(file.replace('states-', 'journeys-')));
+  const only = JSON.parse(textOf(file)).origin.left_out;
+  const scored = [...evaluate(cases, { models: { full: states, sparse: states, joint, jointSparse: joint }, only })];
   if (scored.length !== only.length) throw new Error(`${file}: expected ${only.length} cases, found ${scored.length}`);
   scores.push(...scored.map(({ score }) => score));
 }

@@ -1,5 +1,6 @@
 // Days as other phones and other weather would have recorded them: a recorded case -> the same case, perturbed. Training
 // takes copies of some, the leave-out table is made for all. Each is a function of the case and its name alone.
+import { distance } from '../../dist/geo/distance.js';
 import { seededRandom } from '../../dist/simulate/random.js';
 
 const metresPerDegree = 111_195;
@@ -22,6 +23,12 @@ function kept(locations, keep) {
     return true;
   });
 }
+
+const silentEvery = (seconds) => (one) => ({
+  ...one,
+  motions: [],
+  locations: kept(one.locations, (a, b) => b.ts - a.ts >= seconds),
+});
 
 const later = (seconds) => (one) => ({ ...one, ts: one.ts + seconds });
 
@@ -93,6 +100,12 @@ export const perturbations = {
     }),
   },
   sparse: { text: 'no motion readings', of: (one) => ({ ...one, motions: [] }) },
+  'sparse-3min': { text: 'a location in 3 minutes at most, no motion readings', of: silentEvery(180) },
+  'sparse-5min': { text: 'a location in 5 minutes at most, no motion readings', of: silentEvery(300) },
+  'sparse-500m': {
+    text: 'a location each 500 m, no motion readings',
+    of: (one) => ({ ...one, motions: [], locations: kept(one.locations, (a, b) => distance(a, b) >= 500) }),
+  },
   events: {
     text: 'no transitions, but those after the last location',
     of: (one) => ({ ...one, events: one.events.filter(({ ts }) => ts > (one.locations.at(-1)?.ts ?? 0)) }),

@@ -17,7 +17,7 @@ import numpy as np
 STATES = ["still", "walk", "cycle", "motor"]
 STATE_OF = {
     "WALKING": 1, "BICYCLING": 2, "E_BIKE": 2, "ESCOOTER": 2,
-    "CAR": 3, "BUS": 3, "TRAIN": 3, "SUBWAY": 3, "LIGHT_RAIL": 3, "STOPPED": 0,
+    "CAR": 3, "BUS": 3, "TRAIN": 3, "SUBWAY": 3, "LIGHT_RAIL": 3, "FERRY": 3, "STOPPED": 0,
 }
 # Hyper-parameters of the design: small trees that cannot learn a route by heart.
 PARAMS = dict(
@@ -55,7 +55,7 @@ def load(folder, without):
         far = np.minimum(np.abs(before), np.abs(after)) > FAR
         order = np.arange(len(rows))
         keep = (order % 2 == 0) & ((state != 0) | ~far | (order % 8 == 0))
-        group = np.array([case["timeline"]] * int(keep.sum()))
+        group = np.array([case.get("timeline", "made-up")] * int(keep.sum()))
         parts.append((rows[keep, 1:], state[keep], group))
     x = np.concatenate([p[0] for p in parts])
     y = np.concatenate([p[1] for p in parts])

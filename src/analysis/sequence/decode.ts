@@ -152,3 +152,21 @@ export function viterbi(
     s = before[4 * (i - from) + s]!;
   }
 }
+
+/** Mean probabilities of walking, cycling and riding in the leg's cells, without rest; they sum to 1. */
+export function movingShares(
+  { state, start, end }: { state: number; start: number; end: number },
+  { ts, probability }: Cells,
+): [number, number, number] {
+  let [walk, cycle, motor] = [0, 0, 0];
+  for (let i = 0; i < ts.length; i += 1) {
+    if (ts[i]! < start || ts[i]! > end) continue;
+    walk += probability[4 * i + cellStates.walk]!;
+    cycle += probability[4 * i + cellStates.cycle]!;
+    motor += probability[4 * i + cellStates.motor]!;
+  }
+  const moving = walk + cycle + motor;
+  if (moving === 0)
+    return [state === cellStates.walk ? 1 : 0, state === cellStates.cycle ? 1 : 0, state === cellStates.motor ? 1 : 0];
+  return [walk / moving, cycle / moving, motor / moving];
+}

@@ -7,36 +7,18 @@ import { firstAtOrAfter, someWithin, within } from '../in-time.ts';
 import { isRestart, type Location, type Motion, type PhoneEvent } from '../observations.ts';
 import type { RawTrip } from './candidates.ts';
 import { readingKind } from './features.ts';
+import type { JointModel, JointOdds } from './joint.ts';
 import { cellStates } from './model.ts';
+import { modes, type Ride } from './rides.ts';
 import { movements, movingBetween, type Run, secondsIn } from './runs.ts';
 import { positionAt, type Track } from './track.ts';
 
-/** The transfer rule's limits. Set by hand on the developers' days, but what is marked physical. */
+/** Limits of journeys. Set by hand on the developers' days, but what is marked physical. */
 export interface JourneyOptions {
   /** s; nobody waits longer for a bus: the longest headway one bears (physical) */
   longestWait: number;
-  /** Way from start to end over the ways of both parts; below it the user turned back: an errand. */
-  directness: number;
-  /** s of walking, at most, between the wait and the vehicle that goes on */
-  walkToVehicle: number;
-  /** m; shorter travel before and after a wait does not count as travel */
-  leastBefore: number;
+  /** m; a trip under way that leads so far may turn out to continue the one before */
   leastAfter: number;
-  /** s of walking beside a wait that show the vehicle to be another one (or none: a rest on a drive) */
-  changeOnFoot: number;
-  /** s; a shorter stop of a vehicle needs no walk */
-  shortStop: number;
-  /** m and directness; a car waits where it was parked (physical) and goes back */
-  parked: number;
-  parkedDirectness: number;
-  /**
-   * s; who boards stood before: of a car that nobody waited for a long stop where it was parked is an errand (physical)
-   */
-  boarding: number;
-  /** s; rides nearer together are one */
-  sameRide: number;
-  /** s of walking before a wait that begins a journey on foot */
-  walkBefore: number;
   /** s; a candidate is cut at rest as long as this, with so much movement on both sides */
   errand: number;
   errandMovement: number;
@@ -56,17 +38,7 @@ export interface JourneyOptions {
 /** The values in use, set by hand on the training days. */
 export const journeyDefaults: JourneyOptions = {
   longestWait: 2400,
-  directness: 0.65,
-  walkToVehicle: 420,
-  leastBefore: 400,
   leastAfter: 800,
-  changeOnFoot: 60,
-  shortStop: 900,
-  parked: 60,
-  parkedDirectness: 0.85,
-  boarding: 60,
-  sameRide: 180,
-  walkBefore: 240,
   errand: 600,
   errandMovement: 120,
   restExtent: 300,
@@ -78,20 +50,31 @@ export const journeyDefaults: JourneyOptions = {
 };
 
 /** Why two neighbouring trips are one journey or two; kept with the trip. */
-export type JoinReason =
+export type StopReason =
   | 'change of vehicle'
   | 'walk to a vehicle'
   | 'ride to a vehicle'
-  | 'no movement'
+  | 'no vehicle next'
   | 'restart'
   | 'too long'
   | 'turned back'
-  | 'no vehicle next'
-  | 'too short'
   | 'parked'
-  | 'no walk';
+  | 'stay';
 
-const joining: ReadonlySet<JoinReason> = new Set(['change of vehicle', 'walk to a vehicle', 'ride to a vehicle']);
+/** Figures of a stop, in the order of the models. */
+export const stopFeatures = [
+  'one',
+  'ln stop',
+  'turned back',
+  'public next',
+  'public before',
+  'on foot before',
+  'bicycle before',
+  'parked',
+  'ln walk',
+  'ln way before',
+  'ln way next',
+] as const;
 
 /** Candidates, or parts of one, that are one journey; indexes of `locations`. */
 export interface Journey {
@@ -100,8 +83,8 @@ export interface Journey {
   /** The last candidate of it. */
   last: RawTrip;
   /** Stops that were found to be waits, and what the stop after the journey was found to be. */
-  waits: { start_ts: number; end_ts: number; reason: JoinReason }[];
-  after: JoinReason | null;
+  waits: { start_ts: number; end_ts: number; reason: StopReason }[];
+  after: StopReason | null;
   phantom: boolean;
 }
 
@@ -114,6 +97,18 @@ interface Piece {
   moved: { start: number; end: number } | null;
 }
 
+/** A piece that moves. */
+interface Travel extends Piece {
+  moved: { start: number; end: number };
+}
+
+/** The last journey that travels: all that was joined to it, and the last piece. */
+interface Open {
+  journey: Journey;
+  all: Travel;
+  before: Travel;
+}
+
 /** Candidates for trips and the observations by which they are joined to journeys. */
 export interface JourneyInput {
   candidates: readonly RawTrip[];
@@ -122,41 +117,44 @@ export interface JourneyInput {
   events: readonly PhoneEvent[];
   track: Track;
   runs: readonly Run[];
+  rides: readonly Ride[];
+  odds: JointOdds;
+  model: JointModel;
   /** Where the user was before, if the way from there was seen. */
   from: { latitude: number; longitude: number } | null;
 }
 
-/** Journeys in order of time. */
+/** Journeys in order of time. Travel is judged against the travel before it: what lies inside a wait belongs to it. */
 export function journeysOf(input: JourneyInput, options = journeyDefaults): Journey[] {
-  const pieces = piecesOf(input, options);
   const journeys: Journey[] = [];
-  let all: Piece | null = null; // what is joined so far
-  let before: Piece | null = null;
-  for (const piece of pieces) {
-    const journey = journeys.at(-1);
-    const reason = before && all ? judge(input, all, before, piece, options) : null;
-    if (journey && all && reason && joining.has(reason)) {
-      journey.waits.push({ start_ts: before!.moved!.end, end_ts: piece.moved!.start, reason });
-      journey.endIndex = piece.endIndex;
-      journey.last = piece.last;
-      all = { ...piece, startIndex: all.startIndex, moved: { start: all.moved!.start, end: piece.moved!.end } };
-    } else {
-      if (journey) journey.after = reason;
-      const { startIndex, endIndex, last } = piece;
-      journeys.push({
-        startIndex,
-        endIndex,
-        last,
-        waits: [],
-        after: null,
-        phantom: isPhantom(input, piece, before, options),
-      });
-      all = piece;
+  let open: Open | null = null;
+  let last: Piece | null = null;
+  for (const piece of piecesOf(input, options)) {
+    const phantom = isPhantom(input, piece, last, options);
+    last = piece;
+    if (open && isTravel(piece)) {
+      const { journey, all, before }: Open = open;
+      const { isWait, reason } = judge(input, all, before, piece, options);
+      if (isWait) {
+        journey.waits.push({ start_ts: before.moved.end, end_ts: piece.moved.start, reason });
+        journey.endIndex = piece.endIndex;
+        journey.last = piece.last;
+        journeys.length = journeys.indexOf(journey) + 1;
+        const moved = { start: all.moved.start, end: piece.moved.end };
+        open = { journey, all: { ...piece, startIndex: all.startIndex, moved }, before: piece };
+        continue;
+      }
+      journey.after = reason;
     }
-    before = piece;
+    const { startIndex, endIndex } = piece;
+    const journey: Journey = { startIndex, endIndex, last: piece.last, waits: [], after: null, phantom };
+    journeys.push(journey);
+    if (isTravel(piece)) open = { journey, all: piece, before: piece };
   }
   return journeys;
 }
+
+const isTravel = (piece: Piece): piece is Travel => piece.moved !== null;
 
 /** Candidates, cut where the user rested so long within one that it may have been an errand. */
 function piecesOf({ candidates, locations, runs, track }: JourneyInput, options: JourneyOptions): Piece[] {
@@ -210,68 +208,88 @@ function movementOf(
 const apart = (a: { x: number; y: number }, b: { x: number; y: number }): number =>
   Math.sqrt((a.x - b.x) ** 2 + (a.y - b.y) ** 2);
 
+/** A stop between two pieces that travel, and what speaks for a wait in it. */
+export interface StopFigures {
+  start_ts: number;
+  end_ts: number;
+  /** Why it cannot be a wait, whatever else speaks for one; null: it can. */
+  never: StopReason | null;
+  features: number[];
+}
+
 /**
  * Whether the user who stops between `before` and `next` is still under way, and why; `all`: what was joined to
  * `before`.
  */
-function judge(
-  { track, runs, events, locations }: JourneyInput,
-  all: Piece,
-  before: Piece,
-  next: Piece,
-  options: JourneyOptions,
-): JoinReason {
+function judge(input: JourneyInput, all: Travel, before: Travel, next: Travel, options: JourneyOptions) {
+  const { never, features } = stopBetween(input, all, before, next, options);
+  if (never) return { isWait: false, reason: never };
+  const score = features.reduce((sum, figure, i) => sum + figure * input.model.waits[i]!, 0);
+  const by = (name: (typeof stopFeatures)[number]): number => features[stopFeatures.indexOf(name)]!;
+  if (score <= 0) {
+    const reason: StopReason = by('turned back') > 0.2 ? 'turned back' : by('parked') > 0.5 ? 'parked' : 'stay';
+    return { isWait: false, reason };
+  }
+  if (by('on foot before')) return { isWait: true, reason: 'walk to a vehicle' as const };
+  const reason: StopReason = by('bicycle before') > 0.5 ? 'ride to a vehicle' : 'change of vehicle';
+  return { isWait: true, reason };
+}
+
+/** The figures of the stop between two pieces. */
+function stopBetween(
+  { track, runs, events, locations, rides, odds }: JourneyInput,
+  all: Travel,
+  before: Travel,
+  next: Travel,
+  { longestWait }: JourneyOptions,
+): StopFigures {
   const [a, b] = [before.moved, next.moved];
-  if (!a || !b || !all.moved) return 'no movement';
-  const [left, reached] = [locations[before.endIndex]!.ts, locations[next.startIndex]!.ts];
-  if (someWithin(events, left, reached, isRestart)) return 'restart';
-  const stop = Math.max(0, b.start - a.end);
-  if (stop > options.longestWait) return 'too long';
+  const [start_ts, end_ts] = [a.end, Math.max(a.end, b.start)];
   const at = (ts: number) => positionAt(track, ts);
   const direct = (start: number): number => {
     const way = apart(at(start), at(a.end)) + apart(at(b.start), at(b.end));
     return way > 0 ? apart(at(start), at(b.end)) / way : 0;
   };
-  const directness = Math.max(direct(a.start), direct(all.moved.start));
-  if (directness < options.directness) return 'turned back';
-  const going = movingBetween(runs, b.start, b.end);
-  const first = going.findIndex((run) => run.state !== cellStates.walk);
-  const walkOn = secondsIn(first < 0 ? going : going.slice(0, first), cellStates.walk);
-  if (going[first]?.state !== cellStates.motor || walkOn > options.walkToVehicle) return 'no vehicle next';
-  // From the end of the stop's rest on: the phone may have noticed late that the user went on.
-  if (at(b.end).length - at(a.end).length < options.leastAfter) return 'too short';
-  const came = movingBetween(runs, all.moved.start, a.end);
-  const last = came.findLastIndex((run) => run.state !== cellStates.walk);
-  const walkOff = secondsIn(came.slice(last + 1), cellStates.walk);
-  if (last >= 0 && came[last]!.state === cellStates.cycle) return 'ride to a vehicle';
-  if (at(a.end).length - at(all.moved.start).length < options.leastBefore) return 'too short';
-  if (last < 0) return walkOff >= options.walkBefore ? 'walk to a vehicle' : 'no walk';
-  const [alighted, boarded] = [came[last]!.end, going[first]!.start];
-  const walked = walkOff + walkOn >= options.changeOnFoot;
-  const long = stop > options.shortStop;
-  // Who never left the vehicle, or changed at one platform, ran no errand.
-  const back = apart(at(alighted), at(boarded)) <= options.parked && directness < options.parkedDirectness;
-  if (back && (walked || long)) return 'parked';
-  const away = long && stoodBefore(came, last, options) < options.boarding;
-  if (away && closest(track, alighted, boarded) <= options.parked) return 'parked';
-  return walked || !long ? 'change of vehicle' : 'no walk';
+  const middle = (start_ts + end_ts) / 2;
+  const isRide = ({ leg }: Ride): boolean => leg.state !== cellStates.walk;
+  const came = rides.findLastIndex((ride) => isRide(ride) && ride.leg.start < middle && ride.leg.end > all.moved.start);
+  const goes = rides.findIndex((ride) => isRide(ride) && ride.leg.end > middle && ride.leg.start < b.end);
+  const share = (i: number, ...wanted: number[]): number =>
+    i < 0 ? 0 : wanted.reduce((sum, mode) => sum + odds.single[i]![mode]!, 0);
+  const never = ((): StopReason | null => {
+    if (someWithin(events, locations[before.endIndex]!.ts, locations[next.startIndex]!.ts, isRestart)) return 'restart';
+    if (end_ts - start_ts > longestWait) return 'too long';
+    return share(goes, 2, 3, 4) < 0.5 ? 'no vehicle next' : null; // nobody waits to go on by foot or bicycle
+  })();
+  const parked = goes >= 0 && rides[goes]!.before === came && rides[goes]!.near ? odds.pairs[goes]![twoCars]! : 0;
+  const from = came < 0 ? all.moved.start : rides[came]!.leg.end;
+  const to = goes < 0 ? b.end : rides[goes]!.leg.start;
+  const walked = secondsIn(movingBetween(runs, from, to), cellStates.walk);
+  const way = (start: number, end: number): number =>
+    Math.log(Math.min(20, Math.max(0.1, (at(end).length - at(start).length) / 800)));
+  const features = [
+    1,
+    Math.log(Math.max(60, end_ts - start_ts) / 600),
+    Math.max(0, 0.85 - Math.max(direct(a.start), direct(all.moved.start))),
+    share(goes, 3, 4),
+    share(came, 3, 4),
+    came < 0 ? 1 : 0,
+    share(came, 1),
+    parked,
+    Math.log(1 + Math.min(walked, 900) / 60),
+    way(all.moved.start, a.end),
+    way(a.end, b.end), // from the end of the rest on: the phone may have noticed late that the user went on
+  ];
+  return { start_ts, end_ts, never, features };
 }
 
-/** m between where the user was around two times; a state changes half a minute too early or late. */
-function closest(track: Track, a: number, b: number): number {
-  const around = [-30, -15, 0, 15, 30];
-  const [left, right] = [around.map((s) => positionAt(track, a + s)), around.map((s) => positionAt(track, b + s))];
-  return Math.min(...left.flatMap((one) => right.map((other) => apart(one, other))));
-}
+/** Index of car after car among the pairs of modes. */
+const twoCars = 2 * modes.length + 2;
 
-/** s that the user stood before the ride that ends with run `last`, since the ride before it or the start. */
-function stoodBefore(came: readonly Run[], last: number, options: JourneyOptions): number {
-  let ride = last;
-  while (came[ride - 1]?.state === cellStates.motor && came[ride]!.start - came[ride - 1]!.end < options.sameRide)
-    ride -= 1;
-  const previous = came.slice(0, ride).findLastIndex((run) => run.state !== cellStates.walk);
-  const since = previous < 0 ? came[0]!.start : came[previous]!.end;
-  return came[ride]!.start - since - secondsIn(came.slice(previous + 1, ride), cellStates.walk);
+/** Stops between the pieces of an outing as far as each follows travel, for the fit. */
+export function stopsOf(input: JourneyInput, options = journeyDefaults): StopFigures[] {
+  const travels = piecesOf(input, options).filter(isTravel);
+  return travels.slice(1).map((next, i) => stopBetween(input, travels[i]!, travels[i]!, next, options));
 }
 
 /**

@@ -3,6 +3,7 @@ import { firstAtOrAfter } from '../in-time.ts';
 import { lookAround } from '../look-around.ts';
 import type { Location, Sampling } from '../observations.ts';
 import type { RawTrip } from './candidates.ts';
+import type { Doubt } from './strays.ts';
 
 /** s; an outing that began this long ago takes no further candidate, so that no life is one outing (by hand) */
 const longestOuting = 86_400;
@@ -23,7 +24,7 @@ export interface Outing {
 /** Outings in order of time. `openSince`: index of the location with which a trip begins that has not ended. */
 export function outingsOf(
   candidates: readonly RawTrip[],
-  locations: readonly Location[],
+  { locations, doubts }: { locations: readonly Location[]; doubts: readonly Doubt[] },
   openSince: number | null,
 ): Outing[] {
   const groups: RawTrip[][] = [];
@@ -35,12 +36,13 @@ export function outingsOf(
   return groups.map((group, i) => {
     const following = groups[i + 1]?.[0]?.startIndex ?? openSince;
     const next = following === null ? null : locations[following]!;
+    const from = locations[group[0]!.startIndex]!.ts;
     return {
       candidates: group,
       sampling: group[0]!.sampling,
-      from: locations[group[0]!.startIndex]!.ts,
+      from,
       to: locations[group.at(-1)!.endIndex]!.ts,
-      settledTs: settledBy(group, next, locations),
+      settledTs: decidedBy(doubts, from, settledBy(group, next, locations)),
       nextTs: next?.ts ?? Number.POSITIVE_INFINITY,
     };
   });
@@ -54,6 +56,14 @@ function belongs(group: readonly RawTrip[], start: Location, locations: readonly
     start.ts - locations[last.endIndex]!.ts <= lookAround &&
     start.ts - locations[group[0]!.startIndex]!.ts <= longestOuting
   );
+}
+
+/** Data time that decides on all locations from an outing's start to when it is settled; null: not known yet. */
+function decidedBy(doubts: readonly Doubt[], from: number, settled: number | null): number | null {
+  if (settled === null) return null;
+  const decided = doubts.filter(({ ts }) => ts >= from && ts <= settled).map(({ decidedTs }) => decidedTs);
+  const last = Math.max(settled, ...decided);
+  return last === Number.POSITIVE_INFINITY ? null : last;
 }
 
 function settledBy(group: readonly RawTrip[], next: Location | null, locations: readonly Location[]): number | null {

@@ -6,14 +6,12 @@ import { pointBetween } from '../resample.ts';
 import type { PathPoint, Stay } from '../segmenter.ts';
 import type { Leg } from './legs.ts';
 import { cellStates } from './model.ts';
-import { firstAfter, positionAt, type Track } from './track.ts';
+import { firstAfter, positionAt, type Track, trackDefaults } from './track.ts';
 
 /** All set by hand on the developers' days. */
 export interface PathOptions {
   /** s; a first location later than this leaves a way that was not recorded */
   late: number;
-  /** s; if the user left the place before at most this long ago, its distance gives the way */
-  freshStay: number;
   /** The way to the first location over the straight line. */
   detour: number;
   /** m/s on foot; s at the beginning that tell the speed of a ride, with its least and most by state */
@@ -26,7 +24,6 @@ export interface PathOptions {
 /** The values in use, set by hand on the training days. */
 const pathDefaults: PathOptions = {
   late: 60,
-  freshStay: 6 * 3600,
   detour: 1.25,
   walking: 1.2,
   beginning: 300,
@@ -63,7 +60,7 @@ function pointAt(track: Track, ts: number): PathPoint {
   return { ts, latitude, longitude, altitude, length };
 }
 
-/** m of the way up to the first location */
+/** m of the way up to the first location: by the place before, however long ago; else by the time that it took */
 function leadOf(
   track: Track,
   start: number,
@@ -73,7 +70,7 @@ function leadOf(
   straight: number,
   options: PathOptions,
 ): number {
-  if (stay && start - stay.enter_ts <= options.freshStay) return straight * options.detour;
+  if (stay) return straight * options.detour;
   let metres = 0;
   for (const leg of legs) {
     const seconds = Math.min(leg.end, until) - Math.max(leg.start, start);
@@ -89,6 +86,20 @@ function speedAtBeginning(track: Track, { state }: Leg, from: number, options: P
   for (let i = firstAfter(track, from); i < track.ts.length && track.ts[i]! <= from + options.beginning; i += 1)
     if (i > 0) speeds.push((track.metres[i]! - track.metres[i - 1]!) / (track.ts[i]! - track.ts[i - 1]!));
   return Math.min(most, Math.max(least, median(speeds) || 0));
+}
+
+/** m of a path between two times that no location shows: before its first one, and over long silences. */
+export function estimatedIn(path: readonly PathPoint[], from: number, to: number, options = pathDefaults): number {
+  let metres = 0;
+  for (let i = 1; i < path.length; i += 1) {
+    const [a, b] = [path[i - 1]!, path[i]!];
+    const seconds = b.ts - a.ts;
+    const step = b.length - a.length;
+    const isSilence = seconds > trackDefaults.silence && step > trackDefaults.bridge;
+    const inside = Math.min(b.ts, to) - Math.max(a.ts, from);
+    if (inside > 0 && (isSilence || (i === 1 && seconds > options.late))) metres += (step * inside) / seconds;
+  }
+  return metres;
 }
 
 /** The part of a path between two times that lie within it. */

@@ -11,11 +11,8 @@ export interface SaidOptions {
   odds: number;
 }
 
-/** Confidence from which what an Android phone says is sure. */
-export const sureConfidence = 75;
-
 /** The values in use. From 60 to 90, and from 100 to 1,000, figures hardly differ. */
-const saidDefaults: SaidOptions = { sure: sureConfidence, odds: 300 };
+const saidDefaults: SaidOptions = { sure: 75, odds: 300 };
 
 /** States by the kind of reading that names them. */
 const named = new Map<number, number>([

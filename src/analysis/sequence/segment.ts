@@ -7,21 +7,21 @@ import { lookAround } from '../look-around.ts';
 import type { Location } from '../observations.ts';
 import { unseenFrom } from '../places.ts';
 import type { Segmented, SegmentedTrip, Segmenter, Stay, Stretch } from '../segmenter.ts';
-import { boardedAfterWaits } from './boarded.ts';
 import { segmentTrips } from './candidates.ts';
-import { type Cells, decodeCells } from './decode.ts';
-import { journeyDefaults, journeysOf } from './journeys.ts';
+import { decodeCells } from './decode.ts';
+import { type JointModel, jointOdds } from './joint.ts';
+import { journeyDefaults, journeysOf, type StopFigures, stopsOf } from './journeys.ts';
 import type { Model } from './model.ts';
 import { type Outing, outingsOf } from './outings.ts';
-import { runnersOnFoot } from './runners.ts';
+import { type Ride, ridesOf } from './rides.ts';
 import { isUnderWay, runsOf, sleepsIn } from './runs.ts';
 import { shippedModels } from './shipped-models.ts';
+import { withLeftOut, withoutStrays } from './strays.ts';
 import { trackOf } from './track.ts';
 import { type Decoded, failedTrip, tripOf } from './trip.ts';
-import { walkedOff } from './walked-off.ts';
 
 /** Raised whenever the same entries and model would give other trips than before. */
-const codeVersion = 7;
+const codeVersion = 8;
 
 /**
  * s before and after an outing for which states are asked; what these look at lies within `lookAround`. iPhones tell
@@ -29,38 +29,46 @@ const codeVersion = 7;
  */
 const margin = { before: { time: 600, distance: 1200 }, after: 600 };
 
-/** Models by what a phone sends: `sparse` is trained for those without motion readings. */
+/**
+ * Models of states and of the decision on them, by what a phone sends: `sparse` is for those without motion readings.
+ */
 export interface Models {
   full: Model;
   sparse: Model;
+  joint: JointModel;
+  jointSparse: JointModel;
 }
 
 /** The segmenter with other models than the shipped ones. */
-export function segmenterWith(full: Model, sparse: Model = full): Segmenter {
-  const models = { full, sparse };
-  const version = `${codeVersion} ${full.id}${sparse === full ? '' : ` ${sparse.id}`}`;
+export function segmenterWith(changed: Partial<Models>): Segmenter {
+  const models = { ...shippedModels, ...changed };
+  const { full, sparse, joint, jointSparse } = models;
+  const version = [codeVersion, full.id, sparse.id, joint.id, jointSparse.id].join(' ');
   return { version, segment: (stretch, resume, stay) => segment(stretch, resume, stay, models) };
 }
 
 /** The segmenter with the models of the package. */
-export const shippedSegmenter: Segmenter = segmenterWith(shippedModels.full, shippedModels.sparse);
+export const shippedSegmenter: Segmenter = segmenterWith({});
 
 function segment(stretch: Stretch, resume: Resume | null, stay: Stay | null, models: Models): Segmented {
-  const { locations, motions, events, loadedUntil } = stretch;
+  const { motions, events, loadedUntil } = stretch;
+  const { locations, strays, doubts, decidedUntil } = withoutStrays(stretch, resume);
+  const seen = withFields(stretch, { locations, strays });
   const endOfData = loadedUntil === Number.POSITIVE_INFINITY;
   const found = segmentTrips({ locations, motions, events, resume, endOfData });
   const trips: SegmentedTrip[] = [];
   let here = stay;
-  for (const outing of outingsOf(found.trips, locations, found.openSince)) {
+  for (const outing of outingsOf(found.trips, { locations, doubts }, found.openSince)) {
     const { settledTs } = outing;
-    const decided = settledTs === null ? endOfData && !goesOn(outing, locations) : settledTs < loadedUntil;
-    if (!decided) return { trips, goOn: { resume_ts: outing.from, started: true } };
-    for (const trip of tripsOf(outing, stretch, here, models)) {
+    const decided = settledTs === null ? endOfData && !goesOn(outing, locations) : settledTs < decidedUntil;
+    if (!decided) return { trips, goOn: withLeftOut({ resume_ts: outing.from, started: true }, strays) };
+    for (const trip of tripsOf(outing, seen, here, models)) {
       trips.push(trip);
       here = { location: trip.end, enter_ts: trip.end_ts };
     }
   }
-  return { trips, goOn: behind(locations, found.openSince) ?? resume };
+  const goOn = behind(locations, found.openSince);
+  return { trips, goOn: goOn ? withLeftOut(goOn, strays) : resume };
 }
 
 /** At the open trip's start; else at the last location, with which the user is still where they were. */
@@ -80,8 +88,11 @@ function goesOn({ to, candidates, nextTs }: Outing, locations: readonly Location
   return far.some((here, i) => here && far[i + 1]); // one alone may be a receiver's error
 }
 
+/** A stretch without its strays, and their times. */
+type Seen = Stretch & { strays: readonly number[] };
+
 /** The trips of an outing. If the program fails on it, its candidates are left out and reported, never the day. */
-function tripsOf(outing: Outing, stretch: Stretch, stay: Stay | null, models: Models): SegmentedTrip[] {
+function tripsOf(outing: Outing, stretch: Seen, stay: Stay | null, models: Models): SegmentedTrip[] {
   const { motions, events } = stretch;
   try {
     const decoded = decode(outing, stretch, models);
@@ -89,7 +100,7 @@ function tripsOf(outing: Outing, stretch: Stretch, stay: Stay | null, models: Mo
     const first = stretch.locations[outing.candidates[0]!.startIndex]!;
     const underWay = isUnderWay(decoded.runs, first.ts);
     const from = stay && !unseenFrom(stay, first, { events, motions, underWay }) ? stay.location : null;
-    const journeys = journeysOf(withFields(decoded, { candidates: outing.candidates, from }));
+    const journeys = journeysOf(withFields(decoded, { candidates: outing.candidates, model: decoded.joint, from }));
     let here = stay;
     for (const [i, journey] of journeys.entries()) {
       const next = journeys[i + 1];
@@ -105,32 +116,47 @@ function tripsOf(outing: Outing, stretch: Stretch, stay: Stay | null, models: Mo
 }
 
 /** The track and the states of an outing, from its own data and what lies up to `lookAround` beside it. */
-function decode(outing: Outing, { locations, motions, events }: Stretch, models: Models): Decoded {
+function decode(outing: Outing, { locations, motions, events, strays }: Seen, models: Models): Decoded {
   const { sampling, from, to } = outing;
   const near = within(locations, from - lookAround, to + lookAround).filter((l) => l.sampling === sampling);
   const readings = within(motions, from - lookAround, to + lookAround);
   const track = trackOf(near);
   const sleeps = sampling === 'time' ? sleepsIn(within(events, from - lookAround, to + lookAround)) : [];
-  const model = readings.length > 0 ? models.full : models.sparse;
-  let cells = decodeCells(
-    { track, motions: readings, sampling, from: from - margin.before[sampling], to: to + margin.after },
-    model,
-  );
-  let runs = runsOf(cells, track, sleeps);
-  const change = (changed: Cells): void => {
-    if (changed !== cells) runs = runsOf(changed, track, sleeps);
-    cells = changed;
-  };
-  if (sampling === 'time') change(runnersOnFoot(cells, runs, track, readings));
-  change(boardedAfterWaits(cells, runs));
+  const [model, joint] = readings.length > 0 ? [models.full, models.joint] : [models.sparse, models.jointSparse];
+  const [begin, end] = [from - margin.before[sampling], to + margin.after];
+  const cells = decodeCells({ track, motions: readings, sampling, from: begin, to: end }, model);
+  const runs = runsOf(cells, track, sleeps);
+  const rides = ridesOf({ runs, track, cells }, begin, end);
   return {
     outing,
     locations,
+    strays,
     motions: readings,
     events,
     track,
     cells,
-    runs: sampling === 'time' ? walkedOff(runs, readings) : runs,
+    runs,
+    rides,
+    odds: jointOdds(rides, joint),
+    joint,
     model: model.id,
   };
+}
+
+/** What the decision on an outing is fitted to: its rides, the stops in it, and whether it has motion readings. */
+export interface FittedOuting {
+  hasReadings: boolean;
+  rides: readonly Ride[];
+  stops: readonly StopFigures[];
+}
+
+/** The outings of everything that one phone recorded, for the fit of `JointModel`. */
+export function outingsIn(stretch: Stretch, models: Models): FittedOuting[] {
+  const { locations, strays, doubts } = withoutStrays(stretch, null);
+  const found = segmentTrips({ ...stretch, locations, resume: null, endOfData: true });
+  return outingsOf(found.trips, { locations, doubts }, found.openSince).map((outing) => {
+    const decoded = decode(outing, { ...stretch, locations, strays }, models);
+    const stops = stopsOf({ ...decoded, candidates: outing.candidates, model: decoded.joint, from: null });
+    return { hasReadings: decoded.motions.length > 0, rides: decoded.rides, stops };
+  });
 }

@@ -14,8 +14,6 @@ export interface TrackOptions {
   unknownAccuracy: number;
   /** Times that spikes are looked for: two in a row hide each other (by hand). */
   spikePasses: number;
-  /** Locations of one spike at most (by hand). */
-  spikeSize: number;
   /** m; a shorter way there and back is no spike (by hand) */
   leastSpike: number;
   /** m; a spike is this much farther than its neighbours lie apart (by hand) */
@@ -45,7 +43,6 @@ export const trackDefaults: TrackOptions = {
   repeatWithin: 60,
   unknownAccuracy: 30,
   spikePasses: 4,
-  spikeSize: 3,
   leastSpike: 60,
   spikeBeyond: 20,
   spikeSpeed: 12,
@@ -190,52 +187,36 @@ function withoutSpikes(locations: readonly Location[], plane: Plane, options: Tr
     const found = spikesIn(spots, options);
     if (found.length === 0) break;
     const out = new Set<number>();
-    for (const { first, last } of found) {
-      if (out.has(first - 1) || out.has(last + 1)) continue;
-      for (let i = first; i <= last; i += 1) out.add(i);
-    }
+    for (const { i } of found) if (!out.has(i - 1) && !out.has(i + 1)) out.add(i);
     spots = spots.filter((_, i) => !out.has(i));
   }
-  return spots.map(locationOf);
+  return spots.map(({ location }) => location);
 }
 
-const locationOf = ({ location }: Spot): Location => location;
-
-/** Spikes of one location, and of several that lie together, the farthest first. */
-function spikesIn(spots: readonly Spot[], options: TrackOptions): { first: number; last: number; excess: number }[] {
-  const found: { first: number; last: number; excess: number }[] = [];
-  for (let first = 1; first < spots.length - 1; first += 1) {
-    for (let last = first; last < first + options.spikeSize && last < spots.length - 1; last += 1) {
-      const excess = spikeAt(spots, first, last, options);
-      if (excess > 0) found.push({ first, last, excess });
-      if (last === first && excess > 0) break;
-    }
+/** Spikes, the farthest first. */
+function spikesIn(spots: readonly Spot[], options: TrackOptions): { i: number; excess: number }[] {
+  const found: { i: number; excess: number }[] = [];
+  for (let i = 1; i < spots.length - 1; i += 1) {
+    const excess = spikeAt(spots[i - 1]!, spots[i]!, spots[i + 1]!, options);
+    if (excess > 0) found.push({ i, excess });
   }
-  return found.sort((a, b) => b.excess - a.excess || a.first - b.first);
+  return found.sort((a, b) => b.excess - a.excess || a.i - b.i);
 }
 
 const metresBetween = (a: Spot, b: Spot): number => Math.sqrt((a.x - b.x) ** 2 + (a.y - b.y) ** 2);
 
-/** m that locations `i` to `last` lead off and back; 0 when they are no spike. */
-function spikeAt(spots: readonly Spot[], i: number, last: number, options: TrackOptions): number {
-  const from = spots[i]!;
-  const to = spots[last]!;
-  const a = spots[i - 1]!;
-  const b = spots[last + 1]!;
-  const there = metresBetween(a, from);
-  const back = metresBetween(to, b);
+/** m that a location between two others leads off and back; 0 when it is no spike. */
+function spikeAt(a: Spot, here: Spot, b: Spot, options: TrackOptions): number {
+  const there = metresBetween(a, here);
+  const back = metresBetween(here, b);
   const apart = metresBetween(a, b);
   const excess = there + back - apart;
   const surer = Math.min(a.accuracy, b.accuracy);
-  if (excess <= Math.max(options.leastSpike, 2 * (from.accuracy + surer))) return 0;
-  const speedThere = there / (from.location.ts - a.location.ts);
-  const speedBack = back / (b.location.ts - to.location.ts);
-  // Of several locations both ways have to be impossible: people do drive there and back.
-  if (i < last) return Math.min(speedThere, speedBack) > options.impossibleSpeed ? excess : 0;
-  const fastest = Math.max(speedThere, speedBack);
+  if (excess <= Math.max(options.leastSpike, 2 * (here.accuracy + surer))) return 0;
+  const fastest = Math.max(there / (here.location.ts - a.location.ts), back / (b.location.ts - here.location.ts));
   if (fastest > options.impossibleSpeed) return excess;
   const beyond = excess > apart + options.spikeBeyond;
-  return beyond && (fastest > options.spikeSpeed || from.accuracy > 2 * surer) ? excess : 0;
+  return beyond && (fastest > options.spikeSpeed || here.accuracy > 2 * surer) ? excess : 0;
 }
 
 /**

@@ -9,20 +9,22 @@ import { within } from '../in-time.ts';
 import { lookAround } from '../look-around.ts';
 import { isRestart, type Location, type Motion, type PhoneEvent, restartedBetween } from '../observations.ts';
 import { unseenFrom } from '../places.ts';
-import type { SegmentedSection, SegmentedTrip, Stay, Stretch } from '../segmenter.ts';
+import type { SegmentedSection, SegmentedTrip, Stay } from '../segmenter.ts';
 import { type Bounds, boundsOf } from './bounds.ts';
 import type { RawTrip } from './candidates.ts';
-import type { Cells } from './decode.ts';
+import { type Cells, movingShares } from './decode.ts';
 import { readingKind, readingKindOf } from './features.ts';
+import type { JointModel, JointOdds } from './joint.ts';
 import type { Journey } from './journeys.ts';
 import { type Leg, legsOf } from './legs.ts';
 import { cellStates } from './model.ts';
-import { modeOf, movingShares } from './modes.ts';
+import { byAir, type Mode, modeOf, unknownMode } from './modes.ts';
 import type { Outing } from './outings.ts';
-import { pathOf, sliceOf } from './path.ts';
+import { estimatedIn, pathOf, sliceOf } from './path.ts';
+import { legFeatures, type Ride, rideDefaults } from './rides.ts';
 import { isUnderWay, type Run, runsBetween } from './runs.ts';
-import { firstAfter, metresAt, positionAt, type Track } from './track.ts';
-import { fastestSpeed, vehiclesOf } from './vehicles.ts';
+import { withLeftOut } from './strays.ts';
+import { firstAfter, metresAt, positionAt, type Track, trackDefaults } from './track.ts';
 
 /** How the trips, places, sections and stops were found. */
 const source = 'StateSequence';
@@ -31,11 +33,17 @@ const source = 'StateSequence';
 export interface Decoded {
   outing: Outing;
   locations: readonly Location[];
+  /** Times of locations that were left out before. */
+  strays: readonly number[];
   motions: readonly Motion[];
   events: readonly PhoneEvent[];
   track: Track;
   cells: Cells;
   runs: readonly Run[];
+  /** Its legs, and what is said of their modes. */
+  rides: readonly Ride[];
+  odds: JointOdds;
+  joint: JointModel;
   /** Name of the model that the states are from. */
   model: string;
 }
@@ -71,7 +79,7 @@ export function tripOf(
       unseen && exitedTs === null ? first.ts : Math.max(stay?.enter_ts ?? -Infinity, trackedSince(decoded, first)),
     notAfter: Math.min(notAfter, saidToEnd(decoded, last, journey.last)),
   });
-  return withFields(frame(outing, first, last, journey.last, isLast), {
+  return withFields(frame(decoded, first, last, journey.last, isLast), {
     end_ts: bounds.end_ts,
     end: shownPlace(placeAt(track, bounds.end_ts)),
     unseen: unseen && withFields(unseen, { end_ts: Math.min(first.ts, bounds.start_ts) }),
@@ -85,7 +93,7 @@ export function tripOf(
 /** A candidate that the program failed on: no travel, with the error. */
 export function failedTrip(
   outing: Outing,
-  stretch: Stretch,
+  stretch: Pick<Decoded, 'locations' | 'strays'>,
   candidate: RawTrip,
   i: number,
   error: unknown,
@@ -93,7 +101,7 @@ export function failedTrip(
   const first = stretch.locations[candidate.startIndex]!;
   const last = stretch.locations[candidate.endIndex]!;
   return {
-    ...frame(outing, first, last, candidate, i === outing.candidates.length - 1),
+    ...frame({ outing, strays: stretch.strays }, first, last, candidate, i === outing.candidates.length - 1),
     end_ts: last.ts,
     end: { latitude: last.latitude, longitude: last.longitude },
     unseen: null,
@@ -165,7 +173,14 @@ function saidToEnd({ events }: Decoded, last: Location, { endedBy }: RawTrip): n
 }
 
 /** What a trip follows from, and what follows from it. All trips of an outing are settled together. */
-function frame(outing: Outing, first: Location, last: Location, { resume }: RawTrip, isLast: boolean) {
+function frame(
+  { outing, strays }: Pick<Decoded, 'outing' | 'strays'>,
+  first: Location,
+  last: Location,
+  { resume: { resume_ts, started } }: RawTrip,
+  isLast: boolean,
+) {
+  const resume = withLeftOut({ resume_ts, started }, strays);
   const needsFrom = (isLast ? resume.resume_ts : outing.from) - lookAround;
   return { first, last, settledTs: outing.settledTs, resume, needsFrom, source };
 }
@@ -201,25 +216,72 @@ function shownPlace({ latitude, longitude }: { latitude: number; longitude: numb
   return { latitude: degrees(latitude), longitude: degrees(longitude) };
 }
 
-function sectionsOf(
-  { track, cells, runs, motions }: Decoded,
-  bounds: Bounds,
-  firstTs: number,
-  stay: Stay | null,
-): SegmentedSection[] {
+function sectionsOf(decoded: Decoded, bounds: Bounds, firstTs: number, stay: Stay | null): SegmentedSection[] {
+  const { track, cells, runs, motions } = decoded;
   const { start_ts: start, end_ts: end } = bounds;
   const told = bounds.lead.at(-1)?.end ?? start;
   const inside = [...bounds.lead, ...runsBetween(runs, told, end)];
   const found = legsOf(inside, start, end);
   const legs = found.length > 0 ? closeTravelled(found, track, motions) : [onlyLeg(cells, start, end)];
   const path = pathOf(track, { start, end, firstTs }, legs, stay);
-  const fastest = legs.map((leg) => fastestSpeed(track, leg));
-  const vehicles = vehiclesOf(track, inside, legs, fastest, start);
+  const ways = legs.map((leg) => sliceOf(path, leg.start, leg.end));
   return legs.map((leg, i) => {
-    const way = sliceOf(path, leg.start, leg.end);
-    const average = (way.at(-1)!.length - way[0]!.length) / (leg.end - leg.start);
-    return withFields(modeOf(leg, cells, vehicles[i]!, { average, fastest: fastest[i]! }), { path: way, source });
+    const way = ways[i]!;
+    // A stop is at one spot: what its ends lie apart belongs to the way on from there.
+    const { latitude, longitude } = ways[i - 1]?.at(-1) ?? way[0]!;
+    const first = {
+      ...way[0]!,
+      latitude,
+      longitude,
+      length: way[0]!.length - distance({ latitude, longitude }, way[0]!),
+    };
+    const average = (way.at(-1)!.length - first.length) / (leg.end - leg.start);
+    const estimated = estimatedIn(path, leg.start, leg.end);
+    return withFields(modeIn(decoded, leg, average), { path: [first, ...way.slice(1)], estimated, source });
   });
+}
+
+const coveredFeature = legFeatures.indexOf('covered');
+
+/** The mode of a leg: that of the ride that shares most of its time. */
+function modeIn({ rides, odds, track, motions }: Decoded, leg: Leg, average: number): Mode {
+  const shared = rides.map((ride) => Math.min(ride.leg.end, leg.end) - Math.max(ride.leg.start, leg.start));
+  const i = shared.indexOf(Math.max(...shared));
+  const fastest = rides[i]?.fastest ?? 0;
+  if (average > air.average || (average > air.averageWithPeak && fastest > air.average))
+    return agreesAt(track, leg.start) && agreesAt(track, leg.end) ? byAir : unknownMode;
+  const own = i >= 0 && shared[i]! > 0 ? odds.single[i]! : stateOdds(leg.state);
+  // Without readings, what is said of a way that locations hardly show is half as sure.
+  const sharpness = motions.length > 0 ? 1 : 0.5 + 0.5 * (rides[i]?.features[coveredFeature] ?? 0);
+  const chances = own.map((p, m) => (average <= rideDefaults.limits[m]! ? p ** sharpness : 0));
+  const sum = chances.reduce((a, b) => a + b, 0);
+  return sum > 0 ? modeOf(chances.map((p) => p / sum)) : modeOf([0, 0, 0, 0, 1]);
+}
+
+/** What is said of a leg that the outing does not know: what its state says, without much trust. */
+function stateOdds(state: number): number[] {
+  if (state === cellStates.walk) return [0.7, 0.1, 0.1, 0.1, 0];
+  return state === cellStates.cycle ? [0.2, 0.6, 0.1, 0.1, 0] : [0, 0.1, 0.5, 0.25, 0.15];
+}
+
+/** m/s; a train so fast runs on a line of its own, and its average with halts (physical: what is called high speed) */
+const air = { average: 200 / 3.6, averageWithPeak: 100 / 3.6 };
+
+/** s between two locations that agree on where the user was, and how far from an end of a flight they may lie. */
+const agreement = { least: 120, most: 3600 };
+
+/** True where two locations, minutes apart, agree that the user was near an end of a leg. */
+function agreesAt(track: Track, ts: number): boolean {
+  const after = firstAfter(track, ts);
+  for (const i of [after - 1, after]) {
+    if (i < 0 || i >= track.ts.length || Math.abs(track.ts[i]! - ts) > agreement.most) continue;
+    for (let j = 0; j < track.ts.length; j += 1) {
+      const seconds = Math.abs(track.ts[j]! - track.ts[i]!);
+      if (seconds < agreement.least || seconds > agreement.most) continue;
+      if (fixesApart(track, i, j) <= trackDefaults.impossibleSpeed * seconds) return true;
+    }
+  }
+  return false;
 }
 
 /** One leg from start to end, for a journey in which no state moves: the likeliest way to move. */
@@ -265,8 +327,9 @@ function wentOn(before: Leg, after: Leg, track: Track, motions: readonly Motion[
   return of(readingKindOf.motor) > of(readingKindOf.still) + of(readingKindOf.walk);
 }
 
-function evidenceOf({ track, model }: Decoded, journey: Journey, bounds: Bounds): TripEvidence {
+function evidenceOf({ outing, strays, track, model }: Decoded, journey: Journey, bounds: Bounds): TripEvidence {
   const { repeats, spikes } = track.leftOut;
+  const stray = strays.filter((ts) => ts >= outing.from - lookAround && ts <= outing.to + lookAround).length;
   return {
     model,
     start: bounds.start,
@@ -275,6 +338,6 @@ function evidenceOf({ track, model }: Decoded, journey: Journey, bounds: Bounds)
     ...(journey.after && { parted_by: journey.after }),
     ...(journey.waits.length > 0 && { waits: journey.waits }),
     ...(journey.phantom && { phantom: true }),
-    left_out: { ...(repeats > 0 && { repeats }), ...(spikes > 0 && { spikes }) },
+    left_out: { ...(repeats > 0 && { repeats }), ...(spikes > 0 && { spikes }), ...(stray > 0 && { strays: stray }) },
   };
 }

@@ -39,7 +39,7 @@ async function run(context: CommandContext, { cases, model: file, only = [] }: O
   const progress = context.output.progress('evaluating');
   const scored: ScoredCase[] = [];
   try {
-    for (const one of evaluate(cases, { only, ...(model && { model }) })) {
+    for (const one of evaluate(cases, { only, models: model ? { full: model, sparse: model } : {} })) {
       scored.push(one);
       progress.update(`${scored.length} cases`);
     }

@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeDefaults, viterbi } from '../../../src/analysis/sequence/decode.ts';
 import { featureNames, forEachCell } from '../../../src/analysis/sequence/features.ts';
+import { jointOdds, pairKind } from '../../../src/analysis/sequence/joint.ts';
 import { cellStates, modelOf, StateOdds, stateNames, type TreeFile } from '../../../src/analysis/sequence/model.ts';
+import { legFeatures, modes, type Ride } from '../../../src/analysis/sequence/rides.ts';
 import { shippedModels } from '../../../src/analysis/sequence/shipped-models.ts';
 import { trackDefaults, trackOf } from '../../../src/analysis/sequence/track.ts';
-import { walkedOff } from '../../../src/analysis/sequence/walked-off.ts';
-import { motionTypes } from '../../../src/model/payloads.ts';
 import { runs } from '../../support/lives.ts';
 import { at, t0 } from '../../support/phone.ts';
 
@@ -55,23 +55,66 @@ describe('the decoder', () => {
   });
 });
 
-describe('rest after a ride', () => {
-  const { still, walk, motor } = cellStates;
-  const day = [
-    { state: motor, start: 0, end: 900 },
-    { state: still, start: 900, end: 2000 },
-  ];
-  const reading = (ts: number, type: number, confidence = 92) => ({ ts, type, confidence });
+/** A ride of ten minutes by a mode, with figures that all but tell it. */
+const rideBy = (mode: (typeof modes)[number], wait: number): Ride => ({
+  leg: { state: cellStates.motor, start: 0, end: 600 },
+  features: legFeatures.map((name) => {
+    if (name === 'one' || name === 'boarded on foot' || name === 'covered') return 1;
+    if (name === 'ln share walk' || name === 'ln share cycle') return Math.log(0.02);
+    if (name === 'ln wait') return Math.log(1 + wait / 30);
+    if (name === 'ln walk before') return Math.log(6);
+    return name === 'ln turning' ? (mode === 'TRAIN' ? -1.5 : 0.5) : 0;
+  }),
+  possible: modes.map(() => true),
+  average: 9,
+  fastest: 14,
+  before: null,
+  near: false,
+  left: false,
+  waited: wait,
+});
 
-  it('begins with a walk up to the last sure reading of it, unless one of rest comes before', () => {
-    const walked = [reading(940, motionTypes.ON_FOOT), reading(980, motionTypes.WALKING)];
-    const left = { state: walk, start: 900, end: 987.5 };
-    expect(walkedOff(day, walked)).toEqual([day[0], left, { state: still, start: 987.5, end: 2000 }]);
-    expect(walkedOff(day, [reading(920, motionTypes.STILL), ...walked])).toEqual(day);
+describe('the joint decision', () => {
+  const { joint } = shippedModels;
+
+  it('is what summing over every choice gives', () => {
+    const rides = [
+      rideBy('CAR', 0),
+      { ...rideBy('BUS', 240), before: 0, near: true },
+      { ...rideBy('TRAIN', 60), before: 1 },
+    ];
+    const weight = ([a, b, c]: [number, number, number]): number => {
+      const own = [a, b, c].map((m, i) => joint.modes[m]!.reduce((sum, w, f) => sum + w * rides[i]!.features[f]!, 0));
+      const pair = (x: number, y: number, near: boolean): number =>
+        joint.pairs[pairKind(x, y, { near, left: false })] ?? 0;
+      return Math.exp(own[0]! + own[1]! + own[2]! + pair(a, b, true) + pair(b, c, false));
+    };
+    const sums = rides.map(() => modes.map(() => 0));
+    let total = 0;
+    for (const a of modes.keys())
+      for (const b of modes.keys())
+        for (const c of modes.keys()) {
+          const w = weight([a, b, c]);
+          total += w;
+          for (const [i, m] of [a, b, c].entries()) sums[i]![m]! += w;
+        }
+    const odds = jointOdds(rides, joint);
+    odds.single.forEach((row, i) => {
+      for (const [m, p] of row.entries()) expect(p).toBeCloseTo(sums[i]![m]! / total, 9);
+    });
+    expect(odds.total).toBeCloseTo(Math.log(total), 9);
   });
 
-  it('stays rest where readings of walking are unsure, or come minutes later', () => {
-    expect(walkedOff(day, [reading(940, motionTypes.ON_FOOT, 60), reading(1100, motionTypes.ON_FOOT)])).toEqual(day);
+  it('takes a wait at a stop for a bus or train', () => {
+    const chance = (ride: Ride): number[] => jointOdds([ride], joint).single[0]!;
+    const [, , car, ...others] = chance(rideBy('BUS', 300));
+    expect(others[0]! + others[1]!).toBeGreaterThan(car!);
+    expect(chance(rideBy('BUS', 0))[3]!).toBeLessThan(others[0]!);
+  });
+
+  it('says no mode that is too slow for the leg', () => {
+    const fast = { ...rideBy('CAR', 0), possible: [false, false, true, true, true] };
+    expect(jointOdds([fast], joint).single[0]!.slice(0, 2)).toEqual([0, 0]);
   });
 });
 

@@ -1,0 +1,76 @@
+// What the diary never says, whatever a phone pushed: impossible speeds, and lengths that do not add up.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { analyse } from '../../src/analysis/analyse.ts';
+import type { Location } from '../../src/analysis/observations.ts';
+import { keys } from '../../src/model/keys.ts';
+import type { Section, Trip } from '../../src/model/trip.ts';
+import { readStretch } from '../../src/pipeline/read-stretch.ts';
+import { life, runs } from '../support/lives.ts';
+import { memoryTimeseries } from '../support/memory-timeseries.ts';
+import { at, motions, moving } from '../support/phone.ts';
+
+const infinite = Number.POSITIVE_INFINITY;
+
+const tripsOf = (locations: Location[], readings = motions(0, 1, 'STILL')): Trip[] =>
+  analyse({
+    userId: 'u',
+    locations,
+    motions: readings,
+    events: [],
+    carry: null,
+    loadedUntil: infinite,
+  }).records.flatMap(({ trip }) => trip ?? []);
+
+const isTooFast = ({ sensed_mode, distance, duration }: Section): boolean => {
+  const limit = { WALKING: 4, BICYCLING: 14, CAR: 60, BUS: 40, TRAIN: 90 }[sensed_mode.split('.')[1]!];
+  return limit !== undefined && distance >= 500 && distance > 1.01 * limit * duration;
+};
+
+describe('no section of any life', () => {
+  it('is faster than its mode can be, and sections and stops sum to their trip', { timeout: 120_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(life, async (entries) => {
+        const stretch = await readStretch(memoryTimeseries(entries), 'u', keys.filteredLocation, null, 1_000_000);
+        const { records } = analyse({ userId: 'u', ...stretch, carry: null });
+        for (const { trip } of records) {
+          if (!trip) continue;
+          expect(trip.sections.filter(isTooFast)).toEqual([]);
+          const parts = [...trip.sections, ...trip.stops].reduce((sum, { distance }) => sum + distance, 0);
+          expect(trip.distance).toBeCloseTo(parts, 1);
+          for (const { estimated = 0, distance } of trip.sections) expect(estimated).toBeLessThanOrEqual(distance);
+        }
+      }),
+      runs(60),
+    );
+  });
+});
+
+const hour = 3600;
+const there = (from: number, east: number): Location[] => [
+  ...moving({ from, to: from + 900, east, speed: 10 }),
+  ...moving({ from: from + 930, to: from + 1500, east: east + 9000 }),
+];
+
+describe('the length of a trip', () => {
+  it('is the same whether the place before it was reached an hour or a day before', () => {
+    const again = (from: number): Location[] => there(from, 9000 + 600); // noticed 600 m from the place
+    const [early, late] = [2 * hour, 26 * hour].map((from) => tripsOf([...there(0, 0), ...again(from)])[1]!);
+    expect(early!.distance).toBeCloseTo(late!.distance, 0);
+  });
+
+  it('names what no location shows as estimated', () => {
+    const [, second] = tripsOf([...there(0, 0), ...there(2 * hour, 9000 + 600)]);
+    const estimated = second!.sections.reduce((sum, section) => sum + (section.estimated ?? 0), 0);
+    expect(estimated).toBeGreaterThan(500);
+    expect(estimated).toBeLessThan(900);
+  });
+});
+
+describe('a lone location on another continent', () => {
+  it('makes no flight', () => {
+    const home = [...moving({ from: 0, to: 1200 }), ...moving({ from: 5 * hour, to: 6 * hour })];
+    for (const far of [at(3 * hour, 1_500_000), at(1230, 5_000_000)])
+      expect(tripsOf([...home, far].sort((a, b) => a.ts - b.ts))).toEqual([]);
+  });
+});

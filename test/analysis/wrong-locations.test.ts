@@ -1,0 +1,143 @@
+// Wrong locations in a rest: a receiver that errs by kilometres changes no trip.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { analyse } from '../../src/analysis/analyse.ts';
+import type { Location } from '../../src/analysis/observations.ts';
+import { caseNames, readCase } from '../../src/evaluate/cases.ts';
+import type { TripRecord } from '../../src/model/trip.ts';
+import { runs } from '../support/lives.ts';
+import { at, iosAt, motions, moving, t0 } from '../support/phone.ts';
+
+const hour = 3600;
+
+type Observed = Pick<Parameters<typeof analyse>[0], 'locations' | 'motions' | 'events'>;
+
+function linksOf(observed: Observed): TripRecord[] {
+  return analyse({ userId: 'u', ...observed, carry: null, loadedUntil: Number.POSITIVE_INFINITY }).records;
+}
+
+/** What a person sees of the trips. */
+const seen = (links: readonly TripRecord[]): unknown[] =>
+  links.flatMap(({ trip }) =>
+    trip
+      ? [[trip.start_ts, trip.end_ts, trip.distance, trip.sections.map((s) => [s.start_ts, s.end_ts, s.sensed_mode])]]
+      : [],
+  );
+
+/** A run of wrong locations, so many metres off, every so many seconds. */
+interface Wrong {
+  count: number;
+  every: number;
+  metres: number;
+  course: number;
+  /** 0 to 1: where in the rest */
+  when: number;
+}
+
+/** At most three minutes, whatever the distance; or farther than anything travels. */
+const wrong: fc.Arbitrary<Wrong> = fc
+  .record({
+    count: fc.integer({ min: 1, max: 30 }),
+    every: fc.constantFrom(1, 5, 20, 30, 60),
+    metres: fc.constantFrom(400, 1100, 5500, 33_000, 330_000),
+    course: fc.double({ min: 0, max: 2 * Math.PI, noNaN: true }),
+    when: fc.double({ min: 0.1, max: 0.9, noNaN: true }),
+  })
+  .map((one) => ((one.count - 1) * one.every < 180 ? one : { ...one, metres: 9_000_000 }));
+
+function runOf(place: Location, { count, every, metres, course }: Wrong, from: number): Location[] {
+  const latitude = place.latitude + (Math.sign(-place.latitude) || 1) * (metres / 111_195) * Math.abs(Math.cos(course));
+  const longitude = place.longitude + (metres / 111_195 / Math.cos(place.latitude / 57.3)) * Math.sin(course);
+  return Array.from({ length: count }, (_, i) => ({
+    ...place,
+    ts: from + i * every,
+    latitude: metres > 1_000_000 ? -place.latitude : latitude,
+    longitude: metres > 1_000_000 ? place.longitude - 120 : longitude,
+    accuracy: 30,
+  }));
+}
+
+/** With wrong locations in the rest between two times, in which the phone may be silent or awake. */
+function spoilt(observed: Observed, [from, to]: readonly [number, number], one: Wrong): Observed {
+  const begin = from + one.when * (to - from - one.count * one.every);
+  const place = observed.locations.findLast(({ ts }) => ts <= begin)!;
+  const locations = [...observed.locations, ...runOf(place, one, begin)].sort((a, b) => a.ts - b.ts);
+  return { ...observed, locations };
+}
+
+const ride = (from: number, east: number): Location[] => moving({ from, to: from + 900, east, speed: 10 });
+const rest = (from: number, to: number, east: number, every: number): Location[] =>
+  Array.from({ length: Math.ceil((to - from) / every) }, (_, i) => at(from + i * every, east + (i % 3)));
+
+describe('wrong locations in a rest change no trip of', () => {
+  const readings = [...motions(0, 900, 'IN_VEHICLE'), ...motions(4 * hour, 4 * hour + 900, 'IN_VEHICLE')];
+  const days: [string, Observed][] = [
+    { name: 'an Android phone that sleeps', until: 1500 },
+    { name: 'an Android phone that is awake', until: 4 * hour },
+  ].map(({ name, until }) => [
+    name,
+    {
+      locations: [
+        ...ride(0, 0),
+        ...rest(930, until, 9000, 30),
+        ...ride(4 * hour, 9000),
+        ...rest(4 * hour + 930, 6 * hour, 18_000, 30),
+      ],
+      motions: readings,
+      events: [],
+    },
+  ]);
+  const iphone = (from: number, east: number) =>
+    Array.from({ length: 19 }, (_, i) => iosAt(from + 50 * i, east + 500 * i));
+  days.push([
+    'an iPhone',
+    { locations: [...iphone(0, 0), ...iphone(4 * hour, 9000), iosAt(9 * hour, 18_000)], motions: readings, events: [] },
+  ]);
+
+  it.each(days)('%s', (_, observed) => {
+    const plain = seen(linksOf(observed));
+    expect(plain).toHaveLength(2);
+    fc.assert(
+      fc.property(wrong, (one) => {
+        const found = linksOf(spoilt(observed, [t0 + 1500, t0 + 4 * hour - 600], one));
+        expect(seen(found)).toEqual(plain);
+      }),
+      runs(30),
+    );
+  });
+
+  it('a phone, and the evidence of the trip counts them', () => {
+    const observed = spoilt(days[1]![1], [t0 + 1500, t0 + 2 * hour], {
+      count: 2,
+      every: 30,
+      metres: 5000,
+      course: 1,
+      when: 0.1,
+    });
+    expect(linksOf(observed)[0]!.trip!.evidence!.left_out.strays).toBe(2);
+  });
+});
+
+const recorded = process.env.MOBILITY_TEST_CASES;
+
+describe.skipIf(!recorded)('wrong locations in a rest of a recorded day', () => {
+  it('change its trips in less than 1 of 100 cases', { timeout: 300_000 }, () => {
+    let [changed, tried] = [0, 0];
+    for (const name of caseNames(recorded!)) {
+      const observed = readCase(recorded!, name);
+      const links = linksOf(observed);
+      const plain = JSON.stringify(seen(links));
+      const trips = links.flatMap(({ trip }) => trip ?? []);
+      for (const [i, trip] of trips.slice(1).entries()) {
+        const gap = [trips[i]!.end_ts + 900, trip.start_ts - 900] as const;
+        if (gap[1] - gap[0] < 2400) continue;
+        for (const one of fc.sample(wrong, { numRuns: 5, seed: i + 1 })) {
+          tried += 1;
+          if (JSON.stringify(seen(linksOf(spoilt(observed, gap, one)))) !== plain) changed += 1;
+        }
+      }
+    }
+    expect(tried).toBeGreaterThan(100);
+    expect(changed / tried).toBeLessThan(0.01);
+  });
+});

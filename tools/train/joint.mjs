@@ -1,0 +1,178 @@
+// Fits the weights by which modes and waits are decided together (src/analysis/sequence/joint.ts): maximum likelihood
+// with a penalty for leaving what is plain without data, without chance. Cases must not be those that the state models
+// were trained on. Fitted freely, the weights learn routes: with an itinerary left out, .67 of the time of rides was
+// right instead of .90.
+import { jointOdds, pairKind, pairKinds } from '../../dist/analysis/sequence/joint.js';
+import { stopFeatures } from '../../dist/analysis/sequence/journeys.js';
+import { legFeatures, modes } from '../../dist/analysis/sequence/rides.js';
+import { outingsIn } from '../../dist/analysis/sequence/segment.js';
+
+const modeOf = {
+  WALKING: 0,
+  BICYCLING: 1,
+  E_BIKE: 1,
+  ESCOOTER: 1,
+  CAR: 2,
+  BUS: 3,
+  TRAIN: 4,
+  SUBWAY: 4,
+  LIGHT_RAIL: 4,
+};
+const n = modes.length;
+const penalty = { modes: 40, waits: 10 }; // of a squared step away from what is plain
+const steps = 200;
+
+/** What is plain without data, in round log odds: who waits boards a bus or train, rails bend slowly and run in tunnels. */
+const plain = {
+  modes: {
+    WALKING: { 'ln share walk': 1 },
+    BICYCLING: { 'ln share cycle': 1 },
+    CAR: { 'ln share motor': 1 },
+    BUS: { one: -2, 'ln share motor': 1, 'ln wait': 1.5, 'ln walk before': 0.4, 'ln walk after': 0.4 },
+    TRAIN: {
+      ...{ one: -2, 'ln share motor': 1, 'ln wait': 1.5, 'ln walk before': 0.4, 'ln walk after': 0.4 },
+      ...{ 'ln turning': -1.5, silent: 2, fast: 0.8 },
+    },
+  },
+  pairs: {
+    ...{ 'both public': 1, 'both public, left': 0, 'the same, near': 1, 'car and public': -1.5 },
+    ...{ 'cars, near': 2, 'the same, left': 2.5 },
+  },
+  waits: { one: -0.5, 'ln stop': -1, 'turned back': -4, 'public next': 2, 'public before': 0.5, parked: -2 },
+};
+
+const listOf = (names, weights) => names.map((name) => weights[name] ?? 0);
+
+/** Weights before any fit. */
+export const plainWeights = {
+  id: 'plain',
+  modes: modes.map((mode) => listOf(legFeatures, plain.modes[mode])),
+  pairs: listOf(pairKinds, plain.pairs),
+  waits: listOf(stopFeatures, plain.waits),
+};
+
+/** The true mode of most of a leg's time; null where it was mostly none of ours. */
+function trueMode({ start, end }, truth) {
+  const seconds = modes.map(() => 0);
+  for (const section of truth.trips.flatMap(({ sections }) => sections)) {
+    const both = Math.min(end, section.end_ts) - Math.max(start, section.start_ts);
+    if (both > 0 && section.mode in modeOf) seconds[modeOf[section.mode]] += both;
+  }
+  const most = Math.max(...seconds);
+  return most > 0.5 * (end - start) ? seconds.indexOf(most) : null;
+}
+
+const stretchOf = ({ locations, motions, events }) => ({ locations, motions, events, loadedUntil: Infinity });
+
+/**
+ * The weights for cases with the state models that each is decoded by: `[{ one, models, weight }]`, where `models` are
+ * `full` and `sparse`.
+ */
+export function fitJoint(cases, id) {
+  const outings = (joint) =>
+    cases.flatMap(({ one, models, weight }) =>
+      outingsIn(stretchOf(one), { ...models, joint, jointSparse: joint }).map((outing) => ({
+        ...outing,
+        weight,
+        truth: one.truth,
+        labels: outing.rides.map(({ leg, possible }) => {
+          const mode = trueMode(leg, one.truth);
+          return mode !== null && possible[mode] ? mode : null;
+        }),
+      })),
+    );
+  const model = { ...structuredClone(plainWeights), id };
+  fitModes(outings(model), model);
+  fitWaits(outings(model), model);
+  return model;
+}
+
+/** Adam: steps against a gradient, each as large as its own history allows. */
+function descend(weights, gradientOf) {
+  const [mean, square] = [weights.map(() => 0), weights.map(() => 0)];
+  for (let step = 1; step <= steps; step += 1) {
+    const gradient = gradientOf();
+    const rate = 0.12 * (1 - step / (steps + 1));
+    for (let i = 0; i < weights.length; i += 1) {
+      mean[i] = 0.9 * mean[i] + 0.1 * gradient[i];
+      square[i] = 0.97 * square[i] + 0.03 * gradient[i] ** 2;
+      const seen = [mean[i] / (1 - 0.9 ** step), square[i] / (1 - 0.97 ** step)];
+      weights[i] -= (rate * seen[0]) / (Math.sqrt(seen[1]) + 1e-8);
+    }
+  }
+}
+
+function fitModes(outings, model) {
+  const f = legFeatures.length;
+  const start = [...model.modes.flat(), ...model.pairs];
+  const flat = [...start];
+  const known = outings.filter(({ labels }) => labels.some((label) => label !== null));
+  const spread = () => {
+    for (let m = 0; m < n; m += 1) for (let i = 0; i < f; i += 1) model.modes[m][i] = flat[m * f + i];
+    for (let i = 0; i < pairKinds.length; i += 1) model.pairs[i] = flat[n * f + i];
+  };
+  descend(flat, () => {
+    spread();
+    const gradient = flat.map((w, i) => penalty.modes * (w - start[i]));
+    for (const { rides, labels, weight } of known)
+      for (const [sign, odds] of [
+        [1, jointOdds(rides, model)],
+        [-1, jointOdds(rides, model, labels)],
+      ])
+        for (const [k, ride] of rides.entries()) {
+          for (let m = 0; m < n; m += 1) {
+            const p = sign * weight * odds.single[k][m];
+            for (let i = 0; i < f; i += 1) gradient[m * f + i] += p * ride.features[i];
+          }
+          odds.pairs[k]?.forEach((p, both) => {
+            const kind = pairKind(Math.floor(both / n), both % n, ride);
+            if (kind >= 0) gradient[n * f + kind] += sign * weight * p;
+          });
+        }
+    return gradient;
+  });
+  spread();
+}
+
+function fitWaits(outings, model) {
+  const rows = outings.flatMap(({ stops, truth }) =>
+    stops
+      .filter(({ never }) => never === null)
+      .map(({ start_ts, end_ts, features }) => {
+        const middle = (start_ts + end_ts) / 2;
+        return { features, isWait: truth.trips.some((t) => t.start_ts < middle && t.end_ts > middle) };
+      }),
+  );
+  const start = [...model.waits];
+  descend(model.waits, () => {
+    const gradient = model.waits.map((w, i) => penalty.waits * (w - start[i]));
+    for (const { features, isWait } of rows) {
+      const score = features.reduce((sum, x, i) => sum + x * model.waits[i], 0);
+      const off = 1 / (1 + Math.exp(-score)) - (isWait ? 1 : 0);
+      features.forEach((x, i) => {
+        gradient[i] += off * x;
+      });
+    }
+    return gradient;
+  });
+}
+
+/** As the program reads it. */
+export function jointFile(model, origin) {
+  const rounded = (list) => list.map((w) => Math.round(w * 1000) / 1000);
+  const { id, pairs, waits } = model;
+  return `${JSON.stringify(
+    {
+      id,
+      origin,
+      features: legFeatures,
+      modes: model.modes.map(rounded),
+      pair_kinds: pairKinds,
+      pairs: rounded(pairs),
+      stop_features: stopFeatures,
+      waits: rounded(waits),
+    },
+    null,
+    1,
+  )}\n`;
+}
