@@ -112,7 +112,7 @@ async function openFile(options: FileLogOptions, filename: string, onRotate: () 
   const transport = new DailyRotateFile({
     ...{ dirname, filename, extension: '.log', datePattern: 'YYYY-MM-DD', eol: '\n' },
     maxSize: Math.round(maxSizeMiB * 1024 * 1024),
-    options: { flags: 'a+', mode: 0o600, flush: true, fs: { ...fs, write } },
+    options: { flags: 'a+', mode: 0o600, flush: true, fs: { open: fs.open, close: fs.close, fsync: fs.fsync, write } },
   });
   const format = winston.format.printf(({ message }) => String(message));
   const logger = winston.createLogger({ format, transports: [transport], exitOnError: false });

@@ -1,7 +1,7 @@
 // Contract: studies, joining them, and what is kept of tokens.
 import { expect, it } from 'vitest';
 import type { StudySettings } from '../../../src/model/study.ts';
-import { newId, newPerson, same, type Use } from './kit.ts';
+import { newId, same, type Use } from './kit.ts';
 
 const hash = (): string => `${newId()}${newId()}`.replaceAll('-', '');
 
@@ -127,15 +127,9 @@ export function studyTests(use: Use): void {
     expect((await users.byUuid(uuids[0]!))?.study).toBe(study.name);
   });
 
-  it('a token keeps its kind and when it was used last', async () => {
+  use.it('a token keeps its kind and when it was used last', async ({ id }) => {
     const { tokens } = use.store;
-    const token = {
-      hash: hash(),
-      user_id: (await newPerson(use.store)).id,
-      created_ts: 1,
-      expires_ts: null,
-      kind: 'owntracks' as const,
-    };
+    const token = { hash: hash(), user_id: id, created_ts: 1, expires_ts: null, kind: 'owntracks' as const };
     await tokens.add(token);
     same(await tokens.byHash(token.hash), token);
     await tokens.touch(token.hash, 3600.5);
