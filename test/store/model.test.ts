@@ -83,7 +83,7 @@ const put = step('put', putting, async ({ entries, unusable, received }, { store
 });
 
 const moving = fc.record({ ahead: fc.constantFrom(0, 0, 2 * day, 1e308), limit: fc.constantFrom(1, 30, 5_000) });
-const move = step('move', moving, async ({ ahead, limit }, { store, user, model, now }) => {
+const move = step('move', moving, async ({ ahead, limit }, { user, model, now }) => {
   const at = now + ahead;
   const zonesBefore = model.zones();
   const expected = model.move(at);
@@ -126,7 +126,7 @@ const takeBack = step(
   },
 );
 
-const marksTaken = step('marks taken', fc.constant(null), async (_, { store, user, model }) => {
+const marksTaken = step('marks taken', fc.constant(null), async (_, { user, model }) => {
   await user.mergeState({ changed: null, documents_due: false });
   [model.changed, model.due] = [null, false];
 });

@@ -7,10 +7,9 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { connect } from '../../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../../src/store/sqlite/folder.ts';
 import { whenFree } from '../../../src/store/sqlite/transactions.ts';
-import type { Store } from '../../../src/store/store.ts';
 import { noise } from '../../support/noise.ts';
 import { until } from '../../support/until.ts';
-import { accept, fix, fixes, never, newPerson, numbers, refuse, rejects, same } from '../contract/kit.ts';
+import { fix, fixes, newPerson, numbers, refuse, rejects, same } from '../contract/kit.ts';
 import { usePlaces } from '../support/folders.ts';
 import { engineError, watched } from '../support/watched-driver.ts';
 
@@ -22,52 +21,41 @@ const places = usePlaces();
 afterEach(() => watched.reset());
 
 /** A store whose file grows by so many pages and no more, until `grow` is called. */
-async function limitedStore(): Promise<{ store: Store; limit(pages: number): void; grow(): void }> {
-  const { store } = await places.newStore();
-  await newPerson(store); // opens the connection for writes
+async function limitedStore() {
+  const { store, user } = await places.newStore();
   const writer = watched.connections.at(-1)!;
   const limit = (pages: number): void => {
     const { page_count } = writer.prepare('PRAGMA page_count').get<{ page_count: number }>()!;
     writer.exec(`PRAGMA max_page_count = ${page_count + pages}`);
   };
-  return { store, limit, grow: () => limit(1_000_000) };
+  return { store, user, limit, grow: () => limit(1_000_000) };
 }
 
 const batchOf = (from: number, count: number) =>
   numbers(from, from + count).map((ts) => fix(ts, { text: noise(`${ts}`, 1_000) }));
 
 describe('a full file', () => {
-  it('refuses the whole put, keeps its data, and accepts the put when there is space', async () => {
-    const { store, limit, grow } = await limitedStore();
-    const user = await newPerson(store);
-    await user.put(batchOf(0, 10));
-    limit(20);
-    for (let i = 0; i < 3; i++) await rejects(user.put(batchOf(100, 500)), 'MOBILITY_STORE_FULL');
-    expect((await store.usercache.summary(user.id)).count).toBe(10);
-    expect(await user.put(batchOf(50, 1))).toEqual(['inserted']);
-    grow();
-    expect(new Set(await user.put(batchOf(100, 500)))).toEqual(new Set(['inserted']));
-    expect((await store.usercache.summary(user.id)).count).toBe(511);
-  });
-
-  it('records no put that it refuses in the profile', async () => {
-    const { store, limit } = await limitedStore();
-    const user = await newPerson(store);
+  it('refuses the whole put, with its note in the profile, and accepts it when there is space', async () => {
+    const { store, user, limit, grow } = await limitedStore();
     const push = (from: number, count: number, at: number) => {
       const note = { fields: { at }, onFailure: () => {} };
       return store.usercache.put(user.id, { entries: batchOf(from, count), unusable: [], note }, at);
     };
-    await push(0, 2, 5);
+    await push(0, 10, 5);
     limit(20);
-    await rejects(push(100, 500, 6), 'MOBILITY_STORE_FULL');
+    for (let i = 0; i < 3; i++) await rejects(push(100, 500, 6), 'MOBILITY_STORE_FULL');
+    expect((await store.usercache.summary(user.id)).count).toBe(10);
     expect(await store.profiles.get(user.id)).toEqual({ at: 5 });
-    await push(10, 2, 7);
-    expect(await store.profiles.get(user.id)).toEqual({ at: 7 });
+    expect(await push(50, 1, 7)).toEqual(['inserted']);
+    grow();
+    expect(new Set(await push(100, 500, 8))).toEqual(new Set(['inserted']));
+    expect((await store.usercache.summary(user.id)).count).toBe(511);
+    expect(await store.profiles.get(user.id)).toEqual({ at: 8 });
   });
 
   it('of puts at the same moment, refuses those that do not fit and accepts the others', async () => {
-    const { store, limit } = await limitedStore();
-    const [small, large] = [await newPerson(store), await newPerson(store)];
+    const { store, user: small, limit } = await limitedStore();
+    const large = await newPerson(store);
     limit(60);
     const results = await Promise.allSettled([
       small.put(batchOf(0, 2)),
@@ -81,8 +69,7 @@ describe('a full file', () => {
   });
 
   it('moves nothing, or all', async () => {
-    const { store, limit, grow } = await limitedStore();
-    const user = await newPerson(store);
+    const { user, limit, grow } = await limitedStore();
     const entries = batchOf(0, 300);
     await user.put(entries);
     limit(5);
@@ -197,18 +184,6 @@ it('a store whose folder was moved or replaced stores nothing more', async () =>
   same(await user.waiting(), [fix(1), fix(4)]);
 });
 
-it('of writes at the same moment, one that fails does not fail the others', async () => {
-  const { store } = await places.newStore();
-  const users = [await newPerson(store), await newPerson(store), await newPerson(store)];
-  const leases = await Promise.all(users.map((user) => user.lease()));
-  leases[1] = { ...leases[1]!, fence: leases[1]!.fence - 1_000 };
-  const merges = users.map((user, i) => store.pipeline.merge(user.id, { last_run_ts: i }, leases[i]!));
-  const results = await Promise.allSettled(merges);
-  expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
-  const states = await Promise.all(users.map((user) => store.pipeline.get(user.id)));
-  expect(states.map((state) => state.last_run_ts)).toEqual([0, null, 2]);
-});
-
 it('a put of many entries that fails leaves nothing behind, and those beside it are stored', async () => {
   const { store, user } = await places.newStore();
   const broken = fixes(1, 2_000);
@@ -237,7 +212,7 @@ describe('trouble that the engine reports', () => {
     await user.put([fix(2)]);
     const lease = await user.lease();
     const calls: [RegExp, () => Promise<unknown>][] = [];
-    const move = () => store.usercache.move(user.id, { at: never, limit: 9 }, lease, accept);
+    const move = () => user.move(lease);
     const note = { fields: { a: 1 }, onFailure: () => {} };
     for (const words of [/^BEGIN IMMEDIATE/, /FROM accounts/, /INTO batches/, /INTO profiles/, /^COMMIT/]) {
       calls.push([words, () => store.usercache.put(user.id, { entries: [fix(2), fix(3)], unusable: [], note }, 5)]);
