@@ -69,7 +69,10 @@ export function createQueue(options: QueueOptions) {
   };
   const push = (lines: Lines): void => {
     if (isClosed) return;
-    if (size > mostWaiting) return drop(lines.text(), 'the disk is too slow');
+    if (size > mostWaiting) {
+      drop(lines.text(), 'the disk is too slow');
+      return;
+    }
     waiting.push(lines);
     size += lines.size;
     working ??= work();

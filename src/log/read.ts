@@ -55,7 +55,7 @@ async function* readAll(options: ReadOptions, stats: ReadStats): AsyncGenerator<
       const path = join(dir, file);
       try {
         if (isSkipping) ends.set(log.name, log.compressed ? Infinity : (await stat(path)).size);
-        for await (const lines of newLines(path, log, ends, stats))
+        for await (const lines of newLines(path, log, ends, stats, follow !== undefined))
           yield* lines.filter(({ time }) => time >= since && time < until);
       } catch (error) {
         const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
@@ -70,15 +70,18 @@ async function* readAll(options: ReadOptions, stats: ReadStats): AsyncGenerator<
   }
 }
 
-/** The lines that were not read before. The last one is left for later while it has no end. */
-async function* newLines(path: string, log: LogName, ends: Map<string, number>, stats: ReadStats) {
+/** The lines that were not read before. The last one, while it has no end, is left for later if the reading `goesOn`. */
+async function* newLines(path: string, log: LogName, ends: Map<string, number>, stats: ReadStats, goesOn: boolean) {
   const before = ends.get(log.name) ?? 0;
   if (before === Infinity) return;
   let position = log.compressed ? 0 : before;
   for await (const texts of linesOf(path, position)) {
     const lines: LogLine[] = [];
     for (const text of texts) {
-      if (!text.endsWith('\n')) continue;
+      if (!text.endsWith('\n')) {
+        if (!goesOn) stats.foreign += 1;
+        continue;
+      }
       position += text.length;
       if (position <= before) continue;
       const line = parseFileLine(Buffer.from(text, 'latin1').toString().slice(0, -1));

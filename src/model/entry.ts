@@ -1,6 +1,5 @@
 // An entry as phones push it, and its identity.
 import type { JsonObject, JsonValue } from './json.ts';
-import { jsonText } from './json-text.ts';
 
 /** The program that an entry of the platform `other` came from. */
 export interface Origin {

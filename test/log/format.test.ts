@@ -285,23 +285,6 @@ describe('a message read back', () => {
     expect(readBack(line.userUuid(user))).toEqual({ kind: 'userUuid', user_id: user });
   });
 
-  it('of the pipeline names its user for any stage, error or text', () => {
-    fc.assert(
-      fc.property(anyText, anyText, anyNumber, (text, key, ts) => {
-        for (const message of [
-          line.stage(user, text),
-          line.stageFinished(user, text, { moved: 2 }, 0.5),
-          line.pipelineFailed(user, text),
-          line.aboutUser(user, text),
-          line.entryFailed(user, text, key, ts, text),
-          line.documentUpdated(user, key, 'inserted'),
-        ]) {
-          expect(readBack(message)).toMatchObject({ user_id: user });
-        }
-      }),
-    );
-  });
-
   it('is null for an unknown text, and no text makes the parser fail', () => {
     for (const text of ['something else', line.serverStarted(2, 'x')]) {
       expect(parseMessage(text)).toBeNull();
