@@ -58,8 +58,11 @@ interface Reader {
 /** Reads the lines that the flags select. Ctrl-C is the usual end of `--follow`. */
 async function read(context: CommandContext, flags: LogFlags, reader: Reader): Promise<Outcome> {
   const { since = 0, until = Infinity, dir = context.config().logDir } = flags;
-  if (since >= until)
-    throw new MobilityError('MOBILITY_USAGE', `expected --since to be before --until, found ${since} and ${until}`);
+  if (since >= until) {
+    const [first, last] = [since, until].map((ts) => new Date(ts * 1000).toISOString());
+    const problem = `expected --since to be earlier than --until, found ${first} and ${last}`;
+    throw new MobilityError('MOBILITY_USAGE', problem);
+  }
   const { kinds } = reader;
   const follow = flags.follow && context.interruptible();
   const { lines, stats } = readLogs({ dir, follow, kinds, since: flags.since, until: until + lateEnd });
