@@ -61,8 +61,8 @@ it('run-pipeline.js gets trips out of entries', async () => {
 it('own-store.js shows that a second run writes nothing', async () => {
   const shown = await example('own-store.js');
   const [first, second] = shown.split('second run');
-  expect(first).toMatch(/'timeseries.apply': [1-9]/);
-  expect(second).not.toMatch(/apply|settle|replace|put|acquire/);
+  expect(first).toMatch(/'usercache.move': [1-9]/);
+  expect(second).not.toMatch(/apply|move|replace|put|acquire/);
 });
 
 it('push-a-day.js pushes to a server, twice the same', async () => {

@@ -70,7 +70,9 @@ async function* readAll(options: ReadOptions, stats: ReadStats): AsyncGenerator<
   }
 }
 
-/** The lines that were not read before. The last one, while it has no end, is left for later if the reading `goesOn`. */
+/**
+ * The lines that were not read before. The last one, while it has no end, is left for later if the reading `goesOn`.
+ */
 async function* newLines(path: string, log: LogName, ends: Map<string, number>, stats: ReadStats, goesOn: boolean) {
   const before = ends.get(log.name) ?? 0;
   if (before === Infinity) return;

@@ -92,8 +92,9 @@ export class LogFiles {
 type Written = (error: NodeJS.ErrnoException | null, bytes: number, data: unknown) => void;
 
 /**
- * Opens the transport, which starts a file each day and after a full one. `archive.ts` replaces its options `zippedArchive` and `maxFiles`: it compresses into files that
- * everybody can read, ignores files of killed processes, and deletes only files of a list, which a full disk empties.
+ * Opens the transport, which starts a file each day and after a full one. `archive.ts` replaces its options
+ * `zippedArchive` and `maxFiles`: it compresses into files that everybody can read, ignores files of killed processes,
+ * and deletes only files of a list, which a full disk empties.
  */
 async function openFile(options: FileLogOptions, filename: string, onRotate: () => void) {
   const { logDir: dirname, maxSizeMiB = 100 } = options;

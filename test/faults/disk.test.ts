@@ -104,8 +104,8 @@ async function fillDisk(server: RunningServer): Promise<{ acknowledged: number[]
 /** How many entries of each batch the store has: an entry that waits and is moved already is one. */
 async function storedBatches(folder: string, uuid: string): Promise<Record<number, number>> {
   return withStore(folder, async (store) => {
-    const waiting = (await store.usercache.find(uuid, { time: 'write_ts', limit: 1_000_000 })).entries;
-    const moved = await allEntries(store, uuid);
+    const waiting = await allEntries(store.usercache, uuid);
+    const moved = await allEntries(store.timeseries, uuid);
     const counts: Record<number, number> = {};
     for (const writeTs of new Set([...waiting, ...moved].map((entry) => entry.metadata.write_ts))) {
       const number = Math.floor((writeTs - 1_710_000_000) / batchSize);

@@ -121,11 +121,9 @@ async function checkDiary(server: RunningServer, store: Store, name: string, use
 async function runPipelines(folder: string): Promise<void> {
   const all = await run(['pipeline', '--all', '--json', '--store', folder]);
   expect(all, all.stdout + all.stderr).toMatchObject({ code: 0 });
-  const { done, failed, reports } = JSON.parse(all.stdout);
+  const { done, failed, stages } = JSON.parse(all.stdout);
   expect({ done, failed }).toEqual({ done: Object.keys(people).length, failed: 0 });
-  const problems = reports.flatMap((one: { stages: { problems?: string[] }[] }) =>
-    one.stages.flatMap((stage) => stage.problems ?? []),
-  );
+  const problems = stages.flatMap((stage: { problems?: string[] }) => stage.problems ?? []);
   expect(problems).toEqual([]);
   const again = await run(['pipeline', '--all', '--json', '--store', folder]);
   expect(JSON.parse(again.stdout)).toMatchObject({ done: 0, nothing_new: Object.keys(people).length });

@@ -121,7 +121,7 @@ describe('a server killed at random moments of a put', () => {
           const sent = Array.from({ length: rounds }, (_unused, round) => batchOf(round)).flat();
           const once = new Map(sent.map(({ metadata, data }) => [identityText(metadata), data.i ?? data.category]));
           await withStore(folder, async (store) => {
-            const stored = await allEntries(store, userId!);
+            const stored = await allEntries(store.timeseries, userId!);
             expect(stored).toHaveLength(once.size);
             expect(new Map(stored.map((e) => [identityText(e.metadata), e.data.i ?? e.data.category]))).toEqual(once);
             expect(await store.counts(userId!)).toMatchObject({ usercache: 0, errors: 0, timeseries: once.size });

@@ -100,7 +100,7 @@ export async function everythingOf(store: Store, userId: string): Promise<string
   const errors = await store.errors.list(userId, { limit: 100_000 });
   const parts = {
     waiting: (await store.usercache.summary(userId)).count,
-    timeseries: (await allEntries(store, userId)).map((entry) => JSON.stringify(entry)),
+    timeseries: (await allEntries(store.timeseries, userId)).map((entry) => JSON.stringify(entry)),
     trips: (await store.trips.chain(userId, { limit: 100_000 })).map((link) => JSON.stringify(link)),
     documents: documents.map(({ key, data }) => `${key} ${JSON.stringify(data)}`).sort(),
     errors: errors.map(({ id, entry, reason, message }) => JSON.stringify({ id, entry, reason, message })),
@@ -117,11 +117,11 @@ export async function contentOf(store: Store, uuid: string): Promise<string> {
 }
 
 /** All of the user's timeseries, by time, key and `write_ts`. */
-export async function allEntries(store: Store, userId: string): Promise<Entry[]> {
+export async function allEntries(part: Pick<Store['timeseries'], 'find'>, userId: string): Promise<Entry[]> {
   const entries: Entry[] = [];
   let after: EntryCursor | undefined;
   for (;;) {
-    const page = await store.timeseries.find(userId, { time: 'write_ts', limit: 5000, ...(after && { after }) });
+    const page = await part.find(userId, { time: 'write_ts', limit: 5000, ...(after && { after }) });
     entries.push(...page.entries);
     if (page.next === null) return entries;
     after = page.next;
