@@ -68,7 +68,7 @@ describeOnServers(
           expect(proxy.cuts()).toBeGreaterThan(rounds / 5);
           await direct.usercache.move(user, { at: never, limit: 9_999 }, lease, accept);
           const all = Array.from({ length: rounds * batchSize }, (_, i) => fix(i));
-          expect(await allEntries(direct, user)).toEqual(all);
+          expect(await allEntries(direct.timeseries, user)).toEqual(all);
           expect(await direct.counts(user)).toMatchObject({ usercache: 0, errors: 0, timeseries: all.length });
           // An entry is new once; if the answer was lost, the next answer says `updated`.
           expect(inserted).toBeLessThanOrEqual(all.length);
