@@ -160,11 +160,10 @@ async function copyUser(from: Engine, to: Engine, person: PersonRow, options: Co
   }
   result.status = 'copied';
   if (options.dryRun === true) return result;
-  await to.write(user_id, (rows) => rows.put(accounts, [released(account)]));
   const left = await compare(from, to, user_id);
-  return left.length === 0
-    ? result
-    : end('failed', 'the source changed meanwhile: stop its servers and pipelines, and repeat');
+  if (left.length > 0) return end('failed', 'the source changed meanwhile: stop its servers and pipelines, and repeat');
+  await to.write(user_id, (rows) => rows.put(accounts, [released(account)]));
+  return result;
 }
 
 /** Registers the person at the target as one whose rows are still arriving: nobody else writes them. */

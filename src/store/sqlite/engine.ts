@@ -21,7 +21,7 @@ export async function openSqliteEngine(
     write: (_, work) => file.write(work),
     now: async () => now(),
     forget: () => file.alone(emptyLog),
-    check: () => file.alone(integrityProblems),
+    check: () => file.look(integrityProblems),
     ping: async () => {
       const text = "UPDATE about SET value = ? WHERE name = 'ping'";
       await file.alone((connection) => connection.prepare(text).run(String(now())));

@@ -33,7 +33,8 @@ export async function openFolder(folder: string, { make }: { make: boolean }): P
       await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
       await makeDatabase(path);
     }
-    await access(path, constants.R_OK | constants.W_OK); // readers write too: to the index of the log
+    // A backup has no log, so that it can be read from a place where nothing can be written.
+    await access(path, make ? constants.R_OK | constants.W_OK : constants.R_OK);
     await checkPresent(path);
     return path;
   } catch (error) {

@@ -28,6 +28,8 @@ export interface Transactions {
    * Runs statements outside of a transaction, after the writes before it, again while other processes are in the way.
    */
   alone<T>(work: (connection: Connection) => T): Promise<T>;
+  /** Runs statements that change nothing, after the reads before them. */
+  look<T>(work: (connection: Connection) => T): Promise<T>;
   /** Waits for what runs, and closes the file. */
   close(): Promise<void>;
 }
@@ -147,6 +149,7 @@ export async function openTransactions(path: string): Promise<Transactions> {
           return whenFree(() => work(connection));
         }),
       ),
+    look: (work) => reads(() => named(() => whenFree(() => work(reader.connection)))),
     close: async () => {
       await Promise.all([reads(async () => {}), writes(async () => {})]);
       reader.connection.close();

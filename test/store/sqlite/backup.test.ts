@@ -1,9 +1,11 @@
 // Backups of the embedded store: one moment of it while others write, and good to go on from.
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { beforeAll, expect, it, vi } from 'vitest';
+import { openStore } from '../../../src/store/open.ts';
 import { databaseIn } from '../../../src/store/sqlite/folder.ts';
 import { backupStore } from '../../../src/upkeep/backup-store.ts';
+import { checkStore } from '../../../src/upkeep/check-store.ts';
 import { buildProgram } from '../../support/build.ts';
 import { fix, newPerson, numbers, rejects, same } from '../contract/kit.ts';
 import { startChild } from '../support/child.ts';
@@ -132,4 +134,20 @@ it('a backup that is interrupted anywhere leaves nothing behind', async () => {
     }
     expect(await readdir(around)).toEqual([]);
   }
+});
+
+it('a backup is checked and read without a byte of it changing', async () => {
+  const { folder, store, user } = await places.newStore();
+  await user.put([fix(1), fix(2)]);
+  const copy = `${folder}-copy`;
+  await backupStore(folder, copy);
+  await store.close();
+  const bytes = (): Promise<Buffer> => readFile(join(copy, 'mobility.db'));
+  const before = await bytes();
+  expect(await checkStore(copy)).toMatchObject({ findings: [], complete: true });
+  const opened = await openStore(copy, { make: false });
+  expect(await opened.counts(user.id)).toMatchObject({ usercache: 2 });
+  await opened.close();
+  expect((await bytes()).equals(before)).toBe(true);
+  await rm(copy, { recursive: true });
 });
