@@ -49,7 +49,8 @@ export function workerPool(context: CommandContext, words: readonly string[]): W
       const worker = idle.pop() ?? start();
       const failure = await worker.ready;
       if (failure !== null) {
-        if (context.signal.aborted) return unfinished(context, userId, failure);
+        // Ctrl-C reaches all processes; this one may learn of the end of a worker before it gets its own signal.
+        if (context.signal.aborted || failure === 'SIGINT') return unfinished(context, userId, failure);
         throw new Error(`a pipeline worker ended before it was ready: ${failure}`);
       }
       const answer = await runIn(worker, userId);

@@ -13,6 +13,7 @@ export interface LoggedCall {
   seen_ts: number;
   start_ts: number | null;
   end_ts: number | null;
+  /** Empty while neither START, END nor answer was read: then it is not shown. */
   method: string;
   path: string;
   user_id: string | null;
@@ -91,18 +92,15 @@ export class CallTracker {
 
   /** Calls without an END so far. */
   open(): LoggedCall[] {
-    return [...this.#calls.values()].filter(isCall);
+    return [...this.#calls.values()].filter(({ method }) => method !== '');
   }
 
   #take(id: string): LoggedCall[] {
     const call = this.#calls.get(id);
     this.#calls.delete(id);
-    return call !== undefined && isCall(call) ? [call] : [];
+    return call !== undefined && call.method !== '' ? [call] : [];
   }
 }
-
-/** False for lines of which neither START, END nor answer is known. */
-const isCall = ({ method }: LoggedCall): boolean => method !== '';
 
 function newCall({ source, thread, time }: LogLine): LoggedCall {
   return {

@@ -32,11 +32,9 @@ export function tryLock(folder: string, name: string): Lock | null {
 
 /** Waits for a lock. Others keep it for as long as it takes to read the log files. */
 export async function waitForLock(folder: string, name: string): Promise<Lock> {
-  for (;;) {
-    const lock = tryLock(folder, name);
-    if (lock !== null) return lock;
-    await sleep(50);
-  }
+  let lock = tryLock(folder, name);
+  for (; lock === null; lock = tryLock(folder, name)) await sleep(50);
+  return lock;
 }
 
 /** Claims the first source that no other process writes: `server`, `server-2`, … */

@@ -17,9 +17,6 @@ export interface QueueOptions extends Omit<LineLogOptions, 'emit'> {
   warn: (text: string) => void;
 }
 
-/** Lines that were lost and not reported yet. */
-type Dropped = { lines: number; since: string; reason: string };
-
 /**
  * Creates a log with a queue; `push` adds lines that another process formatted. It never throws: lines that cannot be
  * written are dropped, counted, and reported in the log.
@@ -29,11 +26,11 @@ export function createQueue(options: QueueOptions) {
   const stamp = createStamp(zone);
   const waiting: Lines[] = [];
   let size = 0;
-  let dropped: Dropped | null = null;
+  let dropped: { lines: number; since: string; reason: string } | null = null; // not reported yet
   let working: Promise<void> | null = null;
   let isClosed = false;
 
-  const reportLine = ({ lines, since, reason }: Dropped): string =>
+  const reportLine = ({ lines, since, reason }: NonNullable<typeof dropped>): string =>
     fileLine(stamp(now()), 'WARNING', threadId, line.dropped('Log lines', lines, since, reason));
   const drop = (text: string, reason: string): void => {
     if (dropped === null) {
@@ -69,13 +66,12 @@ export function createQueue(options: QueueOptions) {
   };
   const push = (lines: Lines): void => {
     if (isClosed) return;
-    if (size > mostWaiting) {
-      drop(lines.text(), 'the disk is too slow');
-      return;
+    if (size > mostWaiting) drop(lines.text(), 'the disk is too slow');
+    else {
+      waiting.push(lines);
+      size += lines.size;
+      working ??= work();
     }
-    waiting.push(lines);
-    size += lines.size;
-    working ??= work();
   };
   /** Resolves when all lines are written or dropped. Later lines are ignored. */
   const close = async (): Promise<void> => {

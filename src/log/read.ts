@@ -70,9 +70,7 @@ async function* readAll(options: ReadOptions, stats: ReadStats): AsyncGenerator<
   }
 }
 
-/**
- * The lines that were not read before. The last one, while it has no end, is left for later if the reading `goesOn`.
- */
+/** The lines that were not read before. If the reading `goesOn`, a line without its end is left for later. */
 async function* newLines(path: string, log: LogName, ends: Map<string, number>, stats: ReadStats, goesOn: boolean) {
   const before = ends.get(log.name) ?? 0;
   if (before === Infinity) return;
@@ -80,13 +78,11 @@ async function* newLines(path: string, log: LogName, ends: Map<string, number>, 
   for await (const texts of linesOf(path, position)) {
     const lines: LogLine[] = [];
     for (const text of texts) {
-      if (!text.endsWith('\n')) {
-        if (!goesOn) stats.foreign += 1;
-        continue;
-      }
+      const isWhole = text.endsWith('\n');
+      if (!isWhole && goesOn) continue;
       position += text.length;
       if (position <= before) continue;
-      const line = parseFileLine(Buffer.from(text, 'latin1').toString().slice(0, -1));
+      const line = isWhole ? parseFileLine(Buffer.from(text, 'latin1').toString().slice(0, -1)) : null;
       if (line !== null) lines.push({ ...line, source: log.source });
       else if (text !== '\n') stats.foreign += 1;
     }

@@ -3,7 +3,7 @@ import { ConversionError, timeMeant } from '../converters/convert.ts';
 import { line } from '../log/messages.ts';
 import { errorText } from '../model/errors.ts';
 import { keyRow } from '../model/keys.ts';
-import type { TimeRange } from '../model/time.ts';
+import { united } from '../model/marks.ts';
 import type { FailedEntry, Judge, Marked } from '../store/store.ts';
 import type { RunContext, Stage } from './stage.ts';
 
@@ -50,14 +50,10 @@ export const moveToLongTerm: Stage = {
 /** Takes over the marks into the state that the run works with. Documents show incidents, whose trips do not change. */
 function noteMarks(context: RunContext, { changed, documents }: Marked): void {
   const { state } = context;
-  state.changed = rangeAround(state.changed, changed);
+  state.changed = united(state.changed, changed);
   if (!documents) return;
   state.documents_due = true;
   context.changedTrips = null;
-}
-
-function rangeAround(a: TimeRange | null, b: TimeRange | null): TimeRange | null {
-  return a === null || b === null ? (a ?? b) : { from: Math.min(a.from, b.from), to: Math.max(a.to, b.to) };
 }
 
 function logFailures({ log, userId }: RunContext, failed: readonly FailedEntry[]): void {

@@ -3,6 +3,7 @@
 import type { Document } from '../model/document.ts';
 import type { Entry, Identity } from '../model/entry.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
+import type { Marked } from '../model/marks.ts';
 import type { Lease, PipelineState } from '../model/pipeline-state.ts';
 import type { ErrorRow } from '../model/set-aside.ts';
 import type { JoinCount, JoinRefusal, StudyRecord, StudySettings } from '../model/study.ts';
@@ -11,6 +12,7 @@ import type { TripOutline, TripRecord, TripSpan, ZoneSighting } from '../model/t
 import type { TokenRecord, UserRecord } from '../model/user.ts';
 
 export type { Document } from '../model/document.ts';
+export type { Marked } from '../model/marks.ts';
 export { clockSlack, initialPipelineState, type Lease, type PipelineState } from '../model/pipeline-state.ts';
 export type { ErrorRow } from '../model/set-aside.ts';
 export type { TripOutline, TripSpan, ZoneSighting } from '../model/trip.ts';
@@ -232,12 +234,6 @@ export interface Moved {
   marked: Marked;
   /** False if nothing waits any more that may be processed. */
   more: boolean;
-}
-
-/** The mark of a change: data time that affects trips, both ends included, and whether documents may differ. */
-export interface Marked {
-  changed: TimeRange | null;
-  documents: boolean;
 }
 
 /** Documents are derived from trips: they are stored with the trips and written under the same lease. */

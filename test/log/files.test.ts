@@ -245,23 +245,22 @@ describe('several processes', () => {
     expect(await sourceOf('after it')).toMatch(/^server-\d{4}/);
   }, 120_000);
 
-  it('lose no line when they start and rotate all the time', async () => {
-    vi.useRealTimers();
-    const dir = newFolder();
-    const children = await Promise.all([1, 2, 3].map(() => startChild(dir, 'pipeline', '3000', 'close', '0.02')));
-    expect(await Promise.all(children.map(ended))).toEqual([0, 0, 0]);
-    expect(messagesOf(dir)).toHaveLength(9000);
-    expect(new Set(messagesOf(dir)).size).toBe(9000);
-  }, 120_000);
-
-  it('of a server write through their primary, which loses none of their lines', async () => {
-    vi.useRealTimers();
-    const dir = newFolder();
-    expect(await ended(await startChild(dir, 'server', '3000', 'close', '0.02', '3'))).toBe(0);
-    expect(messagesOf(dir)).toHaveLength(9000);
-    expect(new Set(messagesOf(dir)).size).toBe(9000);
-    expect(logFiles(dir).filter((name) => name.startsWith('server-2-'))).toEqual([]);
-  }, 120_000);
+  it.each([
+    ['that start and rotate all the time', 'pipeline', [1, 2, 3], []],
+    ['of a server, which write through their primary,', 'server', [1], ['3']],
+  ])(
+    '%s lose no line',
+    async (_, kind, numbers, workers) => {
+      vi.useRealTimers();
+      const dir = newFolder();
+      const children = await Promise.all(numbers.map(() => startChild(dir, kind, '3000', 'close', '0.02', ...workers)));
+      expect(new Set(await Promise.all(children.map(ended)))).toEqual(new Set([0]));
+      expect(messagesOf(dir)).toHaveLength(9000);
+      expect(new Set(messagesOf(dir)).size).toBe(9000);
+      expect(logFiles(dir).filter((name) => name.startsWith('server-2-'))).toEqual([]);
+    },
+    120_000,
+  );
 
   it('wait with compression while another one rewrites finished files', async () => {
     const dir = newFolder();

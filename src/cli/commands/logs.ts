@@ -59,9 +59,8 @@ interface Reader {
 async function read(context: CommandContext, flags: LogFlags, reader: Reader): Promise<Outcome> {
   const { since = 0, until = Infinity, dir = context.config().logDir } = flags;
   if (since >= until) {
-    const [first, last] = [since, until].map((ts) => new Date(ts * 1000).toISOString());
-    const problem = `expected --since to be earlier than --until, found ${first} and ${last}`;
-    throw new MobilityError('MOBILITY_USAGE', problem);
+    const [from, to] = [since, until].map((ts) => new Date(ts * 1000).toISOString());
+    throw new MobilityError('MOBILITY_USAGE', `expected --since to be earlier than --until, found ${from} and ${to}`);
   }
   const { kinds } = reader;
   const follow = flags.follow && context.interruptible();

@@ -1,6 +1,6 @@
 // Who may be written about, their leases, and the state of the pipeline: one row for each user, which every write
 // reads.
-import { leaseLost, notAdmitted } from '../refusals.ts';
+import { leaseLost, notAdmitted } from '../../model/refusals.ts';
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
 import { type AccountRow, accounts, batches } from '../rows/tables.ts';
 import {

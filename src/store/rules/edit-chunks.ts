@@ -2,13 +2,13 @@
 import type { Identity } from '../../model/entry.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
+import { touch } from '../../model/marks.ts';
 import { zoneNamed } from '../../model/time.ts';
 import { chunkDay, chunkOf, chunkRows, type StoredEntry, spanIndexOf, type WrittenChunk } from '../chunks/chunk.ts';
 import type { WritableRows } from '../rows/rows.ts';
 import { type ChunkRow, chunks } from '../rows/tables.ts';
 import type { Marked } from '../store.ts';
 import type { ChunkCache, ChunkHead } from './chunk-cache.ts';
-import { touch } from './marks.ts';
 
 /** What a change of the timeseries did. */
 export interface Edited {

@@ -2,6 +2,7 @@
 import { errorIdOf } from '../../model/error-ids.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { affectsOf } from '../../model/keys.ts';
+import { isTouched, marksOf, united } from '../../model/marks.ts';
 import { justBefore, type TimeRange, zoneNamed } from '../../model/time.ts';
 import { dueTime, type WaitingEntry } from '../chunks/batch.ts';
 import type { StoredEntry } from '../chunks/chunk.ts';
@@ -12,7 +13,6 @@ import { putAccount, stateIn, underLease, withState } from './accounts.ts';
 import { readBatch, replaceBatch } from './batches.ts';
 import type { ChunkCache } from './chunk-cache.ts';
 import { type Edited, editChunks, keepWritten } from './edit-chunks.ts';
-import { isTouched, marksOf, united } from './marks.ts';
 import { failedRow } from './set-aside.ts';
 import { zonelessSpan, zonesAround } from './zones.ts';
 

@@ -2,9 +2,9 @@
 import { newUuid } from '../../model/ids.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
+import { notFinished, userExists } from '../../model/refusals.ts';
 import { admit, nobodyJoined, type StudyRecord } from '../../model/study.ts';
 import type { TokenKind, TokenRecord, UserRecord } from '../../model/user.ts';
-import { notFinished, userExists } from '../refusals.ts';
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
 import {
   accounts,

@@ -1,8 +1,8 @@
 // The chain of trips of each user, and the documents that derive from it.
 import type { JsonValue } from '../../model/json.ts';
+import { checkRange } from '../../model/refusals.ts';
 import type { TripRecord } from '../../model/trip.ts';
 import { packValue, unpackText, unpackValue } from '../chunks/pack.ts';
-import { checkRange } from '../refusals.ts';
 import type { Condition, Engine, Query, Rows, Where, WritableRows } from '../rows/rows.ts';
 import { damagedRow } from '../rows/sums.ts';
 import { type TripRow, trips as table } from '../rows/tables.ts';

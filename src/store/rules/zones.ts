@@ -1,4 +1,6 @@
 // The time zones that entries name, and the entries that name none.
+
+import { united } from '../../model/marks.ts';
 import { compareTexts } from '../../model/text-order.ts';
 import { type TimeRange, zoneNamed } from '../../model/time.ts';
 import { chunkDay, type StoredEntries } from '../chunks/chunk.ts';
@@ -6,7 +8,6 @@ import type { Rows } from '../rows/rows.ts';
 import { accounts, chunks } from '../rows/tables.ts';
 import type { ZoneSighting } from '../store.ts';
 import type { ChunkCache, ChunkHead } from './chunk-cache.ts';
-import { united } from './marks.ts';
 
 type Side = 'before' | 'after';
 

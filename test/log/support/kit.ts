@@ -50,10 +50,7 @@ export function textOf(folder: string, name: string): string {
   return (name.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8');
 }
 
-/**
- * Messages of all files, sorted by name of the file. Files may be renamed and compressed meanwhile: then it reads
- * again.
- */
+/** Messages of all files, by name of the file. If files are renamed or compressed meanwhile, it reads them again. */
 export function messagesOf(folder: string): string[] {
   for (;;) {
     try {

@@ -1,7 +1,13 @@
-// The marks that a change of entries sets in the pipeline state, the same on every backend.
-import { affectsOf } from '../../model/keys.ts';
-import type { TimeRange } from '../../model/time.ts';
-import type { Marked, PipelineState } from '../store.ts';
+// The marks that a change of entries sets in the pipeline state.
+import { affectsOf } from './keys.ts';
+import type { PipelineState } from './pipeline-state.ts';
+import type { TimeRange } from './time.ts';
+
+/** The mark of a change: data time that affects trips, both ends included, and whether documents may differ. */
+export interface Marked {
+  changed: TimeRange | null;
+  documents: boolean;
+}
 
 /** Adds an entry of `key` that is new, removed or different; `times`: its data times before and after. */
 export function touch(touched: Marked, key: string, ...times: readonly (number | null)[]): void {

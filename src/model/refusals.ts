@@ -1,7 +1,7 @@
 // The errors with which every backend refuses a call, one text for each reason.
-import { MobilityError } from '../model/errors.ts';
-import type { TripRecord } from '../model/trip.ts';
-import type { Lease } from './store.ts';
+import { MobilityError } from './errors.ts';
+import type { Lease } from './pipeline-state.ts';
+import type { TripRecord } from './trip.ts';
 
 /** The caller does not hold the user's lease; `found`: the present lease, or null. */
 export function leaseLost(userId: string, lease: Lease, found: { owner: string; fence: number } | null): MobilityError {
