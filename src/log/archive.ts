@@ -10,7 +10,7 @@ import { type LogName, logKinds, logNames } from './names.ts';
 /** What `archiveFiles` works on. */
 export interface ArchiveOptions {
   folder: string;
-  /** The source that this process writes, the name of its current file, and the host's local day. */
+  /** The source that this process writes, its current file (empty: none is open), and the host's local day. */
   source: string;
   current: string;
   today: string;
@@ -54,9 +54,10 @@ export async function rewriting<T>(folder: string, work: () => Promise<T>): Prom
 }
 
 /** Plain files, but for the current one and the last of today of each source, which its next process continues. */
-function finishedFiles(logs: LogName[], { current, today }: ArchiveOptions): LogName[] {
+function finishedFiles(logs: LogName[], { source: own, current, today }: ArchiveOptions): LogName[] {
   const plain = logs.filter(({ compressed }) => !compressed);
   const last = new Map(plain.map(({ source, name }) => [source, name]));
+  if (current !== '') last.set(own, current); // which may not be on disk yet
   return plain.filter(({ name, source, day }) => name !== current && (day < today || name !== last.get(source)));
 }
 
