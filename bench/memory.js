@@ -65,6 +65,6 @@ export async function memory({ years = 5 } = {}) {
 
 /** Bytes of the database files in a folder, without logs. */
 function sizeOf(folder) {
-  const names = readdirSync(folder).filter((name) => name.endsWith('.sqlite'));
+  const names = readdirSync(folder).filter((name) => name.startsWith('mobility.db'));
   return names.reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
 }
