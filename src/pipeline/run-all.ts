@@ -128,10 +128,10 @@ export function withoutChanges({ changes: _, ...rest }: StageReport): StageRepor
   return rest;
 }
 
-/** Throws if the store is unreachable: every user would fail, each after all retries. */
+/** Throws if the store is unreachable or must not be written: every user would fail, each after all retries. */
 async function expectStore(store: Store): Promise<void> {
   await store.ping().catch((error) => {
-    if (isMobilityError(error, 'MOBILITY_STORE_UNAVAILABLE')) throw error;
+    if (isMobilityError(error, 'MOBILITY_STORE_UNAVAILABLE', 'MOBILITY_STORE_READONLY')) throw error;
   });
 }
 
