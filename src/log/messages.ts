@@ -32,6 +32,9 @@ export const line = {
   called: (handler: string): string => `Called ${pathWord(handler)}`,
   foundEmail: (email: string): string => `Found user email ${email}`,
   userUuid: (user: string): string => `user_uuid ${word(user)}`,
+  /** `state`: why the token is refused. The name comes last: it may hold anything, and an erasure searches it there. */
+  refusedToken: (token: string, state: string, relation: 'of' | 'sent as', email: string): string =>
+    `Refused token ${token}, ${state}, ${relation} ${email}`,
   entryStored: (user: string, key: string, writeTs: number, result: 'inserted' | 'updated'): string =>
     `Updated result for user = ${word(user)}, ${entryText(key, writeTs)} = ${result}`,
   /** An unknown key or `write_ts` is null. */

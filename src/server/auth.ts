@@ -4,7 +4,16 @@ import { randomBytes } from 'node:crypto';
 import type { Config } from '../config.ts';
 import type { JsonObject } from '../model/json.ts';
 import { type JoinRefusal, readStudyToken } from '../model/study.ts';
-import { isUserName, type TokenRecord, tokenHash, type UserRecord, userNameOf } from '../model/user.ts';
+import {
+  isUserName,
+  refusalOf,
+  type TokenRecord,
+  tokenHash,
+  tokenId,
+  type UserRecord,
+  userNameOf,
+  useStep,
+} from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import { badRequest, forbidden, type Problem, tooManyCalls } from './problem.ts';
 
@@ -53,10 +62,16 @@ function tokenMethod(store: Pick<Store, 'tokens' | 'studies'>, now: () => number
   return {
     registers: false,
     identify: async (token) => {
-      const record = await store.tokens.byHash(tokenHash(token));
-      if (record === null) throw forbidden('this token is not known; ask the operator for a new one');
-      if (record.expires_ts !== null && record.expires_ts <= now()) {
-        throw forbidden('this token has expired; ask the operator for a new one');
+      const hash = tokenHash(token);
+      const record = await store.tokens.byHash(hash);
+      if (record === null) {
+        throw forbidden('this token is not known; ask the operator for a new one', { token: tokenId(hash) });
+      }
+      const refusal = refusalOf(record, now());
+      if (refusal !== null) {
+        const what = refusal.why === 'expired' ? 'has expired' : 'was revoked';
+        const details = { token: tokenId(hash), user: record.user_id, ...refusal };
+        throw forbidden(`this token ${what}; ask the operator for a new one`, details);
       }
       noteUse(store, record, now());
       return { uuid: record.user_id };
@@ -64,9 +79,6 @@ function tokenMethod(store: Pick<Store, 'tokens' | 'studies'>, now: () => number
     join: (token) => joinStudy(store, token, now()),
   };
 }
-
-/** s; uses are noted to the hour, so that calls of every minute write nothing. */
-const useStep = 3600;
 
 /** Nobody waits for the note, and no call fails for it. */
 function noteUse({ tokens }: Pick<Store, 'tokens'>, { hash, used_ts: used }: TokenRecord, now: number): void {
@@ -111,13 +123,19 @@ const refusals: Readonly<Record<JoinRefusal, string>> = {
 /** Characters: a signed token of another party is well below. */
 export const maxTokenLength = 8192;
 
-/** The tokens of a header `Authorization`: of Bearer, and the password of Basic, which may be meant for a proxy. */
-export function headerTokens(authorization: string | undefined): { bearer: string | null; basic: string | null } {
+/** The token of Basic, its password, and the name beside it, which anybody can claim. */
+export interface BasicToken {
+  token: string;
+  name: string;
+}
+
+/** The tokens of a header `Authorization`: of Bearer, and of Basic, which may be meant for a proxy. */
+export function headerTokens(authorization: string | undefined): { bearer: string | null; basic: BasicToken | null } {
   const bearer = /^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1] ?? null;
   const encoded = /^basic +([\w+/=-]+) *$/i.exec(authorization ?? '')?.[1];
   const pair = encoded === undefined ? '' : Buffer.from(encoded, 'base64').toString('utf8');
-  const basic = pair.includes(':') ? pair.slice(pair.indexOf(':') + 1) : '';
-  return { bearer, basic: basic === '' ? null : basic };
+  const [, name = '', token = ''] = /^([^:]*):(.+)$/s.exec(pair) ?? [];
+  return { bearer, basic: token === '' ? null : { token, name } };
 }
 
 /** Where the token of a call may be. */

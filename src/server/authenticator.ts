@@ -2,7 +2,7 @@
 import { line } from '../log/messages.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
-import { type AuthMethod, findCaller, maxTokenLength, registerCaller } from './auth.ts';
+import { type AuthMethod, type BasicToken, findCaller, maxTokenLength, registerCaller } from './auth.ts';
 import type { Call } from './call.ts';
 import type { CallerCounts } from './caller-limits.ts';
 import { badRequest, forbidden, Problem } from './problem.ts';
@@ -56,12 +56,13 @@ export class Authenticator {
   }
 
   /** Like `admit`, for a text that may be meant for somebody else: a 403 `Problem` becomes `refusal`. */
-  async admitIfKnown(token: string): Promise<void> {
+  async admitIfKnown({ token, name }: BasicToken): Promise<void> {
     try {
       await this.admit(token);
     } catch (error) {
       if (!(error instanceof Problem && error.status === 403)) throw error;
-      this.refusal = error;
+      const { refusal } = error.options;
+      this.refusal = forbidden(error.message, refusal && { ...refusal, claimed: name });
     }
   }
 }

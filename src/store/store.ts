@@ -9,7 +9,7 @@ import type { ErrorRow } from '../model/set-aside.ts';
 import type { JoinCount, JoinRefusal, StudyRecord, StudySettings } from '../model/study.ts';
 import type { TimeRange } from '../model/time.ts';
 import type { TripOutline, TripRecord, TripSpan, ZoneSighting } from '../model/trip.ts';
-import type { TokenRecord, UserRecord } from '../model/user.ts';
+import type { RevokedWhy, TokenRecord, UserRecord } from '../model/user.ts';
 
 export type { Document } from '../model/document.ts';
 export type { Marked } from '../model/marks.ts';
@@ -103,10 +103,11 @@ export interface UserRegistry {
 export interface Tokens {
   add(token: TokenRecord): Promise<void>;
   byHash(hash: string): Promise<TokenRecord | null>;
+  /** The tokens of a user, also those that have expired or were revoked, by `created_ts`. */
   list(userId: string): Promise<TokenRecord[]>;
-  /** Removes one token of the user, or all; returns how many. */
-  remove(userId: string, hash?: string): Promise<number>;
-  /** Records the last use of the token. A removed token is not an error. */
+  /** Revokes a token of the user; its record stays until the user is erased. False: there is none that is not revoked. */
+  revoke(userId: string, hash: string, revoked: { ts: number; why: RevokedWhy }): Promise<boolean>;
+  /** Records the last use of the token. An unknown token is not an error. */
   touch(hash: string, usedTs: number): Promise<void>;
 }
 

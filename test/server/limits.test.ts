@@ -165,8 +165,8 @@ it('metrics count calls, entries and limits, and name no user', async () => {
   expect(answer.headers.get('Cache-Control')).toBe('no-store');
   expect([answer.status, answer.headers.get('content-type')]).toEqual([200, expect.stringContaining('text/plain')]);
   for (const line of [
-    'mobility_calls_total{handler="userCache.put",status="200"} 1',
-    'mobility_calls_total{handler="userCache.get",status="429"} 1',
+    'mobility_calls_total{handler="userCache.put",status="200",cause="none"} 1',
+    'mobility_calls_total{handler="userCache.get",status="429",cause="limit"} 1',
     'mobility_entries_total{verdict="inserted"} 1',
     'mobility_entries_total{verdict="updated"} 1',
     'mobility_entries_total{verdict="rejected"} 1',

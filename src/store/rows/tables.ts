@@ -12,7 +12,7 @@ export const people = table('people', {
   user: null,
 });
 
-/** A token, see `TokenRecord`. */
+/** A token, also one that was revoked, see `TokenRecord`. */
 export const tokens = table('tokens', {
   columns: {
     hash: 'text',
@@ -21,6 +21,8 @@ export const tokens = table('tokens', {
     expires_ts: 'number?',
     kind: 'text?',
     used_ts: 'number?',
+    revoked_ts: 'number?',
+    revoked_why: 'text?',
   },
   key: ['hash'],
   indexes: [{ columns: ['user', 'created_ts'] }],

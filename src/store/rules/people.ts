@@ -4,7 +4,7 @@ import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
 import { notFinished, userExists } from '../../model/refusals.ts';
 import { admit, nobodyJoined, type StudyRecord } from '../../model/study.ts';
-import type { TokenKind, TokenRecord, UserRecord } from '../../model/user.ts';
+import type { TokenRecord, UserRecord } from '../../model/user.ts';
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
 import {
   accounts,
@@ -83,8 +83,13 @@ export function tokens(engine: Engine): Tokens {
         const found = await rows.find(tokenTable, { where: { user: userId }, order: ['created_ts', 'hash'] });
         return found.map(tokenOf);
       }),
-    remove: (userId, hash) =>
-      engine.write(null, (rows) => rows.remove(tokenTable, { user: userId, ...(hash !== undefined && { hash }) })),
+    revoke: (userId, hash, { ts, why }) =>
+      engine.write(null, async (rows) => {
+        const token = await tokenBy(rows, hash);
+        if (token?.user_id !== userId || token.revoked_ts !== undefined) return false;
+        await rows.put(tokenTable, [rowOf({ ...token, revoked_ts: ts, revoked_why: why })]);
+        return true;
+      }),
     touch: (hash, usedTs) =>
       engine.write(null, async (rows) => {
         const token = await tokenBy(rows, hash);
@@ -98,13 +103,14 @@ async function tokenBy(rows: Rows, hash: string): Promise<TokenRecord | null> {
   return row === undefined ? null : tokenOf(row);
 }
 
-function tokenOf({ hash, user, created_ts, expires_ts, kind, used_ts }: TokenRow): TokenRecord {
-  const use = { ...(kind !== null && { kind: kind as TokenKind }), ...(used_ts !== null && { used_ts }) };
-  return { hash, user_id: user, created_ts, expires_ts, ...use };
+function tokenOf({ user, ...row }: TokenRow): TokenRecord {
+  const { hash, created_ts, expires_ts, ...others } = row;
+  const given = Object.fromEntries(Object.entries(others).filter(([, value]) => value !== null));
+  return { hash, user_id: user, created_ts, expires_ts, ...given };
 }
 
-function rowOf({ hash, user_id, created_ts, expires_ts, kind, used_ts }: TokenRecord): TokenRow {
-  return { hash, user: user_id, created_ts, expires_ts, kind: kind ?? null, used_ts: used_ts ?? null };
+function rowOf({ user_id: user, ...token }: TokenRecord): TokenRow {
+  return { kind: null, used_ts: null, revoked_ts: null, revoked_why: null, ...token, user };
 }
 
 // ---------------------------------------------------------------- studies
@@ -129,7 +135,8 @@ export function studies(engine: Engine): Studies {
         const known = await tokenBy(rows, token.hash);
         if (known !== null) {
           const owner = await personBy(rows, { uuid: known.user_id });
-          return owner === null ? { refused: 'token_taken' as const } : { known: owner };
+          const isGood = owner !== null && known.revoked_ts === undefined;
+          return isGood ? { known: owner } : { refused: 'token_taken' as const };
         }
         const study = await studyBy(rows, name);
         const admission = admit(study, { subgroup, now, byOperator });

@@ -17,6 +17,7 @@ async function fill(store: Store, name: string): Promise<Person> {
   await store.users.register(name, { uuid, now: 1, study: 'sunny', subgroup: 'a' });
   await store.tokens.add({ hash: name, user_id: uuid, created_ts: 1, expires_ts: 9, kind: 'owntracks' });
   await store.tokens.touch(name, 5);
+  await store.tokens.revoke(uuid, name, { ts: 6, why: 'revoked' });
   await store.profiles.merge(uuid, { name });
   await person.moveIn([fix(1), fix(2)]);
   await person.putFailed([fix(3)]);

@@ -25,7 +25,7 @@ async function useAll(store: Store): Promise<void> {
   await store.tokens.add({ hash: 'x', user_id: id, created_ts: 1, expires_ts: null });
   await store.tokens.touch('x', 5);
   await store.tokens.list(id);
-  await store.tokens.remove(id, 'y');
+  await store.tokens.revoke(id, 'x', { ts: 6, why: 'revoked' });
   await store.profiles.merge(id, { a: 1 });
   const zoned = { time_zone: 'Europe/Berlin' };
   await user.put([fix(1), fix(2), entry(battery, 4, {}, zoned), entry(battery, 9e9)]);
