@@ -12,6 +12,10 @@ export interface UserRecord {
   /** The study and the part of it that the user joined; absent: none. */
   study?: string;
   subgroup?: string;
+  /** When they joined the study by its link; absent: an operator registered them. */
+  joined_ts?: number;
+  /** When their first entries were stored; absent: none ever were. */
+  sent_ts?: number;
 }
 
 /**
@@ -34,7 +38,9 @@ export interface TokenRecord {
   kind?: TokenKind;
   /** Start of the hour of the last use, seconds since the epoch; absent: not used yet. */
   used_ts?: number;
-  /** When and why it was revoked; absent: it was not. The record stays, so that the phone that still uses it has a name. */
+  /**
+   * When and why it was revoked; absent: it was not. The record stays, so that the phone that still uses it has a name.
+   */
   revoked_ts?: number;
   revoked_why?: RevokedWhy;
 }

@@ -18,8 +18,8 @@ export async function answerProblem(
   const problem = problemOf(error);
   const { status, options } = problem;
   if ((status === 400 || status === 413) && call.caller !== null) counts.refused(call.caller.uuid);
+  if (status === 429) parts.metrics?.figures.limitMet(String(options.members?.limit ?? 'open_calls'));
   if (status === 429 && call.caller !== null) {
-    parts.metrics?.figures.limitMet(String(options.members?.limit ?? 'open_calls'));
     reportLimit(problem, call.caller.uuid, { ...parts, counts, log: call.log });
   }
   call.failure = options.code ?? null;

@@ -21,7 +21,7 @@ export function countCalls(): { figures: CallFigures; text: () => Promise<string
     new Counter({ name: `mobility_${name}_total`, help, labelNames, registers });
   const calls = counter('calls', 'Calls by route, status and the cause of failures', 'handler', 'status', 'cause');
   const entries = counter('entries', 'Pushed entries by what became of them', 'verdict');
-  const limits = counter('limits_met', 'Calls refused because their caller met a limit', 'limit');
+  const limits = counter('limits_met', 'Calls refused because of a limit', 'limit');
   const seconds = new Histogram({
     name: 'mobility_call_seconds',
     help: 'Time from the start of a call to the end of its answer',

@@ -37,7 +37,7 @@ function served(subgroups: string[], open?: () => Promise<Opened>): void {
     store = wrap(kit.store);
     serving = await serve({ app: kit.app, host: '127.0.0.1', port: 0, drainSeconds: 5 });
     const study: StudySettings = {
-      ...{ name: 'sunny', subgroups, joining: 'open', open: true },
+      ...{ name: 'sunny', join_names: ['sunny'], subgroups, joining: 'open', open: true },
       ...{ hour_limit: 5, total_limit: 5, created_ts: 1, config: null },
     };
     const address = `http://127.0.0.1:${serving.port}`;

@@ -50,7 +50,7 @@ const tables = allTables as unknown as readonly Table<Record<string, unknown>>[]
 it.each(tables)('a row of $name with another value anywhere is refused', async ({ name, columns, key, indexes }) => {
   const { folder, store } = await places.newStore();
   const [ada, ben] = [await fill(store, 'ada'), await fill(store, 'ben')];
-  const settings = { name: 'sunny', subgroups: [], joining: 'open' as const, open: true };
+  const settings = { name: 'sunny', join_names: ['sunny'], subgroups: [], joining: 'open' as const, open: true };
   await store.studies.put({ ...settings, hour_limit: 1, total_limit: 1, created_ts: 1, config: null });
   const read = readers[name]!;
   const whole = await read(store, ben);
