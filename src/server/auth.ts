@@ -54,7 +54,7 @@ function tokenMethod(store: Pick<Store, 'tokens' | 'studies'>, now: () => number
     registers: false,
     identify: async (token) => {
       const record = await store.tokens.byHash(tokenHash(token));
-      if (record === null) throw forbidden('this token is not known; ask the operator for a new one');
+      if (record === null) throw forbidden(unknownToken);
       if (record.expires_ts !== null && record.expires_ts <= now()) {
         throw forbidden('this token has expired; ask the operator for a new one');
       }
@@ -99,11 +99,11 @@ async function joinStudy(
   }
 }
 
+/** The same text in all cases in which nobody gets in: it does not tell strangers which studies and parts exist. */
+const unknownToken = 'this token is not known, or its study admits nobody now; ask the operator for a new one';
+
 const refusals: Readonly<Record<JoinRefusal, string>> = {
-  no_study: 'this token is of no study of this server',
-  closed: 'this study no longer accepts new people',
-  list_only: 'this study takes in only people whose token its operator made; ask for yours',
-  no_subgroup: 'this token is of no part of the study',
+  ...{ no_study: unknownToken, closed: unknownToken, list_only: unknownToken, no_subgroup: unknownToken },
   hour_full: 'too many people joined this study within the hour; try again later',
   all_full: 'this study is full',
 };
