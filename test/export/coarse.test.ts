@@ -234,7 +234,7 @@ it('times, lengths and durations end where the visible way ends', async () => {
       (id) => places.find((one) => one.place_id === id)!,
     );
     expect([left!.finished_at, arrived!.started_at]).toEqual([trip.started_at, trip.finished_at]);
-    const spots = line.map((row) => spotOf(row, places[0]!));
+    const spots = line.map((row) => spotOf(row, left!));
     const straight = spots.slice(1).reduce((sum, spot, i) => sum + far(spot, spots[i]), 0);
     if (line.length < 2) expect(Number(trip.distance_m)).toBe(0);
     else expect(Number(trip.distance_m) / straight).toBeLessThan(1.5);
