@@ -23,6 +23,8 @@ export interface Call {
   authenticated(caller: UserRecord): void;
   /** Why it failed, in a word; null: it did not. */
   failure: string | null;
+  /** Why it was refused, in a sentence; null: it was not. */
+  reason: string | null;
   /** Bytes of the body that it holds. */
   readonly share: BodyShare;
   /** The form of failures for this caller: problem details, unless the route has its own form. */
@@ -49,14 +51,14 @@ export interface CallLogOptions {
   thread: string;
 }
 
-/** Calls without a caller a minute that each process logs: a flood must not rotate other lines away. */
+/** Calls without a caller a minute that each process logs, whatever their answer: a flood must not rotate other lines away. */
 export const mostStrangers = 60;
 
 /** Opens calls: writes START, and returns the call with the function that writes its END. */
 export function createCallLog({ log, console, now, thread }: CallLogOptions) {
   const stamp = createStamp(hostZone());
   const strangers = new StrangerCount((calls, since) => {
-    log.write('WARNING', line.strangersLeftOut(calls, stamp(since)));
+    log.write('INFO', line.strangersLeftOut(calls, stamp(since)));
   });
   let count = 0;
   return function startCall(method: string, path: string, share: BodyShare): { call: Call; end(status: number): void } {
@@ -73,7 +75,7 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
     let caller: UserRecord | null = null;
     const call: Call = {
       ...{ id: `${thread}-${count}`, method, path, share, leave: [] },
-      ...{ handler: '', failure: null, streaming: null, refuse: problemResponse },
+      ...{ handler: '', failure: null, reason: null, streaming: null, refuse: problemResponse },
       get log() {
         return callLog;
       },
@@ -90,15 +92,18 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
     };
     const end = (status: number): void => {
       const seconds = (performance.now() - started) / 1000;
-      const level = status < 400 ? 'INFO' : status < 500 ? 'WARNING' : 'ERROR';
-      if (callLog !== ownLog && status < 500) strangers.leaveOut();
-      else callLog = ownLog;
-      callLog.write(level, line.answered(status, method, path, call.failure));
+      if (callLog !== ownLog) strangers.leaveOut();
+      const level = status >= 500 ? 'ERROR' : isOrdinary(status, caller) ? 'INFO' : 'WARNING';
+      callLog.write(level, line.answered(status, method, path, call.failure, call.reason));
       write(line.endCall(method, path, caller?.uuid ?? null, seconds));
     };
     return { call, end };
   };
 }
+
+/** True for a call that succeeded, and for what any public server gets from scanners all day. */
+const isOrdinary = (status: number, caller: UserRecord | null): boolean =>
+  status < 400 || (caller === null && [403, 404, 405].includes(status));
 
 /** Counts calls without a caller minute by minute; reports after each minute how many were left out of the log. */
 class StrangerCount {

@@ -16,7 +16,7 @@ export function answerProblem(error: unknown, call: Call, parts: AppParts, count
   }
   call.failure = options.code ?? null;
   if (status >= 500) reportFailure(problem, call, parts);
-  else call.log.write('WARNING', `Refused: ${problem.message}`);
+  else call.reason = problem.message;
   return call.refuse(problem, call.id);
 }
 
