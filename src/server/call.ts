@@ -27,6 +27,8 @@ export interface Call {
   reason: string | null;
   /** Bytes of the body that it holds. */
   readonly share: BodyShare;
+  /** Counts the bytes of its answer until they are sent. Throws a `Problem` if too many wait; see `AnswerBudget`. */
+  hold(bytes: number): void;
   /** The form of failures for this caller: problem details, unless the route has its own form. */
   refuse: (problem: Problem, requestId: string) => Response;
   /** Called once at the end to give back what the call holds. */
@@ -51,7 +53,10 @@ export interface CallLogOptions {
   thread: string;
 }
 
-/** Calls without a caller a minute that each process logs, whatever their answer: a flood must not rotate other lines away. */
+/**
+ * Calls without a caller a minute that each process logs, whatever their answer: a flood must not rotate other lines
+ * away.
+ */
 export const mostStrangers = 60;
 
 /** Opens calls: writes START, and returns the call with the function that writes its END. */
@@ -61,7 +66,11 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
     log.write('INFO', line.strangersLeftOut(calls, stamp(since)));
   });
   let count = 0;
-  return function startCall(method: string, path: string, share: BodyShare): { call: Call; end(status: number): void } {
+  return function startCall(
+    method: string,
+    path: string,
+    { share, hold }: { share: BodyShare; hold: (caller: string | null, bytes: number) => () => void },
+  ): { call: Call; end(status: number): void } {
     count += 1;
     const ownLog = log.child?.(String(count)) ?? log;
     // Beyond that number a call has no lines in the log file until it has a caller.
@@ -76,6 +85,7 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
     const call: Call = {
       ...{ id: `${thread}-${count}`, method, path, share, leave: [] },
       ...{ handler: '', failure: null, reason: null, streaming: null, refuse: problemResponse },
+      hold: (bytes) => void call.leave.push(hold(caller?.uuid ?? null, bytes)),
       get log() {
         return callLog;
       },

@@ -24,7 +24,9 @@ interface Person {
   uuid: string | null;
 }
 
-/** Erasing nobody overwrites what removed rows leave in the files of the store, also after an erasure that was killed. */
+/**
+ * Erasing nobody overwrites what removed rows leave in the files of the store, also after an erasure that was killed.
+ */
 const nobody = '00000000-0000-0000-0000-000000000000';
 
 /** Rows by collection. `remaining`: all 0, but for the user's record while a log file names them. */
