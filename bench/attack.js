@@ -1,5 +1,5 @@
-// Strangers and one hostile caller against a server with a small heap: the puts of others meanwhile, and which processes
-// end.
+// Strangers and one hostile caller, who send bombs and misuse connections, against a server with a small heap: the puts
+// of others meanwhile, and which processes end.
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
@@ -13,6 +13,8 @@ const heap = 700; // MiB of heap for each process
 const target = 20; // times the idle p99
 const mebibyte = 1024 * 1024;
 const pause = 500; // ms of an attacker between two requests
+const patience = 30_000; // ms after which a put counts as refused
+const silent = 4_000; // connections that send nothing; more need a higher limit of open files
 
 /** 63 MiB of a repeated piece within `{"user":…,"phone_to_server":[`; small once compressed. */
 const bombs = ['0,', '{},', '[],', 'NaN,', '{"a":1},', '[', '\u0001'];
@@ -28,7 +30,10 @@ export async function attack({ heapMiB = heap, duration = 30 } = {}) {
   console.log(`\nattack: 2 workers with ${heapMiB} MiB of heap, default settings, ${duration} s`);
   await inFolder(async (folder) => {
     const store = await openStore(folder);
-    for (const name of ['eve', 'mallory']) await store.users.register(name, { now: 1 });
+    for (const name of ['eve', 'mallory']) {
+      const { user } = await store.users.register(name, { now: 1 });
+      if (name === 'mallory') await store.profiles.merge(user.uuid, { note: 'x'.repeat(1_000_000) });
+    }
     await store.close();
     const env = { NODE_OPTIONS: `--max-old-space-size=${heapMiB}` };
     const server = await startServer(folder, { workers: 2, env, limits: true });
@@ -65,7 +70,8 @@ async function putsFor(port, length, from) {
   for (let i = 0; seconds() < end; i++) {
     const body = bodyOf('eve', locations(100, from + i * 100));
     const began = seconds();
-    await client.post('/usercache/put', body).then(
+    const answer = client.post('/usercache/put', body);
+    await Promise.race([answer, setTimeout(patience, undefined, { ref: false }).then(() => Promise.reject())]).then(
       () => times.push(seconds() - began),
       () => {
         refused += 1;
@@ -92,6 +98,7 @@ async function attackUntilStopped({ port }) {
       call.on('error', resolve);
       // A server that refuses a body closes while it is still being sent, also when no call holds the socket any more.
       call.on('socket', (socket) => socket.listenerCount('error') < 3 && socket.on('error', () => {}));
+      call.setTimeout(patience, () => call.destroy());
       call.end(body);
     });
   const works = bombs.flatMap((piece) => {
@@ -108,15 +115,7 @@ async function attackUntilStopped({ port }) {
   parentPort.once('message', () => {
     isOver = true;
   });
-  // Answers that nobody reads, uploads that hardly go on, and calls that are sent ahead.
-  const body = JSON.stringify({ user: 'mallory', start_time: 0, end_time: 4e9 });
-  const head = (path, length) =>
-    `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
-  const sockets = Array.from({ length: 30 }, () => [
-    held(port, head('/datastreams/find_entries/timestamp', body.length) + body),
-    held(port, head('/usercache/put', 60 * mebibyte) + ' '.repeat(mebibyte)),
-    held(port, 'GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(1_600)),
-  ]).flat();
+  const sockets = connectionsOf(port, () => isOver);
   const loop = async (work) => {
     while (!isOver) {
       await work();
@@ -124,17 +123,66 @@ async function attackUntilStopped({ port }) {
     }
   };
   await Promise.all(works.map(loop));
-  for (const socket of sockets) socket.destroy();
+  sockets.end();
   agent.destroy();
-  parentPort.postMessage(sent + sockets.length);
+  parentPort.postMessage(sent + sockets.opened());
 }
 
-function held(port, text) {
-  const socket = connect(port, '127.0.0.1');
-  socket.on('error', () => {});
-  socket.pause();
-  socket.write(text);
-  return socket;
+/** Calls that are sent ahead: read or not, with a token or without, of fixed length or in chunks. */
+function pipelines() {
+  const head = (path, more) =>
+    `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${more}\r\n\r\n`;
+  const profile = JSON.stringify({ user: 'mallory' });
+  return {
+    answers: 'GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n',
+    profiles: `${head('/profile/get', `Content-Length: ${profile.length}`)}${profile}`,
+    chunked: `${head('/usercache/put', 'Transfer-Encoding: chunked')}1\r\n{\r\n`,
+  };
+}
+
+/**
+ * Keeps connections open that ask for too much, and opens each again when it is closed: answers that nobody reads,
+ * uploads that hardly go on, calls that are sent ahead, and connections that send nothing.
+ */
+function connectionsOf(port, isOver) {
+  const body = JSON.stringify({ user: 'mallory', start_time: 0, end_time: 4e9 });
+  const head = (path, length) =>
+    `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
+  const { answers, profiles, chunked } = pipelines();
+  const unread = head('/datastreams/find_entries/timestamp', body.length) + body;
+  const slow = head('/usercache/put', 60 * mebibyte) + ' '.repeat(mebibyte);
+  const kinds = [
+    ...[unread, slow, chunked.repeat(500)].map((text) => ({ count: 30, text })),
+    ...[answers, profiles].flatMap((call) => [
+      { count: 30, text: call.repeat(8) }, // as many as a connection may send ahead
+      { count: 10, text: call.repeat(1_600) },
+      { count: 4, text: call.repeat(8), reads: true },
+    ]),
+    { count: silent, text: '' },
+  ];
+  const sockets = new Set();
+  let opened = 0;
+  const open = ({ text, reads = false }) => {
+    if (isOver()) return;
+    opened += 1;
+    const socket = connect(port, '127.0.0.1');
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      sockets.delete(socket);
+      setTimeout(pause).then(() => open({ text, reads }));
+    });
+    if (reads) socket.on('data', () => socket.writableLength === 0 && socket.write(text.slice(0, text.length / 8)));
+    else socket.pause();
+    if (text !== '') socket.write(text);
+  };
+  for (const { count, ...kind } of kinds) for (let i = 0; i < count; i++) open(kind);
+  return {
+    opened: () => opened,
+    end: () => {
+      for (const socket of sockets) socket.destroy();
+    },
+  };
 }
 
 if (!isMainThread && workerData?.port !== undefined) await attackUntilStopped(workerData);

@@ -8,7 +8,7 @@ import type { BatteryStatus, MotionType } from '../model/payloads.ts';
 import type { UnusableEntry } from '../store/store.ts';
 
 /** Why something another app sent cannot become an entry: every code with a sentence. Codes stay. */
-const formatReasons = {
+export const formatReasons = {
   format_not_an_object: 'What was sent is no JSON object.',
   format_unknown: 'What was sent is none of the messages that the app is known to send.',
   format_encrypted: 'The app encrypted the message with a key that this service does not have.',

@@ -27,7 +27,7 @@ export interface LoggedCall {
   /** Number of lines about single entries. */
   entries: number;
   stored: PutCounts | null;
-  /** The first warnings and errors. */
+  /** The first warnings and errors, and why the call was refused. */
   notes: string[];
 }
 
@@ -110,7 +110,8 @@ function newCall({ source, thread, time }: LogLine): LoggedCall {
   };
 }
 
-function apply(call: LoggedCall, { kind, ...fields }: Message, time: number): void {
+function apply(call: LoggedCall, { kind, reason, ...fields }: Message, time: number): void {
+  if (reason !== undefined && call.notes.length < maxNotes) call.notes.push(reason);
   if (kind === 'entryStored') call.entries += 1;
   else if (kind === 'putStored') call.stored = fields as PutCounts;
   else Object.assign(call, fields);

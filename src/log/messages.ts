@@ -42,14 +42,14 @@ export const line = {
     `Updated result for user = ${word(user)}, ${entryText(key, writeTs)} = rejected (${quoted(reason)})`,
   putStored: (user: string, { inserted, updated, rejected }: PutCounts): string =>
     `Stored entries of user = ${word(user)}, inserted = ${inserted}, updated = ${updated}, rejected = ${rejected}`,
-  /** `code`: why the call failed, one word. */
-  answered: (status: number, method: string, path: string, code?: string | null): string =>
-    `Answered ${status} ${word(method)} ${pathWord(path)}${userText(code ?? null)}`,
+  /** `code`: why the call failed, one word; `reason`: in a sentence. */
+  answered: (status: number, method: string, path: string, code?: string | null, reason?: string | null): string =>
+    `Answered ${status} ${word(method)} ${pathWord(path)}${userText(code ?? null)}${reason == null ? '' : `: ${reason}`}`,
   endCall: (method: string, path: string, user: string | null, seconds: number): string =>
     `END ${word(method)} ${pathWord(path)}${userText(user)} ${secondsText(seconds)}`,
   /** Calls of unknown callers beyond the limit, whose lines are left out. */
   strangersLeftOut: (calls: number, since: string): string =>
-    `Refused calls not logged = ${calls} since ${word(since)}`,
+    `Calls without a caller not logged = ${calls} since ${word(since)}`,
   /** An account of somebody who joined a study and sent nothing was removed. */
   accountExpired: (user: string, study: string): string =>
     about(user, `account expired: joined study ${word(study)} and sent nothing`),
@@ -88,7 +88,7 @@ const patterns = Object.entries({
   entryStored: /^Updated result for user = .* = (?:inserted|updated|rejected \(.*\))$/,
   startCall: /^START (?<method>\S+) (?<path>\S+)$/,
   endCall: /^END (?<method>\S+) (?<path>\S+)(?: (?<user_id>\S+))? (?<seconds>\d+\.\d+)$/,
-  answered: /^Answered (?<status>\d{3}) (?<method>\S+) (?<path>\S+)(?: (?<code>\S+))?$/,
+  answered: /^Answered (?<status>\d{3}) (?<method>\S+) (?<path>\S+)(?: (?<code>[A-Z_]+))?(?:: (?<reason>.*))?$/,
   called: /^Called (?<handler>\S+)$/,
   foundEmail: /^Found user email (?<user_email>.*)$/,
   userUuid: /^user_uuid (?<user_id>\S+)$/,
@@ -98,7 +98,7 @@ const patterns = Object.entries({
 
 const numbers: ReadonlySet<string> = new Set(['seconds', 'status', 'inserted', 'updated', 'rejected']);
 
-type Texts = Record<'method' | 'path' | 'handler' | 'user_email' | 'user_id' | 'code', string>;
+type Texts = Record<'method' | 'path' | 'handler' | 'user_email' | 'user_id' | 'code' | 'reason', string>;
 
 /** The fields of a message that it has, by the names that they have in a call. */
 export interface Message extends Partial<PutCounts & Texts & Record<'status' | 'seconds', number>> {

@@ -23,9 +23,10 @@ export interface ScrubReceipt {
 
 /** Somebody whom the logs must not name. */
 export interface ErasedPerson {
-  uuid: string;
+  /** Null if it is not known. */
+  uuid: string | null;
   /** The name as the server logged it; null if it is not known. */
-  email: string | null;
+  user_email: string | null;
 }
 
 /**
@@ -71,7 +72,7 @@ const filler = (text: string): string => 'erased'.padEnd(text.length, '-').slice
 /** Looks up what may be a UUID or a name, so that many people cost no more than one. */
 function replacer(people: readonly ErasedPerson[]): Replace {
   const uuids = new Set(people.map(({ uuid }) => uuid));
-  const names = people.flatMap(({ email }) => (email === null ? [] : [oneLine(email), word(email)]));
+  const names = people.flatMap(({ user_email: name }) => (name === null ? [] : [oneLine(name), word(name)]));
   const bytes = new Set(names.map((name) => Buffer.from(name).toString('latin1')));
   const scrubUuid = (uuid: string): string => (uuids.has(uuid) ? filler(uuid) : uuid);
   const scrubName = (name: string): string => (bytes.has(name) ? filler(name) : name);

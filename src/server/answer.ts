@@ -1,14 +1,22 @@
-// Results as responses: JSON in one piece, or in pieces as they become ready.
+// Results as responses: JSON in one piece, or in pieces as they become ready; and fixed texts.
+import { createHash } from 'node:crypto';
+import { streamBytes } from './answer-budget.ts';
 import type { Call } from './call.ts';
 import type { Answer } from './routes/route.ts';
 
 /**
  * The response to a call that succeeded: status 200, a JSON object. For a streamed one `call.streaming` is set;
- * `onBroken` gets the error if it breaks off after its status was sent.
+ * `onBroken` gets the error if it breaks off after its status was sent. Throws a `Problem` if too many answers of the
+ * caller, or of all, are not sent yet.
  */
 export async function jsonAnswer(call: Call, answer: Answer, onBroken: (error: unknown) => void): Promise<Response> {
-  const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store', 'X-Request-Id': call.id };
-  if (!(Symbol.asyncIterator in answer)) return new Response(JSON.stringify(answer), { headers });
+  const headers = headersOf(call, 'application/json');
+  if (!(Symbol.asyncIterator in answer)) {
+    const text = JSON.stringify(answer);
+    call.hold(Buffer.byteLength(text));
+    return new Response(text, { headers });
+  }
+  call.hold(streamBytes);
   const pieces = answer[Symbol.asyncIterator]();
   // The first piece is made before the status is sent: an error that comes at once is answered as one.
   const first = await pieces.next();
@@ -30,3 +38,27 @@ export async function jsonAnswer(call: Call, answer: Answer, onBroken: (error: u
   }
   return new Response(ReadableStream.from(encoded()) as ReadableStream<Uint8Array>, { headers });
 }
+
+/** The headers of an answer that nobody may keep. */
+export function headersOf(call: Call, type: string): Record<string, string> {
+  return { 'Content-Type': type, 'Cache-Control': 'no-store', 'X-Request-Id': call.id };
+}
+
+/**
+ * Returns the function that answers with a fixed text, which is made at the first call: its bytes are the same for all
+ * callers, so unsent answers take no memory. 304 for a caller who has it.
+ */
+export function fixedAnswer(make: () => string, type: string): (call: Call, known?: string) => Response {
+  let fixed: { bytes: Buffer<ArrayBuffer>; tag: string } | undefined;
+  return (call, known = '') => {
+    fixed ??= tagged(Buffer.from(make()));
+    const headers = { ...headersOf(call, type), 'Cache-Control': 'no-cache', ETag: fixed.tag };
+    if (known === '*' || known.includes(fixed.tag)) return new Response(null, { status: 304, headers });
+    return new Response(fixed.bytes, { headers });
+  };
+}
+
+const tagged = (bytes: Buffer<ArrayBuffer>) => ({
+  bytes,
+  tag: `"${createHash('sha256').update(bytes).digest('hex').slice(0, 16)}"`,
+});

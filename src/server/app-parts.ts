@@ -2,6 +2,7 @@
 import type { Config } from '../config.ts';
 import type { Log } from '../log/log.ts';
 import type { Store } from '../store/store.ts';
+import type { AnswerLimits } from './answer-budget.ts';
 import type { BodyLimits } from './body-budget.ts';
 import type { CallerLimits } from './caller-limits.ts';
 import type { CallFigures } from './metrics.ts';
@@ -24,6 +25,8 @@ export interface AppParts {
   errorOutput?: (text: string) => void;
   /** Limits of one caller in place of the default ones. */
   limits?: Partial<CallerLimits>;
+  /** Limits of answers that are not sent in place of the default ones. */
+  answers?: Partial<AnswerLimits>;
   /** Limits of bodies in place of the default ones. */
   bodies?: Partial<BodyLimits>;
   /** Figures of calls, and the text of those of all processes; without them `GET /metrics` does not answer. */

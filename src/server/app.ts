@@ -2,7 +2,8 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { getPath } from 'hono/utils/url';
 import { Everybody } from '../metrics/everybody.ts';
-import { jsonAnswer } from './answer.ts';
+import { fixedAnswer, headersOf, jsonAnswer } from './answer.ts';
+import { AnswerBudget, answerLimits } from './answer-budget.ts';
 import type { AppParts } from './app-parts.ts';
 import { createAuthMethod } from './auth.ts';
 import { BodyBudget, bodyLimits } from './body-budget.ts';
@@ -25,23 +26,24 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   // Today's apps put `/usercache/put` behind an address that ends in a slash.
   const app = new Hono<ServerEnv>({ getPath: (request) => oneSlash(getPath(request)) });
   const budget = new BodyBudget({ ...bodyLimits, ...parts.bodies });
+  const answers = new AnswerBudget({ ...answerLimits, ...parts.answers });
   const counts = new CallerCounts({ ...callerLimits(config), ...parts.limits }, now);
   const method = createAuthMethod(config, store, now);
   const auth = { method, users: store.users, now, counts };
   const everybody = new Everybody(store, now);
 
-  app.use(logCalls(parts, budget));
+  app.use(logCalls(parts, budget, answers));
   for (const { path, dialect } of routes) if (dialect !== undefined) app.use(`${path}/*`, refuseAs(dialect.refuse));
   if (config.auth === 'dev' && !config.devAnywhere) app.use(refuseOtherSites(config.host));
-  get(app, '/openapi.json', (c) => {
-    const description = JSON.stringify(openApi(routes, openRoutes));
-    return textResponse(c.get('call'), description, 'application/json');
-  });
+  const description = fixedAnswer(() => JSON.stringify(openApi(routes, openRoutes)), 'application/json');
+  get(app, '/openapi.json', (c) => description(c.get('call'), c.req.header('If-None-Match')));
   if (metrics !== undefined) {
     const figures = storeFigures(store, now);
     get(app, '/metrics', async (c) => {
-      const texts = await Promise.all([metrics.text(), figures()]);
-      return textResponse(c.get('call'), texts.join('\n'), metricsType);
+      const text = (await Promise.all([metrics.text(), figures()])).join('\n');
+      const call = c.get('call');
+      call.hold(Buffer.byteLength(text));
+      return new Response(text, { headers: headersOf(call, metricsType) });
     });
   }
   const openParts = { checkReady: readinessCheck(store, config.readyDiskMiB), studies: store.studies };
@@ -74,17 +76,13 @@ function get(
   app.all(path, refuseMethod('GET, HEAD'));
 }
 
-function textResponse(call: Call, text: string, type: string): Response {
-  return new Response(text, {
-    headers: { 'Content-Type': type, 'Cache-Control': 'no-store', 'X-Request-Id': call.id },
-  });
-}
-
 /** Writes START before and END after everything else, failed calls included. */
-function logCalls(parts: AppParts, budget: BodyBudget): MiddlewareHandler<ServerEnv> {
+function logCalls(parts: AppParts, budget: BodyBudget, answers: AnswerBudget): MiddlewareHandler<ServerEnv> {
   const startCall = createCallLog({ ...parts, thread: parts.thread ?? 'w1' });
   return async function logCall(c, next) {
-    const { call, end } = startCall(c.req.method, pathOf(c.req.url), budget.share());
+    const outgoing = c.env?.outgoing;
+    const hold = (caller: string | null, bytes: number) => answers.hold(caller, bytes, () => outgoing?.destroy());
+    const { call, end } = startCall(c.req.method, pathOf(c.req.url), { share: budget.share(), hold });
     c.set('call', call);
     const started = performance.now();
     const finish = (): void => {
@@ -92,7 +90,6 @@ function logCalls(parts: AppParts, budget: BodyBudget): MiddlewareHandler<Server
       call.share.release();
       end(c.res.status);
       // An answer that is not sent yet still counts as an open call.
-      const outgoing = c.env?.outgoing;
       const leaveAll = (): void => {
         for (const leave of call.leave) leave();
       };

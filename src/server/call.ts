@@ -25,8 +25,12 @@ export interface Call {
   failure: string | null;
   /** Who has to act on its failure; null: nobody. */
   cause: Cause | null;
+  /** Why it was refused, in a sentence; null: it was not. */
+  reason: string | null;
   /** Bytes of the body that it holds. */
   readonly share: BodyShare;
+  /** Counts the bytes of its answer until they are sent. Throws a `Problem` if too many wait; see `AnswerBudget`. */
+  hold(bytes: number): void;
   /** The form of failures for this caller: problem details, unless the route has its own form. */
   refuse: (problem: Problem, requestId: string) => Response;
   /** Called once at the end to give back what the call holds. */
@@ -51,17 +55,24 @@ export interface CallLogOptions {
   thread: string;
 }
 
-/** Calls without a caller a minute that each process logs: a flood must not rotate other lines away. */
+/**
+ * Calls without a caller a minute that each process logs, whatever their answer: a flood must not rotate other lines
+ * away.
+ */
 export const mostStrangers = 60;
 
 /** Opens calls: writes START, and returns the call with the function that writes its END. */
 export function createCallLog({ log, console, now, thread }: CallLogOptions) {
   const stamp = createStamp(hostZone());
   const strangers = new StrangerCount((calls, since) => {
-    log.write('WARNING', line.strangersLeftOut(calls, stamp(since)));
+    log.write('INFO', line.strangersLeftOut(calls, stamp(since)));
   });
   let count = 0;
-  return function startCall(method: string, path: string, share: BodyShare): { call: Call; end(status: number): void } {
+  return function startCall(
+    method: string,
+    path: string,
+    { share, hold }: { share: BodyShare; hold: (caller: string | null, bytes: number) => () => void },
+  ): { call: Call; end(status: number): void } {
     count += 1;
     const ownLog = log.child?.(String(count)) ?? log;
     // Beyond that number a call has no lines in the log file until it has a caller.
@@ -75,7 +86,8 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
     let caller: UserRecord | null = null;
     const call: Call = {
       ...{ id: `${thread}-${count}`, method, path, share, leave: [] },
-      ...{ handler: '', failure: null, cause: null, streaming: null, refuse: problemResponse },
+      ...{ handler: '', failure: null, cause: null, reason: null, streaming: null, refuse: problemResponse },
+      hold: (bytes) => void call.leave.push(hold(caller?.uuid ?? null, bytes)),
       get log() {
         return callLog;
       },
@@ -92,16 +104,18 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
     };
     const end = (status: number): void => {
       const seconds = (performance.now() - started) / 1000;
-      const isOurs = call.cause === 'server';
-      const level = status < 400 ? 'INFO' : isOurs ? 'ERROR' : 'WARNING';
-      if (callLog !== ownLog && !isOurs) strangers.leaveOut();
-      else callLog = ownLog;
-      callLog.write(level, line.answered(status, method, path, call.failure));
+      if (callLog !== ownLog) strangers.leaveOut();
+      const level = call.cause === 'server' ? 'ERROR' : isOrdinary(status, caller) ? 'INFO' : 'WARNING';
+      callLog.write(level, line.answered(status, method, path, call.failure, call.reason));
       write(line.endCall(method, path, caller?.uuid ?? null, seconds));
     };
     return { call, end };
   };
 }
+
+/** True for a call that succeeded, and for what any public server gets from scanners all day. */
+const isOrdinary = (status: number, caller: UserRecord | null): boolean =>
+  status < 400 || (caller === null && [403, 404, 405].includes(status));
 
 /** Counts calls without a caller minute by minute; reports after each minute how many were left out of the log. */
 class StrangerCount {

@@ -1,9 +1,36 @@
 // The connections of a server: one call of each at a time, and room for those that send.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { BlockList, type Socket } from 'node:net';
 
 /** Calls that a connection may send ahead while its first one is not answered: no phone or proxy sends any. */
 const mostAhead = 8;
+
+// ms for the headers of a request, and when more than half of the connections are taken.
+const headersTimeout = { usual: 20_000, crowded: 5_000 };
+
+/** This machine and private networks: a proxy may be there, which calls for everybody. */
+export const proxyNetworks = new BlockList();
+for (const network of [
+  '127.0.0.0/8',
+  '10.0.0.0/8',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+  '::1/128',
+  'fc00::/7',
+  'fe80::/10',
+]) {
+  const [address = '', bits] = network.split('/');
+  proxyNetworks.addSubnet(address, Number(bits), address.includes(':') ? 'ipv6' : 'ipv4');
+}
+
+/** How many connections may be open. */
+export interface ConnectionLimits {
+  /** In all; when they are nearly reached, the oldest without a call make room. */
+  most: number;
+  /** From one address that is not in `proxies`. */
+  mostPerAddress: number;
+  proxies: BlockList;
+}
 
 /** Tracks connections and their calls. */
 export class Connections {
@@ -11,13 +38,17 @@ export class Connections {
   readonly #busy = new Map<Socket, (() => void)[]>();
   /** Connections without a call, the oldest first. */
   readonly #idle = new Set<Socket>();
-  readonly #most: number;
+  /** Connections by address. */
+  readonly #from = new Map<string, number>();
+  readonly #server: Server;
+  readonly #limits: ConnectionLimits;
 
-  /** `most`: connections open at once. When they are nearly reached, the oldest without a call make room. */
-  constructor(server: Server, most: number) {
-    this.#most = most;
-    server.maxConnections = most;
+  constructor(server: Server, limits: ConnectionLimits) {
+    this.#server = server;
+    this.#limits = limits;
+    server.maxConnections = limits.most;
     server.on('connection', (socket: Socket) => this.#open(socket));
+    this.#setTimeout();
   }
 
   /** Starts a call when the calls of its connection before it have been answered. */
@@ -43,16 +74,39 @@ export class Connections {
   }
 
   #open(socket: Socket): void {
+    const { remoteAddress: address = '', remoteFamily } = socket;
+    const isProxy = address === '' || this.#limits.proxies.check(address, remoteFamily === 'IPv6' ? 'ipv6' : 'ipv4');
+    const count = this.#from.get(address) ?? 0;
+    if (!isProxy && count >= this.#limits.mostPerAddress) {
+      socket.destroy();
+      return;
+    }
+    this.#from.set(address, count + 1);
     this.#idle.add(socket);
-    socket.on('close', () => {
-      this.#idle.delete(socket);
-      this.#busy.delete(socket);
-    });
-    if (this.#busy.size + this.#idle.size <= this.#most * 0.9) return;
+    socket.on('close', () => this.#close(socket, address));
+    this.#setTimeout();
+    if (this.#size() <= this.#limits.most * 0.9) return;
     for (const oldest of this.#idle) {
       if (oldest !== socket) oldest.destroy();
       return;
     }
+  }
+
+  #close(socket: Socket, address: string): void {
+    this.#idle.delete(socket);
+    this.#busy.delete(socket);
+    const left = this.#from.get(address)! - 1;
+    if (left > 0) this.#from.set(address, left);
+    else this.#from.delete(address);
+    this.#setTimeout();
+  }
+
+  #size(): number {
+    return this.#busy.size + this.#idle.size;
+  }
+
+  #setTimeout(): void {
+    this.#server.headersTimeout = headersTimeout[this.#size() > this.#limits.most / 2 ? 'crowded' : 'usual'];
   }
 
   #next(socket: Socket): void {

@@ -25,8 +25,7 @@ export async function answerProblem(
   call.failure = options.code ?? null;
   call.cause = causeOf(problem);
   if (status >= 500) reportFailure(problem, call, parts);
-  else if (!(await reportRefusal(problem, call, parts, counts)))
-    call.log.write('WARNING', `Refused: ${problem.message}`);
+  else if (!(await reportRefusal(problem, call, parts, counts))) call.reason = problem.message;
   return call.refuse(problem, call.id);
 }
 

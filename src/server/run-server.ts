@@ -134,7 +134,9 @@ async function listen(options: RunServerOptions, { log, threadId }: FileLog): Pr
 
 /** Figures of the calls of all processes. */
 function metricsOfAll(): NonNullable<AppParts['metrics']> {
-  return { ...countCalls(), ...(cluster.isWorker && { text: metricsOfWorkers }) };
+  const { figures, registry } = countCalls();
+  const text = cluster.isWorker ? metricsOfWorkers(() => registry.getMetricsAsJSON()) : () => registry.metrics();
+  return { figures, text };
 }
 
 function warn({ stderr }: RunServerOptions, log: Log, text: string): void {

@@ -1,15 +1,14 @@
 // Listens for an app, within limits on time, headers and connections, and closes so that no running call is cut off.
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, BlockList } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { MobilityError } from '../model/errors.ts';
 import type { ServerEnv } from './call.ts';
-import { Connections } from './connections.ts';
+import { Connections, proxyNetworks } from './connections.ts';
 import { badRequest, problemOf, problemResponse } from './problem.ts';
 
 const requestTimeout = 300_000; // ms for a whole request: a phone on a thin line sends its 6 MB with 20 kB/s
-const headersTimeout = 20_000; // ms for the headers
 const keepAliveTimeout = 65_000; // ms that an idle connection stays, longer than proxies keep theirs
 const maxHeaderSize = 16 * 1024; // bytes
 const connectionsCheck = 5_000; // ms between checks for requests that are late
@@ -25,6 +24,10 @@ export interface ServeOptions {
   drainSeconds: number;
   /** Connections open at once; idle ones make room. Default 5,000, which take some 100 MiB. */
   maxConnections?: number;
+  /** Connections open at once from one address that is not in `proxies`. Default: a tenth of `maxConnections`. */
+  maxPerAddress?: number;
+  /** Default: this machine and private networks. */
+  proxies?: BlockList;
   /** s after which an answer that its caller does not read is ended. Default 60. */
   stallSeconds?: number;
 }
@@ -41,21 +44,22 @@ export interface Serving {
 
 /** Resolves when the server listens. Throws `MOBILITY_CONFIG` if it cannot listen on that host and port. */
 export async function serve(options: ServeOptions): Promise<Serving> {
-  const { app, drainSeconds, maxConnections = 5_000, stallSeconds = 60 } = options;
+  const { app, drainSeconds, maxConnections: most = 5_000, stallSeconds = 60 } = options;
+  const { maxPerAddress: mostPerAddress = Math.ceil(most / 10), proxies = proxyNetworks } = options;
   const running = new Set<ServerResponse>();
   let closing: Promise<void> | null = null;
   const listener = getRequestListener((request, env) => app.fetch(request, env as ServerEnv['Bindings']), {
     hostname: 'localhost', // for requests of HTTP/1.0, which need not name one
     errorHandler: refuseRequest,
   });
-  const limits = { requestTimeout, headersTimeout, keepAliveTimeout, maxHeaderSize };
+  const limits = { requestTimeout, keepAliveTimeout, maxHeaderSize };
   const server = createServer({ ...limits, connectionsCheckingInterval: connectionsCheck }, (incoming, outgoing) => {
     running.add(outgoing);
     outgoing.on('close', () => running.delete(outgoing));
     if (closing !== null) outgoing.shouldKeepAlive = false;
     connections.start(incoming, outgoing, () => void listener(incoming, outgoing));
   });
-  const connections = new Connections(server, maxConnections);
+  const connections = new Connections(server, { most, mostPerAddress, proxies });
   // Without progress for so long: an answer that nobody reads, or an idle connection; not a call that is being worked
   // on.
   server.setTimeout(stallSeconds * 1000, (socket) => {

@@ -1,12 +1,18 @@
 // The state of the store for whoever watches: counted at most once a minute, as Prometheus text. It names studies, and
 // no person.
 import { Gauge, Registry } from 'prom-client';
+import { conversionReasons } from '../converters/conversion-error.ts';
+import { formatReasons } from '../formats/other-entry.ts';
+import { unusableReasons } from '../intake/take-entry.ts';
 import { countMember, type MemberCount, noMembers } from '../model/study.ts';
 import { everyUser } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
 import { shared } from './shared.ts';
 
 const freshFor = 60_000; // ms that figures stay valid: they need some queries for every user
+/** Why entries are set aside. */
+const reasons = Object.keys({ ...unusableReasons, ...formatReasons, ...conversionReasons });
+
 const recently = 3600; // s; runs of this time are counted
 const pushedLately = 86_400; // s; delays of diaries are those of people who pushed in this time
 
@@ -82,6 +88,7 @@ function textOf(counts: StoreCounts, { bytes, free }: { bytes: number; free: num
   gauge('waiting_entries', 'Entries that the pipeline has not moved yet').set(counts.waiting);
   gauge('waiting_age_seconds', 'How long ago the oldest waiting entry was received').set(counts.waitingAge);
   const errors = gauge('set_aside_entries', 'Entries in the error timeseries', 'reason');
+  for (const reason of reasons) errors.set({ reason }, 0);
   for (const [reason, some] of unusable) errors.set({ reason }, some);
   const members = gauge('study_members', 'Members of a study', 'study');
   const joined = gauge('study_joined_last_hour', 'People who joined a study by its link in the last hour', 'study');
@@ -95,18 +102,18 @@ function textOf(counts: StoreCounts, { bytes, free }: { bytes: number; free: num
   gauge('last_run_timestamp_seconds', 'When the pipeline last did something').set(counts.lastRun);
   const ended = gauge('runs_last_hour', 'Users whose last run ended within the last hour', 'result');
   for (const result of ['done', 'failed'] as const) ended.set({ result }, runs[result].length);
-  const seconds = gauge('run_seconds', 'How long the runs of the last hour took for a user', 'quantile');
-  setQuantiles(seconds, [...runs.done, ...runs.failed]);
-  setQuantiles(gauge('diary_lag_seconds', 'From the last push to the run that took it, or to now', 'quantile'), lags);
+  const seconds = gauge('run_seconds', 'How long the runs of the last hour took for a user', 'at');
+  setRanks(seconds, [...runs.done, ...runs.failed]);
+  setRanks(gauge('diary_lag_seconds', 'From the last push to the run that took it, or to now', 'at'), lags);
   gauge('store_bytes', 'Bytes of the store on disk').set(bytes);
   if (free !== null) gauge('disk_free_bytes', 'Free space on the disk of the store').set(free);
   return registry.metrics();
 }
 
-/** Sets the median, the 95th percentile and the largest value, if there are values. */
-function setQuantiles(gauge: Gauge, values: readonly number[]): void {
+/** Sets the median, the 95th percentile and the largest value; 0 without values. */
+function setRanks(gauge: Gauge, values: readonly number[]): void {
   const sorted = values.toSorted((a, b) => a - b);
-  for (const quantile of sorted.length === 0 ? [] : [0.5, 0.95, 1]) {
-    gauge.set({ quantile: String(quantile) }, sorted[Math.ceil(quantile * sorted.length) - 1]!);
+  for (const [at, rank] of Object.entries({ median: 0.5, p95: 0.95, most: 1 })) {
+    gauge.set({ at }, sorted[Math.ceil(rank * sorted.length) - 1] ?? 0);
   }
 }

@@ -1,43 +1,78 @@
-// The metrics of calls of all workers of a server: a worker asks the primary, which adds up those of all.
+// The metrics of calls of all workers of a server: a worker asks the primary, which asks all of them and adds up.
 import cluster, { type Worker } from 'node:cluster';
-import { AggregatorRegistry } from 'prom-client';
+import { AggregatorRegistry, type MetricObject } from 'prom-client';
 
-const patience = 10_000; // ms that the primary has to add up figures
+const patience = { figures: 5_000, text: 10_000 }; // ms that a worker has for its figures, and the primary for the text
 
-/** The question of a worker, and the answer of the primary. */
+/** Figures of processes, as prom-client gives them. */
+type Figures = MetricObject[];
+
+/** A question, or the answer to it. */
 interface MetricsMessage {
   mobility: 'metrics';
+  ask?: 'figures' | 'text';
+  figures?: Figures;
   text?: string;
 }
 
 const isMetrics = (message: unknown): message is MetricsMessage =>
   typeof message === 'object' && message !== null && (message as MetricsMessage).mobility === 'metrics';
 
-/** In the primary: answers workers that ask for the metrics. */
-export function answerWorkers(): void {
-  const aggregator = new AggregatorRegistry();
-  cluster.on('message', (from: Worker, message: unknown) => {
-    if (!isMetrics(message)) return;
-    void aggregator
-      .clusterMetrics()
-      .catch(() => '')
-      .then((text) => from.isConnected() && from.send({ mobility: 'metrics', text } satisfies MetricsMessage));
+const send = (to: Worker, message: Omit<MetricsMessage, 'mobility'>): boolean =>
+  to.isConnected() && to.send({ mobility: 'metrics', ...message } satisfies MetricsMessage);
+
+/** Resolves with the answer of the other process; undefined if it ends, or does not answer in time. */
+function ask<Name extends 'figures' | 'text'>(other: Worker, name: Name): Promise<MetricsMessage[Name]> {
+  return new Promise((resolve) => {
+    const done = (answer?: MetricsMessage[Name]): void => {
+      clearTimeout(timer);
+      other.off('message', listen).off('exit', giveUp);
+      resolve(answer);
+    };
+    const giveUp = (): void => done();
+    const listen = (message: unknown): void => {
+      if (isMetrics(message) && message[name] !== undefined) done(message[name]);
+    };
+    const timer = setTimeout(giveUp, patience[name]);
+    other.on('message', listen).on('exit', giveUp);
+    send(other, { ask: name });
   });
 }
 
-/** In a worker: the metrics of all workers as Prometheus text; empty if they do not come in time. */
-export function metricsOfWorkers(): Promise<string> {
-  return new Promise((resolve) => {
-    const done = (text: string): void => {
-      clearTimeout(timer);
-      cluster.worker?.off('message', listen);
-      resolve(text);
-    };
-    const timer = setTimeout(done, patience, '');
-    const listen = (message: unknown): void => {
-      if (isMetrics(message) && message.text !== undefined) done(message.text);
-    };
-    cluster.worker?.on('message', listen);
-    cluster.worker?.send({ mobility: 'metrics' } satisfies MetricsMessage);
+/**
+ * In the primary: answers workers that ask for the metrics. It keeps what workers had counted that have ended, so that
+ * no counter falls when a worker is replaced.
+ */
+export function answerWorkers(): void {
+  const latest = new Map<number, Figures>();
+  const ended: Figures[] = [];
+  const add = (figures: Iterable<Figures>) => AggregatorRegistry.aggregate([...figures]);
+  const collect = async (): Promise<string> => {
+    const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
+    await Promise.all(
+      workers.map(async (worker) => {
+        const figures = await ask(worker, 'figures');
+        if (figures !== undefined && !worker.isDead()) latest.set(worker.id, figures);
+      }),
+    );
+    return add([...latest.values(), ...ended]).metrics();
+  };
+  cluster.on('exit', ({ id }) => {
+    const counted = latest.get(id)?.filter(({ type }) => ['counter', 'histogram'].includes(String(type)));
+    if (counted !== undefined) ended.splice(0, 1, add([...ended, counted]).getMetricsAsArray());
+    latest.delete(id);
   });
+  cluster.on('message', (from: Worker, message: unknown) => {
+    if (isMetrics(message) && message.ask === 'text') void collect().then((text) => send(from, { text }));
+  });
+}
+
+/** In a worker: sends its figures to the primary that asks; returns the function for those of all workers as text. */
+export function metricsOfWorkers(figures: () => Promise<object[]>): () => Promise<string> {
+  const primary = cluster.worker!;
+  primary.on('message', (message: unknown) => {
+    if (isMetrics(message) && message.ask === 'figures')
+      void figures().then((own) => send(primary, { figures: own as Figures }));
+  });
+  return async () => (await ask(primary, 'text')) ?? '';
 }

@@ -47,8 +47,11 @@ export interface Store {
   readonly leases: Leases;
   /** Rows of one user in each collection. */
   counts(userId: string): Promise<Record<Collection, number>>;
-  /** Removes the user from every collection; returns the rows removed from each. Repeatable after an interruption. */
-  erase(userId: string): Promise<Record<Collection, number>>;
+  /**
+   * Removes the user from every collection; returns the rows that there were in each. Repeatable after an interruption.
+   * `keepRecord`: the row in `users` stays, so that a name finds the user until the caller has done the rest.
+   */
+  erase(userId: string, how?: { keepRecord?: boolean }): Promise<Record<Collection, number>>;
   /** Users whose erasure, or copy from another store, has begun and not ended, by UUID. `erase` removes them. */
   unfinished(): Promise<Unfinished[]>;
   /** Resolves when a small write and a small read work. */

@@ -8,15 +8,19 @@ const lease = { owner: 'erase', leaseSeconds: 300 } as const;
 
 /**
  * Removes everything of a user; returns the rows removed from each collection. It continues an interrupted erasure at
- * once. Throws `MOBILITY_LEASE_HELD` if a run has the user.
+ * once. Throws `MOBILITY_LEASE_HELD` if a run has the user. `keepRecord`: as in `Store.erase`.
  */
-export async function eraseUser(store: Store, uuid: string): Promise<Record<Collection, number>> {
+export async function eraseUser(
+  store: Store,
+  uuid: string,
+  how: { keepRecord?: boolean } = {},
+): Promise<Record<Collection, number>> {
   try {
-    return await withLease(store, uuid, lease, () => store.erase(uuid));
+    return await withLease(store, uuid, lease, () => store.erase(uuid, how));
   } catch (error) {
     if (!isMobilityError(error, 'MOBILITY_USER_UNKNOWN')) throw error;
     // The store refuses every write about this user, so no lease is needed.
-    return store.erase(uuid);
+    return store.erase(uuid, how);
   }
 }
 

@@ -82,7 +82,7 @@ function call(time: number, thread: string, shape: CallShape = {}): string {
     at(time, thread, line.startCall('POST', path)),
     at(time, thread, line.called(isPut ? 'userCache.put' : 'other')),
     ...(status === 403
-      ? [at(time, thread, 'Refused: a bad token', 'WARNING')]
+      ? [at(time, thread, 'Set aside: a bad entry', 'WARNING')]
       : [at(time, thread, line.foundEmail(email)), at(time, thread, line.userUuid(uuid))]),
     ...entries.map((text) => at(time + seconds, thread, text, 'DEBUG')),
     ...(isPut && status === 200
@@ -126,7 +126,7 @@ describe('mobility logs', () => {
       '2026-03-13T12:00:00.000+01:00  w1-1  200  0.250  POST /usercache/put  ada@example.org  1 inserted',
       '2026-03-14T12:00:00.000+01:00  w1-2  200  0.250  POST /usercache/put  ada@example.org  2 inserted',
       '2026-03-14T12:00:10.000+01:00  w1-3  200  2.000  POST /usercache/get  ben',
-      '2026-03-14T12:00:20.000+01:00  w1-4  403  0.250  POST /usercache/put  -  failed; missing: user name found; Refused: a bad token',
+      '2026-03-14T12:00:20.000+01:00  w1-4  403  0.250  POST /usercache/put  -  failed; missing: user name found; Set aside: a bad entry',
       '2026-03-14T12:00:30.000+01:00  w1-5  -  -  POST /usercache/put  -  no END: still running, or its process ended; missing: handler called',
     ]);
     expect(result.err).toBe('5 calls, 1 failed, 1 without an end; 1 line not understood\n');
@@ -283,7 +283,7 @@ describe('mobility logs put', () => {
         '  MISSING  user UUID found',
         '  MISSING  entries stored',
         '  found    END',
-        '  note     Refused: a bad token',
+        '  note     Set aside: a bad entry',
       ].join('\n'),
       [
         '2026-03-14T12:00:30.000+01:00  w1-5  POST /usercache/put  -  -',
@@ -315,7 +315,7 @@ describe('mobility logs errors', () => {
     expect(rows(result).map((row) => row.replace(/ {2,}/g, '  '))).toEqual([
       '2026-03-14T12:01:40.000+01:00:WARNING:p7:UUID 6f1c0a52-0f4e-4d0e-9a57-6f3b6f0d9a11: Got error no ts while saving entry key = manual/survey, write_ts = 5 -> missing_ts',
       '2026-03-14T12:01:42.000+01:00:ERROR:p7:UUID 0b0e5c1e-7a55-4b27-8f0b-4df0b0a3c9aa: pipeline failed: out of luck',
-      '2026-03-14T12:00:20.000+01:00:WARNING:w1-4:Refused: a bad token',
+      '2026-03-14T12:00:20.000+01:00:WARNING:w1-4:Set aside: a bad entry',
       '2026-03-14T12:00:20.250+01:00:WARNING:w1-4:Answered 403 POST /usercache/put',
       '2026-03-14T12:00:30.000+01:00  w1-5  -  -  POST /usercache/put  -  no END: still running, or its process ended; missing: handler called',
     ]);

@@ -94,16 +94,15 @@ describe('a call', () => {
   it('has failed if it was refused, with the reason', () => {
     const { done } = track([
       said('w1-1', line.startCall('POST', '/usercache/get')),
-      said('w1-1', 'Refused: a bad token', { level: 'WARNING' }),
-      said('w1-1', line.answered(403, 'POST', '/usercache/get', 'MOBILITY_FORBIDDEN'), { level: 'WARNING' }),
+      said('w1-1', line.answered(403, 'POST', '/usercache/get:', 'MOBILITY_FORBIDDEN', 'expected: a token')),
       said('w1-1', line.endCall('POST', '/usercache/get', null, 0.01)),
     ]);
-    expect(done[0]).toMatchObject({ status: 403, code: 'MOBILITY_FORBIDDEN', notes: ['Refused: a bad token'] });
+    expect(done[0]).toMatchObject({ status: 403, code: 'MOBILITY_FORBIDDEN', notes: ['expected: a token'] });
     expect(callOutcome(done[0]!)).toBe('failed');
   });
 
   it('is known to have failed even if only warnings are kept', () => {
-    const { open } = track([said('w1-1', line.answered(500, 'POST', '/x', 'error'), { level: 'ERROR' })]);
+    const { open } = track([said('w1-1', line.answered(500, 'POST', '/x', 'EXCEPTION'), { level: 'ERROR' })]);
     expect(open.map(callOutcome)).toEqual(['failed']);
   });
 

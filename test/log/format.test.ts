@@ -230,15 +230,16 @@ describe('a message read back', () => {
       fc.property(
         anyText,
         anyText,
-        fc.option(anyText),
+        fc.option(fc.constantFrom('MOBILITY_FORBIDDEN', 'EXCEPTION')),
+        fc.option(fc.constantFrom('expected POST, found GET', 'no: such thing')),
         fc.integer({ min: 100, max: 599 }),
         anyDuration,
-        (method, path, code, status, s) => {
+        (method, path, code, reason, status, s) => {
           const start = readBack(line.startCall(method, path));
           expect(start).toMatchObject({ kind: 'startCall', method: word(method) });
           const known = { method: word(method), path: (start as { path: string }).path };
-          const answer = { kind: 'answered', status, ...known, ...(code !== null && { code: word(code) }) };
-          expect(readBack(line.answered(status, method, path, code))).toEqual(answer);
+          const answer = { kind: 'answered', status, ...known, ...(code && { code }), ...(reason && { reason }) };
+          expect(readBack(line.answered(status, method, path, code, reason))).toEqual(answer);
           const end = { kind: 'endCall', ...known, seconds: Number(s.toFixed(6)) };
           expect(readBack(line.endCall(method, path, null, s))).toEqual(end);
           expect(readBack(line.endCall(method, path, user, s))).toMatchObject({ ...known, user_id: user });

@@ -11,13 +11,13 @@ import { scrubLogs } from '../../src/log/scrub.ts';
 import { until } from '../support/until.ts';
 import { ended, logFiles, messagesOf, newFolder, spoke, startChild, textOf } from './support/kit.ts';
 
-const ada = { uuid: '6f1c0a52-0f4e-4d0e-9a57-6f3b6f0d9a11', email: 'ada@example.org' };
-const ben = { uuid: '0b0e5c1e-7a55-4b27-8f0b-4df0b0a3c9aa', email: "o'ada@example.org" };
-const eve = { uuid: 'c5d0a2b4-3c39-4b5e-8f7e-0c8b0a3c9aa1', email: 'ada@example.org.uk' };
-const erased = { uuid: `erased${'-'.repeat(30)}`, email: 'erased---------' };
+const ada = { uuid: '6f1c0a52-0f4e-4d0e-9a57-6f3b6f0d9a11', user_email: 'ada@example.org' };
+const ben = { uuid: '0b0e5c1e-7a55-4b27-8f0b-4df0b0a3c9aa', user_email: "o'ada@example.org" };
+const eve = { uuid: 'c5d0a2b4-3c39-4b5e-8f7e-0c8b0a3c9aa1', user_email: 'ada@example.org.uk' };
+const erased = { uuid: `erased${'-'.repeat(30)}`, user_email: 'erased---------' };
 const stamp = createStamp('UTC');
 
-const callsOf = ({ uuid, email }: typeof ada): string[] => [
+const callsOf = ({ uuid, user_email: email }: typeof ada): string[] => [
   line.startCall('POST', '/usercache/put'),
   line.foundEmail(email),
   line.userUuid(uuid),
@@ -57,7 +57,7 @@ it('can be repeated, and needs no name', async () => {
   const dir = newFolder();
   writeFileSync(join(dir, 'server-2026-03-14.log'), text(callsOf(ada)));
   for (const lines of [4, 0]) {
-    expect(await scrubLogs(dir, [{ ...ada, email: null }])).toMatchObject({ files: 1, lines, left: [] });
+    expect(await scrubLogs(dir, [{ ...ada, user_email: null }])).toMatchObject({ files: 1, lines, left: [] });
   }
   expect(everything(dir)).not.toContain(ada.uuid);
   expect(await scrubLogs(dir, [ada])).toMatchObject({ lines: 2, left: [] });
@@ -68,7 +68,7 @@ it('removes several people at once', async () => {
   const dir = newFolder();
   writeFileSync(join(dir, 'server-2026-03-14.log'), text([...callsOf(ada), ...callsOf(ben), ...callsOf(eve)]));
   expect(await scrubLogs(dir, [ada, ben])).toMatchObject({ lines: 10, left: [] });
-  const kept = { ...erased, email: `erased${'-'.repeat(ben.email.length - 6)}` };
+  const kept = { ...erased, user_email: `erased${'-'.repeat(ben.user_email.length - 6)}` };
   expect(everything(dir)).toBe(text([...callsOf(erased), ...callsOf(kept), ...callsOf(eve)]));
 });
 
@@ -81,7 +81,7 @@ it('replaces a name that is no address only where the server logged a caller, al
   const rest = [line.startCall('POST', '/usercache/put'), line.foundEmail('put 2')];
   const messages = [line.foundEmail('put'), ...refused('put'), ...rest];
   writeFileSync(join(dir, 'server-2026-03-14.log'), text(messages));
-  await scrubLogs(dir, [{ ...ada, email: 'put' }]);
+  await scrubLogs(dir, [{ ...ada, user_email: 'put' }]);
   expect(messagesOf(dir)).toEqual([line.foundEmail('era'), ...refused('era'), ...rest]);
 });
 

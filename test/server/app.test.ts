@@ -340,8 +340,7 @@ describe('the log', () => {
     expect(kit.log.filter((line) => line.includes('w1-2')).map(shape)).toEqual([
       'INFO:w1-2:START POST /usercache/get',
       'INFO:w1-2:Called userCache.get',
-      expect.stringMatching(/^WARNING:w1-2:Refused: no user is registered/),
-      'WARNING:w1-2:Answered 403 POST /usercache/get MOBILITY_FORBIDDEN',
+      expect.stringMatching(/^INFO:w1-2:Answered 403 POST \/usercache\/get MOBILITY_FORBIDDEN: no user is registered/),
       'INFO:w1-2:END POST /usercache/get SECONDS',
     ]);
     expect(kit.log.join()).not.toContain('37.87');

@@ -11,6 +11,7 @@ import type { UserRecord } from '../../src/model/user.ts';
 import { createApp } from '../../src/server/app.ts';
 import type { AppParts } from '../../src/server/app-parts.ts';
 import type { ServerEnv } from '../../src/server/call.ts';
+import { countCalls } from '../../src/server/metrics.ts';
 import { problemSchema } from '../../src/server/openapi.ts';
 import { openRoutes, routes } from '../../src/server/routes/index.ts';
 import { openStore } from '../../src/store/open.ts';
@@ -99,6 +100,12 @@ export function checkAnswer(
       throw new Error(`${path} answered ${text.slice(0, 500)}, which ${ajv.errorsText(check.isGood.errors)}`);
     }
   }
+}
+
+/** Figures of calls, for a server with `/metrics`. */
+export function countedCalls(): NonNullable<AppParts['metrics']> {
+  const { figures, registry } = countCalls();
+  return { figures, text: () => registry.metrics() };
 }
 
 /** Opens an app; `parts` replace its own, `wrap` puts something around its store. */

@@ -2,11 +2,10 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { networksOf } from '../../src/model/networks.ts';
 import type { StudySettings } from '../../src/model/study.ts';
-import { countCalls } from '../../src/server/metrics.ts';
 import { originFinder } from '../../src/server/origin.ts';
 import { type Serving, serve } from '../../src/server/serve.ts';
 import { run as runOn, type Said } from '../cli/kit.ts';
-import { androidLocation, config, type Kit, openKit } from './kit.ts';
+import { androidLocation, config, countedCalls, type Kit, openKit } from './kit.ts';
 
 const day = 86_400;
 const midnight = Math.floor(1_710_000_000 / day) * day;
@@ -99,7 +98,7 @@ it('a new link ends the old one: it admits nobody new, members stay and can set 
 
 it('a wave is seen in the log, the metrics and `study show`, and undone by one command', async () => {
   await kit.close();
-  await open({ metrics: countCalls() });
+  await open({ metrics: countedCalls() });
   await study({ hour_limit: 20 });
   await joinAll(0, 2);
   await push(0);

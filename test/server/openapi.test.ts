@@ -8,14 +8,17 @@ import { openKit } from './kit.ts';
 
 const document = openApi(routes, openRoutes);
 
-it('is valid OpenAPI 3.1, describes every route, and is what the server gives', async () => {
+it('is valid OpenAPI 3.1, describes every route, and is what the server gives once to each caller', async () => {
   const validator = new Validator();
   const { valid, errors } = await validator.validate(structuredClone(document) as Record<string, unknown>);
   expect([valid, errors]).toEqual([true, undefined]);
   expect(validator.version).toBe('3.1');
   for (const route of [...routes, ...openRoutes]) expect(route.summary, route.path).not.toBe('');
   const kit = await openKit();
-  expect((await kit.request('/openapi.json')).json).toEqual(JSON.parse(JSON.stringify(document)));
+  const { json, headers } = await kit.request('/openapi.json');
+  expect(json).toEqual(JSON.parse(JSON.stringify(document)));
+  const again = { headers: { 'If-None-Match': headers.get('etag')! } };
+  expect(await kit.request('/openapi.json', again)).toMatchObject({ status: 304, text: '' });
   await kit.close();
 });
 

@@ -1,16 +1,15 @@
 // Phones whose token is refused: what the log, `mobility status` and the metrics say about them.
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { countCalls } from '../../src/server/metrics.ts';
 import { run as runOn } from '../cli/kit.ts';
 import { until } from '../support/until.ts';
-import { androidLocation, config, type Kit, now, openKit } from './kit.ts';
+import { androidLocation, config, countedCalls, type Kit, now, openKit } from './kit.ts';
 
 let kit: Kit;
 let ada: string;
 let clock: number;
 beforeEach(async () => {
   clock = now;
-  kit = await openKit({ config: { ...config, auth: 'token' }, metrics: countCalls(), now: () => clock });
+  kit = await openKit({ config: { ...config, auth: 'token' }, metrics: countedCalls(), now: () => clock });
   ada = (await kit.user('ada, of Berlin')).uuid;
 });
 afterEach(() => kit.close());
@@ -65,7 +64,9 @@ it('the log and the status of the user name a token that was revoked, replaced o
 
 it('so do they for a wrong password beside the name of a user, and for no other name', async () => {
   await pushOwnTracks('nobody', 'wrong');
-  expect(messages()).toContainEqual(expect.stringMatching(/^WARNING: Refused: this token is not known/));
+  expect(messages()).toContainEqual(
+    expect.stringMatching(/^WARNING: Answered 503 POST \/pub MOBILITY_FORBIDDEN: this token is not known/),
+  );
   const answer = await pushOwnTracks('ada, of Berlin', 'wrong');
   expect(answer.text).not.toMatch(/ada|Berlin/);
   const refused = /^WARNING: Refused token [\da-f]{8}, not known, sent as ada, of Berlin$/;
@@ -78,7 +79,7 @@ it('the metrics and the level of the log tell a refused phone from a server that
   const { text } = await kit.request('/metrics');
   expect(text).toContain('mobility_calls_total{handler="pub",status="503",cause="caller"} 1');
   expect(messages().filter((line) => line.startsWith('ERROR'))).toEqual([]);
-  expect(messages()).toContain('WARNING: Answered 503 POST /pub MOBILITY_FORBIDDEN');
+  expect(messages()).toContainEqual(expect.stringMatching(/^WARNING: Answered 503 POST \/pub MOBILITY_FORBIDDEN: /));
   expect(kit.errors).toEqual([]);
 });
 

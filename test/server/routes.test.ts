@@ -71,7 +71,7 @@ describe('timeline and pipeline state', () => {
     ]) {
       expect((await call(`/timeline/getTrips/${date}`)).status, date).toBe(400);
     }
-    const known = /^[A-Z]+:w1-\d+:(?:START|END|Called|Found|user_uuid|Refused:|Answered) /;
+    const known = /^[A-Z]+:w1-\d+:(?:START|END|Called|Found|user_uuid|Answered) /;
     expect(kit.log.filter((line) => !known.test(line))).toEqual([]);
   });
 

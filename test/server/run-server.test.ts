@@ -103,22 +103,43 @@ describe('several workers', () => {
   });
 
   // Which processes are whose children is read from /proc.
-  it.skipIf(process.platform !== 'linux')('a worker that dies is replaced, and reported', async () => {
-    const server = await startServer(address, { env: { MOBILITY_WORKERS: '2' } });
-    const children = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').trim().split(' ');
-    expect(children).toHaveLength(2);
-    process.kill(Number(children[0]), 'SIGKILL');
-    const sees = (text: string) => server.output().stderr.includes(text);
-    while (!sees('ended with SIGKILL')) await new Promise((resolve) => setTimeout(resolve, 10));
-    for (let i = 0; i < 10; i += 1) expect((await put(server, i)).status).toBe(200);
-    const workers = () =>
-      readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').trim().split(' ').length;
-    while (workers() < 2) await new Promise((resolve) => setTimeout(resolve, 10));
-    expect((await server.stop()).code).toBe(0);
-    expect(logLines().some(({ level, message }) => level === 'ERROR' && message.includes('ended with SIGKILL'))).toBe(
-      true,
-    );
-  });
+  it.skipIf(process.platform !== 'linux')(
+    'a worker that dies is replaced and reported, and no counter falls',
+    async () => {
+      const server = await startServer(address, { env: { MOBILITY_WORKERS: '2', MOBILITY_METRICS: 'true' } });
+      const counted = async (name: string): Promise<number> => {
+        const text = await fetch(`${server.url}/metrics`).then((answer) => answer.text());
+        return Number(
+          text
+            .split('\n')
+            .find((line) => line.startsWith(`${name} `))
+            ?.slice(name.length),
+        );
+      };
+      const puts = 'mobility_calls_total{handler="userCache.put",status="200",cause="none"}';
+      expect(await counted(puts)).toBe(0);
+      for (let i = 0; i < 10; i += 1) await put(server, i);
+      expect(await counted(puts)).toBe(10);
+      expect(await counted('mobility_call_seconds_count{handler="userCache.put"}')).toBe(10);
+      const memory = await counted('process_resident_memory_bytes');
+      const children = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').trim().split(' ');
+      expect(children).toHaveLength(2);
+      process.kill(Number(children[0]), 'SIGKILL');
+      const sees = (text: string) => server.output().stderr.includes(text);
+      while (!sees('ended with SIGKILL')) await new Promise((resolve) => setTimeout(resolve, 10));
+      for (let i = 0; i < 10; i += 1) expect((await put(server, i)).status).toBe(200);
+      const workers = () =>
+        readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').trim().split(' ').length;
+      while (workers() < 2) await new Promise((resolve) => setTimeout(resolve, 10));
+      expect(await counted(puts)).toBe(20);
+      expect(await counted('mobility_call_seconds_count{handler="userCache.put"}')).toBe(20);
+      expect(await counted('process_resident_memory_bytes')).toBeLessThan(1.4 * memory);
+      expect((await server.stop()).code).toBe(0);
+      expect(logLines().some(({ level, message }) => level === 'ERROR' && message.includes('ended with SIGKILL'))).toBe(
+        true,
+      );
+    },
+  );
 
   /** Runs a script as primary process; it has `startWorkers`, `options` for it, `deaths`, and workers that listen. */
   const runPrimary = async (lines: readonly string[]) => {

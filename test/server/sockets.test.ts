@@ -1,5 +1,5 @@
 // The server over real sockets: what only shows there, and the sizes that phones can reach.
-import { connect, type Socket } from 'node:net';
+import { BlockList, connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AppParts } from '../../src/server/app-parts.ts';
@@ -320,5 +320,53 @@ describe('connections that ask for too much', () => {
     }
     await silent[0]!.ended;
     for (const { socket } of silent) socket.destroy();
+  });
+
+  it('an address that is no proxy has at most its number of connections', async () => {
+    await serving.close();
+    const limits = { maxPerAddress: 3, proxies: new BlockList() };
+    serving = await serve({ app: kit.app, host: '127.0.0.1', port: 0, drainSeconds: 1, ...limits });
+    const open = await Promise.all(Array.from({ length: 3 }, () => rawConnection()));
+    expect(await (await rawConnection()).ended).toBe('');
+    open[0]!.socket.destroy();
+    await until(async () => {
+      const { socket, received, ended } = await rawConnection();
+      socket.write(get);
+      await Promise.race([ended, until(() => received() !== '')]);
+      socket.destroy();
+      return received().includes('"ok"');
+    });
+    for (const { socket } of open) socket.destroy();
+  });
+
+  it('a connection has less time for its headers when more than half of the connections are taken', async () => {
+    await serving.close();
+    serving = await serve({ app: kit.app, host: '127.0.0.1', port: 0, drainSeconds: 1, maxConnections: 10 });
+    const began = performance.now();
+    const slow = await Promise.all(Array.from({ length: 6 }, () => rawConnection()));
+    for (const { socket } of slow) socket.write('GET / HTTP/1.1\r\nHost:');
+    expect(await slow[0]!.ended).toContain('HTTP/1.1 408');
+    expect(performance.now() - began).toBeLessThan(19_000); // 5 to 10 s; 20 s in a server that is hardly used
+    for (const { socket } of slow) socket.destroy();
+  });
+});
+
+describe('answers that are not read', () => {
+  it('are limited in bytes for each caller, and nobody else waits for that', async () => {
+    await close();
+    await open({ answers: { perCaller: 3 * mebibyte } });
+    await kit.user('bob');
+    const profile = { user: 'ada', update_doc: { note: 'x'.repeat(1_000_000) } };
+    expect((await post('/profile/update', JSON.stringify(profile))).status).toBe(200);
+    const call = `POST /profile/get HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 14\r\n\r\n{"user":"ada"}`;
+    const unread = await Promise.all(Array.from({ length: 8 }, () => rawConnection()));
+    for (const { socket } of unread) socket.pause();
+    // What the system keeps of a connection is not the server's: the calls after the first ones find it full.
+    for (const { socket } of unread) socket.write(call.repeat(8));
+    const limit = 'meets the limit unsent_bytes = 3145728';
+    await until(() => kit.log.some((line) => line.includes(limit)));
+    expect((await post('/profile/get', '{"user":"bob"}')).status).toBe(200);
+    for (const { socket } of unread) socket.destroy();
+    await until(async () => (await post('/profile/get', '{"user":"ada"}')).status === 200);
   });
 });

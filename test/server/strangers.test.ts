@@ -1,8 +1,7 @@
-// A flood of calls that nobody is known to have made: what it leaves in the log, and what of everybody else stays
-// there.
+// Calls without a caller: what they leave in the log, and what of everybody else stays there.
 import { expect, it } from 'vitest';
 import { mostStrangers } from '../../src/server/call.ts';
-import { androidLocation, now, openKit } from './kit.ts';
+import { androidLocation, config, now, openKit } from './kit.ts';
 
 it('of strangers leaves so many calls a minute in the log, a count of the others, and every line of people', async () => {
   let time = now;
@@ -24,7 +23,34 @@ it('of strangers leaves so many calls a minute in the log, a count of the others
   kit.log.length = 0;
   time += 61;
   await refused(1);
-  expect(kit.log[0]).toMatch(/^WARNING:w1:Refused calls not logged = 40 since \S+$/);
+  expect(kit.log[0]).toMatch(/^INFO:w1:Calls without a caller not logged = 40 since \S+$/);
   expect(kit.log.filter((line) => line.includes('START'))).toHaveLength(1);
+  await kit.close();
+});
+
+it('of strangers leaves no more lines if it is answered 200 or fails', async () => {
+  const kit = await openKit({ config: { ...config, readyDiskMiB: 1e12 } });
+  for (let n = 0; n < mostStrangers; n += 1) {
+    const statuses = [];
+    for (const path of ['/', '/healthz', '/openapi.json', '/readyz']) statuses.push((await kit.request(path)).status);
+    expect(statuses).toEqual([200, 200, 200, 503]);
+  }
+  expect(kit.log).toHaveLength(3 * mostStrangers);
+  await kit.close();
+});
+
+it('that a scanner makes is one line each besides START and END, and no warning', async () => {
+  const kit = await openKit();
+  await kit.user('ada');
+  await kit.request('/favicon.ico');
+  await kit.request('/usercache/put');
+  await kit.post('/usercache/get', { user: 'eve' });
+  expect(kit.log.filter((line) => !/:(?:START|END|Called) /.test(line))).toEqual([
+    expect.stringMatching(/^INFO:w1-1:Answered 404 GET \/favicon.ico: no endpoint/),
+    expect.stringMatching(/^INFO:w1-2:Answered 405 GET \/usercache\/put: expected POST, found GET$/),
+    expect.stringMatching(/^INFO:w1-3:Answered 403 POST \/usercache\/get MOBILITY_FORBIDDEN: no user is registered/),
+  ]);
+  await kit.post('/usercache/put', { user: 'ada', phone_to_server: 7 });
+  expect(kit.log.at(-2)).toMatch(/^WARNING:w1-4:Answered 400 POST \/usercache\/put MOBILITY_BAD_REQUEST: expected /);
   await kit.close();
 });

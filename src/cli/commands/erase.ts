@@ -4,25 +4,32 @@ import { Command } from 'commander';
 import { type ScrubReceipt, scrubLogs } from '../../log/scrub.ts';
 import { errorText, isMobilityError, MobilityError } from '../../model/errors.ts';
 import { isUuid } from '../../model/ids.ts';
+import { userNameOf } from '../../model/user.ts';
+import { everyUser } from '../../store/pages.ts';
 import { type Collection, collections, type Store } from '../../store/store.ts';
 import { eraseUser, totalOf } from '../../upkeep/erase-user.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { fileText } from '../files.ts';
 import { counted, table } from '../output.ts';
-import { usersMeant, type Whom, withUsersOrStudy } from '../whom.ts';
+import { isMember, refuseUnknownStudy, type Whom, withUsersOrStudy } from '../whom.ts';
 
 interface Options extends Whom {
   file?: string;
   yes?: true;
 }
 
+/** Null where the store does not have it: the UUID of a name, or the name of a UUID, that is not registered. */
 interface Person {
-  /** null: the user is no longer registered, only their rows are left. */
   user_email: string | null;
-  uuid: string;
+  uuid: string | null;
 }
 
-/** Rows by collection. `remaining`: all 0. */
+/**
+ * Erasing nobody overwrites what removed rows leave in the files of the store, also after an erasure that was killed.
+ */
+const nobody = '00000000-0000-0000-0000-000000000000';
+
+/** Rows by collection. `remaining`: all 0, but for the user's record while a log file names them. */
 interface Erased extends Person {
   removed: Record<Collection, number>;
   remaining: Record<Collection, number>;
@@ -57,7 +64,8 @@ Examples:
   mobility erase --study sunny --yes --json > receipt.json
 
 In log files, names and UUIDs are replaced by "erased". The receipt lists the places that the command cannot reach.
-Exit code 3: some users are not erased, or a log file still names one; repeat the command.`,
+An erasure can be repeated: a name or UUID that is not registered is no failure, and is removed from log files.
+Exit code 3: some users are not erased, or a log file may still name one; repeat the command.`,
     )
     .action(context.run((options: Options) => run(context, options)));
 }
@@ -65,7 +73,7 @@ Exit code 3: some users are not erased, or a log file still names one; repeat th
 async function run(context: CommandContext, options: Options): Promise<Outcome> {
   const store = await context.store();
   const people = await peopleMeant(context, store, options);
-  if (!options.yes) await confirm(context, store, people);
+  if (!options.yes && people.length > 0) await confirm(context, store, people);
   const receipt = await eraseAll(context, store, people);
   await context.output
     .result(receipt, () => receiptText(receipt))
@@ -76,42 +84,54 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
       const text = `the users are erased, and the receipt is above, on standard error: ${error.message}`;
       throw new MobilityError('MOBILITY_OUTPUT', text, { cause: error });
     });
-  for (const { uuid, message } of receipt.failed) context.output.note(`${uuid}: ${message}`);
+  for (const { message, ...person } of receipt.failed) context.output.note(`${nameOf(person)}: ${message}`);
   const left = people.length - receipt.users.length - receipt.failed.length;
   if (left > 0) context.output.note(`interrupted: ${counted(left, 'user')} not erased; repeat the command`);
   return receipt.failed.length + receipt.logs.left.length === 0 ? {} : { exitCode: 3 };
 }
 
-/** Everybody whom the flags name. Throws before anything is erased if one of them does not exist. */
+/** Everybody whom the flags name. */
 async function peopleMeant(context: CommandContext, store: Store, options: Options): Promise<Person[]> {
   const { file, user = [], study } = options;
-  const lines = file === undefined ? [] : (await fileText(file)).split('\n').map((line) => line.trim());
-  const people = new Map<string, Person>();
-  for (const name of [...user, ...lines.filter((line) => line !== '')]) {
-    const person = await findPerson(context, store, name);
-    people.set(person.uuid, person);
-  }
   if (study === undefined && user.length === 0 && file === undefined) {
     throw new MobilityError('MOBILITY_USAGE', 'expected --user NAME, --study NAME or --file FILE');
   }
-  if (study !== undefined) {
-    const { user: _, ...whom } = options;
-    for await (const { user_email, uuid } of usersMeant(context, whom)) people.set(uuid, { user_email, uuid });
+  const lines = file === undefined ? [] : (await fileText(file)).split('\n').map((line) => line.trim());
+  const people = new Map<string, Person>();
+  for (const name of [...user, ...lines.filter((line) => line !== '')]) {
+    const person = await findPerson(context, name);
+    people.set(nameOf(person), person);
   }
+  if (study !== undefined)
+    for (const member of await membersOf(context, store, options)) people.set(nameOf(member), member);
   return [...people.values()];
 }
 
-/** The registered user; or a UUID that has rows without being registered, as an interrupted erasure leaves it. */
-async function findPerson(context: CommandContext, store: Store, name: string): Promise<Person> {
+const nameOf = ({ user_email, uuid }: Person): string => user_email ?? uuid ?? '';
+
+/** The registered user; or a name or UUID that is not registered: their erasure may be a repeated one. */
+async function findPerson(context: CommandContext, name: string): Promise<Person> {
   try {
     const { user_email, uuid } = await context.findUser(name);
     return { user_email, uuid };
   } catch (error) {
+    if (!isMobilityError(error, 'MOBILITY_USER_UNKNOWN')) throw error;
+    context.output.note(`${name} is not registered: check the spelling if this is not a repeated erasure`);
     const uuid = name.toLowerCase();
-    if (!isMobilityError(error, 'MOBILITY_USER_UNKNOWN') || !isUuid(uuid)) throw error;
-    if (totalOf(await store.counts(uuid)) === 0) throw error;
-    return { user_email: null, uuid };
+    return isUuid(uuid) ? { user_email: null, uuid } : { user_email: userNameOf(name), uuid: null };
   }
+}
+
+/** The members of the study; none if all are erased. Throws `MOBILITY_USAGE` for a study that does not exist. */
+async function membersOf(context: CommandContext, store: Store, whom: Whom): Promise<Person[]> {
+  const members: Person[] = [];
+  for await (const user of everyUser(store)) {
+    if (isMember(user, whom)) members.push({ user_email: user.user_email, uuid: user.uuid });
+  }
+  if (members.length > 0) return members;
+  await refuseUnknownStudy(context, whom);
+  context.output.note(`nobody is in the study ${whom.study}: nothing is left to erase`);
+  return [];
 }
 
 /** Asks for the name of the one user, or for the number of users. */
@@ -121,9 +141,9 @@ async function confirm(context: CommandContext, store: Store, people: readonly P
     throw new MobilityError('MOBILITY_USAGE', 'erase needs a typed confirmation: use a terminal, or add --yes');
   }
   let rows = 0;
-  for (const { uuid } of people) rows += totalOf(await store.counts(uuid));
+  for (const { uuid } of people) if (uuid !== null) rows += totalOf(await store.counts(uuid));
   const [first, ...others] = people;
-  const word = others.length > 0 ? String(people.length) : (first!.user_email ?? first!.uuid);
+  const word = others.length > 0 ? String(people.length) : nameOf(first!);
   const whom = others.length > 0 ? counted(people.length, 'user') : word;
   output.note(`This removes ${whom} and ${counted(rows, 'row')} permanently.`);
   writeErr(`Type ${word} to continue: `);
@@ -137,7 +157,8 @@ async function confirm(context: CommandContext, store: Store, people: readonly P
 }
 
 /**
- * Erases one user after the other until the signal. Skips a user whose lease another process holds; another error ends
+ * Erases one user after the other until the signal, then removes their names from log files, and their records at last:
+ * an erasure that was killed still finds the name. Skips a user whose lease another process holds; another error ends
  * the work. Throws only for a single user: the receipt has to list who is erased.
  */
 async function eraseAll(context: CommandContext, store: Store, people: readonly Person[]): Promise<Receipt> {
@@ -150,7 +171,7 @@ async function eraseAll(context: CommandContext, store: Store, people: readonly 
       if (signal.aborted) break;
       progress.update(`${users.length} of ${counted(people.length, 'user')} erased`);
       try {
-        users.push(await erase(store, person));
+        users.push(await eraseRows(store, person));
       } catch (error) {
         if (people.length === 1) throw error;
         failed.push({ ...person, message: errorText(error) });
@@ -160,8 +181,9 @@ async function eraseAll(context: CommandContext, store: Store, people: readonly 
     const rows = users.reduce((sum, { removed }) => sum + totalOf(removed), 0);
     (await context.log('pipeline')).write('INFO', `Erased ${counted(users.length, 'user')}: ${counted(rows, 'row')}`);
     progress.update('removing names from log files');
-    const erasedPeople = users.map(({ uuid, user_email: email }) => ({ uuid, email }));
-    const logs = await scrubLogs(context.config().logDir, erasedPeople);
+    const logs = await scrubLogs(context.config().logDir, users);
+    if (logs.left.length === 0) for (const user of users) await eraseRecord(store, user);
+    await store.erase(nobody);
     const erased = { store: store.address, erased_ts: context.now(), users, failed };
     return { ...erased, logs, not_reached: notReached(store) };
   } finally {
@@ -169,14 +191,24 @@ async function eraseAll(context: CommandContext, store: Store, people: readonly 
   }
 }
 
-async function erase(store: Store, person: Person): Promise<Erased> {
-  const removed = await eraseUser(store, person.uuid);
-  const remaining = await store.counts(person.uuid);
-  if (totalOf(remaining) === 0) return { ...person, removed, remaining };
-  throw new Error(
-    `${counted(totalOf(remaining), 'row')} of ${person.uuid} are still there: stop the phone or the server and repeat`,
-  );
+/** Removes all rows of a user but their record. */
+async function eraseRows(store: Store, person: Person): Promise<Erased> {
+  if (person.uuid === null) return { ...person, removed: noRows(), remaining: noRows() };
+  const removed = await eraseUser(store, person.uuid, { keepRecord: true });
+  return { ...person, removed, remaining: await store.counts(person.uuid) };
 }
+
+/** Removes the record of a user, and counts what is left of them. */
+async function eraseRecord(store: Store, user: Erased): Promise<void> {
+  if (user.uuid === null) return;
+  await eraseUser(store, user.uuid);
+  user.remaining = await store.counts(user.uuid);
+  const left = totalOf(user.remaining);
+  if (left > 0)
+    throw new Error(`${counted(left, 'row')} of ${user.uuid} are still there: stop the phone or the server and repeat`);
+}
+
+const noRows = () => Object.fromEntries(collections.map((name) => [name, 0])) as Erased['removed'];
 
 /** What no command reaches, and what the engine keeps: MongoDB overwrites its free pages, journal and oplog in time. */
 function notReached({ address }: Store): readonly string[] {
@@ -197,10 +229,15 @@ function receiptText({ users, logs, not_reached }: Receipt): string {
     sum(({ remaining }) => remaining[name]),
   ]);
   return [
-    ...users.map(({ user_email, uuid }) => `erased ${user_email ?? uuid}`),
+    ...users.map((user) => `${endingOf(user)} ${nameOf(user)}`),
     `${table([['  COLLECTION', 'REMOVED', 'LEFT'], ...rows], [1, 2])}`,
     `log files in ${logs.folder}: names replaced in ${counted(logs.lines, 'line')} of ${counted(logs.rewritten, 'file')}`,
-    ...logs.left.map(({ file, reason }) => `  still named in ${file}: ${reason}; repeat the command`),
+    ...logs.left.map(({ file, reason }) => `  may still be named in ${file}: ${reason}; mend or remove it, and repeat`),
     `not reached: ${not_reached.join('; ')}`,
   ].join('\n');
+}
+
+function endingOf({ removed, remaining }: Erased): string {
+  if (totalOf(remaining) > 0) return 'erased but for the name, which repeating needs:';
+  return totalOf(removed) > 0 ? 'erased' : 'nothing left of';
 }

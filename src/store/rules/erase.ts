@@ -37,7 +37,7 @@ export function countsOf(engine: Engine, userId: string): Promise<Counts> {
  * Removes a user: first the tokens, so that no phone has access any more, the registry last, so that an interrupted
  * erasure can be repeated. From the first step on nothing is written about the user.
  */
-export async function erase(engine: Engine, cache: ChunkCache, userId: string): Promise<Counts> {
+export async function erase(engine: Engine, cache: ChunkCache, userId: string, keepRecord: boolean): Promise<Counts> {
   const removed = await countsOf(engine, userId);
   await engine.write(userId, async (rows) => {
     const account = await accountOf(rows, userId);
@@ -47,11 +47,12 @@ export async function erase(engine: Engine, cache: ChunkCache, userId: string): 
   for (const { table } of tables) {
     while ((await engine.write(userId, (rows) => rows.remove(table, { user: userId }, rowsAtOnce))) === rowsAtOnce);
   }
+  cache.forget(userId);
+  if (keepRecord) return removed;
   await engine.write(null, async (rows) => {
     await rows.remove(people, { uuid: userId });
     await rows.remove(accounts, { user: userId });
   });
-  cache.forget(userId);
   await engine.forget();
   return removed;
 }

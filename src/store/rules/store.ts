@@ -33,7 +33,7 @@ export function storeOver(engine: Engine): Store {
     leases: door.guard(leases(engine)),
     ...door.guard({
       counts: (userId: string) => countsOf(engine, userId),
-      erase: (userId: string) => erase(engine, cache, userId),
+      erase: (userId: string, how?: { keepRecord?: boolean }) => erase(engine, cache, userId, how?.keepRecord ?? false),
       unfinished: () => engine.read(unfinished),
       ping: () => engine.ping(),
       disk: () => engine.disk(),

@@ -45,7 +45,11 @@ export function lifecycleTests(use: Use): void {
     const { store } = use;
     const email = `${newId()}@example.org`;
     const [gone, stays] = [await fill(store, email), await fill(store, `${newId()}@example.org`)];
-    expect(await store.erase(gone.id)).toEqual(filled);
+    expect(await store.erase(gone.id, { keepRecord: true })).toEqual(filled);
+    expect(await store.counts(gone.id)).toEqual({ ...none, users: 1 });
+    await expect(gone.put([fix(5)])).rejects.toMatchObject({ code: 'MOBILITY_USER_UNKNOWN' });
+    expect((await store.users.byEmail(email))?.uuid).toBe(gone.id);
+    expect(await store.erase(gone.id)).toEqual({ ...none, users: 1 });
     expect(await store.counts(gone.id)).toEqual(none);
     expect(await store.erase(gone.id)).toEqual(none);
     expect(await store.counts(stays.id)).toEqual(filled);

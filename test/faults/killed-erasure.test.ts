@@ -1,0 +1,109 @@
+// An erasure that was killed anywhere, or that could not read a log file: the same command finishes it.
+import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { createStamp, fileLine } from '../../src/log/format.ts';
+import { line } from '../../src/log/messages.ts';
+import { freshProgram, run } from '../cli/kit.ts';
+import { androidLocation } from '../server/kit.ts';
+import { watched } from '../store/support/watched-driver.ts';
+import { tempFolder } from '../support/temp-folders.ts';
+
+vi.mock('../../src/store/sqlite/driver.ts', async (original) =>
+  (await import('../store/support/watched-driver.ts')).watchedDriver(await original()),
+);
+afterEach(() => watched.reset());
+vi.setConfig({ testTimeout: 300_000 });
+
+const people = ['ada@example.org', 'ben@example.org'];
+const archive = 'server-2026-03-13.log.gz';
+
+/** Two members of a study, with an entry each, whom a plain and a compressed log file name; a file with their names. */
+async function filled() {
+  const program = await freshProgram();
+  await program.run(['study', 'create', 'sunny']);
+  const lines = await program.withStore(async (store) => {
+    const found: string[] = [];
+    for (const email of people) {
+      const { uuid } = (await store.users.register(email, { now: 1, study: 'sunny' })).user;
+      await store.usercache.put(uuid, { entries: [androidLocation(1)] as never, unusable: [] }, 5);
+      found.push(line.foundEmail(email), line.endCall('POST', '/usercache/put', uuid, 1), `of ${uuid} and ${email}`);
+    }
+    return found;
+  });
+  const logs = join(program.address, 'logs');
+  await program.run(['pipeline', '--all']);
+  const text = lines.map((one) => `${fileLine(createStamp('UTC')(0), 'INFO', 'w1', one)}\n`).join('');
+  writeFileSync(join(logs, 'server-2026-03-14.log'), text);
+  writeFileSync(join(logs, archive), gzipSync(text));
+  writeFileSync(join(program.folder, 'names.txt'), people.join('\n'));
+  return { ...program, logs, text, names: join(program.folder, 'names.txt') };
+}
+
+/** Runs a command, and copies the store and its logs before each of its statements, as a kill would leave them. */
+async function copiesDuring(folder: string, work: () => Promise<unknown>): Promise<string[]> {
+  const base = await tempFolder();
+  const copies: string[] = [];
+  watched.before = () => {
+    copies.push(join(base, String(copies.length)));
+    cpSync(folder, copies.at(-1)!, { recursive: true });
+  };
+  await work();
+  watched.reset();
+  return copies;
+}
+
+/** The bytes of all files of a folder, compressed ones as they were before. */
+function bytesIn(folder: string): string {
+  const files = readdirSync(folder, { recursive: true }).map((name) => join(folder, String(name)));
+  const contents = files.filter((path) => statSync(path).isFile()).map((path) => readFileSync(path));
+  return contents.map((bytes) => (bytes[0] === 0x1f ? gunzipSync(bytes) : bytes).toString('latin1')).join('\n');
+}
+
+describe('an erasure', () => {
+  it.each(['--user', '--file', '--study'])(
+    'by %s that is killed before any statement is finished by its repetition',
+    async (way) => {
+      const { address, names } = await filled();
+      const whom = { '--user': people.flatMap((name) => ['--user', name]), '--file': ['--file', names] }[way];
+      const command = ['erase', ...(whom ?? ['--study', 'sunny']), '--yes'];
+      const copies = await copiesDuring(address, () => run(command, { env: { MOBILITY_STORE: address } }));
+      expect(copies.length).toBeGreaterThan(40);
+      const isLooked = (i: number): boolean => i % 7 === 0 || i > copies.length - 20;
+      for (const copy of [...copies.filter((_, i) => isLooked(i)), address]) {
+        const { code, stderr, stdout } = await run(command, { env: { MOBILITY_STORE: copy } });
+        expect([code, copy], stderr).toEqual([0, copy]);
+        if (copy === address)
+          expect(stdout).toMatch(way === '--study' ? /REMOVED/ : /nothing left of ada@.*\n.*left of ben@/);
+        const bytes = bytesIn(copy);
+        for (const name of people) expect(bytes.includes(name), `${name} in ${copy}`).toBe(false);
+      }
+    },
+  );
+
+  it('that could not read a log file ends with 3, and is finished by name when the file is mended', async () => {
+    const { run: again, address, logs, text } = await filled();
+    writeFileSync(join(logs, archive), gzipSync(text).subarray(0, 40));
+    const first = await again(['erase', '--user', people[0]!, '--yes']);
+    expect([first.code, first.stdout]).toEqual([3, expect.stringContaining(`may still be named in ${archive}`)]);
+    expect((await again(['status'])).stdout).toContain('repeat the `mobility erase`');
+    writeFileSync(join(logs, archive), gzipSync(text));
+    const second = await again(['erase', '--user', people[0]!, '--yes']);
+    expect([second.code, second.stdout]).toEqual([0, expect.stringContaining(`erased ${people[0]}`)]);
+    expect(bytesIn(address)).not.toContain(people[0]);
+    expect(bytesIn(address)).toContain(people[1]);
+  });
+
+  it('takes the UUID of nobody: it goes from the log files, and has a receipt', async () => {
+    const { run: again, logs } = await filled();
+    const uuid = '6f1c0a52-0f4e-4d0e-9a57-6f3b6f0d9a11';
+    writeFileSync(join(logs, archive), gzipSync(`${fileLine('2026', 'INFO', 'w1', line.userUuid(uuid))}\n`));
+    const { code, json } = await again(['erase', '--user', uuid.toUpperCase(), '--yes', '--json']);
+    expect(code).toBe(0);
+    expect(json()).toMatchObject({
+      users: [{ uuid, removed: { users: 0 }, remaining: { users: 0 } }],
+      logs: { lines: 1 },
+    });
+  });
+});
