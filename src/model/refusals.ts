@@ -1,7 +1,6 @@
 // The errors with which every backend refuses a call, one text for each reason.
 import { MobilityError } from './errors.ts';
 import type { Lease } from './pipeline-state.ts';
-import type { TripRecord } from './trip.ts';
 
 /** The caller does not hold the user's lease; `found`: the present lease, or null. */
 export function leaseLost(userId: string, lease: Lease, found: { owner: string; fence: number } | null): MobilityError {
@@ -36,12 +35,4 @@ export function notFinished(): MobilityError {
     'MOBILITY_USER_EXISTS',
     'expected a name and a UUID that are free or in use, found: an erasure or a copy of this user that has not ended; repeat it',
   );
-}
-
-/** Throws a `TypeError` when a link lies outside the range that it is to replace. */
-export function checkRange({ from, to }: { from: number; to: number }, records: readonly TripRecord[]): void {
-  const outside = records.find(({ chain_ts }) => !(chain_ts >= from && chain_ts < to));
-  if (outside !== undefined) {
-    throw new TypeError(`expected links with chain_ts from ${from} to below ${to}, found ${outside.chain_ts}`);
-  }
 }

@@ -24,7 +24,7 @@ async function fill(store: Store, name: string): Promise<Person> {
   await person.leased(async (lease) => {
     const times = { chain_ts: 1, start_ts: 1, end_ts: 2, settled_ts: 3 };
     const link = { id: name, kind: 'trip', day: '2016-05-17', trip: {}, ...times };
-    await store.trips.replace(uuid, { from: 0, to: 100 }, [link as never], { complete_until: 5 }, lease);
+    await store.trips.apply(uuid, { put: [link as never], remove: [] }, { complete_until: 5 }, lease);
     await store.documents.apply(uuid, { put: [{ key: 'diary/a', write_ts: 1, data: { name } }], remove: [] }, lease);
   });
   return person;
