@@ -44,7 +44,8 @@ export const analyseTrips: Stage = {
 
 /** The phone's filtered locations; all of its locations where it never sent a filtered one (always-on tracking). */
 async function locationKey(store: Store, userId: string): Promise<NonNullable<PipelineState['locations_from']>> {
-  const query = { keys: [keys.filteredLocation], time: 'ts', limit: 1 } as const;
+  // Descending: the last day is in the cache.
+  const query = { keys: [keys.filteredLocation], time: 'ts', limit: 1, descending: true } as const;
   const { entries } = await store.timeseries.find(userId, query);
   return entries.length > 0 ? keys.filteredLocation : keys.location;
 }

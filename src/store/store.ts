@@ -377,7 +377,7 @@ export interface PipelineStates {
   merge(userId: string, fields: Partial<PipelineState>, lease: Lease): Promise<void>;
   /**
    * The users of `userIds` with waiting entries to process at time `at`, changed data time, or documents due; with
-   * `version`, also those with trips of another version of the analysis.
+   * `version`, also those with trips of another version of the analysis. Also names users whose erasure has not ended.
    */
   withWork(userIds: readonly string[], at: number, version?: string): Promise<Set<string>>;
 }

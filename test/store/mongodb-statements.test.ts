@@ -22,7 +22,7 @@ function counted(commands: readonly Document[]): Map<string, number> {
 }
 
 /** Most statements of each kind of work; what it takes today is printed by MOBILITY_PRINT_STATEMENTS=1. */
-const most = { put: 8, run: 40, nothingNew: 2, nextDay: 40 };
+const most = { put: 7, run: 32, nothingNew: 2, nextDay: 32 };
 
 describeOnServers('statements of MongoDB', (server) => {
   it('a day of a phone takes few, and a run that finds nothing new takes next to none', async () => {

@@ -76,17 +76,17 @@ export function pipelineStates(engine: Engine): PipelineStates {
         await putAccount(rows, account, withState(account, fields));
       }),
     withWork: async (userIds, at, version) => {
-      const where = { user: { in: userIds } };
       // First what waits: what a run moves before the second read, it leaves as changed data time.
-      const waits = { ...where, due_ts: { lte: at } };
+      const waits = { user: { in: userIds }, due_ts: { lte: at } };
       const waiting = await engine.read((rows) => rows.find(batches, { where: waits }, ['user']));
-      const columns = ['user', 'stage', 'due', 'version'] as const;
-      const states = await engine.read((rows) => rows.find(accounts, { where }, columns));
-      const isOutdated = (found: string | null): boolean =>
-        version !== undefined && found !== null && found !== version;
-      const due = states.filter((one) => one.due === 1 || isOutdated(one.version));
-      const active = new Set(states.filter((one) => one.stage === 'active').map((one) => one.user));
-      return new Set([...waiting, ...due].map((one) => one.user).filter((one) => active.has(one)));
+      const found = new Set(waiting.map(({ user }) => user));
+      const where = { user: { in: userIds.filter((user) => !found.has(user)) } };
+      if (where.user.in.length === 0) return found;
+      const others = await engine.read((rows) => rows.find(accounts, { where }, ['user', 'due', 'version']));
+      const isOutdated = (other: string | null): boolean =>
+        version !== undefined && other !== null && other !== version;
+      for (const { user, due, version: other } of others) if (due === 1 || isOutdated(other)) found.add(user);
+      return found;
     },
   };
 }
