@@ -4,7 +4,7 @@ import { jsonText } from '../../model/json-text.ts';
 import { compareTexts } from '../../model/text-order.ts';
 import { packText, unpackText } from '../chunks/pack.ts';
 import type { Engine } from '../rows/rows.ts';
-import { damagedRow } from '../rows/sums.ts';
+import { readColumn } from '../rows/sums.ts';
 import { type DocumentRow, documents as table } from '../rows/tables.ts';
 import type { Document, Documents } from '../store.ts';
 import { putAccount, released, underLease, withState } from './accounts.ts';
@@ -53,10 +53,4 @@ function documentOf(row: DocumentRow): Document {
   return { key: row.key, write_ts: row.write_ts, data: JSON.parse(textOf(row)) };
 }
 
-function textOf(row: DocumentRow): string {
-  try {
-    return unpackText(row.data);
-  } catch (error) {
-    throw damagedRow(table, row, 'its data cannot be read', error);
-  }
-}
+const textOf = (row: DocumentRow): string => readColumn(table, row, 'data', () => unpackText(row.data));

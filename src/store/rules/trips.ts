@@ -3,7 +3,7 @@ import type { JsonValue } from '../../model/json.ts';
 import type { TripRecord } from '../../model/trip.ts';
 import { packValue, unpackValue } from '../chunks/pack.ts';
 import type { Condition, Engine, Query, Rows, Where } from '../rows/rows.ts';
-import { damagedRow } from '../rows/sums.ts';
+import { objectIn, readColumn } from '../rows/sums.ts';
 import { type TripRow, trips as table } from '../rows/tables.ts';
 import type { TripOutline, Trips } from '../store.ts';
 import { putAccount, underLease, withState } from './accounts.ts';
@@ -56,8 +56,8 @@ export function trips(engine: Engine): Trips {
         const outlines: TripOutline[] = [];
         for (const some of slicesOf([...new Set(chainTs)].sort((a, b) => a - b))) {
           const where = { user: userId, ...onlyTrips, chain_ts: { in: some } };
-          const found = await rows.find(table, { where, order: ['chain_ts'] }, ['outline']);
-          outlines.push(...found.map(({ outline }) => JSON.parse(outline!) as TripOutline));
+          const found = await rows.find(table, { where, order: ['chain_ts'] }, ['user', 'chain_ts', 'outline']);
+          outlines.push(...found.map((row) => objectIn<TripRow, TripOutline>(table, row, 'outline')));
         }
         return outlines;
       }),
@@ -75,13 +75,9 @@ export function trips(engine: Engine): Trips {
 }
 
 async function linksWhere(rows: Rows, query: Query<TripRow>): Promise<TripRecord[]> {
-  return (await rows.find(table, query)).map((row) => {
-    try {
-      return unpackValue(row.record) as unknown as TripRecord;
-    } catch (error) {
-      throw damagedRow(table, row, 'its record cannot be read', error);
-    }
-  });
+  return (await rows.find(table, query)).map((row) =>
+    readColumn(table, row, 'record', () => unpackValue(row.record) as unknown as TripRecord),
+  );
 }
 
 function rowOf(user: string, record: TripRecord, written_ts: number): TripRow {
