@@ -13,7 +13,7 @@ import type { TokenRecord, UserRecord } from '../model/user.ts';
 
 export type { Document } from '../model/document.ts';
 export type { Marked } from '../model/marks.ts';
-export { clockSlack, initialPipelineState, type Lease, type PipelineState } from '../model/pipeline-state.ts';
+export { initialPipelineState, type Lease, type PipelineState } from '../model/pipeline-state.ts';
 export type { ErrorRow } from '../model/set-aside.ts';
 export type { TripOutline, TripSpan, ZoneSighting } from '../model/trip.ts';
 

@@ -1,16 +1,10 @@
 // Who may be written about, their leases, and the state of the pipeline: one row for each user, which every write
 // reads.
+import { clockSlack } from '../../model/pipeline-state.ts';
 import { leaseLost, notAdmitted } from '../../model/refusals.ts';
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
 import { type AccountRow, accounts, batches } from '../rows/tables.ts';
-import {
-  clockSlack,
-  initialPipelineState,
-  type Lease,
-  type Leases,
-  type PipelineState,
-  type PipelineStates,
-} from '../store.ts';
+import { initialPipelineState, type Lease, type Leases, type PipelineState, type PipelineStates } from '../store.ts';
 
 /** The row of a user who was registered just now. */
 export function newAccount(user: string, stage: AccountRow['stage'] = 'active'): AccountRow {
