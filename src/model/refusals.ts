@@ -36,3 +36,13 @@ export function notFinished(): MobilityError {
     'expected a name and a UUID that are free or in use, found: an erasure or a copy of this user that has not ended; repeat it',
   );
 }
+
+/** An address could have a store, and has none. */
+export class NoStore extends MobilityError {
+  constructor(place: string) {
+    super(
+      'MOBILITY_STORE_ADDRESS',
+      `expected a store in ${place}, found none: correct the address, or create it with \`mobility store init\``,
+    );
+  }
+}
