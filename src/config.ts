@@ -172,7 +172,7 @@ export const settings: readonly Setting[] = [
     name: 'waitingEntries',
     variable: 'MOBILITY_WAITING_ENTRIES',
     default: '2000000',
-    meaning: 'entries per user that may wait for the pipeline; 0: no limit',
+    meaning: 'entries per user that may wait for the pipeline or be set aside; 0: no limit',
     parse: integer(0, 1_000_000_000),
   },
   {

@@ -19,6 +19,7 @@ const commandLoaders: Readonly<Record<string, () => Promise<(context: CommandCon
   export: async () => (await import('./commands/export.ts')).exportCommand,
   import: async () => (await import('./commands/import.ts')).importCommand,
   label: async () => (await import('./commands/label.ts')).labelCommand,
+  licences: async () => (await import('./commands/licences.ts')).licencesCommand,
   logs: async () => (await import('./commands/logs.ts')).logsCommand,
   migrate: async () => (await import('./commands/migrate.ts')).migrateCommand,
   pipeline: async () => (await import('./commands/pipeline.ts')).pipelineCommand,

@@ -23,6 +23,25 @@ export interface Treatment {
   names: string | null;
 }
 
+/** What somebody who has the export can and cannot find out because of its treatment. */
+function protection({ pseudonyms, coarse }: Treatment): { protected: string[]; not_protected: string[] } {
+  const [hidden, open]: [string[], string[]] = [[], []];
+  if (pseudonyms) hidden.push('names, UUIDs and ids of people and rows, from anybody without the key');
+  else open.push('names and UUIDs of people');
+  if (coarse === null) open.push('places where people stay, ways and times: they are exact');
+  else {
+    hidden.push(
+      `where in its cell of ${coarse} m a stay lies, also by the rim, the meeting and the length of ways, times and speeds`,
+    );
+    open.push(
+      `the cells themselves: a cell of ${coarse} m in which few people live or work`,
+      `visible ways and their times, more than ${1.5 * coarse} m away from every cell with stays of the person`,
+      'persons whose ways or times somebody knows from other data, such as another export of the same people',
+    );
+  }
+  return { protected: hidden, not_protected: open };
+}
+
 /** Formats whose files are tables to programs that read the manifest, and what a geometry is in them. */
 const geometryIn: Partial<Record<string, string>> = { csv: 'string', jsonl: 'geojson', parquet: 'any' };
 
@@ -44,7 +63,7 @@ export function dataPackage(tables: readonly WrittenTable[], treatment: Treatmen
     name: 'mobility-export',
     title: 'Trips and data of participants',
     created,
-    treatment,
+    treatment: { ...treatment, ...protection(treatment) },
     resources: tables.map(resource),
   };
   return `${JSON.stringify(value, null, 2)}\n`;

@@ -1,5 +1,5 @@
 // An export at a glance: people -> rows of each kind -> files of one format, and the manifest that describes them.
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { isMobilityError, type MobilityError } from '../model/errors.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
@@ -24,7 +24,7 @@ export interface TableExport {
   names?: NameSet;
   /** Key of the pseudonyms; without it, names are exported unchanged. */
   pseudonymKey?: string;
-  /** m; see `coarseTrip`. */
+  /** m; see `coarse.ts`. */
   coarse?: number;
   /** Seconds since the epoch. */
   now: number;
@@ -70,6 +70,8 @@ export class DamagedPeople extends Error {
 export async function exportTables(options: TableExport): Promise<WrittenTable[]> {
   const damaged: Damaged = new Map();
   const sound = new Set<string>();
+  // The ids of the store are hashes of exact times: somebody could compute them for all times around a coarse one.
+  const idKey = options.pseudonymKey ?? (options.coarse === undefined ? undefined : randomUUID());
   const format = formats[options.format];
   const makeWriter = await format.open();
   const written: WrittenTable[] = [];
@@ -83,7 +85,7 @@ export async function exportTables(options: TableExport): Promise<WrittenTable[]
       const table = makeWriter(counted, columns as Column[]);
       let rows = 0;
       await table.begin();
-      for await (const batch of batches(options, kind, { damaged, sound })) {
+      for await (const batch of batches({ ...options, idKey }, kind, { damaged, sound })) {
         rows += batch.length;
         await table.rows(batch.map(shown));
       }
@@ -102,11 +104,14 @@ export async function exportTables(options: TableExport): Promise<WrittenTable[]
   return written;
 }
 
+/** With the key of the ids of rows; without it, these ids are exported unchanged. */
+type KeyedExport = TableExport & { idKey: string | undefined };
+
 type Damaged = Map<string, { user: UserRecord; error: MobilityError }>;
 
 /** Rows of a kind of all people. `damaged` and `sound`: told whose rows can be read, and whose cannot. */
 async function* batches(
-  options: TableExport,
+  options: KeyedExport,
   kind: Kind,
   { damaged, sound }: { damaged: Damaged; sound: Set<string> },
 ): AsyncGenerator<Row[]> {
@@ -123,9 +128,9 @@ async function* batches(
   }
 }
 
-async function* batchesOf(options: TableExport, kind: Kind, user: UserRecord): AsyncGenerator<Row[]> {
-  const { store, days, keys, coarse, pseudonymKey } = options;
-  const shown = pseudonymKey === undefined ? (row: Row) => row : idsUnderPseudonym(pseudonymKey);
+async function* batchesOf(options: KeyedExport, kind: Kind, user: UserRecord): AsyncGenerator<Row[]> {
+  const { store, days, keys, coarse, pseudonymKey, idKey } = options;
+  const shown = idKey === undefined ? (row: Row) => row : idsUnderPseudonym(idKey);
   const plain = personOf(user);
   const person = pseudonymKey === undefined ? plain : underPseudonym(plain, pseudonymKey);
   const source = { store, person, days, ...(keys && { keys }), ...(coarse !== undefined && { coarse }) };

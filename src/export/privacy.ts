@@ -1,7 +1,5 @@
-// What makes an export safer to hand on: keyed pseudonyms for people, and stays moved to the middle of a grid cell.
+// Keyed pseudonyms for people and rows of an export that is handed on.
 import { createHmac } from 'node:crypto';
-import { distance } from '../geo/distance.ts';
-import type { Place, Position, Trip } from '../model/trip.ts';
 import type { Row } from './columns.ts';
 
 /** A person as an export names them. */
@@ -58,35 +56,3 @@ export function idsUnderPseudonym(key: string): (row: Row) => Row {
     return changed;
   };
 }
-
-const metresPerDegree = 111_195; // of the sphere on which `distance` measures
-
-/** The middle of the cell of about `size` metres in which a position lies. */
-function cellMiddle([longitude, latitude]: Position, size: number): Position {
-  const tall = size / metresPerDegree;
-  const row = Math.floor(latitude / tall);
-  const middle = (row + 0.5) * tall;
-  const wide = tall / Math.max(0.01, Math.cos((middle * Math.PI) / 180));
-  return [(Math.floor(longitude / wide) + 0.5) * wide, Math.min(90, Math.max(-90, middle))];
-}
-
-/**
- * The trip with its two places in the middle of their cells, and with every position of the way next to a place moved
- * likewise: a line that ran to the door would lead back to the stay. Lengths and times stay.
- */
-export function coarseTrip(trip: Trip, size: number): Trip {
-  const places = [trip.start_place.location, trip.end_place.location].map(latLon);
-  const moved = (position: Position): Position =>
-    places.some((place) => distance(latLon(position), place) < 1.5 * size) ? cellMiddle(position, size) : position;
-  const place = (one: Place): Place => ({ ...one, location: cellMiddle(one.location, size) });
-  return {
-    ...trip,
-    start_loc: cellMiddle(trip.start_loc, size),
-    end_loc: cellMiddle(trip.end_loc, size),
-    start_place: place(trip.start_place),
-    end_place: place(trip.end_place),
-    sections: trip.sections.map((section) => ({ ...section, coordinates: section.coordinates.map(moved) })),
-  };
-}
-
-const latLon = ([longitude, latitude]: Position) => ({ latitude, longitude });

@@ -11,11 +11,12 @@ import type { Section, Trip, TripRecord } from '../model/trip.ts';
 import { zoneWithin } from '../model/trip-fields.ts';
 import { everyLink } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
+import { coarseTrip, type ShownTrip, stayCells } from './coarse.ts';
 import type { Kind, Row } from './columns.ts';
 import { type Days, entryRows } from './export-rows.ts';
 import { round } from './geometry.ts';
 import { localText } from './instants.ts';
-import { coarseTrip, type Person } from './privacy.ts';
+import type { Person } from './privacy.ts';
 
 /** What rows are made from. */
 export interface Source {
@@ -24,14 +25,16 @@ export interface Source {
   days: Days;
   /** Only entries of these keys, for the kind `entries`. */
   keys?: readonly string[];
-  /** m; stays and the ways next to them are moved to the middle of cells of this size. */
+  /** m; stays are moved to the middle of cells of this size, and the ways around them are left out. */
   coarse?: number;
 }
 
 /** Rows of one kind for one person, in order of time. */
 export async function* rowsOf(kind: Kind, source: Source): AsyncGenerator<Row> {
   const who = personRow(source.person);
-  for await (const row of makers[kind](source)) yield { ...who, ...row };
+  // How much of a length is estimated says how far the stay is from the first location.
+  const hidden = source.coarse !== undefined && kind !== 'places' && kind !== 'points' ? { estimated_m: null } : {};
+  for await (const row of makers[kind](source)) yield { ...who, ...row, ...hidden };
 }
 
 const makers: Record<Kind, (source: Source) => AsyncGenerator<Row>> = {
@@ -49,7 +52,7 @@ const makers: Record<Kind, (source: Source) => AsyncGenerator<Row>> = {
 
 const personRow = ({ id, name, subgroup }: Person): Row => ({ user_id: id, user_name: name, subgroup });
 
-type KeptTrip = TripRecord & { trip: Trip };
+type KeptTrip = Omit<TripRecord, 'trip'> & { trip: ShownTrip };
 
 async function* each(source: Source, rows: (record: KeptTrip) => Row[]): AsyncGenerator<Row> {
   for await (const record of tripsOf(source)) yield* rows(record);
@@ -88,11 +91,27 @@ async function* tripsOf(source: Source): AsyncGenerator<KeptTrip> {
   for await (const record of everyTrip(source)) if (isAmong(record.day, source.days)) yield record;
 }
 
-async function* everyTrip({ store, person, coarse }: Source): AsyncGenerator<KeptTrip> {
-  for await (const record of everyLink(store, person.uuid)) {
-    if (record.trip === null) continue;
-    yield { ...record, trip: coarse === undefined ? record.trip : coarseTrip(record.trip, coarse) };
+async function* everyTrip(source: Source): AsyncGenerator<KeptTrip> {
+  if (source.coarse === undefined) return yield* everyExactTrip(source);
+  const cells = await stayCells(tripsIn(everyExactTrip(source)), source.coarse);
+  let end = Number.NEGATIVE_INFINITY;
+  for await (const { untracked, ...record } of everyExactTrip(source)) {
+    const trip = coarseTrip(record.trip, cells, end);
+    // Untracked time begins with the arrival at the place, which is hidden.
+    yield { ...record, trip, untracked: untracked && { ...untracked, start_ts: end } };
+    end = trip.end_ts;
   }
+}
+
+async function* everyExactTrip({ store, person }: Source): AsyncGenerator<TripRecord & { trip: Trip }> {
+  for await (const record of everyLink(store, person.uuid)) {
+    const { trip } = record;
+    if (trip !== null) yield { ...record, trip };
+  }
+}
+
+async function* tripsIn(records: AsyncIterable<{ trip: Trip }>): AsyncGenerator<Trip> {
+  for await (const { trip } of records) yield trip;
 }
 
 const isAmong = (day: string, { from, to }: Days): boolean =>
@@ -109,7 +128,9 @@ function timesRow(started: number | null, finished: number | null, zone: string,
   };
 }
 
-function tripRow(trip: Trip, day: string): Row {
+function tripRow(trip: ShownTrip, day: string): Row {
+  const line = trip.sections.flatMap(({ coordinates }) => coordinates);
+  const places = [trip.start_place.location, trip.end_place.location];
   return {
     trip_id: trip.id,
     day,
@@ -121,15 +142,16 @@ function tripRow(trip: Trip, day: string): Row {
     sections: trip.sections.length,
     start_place_id: trip.start_place.id,
     end_place_id: trip.end_place.id,
-    geometry: { type: 'LineString', coordinates: trip.sections.flatMap(({ coordinates }) => coordinates) },
+    geometry: { type: 'LineString', coordinates: line.length > 0 ? line : places },
   };
 }
 
 /** m of a trip's length that no location shows */
-const estimatedOf = ({ sections }: Trip): number => sections.reduce((sum, { estimated = 0 }) => sum + estimated, 0);
+const estimatedOf = ({ sections }: ShownTrip): number =>
+  sections.reduce((sum, { estimated = 0 }) => sum + estimated, 0);
 
 /** The mode of the longest way; of two equally long the first. */
-function mainMode({ sections }: Trip): string | null {
+function mainMode({ sections }: ShownTrip): string | null {
   const metres = new Map<string, number>();
   for (const { sensed_mode, distance } of sections) {
     const mode = plainMode(sensed_mode);
@@ -140,7 +162,7 @@ function mainMode({ sections }: Trip): string | null {
   return main;
 }
 
-function sectionRow(trip: Trip, section: Section, i: number): Row {
+function sectionRow(trip: ShownTrip, section: Section, i: number): Row {
   const { start_ts, end_ts } = section;
   const { mode_confidence } = section as Section & { mode_confidence?: number | null };
   return {
@@ -160,7 +182,7 @@ function sectionRow(trip: Trip, section: Section, i: number): Row {
   };
 }
 
-function pointRows(trip: Trip, section: Section): Row[] {
+function pointRows(trip: ShownTrip, section: Section): Row[] {
   const mode = plainMode(section.sensed_mode);
   return section.coordinates.map((coordinates, i) => {
     const ts = section.times[i]!;

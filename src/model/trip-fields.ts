@@ -4,7 +4,10 @@ import type { JsonObject } from './json.ts';
 import type { Stop, Trip } from './trip.ts';
 
 /** The zone within a trip: the start's zone before the middle, the end's zone after it. */
-export function zoneWithin({ start_ts, end_ts, start_zone, end_zone }: Trip, ts: number): string {
+export function zoneWithin(
+  { start_ts, end_ts, start_zone, end_zone }: Pick<Trip, 'start_ts' | 'end_ts' | 'start_zone' | 'end_zone'>,
+  ts: number,
+): string {
   return ts < (start_ts + end_ts) / 2 ? start_zone : end_zone;
 }
 

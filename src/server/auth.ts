@@ -13,7 +13,7 @@ import {
   useStep,
 } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
-import { type JoinedFrom, studyJoins } from './join-study.ts';
+import { type JoinedFrom, studyJoins, unknownToken } from './join-study.ts';
 import { badRequest, forbidden, type Problem } from './problem.ts';
 
 /** Whom a token names. */
@@ -64,7 +64,7 @@ function tokenMethod(store: Pick<Store, 'tokens' | 'studies'>, now: () => number
       const hash = tokenHash(token);
       const record = await store.tokens.byHash(hash);
       if (record === null) {
-        throw forbidden('this token is not known; ask the operator for a new one', { token: tokenId(hash) });
+        throw forbidden(unknownToken, { token: tokenId(hash) });
       }
       const refusal = refusalOf(record, now());
       if (refusal !== null) {

@@ -85,7 +85,7 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts, eve
       isDone ? inHeader : tokenOf(body, { field: tokenField, inHeader, missing }),
     );
     auth.counts.bytes(caller, size);
-    await auth.counts.entries(caller, list.length, store.usercache);
+    await auth.counts.entries(caller, list.length, store);
     const allowed = await auth.counts.keys(caller, list, store);
 
     // 4. The route. An answer in pieces does not need the body.

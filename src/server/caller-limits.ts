@@ -17,7 +17,7 @@ export interface CallerLimits {
   callsPerDay: number;
   bytesPerMinute: number;
   bytesPerDay: number;
-  /** Entries that the pipeline has not moved yet. */
+  /** Entries that the pipeline has not moved yet, and entries that were set aside. */
   waitingEntries: number;
   /** Different keys that the service does not know. */
   unknownKeys: number;
@@ -46,6 +46,15 @@ export function callerLimits(config: Pick<Config, 'mibPerDay' | 'waitingEntries'
  */
 const newMemberLimits = { bytesPerDay: 16 * mebibyte, waitingEntries: 50_000, unknownKeys: 100 };
 
+/** What counts entries of a user that wait or are set aside. */
+export interface CountedStore {
+  usercache: Pick<Store['usercache'], 'summary'>;
+  errors: Pick<Store['errors'], 'count'>;
+}
+
+/** s for which a count of the store is good enough: counting costs by the number of entries. */
+const countSeconds = 10;
+
 /** The use by a caller in one window of time. */
 interface Used {
   /** Number of the window since the epoch. */
@@ -71,8 +80,10 @@ interface Caller {
   day: Used;
   /** Open calls, and answers that are being sent in pieces. */
   open: Record<keyof typeof mostOpen, number>;
-  /** Waiting entries: the count of the store, and what was pushed since. */
+  /** Entries that wait or are set aside: the count of the store, and what was pushed since. */
   waiting: number | null;
+  /** When the store counted them, seconds since the epoch. */
+  counted_ts: number;
   /** Unknown keys. */
   keys: Set<string>;
   /** The time of the last warning, by limit. */
@@ -166,17 +177,22 @@ export class CallerCounts {
   }
 
   /**
-   * Counts entries of a put. Throws a 429 `Problem` if more would wait than may. Asks the store only near the limit.
+   * Counts entries of a put. Throws a 429 `Problem` if more would wait or be set aside than may. Asks the store only
+   * near the limit, and not at every call.
    */
-  async entries(user: UserRecord, more: number, usercache: Pick<Store['usercache'], 'summary'>): Promise<void> {
+  async entries(user: UserRecord, more: number, store: CountedStore): Promise<void> {
     const limit = this.#limitsOf(user).waitingEntries;
     if (limit === 0 || more === 0) return;
-    const caller = this.#of(user.uuid);
-    if (caller.waiting === null || caller.waiting + more > limit) {
-      caller.waiting = (await usercache.summary(user.uuid)).count;
+    const { uuid } = user;
+    const caller = this.#of(uuid);
+    const isStale = this.#now() - caller.counted_ts >= countSeconds;
+    if (caller.waiting === null || (caller.waiting + more > limit && isStale)) {
+      caller.counted_ts = this.#now();
+      caller.waiting = (await store.usercache.summary(uuid)).count + (await store.errors.count(uuid));
     }
     if (caller.waiting + more > limit) {
-      throw met('waiting_entries', `expected at most ${limit} entries to wait for the pipeline`, limit, 10 * minute);
+      const detail = `expected at most ${limit} entries to wait for the pipeline or to be set aside`;
+      throw met('waiting_entries', detail, limit, 10 * minute);
     }
     caller.waiting += more;
   }
@@ -241,7 +257,7 @@ const unused = (window = 0): Used => ({ window, calls: 0, bytes: 0, refused: 0 }
 
 const newCaller = (): Caller => ({
   ...{ minute: unused(), day: unused(), open: { calls: 0, streams: 0 } },
-  ...{ waiting: null, keys: new Set(), warned: new Map() },
+  ...{ waiting: null, counted_ts: Number.NEGATIVE_INFINITY, keys: new Set(), warned: new Map() },
 });
 
 function met(limit: string, detail: string, most: number, seconds: number): Problem {

@@ -57,11 +57,11 @@ const letters = 'abcdefghjkmnpqrstuvwxyz23456789'; // without characters that lo
 /** The end of the name of a person who joined a study; it reveals nothing about the token. */
 const shortId = (): string => [...randomBytes(8)].map((byte) => letters[byte % letters.length]).join('');
 
+/** The same text in all cases in which nobody gets in: it does not reveal which studies and subgroups exist. */
+export const unknownToken = 'this token is not known, or its study admits nobody now; ask the operator for a new one';
+
 const refusals: Readonly<Record<JoinRefusal, string>> = {
-  no_study: 'this token is of no study of this server',
-  closed: 'this study no longer accepts new people',
-  list_only: 'this study takes in only people whose token its operator made; ask for yours',
-  no_subgroup: 'this token is of no part of the study',
+  ...{ no_study: unknownToken, closed: unknownToken, list_only: unknownToken, no_subgroup: unknownToken },
   hour_full: 'too many people joined this study within the hour; try again later',
   all_full: 'this study is full',
 };

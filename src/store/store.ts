@@ -259,6 +259,8 @@ export interface ErrorTimeseries {
   list(userId: string, page: { key?: string; reason?: string; after?: string; limit: number }): Promise<ErrorRow[]>;
   /** Counts by key and reason; unusable entries without a key have the key null and come first. */
   summary(userId: string): Promise<{ key: string | null; reason: string; count: number }[]>;
+  /** How many errors the user has. */
+  count(userId: string): Promise<number>;
   /**
    * Moves errors back to the usercache as `entry`, atomically. If the identity already waits there, its newer content
    * stays and the error is removed; of several errors with one identity the first counts. An error without identity may
@@ -273,6 +275,8 @@ export interface ErrorTimeseries {
    * of an identity that waits is left out: the entry that waits is newer.
    */
   put(userId: string, errors: readonly ErrorRow[]): Promise<void>;
+  /** Removes errors for good, and returns how many there were. */
+  remove(userId: string, ids: readonly string[]): Promise<number>;
 }
 
 // ---------------------------------------------------------------- long term

@@ -19,6 +19,12 @@ export interface RecoverOptions extends PipelineOptions {
   dryRun?: boolean;
 }
 
+/** Which errors are removed. */
+export interface RemoveOptions extends Pick<RecoverOptions, 'key' | 'reason' | 'dryRun'> {
+  /** Only errors that failed last before this time, seconds since the epoch. */
+  before: number;
+}
+
 /** What a recovery did for a user. */
 export interface RecoverReport {
   user_id: string;
@@ -52,6 +58,20 @@ export async function recoverErrors(store: Store, userId: string, options: Recov
   else await withLease(store, userId, options, recoverAll);
   report.remaining = await store.errors.summary(userId);
   return report;
+}
+
+/** Removes errors for good; returns how many (in a dry run: would). */
+export async function removeErrors(
+  store: Store,
+  userId: string,
+  { before, dryRun, ...which }: RemoveOptions,
+): Promise<number> {
+  let removed = 0;
+  for await (const rows of errorPages(store, userId, { ...which, limit: pageSize })) {
+    const old = rows.filter(({ last_ts }) => last_ts < before).map(({ id }) => id);
+    removed += dryRun || old.length === 0 ? old.length : await store.errors.remove(userId, old);
+  }
+  return removed;
 }
 
 /** One pass over the errors; returns how many went back to the usercache (in a dry run: could). */

@@ -233,6 +233,22 @@ describe('recover-errors', () => {
     expect((await run(['recover-errors', '--reason', 'shape'])).stdout).toMatch(/^ada: 1 error retried/m);
   });
 
+  it('removes errors before a day if asked to, of named users only', async () => {
+    const { run, withStore } = await freshProgram();
+    await run(['users', 'add', 'ada']);
+    await withStore(async (store) => {
+      const { uuid } = (await store.users.byEmail('ada'))!;
+      const unusable = ['x', 'y'].map((entry) => ({ entry, reason: 'shape', message: 'm' }));
+      await store.usercache.put(uuid, { entries: [], unusable }, Date.parse('2024-03-02T12:00:00Z') / 1000);
+    });
+    const remove = (day: string, ...flags: string[]) => run(['recover-errors', '--remove-before', day, ...flags]);
+    expect((await remove('2024-03-03')).code).toBe(2);
+    expect((await remove('2024-03-02', '--all')).stdout).toBe('no errors\n');
+    expect((await remove('2024-03-03', '--all', '--dry-run')).stdout).toBe('ada: 2 errors would be removed\n');
+    expect((await remove('2024-03-03', '--user', 'ada', '--json')).json()).toMatchObject([{ removed: 2 }]);
+    expect((await run(['recover-errors'])).stdout).toBe('no errors\n');
+  });
+
   it('shows keys that phones made up in one line each, without what would steer a terminal', async () => {
     const { run, withStore } = await freshProgram();
     await run(['users', 'add', 'ada']);
@@ -622,4 +638,18 @@ describe('config', () => {
       expect(stdout).toMatch(/mongodb(\+srv)?:\/\//);
     }
   });
+});
+
+it('licences lists every package that package-lock.json has for run time, with its licence', async () => {
+  const { run } = await freshProgram();
+  const { packages } = JSON.parse(await readFile(new URL('../../package-lock.json', import.meta.url), 'utf8'));
+  const isNeeded = (at: string): boolean =>
+    at !== '' && !packages[at].dev && !packages[at].optional && !packages[at].peer;
+  const needed = Object.keys(packages).filter(isNeeded);
+  const found = (await run(['licences', '--json'])).json<{ name: string; version: string; licence: string | null }[]>();
+  const ids = found.map(({ name, version }) => `${name}@${version}`);
+  const expected = needed.map((at) => `${at.split('node_modules/').at(-1)}@${packages[at].version}`);
+  expect(expected.filter((id) => !ids.includes(id))).toEqual([]);
+  expect(found.filter(({ licence }) => licence === null)).toEqual([]);
+  expect((await run(['licences'])).stdout).toMatch(/^commander +\S+ +MIT$/m);
 });

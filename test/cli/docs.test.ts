@@ -1,10 +1,13 @@
 // docs/cli.md and docs/configuration.md say what the program says.
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { expect, it } from 'vitest';
 import { createContext } from '../../src/cli/context.ts';
 import { buildProgram } from '../../src/cli/main.ts';
 import { settings } from '../../src/config.ts';
+import { tempFolder } from './kit.ts';
 
 const page = (name: string): string => readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8');
 
@@ -36,6 +39,18 @@ it('docs/cli.md has a section for every command with all of its flags, and for n
     expect([title, section.match(/^\| `-.*$/gm) ?? []]).toEqual([title, rows]);
   }
   expect(text.match(/^##+ mobility .*$/gm)!.length).toBe(expected.length - 1);
+});
+
+it('the daily cleaning of docs/operations.md removes old daily backups, and none made before an upgrade', async () => {
+  const text = page('operations');
+  const folder = await tempFolder();
+  const shell = (line: string) => execFileSync('sh', ['-c', line.replaceAll('/var/backups/mobility', folder)]);
+  const daily = /^17 3 .*? backup (\S+ \S+)/m.exec(text)![1]!.replace('\\%', '%');
+  const upgrade = /^mobility backup (.+before-upgrade)$/m.exec(text)![1];
+  shell(`mkdir ${daily} ${upgrade}; touch -d '20 days ago' ${folder}/*`);
+  expect(await readdir(folder)).toHaveLength(2);
+  shell(/find \/var\/backups.*$/m.exec(text)![0]);
+  expect(await readdir(folder)).toEqual([expect.stringMatching(/^\d{4}-\d\d-\d\dT\d{4}-before-upgrade$/)]);
 });
 
 it('docs/configuration.md has a row for every setting, in order', () => {

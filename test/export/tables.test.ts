@@ -13,7 +13,6 @@ import { csvWriter } from '../../src/export/formats/csv.ts';
 import { gpxWriter } from '../../src/export/formats/gpx.ts';
 import { wkb, wkt } from '../../src/export/geometry.ts';
 import { localText } from '../../src/export/instants.ts';
-import { distance } from '../../src/geo/distance.ts';
 import { putBatch } from '../../src/intake/put-batch.ts';
 import { idOf } from '../../src/model/ids.ts';
 import { plainMode } from '../../src/model/plain-mode.ts';
@@ -246,27 +245,6 @@ async function filesBelow(folder: string): Promise<string[]> {
   const all = await readdir(folder, { recursive: true, withFileTypes: true });
   return all.filter((one) => !one.isDirectory()).map(({ name }) => name);
 }
-
-it('a coarse export has no position of a stay, nor of the way next to it', async () => {
-  const result = await run(['export', '--all', '--format', 'csv', '--coarse', '200m', '--out', out('coarse')], { env });
-  expect(result, result.stderr).toMatchObject({ code: 0 });
-  const at = (row: Record<string, string>) => {
-    const [longitude, latitude] = row.geometry!.match(/-?[\d.]+/g)!.map(Number);
-    return { latitude: latitude!, longitude: longitude! };
-  };
-  const blurred = new Set((await csv('coarse/points.csv')).map(({ geometry }) => geometry));
-  const stays = new Map((await csv('csv/places.csv')).map((row) => [row.place_id, at(row)]));
-  const ends = new Map(
-    (await csv('csv/trips.csv')).map((t) => [t.trip_id, [stays.get(t.start_place_id)!, stays.get(t.end_place_id)!]]),
-  );
-  const besideStay = (row: Record<string, string>) =>
-    ends.get(row.trip_id)!.some((stay) => distance(stay, at(row)) < 250);
-  const exact = (await csv('csv/points.csv')).filter(besideStay);
-  expect(exact.length).toBeGreaterThan(0);
-  expect(exact.filter(({ geometry }) => blurred.has(geometry))).toEqual([]);
-  const places = new Set((await csv('coarse/places.csv')).map(({ geometry }) => geometry));
-  expect((await csv('csv/places.csv')).filter(({ geometry }) => places.has(geometry))).toEqual([]);
-});
 
 it('flags that do not go together are refused, and the error says what to do', async () => {
   const refusals = [

@@ -134,6 +134,14 @@ async function onceThereIsSpace<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+/** The commands that only read answer. */
+async function lookAt(folder: string, how: How = {}): Promise<void> {
+  for (const look of [['status'], ['status', '--user', 'ada'], ['users', 'list'], ['diary', '--user', 'ada']]) {
+    const seen = await run([...look, '--store', folder, '--log-dir', join(folder, '..', 'logs')], how);
+    expect(seen, `${look.join(' ')}: ${seen.stderr}`).toMatchObject({ code: 0 });
+  }
+}
+
 /** Fills the disk under a server, makes space, and goes on. */
 async function fillAndGoOn({ folder, how, makeSpace }: Small): Promise<void> {
   const { ada } = await fillStore(folder, { ada: [] });
@@ -142,6 +150,7 @@ async function fillAndGoOn({ folder, how, makeSpace }: Small): Promise<void> {
     const { acknowledged, refused } = await fillDisk(server);
     const pipeline = await run(['pipeline', '--user', 'ada', '--store', folder], how);
     if (pipeline.code !== 0) expect(pipeline.stderr).toMatch(/MOBILITY_STORE_FULL|no space/);
+    await lookAt(folder, how);
 
     await makeSpace(server);
     for (const number of refused) expect(await put(server, number)).toBe(200);
@@ -162,7 +171,7 @@ describe.each([
   ['files that may not grow', smallFiles],
 ])('%s', (what, make) => {
   it(
-    'puts answer 503, no acknowledged entry is lost, and after space is made the service continues without a restart',
+    'puts answer 503, what is stored can be looked at, and after space is made the service continues without a restart or a loss',
     (test) =>
       inFolder(async (folder) => {
         const small = await make(folder);
@@ -172,6 +181,29 @@ describe.each([
     120_000,
   );
 });
+
+it.for(['stop', 'kill'] as const)(
+  'a store on a disk without a free byte can be looked at after a %s of its server',
+  { timeout: 120_000 },
+  (end, test) =>
+    inFolder(async (folder) => {
+      const small = await smallFileSystem(folder);
+      if (small === null) return test.skip('this machine does not let a test make a file system');
+      try {
+        await fillStore(small.folder, { ada: [] });
+        const server = await startServer(small.folder);
+        await fillDisk(server).finally(() => server[end]());
+        const rest = Buffer.alloc(4096);
+        for (let full = false; !full; )
+          await writeFile(join(small.folder, '..', 'rest'), rest, { flag: 'a' }).catch(() => {
+            full = true;
+          });
+        await lookAt(small.folder);
+      } finally {
+        await small.dispose();
+      }
+    }),
+);
 
 // ---------------------------------------------------------------- files that are not as they should be
 

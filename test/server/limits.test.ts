@@ -9,7 +9,7 @@ import { CallerCounts, callerLimits } from '../../src/server/caller-limits.ts';
 import { countCalls } from '../../src/server/metrics.ts';
 import { storeFigures } from '../../src/server/store-figures.ts';
 import type { Store } from '../../src/store/store.ts';
-import { recoverErrors } from '../../src/upkeep/recover-errors.ts';
+import { recoverErrors, removeErrors } from '../../src/upkeep/recover-errors.ts';
 import { androidLocation, config, type Kit, noLimits, now, openKit } from './kit.ts';
 
 let kit: Kit;
@@ -91,7 +91,21 @@ it('entries beyond the limit of waiting entries are refused until there is room'
   });
   expect((await put([androidLocation(3)])).status).toBe(200);
   await runPipeline(kit.store, ada, { log: silentLog, now: () => clock });
+  clock += 10;
   expect((await put([androidLocation(4), androidLocation(5)])).status).toBe(200);
+});
+
+it('entries that are set aside count as waiting ones do, until an operator removes them', async () => {
+  await kit.close();
+  await open({ waitingEntries: 3 });
+  expect((await put(['no', 'entry', 'here'])).json).toMatchObject({ rejected: 3 });
+  expect((await put(['another'])).json).toMatchObject({ limit: 'waiting_entries', most: 3 });
+  clock += 10; // from now on, as the store counts
+  expect((await put([androidLocation(1)])).status).toBe(429);
+  expect(await removeErrors(kit.store, ada, { before: clock - 10 })).toBe(0);
+  expect(await removeErrors(kit.store, ada, { before: clock + 1 })).toBe(3);
+  clock += 10;
+  expect((await put([androidLocation(1)])).status).toBe(200);
 });
 
 it('unknown keys beyond the limit are set aside, known ones never, and recovery brings them back', async () => {

@@ -58,7 +58,7 @@ export function exportCommand(context: CommandContext): Command {
     )
     .option(
       '--coarse <metres>',
-      'with --format: move stays to the middle of a grid cell of this size, such as 100m',
+      'with --format: show stays as grid cells of this size, such as 250m, and hide the ways around them',
       metresArgument,
     )
     .addOption(new Option('--entries', 'write only entries, as JSON lines, to standard output').conflicts('trips'))
@@ -72,7 +72,7 @@ export function exportCommand(context: CommandContext): Command {
 Examples:
   mobility export --all --format csv --out study
   mobility export --all --format parquet --kind sections --kind places --out sections
-  mobility export --all --format csv --names trackintel --pseudonyms key.txt --coarse 100m --out handed-on
+  mobility export --all --format csv --names trackintel --pseudonyms key.txt --coarse 250m --out handed-on
   mobility export --user ada@example.org --out ada
   mobility export --user ada@example.org --entries --key manual/incident | jq .data
   mobility export --user ada@example.org --trips --from 2024-03-01 --to 2024-03-31 > march.geojson
@@ -93,8 +93,8 @@ function kindArgument(text: string, before: readonly Kind[] = []): Kind[] {
 
 function metresArgument(text: string): number {
   const metres = Number(text.replace(/\s*m$/, ''));
-  if (Number.isFinite(metres) && metres >= 10 && metres <= 100_000) return metres;
-  throw new InvalidArgumentError('Expected metres from 10 to 100000, such as 100m.');
+  if (Number.isFinite(metres) && metres >= 100 && metres <= 100_000) return metres;
+  throw new InvalidArgumentError('Expected metres from 100 to 100000, such as 100m.');
 }
 
 async function run(context: CommandContext, options: Options): Promise<Outcome> {

@@ -2,7 +2,9 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { oneLine } from '../../log/text.ts';
 import { errorText } from '../../model/errors.ts';
-import { type RecoverReport, recoverErrors } from '../../upkeep/recover-errors.ts';
+import { startOfDay } from '../../model/time.ts';
+import { type RecoverReport, recoverErrors, removeErrors } from '../../upkeep/recover-errors.ts';
+import { dayArgument } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
@@ -13,6 +15,7 @@ interface Options extends Whom {
   key?: string;
   reason?: string;
   dryRun?: true;
+  removeBefore?: string;
 }
 
 interface UserRecovery extends RecoverReport {
@@ -31,13 +34,19 @@ export function recoverErrorsCommand(context: CommandContext): Command {
       'only errors with this reason, worded as in the list of remaining errors',
       filterArgument,
     )
-    .option('--dry-run', 'show what would be recovered, change nothing')
+    .option(
+      '--remove-before <day>',
+      'remove errors that failed last before this day in UTC, YYYY-MM-DD, instead of retrying them; they are lost',
+      dayArgument,
+    )
+    .option('--dry-run', 'show what would be recovered or removed, change nothing')
     .addHelpText(
       'after',
       `
 Examples:
   mobility recover-errors --dry-run
   mobility recover-errors --user ada@example.org --key manual/survey
+  mobility recover-errors --user ada@example.org --remove-before 2026-01-01
 
 Without --user and --study, it retries the errors of every user. The next pipeline run adds the recovered entries to the diary.
 Exit code 3: some errors remain, or some users could not be processed.`,
@@ -62,16 +71,18 @@ function keyArgument(text: string): string {
   }
 }
 
-async function recover(context: CommandContext, { key, reason, dryRun, ...given }: Options): Promise<Outcome> {
+async function recover(context: CommandContext, options: Options): Promise<Outcome> {
+  const { key, reason, dryRun, removeBefore, ...given } = options;
+  if (removeBefore !== undefined) return remove(context, given, { ...options, removeBefore });
   const whom: Whom = Object.keys(given).length === 0 ? { all: true } : given;
   const store = await context.store();
-  const options = {
+  const recovery = {
     ...(await pipelineOptions(context)),
     ...(key && { key }),
     ...(reason && { reason }),
     ...(dryRun && { dryRun }),
   };
-  const inWork = giveBackWhenStopped(context, store, options.owner);
+  const inWork = giveBackWhenStopped(context, store, recovery.owner);
   const progress = context.output.progress('looking for errors');
   const reports: UserRecovery[] = [];
   try {
@@ -81,7 +92,7 @@ async function recover(context: CommandContext, { key, reason, dryRun, ...given 
       inWork(uuid);
       progress.update(`${user_email}: recovering`);
       const empty = { user_id: uuid, tried: 0, recovered: 0, rounds: 0, remaining: [] };
-      const report = await recoverErrors(store, uuid, options).catch((error) => ({
+      const report = await recoverErrors(store, uuid, recovery).catch((error) => ({
         ...empty,
         failure: errorText(error),
       }));
@@ -93,6 +104,24 @@ async function recover(context: CommandContext, { key, reason, dryRun, ...given 
   await context.output.result(reports, () => reportsText(reports, dryRun === true));
   const left = reports.some((report) => report.failure !== undefined || report.remaining.length > 0);
   if (left && dryRun !== true) return { exitCode: 3 };
+  return {};
+}
+
+async function remove(
+  context: CommandContext,
+  whom: Whom,
+  { key, reason, dryRun, removeBefore }: Options & { removeBefore: string },
+): Promise<Outcome> {
+  const before = startOfDay(removeBefore, 'UTC');
+  const which = { before, ...(key && { key }), ...(reason && { reason }), ...(dryRun && { dryRun }) };
+  const reports: { user_email: string; user_id: string; removed: number }[] = [];
+  for await (const { uuid, user_email } of usersMeant(context, whom)) {
+    const removed = await removeErrors(await context.store(), uuid, which);
+    if (removed > 0) reports.push({ user_email, user_id: uuid, removed });
+  }
+  const verb = dryRun ? 'would be removed' : 'removed';
+  const lines = reports.map(({ user_email, removed }) => `${user_email}: ${counted(removed, 'error')} ${verb}`);
+  await context.output.result(reports, () => (lines.length === 0 ? 'no errors' : lines.join('\n')));
   return {};
 }
 

@@ -25,19 +25,26 @@ export const overland: FileFormat = {
 /** Features mapped together, as many as the app sends at most: it repeats the battery in each of them. */
 const batchSize = 1000;
 
+/** Characters of features mapped together. */
+const batchLength = 1024 * 1024;
+
 async function* readOverland(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
   let batch: JsonValue[] = [];
+  let length = 0;
   for await (const { of, listed, text, reason, offset } of jsonElements(file.bytes(onBytes))) {
     if (!listed || (of !== 'locations' && of !== 'features')) continue; // such as where the phone is now, which comes again
     try {
       if (text === null) yield { unread: `the feature at byte ${offset} is ${reason}` };
-      else batch.push(JSON.parse(text) as JsonValue);
+      else {
+        batch.push(JSON.parse(text) as JsonValue);
+        length += text.length;
+      }
     } catch {
       yield { unread: `expected a GeoJSON feature at byte ${offset}, found something else` };
     }
-    if (batch.length < batchSize) continue;
+    if (batch.length < batchSize && length < batchLength) continue;
     yield* mappedFound(fromOverland(batch));
-    batch = [];
+    [batch, length] = [[], 0];
   }
   yield* mappedFound(fromOverland(batch));
 }

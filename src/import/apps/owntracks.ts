@@ -3,9 +3,10 @@ import type { Mapped } from '../../formats/other-entry.ts';
 import { fromOwnTracks } from '../../formats/owntracks.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import type { FileFormat, Found, SourceReadOptions } from '../format.ts';
-import { jsonElements } from '../read/json-elements.ts';
+import { jsonElements, maxElementBytes } from '../read/json-elements.ts';
 import { fileLines } from '../read/lines.ts';
 import type { SourceFile } from '../source.ts';
+import { SourceBroken } from '../source-broken.ts';
 
 /** `2024-03-12T07:57:27Z<tab>*    <tab>{…}`, and the like for other kinds of message. */
 const recLine = /^\d{4}-\d\d-\d\dT[\d:.]+Z\t[^\t]*\t(\{.*)$/;
@@ -33,10 +34,15 @@ async function* readOwnTracks(file: SourceFile, { onBytes }: SourceReadOptions):
     return;
   }
   const single: JsonObject = {}; // a single message over several lines
+  let length = 0;
   for await (const { of, listed, text, reason, offset } of jsonElements(file.bytes(onBytes))) {
     if (text === null) yield { unread: `the message at byte ${offset} is ${reason}` };
     else if (listed) yield* messageFound(text, `byte ${offset}`);
-    else if (of !== null) single[of] = jsonIn(text) ?? null;
+    else if (of !== null) {
+      length += of.length + text.length;
+      if (length > maxElementBytes) throw new SourceBroken(`expected a message of at most ${maxElementBytes} bytes`);
+      single[of] = jsonIn(text) ?? null;
+    }
   }
   if (single._type !== undefined) yield* mappedFound(fromOwnTracks(single));
 }

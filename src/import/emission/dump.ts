@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { BSON } from 'mongodb';
 import type { FolderFormat, Found, SourceReadOptions } from '../format.ts';
-import { jsonElements } from '../read/json-elements.ts';
+import { jsonElements, maxElementBytes } from '../read/json-elements.ts';
 import { fileLines } from '../read/lines.ts';
 import { openSourceFile, type SourceFile, type SourceFolder } from '../source.ts';
 import { SourceBroken } from '../source-broken.ts';
@@ -75,30 +75,38 @@ async function* documentsOf(
   }
 }
 
-/** Bytes that one BSON document may have: MongoDB itself takes 16 MiB. */
+/** Bytes that a BSON document may have: MongoDB itself takes 16 MiB. */
 const maxDocumentBytes = 17 * 1024 * 1024;
 
-/** The documents of a `.bson` file. Throws `SourceBroken` where it ends early or is no BSON. */
+/** The documents of a `.bson` file; one larger than an element may be is skipped. Throws `SourceBroken` where it ends
+ * early or is no BSON. */
 export async function* bsonDocuments(
   file: SourceFile,
   onBytes: (count: number) => void,
 ): AsyncGenerator<EmissionDocument | Unreadable> {
   let rest = Buffer.alloc(0);
-  let position = 0;
+  let position = 0; // of `rest` in the file
+  let skipped = 0; // bytes of a document too large that are still to come
   for await (const chunk of file.bytes(onBytes)) {
-    const bytes = rest.length === 0 ? Buffer.from(chunk) : Buffer.concat([rest, chunk]);
-    let start = 0;
+    const bytes = Buffer.concat([rest, chunk]);
+    let start = Math.min(skipped, bytes.length);
+    skipped -= start;
     while (bytes.length - start >= 4) {
       const length = bytes.readInt32LE(start);
       if (length < 5 || length > maxDocumentBytes) throw noBson(position + start);
-      if (bytes.length - start < length) break;
-      yield documentOf(bytes.subarray(start, start + length), position + start);
-      start += length;
+      if (length > maxElementBytes) {
+        yield `the document at byte ${position + start} is longer than ${maxElementBytes} bytes`;
+        skipped = Math.max(0, start + length - bytes.length);
+      } else {
+        if (bytes.length - start < length) break;
+        yield documentOf(bytes.subarray(start, start + length), position + start);
+      }
+      start = Math.min(start + length, bytes.length);
     }
     rest = bytes.subarray(start);
     position += start;
   }
-  if (rest.length > 0) {
+  if (rest.length > 0 || skipped > 0) {
     throw new SourceBroken(`the file ends within a document, at byte ${position}: everything before it was read`);
   }
 }

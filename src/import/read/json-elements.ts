@@ -16,9 +16,9 @@ export interface JsonElement {
 
 /**
  * Bytes that one element may have; a longer one is skipped, so that no file decides how much memory an import
- * takes.
+ * takes. Parsed, it may need twenty times as many.
  */
-export const maxElementBytes = 16 * 1024 * 1024;
+export const maxElementBytes = 1024 * 1024;
 
 /** Containers within containers that an element may hold, as in what phones push. */
 const maxElementDepth = 500;

@@ -12,7 +12,7 @@ export interface TextLine {
  * Characters that one line may have: the rest of a longer one is skipped, so that no file decides how much memory
  * it takes.
  */
-const maxLineLength = 16 * 1024 * 1024;
+const maxLineLength = 1024 * 1024;
 
 /** Lines of a UTF-8 text, whatever ends them; empty ones too. Bad bytes become U+FFFD. */
 export async function* fileLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<TextLine> {

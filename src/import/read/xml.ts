@@ -2,47 +2,61 @@
 import sax from 'sax';
 import { SourceBroken } from '../source-broken.ts';
 
-/** An element begins, or ends with its direct text. Names have no prefixes. */
+/** An element begins, or ends with its text since the last element within it. Names have no prefixes. */
 export type XmlEvent =
   | { open: true; name: string; attributes: Readonly<Record<string, string>>; line: number }
   | { open: false; name: string; text: string; line: number };
 
-/** Elements within elements, and attributes of one element: what travels are written in needs far fewer. */
+/** Elements within elements. */
 const maxDepth = 200;
-const maxAttributes = 1000;
 
-/** Characters of text kept of one element. */
-const maxTextLength = 4 * 1024 * 1024;
+/** Attributes of one element, and characters of the attributes of all elements that are open. */
+const maxAttributes = 1000;
+const maxAttributeLength = 1024 * 1024;
+
+/** Characters of text kept of an element: numbers, times and names are shorter, lists of positions are not. */
+const maxTextLength = 256;
+const maxLongTextLength = 4 * 1024 * 1024;
 
 /**
  * Reads XML as it comes. Entities that a file declares itself are errors, so that none can grow without bound, and
- * nothing is ever fetched; names, depth, attributes and texts are bounded. Throws `SourceBroken` with the line where a
- * file breaks off or is no XML.
+ * nothing is ever fetched; names, depth, attributes and texts are bounded: of the open elements, only the innermost has
+ * a text, which is cut off. Throws `SourceBroken` with the line where a file breaks off or is no XML. `long`: the
+ * element that has a long text.
  */
-export async function* xmlEvents(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<XmlEvent> {
+export async function* xmlEvents(chunks: AsyncIterable<Uint8Array>, long?: string): AsyncGenerator<XmlEvent> {
   const parser = sax.parser(true, { position: true });
-  const texts: string[] = [];
+  let [text, maxLength] = ['', maxTextLength];
   let events: XmlEvent[] = [];
   let attributes = 0;
-  parser.onattribute = () => {
+  let attributeLength = 0;
+  const attributeLengths: number[] = []; // of the elements that are open
+  parser.onattribute = ({ name, value }) => {
     attributes += 1;
     if (attributes > maxAttributes) throw broken(parser, `an element with more than ${maxAttributes} attributes`);
+    attributeLength += name.length + value.length;
+    if (attributeLength > maxAttributeLength)
+      throw broken(parser, `attributes of more than ${maxAttributeLength} characters`);
   };
   parser.onopentag = (tag) => {
+    if (attributeLengths.length >= maxDepth) throw broken(parser, `elements nested deeper than ${maxDepth}`);
     attributes = 0;
-    if (texts.length >= maxDepth) throw broken(parser, `elements nested deeper than ${maxDepth}`);
-    texts.push('');
+    attributeLengths.push(attributeLength);
+    const name = localName(tag.name);
+    [text, maxLength] = ['', name === long ? maxLongTextLength : maxTextLength];
     const own = tag.attributes as Record<string, string>;
-    events.push({ open: true, name: localName(tag.name), attributes: own, line: parser.line + 1 });
+    events.push({ open: true, name, attributes: own, line: parser.line + 1 });
   };
-  const onText = (text: string): void => {
-    const last = texts.length - 1;
-    if (last >= 0 && texts[last]!.length < maxTextLength) texts[last] += text;
+  const onText = (piece: string): void => {
+    if (text.length < maxLength) text += piece.slice(0, maxLength - text.length);
   };
   parser.ontext = onText;
   parser.oncdata = onText;
   parser.onclosetag = (name) => {
-    events.push({ open: false, name: localName(name), text: (texts.pop() ?? '').trim(), line: parser.line + 1 });
+    attributeLengths.pop();
+    attributeLength = attributeLengths.at(-1) ?? 0;
+    events.push({ open: false, name: localName(name), text: text.trim(), line: parser.line + 1 });
+    text = '';
   };
   parser.onerror = (error) => {
     // Its message goes on over several lines, with a piece of the text.

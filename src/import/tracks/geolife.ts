@@ -28,7 +28,7 @@ const isLabels = (head: Buffer): boolean =>
 async function* readTrajectory(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
   for await (const { text, number } of fileLines(file.bytes(onBytes))) {
     if (number <= headerLines || text.trim() === '') continue;
-    const [latitude, longitude, , feet, , day, time] = text.split(',');
+    const [latitude, longitude, , feet, , day, time] = text.split(',', 7);
     const altitude = Number(feet) === unknownAltitude ? undefined : String(Number(feet) * metresPerFoot);
     yield pointFound({ latitude, longitude, altitude, time: `${day}T${time}` }, origin, `line ${number}`);
   }
@@ -38,7 +38,7 @@ async function* readTrajectory(file: SourceFile, { onBytes }: SourceReadOptions)
 async function* readLabels(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
   for await (const { text, number } of fileLines(file.bytes(onBytes))) {
     if (number === 1 || text.trim() === '') continue;
-    const [start, end, label = ''] = text.split('\t').map((one) => one.trim());
+    const [start, end, label = ''] = text.split('\t', 3).map((one) => one.trim());
     const start_ts = timeIn(start?.replaceAll('/', '-').replace(' ', 'T'));
     const end_ts = timeIn(end?.replaceAll('/', '-').replace(' ', 'T'));
     if (start_ts === null || end_ts === null || label === '') {

@@ -13,6 +13,9 @@ export const gpx: FileFormat = {
   read: readGpx,
 };
 
+/** Elements of a point that are read: its own, and those of extensions, which have the same names in all programs. */
+const fields = ['ele', 'time', 'accuracy', 'speed', 'course', 'bearing', 'hdop'];
+
 async function* readGpx(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
   let origin: Origin = { program: 'gpx' };
   let point: Record<string, string> | null = null;
@@ -29,8 +32,8 @@ async function* readGpx(file: SourceFile, { onBytes }: SourceReadOptions): Async
       const found = { latitude: lat, longitude: lon, time, altitude: ele, accuracy, speed, bearing };
       yield pointFound(found, origin, `line ${line}`, reported);
       point = null;
-    } else if (point !== null && event.text !== '') {
-      point[event.name] ??= event.text; // its own, and those of extensions, which have the same names in all programs
+    } else if (point !== null && event.text !== '' && fields.includes(event.name)) {
+      point[event.name] ??= event.text;
     }
   }
 }

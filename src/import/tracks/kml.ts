@@ -14,24 +14,25 @@ export const kml: FileFormat = {
 
 const origin = { program: 'kml' };
 
-/** Points of one track that wait for their other half: times come before positions, all at once or in turn. */
-const maxWaiting = 5_000_000;
+/** Times of one track that wait for their positions: they come before them, all at once or in turn. */
+const maxWaiting = 500_000;
 
 interface Placemark {
   begin?: string;
   end?: string;
-  /** Places of points and lines, `longitude,latitude,altitude` apart by blanks. */
-  places: string[];
+  /** The first and the last position of all points and lines, `longitude,latitude,altitude`. */
+  first?: string;
+  last?: string;
   line: number;
 }
 
 async function* readKml(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
   let track: { times: string[]; next: number } | null = null;
   let placemark: Placemark | null = null;
-  for await (const event of xmlEvents(file.bytes(onBytes))) {
+  for await (const event of xmlEvents(file.bytes(onBytes), 'coordinates')) {
     if (event.open) {
       if (event.name === 'Track') track = { times: [], next: 0 };
-      if (event.name === 'Placemark') placemark = { places: [], line: event.line };
+      if (event.name === 'Placemark') placemark = { line: event.line };
       continue;
     }
     const { name, text, line } = event;
@@ -46,7 +47,10 @@ async function* readKml(file: SourceFile, { onBytes }: SourceReadOptions): Async
     } else if (placemark !== null) {
       if (name === 'begin' || name === 'when') placemark.begin ??= text;
       if (name === 'end') placemark.end ??= text;
-      if (name === 'coordinates') placemark.places.push(text);
+      if (name === 'coordinates' && text !== '') {
+        placemark.first ??= text.slice(0, endOfWord(text));
+        placemark.last = text.slice(startOfLastWord(text));
+      }
       if (name !== 'Placemark') continue;
       yield* placesOf(placemark);
       placemark = null;
@@ -54,11 +58,20 @@ async function* readKml(file: SourceFile, { onBytes }: SourceReadOptions): Async
   }
 }
 
+function endOfWord(text: string): number {
+  const blank = text.search(/\s/);
+  return blank === -1 ? text.length : blank;
+}
+
+function startOfLastWord(text: string): number {
+  let start = text.length;
+  while (start > 0 && text[start - 1]!.trim() !== '') start -= 1;
+  return start;
+}
+
 /** The begin and end of a place, or the first and last point of a line: KML has no times between them. */
-function* placesOf({ begin, end, places, line }: Placemark): Generator<Found> {
-  const points = places.flatMap((text) => text.split(/\s+/)).filter((one) => one !== '');
-  const first = points[0];
-  if (first === undefined) return;
+function* placesOf({ begin, end, first, last, line }: Placemark): Generator<Found> {
+  if (first === undefined || last === undefined) return;
   if (begin === undefined) {
     yield { unread: `expected a time or a span of time for the placemark at line ${line}, found none` };
     return;
@@ -68,5 +81,5 @@ function* placesOf({ begin, end, places, line }: Placemark): Generator<Found> {
     return pointFound({ longitude, latitude, altitude, time }, origin, `line ${line}`);
   };
   yield at(first, begin);
-  if (end !== undefined && end !== begin) yield at(points.at(-1)!, end);
+  if (end !== undefined && end !== begin) yield at(last, end);
 }

@@ -12,6 +12,9 @@ export const tcx: FileFormat = {
   read: readTcx,
 };
 
+/** Elements of a point that are read. */
+const fields = ['LatitudeDegrees', 'LongitudeDegrees', 'Time', 'AltitudeMeters', 'Speed'];
+
 async function* readTcx(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
   let point: Record<string, string> | null = null;
   let line = 0;
@@ -33,7 +36,7 @@ async function* readTcx(file: SourceFile, { onBytes }: SourceReadOptions): Async
       if (latitude === undefined && longitude === undefined) yield { left: 'a trackpoint without a position' };
       else yield pointFound({ latitude, longitude, time, altitude, speed }, { program: 'tcx' }, `line ${line}`);
       point = null;
-    } else if (point !== null && event.text !== '') {
+    } else if (point !== null && event.text !== '' && fields.includes(event.name)) {
       point[event.name] ??= event.text;
     }
   }

@@ -55,6 +55,7 @@ export function errorTimeseries(engine: Engine, cache: ChunkCache): ErrorTimeser
             isNamed(a) - isNamed(b) || compareTexts(a.key ?? '', b.key ?? '') || compareTexts(a.reason, b.reason),
         );
       }),
+    count: (userId) => engine.read((rows) => rows.total(errors, { user: userId })),
     takeBack: async (userId, back) => {
       if (back.length === 0) return 0;
       return engine.write(userId, async (rows) => {
@@ -75,6 +76,11 @@ export function errorTimeseries(engine: Engine, cache: ChunkCache): ErrorTimeser
         );
       });
     },
+    remove: (userId, ids) =>
+      engine.write(userId, async (rows) => {
+        await admitted(rows, userId);
+        return rows.remove(errors, { user: userId, id: { in: ids } });
+      }),
   };
 }
 

@@ -18,6 +18,7 @@ const writes: Record<string, (user: Person) => Promise<unknown>> = {
     ),
   'profiles.merge': (user) => user.store.profiles.merge(user.id, { a: 1 }),
   'errors.takeBack': (user) => user.store.errors.takeBack(user.id, [{ id: 'x', entry: fix(1) }]),
+  'errors.remove': (user) => user.store.errors.remove(user.id, []),
   'errors.put': (user) => user.store.errors.put(user.id, []),
   'tokens.add': (user) => user.store.tokens.add({ hash: newId(), user_id: user.id, created_ts: 1, expires_ts: null }),
   'leases.acquire': (user) => user.store.leases.acquire(user.id, 'a', 60),

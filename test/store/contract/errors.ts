@@ -43,6 +43,15 @@ export function errorTests(use: Use): void {
     expect(new Set((await user.errors(250)).map((row) => row.identity!.write_ts)).size).toBe(450);
   });
 
+  use.it('removed errors are gone, of this user only', async (user, other) => {
+    await user.putFailed([fix(1), fix(2)]);
+    await other.putFailed([fix(1)]);
+    const ids = (await user.errors()).map(({ id }) => id);
+    expect(await user.store.errors.remove(user.id, [ids[0]!, 'unknown'])).toBe(1);
+    const counts = [user, other].map(({ store, id }) => store.errors.count(id));
+    expect(await Promise.all(counts)).toEqual([1, 1]);
+  });
+
   use.it('an error taken back waits again, and is no longer an error', async (user, other) => {
     await user.putFailed([fix(1), fix(2)]);
     const one = (await user.errors()).filter((row) => row.identity?.write_ts === 1);

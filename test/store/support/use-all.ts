@@ -31,6 +31,8 @@ export async function useAll(store: Store): Promise<void> {
   await user.moveAll();
   await user.put([fix(3)]);
   await store.errors.summary(id);
+  await store.errors.count(id);
+  await store.errors.remove(id, ['a']);
   await store.errors.list(id, { limit: 10, key: location, reason: 'bad_value', after: '0' });
   const errors = await user.errors();
   await store.errors.put(id, errors);

@@ -1,0 +1,22 @@
+// `mobility licences`: the licences of the installed packages.
+import { Command } from 'commander';
+import type { CommandContext } from '../context.ts';
+import { installedLicences } from '../licences.ts';
+import { table } from '../output.ts';
+
+/** Lists the program and every package that it needs at run time. */
+export function licencesCommand(context: CommandContext): Command {
+  return new Command('licences')
+    .description('list the licences of the program and of the packages that it needs')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  mobility licences\n  mobility licences --json | jq -r .[].licence | sort | uniq -c',
+    )
+    .action(
+      context.run(async () => {
+        const found = installedLicences();
+        const rows = found.map(({ name, version, licence }) => [name, version, licence ?? 'none named']);
+        await context.output.result(found, () => table([['PACKAGE', 'VERSION', 'LICENCE'], ...rows]));
+      }),
+    );
+}

@@ -1,0 +1,48 @@
+// The licences of this package and of all packages that it needs at run time, from their installed package.json files.
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** An installed package. */
+export interface Licensed {
+  name: string;
+  version: string;
+  /** As its package.json says, usually an SPDX expression; null if it says nothing. */
+  licence: string | null;
+}
+
+interface Manifest {
+  name: string;
+  version: string;
+  license?: string | { type?: string };
+  dependencies?: Record<string, string>;
+  optionalDependencies?: Record<string, string>;
+}
+
+/** Every package by name and version, this one included. Optional packages that are not installed are left out. */
+export function installedLicences(): Licensed[] {
+  const found = new Map<string, Licensed>();
+  const folders = [fileURLToPath(new URL('../..', import.meta.url))];
+  // The list grows while it is read.
+  for (const folder of folders) {
+    const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
+    const { name, version, license, dependencies, optionalDependencies } = manifest;
+    const id = `${name}@${version}`;
+    if (found.has(id)) continue;
+    found.set(id, { name, version, licence: (typeof license === 'object' ? license.type : license) ?? null });
+    for (const needed of Object.keys({ ...dependencies, ...optionalDependencies })) {
+      const at = installedAt(folder, needed);
+      if (at !== null) folders.push(at);
+    }
+  }
+  return [...found.keys()].sort().map((id) => found.get(id)!);
+}
+
+/** The folder of a package that another one needs: in its own `node_modules`, or in one above it. */
+function installedAt(folder: string, name: string): string | null {
+  for (let from = folder; ; from = dirname(from)) {
+    const candidate = join(from, 'node_modules', name);
+    if (existsSync(join(candidate, 'package.json'))) return candidate;
+    if (from === dirname(from)) return null;
+  }
+}

@@ -1,0 +1,172 @@
+// Trips at the resolution of a grid: stays at the middle of a cell, and nothing of the way around them.
+import { distance, type LatLon } from '../geo/distance.ts';
+import type { Place, Position, Section, Trip } from '../model/trip.ts';
+
+/** The fields of a trip that tables show. */
+export type ShownTrip = Omit<Trip, 'start_loc' | 'end_loc' | 'stops' | 'evidence'>;
+
+/**
+ * Cells in which a person stays. What is hidden depends on these cells only, and is the same for all trips of the
+ * person: whatever depends on the exact place leads back to it.
+ */
+export interface StayCells {
+  /** m */
+  size: number;
+  /** Stays nearer than half a cell to an earlier one share its cell: a home at a border would show the border. */
+  stays: { at: LatLon; middle: LatLon }[];
+}
+
+/** The cells of the stays of these trips. */
+export async function stayCells(trips: AsyncIterable<Trip>, size: number): Promise<StayCells> {
+  const cells: StayCells = { size, stays: [] };
+  for await (const { start_place, end_place } of trips)
+    for (const { location } of [start_place, end_place]) {
+      const at = latLon(location);
+      if (nearestStay(at, cells) === null) cells.stays.push({ at, middle: cellMiddle(at, size) });
+    }
+  return cells;
+}
+
+function nearestStay(at: LatLon, { stays, size }: StayCells): StayCells['stays'][number] | null {
+  let [nearest, metres]: [StayCells['stays'][number] | null, number] = [null, size / 2];
+  for (const stay of stays) {
+    const away = isFarNorth(at, stay.at, metres) ? metres : distance(at, stay.at);
+    if (away < metres) [nearest, metres] = [stay, away];
+  }
+  return nearest;
+}
+
+const metresPerDegree = 111_195; // of the sphere on which `distance` measures
+
+/** Whether two positions are farther apart than `metres` by latitude alone; cheaper than their distance. */
+const isFarNorth = (a: LatLon, b: LatLon, metres: number): boolean =>
+  Math.abs(a.latitude - b.latitude) * metresPerDegree > metres;
+
+/** The middle of the cell of about `size` metres in which a position lies. */
+function cellMiddle({ latitude, longitude }: LatLon, size: number): LatLon {
+  const tall = size / metresPerDegree;
+  const middle = (Math.floor(latitude / tall) + 0.5) * tall;
+  const wide = tall / Math.max(0.01, Math.cos((middle * Math.PI) / 180));
+  return {
+    latitude: Math.min(90, Math.max(-90, middle)),
+    longitude: (Math.floor(longitude / wide) + 0.5) * wide,
+  };
+}
+
+/** Whether a position is so near to a cell with stays that it is hidden: within 1.5 cells of its middle. */
+const isHidden = (at: LatLon, { stays, size }: StayCells): boolean =>
+  stays.some(({ middle }) => !isFarNorth(at, middle, 1.5 * size) && distance(at, middle) < 1.5 * size);
+
+/**
+ * The visible part of a trip: its sections, lengths, times and those of its places end where its line does. A trip
+ * without a visible part has no sections, and begins and ends at the full hour before its start, but not before
+ * `notBefore`.
+ */
+export function coarseTrip(trip: Trip, cells: StayCells, notBefore: number): ShownTrip {
+  const isVisible = visibleVertices(
+    trip.sections.flatMap(({ coordinates }) => coordinates),
+    cells,
+  );
+  let next = 0;
+  const sections = trip.sections.flatMap((section) => {
+    const from = next;
+    next += section.coordinates.length;
+    return visiblePart(section, isVisible.slice(from, next));
+  });
+  const hour = Math.max(notBefore, Math.floor(trip.start_ts / 3600) * 3600);
+  const [start_ts, end_ts] = [sections[0]?.start_ts ?? hour, sections.at(-1)?.end_ts ?? hour];
+  const lengths = sections.map((section, i) => section.distance + gapBefore(section, sections[i - 1]));
+  return {
+    ...trip,
+    ...{ start_ts, end_ts, duration: end_ts - start_ts },
+    distance: rounded(lengths.reduce((sum, metres) => sum + metres, 0)),
+    start_place: coarsePlace(trip.start_place, start_ts, cells),
+    end_place: coarsePlace(trip.end_place, end_ts, cells),
+    sections,
+  };
+}
+
+/** The place in the middle of its cell, entered at `enter_ts`; a person's first place has no such time. */
+function coarsePlace(place: Place, enter_ts: number, cells: StayCells): Place {
+  const { latitude, longitude } = nearestStay(latLon(place.location), cells)!.middle;
+  return { ...place, location: [longitude, latitude], enter_ts: place.enter_ts === null ? null : enter_ts };
+}
+
+/** Which vertices of a trip's line are shown. */
+function visibleVertices(line: readonly Position[], cells: StayCells): boolean[] {
+  const path = line.map(latLon);
+  const isOutside = path.map((at) => !isHidden(at, cells));
+  const departing = pastFirstTurn(path, isOutside, cells.size / 8);
+  const arriving = pastFirstTurn(path.toReversed(), isOutside.toReversed(), cells.size / 8).reverse();
+  return isOutside.map((_, i) => departing[i]! && arriving[i]!);
+}
+
+/**
+ * Which vertices lie outside, and past the first turn since the way came outside: straight ways that are followed back
+ * would meet at the door.
+ */
+function pastFirstTurn(path: readonly LatLon[], isOutside: readonly boolean[], tolerance: number): boolean[] {
+  let hasTurned = (_: LatLon): boolean => false;
+  return path.map((at, i) => {
+    if (!isOutside[i]) return false;
+    if (i === 0 || !isOutside[i - 1]) hasTurned = turnDetector(at, tolerance);
+    return hasTurned(at);
+  });
+}
+
+/**
+ * Takes the vertices of a way from `origin` on, and returns whether it has turned: no straight line from `origin` comes
+ * within `tolerance` metres of all of them.
+ */
+function turnDetector(origin: LatLon, tolerance: number): (at: LatLon) => boolean {
+  const shrink = Math.cos((origin.latitude * Math.PI) / 180);
+  let [first, left, right]: [number | null, number, number] = [null, -Math.PI, Math.PI];
+  return ({ latitude, longitude }) => {
+    const metres = distance(origin, { latitude, longitude });
+    if (metres > tolerance) {
+      const direction = Math.atan2(latitude - origin.latitude, wrapped(longitude - origin.longitude, 360) * shrink);
+      first ??= direction;
+      const turned = wrapped(direction - first, 2 * Math.PI);
+      const spread = Math.asin(tolerance / metres);
+      [left, right] = [Math.max(left, turned - spread), Math.min(right, turned + spread)];
+    }
+    return left > right;
+  };
+}
+
+/** An angle between minus and plus half a `turn`. */
+const wrapped = (angle: number, turn: number): number => angle - turn * Math.round(angle / turn);
+
+/** The section without its hidden vertices; none if all are hidden. */
+function visiblePart(section: Section, isVisible: readonly boolean[]): Section[] {
+  const kept = [...section.coordinates.keys()].filter((i) => isVisible[i]);
+  const [first, last] = [kept[0], kept.at(-1)];
+  if (first === undefined || last === undefined) return [];
+  const of = <T>(list: readonly T[]): T[] => kept.map((i) => list[i]!);
+  const [coordinates, times] = [of(section.coordinates), of(section.times)];
+  const distances = kept.map((at, i) => {
+    if (i === 0) return 0;
+    return kept[i - 1] === at - 1 ? section.distances[at]! : span(coordinates[i - 1]!, coordinates[i]!);
+  });
+  const speeds = distances.map((metres, i) => (i === 0 ? 0 : rounded(metres / (times[i]! - times[i - 1]! || 1))));
+  const [start_ts, end_ts] = [times[0]!, times.at(-1)!];
+  return [
+    {
+      ...section,
+      ...{ start_ts, end_ts, duration: end_ts - start_ts },
+      distance: rounded(distances.reduce((sum, metres) => sum + metres, 0)),
+      ...{ coordinates, times, distances, speeds, altitudes: of(section.altitudes) },
+    },
+  ];
+}
+
+/** m between a section and the visible one before it */
+const gapBefore = ({ coordinates: [start] }: Section, before: Section | undefined): number =>
+  before === undefined ? 0 : span(before.coordinates.at(-1)!, start!);
+
+const span = (a: Position, b: Position): number => rounded(distance(latLon(a), latLon(b)));
+
+/** m or m/s, with two decimals */
+const rounded = (value: number): number => Math.round(value * 100) / 100;
+
+const latLon = ([longitude, latitude]: Position): LatLon => ({ latitude, longitude });

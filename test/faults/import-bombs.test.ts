@@ -1,0 +1,112 @@
+// Files that unpack to far more than they are: an import reads them to their end in a small heap.
+import { createWriteStream } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { BSON } from 'mongodb';
+import { expect, it } from 'vitest';
+import { fillStore, inFolder, patience } from './kit.ts';
+import { run } from './program.ts';
+
+const mebibyte = 1024 * 1024;
+
+/** MiB of heap; the program alone needs about 30. */
+const heap = 128;
+
+function* times(count: number, make: (i: number) => string | Uint8Array): Generator<string | Uint8Array> {
+  for (let i = 0; i < count; i++) yield make(i);
+}
+
+/** `text` again and again: so many MiB. */
+const fill = (text: string, size: number): string => text.repeat(Math.ceil((size * mebibyte) / text.length));
+const long = fill('x', 4.1);
+const track = '<gpx><trk><trkseg>';
+const point = '<trkpt lat="38.5" lon="-7.9"><time>2024-03-12T08:00:00Z</time></trkpt>';
+const placemark = '<kml><Placemark><TimeSpan><begin>2024-03-12T08:00:00Z</begin></TimeSpan>';
+const metadata = '"metadata":{"key":"my/key","write_ts":1710000000}';
+
+/** A user's BSON document of so many MiB at most, of empty documents. */
+function bson(size: number, user: number): Uint8Array {
+  const data = { a: new Array(Math.floor((size * mebibyte) / 14)).fill({}) };
+  const user_id = new BSON.UUID(`01234567-89ab-4def-8123-45678900000${user}`);
+  return BSON.serialize({ user_id, metadata: { key: 'my/key', write_ts: 1.7e9 + Math.random() }, data });
+}
+
+const bombs: Record<string, () => Generator<string | Uint8Array>> = {
+  'open.gpx': function* () {
+    yield track + point;
+    yield* times(60, () => `<a>${long}`);
+  },
+  'fields.gpx': function* () {
+    yield `${track}${point}<trkpt lat="38.5" lon="-7.9">`;
+    yield* times(60, (i) => `<a${i}>${long}</a${i}>`);
+  },
+  'attributes.gpx': function* () {
+    const attributes = [...times(900, (i) => `a${i}="${'x'.repeat(60_000)}"`)].join(' ');
+    yield track + point;
+    yield* times(20, () => `<a ${attributes}>`);
+  },
+  'places.kml': function* () {
+    yield placemark;
+    yield* times(60, () => `<coordinates>${fill('1,2 ', 4.1)}</coordinates>`);
+  },
+  'times.kml': function* () {
+    yield '<kml><Placemark><Track>';
+    yield* times(60, () => `<when>${long}</when>`);
+  },
+  'waiting.kml': function* () {
+    yield '<kml><Placemark><Track>';
+    yield* times(40, () => fill('<when>2024-03-12T08:00:00.123456789012345678901234567890Z</when>', 1));
+  },
+  'elements.json': function* () {
+    yield `[{${metadata},"data":{}}`;
+    yield* times(12, () => `,{${metadata},"data":[${fill('{},', 15)}0]}`);
+    yield ']';
+  },
+  'foreign.json': function* () {
+    yield `[{${metadata},"data":{}}`;
+    yield* times(
+      6,
+      (i) => `,{"_id":1,"metadata":{"key":"my/key","write_ts":${i}},"data":{"a":[${fill('{},', 0.99)}0]}}`,
+    );
+    yield ']';
+  },
+  'lines.jsonl': function* () {
+    yield `{${metadata},"data":{}}\n`;
+    yield* times(12, () => `{${metadata},"data":[${fill('{},', 15)}0]}\n`);
+  },
+  'features.json': function* () {
+    yield '{"locations":[{"type":"Feature","properties":{"timestamp":"2024-03-12T08:00:00Z"}}';
+    yield* times(20, () => `,{"type":"Feature","properties":[${fill('{},', 0.99)}0]}`);
+    yield ']}';
+  },
+  'message.json': function* () {
+    yield '{"_type":"location"\n';
+    yield* times(20, (i) => `,"a${i}":{"a":[${fill('{},', 0.99)}0]}\n`);
+    yield '}';
+  },
+  'Stage_timeseries.bson': function* () {
+    yield* times(12, () => bson(15, 1));
+  },
+  'users.bson': function* () {
+    yield* times(20, (i) => bson(0.99, i % 7));
+  },
+};
+
+it.each(Object.keys(bombs))(
+  'imports %s.gz in a heap of 128 MiB',
+  (name) =>
+    inFolder(async (folder) => {
+      const file = join(folder, `${name}.gz`);
+      await pipeline(Readable.from(bombs[name]!()), createGzip({ level: 1 }), createWriteStream(file));
+      await fillStore(join(folder, 'store'), { ada: [] });
+      const env = { NODE_OPTIONS: `--max-old-space-size=${heap}`, MOBILITY_STORE: join(folder, 'store') };
+      const whom = name.endsWith('.bson') ? [] : ['--user', 'ada'];
+      const args = ['import', file, ...whom, '--log-dir', join(folder, 'logs')];
+      const end = await run(args, { env });
+      expect([end.signal, end.code], end.stderr).toEqual([null, expect.any(Number)]);
+      expect(end.stdout).toContain(file);
+    }),
+  patience,
+);
