@@ -8,7 +8,6 @@ it('the values that other programs can import are these', () => {
     'ConversionError',
     'MobilityError',
     'addDays',
-    'clockSlack',
     'collections',
     'conversionReasons',
     'convert',

@@ -1,6 +1,6 @@
 // The table of derived keys: which key is made from what. Nothing of it is stored; each is made from the trips when
 // asked.
-import type { Element } from '../timeline/elements.ts';
+import type { Element } from './elements.ts';
 import {
   cleanedPlace,
   cleanedSection,

@@ -11,7 +11,7 @@ import type { JsonObject, JsonValue } from '../model/json.ts';
 import { formatTime, localDateTime } from '../model/time.ts';
 import type { Section, Stop, Trip } from '../model/trip.ts';
 import { stopFields, zoneWithin } from '../model/trip-fields.ts';
-import type { Element, PlaceStay } from '../timeline/elements.ts';
+import type { Element, PlaceStay } from './elements.ts';
 import { inferredMode, motionMode } from './modes.ts';
 import { thinned, type Vertex, verticesOf } from './thin-locations.ts';
 

@@ -6,8 +6,8 @@ import type { SuggestionSettings } from '../labels/suggest.ts';
 import { suggestionsReader } from '../labels/suggestions-of.ts';
 import type { JsonValue } from '../model/json.ts';
 import type { TimeRange } from '../model/time.ts';
-import { type Element, elementsAt, timeline } from '../timeline/elements.ts';
 import type { DerivedKey } from './derived-keys.ts';
+import { type Element, elementsAt, everyElement } from './elements.ts';
 import type { DerivedEntry } from './entries.ts';
 
 /** Times by which derived entries are found. */
@@ -70,7 +70,7 @@ function timeOf({ metadata, data }: DerivedEntry, time: DerivedTime): number | n
 async function* byTime(store: DerivedStore, userId: string, { from, to }: TimeRange): AsyncGenerator<Written> {
   // A trip starts, as shown, before its first location: hence the day.
   const written = await writingTimes(store, userId, { from: from - day, to: to + day });
-  for await (const element of timeline(store, userId, { from, to: to + day })) {
+  for await (const element of everyElement(store, userId, { from, to: to + day })) {
     if (element.start_ts > to && !(element.first && (element.before.exit_ts ?? 0) <= to)) return;
     yield { element, writtenTs: written.get(element.chain_ts) ?? element.end_ts };
   }

@@ -16,14 +16,18 @@ export async function tripsOfDay(store: DiaryStore, userId: string, day: string)
   return (await tripsOfDays(store, userId, { from: day, to: day })).get(day) ?? [];
 }
 
-/** Trips by local start day, both ends included; days without trips are not there. */
+/**
+ * Trips by local start day, both ends included; days without trips are not there. `last`: the user's last trip, if the
+ * caller has it.
+ */
 export async function tripsOfDays(
   store: DiaryStore,
   userId: string,
   days: { from: string; to: string },
+  last: TripRecord | null = null,
 ): Promise<Map<string, TripFeatureCollection[]>> {
   const records = (await store.trips.byDay(userId, days)).sort((a, b) => a.chain_ts - b.chain_ts);
-  const following = await followingTrips(store, userId, records);
+  const following = await followingTrips(store, userId, records, last);
   const incidents = await incidentsDuring(store, userId, records);
   const byDay = new Map<string, TripFeatureCollection[]>();
   for (const [i, record] of records.entries()) {
@@ -45,12 +49,14 @@ async function followingTrips(
   store: DiaryStore,
   userId: string,
   records: readonly TripRecord[],
+  last: TripRecord | null,
 ): Promise<(TripRecord | null)[]> {
   const following: (TripRecord | null)[] = [];
   for (const [i, record] of records.entries()) {
     const next = records[i + 1];
     const follows = next?.trip && next.trip.start_place.id === record.trip?.end_place.id;
-    following.push(follows ? next : await store.trips.next(userId, record.chain_ts));
+    if (follows) following.push(next);
+    else following.push(record.chain_ts === last?.chain_ts ? null : await store.trips.next(userId, record.chain_ts));
   }
   return following;
 }

@@ -1,7 +1,6 @@
 // The errors with which every backend refuses a call, one text for each reason.
 import { MobilityError } from './errors.ts';
 import type { Lease } from './pipeline-state.ts';
-import type { TripRecord } from './trip.ts';
 
 /** The caller does not hold the user's lease; `found`: the present lease, or null. */
 export function leaseLost(userId: string, lease: Lease, found: { owner: string; fence: number } | null): MobilityError {
@@ -38,10 +37,12 @@ export function notFinished(): MobilityError {
   );
 }
 
-/** Throws a `TypeError` when a link lies outside the range that it is to replace. */
-export function checkRange({ from, to }: { from: number; to: number }, records: readonly TripRecord[]): void {
-  const outside = records.find(({ chain_ts }) => !(chain_ts >= from && chain_ts < to));
-  if (outside !== undefined) {
-    throw new TypeError(`expected links with chain_ts from ${from} to below ${to}, found ${outside.chain_ts}`);
+/** An address could have a store, and has none. */
+export class NoStore extends MobilityError {
+  constructor(place: string) {
+    super(
+      'MOBILITY_STORE_ADDRESS',
+      `expected a store in ${place}, found none: correct the address, or create it with \`mobility store init\``,
+    );
   }
 }

@@ -173,7 +173,7 @@ export interface TripSpan {
   chain_ts: number;
   start_ts: number;
   end_ts: number;
-  /** By the store's clock. A trip that `replace` does not change keeps its time. */
+  /** By the store's clock. A trip that a run finds unchanged is not written. */
   written_ts: number;
 }
 

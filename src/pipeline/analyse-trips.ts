@@ -3,10 +3,12 @@
 import { analyse } from '../analysis/analyse.ts';
 import { sourceReach } from '../analysis/choose-sources.ts';
 import { errorText } from '../model/errors.ts';
+import type { JsonValue } from '../model/json.ts';
+import { jsonText } from '../model/json-text.ts';
 import { keys } from '../model/keys.ts';
 import { justAfter, type TimeRange } from '../model/time.ts';
 import type { Carry, TripRecord } from '../model/trip.ts';
-import type { PipelineState, Store } from '../store/store.ts';
+import type { PipelineState, Store, Trips } from '../store/store.ts';
 import { readStretch } from './read-stretch.ts';
 import type { RunContext, Stage, StageResult, TripChange } from './stage.ts';
 
@@ -42,7 +44,8 @@ export const analyseTrips: Stage = {
 
 /** The phone's filtered locations; all of its locations where it never sent a filtered one (always-on tracking). */
 async function locationKey(store: Store, userId: string): Promise<NonNullable<PipelineState['locations_from']>> {
-  const query = { keys: [keys.filteredLocation], time: 'ts', limit: 1 } as const;
+  // Descending: the last day is in the cache.
+  const query = { keys: [keys.filteredLocation], time: 'ts', limit: 1, descending: true } as const;
   const { entries } = await store.timeseries.find(userId, query);
   return entries.length > 0 ? keys.filteredLocation : keys.location;
 }
@@ -131,13 +134,12 @@ class Analysis {
         }
       : { changed: { from: justAfter(records.at(-1)!.settled_ts!), to: this.changed.to }, documents_due: true };
     if (met === null && atEnd) Object.assign(state, this.completeState(records.at(-1)?.carry ?? carry));
-    await store.trips.replace(userId, { from, to: end }, links, state, lease());
+    const replaced = stored.filter((link) => link.chain_ts < end);
+    await store.trips.apply(userId, this.differences(replaced, links), state, lease());
     Object.assign(this.context.state, state);
-    this.compare(
-      stored.filter((link) => link.chain_ts < end),
-      links,
-      done,
-    );
+    const last = links.findLast(({ trip }) => trip !== null);
+    if (last !== undefined && end === Number.MAX_VALUE) this.context.lastTrip = last;
+    this.compare(replaced, links, done);
     return done;
   }
 
@@ -162,6 +164,17 @@ class Analysis {
       return twin !== undefined && this.isSame(twin, link);
     });
     return index < 0 ? null : index;
+  }
+
+  /** What to put and remove so that the stored links become the new ones. */
+  private differences(stored: readonly TripRecord[], links: readonly TripRecord[]): Parameters<Trips['apply']>[1] {
+    const before = new Map(stored.map((link) => [link.chain_ts, link]));
+    const put = links.filter((link) => {
+      const twin = before.get(link.chain_ts);
+      before.delete(link.chain_ts);
+      return twin === undefined || !this.isSame(twin, link);
+    });
+    return { put, remove: [...before.keys()] };
   }
 
   /**
@@ -191,7 +204,7 @@ class Analysis {
   }
 
   private textOf(link: TripRecord): string {
-    const text = this.texts.get(link) ?? JSON.stringify(link);
+    const text = this.texts.get(link) ?? jsonText(link as unknown as JsonValue);
     this.texts.set(link, text);
     return text;
   }

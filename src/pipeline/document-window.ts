@@ -1,6 +1,6 @@
-// Trips of the store -> the local days that have documents on the phone.
+// The last trip of a user -> the local days that have documents on the phone.
 import { addDays, localDay } from '../model/time.ts';
-import type { Store } from '../store/store.ts';
+import type { TripRecord } from '../model/trip.ts';
 
 /** Days before the end of the last trip that phones keep documents of. */
 const windowDays = 7;
@@ -12,8 +12,7 @@ export interface DocumentWindow {
 }
 
 /** The days that have documents: the days of the last trip and of the week before it; null without trips. */
-export async function documentWindow({ trips }: Pick<Store, 'trips'>, userId: string): Promise<DocumentWindow | null> {
-  const last = await trips.previous(userId, Number.POSITIVE_INFINITY);
+export function documentWindow(last: TripRecord | null): DocumentWindow | null {
   if (!last?.trip) return null;
   const { start_ts, end_ts, end_zone } = last.trip;
   // Whole days before the trip's end; where it lasted so long that it began before these, before its start.

@@ -1,14 +1,12 @@
 // Stage "documents": the trips of the last days -> one document a day, and no other. Ends the run: its write gives the
 // lease back.
 import { tripsOfDays } from '../diary/build-trip-documents.ts';
-import type { TripFeatureCollection } from '../diary/trip-features.ts';
 import { line } from '../log/messages.ts';
 import type { JsonValue } from '../model/json.ts';
-import { jsonText } from '../model/json-text.ts';
 import { dayKey } from '../model/keys.ts';
 import type { Document } from '../store/store.ts';
 import { type DocumentWindow, documentWindow } from './document-window.ts';
-import { findObsoleteKeys } from './obsolete-keys.ts';
+import { type DocumentKeys, findObsoleteKeys } from './obsolete-keys.ts';
 import { endOfRun, type RunContext, type Stage, type StageResult } from './stage.ts';
 
 /**
@@ -20,19 +18,21 @@ export const writeDocuments: Stage = {
   name: 'documents',
   async run(context): Promise<StageResult> {
     const { store, userId, log, state, lease } = context;
-    const window = await documentWindow(store, userId);
-    const { days, present, valid, obsolete } = await findObsoleteKeys(store, userId, state, window);
-    const built = state.documents_due && window !== null ? await buildDays(context, window, days, present) : new Map();
-    const counts = { days: days.length, written: 0, unchanged: days.length, removed: obsolete.length };
+    const last = context.lastTrip ?? (await store.trips.previous(userId, Number.POSITIVE_INFINITY));
+    const window = documentWindow(last);
+    const found = await findObsoleteKeys(store, userId, state, window);
+    const { days, present, valid, obsolete } = found;
+    const wanted = state.documents_due && window !== null ? daysToBuild(context, window, found) : null;
+    // Without what waits: an incident pushed during this run may fail its conversion, or be replaced, and leave no
+    // trace of that.
+    const moved = { trips: store.trips, timeseries: store.timeseries };
+    const built = wanted === null ? new Map() : await tripsOfDays(moved, userId, wanted, last);
     if (built.size > 0) log.write('INFO', line.binned(userId, built.size, 0));
     const put: Document[] = [];
     for (const [day, trips] of built) {
       log.write('DEBUG', line.addingTrips(userId, trips.length, day));
-      const document = await documentOf(context, dayKey(day), trips, present);
-      if (document !== null) put.push(document);
+      put.push({ key: dayKey(day), write_ts: context.now(), data: trips as unknown as JsonValue });
     }
-    counts.written = put.length;
-    counts.unchanged -= put.length;
     const ended = {
       documents_due: false,
       complete_lost: false,
@@ -44,7 +44,13 @@ export const writeDocuments: Stage = {
       release: true,
     });
     log.write('DEBUG', line.keyLists(userId, present, valid));
-    for (const [i, { key }] of put.entries()) log.write('INFO', line.documentUpdated(userId, key, results[i]!));
+    let written = 0;
+    for (const [i, { key }] of put.entries()) {
+      const result = results[i]!;
+      if (result === 'unchanged') continue;
+      written += 1;
+      log.write('INFO', line.documentUpdated(userId, key, result));
+    }
     if (obsolete.length > 0)
       log.write(
         'INFO',
@@ -55,6 +61,7 @@ export const writeDocuments: Stage = {
       );
     for (const { key } of obsolete) log.write('INFO', line.documentRemoved(userId, key, 'removed'));
     const idle = !state.documents_due && obsolete.length === 0;
+    const counts = { days: days.length, written, unchanged: days.length - written, removed: obsolete.length };
     return { counts: idle ? {} : counts };
   },
 };
@@ -62,35 +69,19 @@ export const writeDocuments: Stage = {
 /**
  * The days to build: all of the window, unless the run knows which trips changed. Then from the first to the last of
  * the days of these trips, that of the trip before them, whose document says when the next one begins, and those that
- * have no document yet.
+ * have no document yet. null: none.
  */
-async function buildDays(
-  { store, userId, changedTrips }: RunContext,
+function daysToBuild(
+  { changedTrips }: RunContext,
   window: DocumentWindow,
-  days: readonly string[],
-  present: readonly string[],
-): Promise<Map<string, TripFeatureCollection[]>> {
-  // Without what waits: an incident pushed during this run may fail its conversion, or be replaced, and leave no trace
-  // of that.
-  const moved = { trips: store.trips, timeseries: store.timeseries };
-  if (changedTrips === null) return tripsOfDays(moved, userId, window);
+  { trips, days, present }: DocumentKeys,
+): DocumentWindow | null {
+  if (changedTrips === null) return window;
   const wanted = [...days.filter((day) => !present.includes(dayKey(day))), ...changedTrips.map(({ day }) => day)];
   const first = changedTrips.reduce((least, { chain_ts }) => Math.min(least, chain_ts), Number.POSITIVE_INFINITY);
-  const before = changedTrips.length === 0 ? null : await store.trips.previous(userId, first);
-  if (before !== null) wanted.push(before.day);
+  const before = changedTrips.length === 0 ? undefined : trips.findLast(({ chain_ts }) => chain_ts < first);
+  if (before !== undefined) wanted.push(before.day);
   const ordered = wanted.filter((day) => days.includes(day)).sort();
   const [from, to] = [ordered[0], ordered.at(-1)];
-  return from === undefined || to === undefined ? new Map() : tripsOfDays(moved, userId, { from, to });
-}
-
-/** The document of a day; null if it equals the stored one. */
-async function documentOf(
-  { store, userId, now }: RunContext,
-  key: string,
-  trips: readonly TripFeatureCollection[],
-  present: readonly string[],
-): Promise<Document | null> {
-  const data = trips as unknown as JsonValue;
-  const stored = present.includes(key) ? await store.documents.get(userId, key) : null;
-  return stored !== null && jsonText(stored.data) === jsonText(data) ? null : { key, write_ts: now(), data };
+  return from === undefined || to === undefined ? null : { from, to };
 }

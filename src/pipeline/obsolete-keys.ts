@@ -1,6 +1,7 @@
 // Document keys present and days with trips -> the documents that are obsolete. One rule for the pipeline and for
 // `purge-keys`.
 import { configKeys, dayKey } from '../model/keys.ts';
+import type { TripRecord } from '../model/trip.ts';
 import type { PipelineState, Store } from '../store/store.ts';
 import type { DocumentWindow } from './document-window.ts';
 
@@ -25,7 +26,9 @@ function whyObsolete(key: string): string {
 
 /** The documents of a user as things stand. */
 export interface DocumentKeys {
-  /** Days of the window with trips: they have documents, or will have. */
+  /** The trips of the window, by `chain_ts`. */
+  trips: Pick<TripRecord, 'chain_ts' | 'day'>[];
+  /** Their days, ascending: they have documents, or will have. */
   days: string[];
   present: string[];
   valid: string[];
@@ -43,7 +46,9 @@ export async function findObsoleteKeys(
   window: DocumentWindow | null,
 ): Promise<DocumentKeys> {
   const present = await store.documents.keys(userId);
-  const days = window === null ? [] : await store.trips.days(userId, window);
-  if (complete_until === null && !complete_lost) return { days, present, valid: present, obsolete: [] };
-  return { days, present, valid: [...days.map(dayKey), ...configKeys], obsolete: obsoleteKeys(present, days) };
+  const trips = window === null ? [] : await store.trips.starts(userId, window);
+  const days = [...new Set(trips.map(({ day }) => day))].sort();
+  if (complete_until === null && !complete_lost) return { trips, days, present, valid: present, obsolete: [] };
+  const valid = [...days.map(dayKey), ...configKeys];
+  return { trips, days, present, valid, obsolete: obsoleteKeys(present, days) };
 }

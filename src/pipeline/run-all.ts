@@ -1,8 +1,9 @@
 // Every user through the pipeline, also beside other runs on this or other hosts, which are known only by their leases.
 import { shippedSegmenter } from '../analysis/sequence/segment.ts';
 import { isMobilityError } from '../model/errors.ts';
+import { clockSlack } from '../model/pipeline-state.ts';
 import { everyUser } from '../store/pages.ts';
-import { clockSlack, type Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { type PipelineOptions, runPipeline, type UserReport } from './run-pipeline.ts';
 import type { StageReport } from './stage.ts';
 

@@ -70,8 +70,8 @@ export async function runPipeline(store: Store, userId: string, options: Pipelin
       await taken.held.end(done ? 'given back' : undefined);
     }
   } catch (error) {
-    // The user was erased meanwhile.
-    if (isMobilityError(error, 'MOBILITY_USER_UNKNOWN') && (await isGone(store, userId))) return report;
+    // The user was erased meanwhile, or an erasure or a copy of the user has not ended.
+    if (isMobilityError(error, 'MOBILITY_USER_UNKNOWN')) return report;
     report.message = errorText(error);
     // Another run took the user over from this one, which was too slow, and does the work.
     const lost = isMobilityError(error, 'MOBILITY_LEASE_LOST');
@@ -87,10 +87,6 @@ export async function runPipeline(store: Store, userId: string, options: Pipelin
 /** s to the end of a lease: its length at most, whatever the clock of this host says. */
 function secondsLeft({ expires_ts, seconds }: Lease, now: number): number {
   return Math.min(Math.max(0, expires_ts - now), seconds);
-}
-
-async function isGone(store: Store, userId: string): Promise<boolean> {
-  return (await store.users.byUuid(userId).catch(() => undefined)) === null;
 }
 
 function contextOf(

@@ -2,6 +2,7 @@
 import type { Segmenter } from '../analysis/segmenter.ts';
 import type { Log } from '../log/log.ts';
 import { type Counts, line } from '../log/messages.ts';
+import type { TripRecord } from '../model/trip.ts';
 import type { Lease, PipelineState, Store } from '../store/store.ts';
 
 /** What every stage of one user's run works with. */
@@ -14,6 +15,8 @@ export interface RunContext {
   state: PipelineState;
   /** Trips that came, went or changed in this run; null where that is not all that documents may have missed. */
   changedTrips: { day: string; chain_ts: number }[] | null;
+  /** The last trip of the chain; absent where this run did not come to its end. */
+  lastTrip?: TripRecord;
   /** What finds the trips. */
   segmenter: Segmenter;
   log: Log;

@@ -13,7 +13,7 @@ import type { RevokedWhy, TokenRecord, UserRecord } from '../model/user.ts';
 
 export type { Document } from '../model/document.ts';
 export type { Marked } from '../model/marks.ts';
-export { clockSlack, initialPipelineState, type Lease, type PipelineState } from '../model/pipeline-state.ts';
+export { initialPipelineState, type Lease, type PipelineState } from '../model/pipeline-state.ts';
 export type { ErrorRow } from '../model/set-aside.ts';
 export type { TripOutline, TripSpan, ZoneSighting } from '../model/trip.ts';
 
@@ -235,16 +235,17 @@ export interface Moved {
 /** Documents are derived from trips: they are stored with the trips and written under the same lease. */
 export interface Documents {
   /**
-   * Puts documents, each in place of the one with its key (of two, the last one stays); removes keys, ignoring those
-   * without a document; merges `state` into the pipeline state and, with `release`, releases the lease: all in one
-   * transaction. `results` are in the order of `put`. Throws `MOBILITY_LEASE_LOST`.
+   * Removes keys, ignoring those without a document; puts documents, each in place of the one with its key (of two, the
+   * last one stays), but leaves one with the same data alone; merges `state` into the pipeline state and, with
+   * `release`, releases the lease: all in one transaction. `results` are in the order of `put`. Throws
+   * `MOBILITY_LEASE_LOST`.
    */
   apply(
     userId: string,
     change: { put: readonly Document[]; remove: readonly string[] },
     lease: Lease,
     end?: { state?: Partial<PipelineState>; release?: boolean },
-  ): Promise<{ results: PutResult[]; removed: number }>;
+  ): Promise<{ results: (PutResult | 'unchanged')[]; removed: number }>;
   get(userId: string, key: string): Promise<Document | null>;
   /** All documents of the user by `write_ts`, then key. */
   list(userId: string): Promise<Document[]>;
@@ -272,7 +273,10 @@ export interface ErrorTimeseries {
    * `first_ts` and its count of `tries`.
    */
   takeBack(userId: string, errors: readonly { id: string; entry: Entry }[]): Promise<number>;
-  /** Stores errors exactly as given, with their history: for imports. Each replaces the error of the same id. */
+  /**
+   * Stores errors exactly as given, with their history: for imports. Each replaces the error of the same id. An error
+   * of an identity that waits is left out: the entry that waits is newer.
+   */
   put(userId: string, errors: readonly ErrorRow[]): Promise<void>;
   /** Removes errors for good, and returns how many there were. */
   remove(userId: string, ids: readonly string[]): Promise<number>;
@@ -340,8 +344,8 @@ export interface Trips {
   lastSettledBefore(userId: string, ts: number): Promise<TripRecord | null>;
   /** Trips (not dropped ones) by local start day, both ends included, ascending. */
   byDay(userId: string, days: { from: string; to: string }): Promise<TripRecord[]>;
-  /** The given days on which trips (not dropped ones) start, ascending. */
-  days(userId: string, days: { from: string; to: string }): Promise<string[]>;
+  /** The starts of the trips (not dropped ones) of local start days, both ends included, by `chain_ts`. */
+  starts(userId: string, days: { from: string; to: string }): Promise<Pick<TripRecord, 'chain_ts' | 'day'>[]>;
   /** The first trip (not dropped ones) that follows `chainTs`. */
   next(userId: string, chainTs: number): Promise<TripRecord | null>;
   /** The last trip (not dropped ones) before `chainTs`. */
@@ -353,16 +357,15 @@ export interface Trips {
   /** The outlines of those of these `chain_ts` that are trips (not dropped ones), ascending. */
   outlines(userId: string, chainTs: readonly number[]): Promise<TripOutline[]>;
   /**
-   * Replaces the links with `chain_ts` in `[from, to)` by `records` and merges `state` into the pipeline state, in one
-   * transaction. Unchanged links keep their rows. Throws `MOBILITY_LEASE_LOST`.
+   * Puts links, each in place of the one with its `chain_ts`; removes those with the `chain_ts` of `remove`; merges
+   * `state` into the pipeline state: all in one transaction. Throws `MOBILITY_LEASE_LOST`.
    */
-  replace(
+  apply(
     userId: string,
-    range: { from: number; to: number },
-    records: readonly TripRecord[],
+    change: { put: readonly TripRecord[]; remove: readonly number[] },
     state: Partial<PipelineState>,
     lease: Lease,
-  ): Promise<{ added: number; removed: number; changed: number; unchanged: number }>;
+  ): Promise<void>;
 }
 
 // ---------------------------------------------------------------- the pipeline's own
@@ -374,7 +377,7 @@ export interface PipelineStates {
   merge(userId: string, fields: Partial<PipelineState>, lease: Lease): Promise<void>;
   /**
    * The users of `userIds` with waiting entries to process at time `at`, changed data time, or documents due; with
-   * `version`, also those with trips of another version of the analysis.
+   * `version`, also those with trips of another version of the analysis. Also names users whose erasure has not ended.
    */
   withWork(userIds: readonly string[], at: number, version?: string): Promise<Set<string>>;
 }

@@ -6,7 +6,7 @@ import { unpackValue } from '../store/chunks/pack.ts';
 import { onEngine } from '../store/open.ts';
 import type { Engine } from '../store/rows/rows.ts';
 import { rowName } from '../store/rows/sums.ts';
-import { accounts, allTables, people } from '../store/rows/tables.ts';
+import { accounts, allTables, type BatchRow, people } from '../store/rows/tables.ts';
 import { type AnyRow, type AnyTable, everyRow } from './every-row.ts';
 
 /** One thing that is not as it was written. Never quotes people's data. */
@@ -133,7 +133,7 @@ function decode(table: string, row: AnyRow): void {
     if (table === 'chunks' && column === 'entries') entriesOf({ entries: value as Uint8Array });
     else if (table === 'batches' && column === 'entries') entriesIn({ entries: value as Uint8Array });
     else if (value instanceof Uint8Array) unpackValue(value);
-    else if (column === 'waiting') waitingIn({ waiting: value as string });
+    else if (column === 'waiting') waitingIn(row as unknown as BatchRow);
     else if (['state', 'profile', 'settings', 'outline'].includes(column)) JSON.parse((value as string) ?? 'null');
   }
 }

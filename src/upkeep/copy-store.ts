@@ -1,5 +1,7 @@
 // Copies people from one store to another, row by row as they are: engines keep the same bytes under the same keys.
+import { withoutCredentials } from '../model/address.ts';
 import { isMobilityError, MobilityError } from '../model/errors.ts';
+import { NoStore } from '../model/refusals.ts';
 import { onEngine } from '../store/open.ts';
 import type { Engine, Summed, Where } from '../store/rows/rows.ts';
 import {
@@ -72,9 +74,20 @@ export async function copyBetween(
 ): Promise<CopyReport> {
   const opening = { make: options.dryRun !== true, ...(options.onWarning && { onWarning: options.onWarning }) };
   return onEngine(from, { make: false }, (source) =>
-    onEngine(to, opening, (target) => copyStore(source, target, options)),
+    onEngine(to, opening, (target) => copyStore(source, target, options)).catch((error) => {
+      if (options.dryRun !== true || !(error instanceof NoStore)) throw error;
+      options.onWarning?.(`there is no store at ${withoutCredentials(to)}: without --dry-run it is created`);
+      return copyStore(source, withoutRows(to), options);
+    }),
   );
 }
+
+/** Stands in for a store that does not exist. */
+const withoutRows = (address: string): Engine =>
+  ({ address, read: (work) => work({ find: async () => [], total: async () => 0 }) }) as Pick<
+    Engine,
+    'address' | 'read'
+  > as Engine;
 
 /**
  * Copies everybody. Interrupted at any moment, a repetition goes on: rows that are there already are not written again.

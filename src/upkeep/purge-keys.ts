@@ -34,5 +34,6 @@ export async function purgeKeys(store: Store, userId: string, options: PurgeOpti
 
 async function obsoleteOf(store: Store, userId: string): Promise<ObsoleteKey[]> {
   const state = await store.pipeline.get(userId);
-  return (await findObsoleteKeys(store, userId, state, await documentWindow(store, userId))).obsolete;
+  const last = await store.trips.previous(userId, Number.POSITIVE_INFINITY);
+  return (await findObsoleteKeys(store, userId, state, documentWindow(last))).obsolete;
 }

@@ -39,7 +39,7 @@ const writes = new Set([
   'errors.takeBack',
   'errors.put',
   'documents.apply',
-  'trips.replace',
+  'trips.apply',
   'pipeline.merge',
   'leases.acquire',
   'leases.renew',

@@ -15,7 +15,7 @@ let clock = 1_710_300_000;
 const store = useStore({ now: () => clock });
 
 describe('a run that is held up past its lease', () => {
-  it.each(['usercache.move', 'trips.replace', 'documents.apply'])(
+  it.each(['usercache.move', 'trips.apply', 'documents.apply'])(
     'before its %s changes nothing of what the run wrote that took over',
     async (write) => {
       const user = await newUser(store);

@@ -3,8 +3,9 @@ import fc from 'fast-check';
 import { expect, it, vi } from 'vitest';
 import { silentLog } from '../../src/log/log.ts';
 import type { Entry } from '../../src/model/entry.ts';
+import { clockSlack } from '../../src/model/pipeline-state.ts';
 import { type AllOptions, runAll } from '../../src/pipeline/run-all.ts';
-import { clockSlack, type Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { runs } from '../support/lives.ts';
 import { newStore, newUser } from '../support/store.ts';
 

@@ -14,11 +14,11 @@ it('holds a few of the trips that it stored, of however many days', { timeout: 6
   const collect = runInNewContext('gc') as () => void;
   const opened = await newStore();
   const stored: WeakRef<Trip>[] = [];
-  const replace: Trips['replace'] = (userId, range, records, ...rest) => {
-    for (const { trip } of records) if (trip) stored.push(new WeakRef(trip));
-    return opened.trips.replace(userId, range, records, ...rest);
+  const apply: Trips['apply'] = (userId, change, ...rest) => {
+    for (const { trip } of change.put) if (trip) stored.push(new WeakRef(trip));
+    return opened.trips.apply(userId, change, ...rest);
   };
-  const store = { ...opened, trips: { ...opened.trips, replace } };
+  const store = { ...opened, trips: { ...opened.trips, apply } };
   const user = await newUser(opened);
   for (const day of simulateDays({ platform: 'android', day: '2024-01-01', seed: 'ada' }, 60)) {
     await put(opened, user, day);

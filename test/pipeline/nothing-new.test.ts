@@ -96,6 +96,20 @@ describe('the cost of a run', () => {
     expect(long).toMatchObject({ added: 0, removed: 0, changed: 1 });
   });
 
+  it('includes writing the trips that changed, and no others', async () => {
+    const user = await newUser(store);
+    await put(store, user, history(3));
+    await pipeline(store, user);
+    const spans = () => store.trips.spans(user, { from: 0, to: Number.POSITIVE_INFINITY });
+    const before = await spans();
+    await pipeline(store, user, { reanalyseFrom: 0 });
+    expect(await spans()).toEqual(before);
+    await put(store, user, [pushedFix(android, day + 300, 3000, 0, { altitude: 90 })]);
+    await pipeline(store, user);
+    const rewritten = (await spans()).filter(({ written_ts }, i) => written_ts !== before[i]!.written_ts);
+    expect(rewritten.map(({ chain_ts }) => chain_ts)).toEqual([before[2]!.chain_ts]);
+  });
+
   it('of an incident concerns the documents only', async () => {
     const user = await newUser(store);
     await put(store, user, history(2));

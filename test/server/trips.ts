@@ -86,8 +86,9 @@ function placeAt(ts: number, zone: string): Place {
 /** Makes these the user's trips, final up to the end of the last. */
 export async function storeTrips(store: Store, userId: string, records: TripRecord[]): Promise<void> {
   const lease = await leaseOn(store, userId);
-  const everything = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
   const state = { complete_until: records.at(-1)!.end_ts };
-  await store.trips.replace(userId, everything, records, state, lease);
+  const before = await store.trips.chain(userId, { limit: 10_000 });
+  const change = { put: records, remove: before.map(({ chain_ts }) => chain_ts) };
+  await store.trips.apply(userId, change, state, lease);
   await store.leases.release(lease);
 }

@@ -7,7 +7,7 @@ import type { TripRecord } from '../../src/model/trip.ts';
 import type { EntryQuery, Store, UnusableEntry } from '../../src/store/store.ts';
 import { expectedOf } from './contract/find.ts';
 import { findAll, findRows, newPerson, numbers, type Person, rejects, same } from './contract/kit.ts';
-import { around, judge, Model, nameOf } from './model/model.ts';
+import { around, isSame, judge, Model, nameOf } from './model/model.ts';
 import { usePlaces } from './support/folders.ts';
 
 const places = usePlaces();
@@ -139,9 +139,10 @@ const documents = step(
     const put = added.map((key, i) => ({ key, write_ts: now + i, data: { i } }));
     const removed = [...new Set(remove)].filter((key) => model.documents.delete(key)).length;
     const results = put.map((one) => {
-      const result = model.documents.has(one.key) ? 'updated' : 'inserted';
+      const before = model.documents.get(one.key);
+      if (isSame(before?.data, one.data)) return 'unchanged';
       model.documents.set(one.key, one);
-      return result;
+      return before === undefined ? 'inserted' : 'updated';
     });
     same(await user.leased((lease) => store.documents.apply(user.id, { put, remove }, lease)), {
       ...{ results, removed },
@@ -149,18 +150,16 @@ const documents = step(
   },
 );
 
-const chain = fc.record({ from: fc.nat(9), length: fc.nat(9), at: fc.uniqueArray(fc.nat(17)), n: fc.nat(1) });
-const replaceTrips = step('replace', chain, async ({ from, length, at, n }, { store, user, model }) => {
-  const range = { from, to: from + length };
-  const records = at
-    .filter((ts) => ts >= range.from && ts < range.to)
-    .map((chain_ts) => {
-      const kind = chain_ts % 3 === 0 ? 'dropped' : 'trip';
-      const times = { chain_ts, start_ts: chain_ts, end_ts: chain_ts + 1, settled_ts: chain_ts % 4 ? chain_ts : null };
-      return { id: `${n}`, kind, trip: null, day: `2016-05-1${chain_ts % 10}`, ...times } as unknown as TripRecord;
-    });
-  const counts = await user.leased((lease) => store.trips.replace(user.id, range, records, {}, lease));
-  same(counts, model.replaceTrips(range, records));
+const chain = fc.record({ at: fc.uniqueArray(fc.nat(17)), remove: fc.uniqueArray(fc.nat(17)), n: fc.nat(1) });
+const applyTrips = step('trips', chain, async ({ at, remove, n }, { store, user, model }) => {
+  const put = at.map((chain_ts) => {
+    const kind = chain_ts % 3 === 0 ? 'dropped' : 'trip';
+    const times = { chain_ts, start_ts: chain_ts, end_ts: chain_ts + 1, settled_ts: chain_ts % 4 ? chain_ts : null };
+    return { id: `${n}`, kind, trip: null, day: `2016-05-1${chain_ts % 10}`, ...times } as unknown as TripRecord;
+  });
+  await user.leased((lease) => store.trips.apply(user.id, { put, remove }, {}, lease));
+  for (const chain_ts of remove) model.trips.delete(chain_ts);
+  for (const record of put) model.trips.set(record.chain_ts, record);
 });
 
 const leaseLost = step('lease lost', fc.constant(null), async (_, { store, user, now }) => {
@@ -169,7 +168,7 @@ const leaseLost = step('lease lost', fc.constant(null), async (_, { store, user,
     expect(lease.fence).toBeGreaterThan(lost.fence);
     await rejects(store.usercache.move(user.id, { at: now, limit: 9 }, lost, judge), 'MOBILITY_LEASE_LOST');
     await rejects(store.documents.apply(user.id, { put: [], remove: ['a', 'b'] }, lost), 'MOBILITY_LEASE_LOST');
-    await rejects(store.trips.replace(user.id, { from: 0, to: 99 }, [], {}, lost), 'MOBILITY_LEASE_LOST');
+    await rejects(store.trips.apply(user.id, { put: [], remove: [] }, {}, lost), 'MOBILITY_LEASE_LOST');
   });
 });
 
@@ -211,7 +210,7 @@ const anySteps = fc.array(
       { weight: 6, arbitrary: put },
       { weight: 5, arbitrary: move },
       { weight: 3, arbitrary: find },
-      ...[takeBack, marksTaken, documents, replaceTrips, leaseLost, erase].map((arbitrary) => ({
+      ...[takeBack, marksTaken, documents, applyTrips, leaseLost, erase].map((arbitrary) => ({
         weight: 1,
         arbitrary,
       })),

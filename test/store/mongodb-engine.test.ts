@@ -146,7 +146,7 @@ describeOnServers('MongoDB', (server) => {
             await rows.remove(trips, { user, chain_ts: { lt: 5 } });
             await rows.remove(documents, { user });
           });
-          expect(sent()).toEqual(['find', 'update', 'delete', 'delete', 'update', 'commitTransaction']);
+          expect(sent()).toEqual(['findAndModify', 'update', 'delete', 'delete', 'commitTransaction']);
         },
         { onCommand: (command) => void commands.push(command) },
       );

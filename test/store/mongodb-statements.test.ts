@@ -3,9 +3,11 @@ import type { Document } from 'mongodb';
 import { expect, it, vi } from 'vitest';
 import { silentLog } from '../../src/log/log.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
+import { mongoIndexes } from '../../src/store/mongodb/layout.ts';
 import { pushesOf } from '../faults/kit.ts';
 import { newUser } from '../support/store.ts';
 import { describeOnServers, withStore } from './servers.ts';
+import { useAll } from './support/use-all.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
@@ -22,9 +24,54 @@ function counted(commands: readonly Document[]): Map<string, number> {
 }
 
 /** Most statements of each kind of work; what it takes today is printed by MOBILITY_PRINT_STATEMENTS=1. */
-const most = { firstPut: 10, put: 8, run: 40, nothingNew: 2, nextDay: 40 };
+const most = { firstPut: 10, put: 7, run: 32, nothingNew: 2, nextDay: 32 };
+
+/** The collections and filters of commands. */
+function filtersIn(commands: readonly Document[]): { name: string; filter: Document }[] {
+  return commands.flatMap(({ find, findAndModify, aggregate, update, updates = [], deletes = [], ...command }) => {
+    const filters: Document[] = [...updates, ...deletes].map(({ q }) => q);
+    if (find ?? findAndModify) filters.push(command.filter ?? command.query);
+    if (aggregate) filters.push(command.pipeline[0].$match);
+    const name = find ?? findAndModify ?? aggregate ?? update ?? command.delete;
+    return filters.map((filter) => ({ name, filter }));
+  });
+}
+
+/** True if the filter bounds the first columns of an index: so many, or all that it has. */
+const isIndexed = ({ name, filter }: { name: string; filter: Document }, columns: number): boolean =>
+  mongoIndexes()[name]!.some(({ key }) => Object.keys(key).every((column, i) => i >= columns || column in filter));
 
 describeOnServers('statements of MongoDB', (server) => {
+  it('each finds its rows by an index, whatever the history of a user', async () => {
+    const commands: Document[] = [];
+    await withStore(
+      server(),
+      async (store) => {
+        commands.length = 0; // those of the opening
+        await useAll(store);
+      },
+      { onCommand: (command) => void commands.push(command) },
+    );
+    // Of studies there are few.
+    const filters = filtersIn(commands).filter(({ name }) => name !== 'about' && name !== 'studies');
+    expect(filters.length).toBeGreaterThan(150);
+    expect(filters.filter((one) => !isIndexed(one, 1))).toEqual([]);
+    const wide = filters.filter((one) => !isIndexed(one, 2));
+    const names = wide.map(({ name, filter }) => [name, ...Object.keys(filter)].join(' '));
+    // Without `_id`, which erasing names.
+    expect([...new Set(names)].filter((name) => !name.endsWith(' _id')).sort()).toEqual([
+      'batches user', // also the last one
+      'batches user first_ts last_ts', // what waits, by data time
+      'chunks user', // counts and summaries, here and below
+      'documents user',
+      'errors user',
+      'people study',
+      'tokens user',
+      'trips user',
+      'trips user kind', // also the first and the last one
+    ]);
+  });
+
   it('a day of a phone takes few, and a run that finds nothing new takes next to none', async () => {
     const commands: Document[] = [];
     const sent = (): Map<string, number> => counted(commands.splice(0, commands.length));

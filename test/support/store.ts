@@ -68,7 +68,12 @@ export async function leaseOn(store: Store, userId: string, owner = 'test', seco
 }
 
 /** Writes a document as the pipeline does: under a lease, taken for it unless the caller has one. */
-export async function putDocument(store: Store, userId: string, document: Document, lease?: Lease): Promise<PutResult> {
+export async function putDocument(
+  store: Store,
+  userId: string,
+  document: Document,
+  lease?: Lease,
+): Promise<PutResult | 'unchanged'> {
   const { results } = await applyDocuments(store, userId, { put: [document], remove: [] }, lease);
   return results[0]!;
 }

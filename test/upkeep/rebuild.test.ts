@@ -25,8 +25,9 @@ async function userWithDays(): Promise<string> {
 /** Makes the stored chain what another analysis might have left. */
 async function tamper(user: string, change: (chain: TripRecord[]) => TripRecord[]): Promise<void> {
   const lease = await leaseOn(store, user);
-  const everything = { from: -Number.MAX_VALUE, to: Number.MAX_VALUE };
-  await store.trips.replace(user, everything, change(await chainOf(store, user)), {}, lease);
+  const chain = await chainOf(store, user);
+  const remove = chain.map(({ chain_ts }) => chain_ts);
+  await store.trips.apply(user, { put: change(chain), remove }, {}, lease);
   await store.leases.release(lease);
 }
 

@@ -22,7 +22,7 @@ export function migrateCommand(context: CommandContext): Command {
     .description('copy a whole store to another one and verify that both are equal')
     .option('--from <address>', 'store to copy; default: --store or MOBILITY_STORE')
     .option('--to <address>', 'target store, created if it does not exist; default: --store or MOBILITY_STORE')
-    .option('--dry-run', 'compare and count, copy nothing')
+    .option('--dry-run', 'compare and count, copy nothing; a target that does not exist counts as empty')
     .option('--overwrite', 'replace users whose data at the target differs from the source; their data there is lost')
     .option('--merge', 'allow users at the target that the source does not have, and keep them')
     .addHelpText(

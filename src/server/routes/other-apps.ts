@@ -59,7 +59,7 @@ function appRoute(name: string, { summary, answers, token, answer, map }: OtherA
     dialect: { ...token, takesAnything: true, refuse: refusal },
     answer: async (call) => {
       // A body that is no JSON object is set aside as text: sending it again would not correct it.
-      await store(call, call.unread === null ? map(call) : notMapped(call.unread, 'a JSON object as body'));
+      await putMapped(call, call.unread === null ? map(call) : notMapped(call.unread, 'a JSON object as body'));
       return answer;
     },
   };
@@ -75,11 +75,14 @@ const notMapped = (body: JsonValue, expected: string, found = 'something else'):
 const lacks = (body: JsonValue, field: string): Mapped => notMapped(body, `a field "${field}"`, 'none');
 
 /** Resolves when all of it is durable. */
-async function store(call: RouteCall, { entries, unusable: others, passedOver }: Mapped): Promise<void> {
-  if (passedOver > 0) call.log.write('INFO', `Skipped ${passedOver} messages that say nothing about travel`);
+async function putMapped(
+  { caller, store, now, log }: RouteCall,
+  { entries, unusable: others, passedOver }: Mapped,
+): Promise<void> {
+  if (passedOver > 0) log.write('INFO', `Skipped ${passedOver} messages that say nothing about travel`);
   if (entries.length + others.length === 0) return;
   const taken = entries.map((entry) => takeEntry(entry as unknown as JsonValue));
-  await putTaken(call.caller.uuid, [...taken, ...others], call);
+  await putTaken(caller.uuid, [...taken, ...others], { store, now, log });
 }
 
 /**

@@ -45,7 +45,8 @@ export const usercacheRoutes: readonly Route[] = [
 ];
 
 async function put(call: RouteCall): Promise<object> {
-  const stored: PutCounts = await putTaken(call.caller.uuid, call.list, call);
+  const { caller, list, store, now, log } = call;
+  const stored: PutCounts = await putTaken(caller.uuid, list, { store, now, log });
   return { ...stored, ...(await newerConfig(call)) };
 }
 
@@ -57,8 +58,9 @@ async function newerConfig({ caller, body, store }: RouteCall): Promise<{ deploy
   return config !== null && isNewerConfig(config, version, app) ? { deployment_config: config } : {};
 }
 
-async function putOne(call: RouteCall): Promise<object> {
-  return { putone: true, ...(await putTaken(call.caller.uuid, [takeEntry(call.body.the_entry!)], call)) };
+async function putOne({ caller, body, store, now, log }: RouteCall): Promise<object> {
+  const taken = [takeEntry(body.the_entry!)];
+  return { putone: true, ...(await putTaken(caller.uuid, taken, { store, now, log })) };
 }
 
 /** The documents as stored, and in the trips of a day what the user said about them. */

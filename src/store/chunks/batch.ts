@@ -2,7 +2,8 @@
 import { dataTime, type Entry } from '../../model/entry.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
-import type { BatchRow } from '../rows/tables.ts';
+import { objectIn } from '../rows/sums.ts';
+import { type BatchRow, batches } from '../rows/tables.ts';
 import { levels, packText, unpackText } from './pack.ts';
 
 /** An entry that waits. */
@@ -115,9 +116,9 @@ export function receiptAt({ received_ts }: Pick<Waiting, 'received_ts'>, place: 
   return typeof received_ts === 'number' ? received_ts : received_ts[place]!;
 }
 
-/** What a row says of its entries. */
-export function waitingIn(row: Pick<BatchRow, 'waiting'>): Waiting {
-  return JSON.parse(row.waiting) as Waiting;
+/** What a row says of its entries. Throws `MOBILITY_STORE_DAMAGED`. */
+export function waitingIn(row: Pick<BatchRow, 'user' | 'id' | 'waiting'>): Waiting {
+  return objectIn(batches, row, 'waiting');
 }
 
 /** The entries of a row, in its order, and about how many characters of JSON they have. Throws if it is damaged. */

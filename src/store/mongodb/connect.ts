@@ -28,6 +28,8 @@ export interface Connection {
   readonly db: Db;
   readonly isSharded: boolean;
   readonly retryMs: number;
+  /** The clock of the server when it was connected, less that of `performance.now()`; s. */
+  readonly clock: number;
   /** Of every write: the promises depend on it, and an address cannot weaken it. */
   readonly writeConcern: WriteConcernSettings;
 }
@@ -47,10 +49,11 @@ export async function connect(fullAddress: string, options: MongoOptions): Promi
   try {
     const hello = await client.db('admin').command({ hello: 1 });
     const isSharded = hello.msg === 'isdbgrid';
+    const clock = (hello.localTime.getTime() - performance.now()) / 1000;
     refuseUnsupported(hello, isSharded, address);
     const writeConcern = { w: 'majority' as const, journal: true, wtimeoutMS: retryMs };
     const db = client.db(database, { readConcern: new ReadConcern('majority'), writeConcern });
-    return { address, client, db, isSharded, retryMs, writeConcern };
+    return { address, client, db, isSharded, retryMs, clock, writeConcern };
   } catch (error) {
     await client.close();
     throw toStoreError(error, address);

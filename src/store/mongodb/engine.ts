@@ -54,10 +54,10 @@ function engineOn(connection: Connection): Engine {
 
 const clockTerm = 60; // s
 
-/** The clock of the server, asked once a minute; in between the clock of this process goes on from there. */
+/** The clock of the server, asked once a minute; in between the clock of this process continues it. */
 function serverClock(connection: Connection): () => Promise<number> {
   const elapsed = (): number => performance.now() / 1000;
-  let [began, asked] = [0, Number.NEGATIVE_INFINITY];
+  let [began, asked] = [connection.clock, elapsed()];
   return async () => {
     if (elapsed() > asked + clockTerm) {
       const { localTime } = await retry(connection, () => connection.db.command({ hello: 1 }));

@@ -1,6 +1,7 @@
 // Collections, indexes and shards of a store in MongoDB, and the format that says which they are.
 import type { Collection, Document, IndexDescription } from 'mongodb';
 import { errorText, MobilityError } from '../../model/errors.ts';
+import { NoStore } from '../../model/refusals.ts';
 import type { Table } from '../rows/rows.ts';
 import { allTables, storeFormat } from '../rows/tables.ts';
 import type { Connection, MongoOptions } from './connect.ts';
@@ -37,12 +38,7 @@ export const aboutOf = ({ db }: Connection): Collection<AboutRow> => db.collecti
 export async function ensureStore(connection: Connection, { make, onWarning }: MongoOptions): Promise<void> {
   const exists = await hasFormat(connection);
   if (exists && make !== true) return;
-  if (!exists && make === false) {
-    throw new MobilityError(
-      'MOBILITY_STORE_ADDRESS',
-      `expected a store at ${connection.address}, found none in that database: correct the address, or create it with \`mobility store init\``,
-    );
-  }
+  if (!exists && make === false) throw new NoStore(connection.address);
   if (!exists) await refuseForeignRows(connection);
   await createIndexes(connection);
   if (connection.isSharded) await shardCollections(connection, onWarning ?? (() => {}));

@@ -81,14 +81,15 @@ class ScopedRows {
   }
 
   async find<Row>(table: Table<Row>, query: Query<Row>, columns?: Columns<Row>): Promise<Row[]> {
-    const documents = await this.#documents(table, query, columns);
+    const isAccount =
+      this.#scope.user !== null && table.name === accounts.name && filterOf(query.where).user === this.#scope.user;
+    const documents = isAccount ? await this.#touchedAccount() : await this.#documents(table, query, columns);
     const rows: Row[] = [];
     for (const document of documents) {
       if (document.parts > 0) await this.#joinParts(table, document);
       const row = rowOf<Row>(document, columns ?? Object.keys(table.columns));
       if (columns === undefined) expectSum(table, row, document.sum);
-      if (table.name === accounts.name && columns === undefined && document.user === this.#scope.user)
-        this.#hasParts = document.hasParts === true;
+      if (isAccount) this.#hasParts = document.hasParts === true;
       rows.push(row);
     }
     return rows;
@@ -136,7 +137,16 @@ class ScopedRows {
     return (await this.#collection(table).deleteMany(filter, this.#writing())).deletedCount;
   }
 
-  /** Writes to the account of the user, unless it was replaced. */
+  /** Reads the account of the user and writes to it in one command: a conflict shows before the work. */
+  async #touchedAccount(): Promise<Document[]> {
+    const { user } = this.#scope;
+    const change = { $inc: { touched: 1 } };
+    const account = await this.#collection(accounts).findOneAndUpdate({ user }, change, this.#writing());
+    this.#isTouched = true;
+    return account === null ? [] : [account];
+  }
+
+  /** Writes to the account of the user, unless that has been done. */
   async touchAccount(): Promise<void> {
     const { user } = this.#scope;
     if (user === null || this.#isTouched) return;

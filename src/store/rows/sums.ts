@@ -22,12 +22,30 @@ export function expectSum<Row>(table: Table<Row>, row: Row, sum: unknown): void 
 }
 
 /** The row in words: its key, without values that tell where somebody was. */
-export function rowName<Row>(table: Table<Row>, row: Row): string {
+export function rowName<Row>(table: Table<Row>, row: Partial<Row>): string {
   return table.key.map((column) => `${column} ${JSON.stringify(row[column])}`).join(', ');
 }
 
+/** What `read` makes of a column. Where it fails, throws `MOBILITY_STORE_DAMAGED`, which names table and row. */
+export function readColumn<Row, T>(table: Table<Row>, row: Partial<Row>, column: keyof Row & string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw damagedRow(table, row, `its ${column} cannot be read`, error);
+  }
+}
+
+/** A JSON object, also of a row that was not compared with its checksum. Throws as `readColumn`. */
+export function objectIn<Row, T extends object>(table: Table<Row>, row: Partial<Row>, column: keyof Row & string): T {
+  return readColumn(table, row, column, () => {
+    const value = JSON.parse(row[column] as string) as T;
+    if (typeof value !== 'object' || value === null) throw new TypeError('expected an object');
+    return value;
+  });
+}
+
 /** The error of a row that cannot be read. */
-export function damagedRow<Row>(table: Table<Row>, row: Row, problem: string, cause?: unknown): MobilityError {
+export function damagedRow<Row>(table: Table<Row>, row: Partial<Row>, problem: string, cause?: unknown): MobilityError {
   const found = `row of table ${table.name} (${rowName(table, row)}): ${problem}`;
   return new MobilityError(
     'MOBILITY_STORE_DAMAGED',

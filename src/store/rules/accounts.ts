@@ -1,16 +1,10 @@
 // Who may be written about, their leases, and the state of the pipeline: one row for each user, which every write
 // reads.
+import { clockSlack } from '../../model/pipeline-state.ts';
 import { leaseLost, notAdmitted } from '../../model/refusals.ts';
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
 import { type AccountRow, accounts, batches } from '../rows/tables.ts';
-import {
-  clockSlack,
-  initialPipelineState,
-  type Lease,
-  type Leases,
-  type PipelineState,
-  type PipelineStates,
-} from '../store.ts';
+import { initialPipelineState, type Lease, type Leases, type PipelineState, type PipelineStates } from '../store.ts';
 
 /** The row of a user who was registered just now. */
 export function newAccount(user: string, stage: AccountRow['stage'] = 'active'): AccountRow {
@@ -76,17 +70,17 @@ export function pipelineStates(engine: Engine): PipelineStates {
         await putAccount(rows, account, withState(account, fields));
       }),
     withWork: async (userIds, at, version) => {
-      const where = { user: { in: userIds } };
       // First what waits: what a run moves before the second read, it leaves as changed data time.
-      const waits = { ...where, due_ts: { lte: at } };
+      const waits = { user: { in: userIds }, due_ts: { lte: at } };
       const waiting = await engine.read((rows) => rows.find(batches, { where: waits }, ['user']));
-      const columns = ['user', 'stage', 'due', 'version'] as const;
-      const states = await engine.read((rows) => rows.find(accounts, { where }, columns));
-      const isOutdated = (found: string | null): boolean =>
-        version !== undefined && found !== null && found !== version;
-      const due = states.filter((one) => one.due === 1 || isOutdated(one.version));
-      const active = new Set(states.filter((one) => one.stage === 'active').map((one) => one.user));
-      return new Set([...waiting, ...due].map((one) => one.user).filter((one) => active.has(one)));
+      const found = new Set(waiting.map(({ user }) => user));
+      const where = { user: { in: userIds.filter((user) => !found.has(user)) } };
+      if (where.user.in.length === 0) return found;
+      const others = await engine.read((rows) => rows.find(accounts, { where }, ['user', 'due', 'version']));
+      const isOutdated = (other: string | null): boolean =>
+        version !== undefined && other !== null && other !== version;
+      for (const { user, due, version: other } of others) if (due === 1 || isOutdated(other)) found.add(user);
+      return found;
     },
   };
 }

@@ -2,7 +2,7 @@
 import type { Entry } from '../../model/entry.ts';
 import { batchRows, entriesIn, receiptAt, type WaitingEntry, waitingIn } from '../chunks/batch.ts';
 import type { WritableRows } from '../rows/rows.ts';
-import { damagedRow } from '../rows/sums.ts';
+import { readColumn } from '../rows/sums.ts';
 import { type BatchRow, batches } from '../rows/tables.ts';
 
 /** Leaves only some entries in a batch. */
@@ -20,14 +20,10 @@ export async function replaceBatch(
 
 /** The entries of a batch, and about how many characters of JSON they have. Throws `MOBILITY_STORE_DAMAGED`. */
 export function readBatch(row: BatchRow): { list: WaitingEntry[]; size: number } {
-  try {
-    const waiting = waitingIn(row);
-    const { list, size } = entriesIn(row);
-    const withPast = (entry: Entry, place: number): WaitingEntry => {
-      return { entry, received_ts: receiptAt(waiting, place), failed: waiting.failed[place] ?? null };
-    };
-    return { list: list.map(withPast), size };
-  } catch (error) {
-    throw damagedRow(batches, row, 'its entries cannot be read', error);
-  }
+  const waiting = waitingIn(row);
+  const { list, size } = readColumn(batches, row, 'entries', () => entriesIn(row));
+  const withPast = (entry: Entry, place: number): WaitingEntry => {
+    return { entry, received_ts: receiptAt(waiting, place), failed: waiting.failed[place] ?? null };
+  };
+  return { list: list.map(withPast), size };
 }

@@ -1,7 +1,7 @@
 // Chunks as this process opened or wrote them last, so that a run that goes over a day again need not decode it again.
 import { entriesOf, type StoredEntries } from '../chunks/chunk.ts';
 import type { Rows, Summed } from '../rows/rows.ts';
-import { damagedRow } from '../rows/sums.ts';
+import { readColumn } from '../rows/sums.ts';
 import { type ChunkRow, chunks } from '../rows/tables.ts';
 
 /** What a chunk is found by, and the checksum of its content. */
@@ -23,7 +23,11 @@ export class ChunkCache {
     const read = new Map<string, StoredEntries>();
     if (missing.length > 0) {
       const where = { user: missing[0]!.user, first: { in: [...new Set(missing.map(({ first }) => first))] } };
-      for (const row of await rows.find(chunks, { where })) read.set(`${row.first} ${row.key}`, entriesIn(row));
+      for (const row of await rows.find(chunks, { where }))
+        read.set(
+          `${row.first} ${row.key}`,
+          readColumn(chunks, row, 'entries', () => entriesOf(row)),
+        );
     }
     return heads.map((head, i) => {
       const entries = kept[i] ?? read.get(`${head.first} ${head.key}`)!;
@@ -56,11 +60,3 @@ export class ChunkCache {
 }
 
 const nameOf = ({ user, first, key, sum }: ChunkHead): string => `${user} ${first} ${key} ${sum}`;
-
-function entriesIn(row: ChunkRow): StoredEntries {
-  try {
-    return entriesOf(row);
-  } catch (error) {
-    throw damagedRow(chunks, row, 'its entries cannot be read', error);
-  }
-}

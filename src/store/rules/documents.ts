@@ -1,11 +1,12 @@
 // Documents that phones pull: derived from trips, and written under the same lease.
 import type { JsonValue } from '../../model/json.ts';
+import { jsonText } from '../../model/json-text.ts';
 import { compareTexts } from '../../model/text-order.ts';
-import { packValue, unpackValue } from '../chunks/pack.ts';
+import { packText, unpackText } from '../chunks/pack.ts';
 import type { Engine } from '../rows/rows.ts';
-import { damagedRow } from '../rows/sums.ts';
+import { readColumn } from '../rows/sums.ts';
 import { type DocumentRow, documents as table } from '../rows/tables.ts';
-import type { Document, Documents, PutResult } from '../store.ts';
+import type { Document, Documents } from '../store.ts';
 import { putAccount, released, underLease, withState } from './accounts.ts';
 
 /** The documents of a store. */
@@ -14,23 +15,20 @@ export function documents(engine: Engine): Documents {
     engine.read((rows) => rows.find(table, { where: { user: userId }, order: ['write_ts', 'key'] }));
   return {
     apply: async (userId, { put, remove }, lease, { state = {}, release = false } = {}) => {
-      const fresh = new Map(
-        put.map(({ key, write_ts, data }) => [
-          key,
-          { user: userId, key, write_ts, data: packValue(data as JsonValue) },
-        ]),
-      );
+      const texts = put.map(({ data }) => jsonText(data as JsonValue));
+      const keysOf = (keys: readonly string[]) => ({ user: userId, key: { in: keys } });
       return engine.write(userId, async (rows) => {
         const account = await underLease(rows, userId, lease);
-        const present = await rows.find(table, { where: { user: userId } }, ['key']);
-        const keys = new Set(present.map(({ key }) => key));
-        const gone = remove.filter((key) => keys.has(key));
-        const removed = gone.length === 0 ? 0 : await rows.remove(table, { user: userId, key: { in: gone } });
-        for (const key of gone) keys.delete(key);
-        const results = put.map(({ key }): PutResult => {
-          const result = keys.has(key) ? 'updated' : 'inserted';
-          keys.add(key);
-          return result;
+        const removed = remove.length === 0 ? 0 : await rows.remove(table, keysOf(remove));
+        const present = put.length === 0 ? [] : await rows.find(table, { where: keysOf(put.map(({ key }) => key)) });
+        const stored = new Map(present.map((row) => [row.key, textOf(row)]));
+        const fresh = new Map<string, DocumentRow>();
+        const results = put.map(({ key, write_ts }, i) => {
+          const [before, text] = [stored.get(key), texts[i]!];
+          if (before === text) return 'unchanged';
+          stored.set(key, text);
+          fresh.set(key, { user: userId, key, write_ts, data: packText(text) });
+          return before === undefined ? 'inserted' : 'updated';
         });
         if (fresh.size > 0) await rows.put(table, [...fresh.values()]);
         const after = withState(account, state);
@@ -52,9 +50,7 @@ export function documents(engine: Engine): Documents {
 }
 
 function documentOf(row: DocumentRow): Document {
-  try {
-    return { key: row.key, write_ts: row.write_ts, data: unpackValue(row.data) };
-  } catch (error) {
-    throw damagedRow(table, row, 'its data cannot be read', error);
-  }
+  return { key: row.key, write_ts: row.write_ts, data: JSON.parse(textOf(row)) };
 }
+
+const textOf = (row: DocumentRow): string => readColumn(table, row, 'data', () => unpackText(row.data));

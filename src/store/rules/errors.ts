@@ -64,10 +64,16 @@ export function errorTimeseries(engine: Engine, cache: ChunkCache): ErrorTimeser
       });
     },
     put: async (userId, list) => {
-      const rows = list.map((error) => rowOf(userId, error));
-      await engine.write(userId, async (tables) => {
-        await admitted(tables, userId);
-        await tables.put(errors, rows);
+      const made = list.map((error) => ({ ...error, row: rowOf(userId, error) }));
+      const identities = list.flatMap(({ identity }) => identity ?? []);
+      await engine.write(userId, async (rows) => {
+        await admitted(rows, userId);
+        const known = await knownOf(rows, cache, userId, identities);
+        const wanted = made.filter(({ identity }) => identity === null || !known.get(identity)?.waits);
+        await rows.put(
+          errors,
+          wanted.map(({ row }) => row),
+        );
       });
     },
     remove: (userId, ids) =>

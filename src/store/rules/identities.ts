@@ -50,7 +50,7 @@ export async function knownOf(
   const setAside = await rows.find(errors, { where: { user, write_ts: { gte: first, lte: last } } }, columns);
   const around = await chunksAround(rows, user, times);
   const overlapping = { user, first: { lte: last }, last: { gte: first } };
-  const waiting = await rows.find(batches, { where: overlapping }, ['id', 'waiting']);
+  const waiting = await rows.find(batches, { where: overlapping }, ['user', 'id', 'waiting']);
   if (setAside.length + around.length + waiting.length === 0) return known; // nearly always
   const wanted = new IdentityMap<true>();
   for (const identity of identities) wanted.set(identity, true);

@@ -28,9 +28,9 @@ export async function move(
   const { moved, edited } = await engine.write(userId, async (rows) => {
     const account = await underLease(rows, userId, lease);
     const { due, more } = await dueBatches(rows, userId, page);
-    const { accepted, failures } = judgeAll(due, page.at, judge);
+    const { accepted, mended, failures } = judgeAll(due, page.at, judge);
     const edited = await editChunks(rows, cache, userId, accepted, failures);
-    await settleErrors(rows, userId, accepted, failures, page.at);
+    await settleErrors(rows, userId, mended, failures, page.at);
     await removeDue(rows, userId, due, page.at);
     const marked = { ...edited.marked };
     marked.changed = united(marked.changed, await zoneChange(rows, cache, account, edited));
@@ -47,7 +47,7 @@ export async function move(
 }
 
 /** Batches moved at a time: many pushes of a few entries each. */
-const headsAtOnce = 200;
+const mostBatches = 200;
 
 /** The oldest batches with entries to process, until they have `limit` entries; `more`: there are others behind. */
 async function dueBatches(
@@ -55,17 +55,19 @@ async function dueBatches(
   user: string,
   { at, limit }: { at: number; limit: number },
 ): Promise<{ due: BatchRow[]; more: boolean }> {
-  const where = { user, due_ts: { lte: at } };
-  const heads = await rows.find(batches, { where, order: ['id'], limit: headsAtOnce + 1 }, ['id', 'count']);
-  const ids: number[] = [];
+  const due: BatchRow[] = [];
   let count = 0;
-  for (const head of heads) {
-    if (ids.length === headsAtOnce || (ids.length > 0 && count + head.count > limit)) break;
-    ids.push(head.id);
-    count += head.count;
+  // Nearly always one batch waits. Of a backlog few rows are read that are not moved.
+  for (let step = 2; ; step *= 4) {
+    const where = { user, due_ts: { lte: at }, id: { gt: due.at(-1)?.id ?? 0 } };
+    const found = await rows.find(batches, { where, order: ['id'], limit: step });
+    for (const row of found) {
+      if (due.length === mostBatches || (due.length > 0 && count + row.count > limit)) return { due, more: true };
+      due.push(row);
+      count += row.count;
+    }
+    if (found.length < step) return { due, more: false };
   }
-  const due = ids.length === 0 ? [] : await rows.find(batches, { where: { user, id: { in: ids } }, order: ['id'] });
-  return { due, more: ids.length < heads.length };
 }
 
 /** Removes batches that were looked at; those with entries ahead of their time keep these. */
@@ -79,42 +81,41 @@ async function removeDue(rows: WritableRows, user: string, due: readonly BatchRo
 
 type Failure = FailedEntry & WaitingEntry;
 
+/** `mended`: the ids of errors whose entries are accepted now. */
 function judgeAll(
   due: readonly BatchRow[],
   at: number,
   judge: Judge,
-): { accepted: StoredEntry[]; failures: Failure[] } {
+): { accepted: StoredEntry[]; mended: string[]; failures: Failure[] } {
   const accepted: StoredEntry[] = [];
+  const mended: string[] = [];
   const failures: Failure[] = [];
   for (const one of due.flatMap((row) => readBatch(row).list)) {
     if (dueTime(one) > at) continue;
-    const { entry, received_ts } = one;
+    const { entry, received_ts, failed } = one;
     const { key, write_ts } = entry.metadata;
     const verdict = judge(entry);
     if ('reason' in verdict) failures.push({ key, write_ts, ...verdict, ...one });
-    else accepted.push({ write_ts, ts: verdict.ts, received_ts, entry });
+    else {
+      accepted.push({ write_ts, ts: verdict.ts, received_ts, entry });
+      if (failed !== null) mended.push(errorIdOf(entry.metadata));
+    }
   }
-  return { accepted, failures };
+  return { accepted, mended, failures };
 }
 
 /** Removes the errors of what was accepted, and stores those of what failed, with the history of earlier failures. */
 async function settleErrors(
   rows: WritableRows,
   user: string,
-  accepted: readonly StoredEntry[],
+  mended: readonly string[],
   failures: readonly Failure[],
   now: number,
 ): Promise<void> {
-  const hasErrors = (await rows.find(errors, { where: { user }, limit: 1 }, ['id'])).length > 0;
-  if (failures.length === 0 && !hasErrors) return;
-  const ids = accepted.map(({ entry: { metadata } }) => errorIdOf(metadata));
-  if (hasErrors) await rows.remove(errors, { user, id: { in: ids } });
-  const where = { user, id: { in: failures.map(errorIdOf) } };
-  const before = new Map((await rows.find(errors, { where }, ['id', 'first_ts', 'tries'])).map((row) => [row.id, row]));
-  const put = failures.map(({ key, write_ts, reason, message, entry, received_ts, failed }) => {
-    const identity = { key, write_ts };
-    const failure = { identity, entry: entry as unknown as JsonValue, reason, message };
-    return failedRow(user, failure, { received_ts, failed: before.get(errorIdOf(identity)) ?? failed }, now);
+  if (mended.length > 0) await rows.remove(errors, { user, id: { in: mended } });
+  const put = failures.map(({ key, write_ts, reason, message, entry, ...history }) => {
+    const failure = { identity: { key, write_ts }, entry: entry as unknown as JsonValue, reason, message };
+    return failedRow(user, failure, history, now);
   });
   await rows.put(errors, put);
 }

@@ -3,7 +3,7 @@ import type { Identity } from '../../model/entry.ts';
 import { errorIdOf, unusableIdOf, unusableKeyOf } from '../../model/error-ids.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { packValue, unpackText } from '../chunks/pack.ts';
-import { damagedRow } from '../rows/sums.ts';
+import { readColumn } from '../rows/sums.ts';
 import { errors, type SetAsideRow } from '../rows/tables.ts';
 import type { ErrorRow } from '../store.ts';
 import type { Known } from './identities.ts';
@@ -36,16 +36,8 @@ export function unusableRow(
 export function errorOf(row: SetAsideRow): { error: ErrorRow; size: number } {
   const { id, key, write_ts, reason, message, first_ts, last_ts, tries, received_ts } = row;
   const identity = write_ts === null ? null : { key: key!, write_ts };
-  const text = textOf(row);
+  const text = readColumn(errors, row, 'entry', () => unpackText(row.entry));
   const entry = JSON.parse(text) as JsonValue;
   const error = { id, entry, identity, reason, message, first_ts, last_ts, tries, received_ts };
   return { error, size: text.length };
-}
-
-function textOf(row: SetAsideRow): string {
-  try {
-    return unpackText(row.entry);
-  } catch (error) {
-    throw damagedRow(errors, row, 'its entry cannot be read', error);
-  }
 }

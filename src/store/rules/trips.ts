@@ -1,10 +1,9 @@
 // The chain of trips of each user, and the documents that derive from it.
 import type { JsonValue } from '../../model/json.ts';
-import { checkRange } from '../../model/refusals.ts';
 import type { TripRecord } from '../../model/trip.ts';
-import { packValue, unpackText, unpackValue } from '../chunks/pack.ts';
-import type { Condition, Engine, Query, Rows, Where, WritableRows } from '../rows/rows.ts';
-import { damagedRow } from '../rows/sums.ts';
+import { packValue, unpackValue } from '../chunks/pack.ts';
+import type { Condition, Engine, Query, Rows, Where } from '../rows/rows.ts';
+import { objectIn, readColumn } from '../rows/sums.ts';
 import { type TripRow, trips as table } from '../rows/tables.ts';
 import type { TripOutline, Trips } from '../store.ts';
 import { putAccount, underLease, withState } from './accounts.ts';
@@ -33,12 +32,10 @@ export function trips(engine: Engine): Trips {
     byDay: (userId, { from, to }) => links(userId, { ...onlyTrips, day: { gte: from, lte: to } }),
     next: (userId, chainTs) => first(userId, { gt: chainTs }, 'chain_ts'),
     previous: (userId, chainTs) => first(userId, { lt: chainTs }, '-chain_ts'),
-    days: (userId, { from, to }) =>
-      engine.read(async (rows) => {
-        const where = { user: userId, ...onlyTrips, day: { gte: from, lte: to } };
-        const found = await rows.find(table, { where, order: ['day'] }, ['day']);
-        return [...new Set(found.map(({ day }) => day))];
-      }),
+    starts: (userId, { from, to }) => {
+      const where = { user: userId, ...onlyTrips, day: { gte: from, lte: to } };
+      return engine.read((rows) => rows.find(table, { where, order: ['chain_ts'] }, ['chain_ts', 'day']));
+    },
     summary: (userId) =>
       engine.read(async (rows) => {
         const where = { user: userId, ...onlyTrips };
@@ -59,40 +56,34 @@ export function trips(engine: Engine): Trips {
         const outlines: TripOutline[] = [];
         for (const some of slicesOf([...new Set(chainTs)].sort((a, b) => a - b))) {
           const where = { user: userId, ...onlyTrips, chain_ts: { in: some } };
-          const found = await rows.find(table, { where, order: ['chain_ts'] }, ['outline']);
-          outlines.push(...found.map(({ outline }) => JSON.parse(outline!) as TripOutline));
+          const found = await rows.find(table, { where, order: ['chain_ts'] }, ['user', 'chain_ts', 'outline']);
+          outlines.push(...found.map((row) => objectIn<TripRow, TripOutline>(table, row, 'outline')));
         }
         return outlines;
       }),
-    replace: async (userId, range, records, state, lease) => {
-      checkRange(range, records);
-      const fresh = records.map((record) => rowOf(userId, record));
+    apply: async (userId, { put, remove }, state, lease) => {
       const now = await engine.now();
-      return engine.write(userId, async (rows) => {
+      const fresh = put.map((record) => rowOf(userId, record, now));
+      await engine.write(userId, async (rows) => {
         const account = await underLease(rows, userId, lease);
-        const counts = await replaceLinks(rows, userId, range, fresh, now);
+        for (const some of slicesOf(remove)) await rows.remove(table, { user: userId, chain_ts: { in: some } });
+        if (fresh.length > 0) await rows.put(table, fresh);
         await putAccount(rows, account, withState(account, state));
-        return counts;
       });
     },
   };
 }
 
 async function linksWhere(rows: Rows, query: Query<TripRow>): Promise<TripRecord[]> {
-  return (await rows.find(table, query)).map((row) => {
-    try {
-      return unpackValue(row.record) as unknown as TripRecord;
-    } catch (error) {
-      throw damagedRow(table, row, 'its record cannot be read', error);
-    }
-  });
+  return (await rows.find(table, query)).map((row) =>
+    readColumn(table, row, 'record', () => unpackValue(row.record) as unknown as TripRecord),
+  );
 }
 
-/** A row whose `written_ts` is still to be set. */
-function rowOf(user: string, record: TripRecord): TripRow {
+function rowOf(user: string, record: TripRecord, written_ts: number): TripRow {
   const { chain_ts, kind, start_ts, end_ts, day, settled_ts } = record;
   const outline = record.trip === null || kind !== 'trip' ? null : JSON.stringify(outlineOf(record));
-  const times = { chain_ts, start_ts, end_ts, settled_ts: settled_ts ?? end, written_ts: 0 };
+  const times = { chain_ts, start_ts, end_ts, settled_ts: settled_ts ?? end, written_ts };
   return { user, kind, day, ...times, outline, record: packValue(record as unknown as JsonValue) };
 }
 
@@ -102,30 +93,6 @@ function outlineOf({ chain_ts, start_ts, trip }: TripRecord): TripOutline {
   return { chain_ts, start_ts, start_zone, start_loc, end_loc, sections: shown };
 }
 
-async function replaceLinks(
-  rows: WritableRows,
-  user: string,
-  { from, to }: { from: number; to: number },
-  fresh: readonly TripRow[],
-  now: number,
-): Promise<Awaited<ReturnType<Trips['replace']>>> {
-  const where = { user, chain_ts: { gte: from, lt: to } };
-  const before = new Map((await rows.find(table, { where })).map((row) => [row.chain_ts, row]));
-  const counts = { added: 0, removed: 0, changed: 0, unchanged: 0 };
-  const changed: TripRow[] = [];
-  for (const row of fresh) {
-    const stored = before.get(row.chain_ts);
-    before.delete(row.chain_ts);
-    const isSame = stored !== undefined && isSameRecord(stored, row);
-    counts[stored === undefined ? 'added' : isSame ? 'unchanged' : 'changed'] += 1;
-    if (!isSame) changed.push({ ...row, written_ts: now });
-  }
-  counts.removed = before.size;
-  for (const some of slicesOf([...before.keys()])) await rows.remove(table, { user, chain_ts: { in: some } });
-  if (changed.length > 0) await rows.put(table, changed);
-  return counts;
-}
-
 /** Links in one statement: engines have a limit, and a chain of many years is longer. */
 const linksAtOnce = 10_000;
 
@@ -133,10 +100,4 @@ function slicesOf(chainTs: readonly number[]): number[][] {
   const slices: number[][] = [];
   for (let i = 0; i < chainTs.length; i += linksAtOnce) slices.push(chainTs.slice(i, i + linksAtOnce));
   return slices;
-}
-
-/** Another version of the compression may pack the same record into other bytes. */
-function isSameRecord(stored: TripRow, row: TripRow): boolean {
-  if (Buffer.compare(stored.record, row.record) === 0) return true;
-  return stored.end_ts === row.end_ts && unpackText(stored.record) === unpackText(row.record);
 }

@@ -51,12 +51,14 @@ export function usercache(engine: Engine, cache: ChunkCache): Usercache {
       return summary;
     },
     keys: async (userId) => {
-      const keys = (await heads(userId, ['waiting'])).flatMap((row) => waitingIn(row).keys.map(([key]) => key));
+      const keys = (await heads(userId, ['user', 'id', 'waiting'])).flatMap((row) =>
+        waitingIn(row).keys.map(([key]) => key),
+      );
       return [...new Set(keys)];
     },
     ahead: async (userId, at) => {
       const where = { user: userId, due_ts: { gt: 0 } };
-      const found = await engine.read((rows) => rows.find(batches, { where }, ['waiting']));
+      const found = await engine.read((rows) => rows.find(batches, { where }, ['user', 'id', 'waiting']));
       const times = found.flatMap((row) => waitingIn(row).write_ts).filter((ts) => ts > at);
       return { count: times.length, first_ts: times.length === 0 ? null : times.reduce((a, b) => Math.min(a, b)) };
     },

@@ -1,5 +1,5 @@
 // A consistent copy of the database file while others write to it.
-import { MobilityError } from '../../model/errors.ts';
+import { NoStore } from '../../model/refusals.ts';
 import { connect } from './driver.ts';
 import { storeError } from './engine-errors.ts';
 import { checkPresent, databaseIn, isThere, makeEmpty, syncFile } from './folder.ts';
@@ -13,9 +13,7 @@ import { setUp, whenFree } from './transactions.ts';
 export async function copyDatabase(folder: string, target: string, signal?: AbortSignal): Promise<void> {
   const path = databaseIn(folder);
   const copy = databaseIn(target);
-  if (!(await isThere(path))) {
-    throw new MobilityError('MOBILITY_STORE_ADDRESS', `expected a store in ${folder}, found none`);
-  }
+  if (!(await isThere(path))) throw new NoStore(folder);
   await checkPresent(path);
   await makeEmpty(copy);
   const source = connect(path);

@@ -4,6 +4,7 @@ import { access, constants, link, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolders } from '../../make-folders.ts';
 import { MobilityError } from '../../model/errors.ts';
+import { NoStore } from '../../model/refusals.ts';
 import { storeFormat } from '../rows/tables.ts';
 import { type Connection, connect } from './driver.ts';
 import { storeError } from './engine-errors.ts';
@@ -28,7 +29,7 @@ export async function openFolder(folder: string, { make }: { make: boolean }): P
     if (!(await isThere(path))) {
       // The file was lost beside its log: a new store would make strangers of everybody in it.
       if (await isThere(`${path}-wal`)) throw damagedFile(path, 'a database beside its log', 'no file');
-      if (!make) throw noStore(folder);
+      if (!make) throw new NoStore(folder);
       makeFolders(folder);
       await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
       await makeDatabase(path);
@@ -114,13 +115,6 @@ async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   await handle.sync().catch(() => {}); // some file systems cannot
   await handle.close();
-}
-
-function noStore(folder: string): MobilityError {
-  return new MobilityError(
-    'MOBILITY_STORE_ADDRESS',
-    `expected a store in ${folder}, found none: name its folder with --store, or make one with \`mobility store init\``,
-  );
 }
 
 /** The error of a file that is not what it should be. */

@@ -53,6 +53,13 @@ export function documentTests(use: Use): void {
     same(await user.waiting(), [pushed]);
   });
 
+  use.it('a document with the same data stays as it was written', async (user) => {
+    await putDocument(use.store, user.id, day('2016-05-17', 1, { trips: [-0] }));
+    expect(await putDocument(use.store, user.id, day('2016-05-17', 2, { trips: [-0] }))).toBe('unchanged');
+    same(await use.store.documents.list(user.id), [day('2016-05-17', 1, { trips: [-0] })]);
+    expect(await putDocument(use.store, user.id, day('2016-05-17', 3, { trips: [0] }))).toBe('updated');
+  });
+
   use.it('of two with one key in a change, the last one counts', async (user) => {
     const put = [day('2016-05-17', 2, 'first'), day('2016-05-18', 3), day('2016-05-17', 1, 'last')];
     const change = { put, remove: [] };
@@ -74,7 +81,7 @@ export function documentTests(use: Use): void {
     await putDocument(use.store, user.id, day('2016-05-16', 1));
     await user.mergeState({ documents_due: true, complete_until: 5 });
     const lease = await user.lease();
-    const put = [day('2016-05-16', 2), day('2016-05-17', 2), day('2016-05-18', 2)];
+    const put = [day('2016-05-16', 2, 'new'), day('2016-05-17', 2), day('2016-05-18', 2)];
     const remove = ['diary/trips-2016-05-15'];
     expect(await use.store.documents.apply(user.id, { put, remove }, lease)).toEqual({
       results: ['updated', 'inserted', 'inserted'],

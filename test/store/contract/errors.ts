@@ -1,5 +1,6 @@
 // Contract: the error timeseries, and the way back from there.
 import { expect } from 'vitest';
+import { errorIdOf } from '../../../src/model/error-ids.ts';
 import type { ErrorRow } from '../../../src/store/store.ts';
 import { battery, entry, fix, fixes, type Person, refuse, same, type Use } from './kit.ts';
 
@@ -136,6 +137,19 @@ export function errorTests(use: Use): void {
     await user.moveAll(refuse(), { at: 9 });
     const again = (await user.errors()).filter(({ id }) => id === first!.id);
     expect(again).toMatchObject([{ first_ts: 1.25, last_ts: 9, tries: 5, received_ts: 0.5 }]);
+  });
+
+  use.it('an error of an identity that waits is left out, since what waits is newer', async (user) => {
+    await user.putFailed([fix(1)], 10);
+    const [error] = await user.errors();
+    await user.put([fix(2)]);
+    const identity = { ...error!.identity!, write_ts: 2 };
+    const imported = { ...error!, id: errorIdOf(identity), identity };
+    await use.store.errors.put(user.id, [imported]);
+    same(await user.errors(), [error!]);
+    await user.moveAll();
+    await use.store.errors.put(user.id, [imported]);
+    expect(await user.errors()).toHaveLength(2);
   });
 
   use.it('an error taken back three times at once goes back once', async (user) => {

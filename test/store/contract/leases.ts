@@ -115,10 +115,10 @@ export function leaseTests(use: Use): void {
     const lease = await lose(store, user);
     await user.put([fix(1)]);
     const before = { counts: await store.counts(user.id), state: await store.pipeline.get(user.id) };
-    const range = { from: 0, to: 100 };
     const record = { id: 'x', kind: 'dropped', chain_ts: 5, start_ts: 5, end_ts: 6, day: '2016-05-17' } as never;
     await rejects(user.move(lease), 'MOBILITY_LEASE_LOST');
-    await rejects(store.trips.replace(user.id, range, [record], { documents_due: true }, lease), 'MOBILITY_LEASE_LOST');
+    const [change, state] = [{ put: [record], remove: [] }, { documents_due: true }];
+    await rejects(store.trips.apply(user.id, change, state, lease), 'MOBILITY_LEASE_LOST');
     const document = { key: 'diary/trips-2016-05-17', write_ts: 1, data: {} };
     const end = { state: { documents_due: true }, release: true };
     await rejects(store.documents.apply(user.id, { put: [document], remove: [] }, lease, end), 'MOBILITY_LEASE_LOST');

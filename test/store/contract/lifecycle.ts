@@ -18,7 +18,7 @@ async function fill(store: Store, email: string): Promise<Person> {
   const document = { key: 'diary/trips-2016-05-17', write_ts: 1, data: {} };
   await store.documents.apply(id, { put: [document], remove: [] }, lease);
   const link = { id: 'x', kind: 'dropped', chain_ts: 5, start_ts: 5, end_ts: 6, day: '2016-05-17', settled_ts: 1 };
-  await store.trips.replace(id, { from: 0, to: 10 }, [link as unknown as TripRecord], {}, lease);
+  await store.trips.apply(id, { put: [link as unknown as TripRecord], remove: [] }, {}, lease);
   return user;
 }
 

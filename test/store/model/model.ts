@@ -29,7 +29,7 @@ export const judge: Judge = ({ data }) =>
 const dueOf = ({ entry, received_ts }: Stored): number =>
   entry.metadata.write_ts > received_ts + 86_400 ? entry.metadata.write_ts : Number.NEGATIVE_INFINITY;
 
-const isSame = (a: unknown, b: unknown): boolean => {
+export const isSame = (a: unknown, b: unknown): boolean => {
   try {
     deepStrictEqual(a, b);
     return true;
@@ -123,19 +123,6 @@ export class Model {
       count += 1;
     }
     return count;
-  }
-
-  replaceTrips({ from, to }: TimeRange, records: readonly TripRecord[]) {
-    const counts = { added: 0, removed: 0, changed: 0, unchanged: 0 };
-    const before = new Map([...this.trips].filter(([ts]) => ts >= from && ts < to));
-    for (const ts of before.keys()) this.trips.delete(ts);
-    for (const record of records) {
-      const same = before.get(record.chain_ts);
-      before.delete(record.chain_ts);
-      counts[same === undefined ? 'added' : isSame(same, record) ? 'unchanged' : 'changed'] += 1;
-      this.trips.set(record.chain_ts, record);
-    }
-    return { ...counts, removed: before.size };
   }
 
   erase(): void {

@@ -25,11 +25,33 @@ async function fill(store: Store, name: string): Promise<Person> {
   await person.leased(async (lease) => {
     const times = { chain_ts: 1, start_ts: 1, end_ts: 2, settled_ts: 3 };
     const link = { id: name, kind: 'trip', day: '2016-05-17', trip: {}, ...times };
-    await store.trips.replace(uuid, { from: 0, to: 100 }, [link as never], { complete_until: 5 }, lease);
+    await store.trips.apply(uuid, { put: [link as never], remove: [] }, { complete_until: 5 }, lease);
     await store.documents.apply(uuid, { put: [{ key: 'diary/a', write_ts: 1, data: { name } }], remove: [] }, lease);
   });
   return person;
 }
+
+/** What reads a column without the rest of its row. */
+const parts = [
+  ['batches', 'waiting', (store: Store, user: Person) => store.usercache.keys(user.id)],
+  ['batches', 'waiting', (store: Store, user: Person) => user.on(store).put([fix(4)])],
+  ['trips', 'outline', (store: Store, user: Person) => store.trips.outlines(user.id, [1])],
+] as const;
+
+it.each(parts)('a row of %s with a damaged %s is refused where only that is read', async (name, column, read) => {
+  const { folder, store } = await places.newStore();
+  const [ada, ben] = [await fill(store, 'ada'), await fill(store, 'ben')];
+  const connection = connect(databaseIn(folder));
+  places.later(() => connection.close());
+  for (const value of ['7', '{"keys":[["background/']) {
+    connection.prepare(`UPDATE ${name} SET "${column}" = ? WHERE user = ?`).run(value, ada.id);
+    await expect(read(store, ada)).rejects.toMatchObject({
+      code: 'MOBILITY_STORE_DAMAGED',
+      message: expect.stringContaining(`row of table ${name} (user "${ada.id}", `),
+    });
+    await read(store, ben);
+  }
+});
 
 /** Reads the rows of a table. */
 const readers: Record<string, (store: Store, user: Person) => Promise<unknown>> = {

@@ -81,7 +81,7 @@ async function live(user: Person, word: string): Promise<void> {
         day: '2016-05-17',
         trip: { word },
       };
-      await store.trips.replace(user.id, { from: 0, to: 10 }, [link as never], { last_error: word }, lease);
+      await store.trips.apply(user.id, { put: [link as never], remove: [] }, { last_error: word }, lease);
     });
   }
   await user.put(numbers(0, 20).map((i) => entry(`manual/${word}`, 5_000 + i, { word: `${word} ${newId()}` })));

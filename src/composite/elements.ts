@@ -92,7 +92,7 @@ function stayAfter(record: TripLink, next: TripLink | null): PlaceStay {
  * The elements of the trips with `chain_ts` in the range, and of the one that was under way when it begins, in order of
  * time. A trip starts, as shown, before its first location: who looks for starts looks a day further.
  */
-export async function* timeline(
+export async function* everyElement(
   store: Pick<Store, 'trips'>,
   userId: string,
   { from, to }: TimeRange,

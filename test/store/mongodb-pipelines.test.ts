@@ -1,0 +1,54 @@
+// Two runs of everybody at once on one MongoDB: no user is in two hands, and each is done once.
+import { expect, it, vi } from 'vitest';
+import { silentLog } from '../../src/log/log.ts';
+import { runAll } from '../../src/pipeline/run-all.ts';
+import { openStore } from '../../src/store/open.ts';
+import type { Store } from '../../src/store/store.ts';
+import { everythingOf, pushesOf } from '../faults/kit.ts';
+import { newStore, newUser } from '../support/store.ts';
+import { describeOnServers, withStore } from './servers.ts';
+
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
+
+const uuids = Array.from({ length: 6 }, (_, i) => `${i}0000000-0000-4000-8000-000000000000`);
+const options = { log: silentLog, now: () => 1_800_000_000, lanes: 3 };
+
+async function fill(store: Store): Promise<void> {
+  for (const [i, uuid] of uuids.entries()) {
+    const user = await newUser(store, uuid);
+    const [day] = pushesOf(`person ${i}`, i % 2 === 0 ? 'android' : 'ios', 1);
+    await store.usercache.put(user, { entries: day!.filter((_, at) => at % 8 === 0), unusable: [] }, 1);
+  }
+}
+
+/** The store, noting in `hands` whose users a run has from taking a lease to the write that releases it. */
+function noting(store: Store, hands: Map<string, number>): Store {
+  const acquire: Store['leases']['acquire'] = async (userId, ...rest) => {
+    const taken = await store.leases.acquire(userId, ...rest);
+    if ('lease' in taken) hands.set(userId, (hands.get(userId) ?? 0) + 1);
+    expect(hands.get(userId) ?? 0).toBeLessThanOrEqual(1);
+    return taken;
+  };
+  const apply: Store['documents']['apply'] = async (userId, ...rest) => {
+    hands.delete(userId);
+    return store.documents.apply(userId, ...rest);
+  };
+  return { ...store, leases: { ...store.leases, acquire }, documents: { ...store.documents, apply } };
+}
+
+describeOnServers('two runs of everybody at once', (server) => {
+  it('have no user in two hands, do each once, and give the diary of one run on the embedded store', () =>
+    withStore(server(), async (store, { address }) => {
+      await fill(store);
+      const other = await openStore(address);
+      const hands = new Map<string, number>();
+      const reports = await Promise.all([store, other].map((one) => runAll(noting(one, hands), options)));
+      expect(reports).toMatchObject([{ failed: 0 }, { failed: 0 }]);
+      expect(reports[0]!.done + reports[1]!.done).toBe(uuids.length);
+      await other.close();
+      const alone = await newStore();
+      await fill(alone);
+      await runAll(alone, options);
+      for (const uuid of uuids) expect(await everythingOf(store, uuid)).toBe(await everythingOf(alone, uuid));
+    }));
+});
