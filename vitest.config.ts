@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
-import { SkippedReporter } from './test/store/skipped-reporter.ts';
 import { LongestFirst } from './test/support/longest-first.ts';
+import { SkippedReporter } from './test/support/skipped-reporter.ts';
 import { StuckReporter } from './test/support/stuck-reporter.ts';
 
 /** A file for the outcome as JSON, beside what is printed. */

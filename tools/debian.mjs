@@ -1,5 +1,5 @@
-// Unpacks Debian's nginx and Caddy into `.debian`, without installing them; test/deploy.test.ts runs the samples in them. Where
-// they cannot be downloaded, it says why and succeeds: these tests are then skipped.
+// Unpacks Debian's nginx and Caddy into `.debian`, without installing them; test/deploy.test.ts runs the samples in
+// them. Where they cannot be downloaded, it says why and succeeds: these tests are then skipped.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

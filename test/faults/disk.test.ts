@@ -8,13 +8,14 @@ import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
 import { connect } from '../../src/store/sqlite/driver.ts';
 import { buildProgram } from '../support/build.ts';
+import { isHere } from '../support/needs.ts';
 import { noise } from '../support/noise.ts';
 import { allEntries, copyOf, fillStore, inFolder, patience, pushesOf, withStore } from './kit.ts';
 import { type How, type RunningServer, run, startServer } from './program.ts';
 
 const mebibyte = 1024 * 1024;
 
-/** True when the command runs and says yes. */
+/** True if the command runs and ends with 0. */
 function works(command: string, args: readonly string[], uid?: number): boolean {
   try {
     execFileSync(command, args, { stdio: 'ignore', ...(uid !== undefined && { uid }) });
@@ -38,7 +39,8 @@ interface Small {
 async function smallFileSystem(folder: string): Promise<Small | null> {
   const mounted = join(folder, 'mounted');
   await mkdir(mounted);
-  if (!works('mount', ['-t', 'tmpfs', '-o', 'size=32m', 'tmpfs', mounted])) return null;
+  const isMounted = works('mount', ['-t', 'tmpfs', '-o', 'size=32m', 'tmpfs', mounted]);
+  if (!isHere('the right to mount', isMounted)) return null;
   const ballast = join(mounted, 'ballast');
   await writeFile(ballast, Buffer.alloc(26 * mebibyte));
   return {
@@ -58,7 +60,7 @@ async function smallFileSystem(folder: string): Promise<Small | null> {
 /** Files that may not grow beyond a few MiB: writing fails as on a full disk or beyond a quota. Needs no rights. */
 async function smallFiles(folder: string): Promise<Small | null> {
   const limit = ['prlimit', `--fsize=${4 * mebibyte}:`];
-  if (!works('prlimit', [limit[1]!, 'true'])) return null;
+  if (!isHere('prlimit', works('prlimit', [limit[1]!, 'true']))) return null;
   return {
     folder: join(folder, 'store'),
     how: { through: limit },

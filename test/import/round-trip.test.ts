@@ -1,5 +1,5 @@
 // What `export` wrote comes back as it was: export, import into an empty store, pipeline, export gives the same bytes.
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { keys } from '../../src/model/keys.ts';
@@ -10,7 +10,7 @@ const day = '2024-03-12';
 
 /** Exports somebody into a new folder; every file by name. */
 async function exported({ run, folder }: Program, user: string): Promise<Record<string, string>> {
-  const out = join(folder, `out-${Math.random()}`);
+  const out = await mkdtemp(join(folder, 'out-'));
   expect((await run(['export', '--user', user, '--out', out])).code).toBe(0);
   const names = (await readdir(out)).sort();
   return Object.fromEntries(

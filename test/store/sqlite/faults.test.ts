@@ -7,6 +7,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { connect } from '../../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../../src/store/sqlite/folder.ts';
 import { whenFree } from '../../../src/store/sqlite/transactions.ts';
+import { isHere } from '../../support/needs.ts';
 import { noise } from '../../support/noise.ts';
 import { until } from '../../support/until.ts';
 import { fix, fixes, newPerson, numbers, refuse, rejects, same } from '../contract/kit.ts';
@@ -90,6 +91,7 @@ async function smallDisk(size: string): Promise<{ disk: string; resize(size: str
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', disk], { stdio: 'ignore' });
   } catch {
+    isHere('the right to mount', false);
     return null;
   }
   places.later(() => execFileSync('umount', ['-l', disk]));
