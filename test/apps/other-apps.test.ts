@@ -282,7 +282,7 @@ describe.each(all)('%s', (name, app) => {
     for (const [i, { trip }] of trips.entries()) {
       expect(Math.abs(trip!.distance / expected[i]!.trip!.distance - 1)).toBeLessThan(0.15);
     }
-  }, 60_000);
+  });
 });
 
 it('OwnTracks sends an empty body at times: delivered, and nothing is kept', async () => {

@@ -203,7 +203,7 @@ const life = fc.array(
   { maxLength: 4 },
 );
 
-it('a user becomes as at the source, whatever the target had', { timeout: 60_000 }, async () => {
+it('a user becomes as at the source, whatever the target had', async () => {
   const folder = await tempFolder();
   const sides = [join(folder, 'from'), join(folder, 'to')] as const;
   const stores = await Promise.all(sides.map((side) => openStore(side)));

@@ -6,7 +6,7 @@ import { readdir, readFile, rename, truncate, writeFile } from 'node:fs/promises
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { AllReport } from '../../src/pipeline/run-all.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -16,12 +16,10 @@ import { isHere } from '../support/needs.ts';
 import { until } from '../support/until.ts';
 import { freshProgram, tempFolder } from './kit.ts';
 
-vi.setConfig({ testTimeout: 120_000 }); // each test runs whole processes over many users, on a machine that others share
-
 let program: string;
 beforeAll(async () => {
   program = join(await buildProgram(), 'bin', 'mobility.js');
-}, 120_000);
+});
 
 const simulated = async (users: number) => {
   const fresh = await freshProgram();

@@ -1,10 +1,8 @@
 // Command lines on a MongoDB store: created on request, refused if missing, copied from and to, checked.
 import { join } from 'node:path';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { describeOnServers, withClient, withDatabaseOn } from '../store/servers.ts';
 import { freshProgram, run } from './kit.ts';
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 }); // the test server is slow
 
 describeOnServers('a MongoDB store', (server) => {
   it('is refused by commands that only read until store init, which can be repeated, has created it', () =>

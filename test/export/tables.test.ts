@@ -42,7 +42,7 @@ beforeAll(async () => {
   expect((await run(['pipeline', '--all'], { env })).code).toBe(0);
   const done = await run(['export', '--all', '--format', 'csv', '--out', out('csv')], { env });
   expect(done, done.stderr).toMatchObject({ code: 0 });
-}, 120_000); // two people's days from phone to table, on a machine that others share
+});
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 it('sections name their trip, points their section, trips their places', async () => {
@@ -85,7 +85,7 @@ it('a label names its trip, the last word on a trip stands in the trips, and a l
   ]);
   const named = (await csv('said-trips/trips.csv')).filter(({ mode_confirmed }) => mode_confirmed !== '');
   expect(named.map(({ trip_id, mode_confirmed }) => [trip_id, mode_confirmed])).toEqual([[trip.trip_id, 'tram']]);
-}, 120_000);
+});
 
 it('every file is described by the manifest: columns, rows, checksum', async () => {
   const manifest = JSON.parse(await readFile(out('csv/datapackage.json'), 'utf8'));

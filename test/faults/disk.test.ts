@@ -10,7 +10,7 @@ import { connect } from '../../src/store/sqlite/driver.ts';
 import { buildProgram } from '../support/build.ts';
 import { isHere } from '../support/needs.ts';
 import { noise } from '../support/noise.ts';
-import { allEntries, copyOf, fillStore, inFolder, patience, pushesOf, withStore } from './kit.ts';
+import { allEntries, copyOf, fillStore, inFolder, pushesOf, withStore } from './kit.ts';
 import { type How, type RunningServer, run, startServer } from './program.ts';
 
 const mebibyte = 1024 * 1024;
@@ -163,16 +163,12 @@ describe.each([
   ['a file system without space', smallFileSystem],
   ['files that may not grow', smallFiles],
 ])('%s', (what, make) => {
-  it(
-    'puts answer 503, no acknowledged entry is lost, and after space is made the service continues without a restart',
-    (test) =>
-      inFolder(async (folder) => {
-        const small = await make(folder);
-        if (small === null) return test.skip(`${what}: this machine does not let a test make one`);
-        await fillAndGoOn(small).finally(() => small.dispose());
-      }),
-    120_000,
-  );
+  it('puts answer 503, no acknowledged entry is lost, and after space is made the service continues without a restart', (test) =>
+    inFolder(async (folder) => {
+      const small = await make(folder);
+      if (small === null) return test.skip(`${what}: this machine does not let a test make one`);
+      await fillAndGoOn(small).finally(() => small.dispose());
+    }));
 });
 
 // ---------------------------------------------------------------- files that are not as they should be
@@ -261,33 +257,30 @@ const faults: Record<string, Fault> = {
 };
 
 describe('a store with', () => {
-  it.for(Object.entries(faults))(
-    '%s: a clear message, exit code 1, nothing touched',
-    { timeout: patience },
-    ([, fault], { skip }) =>
-      inFolder(async (folder) => {
-        const program = await buildProgram();
-        skip(!mayRun(program, fault.how ?? {}), 'the program cannot be read by the user that this test needs');
-        const store = await killedStore(folder);
-        await chmod(folder, 0o755);
-        await fault.break(store);
-        const before = await fingerprints(store);
-        const logs = join(folder, 'logs');
-        await mkdir(logs, { mode: 0o777 });
-        await chmod(logs, 0o777);
-        const commands = [['pipeline', '--all'], ['status'], ['serve', '--port', '0']];
-        for (const command of commands) {
-          const end = await run([...command, '--store', store, '--log-dir', logs], fault.how);
-          const isAnswered = fault.readable && command[0] === 'status';
-          expect(end.code, `${command.join(' ')}: ${end.stdout}${end.stderr}`).toBe(isAnswered ? 0 : 1);
-          if (isAnswered) continue;
-          const first = end.stderr.split('\n')[0]!;
-          expect(first).toMatch(new RegExp(`^mobility: ${fault.code}: .*(expected|no space).*`));
-          expect(first).toContain(store);
-          expect(end.stderr).not.toMatch(/\n\s+at /);
-        }
-        await chmod(store, 0o755);
-        expect(await fingerprints(store)).toEqual(before);
-      }),
+  it.for(Object.entries(faults))('%s: a clear message, exit code 1, nothing touched', ([, fault], { skip }) =>
+    inFolder(async (folder) => {
+      const program = await buildProgram();
+      skip(!mayRun(program, fault.how ?? {}), 'the program cannot be read by the user that this test needs');
+      const store = await killedStore(folder);
+      await chmod(folder, 0o755);
+      await fault.break(store);
+      const before = await fingerprints(store);
+      const logs = join(folder, 'logs');
+      await mkdir(logs, { mode: 0o777 });
+      await chmod(logs, 0o777);
+      const commands = [['pipeline', '--all'], ['status'], ['serve', '--port', '0']];
+      for (const command of commands) {
+        const end = await run([...command, '--store', store, '--log-dir', logs], fault.how);
+        const isAnswered = fault.readable && command[0] === 'status';
+        expect(end.code, `${command.join(' ')}: ${end.stdout}${end.stderr}`).toBe(isAnswered ? 0 : 1);
+        if (isAnswered) continue;
+        const first = end.stderr.split('\n')[0]!;
+        expect(first).toMatch(new RegExp(`^mobility: ${fault.code}: .*(expected|no space).*`));
+        expect(first).toContain(store);
+        expect(end.stderr).not.toMatch(/\n\s+at /);
+      }
+      await chmod(store, 0o755);
+      expect(await fingerprints(store)).toEqual(before);
+    }),
   );
 });

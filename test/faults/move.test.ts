@@ -9,9 +9,7 @@ import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import { recoverErrors } from '../../src/upkeep/recover-errors.ts';
 import { newUser, putDocument, useStore } from '../support/store.ts';
 import { dyingAt, interposedStore } from './interposed-store.ts';
-import { allEntries, everythingOf, patience, pushesOf, releaseLease } from './kit.ts';
-
-vi.setConfig({ testTimeout: patience });
+import { allEntries, everythingOf, pushesOf, releaseLease } from './kit.ts';
 
 // A converter that fails on some entries until it is repaired.
 const converter = vi.hoisted(() => ({ repaired: false }));

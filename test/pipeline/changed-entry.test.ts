@@ -39,7 +39,7 @@ async function chains(user: string, entry: Entry): Promise<{ after: string; anew
   return { after, anew: JSON.stringify(await chainOf(store, user), null, 1) };
 }
 
-it('a changed location, wherever it lies, changes all that follows from it', { timeout: 60_000 }, async () => {
+it('a changed location, wherever it lies, changes all that follows from it', async () => {
   const user = await newUser(store);
   await put(store, user, history);
   await pipeline(store, user, { segmenter });
@@ -58,7 +58,7 @@ it('a changed location, wherever it lies, changes all that follows from it', { t
   expect(differing).toBeGreaterThan(10);
 });
 
-it('a transition that arrives late changes what follows a stay that began before it', { timeout: 60_000 }, async () => {
+it('a transition that arrives late changes what follows a stay that began before it', async () => {
   let differing = 0;
   for (const transition of late) {
     const user = await newUser(store);
@@ -72,7 +72,7 @@ it('a transition that arrives late changes what follows a stay that began before
   expect(differing).toBeGreaterThan(2);
 });
 
-it('a location of a phone that comes late takes the place of another source near it', { timeout: 60_000 }, async () => {
+it('a location of a phone that comes late takes the place of another source near it', async () => {
   const user = await newUser(store);
   const other: Entry[] = history.map((entry) => ({
     ...entry,

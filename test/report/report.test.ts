@@ -170,4 +170,4 @@ it('reports a month of everybody as a table and as CSV, and too few people as no
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}, 120_000); // eight phones, a pipeline and eleven reports, on a machine that others share
+});

@@ -181,7 +181,7 @@ export async function withClient<T>(address: string, work: (client: MongoClient)
   }
 }
 
-const startLimit = 60_000; // ms
+const startLimit = 240_000; // ms
 
 /** Starts a replica set of one in a temporary folder. */
 async function startServer(durable: boolean): Promise<TestServer> {

@@ -1,7 +1,7 @@
 // Backups of the embedded store: one moment of it while others write, and good to go on from.
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { beforeAll, expect, it, vi } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { openStore } from '../../../src/store/open.ts';
 import { databaseIn } from '../../../src/store/sqlite/folder.ts';
 import { backupStore } from '../../../src/upkeep/backup-store.ts';
@@ -13,11 +13,10 @@ import { startChild } from '../support/child.ts';
 import { usePlaces } from '../support/folders.ts';
 
 const places = usePlaces();
-vi.setConfig({ testTimeout: 240_000 }); // a process beside, on a machine that may be busy
 let program: string;
 beforeAll(async () => {
   program = await buildProgram();
-}, 240_000);
+});
 
 it('a backup while a process puts and moves has everything acknowledged before, and is one moment of it', async () => {
   const { folder, store } = await places.newStore();
