@@ -72,6 +72,20 @@ it('a transition that arrives late changes what follows a stay that began before
   expect(differing).toBeGreaterThan(2);
 });
 
+it('the first filtered location changes the days that had other locations only', async () => {
+  const user = await newUser(store);
+  const unfiltered = history.map((entry) => ({
+    ...entry,
+    metadata: { ...entry.metadata, key: 'background/location' },
+  }));
+  await put(store, user, unfiltered);
+  await pipeline(store, user, { segmenter });
+  expect(await chainOf(store, user)).toHaveLength(3);
+  const { after, anew } = await chains(user, pushedFix(android, begin + 12 * hour, 10_000));
+  expect(after).toBe(anew);
+  expect(await chainOf(store, user)).toEqual([]);
+});
+
 it('a location of a phone that comes late takes the place of another source near it', async () => {
   const user = await newUser(store);
   const other: Entry[] = history.map((entry) => ({

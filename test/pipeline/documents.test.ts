@@ -18,7 +18,8 @@ import {
   pushedRide,
   pushedTransition,
 } from '../support/pushes.ts';
-import { newUser, putDocument, useStore } from '../support/store.ts';
+import { newUser, putDocument, removeDocument, useStore } from '../support/store.ts';
+import { workday } from '../support/trips.ts';
 
 const store = useStore();
 
@@ -89,12 +90,36 @@ describe('the window', () => {
     expect(await keysOf(user)).toEqual(days('11-14'));
   });
 
-  it('counts days where the user was last', async () => {
+  it('counts days where the user was last, and a day more: they may have come west over the date line', async () => {
     const user = await newUser(store);
-    const auckland: Phone = { platform: 'android', zone: 'Pacific/Auckland' };
-    await put(store, user, commute(0, auckland)); // 20:00 on the 14th, and 02:00 on the 15th
+    const [auckland, honolulu] = ['Pacific/Auckland', 'Pacific/Honolulu'].map(
+      (zone): Phone => ({ platform: 'android', zone }),
+    );
+    await put(store, user, commute(0, auckland)); // 11:13 and 17:13 on the 15th
     await pipeline(store, user);
+    expect(await documentWindow(store, user)).toEqual({ from: '2023-11-08', to: '2023-11-16' });
+    await put(store, user, pushedRide(honolulu!, 10 * hour, 6000, 10)); // 22:13 on the 14th
+    await pipeline(store, user);
+    expect(await documentWindow(store, user)).toEqual({ from: '2023-11-07', to: '2023-11-15' });
     expect(await keysOf(user)).toEqual(days('11-14', '11-15'));
+  });
+
+  it('is that of the end of a trip that crossed a time zone', async () => {
+    const [, last] = workday();
+    const trip = { ...last!.trip!, start_zone: 'Pacific/Auckland', end_zone: 'Pacific/Honolulu' };
+    const trips = { previous: async () => ({ ...last!, trip }) };
+    // 15 November in Auckland, and the 14th in Honolulu.
+    expect(await documentWindow({ trips } as never, 'u')).toEqual({ from: '2023-11-07', to: '2023-11-15' });
+  });
+
+  it('has a document again of a day that lost its own', async () => {
+    const user = await newUser(store);
+    await put(store, user, [...commute(0), ...commute(1)]);
+    await pipeline(store, user);
+    await removeDocument(store, user, 'diary/trips-2023-11-14');
+    await put(store, user, commute(3));
+    await pipeline(store, user);
+    expect(await keysOf(user)).toEqual(days('11-14', '11-15', '11-17'));
   });
 
   it('is found for a last trip that lasted for days', async () => {

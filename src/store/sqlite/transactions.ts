@@ -188,8 +188,8 @@ async function inSnapshot<T>(line: Line, work: (rows: Rows) => Promise<T>): Prom
 }
 
 /**
- * Runs jobs in the transaction that has begun, until it has taken long, and commits it. Returns how to settle those that ran, after the commit, and
- * those that did not. Throws if nothing was stored.
+ * Runs jobs in the transaction that has begun, until it has taken long, and commits it. Returns how to settle those
+ * that ran, after the commit, and those that did not. Throws if nothing was stored.
  */
 async function inTransaction(
   line: Line,

@@ -1,6 +1,7 @@
 // The embedded store when the disk is full, a file is busy or out of reach, or one write of many fails: what was
 // acknowledged is there, what was refused left nothing, and the store goes on when the trouble is over.
 import { execFileSync } from 'node:child_process';
+import { renameSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -184,6 +185,44 @@ it('a store whose folder was moved or replaced stores nothing more', async () =>
   await rename(`${folder}-moved`, folder);
   await user.put([fix(4)]);
   same(await user.waiting(), [fix(1), fix(4)]);
+});
+
+it.each([1, 1_000])('a folder that is moved while a put of %d entries is written has none of them', async (count) => {
+  const { folder, user } = await places.newStore();
+  watched.before = (sql) => {
+    if (/INTO batches/.test(sql)) renameSync(folder, `${folder}-moved`);
+  };
+  await rejects(user.put(fixes(0, count)), 'MOBILITY_STORE_UNAVAILABLE');
+  watched.before = () => {};
+  await rename(`${folder}-moved`, folder);
+  same(await user.waiting(), []);
+});
+
+it.each([1, 1_000])('a put of %d entries is acknowledged by no commit that failed', async (count) => {
+  const { store, user } = await places.newStore();
+  const other = await newPerson(store);
+  watched.before = (sql) => {
+    if (/^COMMIT/.test(sql)) throw engineError(10);
+  };
+  const puts = await Promise.allSettled([user.put(fixes(0, count)), other.put(fixes(0, count))]);
+  expect(puts.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  watched.before = () => {};
+  same(await user.waiting(), []);
+});
+
+it('of two writes at once, one that fails after its first row leaves none, and the other is stored', async () => {
+  const { store, user } = await places.newStore();
+  const other = await newPerson(store);
+  let inserts = 0;
+  watched.before = (sql) => {
+    if (/INTO batches/.test(sql) && inserts++ === 0) throw new Error('made up');
+  };
+  const unusable = [{ entry: 1, reason: 'r', message: 'm' }];
+  const failing = store.usercache.put(user.id, { entries: [fix(1)], unusable }, 1);
+  const puts = await Promise.allSettled([failing, other.put([fix(2)])]);
+  expect(puts.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
+  expect(await user.errors()).toEqual([]);
+  same(await other.waiting(), [fix(2)]);
 });
 
 it('a put of many entries that fails leaves nothing behind, and those beside it are stored', async () => {
