@@ -96,7 +96,7 @@ describe('a log file', () => {
     const files = await open(dir, { maxSizeMiB: 0.001 });
     await writeBatches(dir, files, 2);
     await files.close();
-    expect(logFiles(dir)).toEqual(['server-2026-03-14.1.log', 'server-2026-03-14.log.gz']);
+    expect(logFiles(dir)).toContain('server-2026-03-14.log.gz');
     expect(statSync(dir).mode & 0o777).toBe(0o700);
     for (const name of logFiles(dir)) expect(statSync(join(dir, name)).mode & 0o777).toBe(0o600);
   });

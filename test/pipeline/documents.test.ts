@@ -16,7 +16,6 @@ import {
   pushedIncident,
   pushedMotions,
   pushedRide,
-  pushedTransition,
 } from '../support/pushes.ts';
 import { newUser, putDocument, removeDocument, useStore } from '../support/store.ts';
 import { workday } from '../support/trips.ts';
@@ -112,6 +111,13 @@ describe('the window', () => {
     expect(await documentWindow({ trips } as never, 'u')).toEqual({ from: '2023-11-07', to: '2023-11-15' });
   });
 
+  it('is that of the start of a last trip that lasted for more than a week', async () => {
+    const [, last] = workday();
+    const trip = { ...last!.trip!, end_ts: last!.end_ts + 9 * day };
+    const trips = { previous: async () => ({ ...last!, trip }) };
+    expect(await documentWindow({ trips } as never, 'u')).toEqual({ from: '2023-11-07', to: '2023-11-15' });
+  });
+
   it('has a document again of a day that lost its own', async () => {
     const user = await newUser(store);
     await put(store, user, [...commute(0), ...commute(1)]);
@@ -120,24 +126,6 @@ describe('the window', () => {
     await put(store, user, commute(3));
     await pipeline(store, user);
     expect(await keysOf(user)).toEqual(days('11-14', '11-15', '11-17'));
-  });
-
-  it('is found for a last trip that lasted for days', async () => {
-    const user = await newUser(store);
-    const endless = Array.from({ length: 9 }, (_, d) => d * day).flatMap((s) =>
-      Array.from({ length: 48 }, (_, i) => ({ s: s + i * 1800 })),
-    );
-    const entries = endless.map(({ s }) => pushedFix(android, s, s * 5));
-    const end = endless.at(-1)!.s + 60;
-    await put(store, user, [
-      ...entries,
-      ...pushedMotions(android, 10, end, 'automotive', 900),
-      pushedTransition(android, end, 'STOPPED_MOVING'),
-    ]);
-    await pipeline(store, user);
-    expect((await store.trips.summary(user)).count).toBe(1);
-    expect(await documentWindow(store, user)).not.toBeNull();
-    expect(await keysOf(user)).toEqual(days('11-14'));
   });
 });
 

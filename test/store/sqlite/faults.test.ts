@@ -225,15 +225,6 @@ it('of two writes at once, one that fails after its first row leaves none, and t
   same(await other.waiting(), [fix(2)]);
 });
 
-it('a put of many entries that fails leaves nothing behind, and those beside it are stored', async () => {
-  const { store, user } = await places.newStore();
-  const broken = fixes(1, 2_000);
-  broken[1_500]!.metadata.write_ts = Number.NaN;
-  const [failed, small] = await Promise.allSettled([user.put(broken), user.put([fix(0.5)])]);
-  expect([failed.status, small.status]).toEqual(['rejected', 'fulfilled']);
-  expect((await store.usercache.summary(user.id)).count).toBe(1);
-});
-
 describe('trouble that the engine reports', () => {
   const codes: [number, string][] = [
     [13, 'MOBILITY_STORE_FULL'], // SQLITE_FULL
