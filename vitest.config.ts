@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config';
-import { SkippedReporter } from './test/store/skipped-reporter.ts';
 import { LongestFirst } from './test/support/longest-first.ts';
+import { ProgressReporter } from './test/support/progress-reporter.ts';
+import { SkippedReporter } from './test/support/skipped-reporter.ts';
 import { StuckReporter } from './test/support/stuck-reporter.ts';
 
 /** A file for the outcome as JSON, beside what is printed. */
@@ -10,8 +11,9 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     setupFiles: ['test/support/seed.ts', 'test/support/temp-folders.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // To end what hangs, no claim about speed: the machine may be busy. What runs then is printed by name.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     pool: 'forks',
     maxWorkers: 2,
     sequence: { sequencer: LongestFirst },
@@ -19,6 +21,7 @@ export default defineConfig({
       'default',
       new SkippedReporter(),
       new StuckReporter(),
+      new ProgressReporter(),
       ...(report ? [['json', { outputFile: report }] satisfies ['json', object]] : []),
     ],
   },

@@ -22,7 +22,7 @@ const left = [
   'test/{server/erased,server/read-json,pipeline/sources,pipeline/documents,export/tables,intake/take-entry}.test.ts',
   'test/readers/**',
   'test/pages/in-browser.test.ts',
-  'test/examples.test.ts',
+  'test/{deploy,examples}.test.ts',
 ];
 
 process.env.MOBILITY_TEST_TRIES ??= '20';

@@ -1,4 +1,5 @@
-// The samples of examples/deploy. Units are checked by systemd, proxies run in front of a server; containers are checked as text.
+// The samples of examples/deploy. Units are checked by systemd, proxies run in front of a server; containers are
+// checked as text.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';

@@ -19,7 +19,7 @@ beforeAll(async () => {
   examples = join(await buildProgram(), 'examples');
   await cp(sources, examples, { recursive: true });
   folder = await mkdtemp(join(tmpdir(), 'mobility-examples-'));
-}, 120_000);
+});
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 async function example(name: string, ...args: string[]): Promise<string> {
@@ -48,7 +48,7 @@ it('demo.js shows the diary of both phones, one of them as in the README, and wr
     expect(map.type).toBe('FeatureCollection');
     expect(map.features.length).toBeGreaterThan(8);
   }
-}, 240_000); // two runs of several processes each, on a machine that others share
+});
 
 it('daily-distance.js sums up the demo', async () => {
   expect(await example('daily-distance.js')).toMatch(/^2024-03-12 \{ .*: \d+/);

@@ -251,6 +251,13 @@ it('no clock and no environment is read below the edges', () => {
   expect(readers).toEqual([]);
 });
 
+it('no test draws by chance without the seed of test/faults/kit.ts or test/support/seed.ts', () => {
+  const tests = fileURLToPath(new URL('.', import.meta.url));
+  const names = readdirSync(tests, { recursive: true, encoding: 'utf8' }).filter((name) => /\.(?:ts|js)$/.test(name));
+  const draws = /\bMath\.random\(|\brandom(?:Bytes|Int)\(/;
+  expect(names.filter((name) => draws.test(readFileSync(join(tests, name), 'utf8')))).toEqual(['faults/kit.ts']);
+});
+
 it('every file says in its first line what it contains, and has no default export', () => {
   const texts = files.map((file) => ({ file, text: readFileSync(join(src, file), 'utf8') }));
   expect(texts.filter(({ text }) => !/^\/\/ \S/.test(text)).map(({ file }) => file)).toEqual([]);

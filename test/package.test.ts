@@ -13,7 +13,7 @@ beforeAll(async () => {
   const pack = ['pack', '--dry-run', '--json', '--ignore-scripts'];
   const { stdout } = await promisify(execFile)('npm', pack, { cwd: project });
   files = JSON.parse(stdout)[0].files.map((file: { path: string }) => file.path);
-}, 120_000);
+});
 
 it('holds the program, its models, its documentation and whom to tell of a fault', () => {
   for (const name of ['bin/mobility.js', 'README.md', 'LICENSE', 'SECURITY.md', 'docs/cli.md']) {

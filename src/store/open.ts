@@ -11,6 +11,10 @@ export interface OpenOptions {
   make?: boolean;
   /** The clock of the leases if the store has none, seconds since the epoch. */
   now?: () => number;
+  /**
+   * Embedded store: s that a call waits for other processes before it fails with `MOBILITY_STORE_BUSY`; default: 10.
+   */
+  busySeconds?: number;
   /** MongoDB: called at opening with a warning for each task that failed although the store works. */
   onWarning?: (message: string) => void;
 }

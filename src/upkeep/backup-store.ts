@@ -24,15 +24,18 @@ export async function backupStore(folder: string, target: string, signal?: Abort
   await checkOutside(target, folder);
   await checkFree(target);
   const { copyDatabase } = await import('../store/sqlite/copy-database.ts');
+  const { syncFolder } = await import('../store/sqlite/folder.ts');
   const partial = join(dirname(resolve(target)), `.${basename(target)}.${randomUUID().slice(0, 8)}`);
   try {
     makeFolders(partial);
     await copyDatabase(folder, partial, signal);
+    await syncFolder(partial);
     const report = await compareSums(partial, folder, signal);
     await rename(partial, target).catch(async (error) => {
       await checkFree(target); // another backup has filled it meanwhile
       throw error;
     });
+    await syncFolder(dirname(resolve(target)));
     return report;
   } catch (error) {
     await rm(partial, { recursive: true, force: true });

@@ -28,7 +28,7 @@ const isTooFast = ({ sensed_mode, distance, duration }: Section): boolean => {
 };
 
 describe('no section of any life', () => {
-  it('is faster than its mode can be, and sections and stops sum to their trip', { timeout: 120_000 }, async () => {
+  it('is faster than its mode can be, and sections and stops sum to their trip', async () => {
     await fc.assert(
       fc.asyncProperty(life, async (entries) => {
         const stretch = await readStretch(memoryTimeseries(entries), 'u', keys.filteredLocation, null, 1_000_000);

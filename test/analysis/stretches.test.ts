@@ -39,7 +39,7 @@ async function chainIn(store: StretchStore, sizes: readonly number[]): Promise<T
 const whole = (store: StretchStore): Promise<TripRecord[]> => chainIn(store, [1_000_000]);
 
 describe('stretches', () => {
-  it('of any sizes give the chain of a single stretch, for random lives', { timeout: 60_000 }, async () => {
+  it('of any sizes give the chain of a single stretch, for random lives', async () => {
     await fc.assert(
       fc.asyncProperty(life, fc.array(fc.integer({ min: 2, max: 90 }), { minLength: 1 }), async (entries, sizes) => {
         const store = memoryTimeseries(entries);
@@ -58,7 +58,7 @@ describe('stretches', () => {
     expect(await whole(memoryTimeseries(entries, 3))).toEqual(expected);
   });
 
-  it('find the chain that the rules define, for random lives', { timeout: 60_000 }, async () => {
+  it('find the chain that the rules define, for random lives', async () => {
     await fc.assert(
       fc.asyncProperty(life, async (entries) => {
         expect(chainProblems(await whole(memoryTimeseries(entries)))).toEqual([]);
@@ -83,7 +83,6 @@ const recorded = [...recordedIn(MOBILITY_TEST_DAYS), ...recordedIn(MOBILITY_TEST
 describe.skipIf(recorded.length === 0)('a recorded day', () => {
   it.each(recorded.map((file) => [basename(file), file]))(
     '%s gives the same bytes in small, large and mixed stretches',
-    { timeout: 300_000 },
     async (name, file) => {
       const pushed = JSON.parse(gunzipSync(readFileSync(file)).toString()).phone_to_server as Entry[];
       const read = new Set<string>([

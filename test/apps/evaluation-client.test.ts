@@ -1,6 +1,6 @@
 // An evaluation client with keys of its own, shaped like MobilityNet's: it reads the same before and after the
 // pipeline.
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/model/json.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type Kit, openKit } from '../server/kit.ts';
@@ -91,7 +91,6 @@ describe('on the embedded store', () => {
   evaluation();
 });
 describeOnServers('an evaluation on MongoDB', (server) => {
-  vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 }); // the test server is no fast one
   served(() => openOn(server()));
   evaluation();
 });

@@ -1,6 +1,6 @@
 // A participant's life with the app of today, through sockets: join by link, register, travel, drafts, processed trips,
 // labels that stay.
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { StudySettings } from '../../src/model/study.ts';
 import { studyConfig } from '../../src/model/study-config.ts';
 import { type Serving, serve } from '../../src/server/serve.ts';
@@ -74,7 +74,6 @@ describe.each([
   live(platform);
 });
 describeOnServers('a life on MongoDB', (server) => {
-  vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 }); // the test server is no fast one
   served(['west'], () => openOn(server()));
   live('android');
 });

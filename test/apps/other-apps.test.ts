@@ -1,6 +1,5 @@
 // OwnTracks, Overland and Traccar Client over sockets: what they send is kept, and what cannot be stored stays with the
 // app.
-import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
 import { MobilityError } from '../../src/model/errors.ts';
@@ -19,7 +18,7 @@ let serving: Serving;
 let uuid: string;
 /** Set by a test: what every put fails with. */
 let failure: Error | null;
-const token = `mob_${randomBytes(32).toString('base64url')}`;
+const token = `mob_${'a'.repeat(43)}`;
 
 beforeEach(async () => {
   failure = null;
@@ -195,7 +194,7 @@ describe.each(all)('%s', (name, app) => {
   });
 
   it('a token that is missing, unknown or expired is named as such, and where this app puts it', async () => {
-    const expired = `mob_${randomBytes(32).toString('base64url')}`;
+    const expired = `mob_${'b'.repeat(43)}`;
     const record = {
       hash: tokenHash(expired),
       user_id: uuid,
@@ -283,7 +282,7 @@ describe.each(all)('%s', (name, app) => {
     for (const [i, { trip }] of trips.entries()) {
       expect(Math.abs(trip!.distance / expected[i]!.trip!.distance - 1)).toBeLessThan(0.15);
     }
-  }, 60_000);
+  });
 });
 
 it('OwnTracks sends an empty body at times: delivered, and nothing is kept', async () => {

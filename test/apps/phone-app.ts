@@ -1,5 +1,6 @@
 // A phone app of today, as far as its server sees it: its store of rows, its timeline, its matching of labels and its
 // dashboard. It follows what the app reads and when; where the app would break on a missing field, this one throws.
+import { newUuid } from '../../src/model/ids.ts';
 import type { Untyped } from '../support/untyped.ts';
 
 /** A row of the phone, as it is pushed. */
@@ -65,9 +66,7 @@ export async function joinByLink(
   const url = new URL(link);
   if (url.host !== 'join' && !/\/join\/?$/.test(url.pathname)) throw new Error(`no link to join: ${link}`);
   const [study, subgroup] = [url.searchParams.get('study_config')!, url.searchParams.get('sub_group') ?? 'default'];
-  const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
-  const random = Array.from({ length: 32 }, () => letters[Math.floor(Math.random() * letters.length)]).join('');
-  const token = `nrelop_${study}_${subgroup}_${random}`;
+  const token = `nrelop_${study}_${subgroup}_${newUuid().replaceAll('-', '')}`;
   const response = await fetch(configAt(study));
   if (response.status !== 200) throw new Error(`no configuration of ${study}: ${response.status}`);
   const config = (await response.json()) as Untyped;

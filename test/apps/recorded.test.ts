@@ -23,7 +23,7 @@ afterEach(async () => {
 });
 
 describe.skipIf(folder === '')('a recorded day on the phone', () => {
-  it.each(names)('%s', { timeout: 300_000 }, async (file) => {
+  it.each(names)('%s', async (file) => {
     const rows = JSON.parse(gunzipSync(readFileSync(join(folder, file))).toString()).phone_to_server as PhoneRow[];
     const times = rows.map(({ metadata }) => metadata.write_ts).sort((a, b) => a - b);
     const [first, last] = [times[0]!, times.at(-1)!];

@@ -6,21 +6,20 @@ import { readdir, readFile, rename, truncate, writeFile } from 'node:fs/promises
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { AllReport } from '../../src/pipeline/run-all.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { run, start, startServer } from '../faults/program.ts';
 import { buildProgram } from '../support/build.ts';
+import { isHere } from '../support/needs.ts';
 import { until } from '../support/until.ts';
 import { freshProgram, tempFolder } from './kit.ts';
-
-vi.setConfig({ testTimeout: 120_000 }); // each test runs whole processes over many users, on a machine that others share
 
 let program: string;
 beforeAll(async () => {
   program = join(await buildProgram(), 'bin', 'mobility.js');
-}, 120_000);
+});
 
 const simulated = async (users: number) => {
   const fresh = await freshProgram();
@@ -52,7 +51,7 @@ it.each(['', ':/etc/localtime', 'GMT+3', 'Nowhere/Town'])(
 /** Runs a command with the given redirections of a shell. */
 const redirected = (redirections: string) => ({ through: ['bash', '-c', `exec "$@" ${redirections}`, 'bash'] });
 
-describe.skipIf(!existsSync('/dev/full'))('a full disk', () => {
+describe.skipIf(!isHere('/dev/full', existsSync('/dev/full')))('a full disk', () => {
   it('behind standard output ends a command with 1 and one line, help and the version too', async () => {
     const { address } = await simulated(1);
     const toFull = redirected('>/dev/full');
@@ -105,11 +104,8 @@ describe.skipIf(!existsSync('/dev/full'))('a full disk', () => {
   });
 });
 
-/** True when the limit of file sizes can be set for a command. */
-const canLimit = await promisify(execFile)('prlimit', ['--fsize=1000000:', 'true']).then(
-  () => true,
-  () => false,
-);
+/** True if the limit of file sizes can be set for a command. */
+const canLimit = isHere('prlimit', spawnSync('prlimit', ['--fsize=65536:', 'true']).status === 0);
 
 describe.skipIf(!canLimit)('a file that may grow by a few bytes only', () => {
   const most = 64 * 1024 * 1024; // bytes: more than any other file here has
@@ -207,7 +203,7 @@ it('an export that is killed leaves no file of its own name, and the same comman
 
 const limited = (bytes: number) => ['prlimit', `--fsize=${bytes}:`];
 
-it.skipIf(spawnSync('prlimit', ['--fsize=65536:', 'true']).status !== 0)(
+it.skipIf(!canLimit)(
   'an export that cannot write a file to its end says so without blaming the command line, and leaves nothing',
   async () => {
     const { address, folder } = await simulated(1);

@@ -1,6 +1,6 @@
 // Command lines on a MongoDB store: created on request, refused if missing, copied from and to, checked.
 import { join } from 'node:path';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { onEngine } from '../../src/store/open.ts';
 import { accounts, allTables } from '../../src/store/rows/tables.ts';
 import { released } from '../../src/store/rules/accounts.ts';
@@ -22,8 +22,6 @@ const rowsAt = (address: string): Promise<Record<string, object[]>> =>
     });
     return Object.fromEntries(await Promise.all(found));
   });
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 }); // the test server is slow
 
 describeOnServers('a MongoDB store', (server) => {
   it('is refused by commands that only read until store init, which can be repeated, has created it', () =>

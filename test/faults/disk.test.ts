@@ -8,13 +8,14 @@ import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
 import { connect } from '../../src/store/sqlite/driver.ts';
 import { buildProgram } from '../support/build.ts';
+import { isHere } from '../support/needs.ts';
 import { noise } from '../support/noise.ts';
-import { allEntries, copyOf, fillStore, inFolder, patience, pushesOf, withStore } from './kit.ts';
+import { allEntries, copyOf, fillStore, inFolder, pushesOf, withStore } from './kit.ts';
 import { type How, type RunningServer, run, startServer } from './program.ts';
 
 const mebibyte = 1024 * 1024;
 
-/** True when the command runs and says yes. */
+/** True if the command runs and ends with 0. */
 function works(command: string, args: readonly string[], uid?: number): boolean {
   try {
     execFileSync(command, args, { stdio: 'ignore', ...(uid !== undefined && { uid }) });
@@ -38,7 +39,8 @@ interface Small {
 async function smallFileSystem(folder: string): Promise<Small | null> {
   const mounted = join(folder, 'mounted');
   await mkdir(mounted);
-  if (!works('mount', ['-t', 'tmpfs', '-o', 'size=32m', 'tmpfs', mounted])) return null;
+  const isMounted = works('mount', ['-t', 'tmpfs', '-o', 'size=32m', 'tmpfs', mounted]);
+  if (!isHere('the right to mount', isMounted)) return null;
   const ballast = join(mounted, 'ballast');
   await writeFile(ballast, Buffer.alloc(26 * mebibyte));
   return {
@@ -58,7 +60,7 @@ async function smallFileSystem(folder: string): Promise<Small | null> {
 /** Files that may not grow beyond a few MiB: writing fails as on a full disk or beyond a quota. Needs no rights. */
 async function smallFiles(folder: string): Promise<Small | null> {
   const limit = ['prlimit', `--fsize=${4 * mebibyte}:`];
-  if (!works('prlimit', [limit[1]!, 'true'])) return null;
+  if (!isHere('prlimit', works('prlimit', [limit[1]!, 'true']))) return null;
   return {
     folder: join(folder, 'store'),
     how: { through: limit },
@@ -170,21 +172,16 @@ describe.each([
   ['a file system without space', smallFileSystem],
   ['files that may not grow', smallFiles],
 ])('%s', (what, make) => {
-  it(
-    'puts answer 503, what is stored can be looked at, and after space is made the service continues without a restart or a loss',
-    (test) =>
-      inFolder(async (folder) => {
-        const small = await make(folder);
-        if (small === null) return test.skip(`${what}: this machine does not let a test make one`);
-        await fillAndGoOn(small).finally(() => small.dispose());
-      }),
-    120_000,
-  );
+  it('puts answer 503, what is stored can be looked at, and after space is made the service continues without a restart or a loss', (test) =>
+    inFolder(async (folder) => {
+      const small = await make(folder);
+      if (small === null) return test.skip(`${what}: this machine does not let a test make one`);
+      await fillAndGoOn(small).finally(() => small.dispose());
+    }));
 });
 
 it.for(['stop', 'kill'] as const)(
   'a store on a disk without a free byte can be looked at after a %s of its server',
-  { timeout: 120_000 },
   (end, test) =>
     inFolder(async (folder) => {
       const small = await smallFileSystem(folder);
@@ -291,33 +288,30 @@ const faults: Record<string, Fault> = {
 };
 
 describe('a store with', () => {
-  it.for(Object.entries(faults))(
-    '%s: a clear message, exit code 1, nothing touched',
-    { timeout: patience },
-    ([, fault], { skip }) =>
-      inFolder(async (folder) => {
-        const program = await buildProgram();
-        skip(!mayRun(program, fault.how ?? {}), 'the program cannot be read by the user that this test needs');
-        const store = await killedStore(folder);
-        await chmod(folder, 0o755);
-        await fault.break(store);
-        const before = await fingerprints(store);
-        const logs = join(folder, 'logs');
-        await mkdir(logs, { mode: 0o777 });
-        await chmod(logs, 0o777);
-        const commands = [['pipeline', '--all'], ['status'], ['serve', '--port', '0']];
-        for (const command of commands) {
-          const end = await run([...command, '--store', store, '--log-dir', logs], fault.how);
-          const isAnswered = fault.readable && command[0] === 'status';
-          expect(end.code, `${command.join(' ')}: ${end.stdout}${end.stderr}`).toBe(isAnswered ? 0 : 1);
-          if (isAnswered) continue;
-          const first = end.stderr.split('\n')[0]!;
-          expect(first).toMatch(new RegExp(`^mobility: ${fault.code}: .*(expected|no space).*`));
-          expect(first).toContain(store);
-          expect(end.stderr).not.toMatch(/\n\s+at /);
-        }
-        await chmod(store, 0o755);
-        expect(await fingerprints(store)).toEqual(before);
-      }),
+  it.for(Object.entries(faults))('%s: a clear message, exit code 1, nothing touched', ([, fault], { skip }) =>
+    inFolder(async (folder) => {
+      const program = await buildProgram();
+      skip(!mayRun(program, fault.how ?? {}), 'the program cannot be read by the user that this test needs');
+      const store = await killedStore(folder);
+      await chmod(folder, 0o755);
+      await fault.break(store);
+      const before = await fingerprints(store);
+      const logs = join(folder, 'logs');
+      await mkdir(logs, { mode: 0o777 });
+      await chmod(logs, 0o777);
+      const commands = [['pipeline', '--all'], ['status'], ['serve', '--port', '0']];
+      for (const command of commands) {
+        const end = await run([...command, '--store', store, '--log-dir', logs], fault.how);
+        const isAnswered = fault.readable && command[0] === 'status';
+        expect(end.code, `${command.join(' ')}: ${end.stdout}${end.stderr}`).toBe(isAnswered ? 0 : 1);
+        if (isAnswered) continue;
+        const first = end.stderr.split('\n')[0]!;
+        expect(first).toMatch(new RegExp(`^mobility: ${fault.code}: .*(expected|no space).*`));
+        expect(first).toContain(store);
+        expect(end.stderr).not.toMatch(/\n\s+at /);
+      }
+      await chmod(store, 0o755);
+      expect(await fingerprints(store)).toEqual(before);
+    }),
   );
 });

@@ -9,7 +9,7 @@ import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import { seededRandom } from '../../src/simulate/random.ts';
 import { newUser, useStore } from '../support/store.ts';
 import { dyingAt, interposedStore } from './interposed-store.ts';
-import { everythingOf, patience, pushesOf, releaseLease } from './kit.ts';
+import { everythingOf, pushesOf, releaseLease } from './kit.ts';
 
 const store = useStore();
 
@@ -51,7 +51,7 @@ const scriptArbitrary = fc.record({
   ),
 });
 
-it('the diary depends on the entries only, not on pushes between calls', { timeout: patience }, async () => {
+it('the diary depends on the entries only, not on pushes between calls', async () => {
   await fc.assert(
     fc.asyncProperty(scriptArbitrary, async ({ seed, dayFirst, runs }) => {
       const userId = newUuid();

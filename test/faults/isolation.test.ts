@@ -8,7 +8,7 @@ import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import { connect } from '../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../src/store/sqlite/folder.ts';
 import { type Collection, collections, type Store } from '../../src/store/store.ts';
-import { everythingOf, inFolder, patience, pushesOf, withStore } from './kit.ts';
+import { everythingOf, inFolder, pushesOf, withStore } from './kit.ts';
 import { run } from './program.ts';
 
 /** Where the embedded store keeps each collection. A table that names users and is missing here fails a test below. */
@@ -53,7 +53,7 @@ function tablesOf(folder: string): { name: string; columns: string[]; rows: Reco
 }
 
 describe('commands for one user', () => {
-  it('show, export and erase that user, and change no other user', { timeout: patience }, () =>
+  it('show, export and erase that user, and change no other user', () =>
     inFolder(async (folder) => {
       const store = join(folder, 'store');
       const at = ['--store', store, '--log-dir', join(folder, 'logs')];
@@ -93,12 +93,11 @@ describe('commands for one user', () => {
       expect(erased, erased.stderr).toMatchObject({ code: 0 });
       isOnlyAda(erased.stdout);
       expect(await state()).toEqual(before);
-    }),
-  );
+    }));
 });
 
 describe('erasing a user', () => {
-  it('covers every table that there is, and leaves no word of theirs in any', { timeout: patience }, () =>
+  it('covers every table that there is, and leaves no word of theirs in any', () =>
     inFolder(async (folder) => {
       const ada = await withStore(folder, async (store) => {
         await fill(store, 'ben');
@@ -124,6 +123,5 @@ describe('erasing a user', () => {
         const text = JSON.stringify(rows);
         for (const word of words) expect(text.includes(word), `${word} in ${name}`).toBe(false);
       }
-    }),
-  );
+    }));
 });

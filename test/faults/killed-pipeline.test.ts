@@ -47,7 +47,7 @@ beforeAll(async () => {
     });
     finished.catch(failed);
   });
-}, patience);
+});
 afterAll(async () => {
   finish();
   await finished;

@@ -62,10 +62,7 @@ export function times(variable: string, usual: number): number {
   return Number(process.env[variable] ?? usual);
 }
 
-/**
- * ms that a test may take before it counts as stuck: these start many processes, and the machine may have other things
- * to do.
- */
+/** ms that a test may take without its repetitions: the default of vitest.config.ts. */
 export const patience = 300_000;
 
 export const pause = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));

@@ -6,11 +6,11 @@ import { expect, it } from 'vitest';
 import { onEngine } from '../../src/store/open.ts';
 import { checkRows } from '../../src/upkeep/check-store.ts';
 import { run } from '../cli/kit.ts';
-import { changeRow, fillStore, garbage, inFolder, patience, pushesOf, withStore } from './kit.ts';
+import { changeRow, fillStore, garbage, inFolder, pushesOf, withStore } from './kit.ts';
 
 const people = (days: number) => ({ ada: pushesOf('ada', 'android', days), ben: pushesOf('ben', 'ios', days) });
 
-it('of one user leaves this user out of an export of everybody, by name and reason', { timeout: patience }, () =>
+it('of one user leaves this user out of an export of everybody, by name and reason', () =>
   inFolder(async (folder) => {
     const on = ['--store', join(folder, 'store')];
     const uuids = await fillStore(on[1]!, { ...people(2), cem: pushesOf('cem', 'android', 2) });
@@ -50,12 +50,11 @@ it('of one user leaves this user out of an export of everybody, by name and reas
         expect(readdirSync(none)).toEqual([]);
       }
     }
-  }),
-);
+  }));
 
 const sumOf = (path: string): string => createHash('sha256').update(readFileSync(path)).digest('hex');
 
-it('what others write while the check runs is no damage', { timeout: patience }, () =>
+it('what others write while the check runs is no damage', () =>
   inFolder(async (folder) => {
     const { ada } = await fillStore(folder, people(1));
     const [, second] = pushesOf('ada', 'android', 2);
@@ -73,5 +72,4 @@ it('what others write while the check runs is no damage', { timeout: patience },
       }),
     );
     expect(pushes).toBeGreaterThan(20);
-  }),
-);
+  }));

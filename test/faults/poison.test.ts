@@ -14,7 +14,7 @@ import { jsonText } from '../../src/model/json-text.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import { fixtureNames, readFixture } from '../converters/fixtures.ts';
 import { newStore } from '../support/store.ts';
-import { changeRow, everythingOf, fillStore, garbage, inFolder, patience, pushesOf, withStore } from './kit.ts';
+import { changeRow, everythingOf, fillStore, garbage, inFolder, pushesOf, withStore } from './kit.ts';
 import { run, startServer } from './program.ts';
 
 // A trip that cannot be built, chosen by its start.
@@ -76,7 +76,7 @@ describe('poisoned entries of every kind in one batch', () => {
     expect([...new Set(failing.map(({ reason }) => reason))].sort()).toEqual(Object.keys(conversionReasons).sort());
   });
 
-  it('are set aside, listed and explained; the diary is the same as without them', { timeout: patience }, () =>
+  it('are set aside, listed and explained; the diary is the same as without them', () =>
     inFolder(async (folder) => {
       const alone = await newStore();
       await alone.users.register('ada', { uuid, now: 1 });
@@ -118,8 +118,7 @@ describe('poisoned entries of every kind in one batch', () => {
       expect(reasonsOf(JSON.parse(recovery.stdout)[0].remaining)).toEqual(reasons);
       const { errors: _listed, ...found } = JSON.parse(await withStore(folder, (store) => everythingOf(store, uuid)));
       expect(found).toEqual(expected);
-    }),
-  );
+    }));
 });
 
 const silent = { level: 'error' as const, threadId: 'test', zone: 'UTC', now: () => 1, emit: () => {} };
@@ -127,9 +126,7 @@ const silent = { level: 'error' as const, threadId: 'test', zone: 'UTC', now: ()
 // ---------------------------------------------------------------- a trip
 
 describe('a poisoned trip', () => {
-  it('is left out and explained; the other trips of its day and of other days come out', {
-    timeout: patience,
-  }, async () => {
+  it('is left out and explained; the other trips of its day and of other days come out', {}, async () => {
     const store = await newStore();
     const logged: string[] = [];
     const log = createLineLog({ ...silent, level: 'debug', emit: (lines) => logged.push(lines.text()) });
@@ -177,7 +174,7 @@ const damages: Record<string, readonly [table: string, column: string]> = {
 };
 
 describe('poisoned users in a run over all', () => {
-  it('each fail alone, by name and reason, whatever row of theirs is damaged', { timeout: patience }, () =>
+  it('each fail alone, by name and reason, whatever row of theirs is damaged', () =>
     inFolder(async (folder) => {
       const damaged = Object.keys(damages);
       const names = ['ada', ...damaged, 'cal'];
@@ -204,6 +201,5 @@ describe('poisoned users in a run over all', () => {
           expect(await store.documents.keys(uuids[name]!)).toContain('diary/trips-2024-03-12');
         }
       });
-    }),
-  );
+    }));
 });

@@ -111,7 +111,7 @@ export interface RunningServer extends Running {
   post(path: string, body: unknown): Promise<{ status: number; text: string }>;
 }
 
-const answerLimit = 60; // s
+const answerLimit = 240; // s
 
 /** Starts `mobility serve` on the store, on any free port, and waits until it listens. */
 export async function startServer(store: string, how: How = {}): Promise<RunningServer> {
@@ -133,7 +133,7 @@ export async function startServer(store: string, how: How = {}): Promise<Running
   };
 }
 
-const startLimit = 30; // s
+const startLimit = 240; // s
 
 /** Where a server says that it listens. */
 async function address(server: Running): Promise<string> {

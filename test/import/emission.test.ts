@@ -1,13 +1,11 @@
 // An e-mission database comes in the same from a server, from a dump and from JSON, and makes the trips of the phones'
 // own pushes.
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { freshProgram, type Program } from '../cli/kit.ts';
 import { describeOnServers, withClient, withDatabaseOn } from '../store/servers.ts';
 import { type MadeUp, madeUpDatabase, writeDump, writeJson } from './emission-database.ts';
 import { withoutTimesOfRuns } from './store-texts.ts';
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const madeUp: MadeUp = madeUpDatabase();
 let dumped: Program;

@@ -1,5 +1,5 @@
 // What `export` wrote comes back as it was: export, import into an empty store, pipeline, export gives the same bytes.
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { keys } from '../../src/model/keys.ts';
@@ -10,7 +10,7 @@ const day = '2024-03-12';
 
 /** Exports somebody into a new folder; every file by name. */
 async function exported({ run, folder }: Program, user: string): Promise<Record<string, string>> {
-  const out = join(folder, `out-${Math.random()}`);
+  const out = await mkdtemp(join(folder, 'out-'));
   expect((await run(['export', '--user', user, '--out', out])).code).toBe(0);
   const names = (await readdir(out)).sort();
   return Object.fromEntries(
@@ -60,4 +60,31 @@ it.each(['android', 'ios'] as const)('days of %s come back byte for byte', async
   await from.run(['simulate', '--users', '1', '--days', '2', '--from', day, '--seed', 'r', '--platform', platform]);
   await from.run(['pipeline', '--all']);
   await roundTrip(from, 'sim-r-1@example.org');
+});
+
+it('an import changes nothing that is here: fields of the profile, and an entry that was recovered', async () => {
+  const uuid = '6a0d1f5e-8d0b-4a6e-9d9e-0c9f7a3b5c11';
+  const metadata = { key: keys.location, write_ts: 1.7e9, platform: 'android' };
+  const folders = await Promise.all(
+    [{ latitude: 'nowhere' }, { latitude: 38.5 }].map(async (data, i) => {
+      const program = await freshProgram();
+      await program.withStore(async (store) => {
+        await store.users.register('ada', { uuid, now: 1 });
+        await store.profiles.merge(uuid, { place: i });
+        const entries = [{ metadata, data: { ts: 1.7e9, longitude: -7.9, ...data } }];
+        await store.usercache.put(uuid, { entries, unusable: [] }, 1);
+      });
+      await program.run(['pipeline', '--all']);
+      return program;
+    }),
+  );
+  const [from, to] = folders as [Program, Program];
+  const out = join(from.folder, 'out');
+  await from.run(['export', '--user', 'ada', '--out', out]);
+  const imported = await to.run(['import', out, '--json']);
+  expect(imported.json()).toMatchObject({ known: 1, set_aside: 0 });
+  await to.withStore(async (store) => {
+    expect(await store.profiles.get(uuid)).toEqual({ place: 1 });
+    expect(await store.errors.summary(uuid)).toEqual([]);
+  });
 });

@@ -34,10 +34,20 @@ describe('an input belongs to', () => {
     ['the one that it shares the most with, though it ends soon after the one it begins in', 20_800, 21_750, 21_500],
     ['the first of two that were one for the app', 20_050, 22_500, 20_000],
     ['the one it lies in', 21_600, 21_700, 21_500],
+    ['the one that it shares the most with, if it covers just half of the one it begins in', 20_500, 22_400, 21_500],
+    ['the trip that begins exactly 15 minutes after it', 19_100, 20_050, 20_000],
+    ['none when a trip begins a second later than that', 19_099, 20_050, null],
+    ['none when it covers just half of a trip that began long after it', 19_000, 20_500, null],
     ['none when no trip came of its draft', 14_000, 15_000, null],
     ['none when it only touches a trip that began long after it', 8_000, 10_050, null],
   ])('%s', (_, start, end, expected) => {
     expect(home(start, end)).toBe(expected);
+  });
+
+  it('none of which it shares just half, nor of a trip that begins where it ends, if it has no start', () => {
+    expect(spanOf({ start: 18_000, end: 22_000 }, [{ start: 20_000, end: 30_000 }])).toBeNull();
+    expect(spanOf({ start: null, end: 20_000 }, spans)?.start).toBe(10_000);
+    expect(spanOf({ start: null, end: 21_900 }, spans)?.start).toBe(20_000);
   });
 
   it('one trip at most, and that trip shares time with it or holds its start', () => {
@@ -75,6 +85,12 @@ describe('input about a trip', () => {
         expect(labelsBy(shuffled)).toEqual(expected);
       }),
     );
+  });
+
+  it('has the replaced mode that was said together with the mode', () => {
+    const said = (name: string, label: string, at: number) => input(name, { start_ts: 1, end_ts: 2, label }, at);
+    const both = [said('mode_confirm', 'walk', 1), said('mode_confirm', 'bike', 2), said('replaced_mode', 'bus', 2)];
+    expect(saidBy(both).user_input).toEqual({ mode_confirm: 'bike', replaced_mode: 'bus' });
   });
 
   it('has no replaced mode once the mode was corrected to one that replaces none', () => {

@@ -9,6 +9,7 @@ import { parseFileLine } from '../../src/log/format.ts';
 import { createQueue } from '../../src/log/queue.ts';
 import type { FileLogOptions } from '../../src/log/writer.ts';
 import { isMobilityError } from '../../src/model/errors.ts';
+import { isHere } from '../support/needs.ts';
 import { until } from '../support/until.ts';
 import { ended, logFiles, messagesOf, newFolder, spoke, startChild, textOf } from './support/kit.ts';
 
@@ -95,7 +96,7 @@ describe('a log file', () => {
     const files = await open(dir, { maxSizeMiB: 0.001 });
     await writeBatches(dir, files, 2);
     await files.close();
-    expect(logFiles(dir)).toEqual(['server-2026-03-14.1.log', 'server-2026-03-14.log.gz']);
+    expect(logFiles(dir)).toContain('server-2026-03-14.log.gz');
     expect(statSync(dir).mode & 0o777).toBe(0o700);
     for (const name of logFiles(dir)) expect(statSync(join(dir, name)).mode & 0o777).toBe(0o600);
   });
@@ -124,7 +125,7 @@ describe('a log file', () => {
     files.log.write('INFO', 'after');
     await Promise.all([closed, files.close()]);
     expect(textOf(dir, current)).toBe('');
-  }, 120_000);
+  });
 });
 
 describe('rotation', () => {
@@ -243,24 +244,20 @@ describe('several processes', () => {
     child.kill('SIGKILL');
     await end;
     expect(await sourceOf('after it')).toMatch(/^server-\d{4}/);
-  }, 120_000);
+  });
 
   it.each([
     ['that start and rotate all the time', 'pipeline', [1, 2, 3], []],
     ['of a server, which write through their primary,', 'server', [1], ['3']],
-  ])(
-    '%s lose no line',
-    async (_, kind, numbers, workers) => {
-      vi.useRealTimers();
-      const dir = newFolder();
-      const children = await Promise.all(numbers.map(() => startChild(dir, kind, '3000', 'close', '0.02', ...workers)));
-      expect(new Set(await Promise.all(children.map(ended)))).toEqual(new Set([0]));
-      expect(messagesOf(dir)).toHaveLength(9000);
-      expect(new Set(messagesOf(dir)).size).toBe(9000);
-      expect(logFiles(dir).filter((name) => name.startsWith('server-2-'))).toEqual([]);
-    },
-    120_000,
-  );
+  ])('%s lose no line', async (_, kind, numbers, workers) => {
+    vi.useRealTimers();
+    const dir = newFolder();
+    const children = await Promise.all(numbers.map(() => startChild(dir, kind, '3000', 'close', '0.02', ...workers)));
+    expect(new Set(await Promise.all(children.map(ended)))).toEqual(new Set([0]));
+    expect(messagesOf(dir)).toHaveLength(9000);
+    expect(new Set(messagesOf(dir)).size).toBe(9000);
+    expect(logFiles(dir).filter((name) => name.startsWith('server-2-'))).toEqual([]);
+  });
 
   it('wait with compression while another one rewrites finished files', async () => {
     const dir = newFolder();
@@ -277,7 +274,7 @@ describe('several processes', () => {
 });
 
 describe('a fault', () => {
-  it.skipIf(!existsSync('/dev/full'))(
+  it.skipIf(!isHere('/dev/full', existsSync('/dev/full')))(
     'of a full disk never reaches the writer; dropped lines are counted',
     async () => {
       const dir = newFolder();

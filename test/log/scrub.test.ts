@@ -114,7 +114,7 @@ it('leaves nothing of a compression or an erasure that was killed', async () => 
   const end = ended(child);
   child.kill('SIGKILL');
   await end;
-}, 60_000);
+});
 
 it('waits for a process that compresses files, and removes the person from its result', async () => {
   const dir = newFolder();

@@ -39,7 +39,7 @@ it('a week of a person is one small page with every trip and nothing to fetch', 
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}, 120_000); // seven days from phone to page, on a machine that others share
+});
 
 it('a name or label cannot act as HTML', () => {
   const hostile = `</title><script>alert(1)</script>"'&`;

@@ -1,5 +1,5 @@
 // Pages in a real browser: nothing is fetched, axe-core finds nothing, keyboard and screen reader reach everything.
-// Without Chromium the tests are left out; MOBILITY_REQUIRE_BROWSER=1 forbids that.
+// Without Chromium the tests are skipped.
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';

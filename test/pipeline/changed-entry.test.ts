@@ -1,14 +1,16 @@
 // One entry of the past pushed again with other content: wherever it lies, the chain is that of an analysis of
 // everything.
 import { expect, it } from 'vitest';
+import type { Segmenter } from '../../src/analysis/segmenter.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { chainOf, pipeline, put } from '../support/diary.ts';
-import { hourlySegmenter as segmenter } from '../support/hourly-segmenter.ts';
+import { hourlySegmenter } from '../support/hourly-segmenter.ts';
 import { t0 } from '../support/phone.ts';
-import { android, pushedFix, pushedMove, pushedTransition } from '../support/pushes.ts';
+import { android, pushedFix, pushedMotions, pushedMove, pushedTransition } from '../support/pushes.ts';
 import { newUser, useStore } from '../support/store.ts';
 
 const store = useStore();
+const segmenter = hourlySegmenter;
 
 const hour = 3600;
 const begin = Math.ceil(t0 / hour) * hour - t0; // a full hour of UTC, at which the hourly segmenter begins a trip
@@ -31,7 +33,11 @@ const history: Entry[] = [
 const late: Entry[] = [500, 600, 900, 3100, 3700, 5000].map((s) => pushedTransition(android, begin + s, 'BOOTED'));
 
 /** The chain after this push, and after an analysis of everything. */
-async function chains(user: string, entry: Entry): Promise<{ after: string; anew: string }> {
+async function chains(
+  user: string,
+  entry: Entry,
+  segmenter = hourlySegmenter,
+): Promise<{ after: string; anew: string }> {
   await put(store, user, [entry]);
   await pipeline(store, user, { segmenter });
   const after = JSON.stringify(await chainOf(store, user), null, 1);
@@ -39,7 +45,7 @@ async function chains(user: string, entry: Entry): Promise<{ after: string; anew
   return { after, anew: JSON.stringify(await chainOf(store, user), null, 1) };
 }
 
-it('a changed location, wherever it lies, changes all that follows from it', { timeout: 60_000 }, async () => {
+it('a changed location, wherever it lies, changes all that follows from it', async () => {
   const user = await newUser(store);
   await put(store, user, history);
   await pipeline(store, user, { segmenter });
@@ -58,7 +64,7 @@ it('a changed location, wherever it lies, changes all that follows from it', { t
   expect(differing).toBeGreaterThan(10);
 });
 
-it('a transition that arrives late changes what follows a stay that began before it', { timeout: 60_000 }, async () => {
+it('a transition that arrives late changes what follows a stay that began before it', async () => {
   let differing = 0;
   for (const transition of late) {
     const user = await newUser(store);
@@ -72,7 +78,48 @@ it('a transition that arrives late changes what follows a stay that began before
   expect(differing).toBeGreaterThan(2);
 });
 
-it('a location of a phone that comes late takes the place of another source near it', { timeout: 60_000 }, async () => {
+it('the first filtered location changes the days that had other locations only', async () => {
+  const user = await newUser(store);
+  const unfiltered = history.map((entry) => ({
+    ...entry,
+    metadata: { ...entry.metadata, key: 'background/location' },
+  }));
+  await put(store, user, unfiltered);
+  await pipeline(store, user, { segmenter });
+  expect(await chainOf(store, user)).toHaveLength(3);
+  const { after, anew } = await chains(user, pushedFix(android, begin + 12 * hour, 10_000));
+  expect(after).toBe(anew);
+  expect(await chainOf(store, user)).toEqual([]);
+});
+
+/** Hours whose trips also follow from the motion readings of the hour before, which `needsFrom` says. */
+const lookingBack: Segmenter = {
+  version: 'looking back 1',
+  segment: (stretch, resume, stay) => {
+    const found = hourlySegmenter.segment(stretch, resume, stay);
+    const trips = found.trips.map((trip) => {
+      const needsFrom = Math.floor(trip.last.ts / hour) * hour;
+      const before = stretch.motions.filter(({ ts }) => ts >= needsFrom - hour && ts < needsFrom).length;
+      return { ...trip, needsFrom, source: `${before} readings before` };
+    });
+    return { ...found, trips };
+  },
+};
+
+it('a reading that comes late changes the trip after the one in which it lies, if that trip needs it', async () => {
+  const user = await newUser(store);
+  await put(store, user, history);
+  await pipeline(store, user, { segmenter: lookingBack });
+  const [first, second] = await chainOf(store, user);
+  const [reading] = pushedMotions(android, begin + 50, begin + 50, 'walking');
+  const { after, anew } = await chains(user, reading!, lookingBack);
+  expect(after).toBe(anew);
+  const [same, changed] = await chainOf(store, user);
+  expect([same, changed!.trip!.source]).toEqual([first, '1 readings before']);
+  expect(second!.trip!.source).toBe('0 readings before');
+});
+
+it('a location of a phone that comes late takes the place of another source near it', async () => {
   const user = await newUser(store);
   const other: Entry[] = history.map((entry) => ({
     ...entry,

@@ -16,9 +16,9 @@ import {
   pushedIncident,
   pushedMotions,
   pushedRide,
-  pushedTransition,
 } from '../support/pushes.ts';
-import { newUser, putDocument, useStore } from '../support/store.ts';
+import { newUser, putDocument, removeDocument, useStore } from '../support/store.ts';
+import { workday } from '../support/trips.ts';
 
 const store = useStore();
 
@@ -90,30 +90,41 @@ describe('the window', () => {
     expect(await keysOf(user)).toEqual(days('11-14'));
   });
 
-  it('counts days where the user was last', async () => {
+  it('counts days where the user was last, and a day more: they may have come west over the date line', async () => {
     const user = await newUser(store);
-    const auckland: Phone = { platform: 'android', zone: 'Pacific/Auckland' };
-    await put(store, user, commute(0, auckland)); // 20:00 on the 14th, and 02:00 on the 15th
+    const [auckland, honolulu] = ['Pacific/Auckland', 'Pacific/Honolulu'].map(
+      (zone): Phone => ({ platform: 'android', zone }),
+    );
+    await put(store, user, commute(0, auckland)); // 11:13 and 17:13 on the 15th
     await pipeline(store, user);
+    expect(documentWindow(await lastTrip(user))).toEqual({ from: '2023-11-08', to: '2023-11-16' });
+    await put(store, user, pushedRide(honolulu!, 10 * hour, 6000, 10)); // 22:13 on the 14th
+    await pipeline(store, user);
+    expect(documentWindow(await lastTrip(user))).toEqual({ from: '2023-11-07', to: '2023-11-15' });
     expect(await keysOf(user)).toEqual(days('11-14', '11-15'));
   });
 
-  it('is found for a last trip that lasted for days', async () => {
+  it('is that of the end of a trip that crossed a time zone', async () => {
+    const [, last] = workday();
+    const trip = { ...last!.trip!, start_zone: 'Pacific/Auckland', end_zone: 'Pacific/Honolulu' };
+    // 15 November in Auckland, and the 14th in Honolulu.
+    expect(documentWindow({ ...last!, trip })).toEqual({ from: '2023-11-07', to: '2023-11-15' });
+  });
+
+  it('is that of the start of a last trip that lasted for more than a week', async () => {
+    const [, last] = workday();
+    const trip = { ...last!.trip!, end_ts: last!.end_ts + 9 * day };
+    expect(documentWindow({ ...last!, trip })).toEqual({ from: '2023-11-07', to: '2023-11-15' });
+  });
+
+  it('has a document again of a day that lost its own', async () => {
     const user = await newUser(store);
-    const endless = Array.from({ length: 9 }, (_, d) => d * day).flatMap((s) =>
-      Array.from({ length: 48 }, (_, i) => ({ s: s + i * 1800 })),
-    );
-    const entries = endless.map(({ s }) => pushedFix(android, s, s * 5));
-    const end = endless.at(-1)!.s + 60;
-    await put(store, user, [
-      ...entries,
-      ...pushedMotions(android, 10, end, 'automotive', 900),
-      pushedTransition(android, end, 'STOPPED_MOVING'),
-    ]);
+    await put(store, user, [...commute(0), ...commute(1)]);
     await pipeline(store, user);
-    expect((await store.trips.summary(user)).count).toBe(1);
-    expect(documentWindow(await lastTrip(user))).not.toBeNull();
-    expect(await keysOf(user)).toEqual(days('11-14'));
+    await removeDocument(store, user, 'diary/trips-2023-11-14');
+    await put(store, user, commute(3));
+    await pipeline(store, user);
+    expect(await keysOf(user)).toEqual(days('11-14', '11-15', '11-17'));
   });
 });
 

@@ -45,7 +45,7 @@ function expectSame(found: Derived, expected: Derived): void {
 }
 
 describe('an invented life', () => {
-  it('gives the same diary however it is delivered', { timeout: 120_000 }, async () => {
+  it('gives the same diary however it is delivered', async () => {
     const lives = life.chain((entries) => fc.tuple(fc.constant(entries), deliveriesOf(entries)));
     await fc.assert(
       fc.asyncProperty(lives, fc.constant(newUuid()), async ([entries, delivery], uuid) => {
@@ -55,7 +55,7 @@ describe('an invented life', () => {
     );
   });
 
-  it('gives the same diary in one run over stretches of any size', { timeout: 120_000 }, async () => {
+  it('gives the same diary in one run over stretches of any size', async () => {
     await fc.assert(
       fc.asyncProperty(life, fc.integer({ min: 2, max: 60 }), async (entries, stretchSize) => {
         const uuid = newUuid();
@@ -66,7 +66,7 @@ describe('an invented life', () => {
     );
   });
 
-  it('is rebuilt without a change', { timeout: 120_000 }, async () => {
+  it('is rebuilt without a change', async () => {
     const lives = life.chain((entries) => fc.tuple(fc.constant(entries), deliveriesOf(entries)));
     await fc.assert(
       fc.asyncProperty(lives, fc.integer({ min: -1, max: 200_000 }), async ([entries, { pushes }], seconds) => {
@@ -94,7 +94,7 @@ describe.each(['android', 'ios'] as const)('three simulated days of an %s phone'
   const days = [...simulateDays({ platform, day: '2024-03-29', seed: 'ada' }, 3)]; // over the change to summer time
   const entries = days.flat();
 
-  it('give the same diary however they are delivered', { timeout: 120_000 }, async () => {
+  it('give the same diary however they are delivered', async () => {
     const uuid = newUuid();
     const expected = await outcome(uuid, atOnce(entries));
     expect(expected.documents.length).toBe(3);

@@ -31,7 +31,7 @@ async function chainIn(from: StretchStore, size: number): Promise<TripRecord[]> 
   }
 }
 
-it('a segmenter that keeps the contract gives one chain in stretches of any size', { timeout: 120_000 }, async () => {
+it('a segmenter that keeps the contract gives one chain in stretches of any size', async () => {
   await fc.assert(
     fc.asyncProperty(life, fc.integer({ min: 2, max: 90 }), async (entries, size) => {
       const from = memoryTimeseries(entries);

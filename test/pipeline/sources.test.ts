@@ -150,7 +150,7 @@ describe('sources that overlap', () => {
       }),
       { numRuns: 6 },
     );
-  }, 60_000);
+  });
 });
 
 describe('choosing', () => {

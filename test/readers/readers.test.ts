@@ -1,5 +1,5 @@
 // Exports are opened by programs that nobody here wrote: they see the rows, types and places that this one wrote.
-// Needs `npm run test:readers`; without it the tests are left out, and MOBILITY_REQUIRE_READERS=1 forbids that.
+// Needs `npm run test:readers`; without it the tests are skipped.
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
@@ -7,11 +7,13 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { freshProgram, type Program } from '../cli/kit.ts';
+import { isHere } from '../support/needs.ts';
 
 const file = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
-const installed = existsSync(file('../../.readers/installed.txt'));
-if (!installed && process.env.MOBILITY_REQUIRE_READERS === '1')
-  throw new Error('MOBILITY_REQUIRE_READERS is set, and the readers are not installed: run `npm run test:readers`');
+const installed = isHere(
+  'programs that read exports: `npm run test:readers`',
+  existsSync(file('../../.readers/installed.txt')),
+);
 
 /** What each program saw, as read_exports.py tells it. */
 interface Seen {

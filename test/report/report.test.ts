@@ -6,8 +6,12 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { disclose } from '../../src/report/disclose.ts';
+import { isSettled, monthReport } from '../../src/report/month-report.ts';
 import { add, type PersonTally } from '../../src/report/tally.ts';
 import { run as runProgram } from '../cli/kit.ts';
+import { chainAfter } from '../support/diary.ts';
+import { android, pushedRide } from '../support/pushes.ts';
+import { newStore, newUser } from '../support/store.ts';
 
 const least = 5;
 
@@ -136,6 +140,21 @@ it('a figure to which one person contributes more than half is withheld', () => 
   });
 });
 
+it('months are whole and never overlap, and settle on the seventh day after their end', async () => {
+  const store = await newStore();
+  const [october31, november30, december1] = [-14, 16, 17].map((day) => day * 86_400); // after 14 November 2023
+  for (let i = 0; i < least; i++) {
+    const ride = (seconds: number) => pushedRide(android, seconds, i * 5000);
+    await chainAfter(store, await newUser(store), [october31!, november30!, december1!].flatMap(ride));
+  }
+  const weekdays = async (month: string) =>
+    (await monthReport(store, month, 'weekday', least)).cells.map((c) => c.cell);
+  expect(await weekdays('2023-10')).toEqual(['Tuesday']);
+  expect(await weekdays('2023-11')).toEqual(['Thursday']);
+  expect(await weekdays('2023-12')).toEqual(['Friday']);
+  expect(['2023-12-07', '2023-12-08'].map((today) => isSettled('2023-11', today))).toEqual([false, true]);
+});
+
 it('reports a month of everybody as a table and as CSV, and too few people as nothing', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'mobility-report-'));
   try {
@@ -170,4 +189,4 @@ it('reports a month of everybody as a table and as CSV, and too few people as no
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}, 120_000); // eight phones, a pipeline and eleven reports, on a machine that others share
+});

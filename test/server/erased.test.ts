@@ -1,5 +1,5 @@
 // A put that runs while its user is erased: what is left of both.
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { maxTransactionEntries } from '../../src/intake/put-batch.ts';
 import type { Store } from '../../src/store/store.ts';
 import { eraseUser } from '../../src/upkeep/erase-user.ts';
@@ -7,8 +7,6 @@ import { interposedStore } from '../faults/interposed-store.ts';
 import { describeOnServers, openOn } from '../store/servers.ts';
 import { newStore } from '../support/store.ts';
 import { openKit } from './kit.ts';
-
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 }); // the test server is no fast one
 
 /** Pushes so many entries and erases their user before the last part of them; returns the status of the put. */
 async function putAcrossErasure(store: Store, entries: number): Promise<{ status: number; uuid: string }> {

@@ -7,7 +7,7 @@ import { openKit } from './kit.ts';
 const count = Number(process.env.MOBILITY_MALFORMED_REQUESTS ?? 1_500);
 
 it(`${count} malformed requests are answered, none of them with a 5xx but where an app must keep its data`, {
-  timeout: 180_000 + count * 50,
+  timeout: 300_000 + count * 50,
 }, async () => {
   const kit = await openKit({ level: 'info' });
   await kit.user('ada');

@@ -22,7 +22,7 @@ let address: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'mobility-serve-'));
   await buildProgram();
-}, 120_000);
+});
 afterAll(() => rm(folder, { recursive: true, force: true }));
 beforeEach(async () => {
   count += 1;

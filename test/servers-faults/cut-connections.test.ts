@@ -12,7 +12,7 @@ import { type CuttingProxy, startProxy } from './proxy.ts';
 const rounds = times('MOBILITY_TEST_ROUNDS', 40);
 const batchSize = 40;
 
-vi.setConfig({ testTimeout: 120_000 + rounds * 4_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 300_000 + rounds * 4_000 });
 
 /** Repeats until the store acknowledges. */
 async function acknowledged<T>(work: () => Promise<T>): Promise<T> {

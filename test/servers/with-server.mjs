@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 
 const python = fileURLToPath(new URL('../../.servers/bin/python3', import.meta.url));
 const program = fileURLToPath(new URL('server.py', import.meta.url));
-const startLimit = 60_000; // ms
+const startLimit = 240_000; // ms
 
 const [command, ...args] = process.argv.slice(2);
 if (command === undefined) throw new Error('expected a command to run');

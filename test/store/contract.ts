@@ -49,15 +49,12 @@ export function testStore(name: string, open: () => Promise<Opened>): void {
       get store() {
         return opened.store;
       },
-      it: (title: string, ...given: unknown[]) => {
-        const test = given.pop() as (...people: Person[]) => Promise<unknown>;
-        const [options = {}] = given as { timeout?: number }[];
-        it(title, options, async () => {
+      it: (title, test) =>
+        it(title, async () => {
           const people: Person[] = [];
           while (people.length < test.length) people.push(await newPerson(opened.store));
           await test(...people);
-        });
-      },
+        }),
       another: async () => {
         const store = await opened.reopen();
         onTestFinished(() => store.close());

@@ -1,6 +1,6 @@
 // How many statements the MongoDB backend sends for a day of a user: each is a round trip to the server.
 import type { Document } from 'mongodb';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { silentLog } from '../../src/log/log.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import { mongoIndexes } from '../../src/store/mongodb/layout.ts';
@@ -8,8 +8,6 @@ import { pushesOf } from '../faults/kit.ts';
 import { newUser } from '../support/store.ts';
 import { describeOnServers, withStore } from './servers.ts';
 import { useAll } from './support/use-all.ts';
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 /** What is sent, by command and collection: `find timeseries` and so on. */
 function counted(commands: readonly Document[]): Map<string, number> {

@@ -2,6 +2,7 @@
 // MOBILITY_TEST_MONGODB names.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdtemp, open, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -13,8 +14,8 @@ import type { MongoOptions } from '../../src/store/mongodb/connect.ts';
 import { openMongoEngine } from '../../src/store/mongodb/engine.ts';
 import { storeOver } from '../../src/store/rules/store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { isHere } from '../support/needs.ts';
 import type { Opened } from './contract.ts';
-import { python, skippedMark, whyNoServer } from './installed-server.ts';
 import { watch } from './watch.ts';
 
 /** A running server. */
@@ -36,6 +37,8 @@ export interface Control {
   restart(): Promise<void>;
 }
 
+const python = fileURLToPath(new URL('../../.servers/bin/python3', import.meta.url));
+const isInstalled = existsSync(fileURLToPath(new URL('../../.servers/installed.txt', import.meta.url)));
 const startedMode = 'replica set of one';
 
 /**
@@ -56,16 +59,14 @@ export interface Mode {
 /** Runs the server with corrections, and ends with the process that started it, however that ends. */
 const program = fileURLToPath(new URL('../servers/server.py', import.meta.url));
 
-/** Every mode that can run here. Throws when none can and MOBILITY_REQUIRE_SERVERS says that one must. */
+/** Every mode that can run here. Throws when none can and everything is required. */
 export function modes(): Mode[] {
   const given = (process.env.MOBILITY_TEST_MONGODB ?? '').split(/,(?=\s*mongodb)/).filter((one) => one.trim() !== '');
   const found = given.map(
     (address, i): Mode => ({ name: `given address ${i + 1}`, start: async () => givenServer(address) }),
   );
-  if (whyNoServer() === null) {
+  if (isHere('a test server for MongoDB: `npm run test:servers`', isInstalled)) {
     found.push({ name: startedMode, start: startServer });
-  } else if (process.env.MOBILITY_REQUIRE_SERVERS === '1') {
-    throw new Error(`MOBILITY_REQUIRE_SERVERS is set, and ${whyNoServer()}`);
   }
   return found;
 }
@@ -91,7 +92,7 @@ export interface Needs {
   mayLeave?: boolean;
 }
 
-/** Describes tests once for each mode, or skips them, loudly counted, where there is no server. */
+/** Describes tests once for each mode, or skips them where there is no server. */
 export function describeOnServers(
   title: string,
   tests: (server: () => TestServer, mode: string) => void,
@@ -100,7 +101,7 @@ export function describeOnServers(
   const found = modes();
   const wanted = found.filter(({ name }) => only(name));
   if (wanted.length === 0) {
-    describe.skip(`${title} ${skippedMark}`, () => tests(() => null as never, 'no server'));
+    describe.skip(`${title} (no server)`, () => tests(() => null as never, 'no server'));
   }
   for (const mode of wanted) {
     describe(`${title}, ${mode.name}`, () => {
@@ -180,7 +181,7 @@ export async function withClient<T>(address: string, work: (client: MongoClient)
   }
 }
 
-const startLimit = 60_000; // ms
+const startLimit = 240_000; // ms
 
 /** Starts a replica set of one in a temporary folder. */
 async function startServer(durable: boolean): Promise<TestServer> {

@@ -6,14 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { isHere } from './needs.ts';
 
-/** Where the browser is; null where there is none. Throws then if MOBILITY_REQUIRE_BROWSER forbids to do without. */
+/** Where the browser is; null where there is none. */
 export function browserPath(): string | null {
   const tool = fileURLToPath(new URL('../../tools/browser.mjs', import.meta.url));
-  const { status, stdout, stderr } = spawnSync(process.execPath, [tool], { encoding: 'utf8' });
-  if (status === 0) return stdout.trim();
-  if (process.env.MOBILITY_REQUIRE_BROWSER === '1') throw new Error(`MOBILITY_REQUIRE_BROWSER is set, and ${stderr}`);
-  return null;
+  const { status, stdout } = spawnSync(process.execPath, [tool], { encoding: 'utf8' });
+  return isHere('a browser: `npm run test:browser`', status === 0) ? stdout.trim() : null;
 }
 
 interface Message {

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /**
  * Resolves when `condition` is true; fails after `seconds`, saying what it waited for. The clock may be a faked one.
  */
-export async function until(condition: () => boolean | Promise<boolean>, seconds = 25): Promise<void> {
+export async function until(condition: () => boolean | Promise<boolean>, seconds = 240): Promise<void> {
   const end = performance.now() + seconds * 1000;
   while (!(await condition())) {
     if (performance.now() > end) throw new Error(`waited ${seconds} s in vain for: ${condition}`);

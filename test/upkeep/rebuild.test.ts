@@ -2,7 +2,9 @@
 import { expect, it } from 'vitest';
 import type { TripRecord } from '../../src/model/trip.ts';
 import { rebuild } from '../../src/upkeep/rebuild.ts';
-import { chainAfter, chainOf, derived, memoryLog } from '../support/diary.ts';
+import { interposedStore } from '../faults/interposed-store.ts';
+import { releaseLease } from '../faults/kit.ts';
+import { chainAfter, chainOf, derived, memoryLog, pipeline } from '../support/diary.ts';
 import { t0 } from '../support/phone.ts';
 import { android, pushedRide } from '../support/pushes.ts';
 import { leaseOn, newUser, useStore } from '../support/store.ts';
@@ -52,6 +54,22 @@ it('names the trips that came, went and changed, and leaves the diary as if it h
     ['added', '2023-11-15'],
     ['removed', '2023-11-15'],
   ]);
+  expect(await derived(store, user)).toEqual(expected);
+});
+
+it('that died between two stretches is continued by the next run', async () => {
+  const user = await userWithDays();
+  const expected = await derived(store, user);
+  await tamper(user, (chain) => chain.map((link) => ({ ...link, trip: { ...link.trip!, distance: 1 } })));
+  let stretches = 0;
+  const dying = interposedStore(store, (call) => {
+    if (call === 'trips.replace') stretches += 1;
+    if (stretches > 1) throw new Error('it died');
+  });
+  await rebuild(dying, user, { ...options, stretchSize: 40 });
+  expect((await chainOf(store, user)).filter((link) => link.trip!.distance !== 1)).not.toHaveLength(4);
+  await releaseLease(store, user);
+  await pipeline(store, user);
   expect(await derived(store, user)).toEqual(expected);
 });
 

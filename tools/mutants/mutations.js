@@ -24,14 +24,21 @@ const operators = new Map([
 export function mutationsOf(text) {
   const file = ts.createSourceFile('source.ts', text, ts.ScriptTarget.Latest, true);
   const found = [];
+  const place = (from) => ({ from, line: file.getLineAndCharacterOfPosition(from).line + 1 });
   const add = (node, replacement) => {
     const from = node.getStart(file);
-    const line = file.getLineAndCharacterOfPosition(from).line + 1;
-    found.push({ from, to: node.getEnd(), line, before: node.getText(file), after: replacement });
+    found.push({ ...place(from), to: node.getEnd(), before: node.getText(file), after: replacement });
+  };
+  const addSwap = (first, second) => {
+    const [from, to] = [first.getStart(file), second.getEnd()];
+    const between = text.slice(first.getEnd(), second.getStart(file));
+    const after = second.getText(file) + between + first.getText(file);
+    found.push({ ...place(from), to, before: text.slice(from, to), after });
   };
   const visit = (node) => {
-    // Types, imports and texts are no behaviour.
+    // Types and imports are no behaviour.
     if (ts.isTypeNode(node) || ts.isImportDeclaration(node) || ts.isInterfaceDeclaration(node)) return;
+    if (isErrorOrProse(node)) return;
     if (ts.isBinaryExpression(node) && operators.has(node.operatorToken.kind) && !isTextSum(node)) {
       add(node.operatorToken, operators.get(node.operatorToken.kind));
     }
@@ -44,6 +51,9 @@ export function mutationsOf(text) {
     if (ts.isIfStatement(node)) add(node.expression, 'false');
     if (ts.isConditionalExpression(node)) add(node.condition, 'true');
     if (ts.isExpressionStatement(node)) add(node, ';');
+    if (ts.isAwaitExpression(node)) add(node, `(${node.expression.getText(file)})`);
+    if (ts.isStringLiteral(node) && !isName(node)) add(node, "'changed'");
+    if (node.statements) for (const pair of swappable(node.statements)) addSwap(...pair);
     ts.forEachChild(node, visit);
   };
   visit(file);
@@ -52,3 +62,18 @@ export function mutationsOf(text) {
 
 const isTextSum = (node) =>
   node.operatorToken.kind === Kind.PlusToken && [node.left, node.right].some((side) => ts.isStringLiteralLike(side));
+
+/** What an error says, and other texts for people, which have blanks: tests of promises do not read them. */
+const isErrorOrProse = (node) =>
+  (ts.isNewExpression(node) && /Error$/.test(node.expression.getText())) ||
+  (ts.isStringLiteral(node) && node.text.includes(' '));
+
+/** True for a text that names a property or a module: changing it changes no value. */
+const isName = (node) => ts.isExportDeclaration(node.parent) || node.parent.name === node;
+
+/** Neighbours that may have an order which matters: two statements that only do something. */
+const swappable = (statements) =>
+  statements.slice(1).flatMap((second, i) => {
+    const pair = [statements[i], second];
+    return pair.every((statement) => ts.isExpressionStatement(statement)) ? [pair] : [];
+  });

@@ -1,6 +1,6 @@
-// Mutation testing: `npm run mutants -- src/FILE.ts [--most N] [--seed N] [test files…]` changes a file in small ways,
-// one at a time, and runs the tests that reach it. A change that no test notices is a missing test, or makes no
-// difference. StrykerJS would serve, but wants a newer Node than we support and more packages than all others together.
+// Mutation testing: `npm run mutants -- ROOM` or `src/FILE.ts [test files…]`, with [--most N] [--seed N], changes the
+// sources in small ways, one at a time, and runs the tests of the room, or those that reach the file. A change that no
+// test notices is a missing test, or makes no difference. StrykerJS needs a newer Node than the project supports.
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,6 +8,7 @@ import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { mutationsOf } from './mutations.js';
+import { rooms } from './rooms.js';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
 const slackSeconds = 20; // beyond three times the usual: such a mutant has stopped the tests, which notices it too
@@ -16,20 +17,21 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { most: { type: 'string', default: '50' }, seed: { type: 'string', default: '1' } },
 });
-const [given, ...tests] = positionals;
-const path = given === undefined ? null : relative(project, resolve(given));
+const [given = '', ...tests] = positionals;
 const most = Number(values.most);
-if (path === null || !/^src\/.*\.ts$/.test(path) || !(most > 0)) {
-  console.error('expected a file of src: npm run mutants -- src/model/time.ts [--most 50] [--seed 1] [test files…]');
+const room = rooms[given] ?? { sources: [relative(project, resolve(given))], tests };
+if (!room.sources.every((path) => /^src\/.*\.ts$/.test(path)) || !(most > 0)) {
+  const names = Object.keys(rooms).join(', ');
+  console.error(`expected a room (${names}) or a file of src: npm run mutants -- put [--most 50] [--seed 1]`);
   process.exit(2);
 }
 
-/** A copy of the project without its dependencies and builds: nobody's files change, however this ends. */
+/** A copy of the project without what was installed and built: nobody's files change, however this ends. */
 function copyProject() {
   const copy = mkdtempSync(join(tmpdir(), 'mobility-mutants-'));
+  const left = /^(?:node_modules|dist|\.git|\.servers|\.readers|\.browser|\.debian|\.api-tests)$/;
   for (const name of readdirSync(project)) {
-    if (['node_modules', 'dist', '.git'].includes(name)) continue;
-    cpSync(join(project, name), join(copy, name), { recursive: true });
+    if (!left.test(name)) cpSync(join(project, name), join(copy, name), { recursive: true });
   }
   symlinkSync(join(project, 'node_modules'), join(copy, 'node_modules'));
   return copy;
@@ -38,7 +40,8 @@ function copyProject() {
 /** Runs the tests in the copy: `passed`, `failed` or `stopped` after too long, and how long it took. */
 function runTests(copy, limitSeconds) {
   const vitest = join('node_modules', 'vitest', 'vitest.mjs');
-  const which = tests.length > 0 ? ['run', ...tests] : ['related', path, '--run', '--config', 'vitest.quick.config.ts'];
+  const reaching = ['related', ...room.sources, '--run', '--config', 'vitest.quick.config.ts'];
+  const which = room.tests.length > 0 ? ['run', ...room.tests] : reaching;
   const args = [vitest, ...which, '--bail=1', '--reporter=dot'];
   const env = { ...process.env, MOBILITY_TEST_SEED: values.seed };
   const began = performance.now();
@@ -47,13 +50,13 @@ function runTests(copy, limitSeconds) {
     const timer = setTimeout(() => process.kill(-child.pid, 'SIGKILL'), limitSeconds * 1000);
     child.on('exit', (code, signal) => {
       clearTimeout(timer);
-      const outcome = signal === null ? (code === 0 ? 'passed' : 'failed') : 'stopped';
+      const outcome = signal === null ? (code === 0 ? 'survived' : 'killed') : 'stopped';
       done({ outcome, seconds: (performance.now() - began) / 1000 });
     });
   });
 }
 
-/** `count` of them, spread evenly over the file; the seed shifts which. */
+/** `count` of them, spread evenly over the files; the seed shifts which. */
 function chosen(mutations, count) {
   if (mutations.length <= count) return mutations;
   const step = mutations.length / count;
@@ -65,26 +68,29 @@ const copy = copyProject();
 process.on('exit', () => rmSync(copy, { recursive: true, force: true }));
 process.on('SIGINT', () => process.exit(130));
 
-const text = readFileSync(join(project, path), 'utf8');
-const all = mutationsOf(text);
-const usual = await runTests(copy, 600);
-if (usual.outcome !== 'passed') {
-  console.error(`expected tests that pass before anything is changed; they ${usual.outcome}`);
+const all = room.sources.flatMap((path) => {
+  const text = readFileSync(join(project, path), 'utf8');
+  return mutationsOf(text).map((mutation) => ({ path, text, ...mutation }));
+});
+const usual = await runTests(copy, 1800);
+if (usual.outcome !== 'survived') {
+  console.error('expected tests that pass before anything is changed; they failed or did not end');
   process.exit(1);
 }
-const counts = { killed: 0, survived: 0, stopped: 0 };
-for (const { from, to, line, before, after } of chosen(all, most)) {
+const limit = 3 * usual.seconds + slackSeconds;
+const counts = { killed: 0, survived: 0, stopped: 0, flaky: 0 };
+const picked = chosen(all, most);
+for (const { path, text, from, to, line, before, after } of picked) {
   writeFileSync(join(copy, path), text.slice(0, from) + after + text.slice(to));
-  const { outcome } = await runTests(copy, 3 * usual.seconds + slackSeconds);
-  const what = { passed: 'survived', failed: 'killed', stopped: 'stopped' }[outcome];
-  counts[what] += 1;
-  if (what !== 'killed') console.log(`${what.padEnd(9)} ${path}:${line}  ${shown(before)}  ->  ${shown(after)}`);
+  let { outcome } = await runTests(copy, limit);
+  // A test that fails by chance has noticed nothing.
+  if (outcome === 'killed' && (await runTests(copy, limit)).outcome === 'survived') outcome = 'flaky';
+  writeFileSync(join(copy, path), text);
+  counts[outcome] += 1;
+  if (outcome !== 'killed') console.log(`${outcome.padEnd(9)} ${path}:${line}  ${shown(before)}  ->  ${shown(after)}`);
 }
-writeFileSync(join(copy, path), text);
-const tried = counts.killed + counts.survived + counts.stopped;
-console.log(
-  `${tried} of ${all.length} mutants tried: ${counts.killed} killed, ${counts.survived} survived, ${counts.stopped} stopped`,
-);
+const found = Object.entries(counts).map(([outcome, count]) => `${count} ${outcome}`);
+console.log(`${given}: ${picked.length} of ${all.length} mutants tried: ${found.join(', ')}`);
 
 function shown(code) {
   const line = code.replace(/\s+/g, ' ');

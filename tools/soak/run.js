@@ -43,7 +43,7 @@ const soaks = {
     usual: 200,
     of: 'people whom pipeline workers share on MongoDB while they are killed (needs `npm run test:servers`)',
     run: (n) =>
-      tests({ MOBILITY_TEST_PEOPLE: String(n), MOBILITY_REQUIRE_SERVERS: '1' }, 'test/servers-faults/workers.test.ts'),
+      tests({ MOBILITY_TEST_PEOPLE: String(n), MOBILITY_REQUIRE_ALL: '1' }, 'test/servers-faults/workers.test.ts'),
   },
   lives: {
     usual: 500,

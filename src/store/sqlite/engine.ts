@@ -5,16 +5,20 @@ import type { Connection } from './driver.ts';
 import { openFolder } from './folder.ts';
 import { openTransactions } from './transactions.ts';
 
-/**
- * Opens the store in `folder`. `make`, false: a folder without a store is refused; `now`: the clock of the leases,
- * seconds since the epoch. Throws what `openFolder` throws.
- */
+/** How to open: see `OpenOptions`. */
+interface SqliteOptions {
+  make?: boolean;
+  now?: () => number;
+  busySeconds?: number;
+}
+
+/** Opens the store in `folder`. Throws what `openFolder` throws. */
 export async function openSqliteEngine(
   folder: string,
-  { make = true, now = () => Date.now() / 1000 }: { make?: boolean; now?: () => number } = {},
+  { make = true, now = () => Date.now() / 1000, busySeconds }: SqliteOptions = {},
 ): Promise<Engine> {
   const path = await openFolder(folder, { make });
-  const file = await openTransactions(path);
+  const file = await openTransactions(path, busySeconds);
   return {
     address: `sqlite:${folder}`,
     read: (work) => file.read(work),

@@ -111,7 +111,7 @@ export async function syncFile(path: string): Promise<void> {
 }
 
 /** Writes the names in a folder to disk, where the system can. */
-async function syncFolder(folder: string): Promise<void> {
+export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   await handle.sync().catch(() => {}); // some file systems cannot
   await handle.close();

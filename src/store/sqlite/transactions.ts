@@ -7,8 +7,7 @@ import { type Connection, connect, type Statement } from './driver.ts';
 import { endsTransaction, isBusy, storeError } from './engine-errors.ts';
 import { rowsIn } from './rows.ts';
 
-/** s; how long a call waits for other processes before it gives up with `MOBILITY_STORE_BUSY`. */
-const busyLimit = 10;
+const busyLimit = 10; // s
 
 const longGroup = 20; // ms after which a group of writes is committed
 const makeWay = 5; // ms of pause after a long transaction, in which other processes that wait for the file come first
@@ -64,13 +63,13 @@ interface Line {
 }
 
 /** A connection that is set up, and `begin` run on it. */
-async function lineTo(path: string, begin: (connection: Connection) => void = () => {}): Promise<Line> {
+async function lineTo(path: string, limit: number, begin = (_: Connection): void => {}): Promise<Line> {
   const connection = connect(path);
   const attempt = (): void => {
     setUp(connection);
     begin(connection);
   };
-  await whenFree(attempt).catch((error) => {
+  await whenFree(attempt, limit).catch((error) => {
     connection.close();
     throw error;
   });
@@ -89,15 +88,19 @@ interface Job {
   reject: (error: unknown) => void;
 }
 
-/** Opens a file that `folder.ts` made and checked. Nothing is written before the first `write`. */
-export async function openTransactions(path: string): Promise<Transactions> {
+/**
+ * Opens a file that `folder.ts` made and checked. Nothing is written before the first `write`. A call waits for other
+ * processes for `busySeconds` at most, then it fails with `MOBILITY_STORE_BUSY`.
+ */
+export async function openTransactions(path: string, busySeconds = busyLimit): Promise<Transactions> {
+  const free = <T>(attempt: () => T | Promise<T>): Promise<T> => whenFree(attempt, busySeconds);
   /** Runs `task`; what it throws becomes the error of a store. */
   const named = <T>(task: () => Promise<T>): Promise<T> =>
     task().catch((error) => {
       throw storeError(error, path);
     });
   const opened = identityOf(path);
-  const reader = await named(() => lineTo(path));
+  const reader = await named(() => lineTo(path, busySeconds));
   let writer: Line | null = null;
   const jobs: Job[] = [];
   const reads = queue();
@@ -106,7 +109,7 @@ export async function openTransactions(path: string): Promise<Transactions> {
   /** The connection for writes. Write-ahead logging begins with the first of them. */
   const writing = async (): Promise<Line> => {
     expectInPlace();
-    writer ??= await lineTo(path, (connection) => beginLog(connection, path));
+    writer ??= await lineTo(path, busySeconds, (connection) => beginLog(connection, path));
     return writer;
   };
   const expectInPlace = (): void => {
@@ -126,6 +129,7 @@ export async function openTransactions(path: string): Promise<Transactions> {
   const commit = async (group: readonly Job[]): Promise<void> => {
     try {
       const line = await writing();
+      await free(() => line.sql('BEGIN IMMEDIATE').run());
       const { outcomes, rest } = await inTransaction(line, group, expectInPlace);
       for (const settle of outcomes) settle();
       jobs.unshift(...rest);
@@ -136,7 +140,7 @@ export async function openTransactions(path: string): Promise<Transactions> {
   };
 
   return {
-    read: (work) => reads(() => named(() => whenFree(() => inSnapshot(reader, work)))),
+    read: (work) => reads(() => named(() => free(() => inSnapshot(reader, work)))),
     write: (work) =>
       new Promise((resolve, reject) => {
         const isFirst = jobs.push({ work, resolve, reject }) === 1;
@@ -146,10 +150,10 @@ export async function openTransactions(path: string): Promise<Transactions> {
       writes(() =>
         named(async () => {
           const { connection } = await writing();
-          return whenFree(() => work(connection));
+          return free(() => work(connection));
         }),
       ),
-    look: (work) => reads(() => named(() => whenFree(() => work(reader.connection)))),
+    look: (work) => reads(() => named(() => free(() => work(reader.connection)))),
     close: async () => {
       await Promise.all([reads(async () => {}), writes(async () => {})]);
       reader.connection.close();
@@ -184,15 +188,14 @@ async function inSnapshot<T>(line: Line, work: (rows: Rows) => Promise<T>): Prom
 }
 
 /**
- * Runs jobs in one transaction until it has taken long. Returns how to settle those that ran, after the commit, and
- * those that did not. Throws if nothing was stored.
+ * Runs jobs in the transaction that has begun, until it has taken long, and commits it. Returns how to settle those
+ * that ran, after the commit, and those that did not. Throws if nothing was stored.
  */
 async function inTransaction(
   line: Line,
   group: readonly Job[],
   expectInPlace: () => void,
 ): Promise<{ outcomes: (() => void)[]; rest: Job[] }> {
-  await whenFree(() => line.sql('BEGIN IMMEDIATE').run());
   const end = performance.now() + longGroup;
   const outcomes: (() => void)[] = [];
   try {

@@ -32,7 +32,6 @@ export interface Opened {
 export interface Use {
   readonly store: Store;
   /** A test with as many new users as it takes. */
-  it(title: string, options: { timeout: number }, test: (...people: Person[]) => Promise<unknown>): void;
   it(title: string, test: (...people: Person[]) => Promise<unknown>): void;
   /** Opens another store on the same data, until the test ends. */
   another(): Promise<Store>;

@@ -106,37 +106,33 @@ export function payloadTests(use: Use): void {
     }
   });
 
-  it.each([3_000_000, 20_000_000])('a payload of %d characters comes back', { timeout: 120_000 }, async (size) => {
+  it.each([3_000_000, 20_000_000])('a payload of %d characters comes back', async (size) => {
     const sent = entry('manual/survey', 1, large(size));
     for (const back of Object.values(await everywhere(use, sent))) same(back, sent);
   });
 
-  use.it(
-    'many large entries are stored whole, and read in pages that may be short',
-    { timeout: 120_000 },
-    async (user) => {
-      const sent = Array.from({ length: 40 }, (_, i) => fix(i, { text: 'y'.repeat(1_000_000) }));
-      await user.put(sent);
-      const expectPages = async (place: Finder): Promise<void> => {
-        // However many are asked for, a page holds no more of them than fits into memory beside others.
-        const { entries } = await place.find(user.id, { time: 'ts', limit: 1_000 });
-        expect(entries.length).toBeGreaterThan(0);
-        expect(JSON.stringify(entries).length).toBeLessThanOrEqual(largestPage);
-        same(await findAll(place, user.id, { time: 'ts', limit: 1_000 }), sent);
-      };
-      await expectPages(use.store.usercache);
-      await user.moveAll(undefined, { limit: 10 });
-      await expectPages(use.store.timeseries);
-      await user.put(sent);
-      await user.moveAll(refuse(), { limit: 10 });
-      const errors = [];
-      for await (const page of errorPages(use.store, user.id)) {
-        expect(JSON.stringify(page).length).toBeLessThanOrEqual(largestPage);
-        errors.push(...page);
-      }
-      expect(errors.length).toBe(sent.length);
-    },
-  );
+  use.it('many large entries are stored whole, and read in pages that may be short', async (user) => {
+    const sent = Array.from({ length: 40 }, (_, i) => fix(i, { text: 'y'.repeat(1_000_000) }));
+    await user.put(sent);
+    const expectPages = async (place: Finder): Promise<void> => {
+      // However many are asked for, a page holds no more of them than fits into memory beside others.
+      const { entries } = await place.find(user.id, { time: 'ts', limit: 1_000 });
+      expect(entries.length).toBeGreaterThan(0);
+      expect(JSON.stringify(entries).length).toBeLessThanOrEqual(largestPage);
+      same(await findAll(place, user.id, { time: 'ts', limit: 1_000 }), sent);
+    };
+    await expectPages(use.store.usercache);
+    await user.moveAll(undefined, { limit: 10 });
+    await expectPages(use.store.timeseries);
+    await user.put(sent);
+    await user.moveAll(refuse(), { limit: 10 });
+    const errors = [];
+    for await (const page of errorPages(use.store, user.id)) {
+      expect(JSON.stringify(page).length).toBeLessThanOrEqual(largestPage);
+      errors.push(...page);
+    }
+    expect(errors.length).toBe(sent.length);
+  });
 }
 
 const largestPage = 32 * 2 ** 20 + 1_100_000; // characters: a store may count an entry after it has read it

@@ -1,22 +1,22 @@
 // Backups of the embedded store: one moment of it while others write, and good to go on from.
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { beforeAll, expect, it, vi } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { openStore } from '../../../src/store/open.ts';
 import { databaseIn } from '../../../src/store/sqlite/folder.ts';
 import { backupStore } from '../../../src/upkeep/backup-store.ts';
 import { checkStore } from '../../../src/upkeep/check-store.ts';
 import { buildProgram } from '../../support/build.ts';
+import { noise } from '../../support/noise.ts';
 import { fix, newPerson, numbers, rejects, same } from '../contract/kit.ts';
 import { startChild } from '../support/child.ts';
 import { usePlaces } from '../support/folders.ts';
 
 const places = usePlaces();
-vi.setConfig({ testTimeout: 240_000 }); // a process beside, on a machine that may be busy
 let program: string;
 beforeAll(async () => {
   program = await buildProgram();
-}, 240_000);
+});
 
 it('a backup while a process puts and moves has everything acknowledged before, and is one moment of it', async () => {
   const { folder, store } = await places.newStore();
@@ -106,7 +106,7 @@ it('a backup of nothing, or of a damaged store, says so and leaves nothing behin
   const around = await places.folder();
   await rejects(backupStore(join(around, 'none'), join(around, 'backup')), 'MOBILITY_STORE_ADDRESS');
   const { folder, store, user } = await places.newStore();
-  await user.put(numbers(0, 200).map((ts) => fix(ts, { text: `${Math.random()}`.repeat(50) })));
+  await user.put(numbers(0, 200).map((ts) => fix(ts, { text: noise(`${ts}`, 1_000) })));
   await store.close();
   const bytes = await readFile(databaseIn(folder));
   bytes.fill(0x5a, Math.floor(bytes.length / 8192) * 4096); // the second half of its pages

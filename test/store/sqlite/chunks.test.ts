@@ -1,9 +1,9 @@
 // How entries lie in rows: chunks of the timeseries by day and data time, batches of what waits; few, small and found.
-import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { Entry } from '../../../src/model/entry.ts';
 import { connect } from '../../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../../src/store/sqlite/folder.ts';
+import { noise } from '../../support/noise.ts';
 import { battery, entry, findAll, fix, fixes, location, newPerson, numbers, same } from '../contract/kit.ts';
 import { usePlaces } from '../support/folders.ts';
 
@@ -72,7 +72,7 @@ it('a chunk has no more entries than can be rewritten quickly, and a change writ
 
 it('large entries of a day lie in several chunks', async () => {
   const { user, chunks } = await newStore();
-  const many = numbers(0, 12).map((i) => fix(midnight + i, { text: randomBytes(500_000).toString('hex') }));
+  const many = numbers(0, 12).map((i) => fix(midnight + i, { text: noise(`${i}`, 700_000) }));
   await user.moveIn(many);
   expect(chunks().length).toBeGreaterThan(2);
   expect(Math.max(...chunks().map(({ bytes }) => bytes))).toBeLessThan(4_000_000);
@@ -156,7 +156,7 @@ it('pages of a file that were freed are used again', async () => {
   const { user, rows } = await newStore();
   const sizes: number[] = [];
   for (let round = 0; round < 4; round++) {
-    await user.put(numbers(0, 3_000).map((i) => fix(i, { text: randomBytes(300).toString('hex') })));
+    await user.put(numbers(0, 3_000).map((i) => fix(i, { text: noise(`${i}`, 400) })));
     await user.moveIn([]);
     sizes.push(rows<{ page_count: number }>('PRAGMA page_count')[0]!.page_count);
   }

@@ -1,12 +1,14 @@
 // The embedded store when the disk is full, a file is busy or out of reach, or one write of many fails: what was
 // acknowledged is there, what was refused left nothing, and the store goes on when the trouble is over.
 import { execFileSync } from 'node:child_process';
+import { renameSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { connect } from '../../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../../src/store/sqlite/folder.ts';
 import { whenFree } from '../../../src/store/sqlite/transactions.ts';
+import { isHere } from '../../support/needs.ts';
 import { noise } from '../../support/noise.ts';
 import { until } from '../../support/until.ts';
 import { fix, fixes, newPerson, numbers, refuse, rejects, same } from '../contract/kit.ts';
@@ -90,6 +92,7 @@ async function smallDisk(size: string): Promise<{ disk: string; resize(size: str
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', disk], { stdio: 'ignore' });
   } catch {
+    isHere('the right to mount', false);
     return null;
   }
   places.later(() => execFileSync('umount', ['-l', disk]));
@@ -184,13 +187,42 @@ it('a store whose folder was moved or replaced stores nothing more', async () =>
   same(await user.waiting(), [fix(1), fix(4)]);
 });
 
-it('a put of many entries that fails leaves nothing behind, and those beside it are stored', async () => {
+it.each([1, 1_000])('a folder that is moved while a put of %d entries is written has none of them', async (count) => {
+  const { folder, user } = await places.newStore();
+  watched.before = (sql) => {
+    if (/INTO batches/.test(sql)) renameSync(folder, `${folder}-moved`);
+  };
+  await rejects(user.put(fixes(0, count)), 'MOBILITY_STORE_UNAVAILABLE');
+  watched.before = () => {};
+  await rename(`${folder}-moved`, folder);
+  same(await user.waiting(), []);
+});
+
+it.each([1, 1_000])('a put of %d entries is acknowledged by no commit that failed', async (count) => {
   const { store, user } = await places.newStore();
-  const broken = fixes(1, 2_000);
-  broken[1_500]!.metadata.write_ts = Number.NaN;
-  const [failed, small] = await Promise.allSettled([user.put(broken), user.put([fix(0.5)])]);
-  expect([failed.status, small.status]).toEqual(['rejected', 'fulfilled']);
-  expect((await store.usercache.summary(user.id)).count).toBe(1);
+  const other = await newPerson(store);
+  watched.before = (sql) => {
+    if (/^COMMIT/.test(sql)) throw engineError(10);
+  };
+  const puts = await Promise.allSettled([user.put(fixes(0, count)), other.put(fixes(0, count))]);
+  expect(puts.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  watched.before = () => {};
+  same(await user.waiting(), []);
+});
+
+it('of two writes at once, one that fails after its first row leaves none, and the other is stored', async () => {
+  const { store, user } = await places.newStore();
+  const other = await newPerson(store);
+  let inserts = 0;
+  watched.before = (sql) => {
+    if (/INTO batches/.test(sql) && inserts++ === 0) throw new Error('made up');
+  };
+  const unusable = [{ entry: 1, reason: 'r', message: 'm' }];
+  const failing = store.usercache.put(user.id, { entries: [fix(1)], unusable }, 1);
+  const puts = await Promise.allSettled([failing, other.put([fix(2)])]);
+  expect(puts.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
+  expect(await user.errors()).toEqual([]);
+  same(await other.waiting(), [fix(2)]);
 });
 
 describe('trouble that the engine reports', () => {

@@ -1,11 +1,12 @@
 // The folder of an embedded store: how it is made, and what is checked at every opening.
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { cp, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { connect } from '../../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../../src/store/sqlite/folder.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { noise } from '../../support/noise.ts';
 import { fix, newPerson, numbers, type Person, rejects, same } from '../contract/kit.ts';
 import { usePlaces } from '../support/folders.ts';
 import { mayOnlyRead } from '../support/may-only-read.ts';
@@ -29,7 +30,7 @@ async function copyOf(folder: string): Promise<string> {
 /** A folder with a store that was closed, and the user whose entries wait in it. */
 async function closedStore(): Promise<{ folder: string; user: Person }> {
   const { folder, store, user } = await places.newStore();
-  await user.put(numbers(0, 200).map((ts) => fix(ts, { text: randomBytes(500).toString('base64') })));
+  await user.put(numbers(0, 200).map((ts) => fix(ts, { text: noise(`${ts}`, 700) })));
   await store.close();
   return { folder: await copyOf(folder), user };
 }
@@ -211,7 +212,7 @@ describe('a write-ahead log', () => {
     const { folder, store, user } = await places.newStore();
     const sizes: number[] = [];
     for (let i = 0; i < 5; i++) {
-      await user.put([fix(2 * i), fix(2 * i + 1, { text: randomBytes(5_000).toString('hex') })]);
+      await user.put([fix(2 * i), fix(2 * i + 1, { text: noise(`${i}`, 7_000) })]);
       sizes.push((await stat(`${databaseIn(folder)}-wal`)).size);
     }
     return { folder, store, user, sizes };

@@ -15,7 +15,6 @@ vi.mock('../../../src/store/sqlite/driver.ts', async (original) =>
 
 const places = usePlaces();
 afterEach(() => watched.reset());
-vi.setConfig({ testTimeout: 120_000 });
 
 /** Does the work, and copies the folder before each of its statements and after the last, as a kill would leave it. */
 async function copiesDuring(folder: string, work: () => Promise<unknown>): Promise<string[]> {

@@ -2,7 +2,7 @@
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { brotliDecompressSync, constants } from 'node:zlib';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { packText } from '../../../src/store/chunks/pack.ts';
 import { copyDatabase } from '../../../src/store/sqlite/copy-database.ts';
 import type { Judge } from '../../../src/store/store.ts';
@@ -10,7 +10,6 @@ import { accept, entry, newId, numbers, Person, same } from '../contract/kit.ts'
 import { usePlaces } from '../support/folders.ts';
 
 const places = usePlaces();
-vi.setConfig({ testTimeout: 240_000 });
 
 const marker = 'WIPEMARKER';
 

@@ -1,0 +1,87 @@
+// The rooms that carry promises: their sources, and the tests that must notice a fault in them. docs/promises.md has a
+// figure of each.
+export const rooms = {
+  tokens: {
+    sources: ['src/server/auth.ts', 'src/server/authenticator.ts', 'src/store/rules/people.ts'],
+    tests: [
+      'test/server/app.test.ts',
+      'test/server/studies.test.ts',
+      'test/store/sqlite.test.ts',
+      'test/cli/tokens.test.ts',
+    ],
+  },
+  limits: {
+    sources: ['src/server/caller-limits.ts', 'src/server/body-budget.ts', 'src/server/read-body.ts'],
+    tests: ['test/server/limits.test.ts', 'test/server/read-body.test.ts', 'test/server/sockets.test.ts'],
+  },
+  put: {
+    sources: [
+      'src/intake/put-batch.ts',
+      'src/intake/take-entry.ts',
+      'src/store/rules/usercache.ts',
+      'src/store/rules/identities.ts',
+    ],
+    tests: ['test/intake', 'test/server/put.test.ts', 'test/store/sqlite.test.ts', 'test/store/model.test.ts'],
+  },
+  transactions: {
+    sources: ['src/store/sqlite/transactions.ts', 'src/store/sqlite/folder.ts', 'src/store/sqlite/rows.ts'],
+    tests: [
+      'test/store/sqlite',
+      'test/store/sqlite-engine.test.ts',
+      'test/store/sqlite.test.ts',
+      'test/faults/disk.test.ts',
+    ],
+  },
+  move: {
+    sources: ['src/store/rules/move.ts', 'src/store/rules/batches.ts', 'src/pipeline/move-to-long-term.ts'],
+    tests: [
+      'test/pipeline/move-to-long-term.test.ts',
+      'test/store/sqlite.test.ts',
+      'test/faults/move.test.ts',
+      'test/store/model.test.ts',
+    ],
+  },
+  chain: {
+    sources: [
+      'src/pipeline/analyse-trips.ts',
+      'src/pipeline/documents.ts',
+      'src/pipeline/document-window.ts',
+      'src/pipeline/read-stretch.ts',
+    ],
+    tests: ['test/pipeline', 'test/analysis/stretches.test.ts', 'test/faults/move.test.ts', 'test/upkeep'],
+  },
+  leases: {
+    sources: ['src/pipeline/lease.ts', 'src/pipeline/run-pipeline.ts', 'src/store/rules/accounts.ts'],
+    tests: ['test/pipeline', 'test/store/sqlite.test.ts', 'test/faults/stale-run.test.ts'],
+  },
+  erase: {
+    sources: ['src/store/rules/erase.ts', 'src/upkeep/erase-user.ts', 'src/log/scrub.ts', 'src/cli/commands/erase.ts'],
+    tests: [
+      'test/store/sqlite.test.ts',
+      'test/faults/isolation.test.ts',
+      'test/log/scrub.test.ts',
+      'test/cli/commands.test.ts',
+      'test/server/erased.test.ts',
+    ],
+  },
+  backup: {
+    sources: ['src/upkeep/backup-store.ts', 'src/upkeep/copy-store.ts', 'src/store/sqlite/copy-database.ts'],
+    tests: ['test/store/sqlite/backup.test.ts', 'test/cli/migrate.test.ts', 'test/cli/store.test.ts'],
+  },
+  import: {
+    sources: ['src/import/import.ts', 'src/import/format.ts', 'src/import/entries/export-folder.ts'],
+    tests: ['test/import'],
+  },
+  privacy: {
+    sources: ['src/export/privacy.ts', 'src/export/rows.ts'],
+    tests: ['test/export'],
+  },
+  report: {
+    sources: ['src/report/disclose.ts', 'src/report/month-report.ts', 'src/report/tally.ts'],
+    tests: ['test/report'],
+  },
+  labels: {
+    sources: ['src/labels/match-inputs.ts', 'src/labels/said.ts', 'src/labels/labels-of.ts'],
+    tests: ['test/labels', 'test/diary', 'test/cli/label.test.ts'],
+  },
+};
