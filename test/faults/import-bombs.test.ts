@@ -26,11 +26,13 @@ const point = '<trkpt lat="38.5" lon="-7.9"><time>2024-03-12T08:00:00Z</time></t
 const placemark = '<kml><Placemark><TimeSpan><begin>2024-03-12T08:00:00Z</begin></TimeSpan>';
 const metadata = '"metadata":{"key":"my/key","write_ts":1710000000}';
 
+let written = 1.7e9;
+
 /** A user's BSON document of so many MiB at most, of empty documents. */
 function bson(size: number, user: number): Uint8Array {
   const data = { a: new Array(Math.floor((size * mebibyte) / 14)).fill({}) };
   const user_id = new BSON.UUID(`01234567-89ab-4def-8123-45678900000${user}`);
-  return BSON.serialize({ user_id, metadata: { key: 'my/key', write_ts: 1.7e9 + Math.random() }, data });
+  return BSON.serialize({ user_id, metadata: { key: 'my/key', write_ts: (written += 0.5) }, data });
 }
 
 const bombs: Record<string, () => Generator<string | Uint8Array>> = {
