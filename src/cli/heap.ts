@@ -2,13 +2,13 @@
 import { setFlagsFromString } from 'node:v8';
 
 /**
- * Lets the heap grow to four times what is alive before the next full collection. V8 itself takes 10 to 300 per cent,
- * mostly little. A full collection costs by what is alive and drops compiled code; a put of 10,000 entries and a run
- * leave so much garbage that V8's rule has one every few of them. It concerns the whole process: programs call it,
- * libraries do not.
+ * Lets the heap grow to three times what is alive before the next full collection. V8 itself takes 10 to 300 per cent
+ * more. A full collection costs by what is alive and drops compiled code; a put of 10,000 entries and a run leave so
+ * much garbage that there is one every few of them. More than 200 per cent takes memory and saves no CPU of a run. It
+ * concerns the whole process: programs call it, libraries do not.
  */
 export function growFreely(): void {
-  setUnlessGiven('--heap-growing-percent', 300);
+  setUnlessGiven('--heap-growing-percent', 200);
 }
 
 /**

@@ -4,7 +4,7 @@ import { errorText, MobilityError } from '../model/errors.ts';
 import { hostZone } from './format.ts';
 import type { Log } from './log.ts';
 import { createQueue } from './queue.ts';
-import { type FileLogOptions, LogFiles } from './writer.ts';
+import type { FileLogOptions } from './writer.ts';
 
 /** An open log. */
 export interface FileLog {
@@ -22,7 +22,7 @@ export interface FileLog {
  */
 export async function openFileLog(options: FileLogOptions): Promise<FileLog> {
   const { logLevel: level, threadId = `p${process.pid}`, warn } = options;
-  const files = cluster.isWorker ? null : new LogFiles(options);
+  const files = cluster.isWorker ? null : new (await import('./writer.ts')).LogFiles(options); // not in workers
   await files?.open().catch((error) => {
     // On a full disk a program works without a log rather than not at all.
     if (!transientCodes.has(error.code)) throw unwritable(options.logDir, error);

@@ -13,6 +13,7 @@ const loneSurrogates = /\p{Cs}/gu;
 // Most texts are plain, and these checks are much faster.
 const plainText = /^[ -~]*$/;
 const plainWord = /^[!-~]+$/;
+const plainField = /^[!#-'*+\--~]+$/; // neither a quotation mark, nor a bracket, nor a comma
 
 const escaped = (c: string): string => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`;
 const cut = (text: string, length: number): string => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
@@ -39,14 +40,11 @@ export function word(text: string): string {
 /** Returns a path as one word, without its query, which the log must not contain. */
 export const pathWord = (path: string): string => word(path.replace(/[?#].*$/s, ''));
 
-/**
- * Returns a field with any content: one plain word as it is, else a JSON string; null as `null`. Cut at 300 characters.
- */
+/** Returns any text as a field: a word of plain ASCII as it is, else as JSON; null as `null`. Cut at 300 characters. */
 export function quoted(text: string | null): string {
   if (text === null) return 'null';
   const short = cut(text, maxField);
-  if (short === 'null') return '"null"';
-  return /^[^\s",()]+$/.test(short) && !special.test(short) ? short : safeJson(short);
+  return short !== 'null' && plainField.test(short) ? short : safeJson(short);
 }
 
 const safeJson = (text: string): string => JSON.stringify(text).replace(unprintable, escaped);

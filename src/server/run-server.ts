@@ -6,7 +6,6 @@ import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
 import { MobilityError } from '../model/errors.ts';
 import type { Store } from '../store/store.ts';
-import { createApp } from './app.ts';
 import type { AppParts } from './app-parts.ts';
 import { consoleLines, type Write } from './console-lines.ts';
 import { isLoopback } from './loopback.ts';
@@ -117,6 +116,7 @@ async function listen(options: RunServerOptions, { log, threadId }: FileLog): Pr
   const store = await options.openStore({
     onWarning: (text) => cluster.isPrimary && warn(options, log, text),
   });
+  const { createApp } = await import('./app.ts'); // the primary, which answers no calls, saves its memory
   const output = consoleLines({ write: stdout, log, warn: (text) => stderr(`mobility: ${text}\n`), now });
   const app = createApp({
     ...{ store, log, config, now, thread: threadId },

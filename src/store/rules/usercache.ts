@@ -100,12 +100,10 @@ const isSame = (a: Identity, b: Identity): boolean => a.key === b.key && a.write
 
 /** Places in the order of key and `write_ts`; equal identities stay in theirs. */
 function inOrder(identities: readonly Identity[]): number[] {
-  const keys = [...new Set(identities.map(({ key }) => key))].sort(compareTexts);
-  const ranks = new Map(keys.map((key, rank) => [key, rank]));
-  const rankOf = identities.map(({ key }) => ranks.get(key)!);
-  return [...identities.keys()].sort(
-    (a, b) => rankOf[a]! - rankOf[b]! || identities[a]!.write_ts - identities[b]!.write_ts || a - b,
-  );
+  const places = new Map<string, number[]>();
+  for (const [at, { key }] of identities.entries()) if (!places.get(key)?.push(at)) places.set(key, [at]);
+  const byTime = (a: number, b: number): number => identities[a]!.write_ts - identities[b]!.write_ts;
+  return [...places.keys()].sort(compareTexts).flatMap((key) => places.get(key)!.sort(byTime));
 }
 
 /** Stores entries that do not wait yet. */
