@@ -47,7 +47,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-it('sections name their trip, points their section, trips their places', async () => {
+it('sections name their trip, points their section, trips their places, and days count them', async () => {
   const [trips, sections, points, places] = await Promise.all(
     ['trips', 'sections', 'points', 'places'].map((kind) => csv(`csv/${kind}.csv`)),
   );
@@ -60,6 +60,8 @@ it('sections name their trip, points their section, trips their places', async (
   expect(places!.length).toBe(placeIds.size);
   expect(trips!.filter((t) => !placeIds.has(t.start_place_id!) || !placeIds.has(t.end_place_id!))).toEqual([]);
   expect(new Set(trips!.map(({ user_id }) => user_id)).size).toBe(2);
+  const counts = (await csv('csv/days.csv')).map((day) => Number(day.trips));
+  expect(counts.reduce((sum, count) => sum + count, 0)).toBe(trips!.length);
 });
 
 it('a label names its trip, the last word on a trip stands in the trips, and a label of no trip names none', async () => {

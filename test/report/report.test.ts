@@ -152,6 +152,13 @@ it('months are whole and never overlap, and settle on the seventh day after thei
   expect(await weekdays('2023-10')).toEqual(['Tuesday']);
   expect(await weekdays('2023-11')).toEqual(['Thursday']);
   expect(await weekdays('2023-12')).toEqual(['Friday']);
+  const cells = async (by: 'mode' | 'hour' | 'zone') =>
+    (await monthReport(store, '2023-11', by, least)).cells.map(({ cell, trips }) => `${cell} ${trips}`);
+  expect([await cells('mode'), await cells('hour'), await cells('zone')]).toEqual([
+    ['car 5'],
+    ['08 5'],
+    ['Europe/Berlin 5'],
+  ]);
   expect(['2023-12-07', '2023-12-08'].map((today) => isSettled('2023-11', today))).toEqual([false, true]);
 });
 
