@@ -1,11 +1,10 @@
 // What an erasure leaves in the files of the embedded store, searched byte by byte, also while others have it open.
-import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { brotliDecompressSync, constants } from 'node:zlib';
 import { expect, it, vi } from 'vitest';
-import { packText } from '../../../src/store/chunks/pack.ts';
 import { copyDatabase } from '../../../src/store/sqlite/copy-database.ts';
 import type { Judge } from '../../../src/store/store.ts';
+import { packedTextsIn, piecesIn, piecesOf, textsIn } from '../../support/traces.ts';
 import { accept, entry, newId, numbers, Person, same } from '../contract/kit.ts';
 import { usePlaces } from '../support/folders.ts';
 
@@ -13,43 +12,6 @@ const places = usePlaces();
 vi.setConfig({ testTimeout: 240_000 });
 
 const marker = 'WIPEMARKER';
-
-/** The files of a folder that keep data; the index of the log has no content. */
-async function filesOf(folder: string): Promise<Map<string, Buffer>> {
-  const names = (await readdir(folder)).filter((name) => !name.endsWith('-shm'));
-  return new Map(await Promise.all(names.map(async (name) => [name, await readFile(join(folder, name))] as const)));
-}
-
-/** Which of `texts` stand in the files of a folder. */
-async function found(folder: string, texts: readonly string[]): Promise<string[]> {
-  const hits: string[] = [];
-  for (const [name, bytes] of await filesOf(folder)) {
-    const content = bytes.toString('latin1');
-    for (const text of texts) if (content.includes(text)) hits.push(`${text} in ${name}`);
-  }
-  return hits;
-}
-
-/** How packed texts begin: with the size of the window. */
-const window = packText('a')[0]! & 15;
-
-/** The texts that stand in compressed data in the files of a folder. */
-async function foundPacked(folder: string, texts: readonly string[]): Promise<Set<string>> {
-  const hits = new Set<string>();
-  const options = { finishFlush: constants.BROTLI_OPERATION_FLUSH, maxOutputLength: 100_000 };
-  for (const bytes of (await filesOf(folder)).values()) {
-    for (let at = 0; at < bytes.length && hits.size < texts.length; at++) {
-      if ((bytes[at]! & 15) !== window) continue;
-      try {
-        const content = brotliDecompressSync(bytes.subarray(at, at + 600), options);
-        for (const text of texts) if (content.includes(text)) hits.add(text);
-      } catch {
-        // no compressed data begins here
-      }
-    }
-  }
-  return hits;
-}
 
 /** Rows of every kind that are moved, replaced, fail and are taken back, in the pages of somebody else's. */
 async function live(user: Person, word: string): Promise<void> {
@@ -98,18 +60,24 @@ it('no byte of an erased user is in the file, its log or a copy, as it is or com
     await live(new Person(store, uuid), marker);
   }
   const texts = [marker, uuid, token];
-  expect((await found(folder, texts)).length).toBeGreaterThanOrEqual(texts.length);
-  same(await foundPacked(folder, [marker]), new Set([marker]));
+  expect((await textsIn(folder, texts)).length).toBeGreaterThanOrEqual(texts.length);
+  expect(await packedTextsIn(folder, [marker])).toEqual([marker]);
+  const pieces = piecesOf(folder, uuid);
+  expect(pieces.size).toBeGreaterThan(1_000);
   const before = await ben.on(serving).stored();
 
   await store.erase(uuid);
 
-  expect(await found(folder, texts)).toEqual([]);
-  same(await foundPacked(folder, [marker, 'BENSWORD']), new Set(['BENSWORD']));
+  const kept = piecesOf(folder);
+  for (const piece of pieces) if (kept.has(piece)) pieces.delete(piece);
+  expect(await packedTextsIn(folder, [marker, 'BENSWORD'])).toEqual(['BENSWORD']);
   const copy = join(await places.folder(), 'copy');
   await mkdir(copy);
   await copyDatabase(folder, copy);
-  expect(await found(copy, texts)).toEqual([]);
+  for (const place of [folder, copy]) {
+    expect(await textsIn(place, texts)).toEqual([]);
+    expect(await piecesIn(place, pieces)).toEqual([]);
+  }
   // Others are whole, for whoever had the store open before too; and a name that was erased can be used again.
   same(await ben.on(serving).stored(), before);
   expect(await ben.on(serving).put([entry(`manual/${marker}`, 7, { a: 1 })])).toEqual(['inserted']);
