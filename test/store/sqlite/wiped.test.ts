@@ -1,8 +1,10 @@
 // What an erasure leaves in the files of the embedded store, searched byte by byte, also while others have it open.
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { copyDatabase } from '../../../src/store/sqlite/copy-database.ts';
+import { connect } from '../../../src/store/sqlite/driver.ts';
+import { databaseIn } from '../../../src/store/sqlite/folder.ts';
 import type { Judge } from '../../../src/store/store.ts';
 import { packedTextsIn, piecesIn, piecesOf, textsIn } from '../../support/traces.ts';
 import { accept, entry, newId, numbers, Person, same } from '../contract/kit.ts';
@@ -83,4 +85,33 @@ it('no byte of an erased user is in the file, its log or a copy, as it is or com
   expect(await ben.on(serving).put([entry(`manual/${marker}`, 7, { a: 1 })])).toEqual(['inserted']);
   await ben.on(serving).moveAll();
   expect((await ben.stored()).length).toBeGreaterThan(before.length);
+});
+
+/** Writes `text` into the unused middle of every leaf page that has room for it; returns how many have. */
+async function hideInGaps(path: string, text: string): Promise<number> {
+  const bytes = await readFile(path);
+  let count = 0;
+  for (let page = 4096; page < bytes.length; page += 4096) {
+    const end = 8 + 2 * bytes.readUInt16BE(page + 3);
+    if (![10, 13].includes(bytes[page]!) || end + text.length > bytes.readUInt16BE(page + 5)) continue;
+    count += bytes.write(text, page + end) > 0 ? 1 : 0;
+  }
+  await writeFile(path, bytes);
+  return count;
+}
+
+it('copies of rows that SQLite leaves in the unused middle of pages are overwritten', async () => {
+  const { folder, store, user: ben } = await places.newStore();
+  const { uuid } = (await store.users.register('carla', { now: 1 })).user;
+  for (const user of [ben, new Person(store, uuid)]) await live(user, 'BENSWORD');
+  const before = await ben.stored();
+  await store.close();
+  expect(await hideInGaps(databaseIn(folder), marker)).toBeGreaterThan(5);
+  const again = await places.open(folder);
+  await again.erase(uuid);
+  expect(await textsIn(folder, [marker])).toEqual([]);
+  const connection = connect(databaseIn(folder));
+  expect(connection.prepare('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }]);
+  connection.close();
+  same(await ben.on(again).stored(), before);
 });
