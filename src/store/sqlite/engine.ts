@@ -23,7 +23,7 @@ export async function openSqliteEngine(
     read: (work) => file.read(work),
     write: (_, work) => file.write(work),
     now: async () => now(),
-    forget: () => {
+    forget: async () => {
       handle ??= openSync(path, 'r+');
       return wipe(file, path, handle);
     },
