@@ -14,6 +14,7 @@ import {
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 const own = fileURLToPath(new URL('..', import.meta.url));
@@ -228,4 +229,29 @@ export async function inLanes(count, lanes, work) {
   };
   await Promise.all(Array.from({ length: lanes }, lane));
   return times;
+}
+
+/**
+ * Puts of 50 new entries, one after the other, from half a second before `work` begins until it ends. `times`: seconds
+ * of each put while it ran; `result`: what `work` resolved with.
+ */
+export async function putsBeside(port, user, work) {
+  const client = createClient(port, 1);
+  const times = [];
+  let [made, isRunning] = [0, true];
+  const put = async () => {
+    const body = bodyOf(user, locations(50, 1_700_000_000 + 50 * made++));
+    const began = seconds();
+    await client.post('/usercache/put', body);
+    times.push(seconds() - began);
+    await setTimeout(5); // so that the caller does not fill a core
+  };
+  for (const end = seconds() + 0.5; seconds() < end; ) await put(); // warms up
+  times.length = 0;
+  const working = work().finally(() => {
+    isRunning = false;
+  });
+  while (isRunning) await put();
+  client.close();
+  return { times, result: await working };
 }

@@ -32,7 +32,8 @@ let written = 1.7e9;
 function bson(size: number, user: number): Uint8Array {
   const data = { a: new Array(Math.floor((size * mebibyte) / 14)).fill({}) };
   const user_id = new BSON.UUID(`01234567-89ab-4def-8123-45678900000${user}`);
-  return BSON.serialize({ user_id, metadata: { key: 'my/key', write_ts: (written += 0.5) }, data });
+  written += 0.5;
+  return BSON.serialize({ user_id, metadata: { key: 'my/key', write_ts: written }, data });
 }
 
 const bombs: Record<string, () => Generator<string | Uint8Array>> = {

@@ -1,6 +1,7 @@
 // One user's commands touch nobody else, and erasing leaves nothing of a user in any table that there is.
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { silentLog } from '../../src/log/log.ts';
 import { tokenHash } from '../../src/model/user.ts';
@@ -8,8 +9,9 @@ import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import { connect } from '../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../src/store/sqlite/folder.ts';
 import { type Collection, collections, type Store } from '../../src/store/store.ts';
-import { everythingOf, inFolder, pushesOf, withStore } from './kit.ts';
-import { run } from './program.ts';
+import { packedTextsIn, piecesIn, piecesOf, textsIn } from '../support/traces.ts';
+import { everythingOf, fillStore, inFolder, pushesOf, withStore } from './kit.ts';
+import { type Exit, run, startServer } from './program.ts';
 
 /** Where the embedded store keeps each collection. A table that names users and is missing here fails a test below. */
 const tables: Record<Collection, string> = {
@@ -123,5 +125,48 @@ describe('erasing a user', () => {
         const text = JSON.stringify(rows);
         for (const word of words) expect(text.includes(word), `${word} in ${name}`).toBe(false);
       }
+    }));
+
+  it('leaves nothing in files, logs and a backup, also beside a server that runs', () =>
+    inFolder(async (folder) => {
+      const [store, logs, backup] = ['store', 'logs', 'backup'].map((name) => join(folder, name)) as [
+        string,
+        ...string[],
+      ];
+      const command = (...args: string[]): Promise<Exit> => run([...args, '--store', store, '--log-dir', logs!]);
+      const { 'ada@example.org': ada } = await fillStore(store, { 'ada@example.org': [], 'ben@example.org': [] });
+      const token = (await command('users', 'token', 'ada@example.org')).stdout.trim();
+      const server = await startServer(store, { env: { MOBILITY_LOG_DIR: logs!, MOBILITY_LOG_LEVEL: 'debug' } });
+      const push = async (name: string, entries: unknown[]): Promise<void> => {
+        const { status } = await server.post('/usercache/put', {
+          user: `${name}@example.org`,
+          phone_to_server: entries,
+        });
+        expect(status).toBe(200);
+      };
+      for (const day of [0, 1]) {
+        for (const name of ['ada', 'ben']) await push(name, [...pushesOf(name, 'ios', 2)[day]!, `words of ${name}`]);
+        expect((await command('pipeline', '--all')).code).toBe(0);
+      }
+      const mark = { latitude: 12.3456789012, longitude: 98.7654321098 };
+      const metadata = { key: 'background/location', platform: 'ios', write_ts: 1_710_400_000 };
+      await push('ada', [{ metadata, data: { ...mark, ts: 1_710_400_000 } }]);
+      const [log] = (await readdir(logs!)).filter((name) => /^server.*log$/.test(name));
+      await writeFile(join(logs!, 'server-2024-03-11.log.gz'), gzipSync(await readFile(join(logs!, log!))));
+      const words = [...Object.values(mark).map(String), 'words of ada'];
+      const texts = [...words, ada!, 'ada@example.org', token, tokenHash(token)];
+      for (const place of [store, logs!]) expect(await textsIn(place, texts)).not.toEqual([]);
+      expect(await packedTextsIn(store, words)).toHaveLength(words.length);
+      const pieces = piecesOf(store, ada);
+
+      expect((await command('erase', '--user', 'ada@example.org', '--yes')).code).toBe(0);
+      expect((await command('backup', backup!)).code).toBe(0);
+      for (const kept of piecesOf(store)) pieces.delete(kept);
+      expect(pieces.size).toBeGreaterThan(10_000);
+      expect(await textsIn(folder, texts)).toEqual([]);
+      for (const place of [store, backup!]) expect(await piecesIn(place, pieces)).toEqual([]);
+      expect(await packedTextsIn(store, [...texts, 'words of ben'])).toEqual(['words of ben']);
+      expect((await server.stop()).code).toBe(0);
+      expect(await textsIn(folder, texts)).toEqual([]);
     }));
 });

@@ -19,6 +19,11 @@ export function isBusy(error: unknown): boolean {
   return busy.includes(primary(error));
 }
 
+/** An error for which `isBusy` is true. */
+export function busyError(message: string): Error {
+  return Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR', errcode: busy[0] });
+}
+
 /** True for errors after which a transaction cannot go on, as opposed to a refused statement. */
 export function endsTransaction(error: unknown): boolean {
   return [...busy, ...damaged, noMemory, readOnly, inputOutput, full, cannotOpen].includes(primary(error));

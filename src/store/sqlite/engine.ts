@@ -1,9 +1,11 @@
 // The engine on SQLite: one file in one folder, for several processes of one machine.
+import { closeSync, openSync } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
 import type { Engine } from '../rows/rows.ts';
 import type { Connection } from './driver.ts';
 import { openFolder } from './folder.ts';
 import { openTransactions } from './transactions.ts';
+import { wipe } from './wipe.ts';
 
 /** How to open: see `OpenOptions`. */
 interface SqliteOptions {
@@ -19,12 +21,16 @@ export async function openSqliteEngine(
 ): Promise<Engine> {
   const path = await openFolder(folder, { make });
   const file = await openTransactions(path, busySeconds);
+  let handle: number | null = null; // for `wipe`
   return {
     address: `sqlite:${folder}`,
     read: (work) => file.read(work),
     write: (_, work) => file.write(work),
     now: async () => now(),
-    forget: () => file.alone(emptyLog),
+    forget: async () => {
+      handle ??= openSync(path, 'r+');
+      return wipe(file, path, handle);
+    },
     check: () => file.look(integrityProblems),
     ping: async () => {
       const text = "UPDATE about SET value = ? WHERE name = 'ping'";
@@ -35,7 +41,11 @@ export async function openSqliteEngine(
       const { bavail, bsize } = await statfs(folder);
       return { bytes: sizes.reduce((sum, size) => sum + size, 0), free: bavail * bsize };
     },
-    close: () => file.close(),
+    close: async () => {
+      await file.close();
+      if (handle !== null) closeSync(handle);
+      handle = null;
+    },
   };
 }
 
@@ -46,11 +56,4 @@ async function sizeOf(path: string): Promise<number> {
 function integrityProblems(connection: Connection): string[] {
   const found = connection.prepare('PRAGMA integrity_check(100)').all<{ integrity_check: string }>();
   return found.map((row) => row.integrity_check).filter((text) => text !== 'ok');
-}
-
-/** Moves the log into the file and empties it: what was removed is in neither then. Throws while others read it. */
-function emptyLog(connection: Connection): void {
-  connection.exec('PRAGMA incremental_vacuum');
-  const { busy } = connection.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get<{ busy: number }>()!;
-  if (busy !== 0) throw Object.assign(new Error('the log is being read'), { code: 'ERR_SQLITE_ERROR', errcode: 5 }); // see `isBusy`
 }

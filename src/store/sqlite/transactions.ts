@@ -10,7 +10,9 @@ import { rowsIn } from './rows.ts';
 const busyLimit = 10; // s
 
 const longGroup = 20; // ms after which a group of writes is committed
-const makeWay = 5; // ms of pause after a long transaction, in which other processes that wait for the file come first
+/** ms of pause after a long transaction, in which other processes that wait for the file come first. */
+export const makeWay = 5;
+
 const cachePages = 4_000; // 16 MB a connection
 const largestLog = 64 * 2 ** 20; // bytes of log that stay on disk for later writes
 

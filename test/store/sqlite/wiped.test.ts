@@ -1,54 +1,18 @@
 // What an erasure leaves in the files of the embedded store, searched byte by byte, also while others have it open.
-import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { brotliDecompressSync, constants } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { packText } from '../../../src/store/chunks/pack.ts';
 import { copyDatabase } from '../../../src/store/sqlite/copy-database.ts';
+import { connect } from '../../../src/store/sqlite/driver.ts';
+import { databaseIn } from '../../../src/store/sqlite/folder.ts';
 import type { Judge } from '../../../src/store/store.ts';
+import { packedTextsIn, piecesIn, piecesOf, textsIn } from '../../support/traces.ts';
 import { accept, entry, newId, numbers, Person, same } from '../contract/kit.ts';
 import { usePlaces } from '../support/folders.ts';
 
 const places = usePlaces();
 
 const marker = 'WIPEMARKER';
-
-/** The files of a folder that keep data; the index of the log has no content. */
-async function filesOf(folder: string): Promise<Map<string, Buffer>> {
-  const names = (await readdir(folder)).filter((name) => !name.endsWith('-shm'));
-  return new Map(await Promise.all(names.map(async (name) => [name, await readFile(join(folder, name))] as const)));
-}
-
-/** Which of `texts` stand in the files of a folder. */
-async function found(folder: string, texts: readonly string[]): Promise<string[]> {
-  const hits: string[] = [];
-  for (const [name, bytes] of await filesOf(folder)) {
-    const content = bytes.toString('latin1');
-    for (const text of texts) if (content.includes(text)) hits.push(`${text} in ${name}`);
-  }
-  return hits;
-}
-
-/** How packed texts begin: with the size of the window. */
-const window = packText('a')[0]! & 15;
-
-/** The texts that stand in compressed data in the files of a folder. */
-async function foundPacked(folder: string, texts: readonly string[]): Promise<Set<string>> {
-  const hits = new Set<string>();
-  const options = { finishFlush: constants.BROTLI_OPERATION_FLUSH, maxOutputLength: 100_000 };
-  for (const bytes of (await filesOf(folder)).values()) {
-    for (let at = 0; at < bytes.length && hits.size < texts.length; at++) {
-      if ((bytes[at]! & 15) !== window) continue;
-      try {
-        const content = brotliDecompressSync(bytes.subarray(at, at + 600), options);
-        for (const text of texts) if (content.includes(text)) hits.add(text);
-      } catch {
-        // no compressed data begins here
-      }
-    }
-  }
-  return hits;
-}
 
 /** Rows of every kind that are moved, replaced, fail and are taken back, in the pages of somebody else's. */
 async function live(user: Person, word: string): Promise<void> {
@@ -97,21 +61,56 @@ it('no byte of an erased user is in the file, its log or a copy, as it is or com
     await live(new Person(store, uuid), marker);
   }
   const texts = [marker, uuid, token];
-  expect((await found(folder, texts)).length).toBeGreaterThanOrEqual(texts.length);
-  same(await foundPacked(folder, [marker]), new Set([marker]));
+  expect((await textsIn(folder, texts)).length).toBeGreaterThanOrEqual(texts.length);
+  expect(await packedTextsIn(folder, [marker])).toEqual([marker]);
+  const pieces = piecesOf(folder, uuid);
+  expect(pieces.size).toBeGreaterThan(1_000);
   const before = await ben.on(serving).stored();
 
   await store.erase(uuid);
 
-  expect(await found(folder, texts)).toEqual([]);
-  same(await foundPacked(folder, [marker, 'BENSWORD']), new Set(['BENSWORD']));
+  const kept = piecesOf(folder);
+  for (const piece of pieces) if (kept.has(piece)) pieces.delete(piece);
+  expect(await packedTextsIn(folder, [marker, 'BENSWORD'])).toEqual(['BENSWORD']);
   const copy = join(await places.folder(), 'copy');
   await mkdir(copy);
   await copyDatabase(folder, copy);
-  expect(await found(copy, texts)).toEqual([]);
+  for (const place of [folder, copy]) {
+    expect(await textsIn(place, texts)).toEqual([]);
+    expect(await piecesIn(place, pieces)).toEqual([]);
+  }
   // Others are whole, for whoever had the store open before too; and a name that was erased can be used again.
   same(await ben.on(serving).stored(), before);
   expect(await ben.on(serving).put([entry(`manual/${marker}`, 7, { a: 1 })])).toEqual(['inserted']);
   await ben.on(serving).moveAll();
   expect((await ben.stored()).length).toBeGreaterThan(before.length);
+});
+
+/** Writes `text` into the unused middle of every leaf page that has room for it; returns how many have. */
+async function hideInGaps(path: string, text: string): Promise<number> {
+  const bytes = await readFile(path);
+  let count = 0;
+  for (let page = 4096; page < bytes.length; page += 4096) {
+    const end = 8 + 2 * bytes.readUInt16BE(page + 3);
+    if (![10, 13].includes(bytes[page]!) || end + text.length > bytes.readUInt16BE(page + 5)) continue;
+    count += bytes.write(text, page + end) > 0 ? 1 : 0;
+  }
+  await writeFile(path, bytes);
+  return count;
+}
+
+it('copies of rows that SQLite leaves in the unused middle of pages are overwritten', async () => {
+  const { folder, store, user: ben } = await places.newStore();
+  const { uuid } = (await store.users.register('carla', { now: 1 })).user;
+  for (const user of [ben, new Person(store, uuid)]) await live(user, 'BENSWORD');
+  const before = await ben.stored();
+  await store.close();
+  expect(await hideInGaps(databaseIn(folder), marker)).toBeGreaterThan(5);
+  const again = await places.open(folder);
+  await again.erase(uuid);
+  expect(await textsIn(folder, [marker])).toEqual([]);
+  const connection = connect(databaseIn(folder));
+  expect(connection.prepare('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }]);
+  connection.close();
+  same(await ben.on(again).stored(), before);
 });

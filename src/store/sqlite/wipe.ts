@@ -1,0 +1,90 @@
+// Zeros in the unused middle of pages: SQLite leaves copies of rows there that it moved, also with `secure_delete`.
+import { fdatasyncSync, readSync, statSync, writeSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Connection, connect } from './driver.ts';
+import { busyError, storeError } from './engine-errors.ts';
+import { makeWay, setUp, type Transactions, whenFree } from './transactions.ts';
+
+/**
+ * Resolves when no byte of removed rows is left in the database or its log. Reads the whole file, and lets writes of
+ * others wait for some hundred pages at a time. `handle`: the database, open for reading and writing. On POSIX systems
+ * a process that closes it loses the locks of SQLite, so it must stay open until all connections are closed.
+ */
+export async function wipe(file: Transactions, path: string, handle: number): Promise<void> {
+  while (await file.alone(givePagesBack)) await pause(makeWay);
+  await file.alone(emptyLog);
+  await wipeGaps(path, handle).catch((error) => {
+    throw storeError(error, path);
+  });
+  await file.alone(emptyLog);
+}
+
+const pagesAtOnce = 2_000; // 8 MB: some 30 ms
+
+/** Gives free pages back to the disk, so many at once; true if there are more. */
+function givePagesBack(connection: Connection): boolean {
+  connection.exec(`PRAGMA incremental_vacuum(${pagesAtOnce})`);
+  return connection.prepare('PRAGMA freelist_count').get<{ freelist_count: number }>()!.freelist_count > 0;
+}
+
+async function wipeGaps(path: string, file: number): Promise<void> {
+  const connection = connect(path);
+  try {
+    await whenFree(() => setUp(connection));
+    const { page_size: size } = connection.prepare('PRAGMA page_size').get<{ page_size: number }>()!;
+    const group = Buffer.alloc((Math.floor(size / 5) + 1) * size); // a page of the pointer map, and the pages in it
+    for (let start = size; ; start += group.length) {
+      const length = readSync(file, group, 0, group.length, start);
+      if (length === 0) return;
+      if (gapsIn(group.subarray(0, length), size).length === 0) continue;
+      await whenFree(() => wipeGroup(connection, path, file, { group, start, size }));
+      await pause(makeWay);
+    }
+  } finally {
+    connection.close();
+  }
+}
+
+/** Moves the log into the file and empties it: what was removed is in neither then. Throws while others read it. */
+function emptyLog(connection: Connection): void {
+  const { busy } = connection.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get<{ busy: number }>()!;
+  if (busy !== 0) throw busyError('the log is being read');
+}
+
+/** While the log is empty and nobody can write, the file has the newest version of every page. */
+function wipeGroup(
+  connection: Connection,
+  path: string,
+  file: number,
+  { group, start, size }: { group: Buffer; start: number; size: number },
+): void {
+  emptyLog(connection);
+  connection.exec('BEGIN IMMEDIATE');
+  try {
+    if (statSync(`${path}-wal`).size > 0) throw busyError('the log was written meanwhile');
+    const length = readSync(file, group, 0, group.length, start);
+    for (const [from, to] of gapsIn(group.subarray(0, length), size)) {
+      writeSync(file, Buffer.alloc(to - from), 0, to - from, start + from);
+    }
+    fdatasyncSync(file);
+    // A commit, so that no connection writes an older copy of these pages again.
+    connection.exec("UPDATE about SET value = hex(randomblob(8)) WHERE name = 'ping'");
+    connection.exec('COMMIT');
+  } finally {
+    if (connection.inTransaction) connection.exec('ROLLBACK');
+  }
+}
+
+/** Where bytes other than 0 lie between the cell pointers and the cells of a page. */
+function gapsIn(group: Buffer, size: number): [from: number, to: number][] {
+  const gaps: [number, number][] = [];
+  const zeros = Buffer.alloc(size);
+  for (let page = size, entry = 0; page < group.length; page += size, entry += 5) {
+    if (group[entry] !== 1 && group[entry] !== 5) continue; // the map says that it is no page of a table or an index
+    const isInner = group[page] === 2 || group[page] === 5;
+    const from = page + (isInner ? 12 : 8) + 2 * group.readUInt16BE(page + 3);
+    const to = page + group.readUInt16BE(page + 5);
+    if (from < to && to <= page + size && group.compare(zeros, 0, to - from, from, to) !== 0) gaps.push([from, to]);
+  }
+  return gaps;
+}

@@ -1,0 +1,86 @@
+// What files still say of somebody: texts, texts in compressed data, and pieces of compressed data.
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { brotliDecompressSync, constants, gunzipSync } from 'node:zlib';
+import { packText } from '../../src/store/chunks/pack.ts';
+import { allTables, userTables } from '../../src/store/rows/tables.ts';
+import { connect, type SqlValue } from '../../src/store/sqlite/driver.ts';
+import { databaseIn } from '../../src/store/sqlite/folder.ts';
+
+/** Bytes of every file below a folder, by name; of a compressed log what it contains. */
+async function filesIn(folder: string): Promise<Map<string, Buffer>> {
+  const files = new Map<string, Buffer>();
+  for (const name of await readdir(folder, { recursive: true })) {
+    const path = join(folder, name);
+    if (!(await stat(path)).isFile()) continue;
+    const bytes = await readFile(path);
+    files.set(name, name.endsWith('.gz') ? gunzipSync(bytes) : bytes);
+  }
+  return files;
+}
+
+/** Which of `texts` stand in the files of a folder. */
+export async function textsIn(folder: string, texts: readonly string[]): Promise<string[]> {
+  const hits: string[] = [];
+  for (const [name, bytes] of await filesIn(folder)) {
+    for (const text of texts) if (bytes.includes(text)) hits.push(`${text} in ${name}`);
+  }
+  return hits;
+}
+
+/** How packed texts begin: with the size of the window. */
+const window = packText('a')[0]! & 15;
+
+/** Which of `texts` stand in compressed data that begins anywhere in the files of a folder. */
+export async function packedTextsIn(folder: string, texts: readonly string[]): Promise<string[]> {
+  const hits = new Set<string>();
+  const options = { finishFlush: constants.BROTLI_OPERATION_FLUSH, maxOutputLength: 100_000 };
+  for (const bytes of (await filesIn(folder)).values()) {
+    for (let at = 0; at < bytes.length && hits.size < texts.length; at++) {
+      if ((bytes[at]! & 15) !== window) continue;
+      try {
+        const content = brotliDecompressSync(bytes.subarray(at, at + 600), options);
+        for (const text of texts) if (content.includes(text)) hits.add(text);
+      } catch {
+        // no compressed data begins here
+      }
+    }
+  }
+  return [...hits];
+}
+
+const pieceSize = 32; // bytes: two rows rarely have so many in common by chance
+
+/** All runs of 32 bytes in the texts and compressed columns of a user's rows; without a user, of everybody's. */
+export function piecesOf(folder: string, user?: string): Set<string> {
+  const connection = connect(databaseIn(folder));
+  const pieces = new Set<string>();
+  for (const { name } of user === undefined ? allTables : userTables) {
+    const where = user === undefined ? '' : ' WHERE user = ?';
+    const rows = connection
+      .prepare(`SELECT * FROM ${name}${where}`)
+      .all<Record<string, SqlValue>>(...(user === undefined ? [] : [user]));
+    for (const value of rows.flatMap((row) => Object.values(row))) {
+      if (value === null || typeof value === 'number') continue;
+      for (const piece of runsOf(Buffer.from(value as string))) pieces.add(piece);
+    }
+  }
+  connection.close();
+  return pieces;
+}
+
+/** How many of `pieces` stand in each file of a folder that has some. */
+export async function piecesIn(folder: string, pieces: ReadonlySet<string>): Promise<string[]> {
+  const hits: string[] = [];
+  for (const [name, bytes] of await filesIn(folder)) {
+    let count = 0;
+    for (const piece of runsOf(bytes)) if (pieces.has(piece)) count += 1;
+    if (count > 0) hits.push(`${count} in ${name}`);
+  }
+  return hits;
+}
+
+function* runsOf(bytes: Buffer): Generator<string> {
+  const text = bytes.toString('latin1');
+  for (let at = 0; at + pieceSize <= text.length; at++) yield text.slice(at, at + pieceSize);
+}
