@@ -1,10 +1,16 @@
 // Step "candidates": locations, motions and transitions -> stretches between two rests, by dwells and gaps.
 import { distance } from '../../geo/distance.ts';
 import { median } from '../../geo/speed.ts';
-import { transitions } from '../../model/payloads.ts';
 import type { Resume } from '../../model/trip.ts';
 import { firstAtOrAfter, someWithin } from '../in-time.ts';
-import { type Location, type Motion, type PhoneEvent, restartedBetween, type Sampling } from '../observations.ts';
+import {
+  isEnd,
+  type Location,
+  type Motion,
+  type PhoneEvent,
+  restartedBetween,
+  type Sampling,
+} from '../observations.ts';
 
 /** Thresholds of the dwell segmentation, after the original service (its time and distance filter methods). */
 export interface SegmentTripsOptions {
@@ -58,7 +64,7 @@ export interface SegmentTripsInput {
   events: readonly PhoneEvent[];
   /** Where an earlier trip ended: see `Carry`. null: at the user's first location. */
   resume: Resume | null;
-  /** True when no later data exist, so that the last trip may end by the phone's own word. */
+  /** True when no later data exist, so that the last trip may end by the phone's or the import's word. */
   endOfData: boolean;
 }
 
@@ -137,12 +143,7 @@ export function segmentTrips(input: SegmentTripsInput, options = segmentTripsDef
   if (
     start !== null &&
     input.endOfData &&
-    someWithin(
-      input.events,
-      locations[last]!.ts,
-      Number.POSITIVE_INFINITY,
-      (e) => e.transition === transitions.STOPPED_MOVING,
-    )
+    someWithin(input.events, locations[last]!.ts, Number.POSITIVE_INFINITY, isEnd)
   ) {
     trips.push({
       startIndex: start,

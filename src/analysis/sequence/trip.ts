@@ -7,7 +7,7 @@ import { withFields } from '../../model/with-fields.ts';
 import { degrees } from '../digits.ts';
 import { within } from '../in-time.ts';
 import { lookAround } from '../look-around.ts';
-import { isRestart, type Location, type Motion, type PhoneEvent, restartedBetween } from '../observations.ts';
+import { isEnd, isRestart, type Location, type Motion, type PhoneEvent, restartedBetween } from '../observations.ts';
 import { unseenFrom } from '../places.ts';
 import type { SegmentedSection, SegmentedTrip, Stay } from '../segmenter.ts';
 import { type Bounds, boundsOf } from './bounds.ts';
@@ -162,12 +162,10 @@ function trackedSince({ events }: Decoded, { ts }: Location): number {
   return on ? Math.min(on.ts, ts) : Number.NEGATIVE_INFINITY;
 }
 
-/** When the phone said that it had stopped, of a trip that ended by its word, or was restarted; infinite otherwise. */
+/** When a trip that ended by the phone's word did, or the phone was restarted; infinite otherwise. */
 function saidToEnd({ events }: Decoded, last: Location, { endedBy }: RawTrip): number {
   const told = events.find(
-    (event) =>
-      event.ts >= last.ts &&
-      (isRestart(event) || (endedBy === 'phone' && event.transition === transitions.STOPPED_MOVING)),
+    (event) => event.ts >= last.ts && (isRestart(event) || (endedBy === 'phone' && isEnd(event))),
   );
   return told?.ts ?? Number.POSITIVE_INFINITY;
 }
