@@ -6,7 +6,7 @@ import { keys } from '../model/keys.ts';
 import { states, transitions } from '../model/payloads.ts';
 import type { Found } from './format.ts';
 
-/** Everything found, and behind it that tracking stopped at the latest location. A file without locations gets none. */
+/** Everything found, and behind it that its trip ended at the latest location. A file without locations gets none. */
 export async function* withEnd(found: AsyncIterable<Found>): AsyncGenerator<Found> {
   let last: Entry | null = null;
   for await (const one of found) {
@@ -22,7 +22,7 @@ export async function* withEnd(found: AsyncIterable<Found>): AsyncGenerator<Foun
 const timeOf = ({ data }: Entry): number => (typeof data.ts === 'number' ? data.ts : -Infinity);
 
 function endAt({ metadata: { time_zone, origin }, data }: Entry): Entry {
-  const said = { curr_state: states.TRACKING_STOPPED, transition: transitions.TRACKING_STOPPED };
+  const said = { curr_state: states.WAITING_FOR_TRIP_START, transition: transitions.END_TRIP_TRACKING };
   const end = otherEntry(keys.transition, Number(data.ts), said, origin as unknown as Origin);
   return time_zone === undefined ? end : { ...end, metadata: { ...end.metadata, time_zone } };
 }
