@@ -10,7 +10,7 @@ import type { Segmented, SegmentedTrip, Segmenter, Stay, Stretch } from '../segm
 import { segmentTrips } from './candidates.ts';
 import { decodeCells } from './decode.ts';
 import { type JointModel, jointOdds } from './joint.ts';
-import { journeyDefaults, journeysOf, type StopFigures, stopsOf } from './journeys.ts';
+import { journeyLimits, journeysOf, type StopFigures, stopsOf } from './journeys.ts';
 import type { Model } from './model.ts';
 import { type Outing, outingsOf } from './outings.ts';
 import { type Ride, ridesOf } from './rides.ts';
@@ -84,7 +84,7 @@ function goesOn({ to, candidates, nextTs }: Outing, locations: readonly Location
   const end = locations[candidates.at(-1)!.endIndex]!;
   const far = locations
     .slice(firstAtOrAfter(locations, nextTs))
-    .map((l) => distance(end, l) >= journeyDefaults.leastAfter);
+    .map((l) => distance(end, l) >= journeyLimits.leastAfter);
   return far.some((here, i) => here && far[i + 1]); // one alone may be a receiver's error
 }
 

@@ -21,10 +21,10 @@ import { cellStates } from './model.ts';
 import { byAir, type Mode, modeOf, unknownMode } from './modes.ts';
 import type { Outing } from './outings.ts';
 import { estimatedIn, pathOf, sliceOf } from './path.ts';
-import { legFeatures, type Ride, rideDefaults } from './rides.ts';
+import { legFeatures, type Ride, rideLimits } from './rides.ts';
 import { isUnderWay, type Run, runsBetween } from './runs.ts';
 import { withLeftOut } from './strays.ts';
-import { firstAfter, metresAt, positionAt, type Track, trackDefaults } from './track.ts';
+import { firstAfter, metresAt, positionAt, type Track, trackLimits } from './track.ts';
 
 /** How the trips, places, sections and stops were found. */
 const source = 'StateSequence';
@@ -251,7 +251,7 @@ function modeIn({ rides, odds, track, motions }: Decoded, leg: Leg, average: num
   const own = i >= 0 && shared[i]! > 0 ? odds.single[i]! : stateOdds(leg.state);
   // Without readings, what is said of a way that locations hardly show is half as sure.
   const sharpness = motions.length > 0 ? 1 : 0.5 + 0.5 * (rides[i]?.features[coveredFeature] ?? 0);
-  const chances = own.map((p, m) => (average <= rideDefaults.limits[m]! ? p ** sharpness : 0));
+  const chances = own.map((p, m) => (average <= rideLimits.limits[m]! ? p ** sharpness : 0));
   const sum = chances.reduce((a, b) => a + b, 0);
   return sum > 0 ? modeOf(chances.map((p) => p / sum)) : modeOf([0, 0, 0, 0, 1]);
 }
@@ -276,7 +276,7 @@ function agreesAt(track: Track, ts: number): boolean {
     for (let j = 0; j < track.ts.length; j += 1) {
       const seconds = Math.abs(track.ts[j]! - track.ts[i]!);
       if (seconds < agreement.least || seconds > agreement.most) continue;
-      if (fixesApart(track, i, j) <= trackDefaults.impossibleSpeed * seconds) return true;
+      if (fixesApart(track, i, j) <= trackLimits.impossibleSpeed * seconds) return true;
     }
   }
   return false;
@@ -288,38 +288,21 @@ function onlyLeg(cells: Cells, start: number, end: number): Leg {
   return { state: 1 + shares.indexOf(Math.max(...shares)), start, end };
 }
 
-/**
- * A stop in a silence is none if the user travelled in it: it is longer than this, m, and leaves less time than a fast
- * train needs, m/s (physical), or the phone, which did not know where it was, felt a vehicle.
- */
-const travelled = { metres: 500, speed: 35 };
-
-/** Continues a leg over a stop in which the user travelled: the ride, else the earlier leg. */
+/** Rides that the user stayed in through a silence are one. */
 function closeTravelled(legs: readonly Leg[], track: Track, motions: readonly Motion[]): Leg[] {
   const closed: Leg[] = [];
   for (const leg of legs) {
     const before = closed.at(-1);
-    if (!before || !wentOn(before, leg, track, motions)) closed.push({ ...leg });
-    else if (leg.state === before.state) before.end = leg.end;
-    else if (leg.state === cellStates.motor) closed.push(withFields(leg, { start: before.end }));
-    else {
-      before.end = leg.start;
-      closed.push({ ...leg });
-    }
+    if (before && wentOn(before, leg, track, motions)) before.end = leg.end;
+    else closed.push({ ...leg });
   }
   return closed;
 }
 
-/** Whether the user travelled between two legs, from the last location before the stop to the first one after it. */
+/** Whether the user went on in a vehicle through the silence between two rides: the phone felt it. */
 function wentOn(before: Leg, after: Leg, track: Track, motions: readonly Motion[]): boolean {
-  if (after.start <= before.end) return false;
-  const from = Math.max(0, firstAfter(track, before.end) - 1);
-  const to = Math.min(track.ts.length - 1, firstAfter(track, after.start));
-  const metres = track.metres[to]! - track.metres[from]!;
-  if (metres < travelled.metres) return false;
-  const left = track.ts[to]! - track.ts[from]! - (after.start - before.end);
-  if (metres >= left * travelled.speed) return true;
-  if (to > from + 1 || before.state !== cellStates.motor || after.state !== cellStates.motor) return false;
+  if (before.state !== cellStates.motor || after.state !== cellStates.motor) return false;
+  if (firstAfter(track, after.start) > firstAfter(track, before.end)) return false;
   const told = within(motions, before.end, after.start).map(({ type }) => readingKind(type));
   const of = (kind: number): number => told.filter((one) => one === kind).length;
   return of(readingKindOf.motor) > of(readingKindOf.still) + of(readingKindOf.walk);
