@@ -1,7 +1,9 @@
-// Step "journeys": an outing's candidates and states -> journeys. A wait within a journey joins, a phantom goes.
+// Step "journeys": an outing's candidates and states -> journeys. A wait within a journey joins, an errand parts, a
+// phantom goes.
 
 import { distance } from '../../geo/distance.ts';
-import { someWithin, within } from '../in-time.ts';
+import { withFields } from '../../model/with-fields.ts';
+import { firstAtOrAfter, someWithin, within } from '../in-time.ts';
 import { isRestart, type Location, type Motion, type PhoneEvent } from '../observations.ts';
 import type { RawTrip } from './candidates.ts';
 import { readingKind } from './features.ts';
@@ -17,6 +19,10 @@ export const journeyLimits = {
   longestWait: 2400,
   /** m; a trip under way that leads so far may turn out to continue the one before */
   leastAfter: 800,
+  /** s; a candidate is cut at a rest as long as this */
+  errand: 600,
+  /** m; who rests stays: farther apart the ends of a rest were not one (physical) */
+  restExtent: 300,
   /** m; a candidate without movement that stays within this is a phantom, a receiver's error */
   phantom: 150,
   /** Confidence from which a motion reading speaks against a phantom, if it got on faster than this, m/s (physical) */
@@ -55,7 +61,7 @@ export const stopFeatures = [
   'ln way next',
 ] as const;
 
-/** Candidates that are one journey; indexes of `locations`. */
+/** Candidates, or parts of one, that are one journey; indexes of `locations`. */
 export interface Journey {
   startIndex: number;
   endIndex: number;
@@ -67,7 +73,7 @@ export interface Journey {
   phantom: boolean;
 }
 
-/** A candidate and its movement. */
+/** A candidate, or a part of one. */
 interface Piece {
   startIndex: number;
   endIndex: number;
@@ -135,22 +141,42 @@ export function journeysOf(input: JourneyInput): Journey[] {
 
 const isTravel = (piece: Piece): piece is Travel => piece.moved !== null;
 
-/** The candidates, each with its movement and what continues it outwards, up to the candidates beside it. */
-function piecesOf({ candidates, locations, runs }: JourneyInput): Piece[] {
+/** The candidates, each with its movement and what continues it outwards, up to the pieces beside it. */
+function piecesOf(input: JourneyInput): Piece[] {
+  const { candidates, locations, runs } = input;
   const moving = movements(runs);
+  const parts = candidates.flatMap((candidate) => partsOf(input, candidate));
   const pieces: Piece[] = [];
-  for (const [i, candidate] of candidates.entries()) {
-    const { startIndex, endIndex } = candidate;
+  for (const [i, part] of parts.entries()) {
     const before = pieces.at(-1)?.moved?.end ?? Number.NEGATIVE_INFINITY;
-    const next = candidates[i + 1];
+    const next = parts[i + 1];
     const after = next ? locations[next.startIndex]!.ts : Number.POSITIVE_INFINITY;
-    const [from, to] = [Math.max(locations[startIndex]!.ts, before), locations[endIndex]!.ts];
+    const [from, to] = [Math.max(locations[part.startIndex]!.ts, before), locations[part.endIndex]!.ts];
     const own = moving.filter((run) => run.end > from && run.start < to);
     const moved =
       own.length > 0 ? { start: Math.max(own[0]!.start, before), end: Math.min(own.at(-1)!.end, after) } : null;
-    pieces.push({ startIndex, endIndex, last: candidate, moved });
+    pieces.push(withFields(part, { moved }));
   }
   return pieces;
+}
+
+/** The parts of a candidate between rests so long that each may have been an errand: a wait joins them again. */
+function partsOf({ locations, runs, track }: JourneyInput, candidate: RawTrip): Omit<Piece, 'moved'>[] {
+  const parts: Omit<Piece, 'moved'>[] = [];
+  const { endIndex } = candidate;
+  let { startIndex } = candidate;
+  const moving = movingBetween(runs, locations[startIndex]!.ts, locations[endIndex]!.ts);
+  for (let i = 1; i < moving.length; i += 1) {
+    const [rest, end] = [moving[i - 1]!.end, moving[i]!.start];
+    if (end - rest < journeyLimits.errand) continue;
+    if (apart(positionAt(track, rest), positionAt(track, end)) > journeyLimits.restExtent) continue;
+    const middle = firstAtOrAfter(locations, (rest + end) / 2);
+    const last = Math.min(middle - 1, firstAtOrAfter(locations, rest));
+    if (last <= startIndex || middle >= endIndex) continue;
+    parts.push({ startIndex, endIndex: last, last: candidate });
+    startIndex = Math.max(last + 1, Math.min(middle, firstAtOrAfter(locations, end) - 1));
+  }
+  return [...parts, { startIndex, endIndex, last: candidate }];
 }
 
 /** A stop between two pieces that travel, and what speaks for a wait in it. */
