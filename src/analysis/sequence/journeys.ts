@@ -27,6 +27,8 @@ export const journeyLimits = {
   phantom: 150,
   /** Confidence from which a motion reading speaks against a phantom, if it got on faster than this, m/s (physical) */
   phantomConfidence: 50,
+  /** s before the first location in which readings count, too: of a short walk the phone notices the end only */
+  noticedLate: 180,
   phantomSpeed: 0.2,
   /** m; what stays within this is a phantom whatever moved: no receiver indoors is surer (physical) */
   standing: 60,
@@ -274,7 +276,7 @@ function isPhantom(input: JourneyInput, piece: Piece, before: Piece | null): boo
   const metres = Math.max(away <= journeyLimits.lateNotice ? away : 0, extent(track, from, to));
   if (metres < journeyLimits.standing) return true;
   if (piece.moved || metres >= journeyLimits.phantom) return false;
-  const telling = within(motions, from, to).some(
+  const telling = within(motions, from - journeyLimits.noticedLate, to).some(
     ({ type, confidence }) => [1, 2, 3].includes(readingKind(type)) && confidence >= journeyLimits.phantomConfidence,
   );
   return !telling || metres < (to - from) * journeyLimits.phantomSpeed;

@@ -27,7 +27,7 @@ const codeVersion = 8;
  * s before and after an outing for which states are asked; what these look at lies within `lookAround`. iPhones tell
  * how the user walks long before they tell where they are.
  */
-const margin = { before: { time: 600, distance: 1200 }, after: 600 };
+const margin = { before: { time: 420, distance: 1200 }, after: 300 };
 
 /**
  * Models of states and of the decision on them, by what a phone sends: `sparse` is for those without motion readings.
