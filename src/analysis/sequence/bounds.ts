@@ -60,7 +60,7 @@ export interface BoundsInput {
   silentSince: number;
   /** When the phone said that the user had left the place; null: it did not. */
   exitedTs: number | null;
-  /** Motion readings, and true if only they show when the user left. */
+  /** Motion readings, and true if only they show when the user left: no place before, or a single location. */
   motions: readonly Motion[];
   noWay: boolean;
   /** End of the trip before, and start of the trip after. */

@@ -73,7 +73,7 @@ export function tripOf(
     silentSince: silentSince(decoded, first),
     exitedTs,
     motions: within(decoded.motions, first.ts - lookAround, first.ts),
-    noWay: stay === null,
+    noWay: stay === null || first === last,
     // Who moved unseen begins where they turn up, unless the phone says when they left.
     notBefore:
       unseen && exitedTs === null ? first.ts : Math.max(stay?.enter_ts ?? -Infinity, trackedSince(decoded, first)),
