@@ -3,60 +3,23 @@ import { motionTypes } from '../../model/payloads.ts';
 import type { Motion, Sampling } from '../observations.ts';
 import { floats } from './floats.ts';
 import { SortedWindow } from './sorted-window.ts';
-import type { Track } from './track.ts';
+import { firstAfter, type Track } from './track.ts';
 
 /** s; a cell is a step of a grid of multiples of this since the epoch, the same for everybody (by convention) */
 export const cellSeconds = 15;
 
 /** Names of the features, in the order of the models. `missingFeature` is the value of an unknown feature. */
-export const featureNames = [
-  'since',
-  'until',
-  'gap',
-  'gapv',
-  'd15',
-  'd30',
-  'd60',
-  'p60',
-  'd150',
-  'str150',
-  'd300',
-  'p300',
-  'str300',
-  'back60',
-  'fwd60',
-  'back180',
-  'fwd180',
-  'back420',
-  'fwd420',
-  'v2m_50',
-  'v2m_90',
-  'v5m_10',
-  'v5m_50',
-  'v5m_90',
-  'v5m_max',
-  'slow5m',
-  'fast5m',
-  'turn3m',
-  'acc5m',
-  'ss30',
-  'ss120',
-  'astill30',
-  'astill90',
-  'astill300',
-  'awalk30',
-  'awalk90',
-  'awalk300',
-  'abike30',
-  'abike90',
-  'abike300',
-  'acar30',
-  'acar90',
-  'acar300',
-  'anone30',
-  'anone90',
-  'anone300',
-] as const;
+export const featureNames: readonly string[] = `
+  since until gap gapv
+  d15 d30 d60 p60 d150 str150 d300 p300 str300
+  back60 fwd60 back180 fwd180 back420 fwd420
+  v2m_50 v2m_90 v5m_10 v5m_50 v5m_90 v5m_max
+  slow5m fast5m turn3m acc5m
+  ss30 ss120
+  astill30 astill90 astill300 awalk30 awalk90 awalk300 abike30 abike90 abike300 acar30 acar90 acar300 anone30 anone90 anone300
+`
+  .trim()
+  .split(/\s+/);
 
 /** Stands for a figure that is not known. */
 const missingFeature = -1;
@@ -326,17 +289,8 @@ function writeShares({ first, count, rows }: Block, { slow, fast, turned, ridden
   }
 }
 
-/** Index of the first of ascending `times` at or after a time, wherever it lies: where a block begins to look. */
-function beginAt(times: Float64Array, ts: number): number {
-  let low = 0;
-  let high = times.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (times[middle]! < ts) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
+/** Where to begin to look for times from `ts` on: not behind the first of them. */
+const beginAt = (times: Float64Array, ts: number): number => firstAfter({ ts: times }, ts - 1);
 
 /** Index of the first of ascending `times`, from `i` on, that is not before a time. */
 function firstFrom(times: Float64Array, i: number, ts: number): number {
