@@ -58,7 +58,7 @@ const parts: readonly { name: string; paths: readonly string[]; mayImport: reado
   ...work('report'),
   ...work('export', ['converters', 'labels', 'diary']),
   ...work('pages', ['diary', 'report']),
-  ...work('evaluate', ['analysis', 'converters']),
+  ...work('evaluate', ['analysis', 'converters', 'labels']),
   ...work('pipeline', ['analysis', 'converters', 'intake', 'diary']),
   ...work('upkeep', [
     ...['analysis', 'converters', 'intake', 'pipeline'],

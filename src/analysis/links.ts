@@ -9,16 +9,13 @@ import { awaySince, locationOf, mergedPlace, newPlace, positionOf } from './plac
 import type { SegmentedTrip } from './segmenter.ts';
 
 /** Thresholds by which raw trips become links of the chain. */
-export interface LinkOptions {
+const limits = {
   /** m; trips of which the phone recorded less are dropped */
-  shortestTrip: number;
+  shortestTrip: 100,
   /** m and s; a trip that begins this near to the place after dropped ones begins at the place, this much earlier */
-  nearPlace: number;
-  leadIn: number;
-}
-
-/** Thresholds of the original service. */
-const linkDefaults: LinkOptions = { shortestTrip: 100, nearPlace: 100, leadIn: 30 };
+  nearPlace: 100,
+  leadIn: 30,
+};
 
 /** A link, and the error for which its trip was left out. */
 export interface NextLink {
@@ -27,7 +24,7 @@ export interface NextLink {
 }
 
 /** The link of a segmented trip after the state `carry`. A trip that cannot be built is dropped, never the day. */
-export function nextLink(userId: string, found: SegmentedTrip, carry: Carry | null, options = linkDefaults): NextLink {
+export function nextLink(userId: string, found: SegmentedTrip, carry: Carry | null): NextLink {
   const { first, last, end_ts } = found;
   const rawPlace = { id: idOf(userId, 'raw_place', last.ts), location: positionOf(found.end), enter_ts: end_ts };
   const next = withFields(found.resume, { needs_from: found.needsFrom, raw_place: rawPlace });
@@ -39,10 +36,10 @@ export function nextLink(userId: string, found: SegmentedTrip, carry: Carry | nu
   };
   const { built, error } = tryToBuild(userId, found);
   const failed = error === undefined ? {} : { error };
-  if (built && found.recorded >= options.shortestTrip)
-    return { record: keptLink({ userId, found, base, built, carry, next, options }), ...failed };
+  if (built && found.recorded >= limits.shortestTrip)
+    return { record: keptLink({ userId, found, base, built, carry, next }), ...failed };
   const place = mergedPlace(carry?.place ?? null, rawPlace);
-  const away_since = place && awaySince(place, carry!, first, found.end, options.nearPlace);
+  const away_since = place && awaySince(place, carry!, first, found.end, limits.nearPlace);
   const record: TripRecord = {
     id: base.id,
     chain_ts: base.chain_ts,
@@ -75,23 +72,22 @@ interface LinkParts {
   built: BuiltTrip;
   carry: Carry | null;
   next: Omit<Carry, 'place'>;
-  options: LinkOptions;
 }
 
 /** A kept trip: linked to the place before it, and with the place after it. */
 function keptLink(parts: LinkParts): TripRecord {
-  const { userId, found, base, carry, next, options } = parts;
+  const { userId, found, base, carry, next } = parts;
   const { first, last, source } = found;
   let { built } = parts;
   const before = carry?.place ?? null;
   const gap = before ? distance(locationOf(before.location), locationOf(built.start_loc)) : 0;
   // If the user is again where they were, the time counts as tracked.
-  const untracked = before && gap > options.nearPlace ? untrackedFrom(before, built.start_loc, parts) : null;
+  const untracked = before && gap > limits.nearPlace ? untrackedFrom(before, built.start_loc, parts) : null;
   const start =
     before && !untracked
       ? before
       : newPlace(userId, untracked?.end_ts ?? null, untracked ? first.zone : null, built.start_loc, source);
-  if (start === before && gap > 0) built = startAtPlace(built, before, options.leadIn);
+  if (start === before && gap > 0) built = startAtPlace(built, before, limits.leadIn);
   const end: Place = {
     id: idOf(userId, 'place', last.ts),
     location: built.end_loc,

@@ -55,3 +55,8 @@ const exits = new Set<number | null>([transitions.EXITED_GEOFENCE, transitions.V
 
 /** True for an event by which the phone says that it noticed the user leaving. */
 export const isExit = ({ transition }: PhoneEvent): boolean => exits.has(transition);
+
+const ends = new Set<number | null>([transitions.STOPPED_MOVING, transitions.END_TRIP_TRACKING]);
+
+/** True for an event by which a phone says that the user rests, or an import that its recording ends. */
+export const isEnd = ({ transition }: PhoneEvent): boolean => ends.has(transition);

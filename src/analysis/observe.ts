@@ -5,19 +5,12 @@ import { isTimeZone, maxTime } from '../model/time.ts';
 import type { Location, Motion, PhoneEvent, Sampling } from './observations.ts';
 
 /** Limits beyond which the analysis leaves out a location. */
-export interface CleanLocationsOptions {
+const limits = {
   /** m; locations less sure than this are left out */
-  accuracyLimit: number;
-  /** s; a location may lie this far ahead of the time it was written, beyond it the phone's clock was wrong */
-  futureLimit: number;
-  /** s; with time sampling, a location written this late is an old one that the phone remembered (server issue 457) */
-  staleLimit: number;
-}
-
-/** The limits in use, all set by hand. */
-const cleanLocationsDefaults: CleanLocationsOptions = {
   accuracyLimit: 200,
+  /** s; a location may lie this far ahead of the time it was written, beyond it the phone's clock was wrong */
   futureLimit: 86_400,
+  /** s; with time sampling, a location written this late is an old one that the phone remembered (server issue 457) */
   staleLimit: 1000,
 };
 
@@ -35,19 +28,15 @@ export interface ObservedLocation extends Location {
 export const locationRead = ['ts', 'latitude', 'longitude', 'altitude', 'accuracy', 'sensed_speed', 'filter'] as const;
 
 /** The location that an entry tells; null for an unusable one. */
-export function locationIn(
-  { metadata, data }: Entry,
-  source: string,
-  options = cleanLocationsDefaults,
-): ObservedLocation | null {
+export function locationIn({ metadata, data }: Entry, source: string): ObservedLocation | null {
   const { ts, latitude, longitude, altitude, accuracy, sensed_speed, filter } = data;
   if (typeof ts !== 'number' || typeof latitude !== 'number' || typeof longitude !== 'number') return null;
   if (!isDatable(ts)) return null;
   const { write_ts: writeTs, time_zone } = metadata;
   const radius = typeof accuracy === 'number' ? accuracy : 0;
   const sampling = samplingOf(filter, source);
-  if (radius >= options.accuracyLimit || ts > writeTs + options.futureLimit) return null;
-  if (sampling === 'time' && writeTs - ts >= options.staleLimit) return null;
+  if (radius >= limits.accuracyLimit || ts > writeTs + limits.futureLimit) return null;
+  if (sampling === 'time' && writeTs - ts >= limits.staleLimit) return null;
   const isNamed = isTimeZone(time_zone);
   return {
     ts,

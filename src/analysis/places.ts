@@ -3,37 +3,20 @@ import { distance } from '../geo/distance.ts';
 import { idOf } from '../model/ids.ts';
 import type { Carry, Place, Position, Untracked } from '../model/trip.ts';
 import { someWithin } from './in-time.ts';
-import {
-  isExit,
-  isRestart,
-  type Location,
-  type Motion,
-  type PhoneEvent,
-  restartedBetween,
-  type Sampling,
-} from './observations.ts';
+import { isExit, isRestart, type Location, type Motion, type PhoneEvent, restartedBetween } from './observations.ts';
 import type { Stay } from './segmenter.ts';
 
 /** Thresholds of the original service, but `late`, `notice` and `awake` (by hand: what phones were seen to do). */
-export interface UnseenOptions {
+const limits = {
   /** m; nearer than this the user was not away unseen; by sampling */
-  distance: Record<Sampling, number>;
-  /** m/s; farther away, an average up to this means time that was not tracked (3 km/h) */
-  speed: number;
-  /** m; so far from the stay a phone may be when it notices that the user has left it */
-  late: number;
-  /** s around the first location in which the phone says that it has just noticed */
-  notice: number;
-  /** s before that in which an iPhone that is on sends motion readings, also readings of rest */
-  awake: number;
-}
-
-/** The limits in use. Figures of the original service, which calls such a stretch untracked, but the last three. */
-const unseenDefaults: UnseenOptions = {
   distance: { time: 2500, distance: 1200 },
+  /** m/s; farther away, an average up to this means time that was not tracked (3 km/h) */
   speed: 3 / 3.6,
+  /** m; so far from the stay a phone may be when it notices that the user has left it */
   late: 5000,
+  /** s around the first location in which the phone says that it has just noticed */
   notice: 120,
+  /** s before that in which an iPhone that is on sends motion readings, also readings of rest */
   awake: 1200,
 };
 
@@ -55,20 +38,15 @@ interface Seen {
  * A phone that says at the first location that the user has just left, or told of motion until then, was on: it only
  * noticed late, if the user is still under way.
  */
-export function unseenFrom(
-  stay: Stay,
-  first: Location,
-  { events, motions, underWay }: Seen,
-  options = unseenDefaults,
-): Untracked | null {
+export function unseenFrom(stay: Stay, first: Location, { events, motions, underWay }: Seen): Untracked | null {
   const metres = distance(stay.location, first);
   const seconds = first.ts - stay.enter_ts;
-  const [from, to] = [first.ts - options.notice, first.ts + options.notice];
+  const [from, to] = [first.ts - limits.notice, first.ts + limits.notice];
   const isOn =
     someWithin(events, from, to, isExit) ||
-    (first.sampling === 'distance' && someWithin(motions, from - options.awake, from));
-  const late = underWay && metres < options.late && isOn;
-  const seen = late || metres < options.distance[first.sampling] || metres > seconds * options.speed;
+    (first.sampling === 'distance' && someWithin(motions, from - limits.awake, from));
+  const late = underWay && metres < limits.late && isOn;
+  const seen = late || metres < limits.distance[first.sampling] || metres > seconds * limits.speed;
   const restarted = late
     ? someWithin(events, stay.enter_ts, first.ts, isRestart)
     : restartedBetween(events, stay.enter_ts, first.ts);

@@ -5,6 +5,7 @@ import type { Said } from '../labels/said.ts';
 import { saidTexts } from '../labels/said-text.ts';
 import { formatForPeople } from '../model/time.ts';
 import type { Position, Section, Trip, TripRecord } from '../model/trip.ts';
+import { estimatedOf } from '../model/trip-fields.ts';
 import { type ModeStyle, styleOf } from '../pages/mode-styles.ts';
 import { counted, table } from './output.ts';
 import { clockText, distanceText, durationText } from './wording.ts';
@@ -123,8 +124,12 @@ function sectionRow(section: Section, trip: Trip): string[] {
     modeText(section.sensed_mode).padEnd(12),
     distanceText(section.distance).padStart(7),
     durationText(section.duration),
+    ...estimatedCell(section.estimated),
   ];
 }
+
+/** m of a length that no location shows, where they show in it. */
+const estimatedCell = (metres = 0): string[] => (metres < 50 ? [] : [`${distanceText(metres)} estimated`]);
 
 function unseenLine({ start_ts, end_ts }: { start_ts: number; end_ts: number }, trip: Trip): string {
   return `  ${clockText(start_ts, trip.start_zone)}  ○ moved unseen for ${durationText(end_ts - start_ts)}`;
@@ -175,7 +180,8 @@ function totalsText(trips: readonly Trip[], tint: DiaryMarks['tint']): string {
     byMode.set(mode, { ...known, metres: known.metres + section.distance });
   }
   const sum = (pick: (trip: Trip) => number): number => trips.reduce((total, trip) => total + pick(trip), 0);
-  const head = `  ${counted(trips.length, 'trip')}, ${distanceText(sum((trip) => trip.distance))}, ${durationText(sum((trip) => trip.duration))} on the way`;
+  const estimated = estimatedCell(sum(estimatedOf)).map((text) => ` (${text})`);
+  const head = `  ${counted(trips.length, 'trip')}, ${distanceText(sum((trip) => trip.distance))}${estimated.join('')}, ${durationText(sum((trip) => trip.duration))} on the way`;
   const modes = [...byMode]
     .sort(([, a], [, b]) => b.metres - a.metres)
     .map(([mode, { metres, style }]) => `${tint(style.character, style.terminal)} ${mode} ${distanceText(metres)}`);

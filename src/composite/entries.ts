@@ -10,7 +10,7 @@ import { idOf } from '../model/ids.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
 import { formatTime, localDateTime } from '../model/time.ts';
 import type { Section, Stop, Trip } from '../model/trip.ts';
-import { stopFields, zoneWithin } from '../model/trip-fields.ts';
+import { estimatedField, estimatedOf, stopFields, zoneWithin } from '../model/trip-fields.ts';
 import type { Element, PlaceStay } from './elements.ts';
 import { inferredMode, motionMode } from './modes.ts';
 import { thinned, type Vertex, verticesOf } from './thin-locations.ts';
@@ -116,6 +116,7 @@ function tripFields(element: Element, making: Making): JsonObject {
     end_loc: point(ends.end_loc),
     duration: end_ts - start_ts,
     distance: element.kind === 'trip' ? element.trip.distance : metresUnseen(element),
+    ...(element.kind === 'trip' && estimatedField(estimatedOf(element.trip))),
     source: element.kind === 'trip' ? element.trip.source : before.place.source,
     start_place: oid(ids.place(userId, before)),
     end_place: oid(ids.place(userId, after)),
@@ -238,6 +239,7 @@ function sectionFields({ trip }: OfTrip, section: Section, index: number): JsonO
     end_loc: point(section.coordinates.at(-1)!),
     duration: section.duration,
     distance: section.distance,
+    ...estimatedField(section.estimated),
     ...(before && { start_stop: oid(before.id) }),
     ...(after && { end_stop: oid(after.id) }),
     source: section.source,

@@ -14,6 +14,7 @@ import { convertIosMotionActivity } from './ios/motion-activity.ts';
 import { convertIosTransition } from './ios/transition.ts';
 import { convertOtherBattery } from './other/battery.ts';
 import { convertOtherMotionActivity } from './other/motion-activity.ts';
+import { convertOtherTransition } from './other/transition.ts';
 
 /**
  * The platforms, as `metadata.platform` names them in any case of letters. `other`: apps beside e-mission, trackers,
@@ -72,6 +73,7 @@ export const converterTable: readonly ConverterRow[] = [
     key: keys.transition,
     android: convertAndroidTransition,
     ios: convertIosTransition,
+    other: convertOtherTransition,
   },
   { key: 'stats/client_error', generic: convertStats, localTimes: 'none' },
   { key: 'stats/client_nav_event', generic: convertStats, localTimes: 'none' },

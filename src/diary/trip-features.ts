@@ -5,7 +5,7 @@ import { oid, point, timeFields } from '../model/extended-json.ts';
 import { entryId } from '../model/ids.ts';
 import { formatTime, isTimeZone, localDateTime } from '../model/time.ts';
 import type { Place, Section, Stop, Trip } from '../model/trip.ts';
-import { stopFields, zoneWithin } from '../model/trip-fields.ts';
+import { estimatedField, estimatedOf, stopFields, zoneWithin } from '../model/trip-fields.ts';
 import { withFields } from '../model/with-fields.ts';
 
 /** What a trip's features need beside the trip: how the stay after it went on. */
@@ -48,6 +48,7 @@ export function tripFeatures(
       end_loc: point(trip.end_loc),
       duration: trip.duration,
       distance: trip.distance,
+      ...estimatedField(estimatedOf(trip)),
       start_place: oid(trip.start_place.id),
       end_place: oid(trip.end_place.id),
       raw_trip: oid(trip.raw_trip),
@@ -112,6 +113,7 @@ function sectionCollection(section: Section, trip: Trip, index: number): Section
     ...(section.mode_confidence !== undefined && { mode_confidence: section.mode_confidence }),
     ...(section.mode_probabilities && { mode_probabilities: section.mode_probabilities }),
     distance: section.distance,
+    ...estimatedField(section.estimated),
     duration: section.duration,
     times: aligned(section.times),
     timestamps: aligned(section.times).map(inMilliseconds),

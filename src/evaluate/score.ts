@@ -6,13 +6,24 @@ import { clipped, coveredBy, coverOf, type Interval, lengthOf, overlap, sharedPa
 /** A class of modes. */
 export type ModeClass = 'walk' | 'bike' | 'scooter' | 'car' | 'bus' | 'rail' | 'motor' | 'still' | 'other';
 
+/** Names of modes, and words of the usual sets of labels. */
 const classNames: Record<Exclude<ModeClass, 'other'>, readonly string[]> = {
-  walk: ['WALKING', 'ON_FOOT', 'RUNNING'],
-  bike: ['BICYCLING', 'ON_BICYCLE', 'E_BIKE'],
-  scooter: ['ESCOOTER', 'SCOOTER'],
-  car: ['CAR', 'TAXI'],
-  bus: ['BUS'],
-  rail: ['TRAIN', 'LIGHT_RAIL', 'TRAM', 'SUBWAY'],
+  walk: ['WALKING', 'ON_FOOT', 'RUNNING', 'WALK', 'RUN', 'FOOT'],
+  bike: ['BICYCLING', 'ON_BICYCLE', 'E_BIKE', 'BIKE', 'BICYCLE', 'CYCLING', 'EBIKE', 'PILOT_EBIKE', 'BIKESHARE'],
+  scooter: ['ESCOOTER', 'SCOOTER', 'E_SCOOTER', 'SCOOTERSHARE'],
+  car: [
+    'CAR',
+    'TAXI',
+    'DROVE_ALONE',
+    'SHARED_RIDE',
+    'CARPOOL',
+    'DRIVING',
+    'DRIVE',
+    'E_CAR_DROVE_ALONE',
+    'E_CAR_SHARED_RIDE',
+  ],
+  bus: ['BUS', 'FREE_SHUTTLE', 'SHUTTLE'],
+  rail: ['TRAIN', 'LIGHT_RAIL', 'TRAM', 'SUBWAY', 'TRAMWAY', 'METRO', 'RAIL'],
   motor: ['IN_VEHICLE', 'STOPPED_WHILE_IN_VEHICLE'],
   still: ['STILL', 'STOPPED'],
 };

@@ -46,7 +46,7 @@ const times = (begun: string, ended: string): Column[] => [
 
 const figures: Column[] = [
   { name: 'duration_s', type: 'number', unit: 's', meaning: 'seconds from start to end' },
-  { name: 'distance_m', type: 'number', unit: 'm', meaning: 'distance travelled' },
+  { name: 'distance_m', type: 'number', unit: 'm', meaning: 'length of the way; sections and stops sum to their trip' },
   { name: 'estimated_m', type: 'number', unit: 'm', meaning: 'part of `distance_m` that no location shows' },
 ];
 

@@ -8,7 +8,7 @@ import { dataTime, type Entry } from '../model/entry.ts';
 import { modeGroup, plainMode } from '../model/plain-mode.ts';
 import { isTimeZone, justAfter } from '../model/time.ts';
 import type { Section, Trip, TripRecord } from '../model/trip.ts';
-import { zoneWithin } from '../model/trip-fields.ts';
+import { estimatedOf, zoneWithin } from '../model/trip-fields.ts';
 import { everyLink } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
 import { coarseTrip, type ShownTrip, stayCells } from './coarse.ts';
@@ -145,10 +145,6 @@ function tripRow(trip: ShownTrip, day: string): Row {
     geometry: { type: 'LineString', coordinates: line.length > 0 ? line : places },
   };
 }
-
-/** m of a trip's length that no location shows */
-const estimatedOf = ({ sections }: ShownTrip): number =>
-  sections.reduce((sum, { estimated = 0 }) => sum + estimated, 0);
 
 /** The mode of the longest way; of two equally long the first. */
 function mainMode({ sections }: ShownTrip): string | null {

@@ -9,6 +9,7 @@ import { isDatabaseAddress, openLive } from './emission/live.ts';
 import { bsonFile, entryLines, entryList } from './entries/entry-files.ts';
 import { exportFolder } from './entries/export-folder.ts';
 import type { FileFormat, FolderFormat, Found, Part, SourceReadOptions } from './format.ts';
+import { withEnd } from './recording-end.ts';
 import { openSource, type SourceFile, type SourceFolder } from './source.ts';
 import { SourceBroken } from './source-broken.ts';
 import { googleRecords } from './timeline/records.ts';
@@ -21,20 +22,11 @@ import { tcx } from './tracks/tcx.ts';
 /** Formats of folders that are one whole; of two that fit, the first. */
 const folderFormats: readonly FolderFormat[] = [exportFolder, emissionDump, emissionJson];
 
+/** Formats of other programs, whose files end without saying so. */
+const recordings: readonly FileFormat[] = [gpx, tcx, kml, googleTimeline, googleRecords, ownTracks, overland, geolife];
+
 /** Formats of files; of two that fit, the first. */
-const fileFormats: readonly FileFormat[] = [
-  entryList,
-  entryLines,
-  bsonFile,
-  gpx,
-  tcx,
-  kml,
-  googleTimeline,
-  googleRecords,
-  ownTracks,
-  overland,
-  geolife,
-];
+const fileFormats: readonly FileFormat[] = [entryList, entryLines, bsonFile, ...recordings];
 
 /** What `--format` takes. */
 export const formatNames: readonly string[] = [...folderFormats, ...fileFormats].map(({ name }) => name);
@@ -131,7 +123,8 @@ function filePart(file: SourceFile, format: FileFormat): Part {
 async function* readAgain(path: string, format: FileFormat, options: SourceReadOptions): AsyncGenerator<Found> {
   const file = await openSource(path);
   if (!('size' in file)) throw new SourceBroken('expected a file, found a folder');
-  yield* format.read(file, options);
+  const found = format.read(file, options);
+  yield* recordings.includes(format) ? withEnd(found) : found;
 }
 
 async function folderPart(folder: SourceFolder, format: FolderFormat): Promise<Part> {

@@ -26,3 +26,10 @@ export function stopFields(stop: Stop, trip: Trip): JsonObject {
     source: stop.source,
   };
 }
+
+/** m of a trip's distance that no location shows. */
+export const estimatedOf = ({ sections }: Pick<Trip, 'sections'>): number =>
+  Math.round(100 * sections.reduce((sum, { estimated = 0 }) => sum + estimated, 0)) / 100;
+
+/** The field `estimated` of a document, beside `distance`; none where all of it was recorded. */
+export const estimatedField = (metres = 0): { estimated?: number } => (metres > 0 ? { estimated: metres } : {});

@@ -4,6 +4,7 @@ import { lettersOf } from '../diary/place-letters.ts';
 import { plainMode } from '../model/plain-mode.ts';
 import { formatForPeople, localDay, startOfDay } from '../model/time.ts';
 import type { Position, Trip, TripRecord } from '../model/trip.ts';
+import { estimatedOf } from '../model/trip-fields.ts';
 import { dayMap } from './day-map.ts';
 import { html } from './html.ts';
 import { type ModeStyle, modeKey, modePatterns, styleOf } from './mode-styles.ts';
@@ -134,7 +135,7 @@ function tripTable(
     return (
       `<tr><td>${timeTag(start_ts, start_zone)}</td><td>${timeTag(end_ts, end_zone)}</td>` +
       `<td class="w">${html(letterOf(start_loc))} → ${html(letterOf(end_loc))}</td><td>${modes.join(', ')}</td>` +
-      `<td class="n">${kmText(trip.distance)}</td><td class="n">${minutesText(trip.duration)}</td>${label}</tr>`
+      `<td class="n">${kmText(trip.distance)}</td><td class="n">${kmText(estimatedOf(trip))}</td><td class="n">${minutesText(trip.duration)}</td>${label}</tr>`
     );
   });
   const last = named ? '<th scope="col">Named</th>' : '';
@@ -142,7 +143,7 @@ function tripTable(
     `<div class="wide" role="region" aria-labelledby="d${day}" tabindex="0">` +
     `<table><caption>Trips; letters are the places on the map</caption><thead><tr><th scope="col">Left</th>` +
     `<th scope="col">Arrived</th><th scope="col">Way</th><th scope="col">Modes</th>` +
-    `<th scope="col" class="n">Length</th><th scope="col" class="n">Time</th>${last}</tr></thead>` +
+    `<th scope="col" class="n">Length</th><th scope="col" class="n">Estimated</th><th scope="col" class="n">Time</th>${last}</tr></thead>` +
     `<tbody>${rows.join('')}</tbody></table></div>`
   );
 }
@@ -179,5 +180,6 @@ export function modesText(trips: readonly Trip[]): string {
 function totals(trips: readonly Trip[]): string {
   const sum = (pick: (trip: Trip) => number): number => trips.reduce((total, trip) => total + pick(trip), 0);
   const count = `${trips.length} ${trips.length === 1 ? 'trip' : 'trips'}`;
-  return `${count}, ${kmText(sum(({ distance }) => distance))}, ${minutesText(sum(({ duration }) => duration))} on the way: ${modesText(trips)}.`;
+  const length = `${kmText(sum(({ distance }) => distance))} (${kmText(sum(estimatedOf))} estimated)`;
+  return `${count}, ${length}, ${minutesText(sum(({ duration }) => duration))} on the way: ${modesText(trips)}.`;
 }

@@ -61,6 +61,13 @@ it('a place that the user returns to keeps its letter, and a stay its length', (
   expect(shown).toContain('  2 trips, 2.0 km, 20 min on the way\n  • walking 2.0 km\n');
 });
 
+it('what no location shows of a way stands beside its length', () => {
+  const walk = { ...section(noon, noon + 600, 'PredictedModeTypes.WALKING', 1000), estimated: 240 };
+  const shown = text([record(noon, noon + 600, [home, work], { sections: [walk] })]);
+  expect(shown).toMatch(/walking +1\.0 km +10 min +240 m estimated\n/);
+  expect(shown).toContain('  1 trip, 1.0 km (240 m estimated), 10 min on the way\n');
+});
+
 it('waits of a minute or more are shown, shorter ones are not', () => {
   const stop = (enter: number, exit: number) => ({
     id: 'x',

@@ -23,6 +23,15 @@ const point = (coordinates: readonly number[]) => ({ type: 'Point', coordinates 
 const hex = expect.stringMatching(/^[0-9a-f]{24}$/);
 
 describe('a trip', () => {
+  it('says how much of its length no location shows, and so do its sections', () => {
+    const sections = toWork.sections.map((section, i) => ({ ...section, estimated: i === 0 ? 120.5 : 0 }));
+    const { properties, features: parts } = features({ ...toWork, sections });
+    expect(properties.estimated).toBe(120.5);
+    const lines = parts.filter((part): part is SectionCollection => part.type === 'FeatureCollection');
+    const said = lines.map((one) => (one.features[0]!.properties as { estimated?: number }).estimated);
+    expect(said).toEqual(sections.map((_, i) => (i === 0 ? 120.5 : undefined)));
+  });
+
   it('is a FeatureCollection with the properties that clients read', () => {
     const { type, id, properties } = features(toWork);
     expect([type, id]).toEqual(['FeatureCollection', hex]);

@@ -5,10 +5,12 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import type { Truth } from '../../src/evaluate/cases.ts';
+import { wilson } from '../../src/evaluate/labels.ts';
 import { modeClass, scoreCase, summarise } from '../../src/evaluate/score.ts';
 import { type PlannedLeg, planDay } from '../../src/simulate/plan-day.ts';
 import { simulateDay } from '../../src/simulate/simulate-day.ts';
-import { run } from '../cli/kit.ts';
+import { freshProgram, run } from '../cli/kit.ts';
+import { madeTrip, storeTrips } from '../server/trips.ts';
 
 const modes = { walk: 'WALKING', bike: 'BICYCLING', bus: 'BUS', train: 'TRAIN', car: 'CAR' };
 
@@ -99,4 +101,29 @@ it('mobility evaluate finds the trips of made-up days, and says what is wrong wi
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+});
+
+it('mobility evaluate --labels counts by mode how often the diary says what users say, and how sure that share is', async () => {
+  const noon = Date.parse('2016-05-17T12:00:00Z') / 1000;
+  const trips = ['CAR', 'CAR', 'WALKING', 'BUS'].map((mode, i) => madeTrip(noon + i * 7200, [{ mode }]));
+  const { run: call, withStore } = await freshProgram();
+  await call(['users', 'add', 'ada']);
+  await withStore(async (store) => storeTrips(store, (await store.users.byEmail('ada'))!.uuid, trips));
+  const label = async (i: number, mode: string, now: number) =>
+    call(['label', '--user', 'ada', '--trip', trips[i]!.trip!.id, '--mode', mode], { now });
+  const said = ['walk', 'bus', 'walk', 'not_a_trip'];
+  for (const [i, mode] of said.entries()) await label(i, mode, noon + 1e6 + i);
+  await label(0, 'drove_alone', noon + 2e6); // the last word counts
+  const result = await call(['evaluate', '--labels', '--user', 'ada', '--json']);
+  expect(result, result.stderr).toMatchObject({ code: 0 });
+  expect(result.json()).toMatchObject({
+    people: 1,
+    all: { labels: 3, right: 2, instead: { car: 1 } },
+    modes: { bus: { labels: 1, right: 0 }, car: { labels: 1, right: 1 }, walk: { labels: 1, right: 1 } },
+    not_compared: { not_a_trip: 1 },
+    without_trip: 0,
+  });
+  expect((await call(['evaluate', '--labels', '--all'])).stdout).toMatch(/all +3 +2 +0\.67 +0\.21-0\.94/);
+  expect(await call(['evaluate', '--labels'])).toMatchObject({ code: 2 });
+  expect(wilson(10, 10)[0]).toBeCloseTo(0.722, 3);
 });

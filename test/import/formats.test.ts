@@ -17,6 +17,8 @@ interface Read {
   unread: string[];
   left: string[];
   broken: string | null;
+  /** When the file says that its recording ends, whole seconds; null: it does not. */
+  end: number | null;
 }
 
 const folders: string[] = [];
@@ -32,9 +34,11 @@ async function read(content: string | Buffer, name = 'a-file', format?: string):
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, content);
   const [part] = (await findParts([path], format)).parts;
-  const result: Read = { format: part!.format, entries: [], unread: [], left: [], broken: null };
+  const result: Read = { format: part!.format, entries: [], unread: [], left: [], broken: null, end: null };
   const take = (found: Found): void => {
-    if ('entry' in found) result.entries.push(found.entry as unknown as Entry);
+    const entry = 'entry' in found ? (found.entry as unknown as Entry) : null;
+    if (entry?.metadata.key === 'statemachine/transition') result.end = Math.floor(convert(entry).data.ts as number);
+    else if (entry !== null) result.entries.push(entry);
     if ('unread' in found) result.unread.push(found.unread);
     if ('left' in found) result.left.push(found.left);
   };
@@ -80,8 +84,8 @@ const gpx = `<?xml version="1.0" encoding="UTF-8"?>
  </trkseg></trk></gpx>`;
 
 it('GPX: points of tracks with their fields; points without time or position are reported by line', async () => {
-  const { format, entries, unread } = await read(gpx);
-  expect(format).toBe('gpx');
+  const { format, entries, unread, end } = await read(gpx);
+  expect([format, end]).toEqual(['gpx', t0 + 30]);
   expect(entries.map(entryText)).toEqual([
     `osmand 4.6.10 ${t0} 52.5,13.4 Europe/Berlin altitude=34.5 sensed_speed=1.5 bearing=90 reported={"hdop":1.2}`,
     `osmand 4.6.10 ${t0 + 30} 52.6,13.5 Europe/Berlin`,

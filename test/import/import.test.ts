@@ -183,3 +183,23 @@ it('--help and an unknown --format name every format of the table', async () => 
   expect(code).toBe(2);
   for (const text of [stdout.replace(/\s+/g, ' '), stderr]) expect(text).toContain(formatNames.join(', '));
 });
+
+it('the ride of a single GPX file is in the diary: the import says that the recording ends', async () => {
+  const { folder, run } = await freshProgram();
+  await run(['users', 'add', 'ada']);
+  const speeds = [...Array(60).fill(1.3), ...Array(90).fill(12), ...Array(30).fill(1.3)]; // m/s, each for 10 s
+  let metres = 0;
+  const points = speeds.map((speed, i) => {
+    metres += 10 * speed;
+    const time = new Date(Date.UTC(2024, 5, 17, 8) + 10_000 * i).toISOString();
+    return `<trkpt lat="${52.5 + metres / 111_195}" lon="13.4"><time>${time}</time></trkpt>`;
+  });
+  await writeFile(
+    join(folder, 'ride.gpx'),
+    `<gpx creator="Any 1.0"><trk><trkseg>${points.join('')}</trkseg></trk></gpx>`,
+  );
+  expect((await run(['import', join(folder, 'ride.gpx'), '--user', 'ada'])).code).toBe(0);
+  await run(['pipeline', '--user', 'ada']);
+  const diary = await run(['diary', '--user', 'ada', '--day', '2024-06-17']);
+  expect(diary.stdout).toMatch(/1 trip, 1[12]\.\d km/);
+});

@@ -6,46 +6,31 @@ import { cellStates } from './model.ts';
 import { geofenceDelay, movements, type Run } from './runs.ts';
 
 /** All set by hand on the developers' days. */
-export interface BoundsOptions {
+const limits = {
   /** s; the states move a start or an end at most this far */
-  reach: number;
+  reach: 240,
   /** s; a movement that ended this little before the start still leads into it */
-  lead: number;
+  lead: 30,
   /** s; Android, silent for longer than this before the first location, noticed late that the user left */
-  silence: number;
+  silence: 300,
   /** s; a phone that was awake for so long before the user moved did not notice it late (physical) */
-  awake: number;
+  awake: 45,
   /**
    * iPhones tell of walking while their locations sleep: least share of it in a cell, the longest hole, and how far
    * back, s
    */
-  walking: number;
-  walkingHole: number;
-  walkingReach: number;
+  walking: 0.3,
+  walkingHole: 90,
+  walkingReach: 1200,
   /**
    * Where nothing tells the way to the first location, an iPhone's readings alone tell since when the user moved: the
    * longest hole between them, and before a ride (who walked to a vehicle and waits in it is under way), and the
    * longest stillness in a hole, s
    */
-  movingHole: number;
-  holeBeforeRide: number;
-  stillInHole: number;
-  /** s; shorter movement does not count: people get up from their chairs */
-  leastMovement: number;
-}
-
-/** The values in use; `docs/quality.md` explains how they were found. */
-const boundsDefaults: BoundsOptions = {
-  reach: 240,
-  lead: 30,
-  silence: 300,
-  awake: 45,
-  walking: 0.3,
-  walkingHole: 90,
-  walkingReach: 1200,
   movingHole: 90,
   holeBeforeRide: 420,
   stillInHole: 20,
+  /** s; shorter movement does not count: people get up from their chairs */
   leastMovement: 30,
 };
 
@@ -75,7 +60,7 @@ export interface BoundsInput {
   silentSince: number;
   /** When the phone said that the user had left the place; null: it did not. */
   exitedTs: number | null;
-  /** Motion readings, and true if only they show when the user left. */
+  /** Motion readings, and true if only they show when the user left: no place before, or a single location. */
   motions: readonly Motion[];
   noWay: boolean;
   /** End of the trip before, and start of the trip after. */
@@ -94,10 +79,10 @@ export interface Bounds {
 }
 
 /** Start and end of a journey. */
-export function boundsOf(input: BoundsInput, options = boundsDefaults): Bounds {
+export function boundsOf(input: BoundsInput): Bounds {
   const moving = movements(input.runs);
-  const [start_ts, start, lead] = startOf(input, moving, options);
-  const [end_ts, end] = endOf(input, moving, options);
+  const [start_ts, start, lead] = startOf(input, moving);
+  const [end_ts, end] = endOf(input, moving);
   // Of a very short journey nothing may be left: then its locations bound it.
   if (end_ts > start_ts) return { start_ts, end_ts, start, end, lead };
   return { start_ts: input.firstTs, end_ts: input.lastTs, start: 'location', end: 'location', lead: [] };
@@ -105,65 +90,61 @@ export function boundsOf(input: BoundsInput, options = boundsDefaults): Bounds {
 
 type Boundary = [ts: number, rule: BoundaryRule];
 
-function startOf(
-  input: BoundsInput,
-  moving: readonly { start: number; end: number }[],
-  options: BoundsOptions,
-): [...Boundary, Run[]] {
+function startOf(input: BoundsInput, moving: readonly { start: number; end: number }[]): [...Boundary, Run[]] {
   const { leftTs, firstTs, lastTs } = input;
   const run =
-    moving.findLast(({ start, end }) => start <= leftTs && end + options.lead >= leftTs) ??
+    moving.findLast(({ start, end }) => start <= leftTs && end + limits.lead >= leftTs) ??
     moving.find(({ start }) => start > leftTs && start < lastTs);
   let found: Boundary = [leftTs, 'location'];
-  if (run) found = [clamp(run.start, leftTs - options.reach, leftTs + options.reach), 'movement'];
-  const awakeBefore = run !== undefined && run.start > firstTs + options.awake;
-  if (input.exitedTs !== null && firstTs - input.silentSince > options.silence && !awakeBefore) {
+  if (run) found = [clamp(run.start, leftTs - limits.reach, leftTs + limits.reach), 'movement'];
+  const awakeBefore = run !== undefined && run.start > firstTs + limits.awake;
+  if (input.exitedTs !== null && firstTs - input.silentSince > limits.silence && !awakeBefore) {
     found = [Math.min(leftTs, input.exitedTs - geofenceDelay), 'geofence'];
   }
   let lead: Run[] = [];
   if (input.sampling === 'distance') {
-    if (input.noWay) lead = movementsBefore(input.motions, found[0], leftTs - options.walkingReach, options);
+    if (input.noWay) lead = movementsBefore(input.motions, found[0], leftTs - limits.walkingReach);
     if (lead.length > 0) found = [lead[0]!.start, 'readings'];
-    const ts = walkedSince(input.cells, found[0], leftTs - options.walkingReach, options);
+    const ts = walkedSince(input.cells, found[0], leftTs - limits.walkingReach);
     if (ts < found[0]) found = [ts, 'walking readings'];
   }
   return found[0] > input.notBefore ? [...found, lead] : [input.notBefore, 'trip before', lead];
 }
 
 /** The earliest cell back to which the user moves and the phone says that they walk. */
-function walkedSince({ ts, state, walking }: Cells, from: number, earliest: number, options: BoundsOptions): number {
+function walkedSince({ ts, state, walking }: Cells, from: number, earliest: number): number {
   let since = from;
   for (let i = ts.length - 1; i >= 0; i -= 1) {
     if (ts[i]! >= from) continue;
-    if (ts[i]! < earliest || since - ts[i]! > options.walkingHole + cellSeconds) break;
-    if (state[i] !== cellStates.still && walking[i]! > options.walking) since = ts[i]! - cellSeconds / 2;
+    if (ts[i]! < earliest || since - ts[i]! > limits.walkingHole + cellSeconds) break;
+    if (state[i] !== cellStates.still && walking[i]! > limits.walking) since = ts[i]! - cellSeconds / 2;
   }
   return Math.max(since, Math.min(from, earliest));
 }
 
 /** What an iPhone's readings say of movement that leads up to `to`, in order of time; one holds until the next. */
-function movementsBefore(motions: readonly Motion[], to: number, earliest: number, options: BoundsOptions): Run[] {
+function movementsBefore(motions: readonly Motion[], to: number, earliest: number): Run[] {
   const found: Run[] = [];
   let hole = 0;
   let still = 0; // s of the hole
-  let longest = options.movingHole;
+  let longest = limits.movingHole;
   for (let i = motions.length - 1; i >= 0; i -= 1) {
     const [start, end] = [motions[i]!.ts, Math.min(motions[i + 1]?.ts ?? to, to)];
     const state = stateOf[readingKind(motions[i]!.type)]!;
-    if (state === cellStates.motor && end >= to) longest = options.holeBeforeRide;
+    if (state === cellStates.motor && end >= to) longest = limits.holeBeforeRide;
     if (end <= start) continue;
     if (start < earliest) break;
-    if (state !== null && state !== cellStates.still && end - start >= options.leastMovement) {
+    if (state !== null && state !== cellStates.still && end - start >= limits.leastMovement) {
       const ride = found[0]?.state === cellStates.motor ? found[0] : null;
       if (ride) ride.start = end; // the user sat in it
       found.unshift({ state, start, end });
       [hole, still] = [0, 0];
-      longest = state === cellStates.motor ? options.holeBeforeRide : options.movingHole;
+      longest = state === cellStates.motor ? limits.holeBeforeRide : limits.movingHole;
       continue;
     }
     hole += end - start;
     if (state === cellStates.still) still += end - start;
-    if (hole > longest || still > options.stillInHole) break;
+    if (hole > longest || still > limits.stillInHole) break;
   }
   // The last movement goes on to where the states have it.
   const last = found.at(-1);
@@ -174,15 +155,11 @@ function movementsBefore(motions: readonly Motion[], to: number, earliest: numbe
 /** States by kind of reading: still, walk, bike, motor, none. */
 const stateOf = [cellStates.still, cellStates.walk, cellStates.cycle, cellStates.motor, null] as const;
 
-function endOf(
-  input: BoundsInput,
-  moving: readonly { start: number; end: number }[],
-  options: BoundsOptions,
-): Boundary {
+function endOf(input: BoundsInput, moving: readonly { start: number; end: number }[]): Boundary {
   const { lastTs, firstTs } = input;
-  const run = moving.findLast(({ start, end }) => start < lastTs + options.reach && end > firstTs);
+  const run = moving.findLast(({ start, end }) => start < lastTs + limits.reach && end > firstTs);
   const found: Boundary = run
-    ? [clamp(run.end, input.arrivedTs - options.reach, lastTs + options.reach), 'movement']
+    ? [clamp(run.end, input.arrivedTs - limits.reach, lastTs + limits.reach), 'movement']
     : [lastTs, 'location'];
   return found[0] < input.notAfter ? found : [input.notAfter, 'trip after'];
 }

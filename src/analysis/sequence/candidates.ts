@@ -1,52 +1,43 @@
 // Step "candidates": locations, motions and transitions -> stretches between two rests, by dwells and gaps.
 import { distance } from '../../geo/distance.ts';
 import { median } from '../../geo/speed.ts';
-import { transitions } from '../../model/payloads.ts';
 import type { Resume } from '../../model/trip.ts';
 import { firstAtOrAfter, someWithin } from '../in-time.ts';
-import { type Location, type Motion, type PhoneEvent, restartedBetween, type Sampling } from '../observations.ts';
+import {
+  isEnd,
+  type Location,
+  type Motion,
+  type PhoneEvent,
+  restartedBetween,
+  type Sampling,
+} from '../observations.ts';
 
 /** Thresholds of the dwell segmentation, after the original service (its time and distance filter methods). */
-export interface SegmentTripsOptions {
+export const limits = {
   /**
    * Time sampling: the user dwells when the locations of the last `timeThreshold` s and the last `pointThreshold` all
    * lie within `timeDistance` m.
    */
-  timeThreshold: number;
-  pointThreshold: number;
-  timeDistance: number;
+  timeThreshold: 300,
+  pointThreshold: 9,
+  timeDistance: 100,
   /** s; slack of the oldest location that shows `timeThreshold` to have passed */
-  timeSlack: number;
+  timeSlack: 30,
   /** s; a location this soon after an ended trip, and near, still belongs to its end */
-  glueTime: number;
+  glueTime: 60,
   /** m in `timeThreshold` s that show that the user walked off by and by (by hand: farther than receivers drift) */
-  walkedOff: number;
+  walkedOff: 250,
   /**
    * Distance sampling: the user dwells when no location came for `gapThreshold` s; `gapDistance` m is what counts as
    * moving.
    */
-  gapThreshold: number;
-  gapDistance: number;
-  /** s; a gap this long always ends a trip */
-  longestGap: number;
-  /** m/s; over a gap, slower than this is no travel */
-  slowSpeed: number;
-  /** A trip with more locations than this is cut, so that memory stays bounded. */
-  longestTrip: number;
-}
-
-/** The values in use, most of them the original service's. */
-export const segmentTripsDefaults: SegmentTripsOptions = {
-  timeThreshold: 300,
-  pointThreshold: 9,
-  timeDistance: 100,
-  timeSlack: 30,
-  glueTime: 60,
-  walkedOff: 250,
   gapThreshold: 600,
   gapDistance: 50,
+  /** s; a gap this long always ends a trip */
   longestGap: 12 * 3600,
+  /** m/s; over a gap, slower than this is no travel */
   slowSpeed: 1 / 3,
+  /** A trip with more locations than this is cut, so that memory stays bounded. */
   longestTrip: 100_000,
 };
 
@@ -58,7 +49,7 @@ export interface SegmentTripsInput {
   events: readonly PhoneEvent[];
   /** Where an earlier trip ended: see `Carry`. null: at the user's first location. */
   resume: Resume | null;
-  /** True when no later data exist, so that the last trip may end by the phone's own word. */
+  /** True when no later data exist, so that the last trip may end by the phone's or the import's word. */
   endOfData: boolean;
 }
 
@@ -89,7 +80,7 @@ export interface SegmentTripsOutput {
  * other is no part of it; after `gapThreshold` of silence it only helps to tell whether the trip has ended, and then
  * counts again.
  */
-export function segmentTrips(input: SegmentTripsInput, options = segmentTripsDefaults): SegmentTripsOutput {
+export function segmentTrips(input: SegmentTripsInput): SegmentTripsOutput {
   const { locations, resume } = input;
   const trips: RawTrip[] = [];
   let start: number | null = null; // index of the open trip's first location
@@ -106,7 +97,7 @@ export function segmentTrips(input: SegmentTripsInput, options = segmentTripsDef
   for (; i < locations.length; i += 1) {
     const here = locations[i]!;
     if (start === null) {
-      if (last >= 0 && isGlued(locations, last, i, options)) {
+      if (last >= 0 && isGlued(locations, last, i)) {
         last = i;
         continue;
       }
@@ -116,8 +107,8 @@ export function segmentTrips(input: SegmentTripsInput, options = segmentTripsDef
     }
     const before = locations[last]!;
     const other = here.sampling !== locations[start]!.sampling;
-    if (other && here.ts - before.ts <= options.gapThreshold) continue;
-    const end = endOfTrip(input, options, start, last, i);
+    if (other && here.ts - before.ts <= limits.gapThreshold) continue;
+    const end = endOfTrip(input, start, last, i);
     if (end) {
       trips.push({
         startIndex: start,
@@ -137,16 +128,11 @@ export function segmentTrips(input: SegmentTripsInput, options = segmentTripsDef
   if (
     start !== null &&
     input.endOfData &&
-    someWithin(
-      input.events,
-      locations[last]!.ts,
-      Number.POSITIVE_INFINITY,
-      (e) => e.transition === transitions.STOPPED_MOVING,
-    )
+    someWithin(input.events, locations[last]!.ts, Number.POSITIVE_INFINITY, isEnd)
   ) {
     trips.push({
       startIndex: start,
-      endIndex: stillSince(locations, options, start, last),
+      endIndex: stillSince(locations, start, last),
       sampling: locations[start]!.sampling,
       settledTs: null,
       resume: { resume_ts: locations[last]!.ts, started: false },
@@ -158,13 +144,13 @@ export function segmentTrips(input: SegmentTripsInput, options = segmentTripsDef
 }
 
 /** Whether location `i` still belongs to the rest after a trip; `last`: the last one that does. */
-function isGlued(locations: readonly Location[], last: number, i: number, options: SegmentTripsOptions): boolean {
+function isGlued(locations: readonly Location[], last: number, i: number): boolean {
   const [before, here] = [locations[last]!, locations[i]!];
-  if (here.sampling === 'distance') return distance(before, here) < options.gapDistance;
-  if (here.ts - before.ts > options.glueTime || distance(before, here) >= options.timeDistance) return false;
+  if (here.sampling === 'distance') return distance(before, here) < limits.gapDistance;
+  if (here.ts - before.ts > limits.glueTime || distance(before, here) >= limits.timeDistance) return false;
   // A phone that is awake sends each step of who walks off: none is far from the one before, but all of them are.
-  const since = locations[firstAtOrAfter(locations, here.ts - options.timeThreshold)]!;
-  return since.sampling !== here.sampling || distance(since, here) < options.walkedOff;
+  const since = locations[firstAtOrAfter(locations, here.ts - limits.timeThreshold)]!;
+  return since.sampling !== here.sampling || distance(since, here) < limits.walkedOff;
 }
 
 interface TripEnd {
@@ -174,20 +160,14 @@ interface TripEnd {
 }
 
 /** Decides at location `i`, the next after `last`, whether the trip that began at `start` has ended. */
-function endOfTrip(
-  input: SegmentTripsInput,
-  options: SegmentTripsOptions,
-  start: number,
-  last: number,
-  i: number,
-): TripEnd | null {
+function endOfTrip(input: SegmentTripsInput, start: number, last: number, i: number): TripEnd | null {
   const { locations } = input;
   const here = locations[i]!;
   const sampling = locations[start]!.sampling;
-  if (i - start >= options.longestTrip)
+  if (i - start >= limits.longestTrip)
     return { index: last, resume: { resume_ts: here.ts, started: true }, endedBy: 'length' };
-  if (gapEndsTrip(input, options, sampling, locations[last]!, here)) {
-    const index = stillSince(locations, options, start, last);
+  if (gapEndsTrip(input, sampling, locations[last]!, here)) {
+    const index = stillSince(locations, start, last);
     // Without motion in between the location after a gap may be where the user stayed: with distance sampling it has to
     // move first; with time sampling it begins the next trip, as the phone reports only while it tracks one. What
     // another phone sent since the last location may be travel of its own.
@@ -198,9 +178,9 @@ function endOfTrip(
     const endedBy = restartedBetween(input.events, locations[last]!.ts, here.ts) ? 'restart' : 'gap';
     return { index, resume, endedBy };
   }
-  if (sampling === 'time' && here.sampling === sampling && dwells(locations, options, start, i)) {
+  if (sampling === 'time' && here.sampling === sampling && dwells(locations, start, i)) {
     return {
-      index: middleOfDwell(locations, options, start, i),
+      index: middleOfDwell(locations, start, i),
       resume: { resume_ts: here.ts, started: false },
       endedBy: 'dwell',
     };
@@ -208,35 +188,29 @@ function endOfTrip(
   return null;
 }
 
-function gapEndsTrip(
-  input: SegmentTripsInput,
-  options: SegmentTripsOptions,
-  sampling: Sampling,
-  before: Location,
-  here: Location,
-): boolean {
+function gapEndsTrip(input: SegmentTripsInput, sampling: Sampling, before: Location, here: Location): boolean {
   const seconds = here.ts - before.ts;
-  const long = sampling === 'time' ? 2 * options.timeThreshold : options.gapThreshold;
+  const long = sampling === 'time' ? 2 * limits.timeThreshold : limits.gapThreshold;
   if (sampling === 'time' && restartedBetween(input.events, before.ts, here.ts)) return true;
   if (seconds <= long) return false;
   return (
     restartedBetween(input.events, before.ts, here.ts) ||
     !someWithin(input.motions, before.ts, here.ts) ||
-    seconds > options.longestGap ||
-    distance(before, here) / seconds < options.slowSpeed
+    seconds > limits.longestGap ||
+    distance(before, here) / seconds < limits.slowSpeed
   );
 }
 
 /** True when the locations of the last minutes, and the last few, all lie near location `i`. */
-function dwells(locations: readonly Location[], options: SegmentTripsOptions, start: number, i: number): boolean {
+function dwells(locations: readonly Location[], start: number, i: number): boolean {
   const here = locations[i]!;
-  if (i - Math.max(i - options.pointThreshold, start) + 1 < options.pointThreshold - 1) return false;
-  const recent = recentSince(locations, options, start, i);
-  if (here.ts - locations[recent]!.ts < options.timeThreshold - options.timeSlack) return false;
-  const oldest = Math.min(recent, Math.max(i - options.pointThreshold, start));
+  if (i - Math.max(i - limits.pointThreshold, start) + 1 < limits.pointThreshold - 1) return false;
+  const recent = recentSince(locations, start, i);
+  if (here.ts - locations[recent]!.ts < limits.timeThreshold - limits.timeSlack) return false;
+  const oldest = Math.min(recent, Math.max(i - limits.pointThreshold, start));
   for (let j = oldest; j < i; j += 1) {
     const one = locations[j]!;
-    if (one.sampling === here.sampling && distance(one, here) >= options.timeDistance) return false;
+    if (one.sampling === here.sampling && distance(one, here) >= limits.timeDistance) return false;
   }
   return true;
 }
@@ -245,25 +219,25 @@ function dwells(locations: readonly Location[], options: SegmentTripsOptions, st
  * Index of the first location of the trip less than `timeThreshold` before location `i`, or of the one before it, if a
  * phone that sends seldom leaves too little time since that.
  */
-function recentSince(locations: readonly Location[], options: SegmentTripsOptions, start: number, i: number): number {
+function recentSince(locations: readonly Location[], start: number, i: number): number {
   const here = locations[i]!.ts;
   let j = start; // the first that is not too old
   for (let high = i; j < high; ) {
     const middle = (j + high) >> 1;
-    if (locations[middle]!.ts > here - options.timeThreshold) high = middle;
+    if (locations[middle]!.ts > here - limits.timeThreshold) high = middle;
     else j = middle + 1;
   }
-  const short = here - locations[j]!.ts < options.timeThreshold - options.timeSlack;
-  return short && j > start && here - locations[j - 1]!.ts <= 2 * options.timeThreshold ? j - 1 : j;
+  const short = here - locations[j]!.ts < limits.timeThreshold - limits.timeSlack;
+  return short && j > start && here - locations[j - 1]!.ts <= 2 * limits.timeThreshold ? j - 1 : j;
 }
 
 /**
  * The middle of the dwell that ends at location `i`: of the last minutes or the last few locations, whichever is
  * earlier.
  */
-function middleOfDwell(locations: readonly Location[], options: SegmentTripsOptions, start: number, i: number): number {
-  const recent = recentSince(locations, options, start, i);
-  const few = Math.max(i - options.pointThreshold, start);
+function middleOfDwell(locations: readonly Location[], start: number, i: number): number {
+  const recent = recentSince(locations, start, i);
+  const few = Math.max(i - limits.pointThreshold, start);
   const middleOfFew = (few + i) / 2;
   const middleOfRecent = recent === i ? middleOfFew : (recent + i - 1) / 2;
   return Math.max(start, Math.floor(Math.min(middleOfFew, middleOfRecent)));
@@ -273,12 +247,12 @@ function middleOfDwell(locations: readonly Location[], options: SegmentTripsOpti
  * The location at which the user came to rest before a silence: with time sampling the middle of the last few locations
  * that lie near the last one; with distance sampling the last one, as none comes while the user rests.
  */
-function stillSince(locations: readonly Location[], options: SegmentTripsOptions, start: number, last: number): number {
+function stillSince(locations: readonly Location[], start: number, last: number): number {
   if (locations[start]!.sampling === 'distance') return last;
   const near: number[] = [];
-  for (let j = last; j >= Math.max(start, last - options.pointThreshold); j -= 1) {
+  for (let j = last; j >= Math.max(start, last - limits.pointThreshold); j -= 1) {
     if (locations[j]!.sampling !== locations[last]!.sampling) continue;
-    if (distance(locations[j]!, locations[last]!) >= options.timeDistance) break;
+    if (distance(locations[j]!, locations[last]!) >= limits.timeDistance) break;
     near.push(j);
   }
   return Math.floor(median(near));

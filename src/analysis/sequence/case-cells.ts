@@ -1,7 +1,7 @@
 // The cells of everything that one phone recorded, for the training of models: the program's own features, without
 // labels.
 import type { Location, Motion } from '../observations.ts';
-import { type CellVisitor, featureDefaults, forEachCell } from './features.ts';
+import { type CellVisitor, featureLimits, forEachCell } from './features.ts';
 import { trackOf } from './track.ts';
 
 /** Visits every cell from 20 minutes before the first to 20 minutes after the last location, in order of time. */
@@ -11,7 +11,7 @@ export function forEachCellOf(
 ): void {
   const [first, last] = [locations[0], locations.at(-1)];
   if (!first || !last) return;
-  const { reach } = featureDefaults;
+  const { reach } = featureLimits;
   const track = trackOf(locations);
   forEachCell({ track, motions, sampling: first.sampling, from: first.ts - reach, to: last.ts + reach }, visit);
 }

@@ -1,25 +1,18 @@
 // Step "decode": probabilities of the states in every cell -> the likeliest course of states (Viterbi).
-import { type CellInput, cellSeconds, cellWidth, featureDefaults, featureNames, forEachBlock } from './features.ts';
+import { type CellInput, cellSeconds, cellWidth, featureLimits, featureNames, forEachBlock } from './features.ts';
 import { cellStates, type Model, StateOdds } from './model.ts';
 import { weighSaid } from './said.ts';
 
 /** Weights of the decoder, all set by hand (flat around these values, see docs/quality.md). */
-export interface DecodeOptions {
+export const decodeWeights = {
   /** What one cell's evidence counts: neighbours see the same, so less than 1. */
-  evidence: number;
+  evidence: 0.5,
   /** The least probability that counts. */
-  floor: number;
+  floor: 1e-4,
   /**
    * ln-probability of each change of state, by states before and after. Who changes between a bicycle and a vehicle
    * gets off: by rest or on foot is likelier.
    */
-  change: readonly (readonly number[])[];
-}
-
-/** The values in use, set by hand on the training days. */
-export const decodeDefaults: DecodeOptions = {
-  evidence: 0.5,
-  floor: 1e-4,
   change: [
     [0, -3.5, -5, -5],
     [-3.5, 0, -4.5, -4.5],
@@ -39,13 +32,13 @@ export interface Cells {
 }
 
 /** Cells with their states. */
-export function decodeCells(input: CellInput, model: Model, options = decodeDefaults): Cells {
+export function decodeCells(input: CellInput, model: Model): Cells {
   const cells = judgedCells(input, oddsOf(model));
   const { ts, probability, state } = cells;
   if (input.sampling === 'time') weighSaid(cells, input.motions);
   for (let from = 0, i = 1; i <= ts.length; i += 1) {
     if (i < ts.length && ts[i]! - ts[i - 1]! === cellSeconds) continue;
-    viterbi(probability, from, i, state, options);
+    viterbi(probability, from, i, state);
     from = i;
   }
   return cells;
@@ -59,7 +52,7 @@ function judgedCells(input: CellInput, odds: StateOdds): Cells {
   const most = Math.ceil((input.to - input.from) / cellSeconds) + 2;
   const room = Math.max(
     0,
-    Math.min(most, input.track.ts.length * (2 * Math.ceil(featureDefaults.reach / cellSeconds) + 1)),
+    Math.min(most, input.track.ts.length * (2 * Math.ceil(featureLimits.reach / cellSeconds) + 1)),
   );
   const ts = new Float64Array(room);
   const probability = new Float64Array(4 * room);
@@ -114,13 +107,8 @@ function isSilenceOf(asked: Float64Array, at: number, rows: Float64Array, row: n
  * The likeliest states of the cells `from` to before `to`, which follow each other without a hole; before them the user
  * rests. Of equally likely courses the one that stays.
  */
-export function viterbi(
-  probability: Float64Array,
-  from: number,
-  to: number,
-  state: Uint8Array,
-  { evidence, floor, change }: DecodeOptions,
-): void {
+export function viterbi(probability: Float64Array, from: number, to: number, state: Uint8Array): void {
+  const { evidence, floor, change } = decodeWeights;
   const before = new Uint8Array(4 * (to - from));
   const changes = Float64Array.from(change.flat()); // by state before, then by state after
   const least = Math.log(floor);

@@ -3,89 +3,41 @@ import { motionTypes } from '../../model/payloads.ts';
 import type { Motion, Sampling } from '../observations.ts';
 import { floats } from './floats.ts';
 import { SortedWindow } from './sorted-window.ts';
-import type { Track } from './track.ts';
+import { firstAfter, type Track } from './track.ts';
 
 /** s; a cell is a step of a grid of multiples of this since the epoch, the same for everybody (by convention) */
 export const cellSeconds = 15;
 
 /** Names of the features, in the order of the models. `missingFeature` is the value of an unknown feature. */
-export const featureNames = [
-  'since',
-  'until',
-  'gap',
-  'gapv',
-  'd15',
-  'd30',
-  'd60',
-  'p60',
-  'd150',
-  'str150',
-  'd300',
-  'p300',
-  'str300',
-  'back60',
-  'fwd60',
-  'back180',
-  'fwd180',
-  'back420',
-  'fwd420',
-  'v2m_50',
-  'v2m_90',
-  'v5m_10',
-  'v5m_50',
-  'v5m_90',
-  'v5m_max',
-  'slow5m',
-  'fast5m',
-  'turn3m',
-  'acc5m',
-  'ss30',
-  'ss120',
-  'astill30',
-  'astill90',
-  'astill300',
-  'awalk30',
-  'awalk90',
-  'awalk300',
-  'abike30',
-  'abike90',
-  'abike300',
-  'acar30',
-  'acar90',
-  'acar300',
-  'anone30',
-  'anone90',
-  'anone300',
-] as const;
+export const featureNames: readonly string[] = `
+  since until gap gapv
+  d15 d30 d60 p60 d150 str150 d300 p300 str300
+  back60 fwd60 back180 fwd180 back420 fwd420
+  v2m_50 v2m_90 v5m_10 v5m_50 v5m_90 v5m_max
+  slow5m fast5m turn3m acc5m
+  ss30 ss120
+  astill30 astill90 astill300 awalk30 awalk90 awalk300 abike30 abike90 abike300 acar30 acar90 acar300 anone30 anone90 anone300
+`
+  .trim()
+  .split(/\s+/);
 
 /** Stands for a figure that is not known. */
 const missingFeature = -1;
 
 /** Thresholds of the features. All are set by hand, but `reading` (how long iOS may say nothing new) is physical. */
-export interface FeatureOptions {
+export const featureLimits = {
   /** s; farther from any location there are no cells: the user rests */
-  reach: number;
-  /** s; more silence before or after a cell is as much as this */
-  longestSilence: number;
-  /** s; a cell is covered when the locations around it lie nearer together */
-  covered: number;
-  /** m/s; slower and faster than these within five minutes is counted */
-  slow: number;
-  fast: number;
-  /** m/s; slower there is no heading */
-  heading: number;
-  /** s; a motion reading of an iPhone holds at most this long */
-  reading: number;
-}
-
-/** The values in use. A model is fitted for them: another value needs another model. */
-export const featureDefaults: FeatureOptions = {
   reach: 1200,
+  /** s; more silence before or after a cell is as much as this */
   longestSilence: 3600,
+  /** s; a cell is covered when the locations around it lie nearer together */
   covered: 90,
+  /** m/s; slower and faster than these within five minutes is counted */
   slow: 1,
   fast: 4,
+  /** m/s; slower there is no heading */
   heading: 1,
+  /** s; a motion reading of an iPhone holds at most this long */
   reading: 1200,
 };
 
@@ -126,7 +78,7 @@ interface Block {
 }
 
 /** Visits every cell within reach of a location, in order of time. */
-export function forEachCell(input: CellInput, visit: CellVisitor, options = featureDefaults): void {
+export function forEachCell(input: CellInput, visit: CellVisitor): void {
   const features = new Float64Array(cellWidth);
   const visitEach = ({ ts, count, rows }: Block): void => {
     for (let i = 0; i < count; i += 1) {
@@ -134,22 +86,22 @@ export function forEachCell(input: CellInput, visit: CellVisitor, options = feat
       visit(ts + i * cellSeconds, features);
     }
   };
-  forEachBlock(input, visitEach, options);
+  forEachBlock(input, visitEach);
 }
 
 /** The same cells, block by block. */
-export function forEachBlock(input: CellInput, visit: BlockVisitor, options = featureDefaults): void {
-  const readings = readingsOf(input, options);
+export function forEachBlock(input: CellInput, visit: BlockVisitor): void {
+  const readings = readingsOf(input);
   const sensed = sensedSpeeds(input);
   const rows = new Float64Array(blockSize * cellWidth);
-  for (const [from, to] of stretchesNear(input, options)) {
-    const grid = gridOf(input.track, from, to, options);
-    const sums = sumsOf(grid, options);
+  for (const [from, to] of stretchesNear(input)) {
+    const grid = gridOf(input.track, from, to);
+    const sums = sumsOf(grid);
     const cells = (to - from) / cellSeconds + 1;
     for (let done = 0; done < cells; done += blockSize) {
       const count = Math.min(blockSize, cells - done);
       const block = { ts: from + done * cellSeconds, first: margin + done, count, rows };
-      writeWay(block, grid, options);
+      writeWay(block, grid);
       writeOrder(block, grid);
       writeShares(block, sums);
       writeSensed(block, sensed);
@@ -160,11 +112,11 @@ export function forEachBlock(input: CellInput, visit: BlockVisitor, options = fe
 }
 
 /** First and last cell of every stretch of time within reach of a location. */
-function stretchesNear({ track, from, to }: CellInput, { reach }: FeatureOptions): [number, number][] {
+function stretchesNear({ track, from, to }: CellInput): [number, number][] {
   const found: [number, number][] = [];
   for (const ts of track.ts) {
-    const first = Math.ceil(Math.max(from, ts - reach) / cellSeconds) * cellSeconds;
-    const last = Math.floor(Math.min(to, ts + reach) / cellSeconds) * cellSeconds;
+    const first = Math.ceil(Math.max(from, ts - featureLimits.reach) / cellSeconds) * cellSeconds;
+    const last = Math.floor(Math.min(to, ts + featureLimits.reach) / cellSeconds) * cellSeconds;
     if (first > last) continue;
     const before = found.at(-1);
     if (before && first <= before[1] + cellSeconds) before[1] = Math.max(before[1], last);
@@ -190,14 +142,14 @@ interface Grid {
   covered: Uint8Array;
 }
 
-function gridOf(track: Track, from: number, to: number, options: FeatureOptions): Grid {
+function gridOf(track: Track, from: number, to: number): Grid {
   const n = (to - from) / cellSeconds + 1 + 2 * margin;
   const lists = floats(n, 'x', 'y', 'metres', 'since', 'until', 'gapSpeed', 'speed');
   const { x, y, metres, since, until, gapSpeed, speed } = lists;
   const covered = new Uint8Array(n);
   const { ts: times, x: fixX, y: fixY, metres: fixMetres } = track;
   const count = times.length;
-  const { longestSilence } = options;
+  const { longestSilence } = featureLimits;
   let after = 0;
   for (let i = 0; i < n; i += 1) {
     const ts = from + (i - margin) * cellSeconds;
@@ -211,7 +163,7 @@ function gridOf(track: Track, from: number, to: number, options: FeatureOptions)
     since[i] = after > 0 ? Math.min(ts - times[a]!, longestSilence) : longestSilence;
     until[i] = after < count ? Math.min(times[b]! - ts, longestSilence) : longestSilence;
     gapSpeed[i] = after > 0 && after < count ? apart(fixX, fixY, a, b) / (times[b]! - times[a]!) : missingFeature;
-    covered[i] = since[i]! + until[i]! < options.covered ? 1 : 0;
+    covered[i] = since[i]! + until[i]! < featureLimits.covered ? 1 : 0;
   }
   for (let i = 1; i < n - 1; i += 1) speed[i] = apart(x, y, i - 1, i + 1) / (2 * cellSeconds);
   return { x, y, metres, since, until, gapSpeed, speed, covered };
@@ -224,9 +176,9 @@ function apart(x: Float64Array, y: Float64Array, a: number, b: number): number {
 }
 
 /** Silence around the cells, and how far the user got around them: features 0 to 18. */
-function writeWay({ first, count, rows }: Block, grid: Grid, options: FeatureOptions): void {
+function writeWay({ first, count, rows }: Block, grid: Grid): void {
   const { x, y, metres, since, until, gapSpeed, speed } = grid;
-  const longestGap = 2 * options.longestSilence;
+  const longestGap = 2 * featureLimits.longestSilence;
   for (let i = first, at = 0; i < first + count; i += 1, at += cellWidth) {
     rows[at] = since[i]!;
     rows[at + 1] = until[i]!;
@@ -311,14 +263,14 @@ interface Sums {
   ridden: Float64Array;
 }
 
-function sumsOf({ x, y, speed, covered }: Grid, options: FeatureOptions): Sums {
+function sumsOf({ x, y, speed, covered }: Grid): Sums {
   const n = speed.length;
   const { slow, fast, turned, ridden } = floats(n + 1, 'slow', 'fast', 'turned', 'ridden');
   let heading = Number.NaN;
   for (let i = 0; i < n; i += 1) {
-    slow[i + 1] = slow[i]! + (covered[i] === 1 && speed[i]! < options.slow ? 1 : 0);
-    fast[i + 1] = fast[i]! + (covered[i] === 1 && speed[i]! > options.fast ? 1 : 0);
-    const moving = i > 0 && i < n - 1 && speed[i]! > options.heading;
+    slow[i + 1] = slow[i]! + (covered[i] === 1 && speed[i]! < featureLimits.slow ? 1 : 0);
+    fast[i + 1] = fast[i]! + (covered[i] === 1 && speed[i]! > featureLimits.fast ? 1 : 0);
+    const moving = i > 0 && i < n - 1 && speed[i]! > featureLimits.heading;
     const here = moving ? Math.atan2(y[i + 1]! - y[i - 1]!, x[i + 1]! - x[i - 1]!) : Number.NaN;
     const change = Math.abs(here - heading); // NaN unless both move
     turned[i + 1] = turned[i]! + (change >= 0 ? Math.min(change, 2 * Math.PI - change) : 0);
@@ -337,17 +289,8 @@ function writeShares({ first, count, rows }: Block, { slow, fast, turned, ridden
   }
 }
 
-/** Index of the first of ascending `times` at or after a time, wherever it lies: where a block begins to look. */
-function beginAt(times: Float64Array, ts: number): number {
-  let low = 0;
-  let high = times.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (times[middle]! < ts) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
+/** Where to begin to look for times from `ts` on: not behind the first of them. */
+const beginAt = (times: Float64Array, ts: number): number => firstAfter({ ts: times }, ts - 1);
 
 /** Index of the first of ascending `times`, from `i` on, that is not before a time. */
 function firstFrom(times: Float64Array, i: number, ts: number): number {
@@ -439,7 +382,7 @@ interface Readings {
   sums: Float64Array;
 }
 
-function readingsOf({ motions, sampling }: CellInput, options: FeatureOptions): Readings {
+function readingsOf({ motions, sampling }: CellInput): Readings {
   const n = motions.length;
   const held = sampling === 'distance';
   const times = new Float64Array(n);
@@ -451,7 +394,7 @@ function readingsOf({ motions, sampling }: CellInput, options: FeatureOptions): 
   }
   for (let i = 0; i < n; i += 1) {
     const next = i + 1 < n ? times[i + 1]! : Number.POSITIVE_INFINITY;
-    const weight = held ? Math.min(next - times[i]!, options.reading) : motions[i]!.confidence / 100;
+    const weight = held ? Math.min(next - times[i]!, featureLimits.reading) : motions[i]!.confidence / 100;
     for (let k = 0; k < kinds; k += 1) {
       sums[kinds * (i + 1) + k] = sums[kinds * i + k]! + (kind[i] === k ? weight : 0);
     }

@@ -11,41 +11,28 @@ import type { JointModel, JointOdds } from './joint.ts';
 import { cellStates } from './model.ts';
 import { modes, type Ride } from './rides.ts';
 import { movements, movingBetween, type Run, secondsIn } from './runs.ts';
-import { positionAt, type Track } from './track.ts';
+import { apart, extent, positionAt, type Track } from './track.ts';
 
 /** Limits of journeys. Set by hand on the developers' days, but what is marked physical. */
-export interface JourneyOptions {
+export const journeyLimits = {
   /** s; nobody waits longer for a bus: the longest headway one bears (physical) */
-  longestWait: number;
-  /** m; a trip under way that leads so far may turn out to continue the one before */
-  leastAfter: number;
-  /** s; a candidate is cut at rest as long as this, with so much movement on both sides */
-  errand: number;
-  errandMovement: number;
-  /** m; who rests stays: farther apart the ends of a rest were not one (physical) */
-  restExtent: number;
-  /** m; a candidate without movement that stays within this is a phantom, a receiver's error */
-  phantom: number;
-  /** Confidence from which a motion reading speaks against a phantom, if it got on faster than this, m/s (physical) */
-  phantomConfidence: number;
-  phantomSpeed: number;
-  /** m; what stays within this is a phantom whatever moved: no receiver indoors is surer (physical) */
-  standing: number;
-  /** m; so far from where the user was a phone may notice late that they left; farther, the way was another one */
-  lateNotice: number;
-}
-
-/** The values in use, set by hand on the training days. */
-export const journeyDefaults: JourneyOptions = {
   longestWait: 2400,
+  /** m; a trip under way that leads so far may turn out to continue the one before */
   leastAfter: 800,
+  /** s; a candidate is cut at a rest as long as this */
   errand: 600,
-  errandMovement: 120,
+  /** m; who rests stays: farther apart the ends of a rest were not one (physical) */
   restExtent: 300,
+  /** m; a candidate without movement that stays within this is a phantom, a receiver's error */
   phantom: 150,
+  /** Confidence from which a motion reading speaks against a phantom, if it got on faster than this, m/s (physical) */
   phantomConfidence: 50,
+  /** s before the first location in which readings count, too: of a short walk the phone notices the end only */
+  noticedLate: 180,
   phantomSpeed: 0.2,
+  /** m; what stays within this is a phantom whatever moved: no receiver indoors is surer (physical) */
   standing: 60,
+  /** m; so far from where the user was a phone may notice late that they left; farther, the way was another one */
   lateNotice: 2500,
 };
 
@@ -88,7 +75,7 @@ export interface Journey {
   phantom: boolean;
 }
 
-/** A candidate, or what an errand left of it. */
+/** A candidate, or a part of one. */
 interface Piece {
   startIndex: number;
   endIndex: number;
@@ -125,16 +112,16 @@ export interface JourneyInput {
 }
 
 /** Journeys in order of time. Travel is judged against the travel before it: what lies inside a wait belongs to it. */
-export function journeysOf(input: JourneyInput, options = journeyDefaults): Journey[] {
+export function journeysOf(input: JourneyInput): Journey[] {
   const journeys: Journey[] = [];
   let open: Open | null = null;
   let last: Piece | null = null;
-  for (const piece of piecesOf(input, options)) {
-    const phantom = isPhantom(input, piece, last, options);
+  for (const piece of piecesOf(input)) {
+    const phantom = isPhantom(input, piece, last);
     last = piece;
     if (open && isTravel(piece)) {
       const { journey, all, before }: Open = open;
-      const { isWait, reason } = judge(input, all, before, piece, options);
+      const { isWait, reason } = judge(input, all, before, piece);
       if (isWait) {
         journey.waits.push({ start_ts: before.moved.end, end_ts: piece.moved.start, reason });
         journey.endIndex = piece.endIndex;
@@ -156,57 +143,43 @@ export function journeysOf(input: JourneyInput, options = journeyDefaults): Jour
 
 const isTravel = (piece: Piece): piece is Travel => piece.moved !== null;
 
-/** Candidates, cut where the user rested so long within one that it may have been an errand. */
-function piecesOf({ candidates, locations, runs, track }: JourneyInput, options: JourneyOptions): Piece[] {
-  const pieces: Omit<Piece, 'moved'>[] = [];
-  for (const candidate of candidates) {
-    let { startIndex } = candidate;
-    const [from, to] = [locations[startIndex]!.ts, locations[candidate.endIndex]!.ts];
-    const moving = movingBetween(runs, from, to);
-    for (let i = 1; i < moving.length; i += 1) {
-      const [rest, end] = [moving[i - 1]!.end, moving[i]!.start];
-      if (end - rest < options.errand) continue;
-      if (apart(positionAt(track, rest), positionAt(track, end)) > options.restExtent) continue;
-      const cut = firstAtOrAfter(locations, (rest + end) / 2);
-      const last = cut - 1;
-      const [left, right] = [locations[startIndex]!.ts, (rest + end) / 2];
-      const enough = (a: number, b: number): boolean => secondsMoving(moving, a, b) >= options.errandMovement;
-      if (last <= startIndex || cut >= candidate.endIndex || !enough(left, right) || !enough(right, to)) continue;
-      // The part ends with the last location of its movement, not with one of the rest.
-      const endIndex = Math.max(startIndex, Math.min(last, firstAtOrAfter(locations, rest)));
-      pieces.push({ startIndex, endIndex, last: candidate });
-      startIndex = Math.max(endIndex + 1, Math.min(cut, firstAtOrAfter(locations, end) - 1));
-    }
-    pieces.push({ startIndex, endIndex: candidate.endIndex, last: candidate });
-  }
-  const whole: Piece[] = [];
-  for (const [i, piece] of pieces.entries()) {
-    const before = whole.at(-1)?.moved?.end ?? Number.NEGATIVE_INFINITY;
-    const next = pieces[i + 1];
+/** The candidates, each with its movement and what continues it outwards, up to the pieces beside it. */
+function piecesOf(input: JourneyInput): Piece[] {
+  const { candidates, locations, runs } = input;
+  const moving = movements(runs);
+  const parts = candidates.flatMap((candidate) => partsOf(input, candidate));
+  const pieces: Piece[] = [];
+  for (const [i, part] of parts.entries()) {
+    const before = pieces.at(-1)?.moved?.end ?? Number.NEGATIVE_INFINITY;
+    const next = parts[i + 1];
     const after = next ? locations[next.startIndex]!.ts : Number.POSITIVE_INFINITY;
-    const [from, to] = [locations[piece.startIndex]!.ts, locations[piece.endIndex]!.ts];
-    whole.push(withFields(piece, { moved: movementOf(runs, from, to, { before, after }) }));
+    const [from, to] = [Math.max(locations[part.startIndex]!.ts, before), locations[part.endIndex]!.ts];
+    const own = moving.filter((run) => run.end > from && run.start < to);
+    const moved =
+      own.length > 0 ? { start: Math.max(own[0]!.start, before), end: Math.min(own.at(-1)!.end, after) } : null;
+    pieces.push(withFields(part, { moved }));
   }
-  return whole;
+  return pieces;
 }
 
-const secondsMoving = (moving: readonly Run[], from: number, to: number): number =>
-  moving.reduce((sum, run) => sum + Math.max(0, Math.min(run.end, to) - Math.max(run.start, from)), 0);
-
-/** The movement between two times, and what continues it outwards, up to those of the pieces beside it. */
-function movementOf(
-  runs: readonly Run[],
-  from: number,
-  to: number,
-  { before, after }: { before: number; after: number },
-): Piece['moved'] {
-  const own = movements(runs).filter((run) => run.end > Math.max(from, before) && run.start < to);
-  if (own.length === 0) return null;
-  return { start: Math.max(own[0]!.start, before), end: Math.min(own.at(-1)!.end, after) };
+/** The parts of a candidate between rests so long that each may have been an errand: a wait joins them again. */
+function partsOf({ locations, runs, track }: JourneyInput, candidate: RawTrip): Omit<Piece, 'moved'>[] {
+  const parts: Omit<Piece, 'moved'>[] = [];
+  const { endIndex } = candidate;
+  let { startIndex } = candidate;
+  const moving = movingBetween(runs, locations[startIndex]!.ts, locations[endIndex]!.ts);
+  for (let i = 1; i < moving.length; i += 1) {
+    const [rest, end] = [moving[i - 1]!.end, moving[i]!.start];
+    if (end - rest < journeyLimits.errand) continue;
+    if (apart(positionAt(track, rest), positionAt(track, end)) > journeyLimits.restExtent) continue;
+    const middle = firstAtOrAfter(locations, (rest + end) / 2);
+    const last = Math.min(middle - 1, firstAtOrAfter(locations, rest));
+    if (last <= startIndex || middle >= endIndex) continue;
+    parts.push({ startIndex, endIndex: last, last: candidate });
+    startIndex = Math.max(last + 1, Math.min(middle, firstAtOrAfter(locations, end) - 1));
+  }
+  return [...parts, { startIndex, endIndex, last: candidate }];
 }
-
-const apart = (a: { x: number; y: number }, b: { x: number; y: number }): number =>
-  Math.sqrt((a.x - b.x) ** 2 + (a.y - b.y) ** 2);
 
 /** A stop between two pieces that travel, and what speaks for a wait in it. */
 export interface StopFigures {
@@ -221,8 +194,8 @@ export interface StopFigures {
  * Whether the user who stops between `before` and `next` is still under way, and why; `all`: what was joined to
  * `before`.
  */
-function judge(input: JourneyInput, all: Travel, before: Travel, next: Travel, options: JourneyOptions) {
-  const { never, features } = stopBetween(input, all, before, next, options);
+function judge(input: JourneyInput, all: Travel, before: Travel, next: Travel) {
+  const { never, features } = stopBetween(input, all, before, next);
   if (never) return { isWait: false, reason: never };
   const score = features.reduce((sum, figure, i) => sum + figure * input.model.waits[i]!, 0);
   const by = (name: (typeof stopFeatures)[number]): number => features[stopFeatures.indexOf(name)]!;
@@ -241,7 +214,6 @@ function stopBetween(
   all: Travel,
   before: Travel,
   next: Travel,
-  { longestWait }: JourneyOptions,
 ): StopFigures {
   const [a, b] = [before.moved, next.moved];
   const [start_ts, end_ts] = [a.end, Math.max(a.end, b.start)];
@@ -258,7 +230,7 @@ function stopBetween(
     i < 0 ? 0 : wanted.reduce((sum, mode) => sum + odds.single[i]![mode]!, 0);
   const never = ((): StopReason | null => {
     if (someWithin(events, locations[before.endIndex]!.ts, locations[next.startIndex]!.ts, isRestart)) return 'restart';
-    if (end_ts - start_ts > longestWait) return 'too long';
+    if (end_ts - start_ts > journeyLimits.longestWait) return 'too long';
     return share(goes, 2, 3, 4) < 0.5 ? 'no vehicle next' : null; // nobody waits to go on by foot or bicycle
   })();
   const parked = goes >= 0 && rides[goes]!.before === came && rides[goes]!.near ? odds.pairs[goes]![twoCars]! : 0;
@@ -287,38 +259,25 @@ function stopBetween(
 const twoCars = 2 * modes.length + 2;
 
 /** Stops between the pieces of an outing as far as each follows travel, for the fit. */
-export function stopsOf(input: JourneyInput, options = journeyDefaults): StopFigures[] {
-  const travels = piecesOf(input, options).filter(isTravel);
-  return travels.slice(1).map((next, i) => stopBetween(input, travels[i]!, travels[i]!, next, options));
+export function stopsOf(input: JourneyInput): StopFigures[] {
+  const travels = piecesOf(input).filter(isTravel);
+  return travels.slice(1).map((next, i) => stopBetween(input, travels[i]!, travels[i]!, next));
 }
 
 /**
  * True for a candidate of a phone at rest: nothing moved, nothing lies far off, and the phone did not say that it
  * moves.
  */
-function isPhantom(input: JourneyInput, piece: Piece, before: Piece | null, options: JourneyOptions): boolean {
+function isPhantom(input: JourneyInput, piece: Piece, before: Piece | null): boolean {
   const { locations, motions, track } = input;
   const [from, to] = [locations[piece.startIndex]!.ts, locations[piece.endIndex]!.ts];
   const start = before ? positionAt(track, locations[before.endIndex]!.ts) : input.from;
   const away = start ? distance(start, positionAt(track, from)) : 0;
-  const metres = Math.max(away <= options.lateNotice ? away : 0, extent(track, from, to));
-  if (metres < options.standing) return true;
-  if (piece.moved || metres >= options.phantom) return false;
-  const telling = within(motions, from, to).some(
-    ({ type, confidence }) => [1, 2, 3].includes(readingKind(type)) && confidence >= options.phantomConfidence,
+  const metres = Math.max(away <= journeyLimits.lateNotice ? away : 0, extent(track, from, to));
+  if (metres < journeyLimits.standing) return true;
+  if (piece.moved || metres >= journeyLimits.phantom) return false;
+  const telling = within(motions, from - journeyLimits.noticedLate, to).some(
+    ({ type, confidence }) => [1, 2, 3].includes(readingKind(type)) && confidence >= journeyLimits.phantomConfidence,
   );
-  return !telling || metres < (to - from) * options.phantomSpeed;
-}
-
-/** m; the longer side of the box around the smoothed locations between two times */
-function extent(track: Track, from: number, to: number): number {
-  let [west, east, south, north] = [Infinity, -Infinity, Infinity, -Infinity];
-  for (let i = 0; i < track.ts.length; i += 1) {
-    if (track.ts[i]! < from || track.ts[i]! > to) continue;
-    west = Math.min(west, track.x[i]!);
-    east = Math.max(east, track.x[i]!);
-    south = Math.min(south, track.y[i]!);
-    north = Math.max(north, track.y[i]!);
-  }
-  return Math.max(0, east - west, north - south);
+  return !telling || metres < (to - from) * journeyLimits.phantomSpeed;
 }

@@ -6,29 +6,19 @@ import { pointBetween } from '../resample.ts';
 import type { PathPoint, Stay } from '../segmenter.ts';
 import type { Leg } from './legs.ts';
 import { cellStates } from './model.ts';
-import { firstAfter, positionAt, type Track, trackDefaults } from './track.ts';
+import { firstAfter, positionAt, type Track, trackLimits } from './track.ts';
 
 /** All set by hand on the developers' days. */
-export interface PathOptions {
+const limits = {
   /** s; a first location later than this leaves a way that was not recorded */
-  late: number;
-  /** The way to the first location over the straight line. */
-  detour: number;
-  /** m/s on foot; s at the beginning that tell the speed of a ride, with its least and most by state */
-  walking: number;
-  beginning: number;
-  cycling: readonly [least: number, most: number];
-  riding: readonly [least: number, most: number];
-}
-
-/** The values in use, set by hand on the training days. */
-const pathDefaults: PathOptions = {
   late: 60,
+  /** The way to the first location over the straight line. */
   detour: 1.25,
+  /** m/s on foot; s at the beginning that tell the speed of a ride, with its least and most by state */
   walking: 1.2,
   beginning: 300,
-  cycling: [2, 6],
-  riding: [3, 15],
+  cycling: [2, 6] as const,
+  riding: [3, 15] as const,
 };
 
 /**
@@ -40,7 +30,6 @@ export function pathOf(
   { start, end, firstTs }: { start: number; end: number; firstTs: number },
   legs: readonly Leg[],
   stay: Stay | null,
-  options = pathDefaults,
 ): PathPoint[] {
   const first = firstAfter(track, stay ? start : Math.max(start, Math.min(firstTs, end) - 1e-3));
   const rest: PathPoint[] = [];
@@ -49,7 +38,7 @@ export function pathOf(
   const next = { ...rest[0]! };
   const from = stay?.location ?? pointAt(track, Math.max(start, firstTs));
   const straight = distance(from, next);
-  const lead = next.ts - start > options.late ? leadOf(track, start, next.ts, legs, stay, straight, options) : straight;
+  const lead = next.ts - start > limits.late ? leadOf(track, start, next.ts, legs, stay, straight) : straight;
   const begin = { ts: start, latitude: from.latitude, longitude: from.longitude, altitude: next.altitude, length: 0 };
   for (const point of rest) point.length = point.length - next.length + lead;
   return [begin, ...rest];
@@ -68,36 +57,35 @@ function leadOf(
   legs: readonly Leg[],
   stay: Stay | null,
   straight: number,
-  options: PathOptions,
 ): number {
-  if (stay) return straight * options.detour;
+  if (stay) return straight * limits.detour;
   let metres = 0;
   for (const leg of legs) {
     const seconds = Math.min(leg.end, until) - Math.max(leg.start, start);
-    if (seconds > 0) metres += seconds * speedAtBeginning(track, leg, until, options);
+    if (seconds > 0) metres += seconds * speedAtBeginning(track, leg, until);
   }
   return Math.max(straight, metres);
 }
 
-function speedAtBeginning(track: Track, { state }: Leg, from: number, options: PathOptions): number {
-  if (state === cellStates.walk) return options.walking;
-  const [least, most] = state === cellStates.cycle ? options.cycling : options.riding;
+function speedAtBeginning(track: Track, { state }: Leg, from: number): number {
+  if (state === cellStates.walk) return limits.walking;
+  const [least, most] = state === cellStates.cycle ? limits.cycling : limits.riding;
   const speeds: number[] = [];
-  for (let i = firstAfter(track, from); i < track.ts.length && track.ts[i]! <= from + options.beginning; i += 1)
+  for (let i = firstAfter(track, from); i < track.ts.length && track.ts[i]! <= from + limits.beginning; i += 1)
     if (i > 0) speeds.push((track.metres[i]! - track.metres[i - 1]!) / (track.ts[i]! - track.ts[i - 1]!));
   return Math.min(most, Math.max(least, median(speeds) || 0));
 }
 
 /** m of a path between two times that no location shows: before its first one, and over long silences. */
-export function estimatedIn(path: readonly PathPoint[], from: number, to: number, options = pathDefaults): number {
+export function estimatedIn(path: readonly PathPoint[], from: number, to: number): number {
   let metres = 0;
   for (let i = 1; i < path.length; i += 1) {
     const [a, b] = [path[i - 1]!, path[i]!];
     const seconds = b.ts - a.ts;
     const step = b.length - a.length;
-    const isSilence = seconds > trackDefaults.silence && step > trackDefaults.bridge;
+    const isSilence = seconds > trackLimits.silence && step > trackLimits.bridge;
     const inside = Math.min(b.ts, to) - Math.max(a.ts, from);
-    if (inside > 0 && (isSilence || (i === 1 && seconds > options.late))) metres += (step * inside) / seconds;
+    if (inside > 0 && (isSilence || (i === 1 && seconds > limits.late))) metres += (step * inside) / seconds;
   }
   return metres;
 }

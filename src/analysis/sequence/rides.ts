@@ -4,7 +4,7 @@ import { type Leg, legsOf } from './legs.ts';
 import { cellStates } from './model.ts';
 import { type Run, runsBetween, secondsIn } from './runs.ts';
 import { fastestSpeed, haltsIn, silentShare, turnPerKm } from './shape.ts';
-import { firstAfter, metresAt, positionAt, type Track } from './track.ts';
+import { apart, firstAfter, metresAt, positionAt, type Track } from './track.ts';
 
 /** Modes that a leg is decided between. */
 export const modes = ['WALKING', 'BICYCLING', 'CAR', 'BUS', 'TRAIN'] as const;
@@ -49,31 +49,18 @@ export interface Ride {
 }
 
 /** Physical limits, and s beyond which a rest is a stay (by hand: few people wait longer at a stop). */
-export interface RideOptions {
+export const rideLimits = {
   /** m/s by mode on average, over at least `least` m */
-  limits: readonly number[];
-  least: number;
-  stay: number;
-  /** m; a vehicle waits where it was left */
-  parked: number;
-  /**
-   * s on foot, m away, and a way so much shorter than its parts, or s of any stop: then who goes on left it (by hand)
-   */
-  walked: number;
-  /** s; who stood so long before a ride waited for it */
-  waited: number;
-  away: number;
-  turnedBack: number;
-  stayed: number;
-}
-
-/** The values in use. */
-export const rideDefaults: RideOptions = {
   limits: [4, 14, 60, 40, 90],
   least: 500,
   stay: 1200,
+  /** m; a vehicle waits where it was left */
   parked: 60,
+  /**
+   * s on foot, m away, and a way so much shorter than its parts, or s of any stop: then who goes on left it (by hand)
+   */
   walked: 60,
+  /** s; who stood so long before a ride waited for it */
   waited: 60,
   away: 80,
   turnedBack: 0.85,
@@ -85,7 +72,6 @@ export function ridesOf(
   { runs, track, cells }: { runs: readonly Run[]; track: Track; cells: Cells },
   from: number,
   to: number,
-  options = rideDefaults,
 ): Ride[] {
   const rides: Ride[] = [];
   let last: number | null = null;
@@ -93,20 +79,20 @@ export function ridesOf(
   for (const [i, leg] of legs.entries()) {
     const onFoot = leg.state === cellStates.walk;
     const before = last === null || onFoot ? null : rides[last]!;
-    const linked = before !== null && leg.start - before.leg.end <= 2 * options.stay;
+    const linked = before !== null && leg.start - before.leg.end <= 2 * rideLimits.stay;
     const figures = figuresOf(track, cells, leg);
-    const left = linked && wasLeft(runs, track, before, leg, options);
-    const around = onFoot ? nothingAround : aroundOf(runs, legs, i, from, options);
+    const left = linked && wasLeft(runs, track, before, leg);
+    const around = onFoot ? nothingAround : aroundOf(runs, legs, i, from);
     const waited = left ? 0 : around.waited;
     const metres = metresAt(track, leg.end) - metresAt(track, leg.start);
     rides.push({
       leg,
-      features: [...figures.own, around.boarded, waitFigure(waited, options), ...around.walks, ...figures.shape],
-      possible: options.limits.map((limit) => metres < options.least || metres <= limit * (leg.end - leg.start)),
+      features: [...figures.own, around.boarded, waitFigure(waited), ...around.walks, ...figures.shape],
+      possible: rideLimits.limits.map((limit) => metres < rideLimits.least || metres <= limit * (leg.end - leg.start)),
       average: figures.average,
       fastest: figures.fastest,
       before: linked ? last : null,
-      near: left || (linked && apart(track, before.leg.end, leg.start) <= options.parked),
+      near: left || (linked && unseenBetween(track, before.leg.end, leg.start) <= rideLimits.parked),
       left,
       waited,
     });
@@ -119,30 +105,30 @@ export function ridesOf(
  * m between where one ride ended and the last location before the next: through a silence nobody went from its
  * beginning.
  */
-function apart(track: Track, end: number, start: number): number {
+function unseenBetween(track: Track, end: number, start: number): number {
   const i = Math.max(0, firstAfter(track, start) - 1);
-  return metresApart(positionAt(track, end), { x: track.x[i]!, y: track.y[i]! });
+  return apart(positionAt(track, end), { x: track.x[i]!, y: track.y[i]! });
 }
 
 /**
  * True when the user left a vehicle that they had not waited for where they then went on from: for long, or on foot and
  * to turn back. Who changes vehicles at one platform goes on.
  */
-function wasLeft(runs: readonly Run[], track: Track, ride: Ride, next: Leg, options: RideOptions): boolean {
+function wasLeft(runs: readonly Run[], track: Track, ride: Ride, next: Leg): boolean {
   const before = ride.leg;
   const [end, start] = [before.end, next.start];
   const at = (ts: number) => positionAt(track, ts);
-  if (ride.waited >= options.waited) return false;
-  if (start - end < options.stayed) {
-    const way = metresApart(at(before.start), at(end)) + metresApart(at(start), at(next.end));
-    if (metresApart(at(before.start), at(next.end)) > options.turnedBack * way) return false;
-    if (secondsIn(runsBetween(runs, end, start), cellStates.walk) < options.walked) return false;
-    if (farthest(track, end, start) < options.away) return false;
+  if (ride.waited >= rideLimits.waited) return false;
+  if (start - end < rideLimits.stayed) {
+    const way = apart(at(before.start), at(end)) + apart(at(start), at(next.end));
+    if (apart(at(before.start), at(next.end)) > rideLimits.turnedBack * way) return false;
+    if (secondsIn(runsBetween(runs, end, start), cellStates.walk) < rideLimits.walked) return false;
+    if (farthest(track, end, start) < rideLimits.away) return false;
   }
   // A state changes half a minute too early or late.
   const around = (ts: number) => [-30, -15, 0, 15, 30].map((s) => at(ts + s));
   const there = around(start);
-  return around(end).some((a) => there.some((b) => metresApart(a, b) <= options.parked));
+  return around(end).some((a) => there.some((b) => apart(a, b) <= rideLimits.parked));
 }
 
 /** m that the locations of a stop lie from where it began, at most */
@@ -150,12 +136,9 @@ function farthest(track: Track, start: number, end: number): number {
   const from = positionAt(track, start);
   let most = 0;
   for (let i = firstAfter(track, start); i < track.ts.length && track.ts[i]! < end; i += 1)
-    most = Math.max(most, metresApart(from, { x: track.x[i]!, y: track.y[i]! }));
+    most = Math.max(most, apart(from, { x: track.x[i]!, y: track.y[i]! }));
   return most;
 }
-
-const metresApart = (a: { x: number; y: number }, b: { x: number; y: number }): number =>
-  Math.sqrt((a.x - b.x) ** 2 + (a.y - b.y) ** 2);
 
 const log = (value: number, least: number, most: number): number => Math.log(Math.min(most, Math.max(least, value)));
 
@@ -180,8 +163,11 @@ function figuresOf(track: Track, cells: Cells, leg: Leg) {
 }
 
 /** How much a wait says: from `stayed` on less, as who stands so long may be staying. */
-function waitFigure(waited: number, { stay, stayed }: RideOptions): number {
-  return log(1 + waited / 30, 1, 40) * Math.min(1, Math.max(0, (stay - waited) / (stay - stayed)));
+function waitFigure(waited: number): number {
+  return (
+    log(1 + waited / 30, 1, 40) *
+    Math.min(1, Math.max(0, (rideLimits.stay - waited) / (rideLimits.stay - rideLimits.stayed)))
+  );
 }
 
 interface Around {
@@ -193,10 +179,14 @@ interface Around {
 const nothingAround: Around = { boarded: 0, waited: 0, walks: [0, 0] };
 
 /** Whether the user boarded on foot, and how long they stood and walked before, and walked after it. */
-function aroundOf(runs: readonly Run[], legs: readonly Leg[], i: number, from: number, { stay }: RideOptions): Around {
+function aroundOf(runs: readonly Run[], legs: readonly Leg[], i: number, from: number): Around {
   const leg = legs[i]!;
   let [walked, stood, waited] = [0, 0, 0];
-  for (const { state, start, end } of runsBetween(runs, Math.max(from, leg.start - 2 * stay), leg.start).reverse()) {
+  for (const { state, start, end } of runsBetween(
+    runs,
+    Math.max(from, leg.start - 2 * rideLimits.stay),
+    leg.start,
+  ).reverse()) {
     if (state === cellStates.walk) {
       walked += end - start;
       waited = stood;
@@ -206,7 +196,7 @@ function aroundOf(runs: readonly Run[], legs: readonly Leg[], i: number, from: n
       break;
     } else {
       stood += end - start;
-      if (end - start > stay) break;
+      if (end - start > rideLimits.stay) break;
     }
   }
   const next = legs[i + 1];

@@ -4,7 +4,7 @@ import type { PhoneEvent } from '../observations.ts';
 import type { Cells } from './decode.ts';
 import { cellSeconds } from './features.ts';
 import { cellStates } from './model.ts';
-import { firstAfter, metresAt, positionAt, type Track } from './track.ts';
+import { apart, extent, firstAfter, metresAt, positionAt, type Track } from './track.ts';
 
 /** Cells in one state that follow each other without a hole. */
 export interface Run {
@@ -15,9 +15,6 @@ export interface Run {
 }
 
 const half = cellSeconds / 2;
-
-/** m/s; slower feet stand: the states follow what walks look like, not how far they lead (physical) */
-const slowestWalk = 0.1;
 
 /**
  * s; delay with which the geofence of an Android phone reports that the user left (by hand, a property of the phones)
@@ -42,12 +39,9 @@ export function sleepsIn(events: readonly PhoneEvent[]): Sleep[] {
   return sleeps;
 }
 
-/**
- * The runs of an outing: those of its cells; who walks on the spot stands, and so does who stays in the geofence or
- * rides nowhere.
- */
+/** The runs of an outing: those of its cells; who stays in the geofence stands, and so does who rides nowhere. */
 export function runsOf(cells: Cells, track: Track, sleeps: readonly Sleep[]): Run[] {
-  let runs = walkedRuns(cells, track);
+  let runs = statesIn(cells);
   for (const sleep of sleeps) runs = withSleep(runs, sleep, track);
   return runs.map((run) => (leadsNowhere(run, track) ? { ...run, state: cellStates.still } : run));
 }
@@ -58,20 +52,11 @@ const nowhere = { apart: 100, extent: 200 };
 /** True for a ride, by vehicle or bicycle, that leads nowhere, as far as there are locations in it: the user stands. */
 function leadsNowhere({ state, start, end }: Run, track: Track): boolean {
   if (state !== cellStates.motor && state !== cellStates.cycle) return false;
-  const [first, last] = [firstAfter(track, start), firstAfter(track, end)];
-  if (first === last) return false;
-  const [from, to] = [positionAt(track, start), positionAt(track, end)];
-  if (Math.sqrt((from.x - to.x) ** 2 + (from.y - to.y) ** 2) >= nowhere.apart) return false;
-  let [west, east] = [Math.min(from.x, to.x), Math.max(from.x, to.x)];
-  let [south, north] = [Math.min(from.y, to.y), Math.max(from.y, to.y)];
-  for (let i = first; i < last; i += 1) {
-    west = Math.min(west, track.x[i]!);
-    east = Math.max(east, track.x[i]!);
-    south = Math.min(south, track.y[i]!);
-    north = Math.max(north, track.y[i]!);
-    if (east - west >= nowhere.extent || north - south >= nowhere.extent) return false;
-  }
-  return true;
+  if (firstAfter(track, start) === firstAfter(track, end)) return false;
+  return (
+    apart(positionAt(track, start), positionAt(track, end)) < nowhere.apart &&
+    extent(track, start, end) < nowhere.extent
+  );
 }
 
 /** The runs, at rest in a sleep up to when the user left, and then as after it. */
@@ -98,10 +83,6 @@ function leftAt({ start, end }: Sleep, track: Track): number {
   const first = Math.min(firstAfter(track, end), track.ts.length - 1);
   const metres = track.metres[first]! - metresAt(track, start);
   return Math.max(start, Math.min(end - geofenceDelay, track.ts[first]! - metres / fastestWay));
-}
-
-function walkedRuns(cells: Cells, track: Track): Run[] {
-  return statesIn(cells).map((run) => (staysInPlace(run, track) ? { ...run, state: cellStates.still } : run));
 }
 
 function statesIn({ ts, state }: Cells): Run[] {
@@ -145,12 +126,6 @@ export function runsBetween(runs: readonly Run[], from: number, to: number): Run
   for (const { state, start, end } of runs)
     if (end > from && start < to) parts.push({ state, start: Math.max(start, from), end: Math.min(end, to) });
   return parts;
-}
-
-/** True for a walk on the spot, as far as there are locations in it. */
-function staysInPlace({ state, start, end }: Run, track: Track): boolean {
-  if (state !== cellStates.walk || firstAfter(track, start) === firstAfter(track, end)) return false;
-  return metresAt(track, end) - metresAt(track, start) < slowestWalk * (end - start);
 }
 
 /** s of the runs in one state */

@@ -4,15 +4,12 @@ import { cellSeconds, readingKind, readingKindOf } from './features.ts';
 import { cellStates } from './model.ts';
 
 /** What a sure reading counts. Both are counted on the training days, see docs/quality.md. */
-export interface SaidOptions {
+const sureReading = {
   /** Confidence from which a reading is sure. */
-  sure: number;
+  sure: 75,
   /** Odds of the way to move that it names against each other one: about the median of six pairs. */
-  odds: number;
-}
-
-/** The values in use. From 60 to 90, and from 100 to 1,000, figures hardly differ. */
-const saidDefaults: SaidOptions = { sure: 75, odds: 300 };
+  odds: 300,
+};
 
 /** States by the kind of reading that names them. */
 const named = new Map<number, number>([
@@ -29,7 +26,6 @@ const named = new Map<number, number>([
 export function weighSaid(
   { ts, probability }: { ts: Float64Array; probability: Float64Array },
   motions: readonly Motion[],
-  options = saidDefaults,
 ): void {
   let next = 0;
   for (let i = 0; i < ts.length; i += 1) {
@@ -39,12 +35,12 @@ export function weighSaid(
     let agree = true;
     for (; next < motions.length && motions[next]!.ts <= ts[i]!; next += 1) {
       const { type, confidence } = motions[next]!;
-      const state = confidence >= options.sure ? named.get(readingKind(type)) : undefined;
+      const state = confidence >= sureReading.sure ? named.get(readingKind(type)) : undefined;
       if (state === undefined) continue;
       agree &&= said === null || said === state;
       said = state;
     }
-    if (said !== null && agree) weigh(probability, 4 * i, said, options.odds);
+    if (said !== null && agree) weigh(probability, 4 * i, said, sureReading.odds);
   }
 }
 

@@ -10,7 +10,7 @@ import type { Segmented, SegmentedTrip, Segmenter, Stay, Stretch } from '../segm
 import { segmentTrips } from './candidates.ts';
 import { decodeCells } from './decode.ts';
 import { type JointModel, jointOdds } from './joint.ts';
-import { journeyDefaults, journeysOf, type StopFigures, stopsOf } from './journeys.ts';
+import { journeyLimits, journeysOf, type StopFigures, stopsOf } from './journeys.ts';
 import type { Model } from './model.ts';
 import { type Outing, outingsOf } from './outings.ts';
 import { type Ride, ridesOf } from './rides.ts';
@@ -27,7 +27,7 @@ const codeVersion = 8;
  * s before and after an outing for which states are asked; what these look at lies within `lookAround`. iPhones tell
  * how the user walks long before they tell where they are.
  */
-const margin = { before: { time: 600, distance: 1200 }, after: 600 };
+const margin = { before: { time: 420, distance: 1200 }, after: 300 };
 
 /**
  * Models of states and of the decision on them, by what a phone sends: `sparse` is for those without motion readings.
@@ -84,7 +84,7 @@ function goesOn({ to, candidates, nextTs }: Outing, locations: readonly Location
   const end = locations[candidates.at(-1)!.endIndex]!;
   const far = locations
     .slice(firstAtOrAfter(locations, nextTs))
-    .map((l) => distance(end, l) >= journeyDefaults.leastAfter);
+    .map((l) => distance(end, l) >= journeyLimits.leastAfter);
   return far.some((here, i) => here && far[i + 1]); // one alone may be a receiver's error
 }
 

@@ -9,32 +9,20 @@ import type { Stretch } from '../segmenter.ts';
 import { readingKind, readingKindOf } from './features.ts';
 
 /** When a location is doubted, and what clears it. Physical, but `away`, `most` and `told` (by hand). */
-export interface StrayOptions {
+const limits = {
   /** m/s; nothing travels faster, and over a step of at most `flight` s nothing takes off and lands */
-  fastest: number;
-  fastestOnGround: number;
-  flight: number;
-  /** m; nearer to the location before, the user is where they were */
-  away: number;
-  /** s; two locations so far apart in time that agree are no error of the receiver; who stays so long rests */
-  minutes: number;
-  /** s; after a longer silence the user may have rested */
-  silence: number;
-  /** Locations, at most, that cannot be reached. */
-  most: number;
-  /** s around a departure in which the phone may tell of it */
-  told: number;
-}
-
-/** The values in use. */
-const strayDefaults: StrayOptions = {
   fastest: 340,
   fastestOnGround: 90,
   flight: 300,
+  /** m; nearer to the location before, the user is where they were */
   away: 100,
+  /** s; two locations so far apart in time that agree are no error of the receiver; who stays so long rests */
   minutes: 180,
+  /** s; after a longer silence the user may have rested */
   silence: 600,
+  /** Locations, at most, that cannot be reached. */
   most: 30,
+  /** s around a departure in which the phone may tell of it */
   told: 120,
 };
 
@@ -61,7 +49,7 @@ export interface WithoutStrays {
  * to leave a rest, if neither the phone's geofence nor its motion readings tell of a departure. Ends before a location
  * that only later data decide on. What lies before `resume` was decided there.
  */
-export function withoutStrays(stretch: Stretch, resume: Resume | null, options = strayDefaults): WithoutStrays {
+export function withoutStrays(stretch: Stretch, resume: Resume | null): WithoutStrays {
   const { locations, loadedUntil } = stretch;
   const strays = [...(resume?.left_out ?? [])];
   const first = resume ? firstAtOrAfter(locations, resume.resume_ts) : 0;
@@ -69,9 +57,9 @@ export function withoutStrays(stretch: Stretch, resume: Resume | null, options =
   const doubts: Doubt[] = [];
   for (let i = first; i < locations.length; i += 1) {
     const here = locations[i]!;
-    if (i > first && isDoubted(kept, here, options)) {
-      const { isStray, decidedTs } = decide(stretch, i, kept.at(-1)!, options);
-      const until = Math.max(decidedTs, here.ts + options.told);
+    if (i > first && isDoubted(kept, here)) {
+      const { isStray, decidedTs } = decide(stretch, i, kept.at(-1)!);
+      const until = Math.max(decidedTs, here.ts + limits.told);
       if (until >= loadedUntil && loadedUntil !== Number.POSITIVE_INFINITY)
         return { locations: kept, strays, doubts, decidedUntil: here.ts };
       doubts.push({ ts: here.ts, decidedTs: until });
@@ -93,55 +81,49 @@ export function withLeftOut(resume: Resume, strays: readonly number[]): Resume {
 }
 
 /** True when the user cannot have got to a location, or leaves a rest with it. */
-function isDoubted(kept: readonly Location[], here: Location, options: StrayOptions): boolean {
+function isDoubted(kept: readonly Location[], here: Location): boolean {
   const from = kept.at(-1)!;
   const metres = distance(from, here);
-  if (metres < options.away) return false;
-  if (isUnreachable(from, here, options)) return true;
-  return here.ts - from.ts >= options.silence || rests(kept, options);
+  if (metres < limits.away) return false;
+  if (isUnreachable(from, here)) return true;
+  return here.ts - from.ts >= limits.silence || rests(kept);
 }
 
-function isUnreachable(from: Location, to: Location, options: StrayOptions): boolean {
+function isUnreachable(from: Location, to: Location): boolean {
   const seconds = to.ts - from.ts;
-  const speed = seconds > options.flight ? options.fastest : options.fastestOnGround;
+  const speed = seconds > limits.flight ? limits.fastest : limits.fastestOnGround;
   return distance(from, to) - from.accuracy - to.accuracy > speed * seconds;
 }
 
 /** True when the locations of the last minutes lie near the last one, or there are none: the user may rest. */
-function rests(kept: readonly Location[], { minutes, silence, away }: StrayOptions): boolean {
+function rests(kept: readonly Location[]): boolean {
   const here = kept.at(-1)!;
-  for (let j = kept.length - 2; j >= 0 && here.ts - kept[j]!.ts < silence; j -= 1) {
+  for (let j = kept.length - 2; j >= 0 && here.ts - kept[j]!.ts < limits.silence; j -= 1) {
     const one = kept[j]!;
-    if (distance(one, here) >= away) return false;
-    if (here.ts - one.ts >= minutes) return true;
+    if (distance(one, here) >= limits.away) return false;
+    if (here.ts - one.ts >= limits.minutes) return true;
   }
   return true;
 }
 
 /** Whether the doubted location at `i`, after `from`, is a stray, and the time of the location that shows it. */
-function decide(
-  stretch: Stretch,
-  i: number,
-  from: Location,
-  options: StrayOptions,
-): { isStray: boolean; decidedTs: number } {
+function decide(stretch: Stretch, i: number, from: Location): { isStray: boolean; decidedTs: number } {
   const { locations } = stretch;
   const first = locations[i]!;
-  const unreachable = isUnreachable(from, first, options);
-  const onGround = distance(from, first) <= options.fastestOnGround * (first.ts - from.ts);
-  if (onGround && isTold(stretch, first.ts, options)) return { isStray: false, decidedTs: first.ts };
+  const unreachable = isUnreachable(from, first);
+  const onGround = distance(from, first) <= limits.fastestOnGround * (first.ts - from.ts);
+  if (onGround && isTold(stretch, first.ts)) return { isStray: false, decidedTs: first.ts };
   let last = first;
   let count = 1;
   for (let j = i + 1; j < locations.length; j += 1) {
     const here = locations[j]!;
     const apart = distance(last, here);
     // After a silence the user may have left again: then only what lies near the run agrees with it.
-    const back = distance(from, here) < apart * (here.ts - last.ts > options.silence ? 3 : 1);
-    const short = last.ts - first.ts < options.minutes;
-    if (back && (short || (unreachable && isUnreachable(last, here, options))))
-      return { isStray: true, decidedTs: here.ts };
-    const agree = here.ts - first.ts >= options.minutes && !unreachable;
-    if (agree || count >= options.most) return { isStray: false, decidedTs: here.ts };
+    const back = distance(from, here) < apart * (here.ts - last.ts > limits.silence ? 3 : 1);
+    const short = last.ts - first.ts < limits.minutes;
+    if (back && (short || (unreachable && isUnreachable(last, here)))) return { isStray: true, decidedTs: here.ts };
+    const agree = here.ts - first.ts >= limits.minutes && !unreachable;
+    if (agree || count >= limits.most) return { isStray: false, decidedTs: here.ts };
     last = here;
     count += 1;
   }
@@ -151,9 +133,9 @@ function decide(
 /**
  * True when the phone tells of a departure: its geofence, or at least twice as many readings of movement as of rest.
  */
-function isTold({ events, motions }: Stretch, ts: number, { told }: StrayOptions): boolean {
-  const [from, to] = [ts - told, ts + told];
-  if (someWithin(events, from, ts + told / 2, isExit)) return true;
+function isTold({ events, motions }: Stretch, ts: number): boolean {
+  const [from, to] = [ts - limits.told, ts + limits.told];
+  if (someWithin(events, from, ts + limits.told / 2, isExit)) return true;
   let [moving, still] = [0, 0];
   for (const { type } of within(motions, from, to)) {
     const kind = readingKind(type);

@@ -4,55 +4,36 @@ import type { Location } from '../observations.ts';
 import { floats } from './floats.ts';
 
 /** Thresholds of the track. Physical: from what receivers and feet can do; by hand: set on the developers' days. */
-export interface TrackOptions {
+export const trackLimits = {
   /**
    * s; a location at the very spot of the one before, less sure and this soon after it, is Android's stale repeat
    * (physical)
    */
-  repeatWithin: number;
-  /** m, radius of a location without its own (by hand) */
-  unknownAccuracy: number;
-  /** Times that spikes are looked for: two in a row hide each other (by hand). */
-  spikePasses: number;
-  /** m; a shorter way there and back is no spike (by hand) */
-  leastSpike: number;
-  /** m; a spike is this much farther than its neighbours lie apart (by hand) */
-  spikeBeyond: number;
-  /** m/s; slower there and back is no spike, unless the location is twice as unsure as its neighbours (by hand) */
-  spikeSpeed: number;
-  /** m/s; a step faster than this alone makes a spike: no road or rail vehicle (physical) */
-  impossibleSpeed: number;
-  /** s; the filter restarts after a longer silence (by hand) */
-  silence: number;
-  /** m2/s3, noise of the acceleration (by hand) */
-  acceleration: number;
-  /** Share of the squared radius that is taken for its variance (by hand), and m, the least radius (physical). */
-  variance: number;
-  leastAccuracy: number;
-  /** m2/s2, variance of the speed at the beginning (by hand) */
-  firstSpeed: number;
-  /** Squared surprise over its variance beyond which a location counts less: three standard deviations (physical). */
-  surprise: number;
-  /** A straight line over a silence of `silence` s and `bridge` m is this much shorter than the way (by hand). */
-  detour: number;
-  bridge: number;
-}
-
-/** The values in use, set by hand on the training days. */
-export const trackDefaults: TrackOptions = {
   repeatWithin: 60,
+  /** m, radius of a location without its own (by hand) */
   unknownAccuracy: 30,
+  /** Times that spikes are looked for: two in a row hide each other (by hand). */
   spikePasses: 4,
+  /** m; a shorter way there and back is no spike (by hand) */
   leastSpike: 60,
+  /** m; a spike is this much farther than its neighbours lie apart (by hand) */
   spikeBeyond: 20,
+  /** m/s; slower there and back is no spike, unless the location is twice as unsure as its neighbours (by hand) */
   spikeSpeed: 12,
+  /** m/s; a step faster than this alone makes a spike: no road or rail vehicle (physical) */
   impossibleSpeed: 90,
+  /** s; the filter restarts after a longer silence (by hand) */
   silence: 120,
+  /** m2/s3, noise of the acceleration (by hand) */
   acceleration: 0.4,
+  /** Share of the squared radius that is taken for its variance (by hand), and m, the least radius (physical). */
   variance: 0.35,
   leastAccuracy: 5,
+  /** m2/s2, variance of the speed at the beginning (by hand) */
   firstSpeed: 200,
+  /** Squared surprise over its variance beyond which a location counts less: three standard deviations (physical). */
   surprise: 9,
+  /** A straight line over a silence of `silence` s and `bridge` m is this much shorter than the way (by hand). */
   detour: 1.06,
   bridge: 500,
 };
@@ -77,10 +58,10 @@ export interface Track {
 }
 
 /** The track through locations that ascend by `ts`. */
-export function trackOf(locations: readonly Location[], options = trackDefaults): Track {
-  const fresh = withoutRepeats(locations, options);
+export function trackOf(locations: readonly Location[]): Track {
+  const fresh = withoutRepeats(locations);
   const plane = new Plane(fresh[0]);
-  const kept = withoutSpikes(fresh, plane, options);
+  const kept = withoutSpikes(fresh, plane);
   const n = kept.length;
   const { ts, x, y, latitude, longitude, speed, metres, length } = floats(
     n,
@@ -104,28 +85,27 @@ export function trackOf(locations: readonly Location[], options = trackDefaults)
     track.y[i] = plane.y(kept[i]!.latitude);
     track.speed[i] = kept[i]!.speed ?? Number.NaN;
   }
-  const variances = kept.map((l) => options.variance * Math.max(accuracyOf(l, options), options.leastAccuracy) ** 2);
+  const variances = kept.map((l) => trackLimits.variance * Math.max(accuracyOf(l), trackLimits.leastAccuracy) ** 2);
   for (let from = 0, i = 1; i <= n; i += 1) {
-    if (i < n && track.ts[i]! - track.ts[i - 1]! <= options.silence) continue;
-    smoothRun(track, variances, from, i, options);
+    if (i < n && track.ts[i]! - track.ts[i - 1]! <= trackLimits.silence) continue;
+    smoothRun(track, variances, from, i);
     from = i;
   }
-  measure(track, plane, options);
+  measure(track, plane);
   return track;
 }
 
-const accuracyOf = (l: Location, options: TrackOptions): number =>
-  l.accuracy > 0 ? l.accuracy : options.unknownAccuracy;
+const accuracyOf = (l: Location): number => (l.accuracy > 0 ? l.accuracy : trackLimits.unknownAccuracy);
 
-function withoutRepeats(locations: readonly Location[], options: TrackOptions): Location[] {
+function withoutRepeats(locations: readonly Location[]): Location[] {
   return locations.filter((here, i) => {
     if (i === 0) return true;
     const before = locations[i - 1]!;
     return !(
       here.latitude === before.latitude &&
       here.longitude === before.longitude &&
-      here.ts - before.ts < options.repeatWithin &&
-      accuracyOf(here, options) > accuracyOf(before, options)
+      here.ts - before.ts < trackLimits.repeatWithin &&
+      accuracyOf(here) > accuracyOf(before)
     );
   });
 }
@@ -175,16 +155,21 @@ interface Spot {
   accuracy: number;
 }
 
+/** m between two positions in the plane of a track. */
+export function apart(a: { x: number; y: number }, b: { x: number; y: number }): number {
+  return Math.sqrt((a.x - b.x) ** 2 + (a.y - b.y) ** 2);
+}
+
 /** Leaves out locations that lead far off and back; the farthest first, no two neighbours in one pass. */
-function withoutSpikes(locations: readonly Location[], plane: Plane, options: TrackOptions): Location[] {
+function withoutSpikes(locations: readonly Location[], plane: Plane): Location[] {
   let spots: Spot[] = locations.map((location) => ({
     location,
     x: plane.x(location.longitude),
     y: plane.y(location.latitude),
-    accuracy: accuracyOf(location, options),
+    accuracy: accuracyOf(location),
   }));
-  for (let pass = 0; pass < options.spikePasses; pass += 1) {
-    const found = spikesIn(spots, options);
+  for (let pass = 0; pass < trackLimits.spikePasses; pass += 1) {
+    const found = spikesIn(spots);
     if (found.length === 0) break;
     const out = new Set<number>();
     for (const { i } of found) if (!out.has(i - 1) && !out.has(i + 1)) out.add(i);
@@ -194,29 +179,27 @@ function withoutSpikes(locations: readonly Location[], plane: Plane, options: Tr
 }
 
 /** Spikes, the farthest first. */
-function spikesIn(spots: readonly Spot[], options: TrackOptions): { i: number; excess: number }[] {
+function spikesIn(spots: readonly Spot[]): { i: number; excess: number }[] {
   const found: { i: number; excess: number }[] = [];
   for (let i = 1; i < spots.length - 1; i += 1) {
-    const excess = spikeAt(spots[i - 1]!, spots[i]!, spots[i + 1]!, options);
+    const excess = spikeAt(spots[i - 1]!, spots[i]!, spots[i + 1]!);
     if (excess > 0) found.push({ i, excess });
   }
   return found.sort((a, b) => b.excess - a.excess || a.i - b.i);
 }
 
-const metresBetween = (a: Spot, b: Spot): number => Math.sqrt((a.x - b.x) ** 2 + (a.y - b.y) ** 2);
-
 /** m that a location between two others leads off and back; 0 when it is no spike. */
-function spikeAt(a: Spot, here: Spot, b: Spot, options: TrackOptions): number {
-  const there = metresBetween(a, here);
-  const back = metresBetween(here, b);
-  const apart = metresBetween(a, b);
-  const excess = there + back - apart;
+function spikeAt(a: Spot, here: Spot, b: Spot): number {
+  const there = apart(a, here);
+  const back = apart(here, b);
+  const between = apart(a, b);
+  const excess = there + back - between;
   const surer = Math.min(a.accuracy, b.accuracy);
-  if (excess <= Math.max(options.leastSpike, 2 * (here.accuracy + surer))) return 0;
+  if (excess <= Math.max(trackLimits.leastSpike, 2 * (here.accuracy + surer))) return 0;
   const fastest = Math.max(there / (here.location.ts - a.location.ts), back / (b.location.ts - here.location.ts));
-  if (fastest > options.impossibleSpeed) return excess;
-  const beyond = excess > apart + options.spikeBeyond;
-  return beyond && (fastest > options.spikeSpeed || here.accuracy > 2 * surer) ? excess : 0;
+  if (fastest > trackLimits.impossibleSpeed) return excess;
+  const beyond = excess > between + trackLimits.spikeBeyond;
+  return beyond && (fastest > trackLimits.spikeSpeed || here.accuracy > 2 * surer) ? excess : 0;
 }
 
 /**
@@ -233,18 +216,18 @@ const usualFilter = filterOf(usual);
  * A Kalman filter of constant speed over locations `from` to before `to`, and the smoother of Rauch, Tung and Striebel
  * back over it. Both axes share one covariance. A location that surprises counts less.
  */
-function smoothRun(track: Track, variances: readonly number[], from: number, to: number, options: TrackOptions): void {
+function smoothRun(track: Track, variances: readonly number[], from: number, to: number): void {
   const n = to - from;
   if (n < 2) return;
   const { x, vx, y, vy, mx, my, pp, pv, vv, mpp, mpv, mvv } = n > usual ? filterOf(n) : usualFilter;
-  const q = options.acceleration;
+  const q = trackLimits.acceleration;
   x[0] = track.x[from]!;
   y[0] = track.y[from]!;
   vx[0] = 0;
   vy[0] = 0;
   pv[0] = 0;
   pp[0] = variances[from]!;
-  vv[0] = options.firstSpeed;
+  vv[0] = trackLimits.firstSpeed;
   for (let i = 1; i < n; i += 1) {
     const dt = track.ts[from + i]! - track.ts[from + i - 1]!;
     mx[i] = x[i - 1]! + dt * vx[i - 1]!;
@@ -259,7 +242,7 @@ function smoothRun(track: Track, variances: readonly number[], from: number, to:
     const iy = track.y[from + i]! - my[i]!;
     let r = variances[from + i]!;
     const surprise = (ix * ix + iy * iy) / (a + r);
-    if (surprise > options.surprise) r *= surprise / options.surprise;
+    if (surprise > trackLimits.surprise) r *= surprise / trackLimits.surprise;
     const gp = a / (a + r);
     const gv = b / (a + r);
     x[i] = mx[i]! + gp * ix;
@@ -299,7 +282,7 @@ function smoothRun(track: Track, variances: readonly number[], from: number, to:
 }
 
 /** Degrees of the smoothed positions, and metres along them. */
-function measure(track: Track, plane: Plane, options: TrackOptions): void {
+function measure(track: Track, plane: Plane): void {
   let before: { latitude: number; longitude: number } | null = null;
   for (let i = 0; i < track.ts.length; i += 1) {
     const here = { latitude: plane.latitude(track.y[i]!), longitude: plane.longitude(track.x[i]!) };
@@ -307,9 +290,9 @@ function measure(track: Track, plane: Plane, options: TrackOptions): void {
     track.longitude[i] = here.longitude;
     if (before) {
       const step = distance(before, here);
-      const bridged = track.ts[i]! - track.ts[i - 1]! > options.silence && step > options.bridge;
+      const bridged = track.ts[i]! - track.ts[i - 1]! > trackLimits.silence && step > trackLimits.bridge;
       track.metres[i] = track.metres[i - 1]! + step;
-      track.length[i] = track.length[i - 1]! + step * (bridged ? options.detour : 1);
+      track.length[i] = track.length[i - 1]! + step * (bridged ? trackLimits.detour : 1);
     }
     before = here;
   }
@@ -369,4 +352,17 @@ export function metresAt(track: Track, ts: number): number {
 
 function mix(list: Float64Array, i: number, j: number, share: number): number {
   return list[i]! + share * (list[j]! - list[i]!);
+}
+
+/** m; the longer side of the box around the way between two times. */
+export function extent(track: Track, from: number, to: number): number {
+  const [a, b] = [positionAt(track, from), positionAt(track, to)];
+  let [west, east, south, north] = [Math.min(a.x, b.x), Math.max(a.x, b.x), Math.min(a.y, b.y), Math.max(a.y, b.y)];
+  for (let i = firstAfter(track, from); i < track.ts.length && track.ts[i]! < to; i += 1) {
+    west = Math.min(west, track.x[i]!);
+    east = Math.max(east, track.x[i]!);
+    south = Math.min(south, track.y[i]!);
+    north = Math.max(north, track.y[i]!);
+  }
+  return Math.max(east - west, north - south);
 }

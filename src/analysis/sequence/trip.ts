@@ -7,7 +7,7 @@ import { withFields } from '../../model/with-fields.ts';
 import { degrees } from '../digits.ts';
 import { within } from '../in-time.ts';
 import { lookAround } from '../look-around.ts';
-import { isRestart, type Location, type Motion, type PhoneEvent, restartedBetween } from '../observations.ts';
+import { isEnd, isRestart, type Location, type Motion, type PhoneEvent, restartedBetween } from '../observations.ts';
 import { unseenFrom } from '../places.ts';
 import type { SegmentedSection, SegmentedTrip, Stay } from '../segmenter.ts';
 import { type Bounds, boundsOf } from './bounds.ts';
@@ -21,10 +21,10 @@ import { cellStates } from './model.ts';
 import { byAir, type Mode, modeOf, unknownMode } from './modes.ts';
 import type { Outing } from './outings.ts';
 import { estimatedIn, pathOf, sliceOf } from './path.ts';
-import { legFeatures, type Ride, rideDefaults } from './rides.ts';
+import { legFeatures, type Ride, rideLimits } from './rides.ts';
 import { isUnderWay, type Run, runsBetween } from './runs.ts';
 import { withLeftOut } from './strays.ts';
-import { firstAfter, metresAt, positionAt, type Track, trackDefaults } from './track.ts';
+import { firstAfter, metresAt, positionAt, type Track, trackLimits } from './track.ts';
 
 /** How the trips, places, sections and stops were found. */
 const source = 'StateSequence';
@@ -73,7 +73,7 @@ export function tripOf(
     silentSince: silentSince(decoded, first),
     exitedTs,
     motions: within(decoded.motions, first.ts - lookAround, first.ts),
-    noWay: stay === null,
+    noWay: stay === null || first === last,
     // Who moved unseen begins where they turn up, unless the phone says when they left.
     notBefore:
       unseen && exitedTs === null ? first.ts : Math.max(stay?.enter_ts ?? -Infinity, trackedSince(decoded, first)),
@@ -162,12 +162,10 @@ function trackedSince({ events }: Decoded, { ts }: Location): number {
   return on ? Math.min(on.ts, ts) : Number.NEGATIVE_INFINITY;
 }
 
-/** When the phone said that it had stopped, of a trip that ended by its word, or was restarted; infinite otherwise. */
+/** When a trip that ended by the phone's word did, or the phone was restarted; infinite otherwise. */
 function saidToEnd({ events }: Decoded, last: Location, { endedBy }: RawTrip): number {
   const told = events.find(
-    (event) =>
-      event.ts >= last.ts &&
-      (isRestart(event) || (endedBy === 'phone' && event.transition === transitions.STOPPED_MOVING)),
+    (event) => event.ts >= last.ts && (isRestart(event) || (endedBy === 'phone' && isEnd(event))),
   );
   return told?.ts ?? Number.POSITIVE_INFINITY;
 }
@@ -243,6 +241,12 @@ function sectionsOf(decoded: Decoded, bounds: Bounds, firstTs: number, stay: Sta
 
 const coveredFeature = legFeatures.indexOf('covered');
 
+/**
+ * Without readings what is said is less sure: how sharp it is where locations show nothing of a way, and how much more
+ * where they show all of it (by the folds that leave out an itinerary).
+ */
+const unread = { least: 0.45, covered: 0.4 };
+
 /** The mode of a leg: that of the ride that shares most of its time. */
 function modeIn({ rides, odds, track, motions }: Decoded, leg: Leg, average: number): Mode {
   const shared = rides.map((ride) => Math.min(ride.leg.end, leg.end) - Math.max(ride.leg.start, leg.start));
@@ -251,9 +255,9 @@ function modeIn({ rides, odds, track, motions }: Decoded, leg: Leg, average: num
   if (average > air.average || (average > air.averageWithPeak && fastest > air.average))
     return agreesAt(track, leg.start) && agreesAt(track, leg.end) ? byAir : unknownMode;
   const own = i >= 0 && shared[i]! > 0 ? odds.single[i]! : stateOdds(leg.state);
-  // Without readings, what is said of a way that locations hardly show is half as sure.
-  const sharpness = motions.length > 0 ? 1 : 0.5 + 0.5 * (rides[i]?.features[coveredFeature] ?? 0);
-  const chances = own.map((p, m) => (average <= rideDefaults.limits[m]! ? p ** sharpness : 0));
+  const covered = rides[i]?.features[coveredFeature] ?? 0;
+  const sharpness = motions.length > 0 ? 1 : unread.least + unread.covered * covered;
+  const chances = own.map((p, m) => (average <= rideLimits.limits[m]! ? p ** sharpness : 0));
   const sum = chances.reduce((a, b) => a + b, 0);
   return sum > 0 ? modeOf(chances.map((p) => p / sum)) : modeOf([0, 0, 0, 0, 1]);
 }
@@ -278,7 +282,7 @@ function agreesAt(track: Track, ts: number): boolean {
     for (let j = 0; j < track.ts.length; j += 1) {
       const seconds = Math.abs(track.ts[j]! - track.ts[i]!);
       if (seconds < agreement.least || seconds > agreement.most) continue;
-      if (fixesApart(track, i, j) <= trackDefaults.impossibleSpeed * seconds) return true;
+      if (fixesApart(track, i, j) <= trackLimits.impossibleSpeed * seconds) return true;
     }
   }
   return false;
@@ -290,38 +294,21 @@ function onlyLeg(cells: Cells, start: number, end: number): Leg {
   return { state: 1 + shares.indexOf(Math.max(...shares)), start, end };
 }
 
-/**
- * A stop in a silence is none if the user travelled in it: it is longer than this, m, and leaves less time than a fast
- * train needs, m/s (physical), or the phone, which did not know where it was, felt a vehicle.
- */
-const travelled = { metres: 500, speed: 35 };
-
-/** Continues a leg over a stop in which the user travelled: the ride, else the earlier leg. */
+/** Rides that the user stayed in through a silence are one. */
 function closeTravelled(legs: readonly Leg[], track: Track, motions: readonly Motion[]): Leg[] {
   const closed: Leg[] = [];
   for (const leg of legs) {
     const before = closed.at(-1);
-    if (!before || !wentOn(before, leg, track, motions)) closed.push({ ...leg });
-    else if (leg.state === before.state) before.end = leg.end;
-    else if (leg.state === cellStates.motor) closed.push(withFields(leg, { start: before.end }));
-    else {
-      before.end = leg.start;
-      closed.push({ ...leg });
-    }
+    if (before && wentOn(before, leg, track, motions)) before.end = leg.end;
+    else closed.push({ ...leg });
   }
   return closed;
 }
 
-/** Whether the user travelled between two legs, from the last location before the stop to the first one after it. */
+/** Whether the user went on in a vehicle through the silence between two rides: the phone felt it. */
 function wentOn(before: Leg, after: Leg, track: Track, motions: readonly Motion[]): boolean {
-  if (after.start <= before.end) return false;
-  const from = Math.max(0, firstAfter(track, before.end) - 1);
-  const to = Math.min(track.ts.length - 1, firstAfter(track, after.start));
-  const metres = track.metres[to]! - track.metres[from]!;
-  if (metres < travelled.metres) return false;
-  const left = track.ts[to]! - track.ts[from]! - (after.start - before.end);
-  if (metres >= left * travelled.speed) return true;
-  if (to > from + 1 || before.state !== cellStates.motor || after.state !== cellStates.motor) return false;
+  if (before.state !== cellStates.motor || after.state !== cellStates.motor) return false;
+  if (firstAfter(track, after.start) > firstAfter(track, before.end)) return false;
   const told = within(motions, before.end, after.start).map(({ type }) => readingKind(type));
   const of = (kind: number): number => told.filter((one) => one === kind).length;
   return of(readingKindOf.motor) > of(readingKindOf.still) + of(readingKindOf.walk);

@@ -1,40 +1,72 @@
-// `mobility evaluate`: scores the analysis on recorded days with known truth.
-import { Command } from 'commander';
+// `mobility evaluate`: scores the analysis on recorded days with known truth, or by what people said of their trips.
+import { Command, Option } from 'commander';
 import { readModel } from '../../analysis/sequence/model.ts';
 import { evaluate, type ScoredCase } from '../../evaluate/evaluate.ts';
+import { evaluateLabels, type LabelScore, type LabelsReport } from '../../evaluate/labels.ts';
 import { type Summary, summarise } from '../../evaluate/score.ts';
 import { MobilityError } from '../../model/errors.ts';
 import { repeated } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { fileText } from '../files.ts';
-import { table } from '../output.ts';
+import { counted, table } from '../output.ts';
+import { usersMeant, type Whom, withWhom } from '../whom.ts';
 
-interface Options {
+interface CasesOptions {
   cases: string;
   model?: string;
   only?: string[];
 }
 
-/** Scores the analysis over recorded cases. Reads no store. */
+type Options = Partial<CasesOptions> & Whom & { labels?: true };
+
+/** Scores the analysis over recorded cases, without a store, or the diary of users by their labels. */
 export function evaluateCommand(context: CommandContext): Command {
-  return new Command('evaluate')
-    .description('score the analysis over recorded days whose truth is known')
-    .requiredOption('--cases <folder>', 'folder with <case>.put.json.gz and <case>.truth.json')
-    .option('--model <file>', 'analyse with this model instead of the one in the package')
-    .option('--only <text>', 'only cases whose name contains this text; may be repeated', repeated)
+  return withWhom(new Command('evaluate'))
+    .description('score the analysis over recorded days whose truth is known, or by what users said of their trips')
+    .addOption(
+      new Option('--cases <folder>', 'folder with <case>.put.json.gz and <case>.truth.json').conflicts('labels'),
+    )
+    .option('--labels', 'compare the modes of the diary with the modes that users confirmed')
+    .option('--model <file>', 'with --cases: analyse with this model instead of the one in the package')
+    .option('--only <text>', 'with --cases: only cases whose name contains this text; may be repeated', repeated)
     .addHelpText(
       'after',
       `
 Examples:
   mobility evaluate --cases recorded
   mobility evaluate --cases recorded --only 2019-09 --model without-september.json --json
+  mobility evaluate --labels --study berlin
 
 docs/quality.md explains the columns. A model must not be judged by days that it was trained on.`,
     )
     .action(context.run((options: Options) => run(context, options)));
 }
 
-async function run(context: CommandContext, { cases, model: file, only = [] }: Options): Promise<void> {
+async function run(context: CommandContext, { cases, labels, ...options }: Options): Promise<void> {
+  if (cases !== undefined) return runCases(context, { cases, ...options });
+  if (!labels) throw new MobilityError('MOBILITY_USAGE', 'expected --cases FOLDER or --labels, found neither');
+  const report = await evaluateLabels(await context.store(), usersMeant(context, options));
+  await context.output.result(report, () => labelsText(report));
+}
+
+/** A row for each mode and one for all. */
+function labelsText({ people, all, modes, not_compared, without_trip }: LabelsReport): string {
+  const rows = [...Object.entries(modes), ['all', all] as const].map(([name, score]) => labelRow(name, score));
+  const words = Object.entries(not_compared).map(([text, count]) => `${text || '(empty)'} ${count}`);
+  return [
+    table([['label', 'labels', 'right', 'share', '95 %', 'said', 'instead'], ...rows], [1, 2, 3, 5]),
+    `${counted(people, 'person', 'people')}; labels of a time without a trip: ${without_trip}`,
+    ...(words.length > 0 ? [`labels that name no mode of the diary: ${words.join(', ')}`] : []),
+  ].join('\n');
+}
+
+function labelRow(name: string, { labels, right, share, interval, said, instead }: LabelScore): string[] {
+  const others = Object.entries(instead).map(([mode, count]) => `${mode} ${count}`);
+  const between = interval.map((x) => x.toFixed(2)).join('-');
+  return [name, String(labels), String(right), share.toFixed(2), between, said.toFixed(2), others.join(', ')];
+}
+
+async function runCases(context: CommandContext, { cases, model: file, only = [] }: CasesOptions): Promise<void> {
   const model = file === undefined ? undefined : await modelIn(file);
   const progress = context.output.progress('evaluating');
   const scored: ScoredCase[] = [];

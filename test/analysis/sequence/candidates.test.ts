@@ -1,7 +1,7 @@
 // Candidates: where trips may begin and end, with time sampling (Android) and distance sampling (iOS).
 import { describe, expect, it } from 'vitest';
 import { type Location, type Motion, type PhoneEvent, restartedBetween } from '../../../src/analysis/observations.ts';
-import { segmentTrips, segmentTripsDefaults } from '../../../src/analysis/sequence/candidates.ts';
+import { segmentTrips } from '../../../src/analysis/sequence/candidates.ts';
 import type { Resume } from '../../../src/model/trip.ts';
 import { at, event, iosAt, iosMoving, motions, moving, since, t0 } from '../../support/phone.ts';
 
@@ -16,11 +16,8 @@ interface Given {
 const byTime = (...parts: Location[][]): Location[] => parts.flat().sort((a, b) => a.ts - b.ts);
 
 /** Trips as `[start, end]` in seconds since `t0`, and the start of the open trip. */
-function segment({ locations, motions = [], events = [], endOfData = false, resume }: Given, options = {}) {
-  const found = segmentTrips(
-    { locations, motions, events, endOfData, resume: resume ?? null },
-    { ...segmentTripsDefaults, ...options },
-  );
+function segment({ locations, motions = [], events = [], endOfData = false, resume }: Given) {
+  const found = segmentTrips({ locations, motions, events, endOfData, resume: resume ?? null });
   return {
     trips: found.trips.map((t) => [since(locations[t.startIndex]!.ts), since(locations[t.endIndex]!.ts)]),
     raw: found.trips,
@@ -275,12 +272,12 @@ describe('two phones of one user that sample differently', () => {
 
 describe('the bounds', () => {
   it('a trip with too many locations is cut, and continues as another trip', () => {
-    const endless = moving({ from: 0, to: 3000, speed: 10 });
-    const { trips, open } = segment({ locations: endless }, { longestTrip: 40 });
+    const endless = moving({ from: 0, to: 250_000, speed: 1, every: 1 });
+    const { trips, open } = segment({ locations: endless });
     expect(trips).toEqual([
-      [0, 1170],
-      [1200, 2370],
+      [0, 99_999],
+      [100_000, 199_999],
     ]);
-    expect(open).toBe(2400);
+    expect(open).toBe(200_000);
   });
 });

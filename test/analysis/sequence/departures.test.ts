@@ -5,15 +5,17 @@ import { type AnalyseInput, analyse } from '../../../src/analysis/analyse.ts';
 import type { Location } from '../../../src/analysis/observations.ts';
 import type { Trip } from '../../../src/model/trip.ts';
 import { chainProblems } from '../../support/chain.ts';
-import { event, iosAt, motion, motions, moving, since } from '../../support/phone.ts';
+import { at, event, iosAt, motion, motions, moving, since } from '../../support/phone.ts';
 
 /** The last trip of a user with such data. */
-function lastTrip(input: Partial<AnalyseInput>): Trip {
+const lastTrip = (input: Partial<AnalyseInput>): Trip => tripsOf(input).at(-1)!;
+
+function tripsOf(input: Partial<AnalyseInput>): Trip[] {
   const none = { locations: [], motions: [], events: [], carry: null, loadedUntil: Number.POSITIVE_INFINITY };
   const { records, failed } = analyse({ userId: 'u', ...none, ...input });
   expect(failed).toEqual([]);
   expect(chainProblems(records)).toEqual([]);
-  return records.at(-1)!.trip!;
+  return records.flatMap(({ trip }) => trip ?? []);
 }
 
 const minute = 60;
@@ -61,6 +63,30 @@ describe('an Android phone', () => {
     });
     expect(since(trip.start_ts)).toBeGreaterThan(4 * hour - 180);
     expect(since(trip.start_ts)).toBeLessThan(4 * hour - 100);
+  });
+});
+
+describe('a short way of which a phone recorded the end alone', () => {
+  const here = moving({ from: 0, to: 600 });
+
+  it('is a walk of 145 m where an Android phone read walking, and none where it read rest', () => {
+    const there = moving({ from: hour, to: hour + 600, east: 145 });
+    const events = [event(700, 'STOPPED_MOVING'), event(hour - 10, 'EXITED_GEOFENCE', 'WAITING_FOR_TRIP_START')];
+    const locations = [...here, ...there, at(3 * hour, 145)];
+    const trips = (type: 'WALKING' | 'STILL') =>
+      tripsOf({ locations, events, motions: motions(hour - 130, hour - 10, type) });
+    expect(trips('WALKING').map(({ sections }) => sections.map((one) => one.sensed_mode))).toEqual([
+      ['PredictedModeTypes.WALKING'],
+    ]);
+    expect(trips('STILL')).toEqual([]);
+  });
+
+  it('is a drive of 600 m where an iPhone read it, from a single location', () => {
+    const readings = [motion(0, 'STILL'), motion(hour - 80, 'IN_VEHICLE'), motion(hour - 5, 'STILL')];
+    const locations = [iosAt(0, 0), iosAt(hour, 600), iosAt(2 * hour, 600)];
+    const [trip] = tripsOf({ locations, motions: readings });
+    expect(since(trip!.start_ts)).toBe(hour - 80);
+    expect(trip!.distance).toBeGreaterThan(590);
   });
 });
 

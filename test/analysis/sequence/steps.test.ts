@@ -1,20 +1,20 @@
 // Steps of the segmenter against slow and certain ways to the same: the decoder, the smoother, the features, the trees.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeDefaults, viterbi } from '../../../src/analysis/sequence/decode.ts';
+import { decodeWeights, viterbi } from '../../../src/analysis/sequence/decode.ts';
 import { featureNames, forEachCell } from '../../../src/analysis/sequence/features.ts';
 import { jointOdds, pairKind } from '../../../src/analysis/sequence/joint.ts';
 import { cellStates, modelOf, StateOdds, stateNames, type TreeFile } from '../../../src/analysis/sequence/model.ts';
 import { legFeatures, modes, type Ride } from '../../../src/analysis/sequence/rides.ts';
 import { shippedModels } from '../../../src/analysis/sequence/shipped-models.ts';
-import { trackDefaults, trackOf } from '../../../src/analysis/sequence/track.ts';
+import { trackLimits, trackOf } from '../../../src/analysis/sequence/track.ts';
 import { runs } from '../../support/lives.ts';
 import { at, t0 } from '../../support/phone.ts';
 
 const probability = fc.integer({ min: 0, max: 1000 }).map((n) => n / 1000);
 
 describe('the decoder', () => {
-  const { evidence, floor, change } = decodeDefaults;
+  const { evidence, floor, change } = decodeWeights;
 
   /** What a course of states is worth: before its first cell the user rests. */
   const worth = (course: readonly number[], p: Float64Array): number =>
@@ -28,7 +28,7 @@ describe('the decoder', () => {
       fc.property(fc.array(fc.tuple(probability, probability, probability, probability), { maxLength: 6 }), (cells) => {
         const p = Float64Array.from(cells.flat());
         const found = new Uint8Array(cells.length);
-        viterbi(p, 0, cells.length, found, decodeDefaults);
+        viterbi(p, 0, cells.length, found);
         let best = Number.NEGATIVE_INFINITY;
         for (let n = 0; n < 4 ** cells.length; n += 1) {
           const course = cells.map((_, i) => Math.floor(n / 4 ** i) % 4);
@@ -45,9 +45,9 @@ describe('the decoder', () => {
       fc.property(fc.array(probability, { minLength: 40, maxLength: 80 }), fc.nat(8), (flat, from) => {
         const cells = Math.floor(flat.length / 4);
         const whole = new Uint8Array(cells);
-        viterbi(Float64Array.from(flat), from, cells, whole, decodeDefaults);
+        viterbi(Float64Array.from(flat), from, cells, whole);
         const part = new Uint8Array(cells - from);
-        viterbi(Float64Array.from(flat.slice(4 * from)), 0, cells - from, part, decodeDefaults);
+        viterbi(Float64Array.from(flat.slice(4 * from)), 0, cells - from, part);
         expect([...whole.slice(from)]).toEqual([...part]);
       }),
       runs(40),
@@ -140,7 +140,7 @@ function solve(a: number[][], b: number[]): number[] {
  * first speed near zero. The normal equations of that, solved directly.
  */
 function directly(times: readonly number[], measured: readonly number[], accuracy: number): number[] {
-  const { acceleration: q, variance, leastAccuracy, firstSpeed } = trackDefaults;
+  const { acceleration: q, variance, leastAccuracy, firstSpeed } = trackLimits;
   const r = variance * Math.max(accuracy, leastAccuracy) ** 2;
   const n = times.length;
   const a = Array.from({ length: 2 * n }, () => new Array<number>(2 * n).fill(0));

@@ -1,0 +1,136 @@
+// How right the modes of the diary are by what people said of their trips, by mode, with the uncertainty of few labels.
+import { readInputs } from '../labels/read-inputs.ts';
+import { keys } from '../model/keys.ts';
+import { maxTime } from '../model/time.ts';
+import type { Section } from '../model/trip.ts';
+import { everyLink } from '../store/pages.ts';
+import type { Store } from '../store/store.ts';
+import { type ModeClass, modeClass } from './score.ts';
+
+/** What came of the labels of one mode, or of all. */
+export interface LabelScore {
+  labels: number;
+  /** Labels of which the diary says the same mode for the longest way. */
+  right: number;
+  /** `right / labels`, and the 95 % interval of it (Wilson). */
+  share: number;
+  interval: [from: number, to: number];
+  /** Mean probability that the diary gives the modes that it says. */
+  said: number;
+  /** Labels by what the diary says instead. */
+  instead: Partial<Record<ModeClass, number>>;
+}
+
+/** The labels of some people against their diary. */
+export interface LabelsReport {
+  people: number;
+  all: LabelScore;
+  modes: Partial<Record<ModeClass, LabelScore>>;
+  /** Labels that name no mode of the diary, by text. */
+  not_compared: Record<string, number>;
+  /** Labels of a time without any trip. */
+  without_trip: number;
+}
+
+/** A label and what the diary says of its time. */
+interface Compared {
+  label: ModeClass;
+  found: ModeClass;
+  said: number;
+}
+
+/** 0.975 quantile of the normal distribution. */
+const z = 1.96;
+
+/** The 95 % interval of a share by Wilson: honest also where nearly all or few are counted. */
+export function wilson(right: number, of: number): [from: number, to: number] {
+  const share = right / of;
+  const middle = (share + z ** 2 / (2 * of)) / (1 + z ** 2 / of);
+  const half = (z / (1 + z ** 2 / of)) * Math.sqrt((share * (1 - share)) / of + z ** 2 / (4 * of ** 2));
+  return [Math.max(0, middle - half), Math.min(1, middle + half)];
+}
+
+/** Compares all `manual/mode_confirm` of some people with the modes of their diary. */
+export async function evaluateLabels(store: Store, people: AsyncIterable<{ uuid: string }>): Promise<LabelsReport> {
+  const compared: Compared[] = [];
+  const report = { people: 0, not_compared: {} as Record<string, number>, without_trip: 0 };
+  for await (const { uuid } of people) {
+    report.people += 1;
+    const labels = await labelsOf(store, uuid);
+    for (const { text, mode, ways } of labels) {
+      if (mode === 'other') report.not_compared[text] = (report.not_compared[text] ?? 0) + 1;
+      else if (ways.size === 0) report.without_trip += 1;
+      else compared.push({ label: mode, ...longest(ways) });
+    }
+  }
+  const modes = [...new Set(compared.map(({ label }) => label))].sort();
+  const scores = modes.map((mode) => [mode, scoreOf(compared.filter(({ label }) => label === mode))]);
+  return { ...report, all: scoreOf(compared), modes: Object.fromEntries(scores) };
+}
+
+/** m of the diary's ways by mode, and of these times their probability. */
+type Ways = Map<ModeClass, { metres: number; said: number }>;
+
+interface Label {
+  text: string;
+  mode: ModeClass;
+  start: number;
+  end: number;
+  ways: Ways;
+}
+
+/** The labels of a person with the ways of their time. Of two on the same time the one written last counts. */
+async function labelsOf(store: Store, uuid: string): Promise<Label[]> {
+  const inputs = await readInputs(store, uuid, { from: 0, to: maxTime });
+  const newestFirst = inputs
+    .filter(({ of }) => of.key === keys.modeConfirm)
+    .sort((a, b) => b.entry.metadata.write_ts - a.entry.metadata.write_ts);
+  const labels: Label[] = [];
+  for (const { entry, start, end } of newestFirst) {
+    if (start === null || end === null) continue;
+    const isReplaced = labels.some((later) => shared(later, { start, end }) > 0.5 * (end - start));
+    const text = String(entry.data.label ?? '');
+    if (!isReplaced) labels.push({ text, mode: labelClass(text), start, end, ways: new Map() });
+  }
+  if (labels.length === 0) return labels;
+  for await (const { trip } of everyLink(store, uuid))
+    for (const section of trip?.sections ?? []) for (const label of labels) addWay(label, section);
+  return labels;
+}
+
+const shared = (a: { start: number; end: number }, b: { start: number; end: number }): number =>
+  Math.min(a.end, b.end) - Math.max(a.start, b.start);
+
+function addWay(label: Label, { start_ts: start, end_ts: end, sensed_mode, distance, mode_confidence }: Section): void {
+  const seconds = shared(label, { start, end });
+  if (seconds <= 0) return;
+  const mode = compareClass(modeClass(sensed_mode));
+  const { metres, said } = label.ways.get(mode) ?? { metres: 0, said: 0 };
+  const way = (distance * seconds) / (end - start);
+  label.ways.set(mode, { metres: metres + way, said: said + way * (mode_confidence ?? 0) });
+}
+
+/** The mode of the longest way, and how sure it is. */
+function longest(ways: Ways): { found: ModeClass; said: number } {
+  const [found, { metres, said }] = [...ways].reduce((a, b) => (b[1].metres > a[1].metres ? b : a));
+  return { found, said: metres > 0 ? said / metres : 0 };
+}
+
+/** Who rides a scooter is shown as cycling. */
+const compareClass = (mode: ModeClass): ModeClass => (mode === 'scooter' ? 'bike' : mode);
+
+/** The class of a label; `other`: it names no mode of the diary. */
+function labelClass(text: string): ModeClass {
+  const mode = modeClass(text);
+  return mode === 'motor' || mode === 'still' ? 'other' : compareClass(mode);
+}
+
+function scoreOf(compared: readonly Compared[]): LabelScore {
+  const labels = compared.length;
+  const right = compared.filter(({ label, found }) => label === found).length;
+  const instead: LabelScore['instead'] = {};
+  for (const { label, found } of compared) if (label !== found) instead[found] = (instead[found] ?? 0) + 1;
+  if (labels === 0) return { labels, right, share: 0, interval: [0, 1], said: 0, instead };
+  const said = compared.reduce((sum, one) => sum + one.said, 0) / labels;
+  return { labels, right, share: right / labels, interval: wilson(right, labels), said, instead };
+}

@@ -1,0 +1,28 @@
+// The end of an imported recording, as an entry: files of other programs end without saying so, and the analysis must
+// not wait for a location that never comes.
+import { otherEntry } from '../formats/other-entry.ts';
+import type { Entry, Origin } from '../model/entry.ts';
+import { keys } from '../model/keys.ts';
+import { states, transitions } from '../model/payloads.ts';
+import type { Found } from './format.ts';
+
+/** Everything found, and behind it that its trip ended at the latest location. A file without locations gets none. */
+export async function* withEnd(found: AsyncIterable<Found>): AsyncGenerator<Found> {
+  let last: Entry | null = null;
+  for await (const one of found) {
+    yield one;
+    const entry = 'entry' in one ? (one.entry as Entry) : null; // programs' files are mapped to entries
+    if (entry?.metadata.key === keys.location && timeOf(entry) > (last === null ? -Infinity : timeOf(last)))
+      last = entry;
+  }
+  if (last !== null) yield { of: null, entry: endAt(last) };
+}
+
+/** Seconds since the epoch; a location without a time is set aside, so that it ends nothing. */
+const timeOf = ({ data }: Entry): number => (typeof data.ts === 'number' ? data.ts : -Infinity);
+
+function endAt({ metadata: { time_zone, origin }, data }: Entry): Entry {
+  const said = { curr_state: states.WAITING_FOR_TRIP_START, transition: transitions.END_TRIP_TRACKING };
+  const end = otherEntry(keys.transition, Number(data.ts), said, origin as unknown as Origin);
+  return time_zone === undefined ? end : { ...end, metadata: { ...end.metadata, time_zone } };
+}
