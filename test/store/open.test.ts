@@ -1,5 +1,5 @@
 // Which address opens which store.
-import { readdir, writeFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { isMobilityError } from '../../src/model/errors.ts';
@@ -35,10 +35,4 @@ it.each([
   expect(isMobilityError(error, 'MOBILITY_STORE_ADDRESS')).toBe(true);
   expect(error.message).toMatch(/sqlite:FOLDER.*mongodb:\/\//);
   expect(error.message).not.toContain('secret');
-});
-
-it('a file in place of the folder is refused', async () => {
-  const file = join(await places.folder(), 'file');
-  await writeFile(file, '');
-  await expect(openStore(file)).rejects.toMatchObject({ code: 'MOBILITY_STORE_ADDRESS' });
 });
