@@ -138,17 +138,24 @@ async function* listsOfOne(taken: AsyncIterable<Taken>): AsyncGenerator<[Taken]>
 
 const linesAtOnce = 500;
 
+/** Lines of values without a key in each part: a body of two bytes a value must not rotate the log away. */
+const mostNameless = 100;
+
 async function logUnusable(log: Log, userId: string, unusable: readonly UnusableEntry[]): Promise<void> {
   if (!log.enabled('WARNING')) return;
   const slices = startSlices();
+  let nameless = 0;
   for (let start = 0; start < unusable.length; start += linesAtOnce) {
-    const some = unusable.slice(start, start + linesAtOnce);
-    log.writeAll(
-      'WARNING',
-      some.map(({ entry, reason }) => line.entryRejected(userId, ...named(entry), reason)),
-    );
+    const lines: string[] = [];
+    for (const { entry, reason } of unusable.slice(start, start + linesAtOnce)) {
+      const [key, writeTs] = named(entry);
+      if (key === null) nameless += 1;
+      if (key !== null || nameless <= mostNameless) lines.push(line.entryRejected(userId, key, writeTs, reason));
+    }
+    log.writeAll('WARNING', lines);
     if (slices.isOver()) await slices.next();
   }
+  if (nameless > mostNameless) log.write('WARNING', line.valuesNotListed(userId, nameless - mostNameless));
 }
 
 /** The log line of each entry of a put, made after its answer: it keeps keys and times, not the entries. */

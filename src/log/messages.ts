@@ -40,6 +40,8 @@ export const line = {
   /** An unknown key or `write_ts` is null. */
   entryRejected: (user: string, key: string | null, writeTs: number | null, reason: string): string =>
     `Updated result for user = ${word(user)}, ${entryText(key, writeTs)} = rejected (${quoted(reason)})`,
+  valuesNotListed: (user: string, count: number): string =>
+    `Rejected values without a key of user = ${word(user)}, not listed = ${count}`,
   putStored: (user: string, { inserted, updated, rejected }: PutCounts): string =>
     `Stored entries of user = ${word(user)}, inserted = ${inserted}, updated = ${updated}, rejected = ${rejected}`,
   /** `code`: why the call failed, one word; `reason`: in a sentence. */

@@ -7,6 +7,7 @@ import { onEngine } from '../store/open.ts';
 import type { Engine } from '../store/rows/rows.ts';
 import { rowName } from '../store/rows/sums.ts';
 import { accounts, allTables, type BatchRow, people } from '../store/rows/tables.ts';
+import { startSlices } from '../turns.ts';
 import { type AnyRow, type AnyTable, everyRow } from './every-row.ts';
 
 /** One thing that is not as it was written. Never quotes people's data. */
@@ -59,21 +60,37 @@ export async function checkRows(engine: Engine, options: CheckOptions = {}): Pro
   const report: CheckReport = { findings: [], rows: 0, complete: false };
   const { userId, sumsOnly = false, signal, onProgress } = options;
   if (userId === undefined && !sumsOnly) {
-    const problems = await engine.check();
+    const problems = await engine.check().catch(damageOf);
     for (const problem of problems) report.findings.push({ user_id: null, table: '', row: '', problem, cure: restore });
   }
+  const slices = startSlices();
   for (const table of tables) {
+    const problems = await checkTable(table).catch(damageOf);
+    for (const problem of problems)
+      report.findings.push({ user_id: null, table: table.name, row: '', problem, cure: restore });
+    if (signal?.aborted === true) return report;
+  }
+  report.complete = true;
+  return report;
+
+  async function checkTable(table: AnyTable): Promise<string[]> {
     for await (const key of everyKey(engine, table, userId)) {
-      if (signal?.aborted === true) return report;
+      if (slices.isOver()) await slices.next(); // an embedded store answers at once, and no signal would arrive
+      if (signal?.aborted === true) return [];
       const problem = await problemOf(engine, table, key, sumsOnly);
       if (problem !== null) report.findings.push(findingOf(table, key, problem));
       report.rows += 1;
       if (report.rows % 100 === 0) onProgress?.(report.rows);
     }
     if (userId === undefined && table.user !== null) await checkOwners(engine, table, table.user, report);
+    return [];
   }
-  report.complete = true;
-  return report;
+}
+
+/** The text of an error about damage, which ends a part of the check and not all of it. */
+function damageOf(error: unknown): string[] {
+  if (isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) return [error.message];
+  throw error;
 }
 
 /** Removes the damaged rows of a user; returns what was removed. The others of the user's rows stay as they are. */

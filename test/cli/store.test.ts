@@ -1,6 +1,9 @@
 // `mobility store`: creating a store, and checking it.
+
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { connect } from '../../src/store/sqlite/driver.ts';
 import { changeRow, garbage } from '../faults/kit.ts';
 import { freshProgram } from './kit.ts';
 
@@ -49,4 +52,24 @@ it('check of one user reads their rows only; leaving rows out needs a user', asy
     code: 2,
     stderr: expect.stringContaining('--user'),
   });
+});
+
+it('check reads on behind a page that SQLite cannot read, and names the table', async () => {
+  const { run, folder } = await freshProgram();
+  await run(['simulate', '--users', '2', '--from', '2024-03-12', '--days', '2']);
+  await run(['pipeline', '--all']);
+  const file = join(folder, 'store', 'mobility.db');
+  const connection = connect(file);
+  const [page] = connection
+    .prepare("SELECT pageno FROM dbstat WHERE name = 'trips' AND pagetype = 'leaf'")
+    .all<{ pageno: number }>();
+  connection.close();
+  const bytes = await readFile(file);
+  bytes.fill(0, (page!.pageno - 1) * 4096, page!.pageno * 4096);
+  await writeFile(file, bytes);
+  const { code, json } = await run(['store', 'check', '--json']);
+  const { findings, rows } = json<{ findings: { table: string }[]; rows: number }>();
+  expect(code).toBe(3);
+  expect(findings.map(({ table }) => table)).toEqual(expect.arrayContaining(['', 'trips']));
+  expect(rows).toBeGreaterThan(10);
 });

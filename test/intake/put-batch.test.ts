@@ -139,3 +139,14 @@ it('an empty batch is a put of nothing', async () => {
   expect(await putBatch(user, [], { store, now })).toEqual({ inserted: 0, updated: 0, rejected: 0 });
   expect(await store.profiles.get(user)).toEqual({ last_put_ts: now() });
 });
+
+it('many values without a key leave a hundred lines and their number; every value with a key has its line', async () => {
+  const lines: string[] = [];
+  const emit = (text: Lines): unknown => lines.push(...text.text().trimEnd().split('\n'));
+  const log = createLineLog({ level: 'debug', threadId: 'p', zone: 'UTC', now, emit });
+  const pushed = [...new Array<number>(1000).fill(0), { metadata: { key: 'a/b' } }];
+  await putBatch(user, pushed, { store, now, log });
+  expect(lines.filter((text) => text.includes('key = null'))).toHaveLength(100);
+  expect(lines.filter((text) => text.includes('key = a/b'))).toHaveLength(1);
+  expect(lines.some((text) => text.endsWith(line.valuesNotListed(user, 900)))).toBe(true);
+});

@@ -1,4 +1,5 @@
 // `mobility serve`: the server that phones talk to.
+import cluster from 'node:cluster';
 import { Command, Option } from 'commander';
 import type { CommandContext, SettingFlags } from '../context.ts';
 
@@ -33,7 +34,8 @@ At SIGTERM or Ctrl-C, the server finishes the running calls.`,
         const { runServer } = await import('../../server/run-server.ts');
         await runServer({
           config,
-          openStore: (options) => context.store({ ...options, make: true }),
+          // A worker that is replaced while the folder is away must not make an empty store in its place.
+          openStore: (options) => context.store({ ...options, make: cluster.isPrimary }),
           openLog: (threadId) => context.logFiles('server', threadId),
           signal: context.interruptible(),
           now: context.now,
