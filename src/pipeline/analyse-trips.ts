@@ -4,11 +4,12 @@ import { analyse } from '../analysis/analyse.ts';
 import { sourceReach } from '../analysis/choose-sources.ts';
 import { errorText } from '../model/errors.ts';
 import { keys } from '../model/keys.ts';
+import { plainMode } from '../model/plain-mode.ts';
 import { justAfter, type TimeRange } from '../model/time.ts';
-import type { Carry, TripRecord } from '../model/trip.ts';
+import type { Carry, Trip, TripRecord } from '../model/trip.ts';
 import type { PipelineState, Store } from '../store/store.ts';
 import { readStretch } from './read-stretch.ts';
-import type { RunContext, Stage, StageResult, TripChange } from './stage.ts';
+import type { ByMode, RunContext, Stage, StageResult, TripChange } from './stage.ts';
 
 /** Locations analysed at a time unless the run says otherwise; a trip that is longer is read with more. */
 const defaultStretchSize = 5000;
@@ -217,14 +218,21 @@ class Analysis {
 
 /** What became of the trip of one link. */
 function tripChange(before: TripRecord | undefined, after: TripRecord | undefined): TripChange[] {
-  if (!before?.trip && !after?.trip) return [];
-  if (!after?.trip) return [change('removed', before!)];
-  if (!before?.trip) return [change('added', after)];
-  return JSON.stringify(before.trip) === JSON.stringify(after.trip) ? [] : [change('changed', after)];
+  const [was, is] = [before?.trip ?? null, after?.trip ?? null];
+  if (JSON.stringify(was) === JSON.stringify(is)) return [];
+  const { day, start_ts, end_ts } = (is === null ? before : after)!;
+  const what = was === null ? 'added' : is === null ? 'removed' : 'changed';
+  return [{ what, day, start_ts, end_ts, before: was && byMode(was), after: is && byMode(is) }];
 }
 
-function change(what: TripChange['what'], { day, start_ts, end_ts }: TripRecord): TripChange {
-  return { what, day, start_ts, end_ts };
+function byMode({ sections }: Trip): ByMode {
+  const modes: ByMode = {};
+  for (const { sensed_mode, distance, duration } of sections) {
+    const mode = plainMode(sensed_mode);
+    const sum = modes[mode] ?? { distance_m: 0, duration_s: 0 };
+    modes[mode] = { distance_m: sum.distance_m + distance, duration_s: sum.duration_s + duration };
+  }
+  return modes;
 }
 
 /** The stored links of a range. */
