@@ -185,7 +185,7 @@ describe('status', () => {
   it('sums up everybody', async () => {
     const all = (await shared.run(['status', '--json'])).json();
     expect(all).toMatchObject({ users: 2, waiting: 0, errors: 0, with_work: 0, failed: [], at_work: [] });
-    expect((await shared.run(['status'])).stdout).toMatch(/^store {4}sqlite:.*\nusers {4}2, 0 with new data/);
+    expect((await shared.run(['status'])).stdout).toMatch(/^store {4}sqlite:.*\nusers {4}2, 0 with work/);
   });
 });
 
