@@ -1,7 +1,8 @@
 // Stage "analyse trips": what changed in the timeseries -> the links of the chain of trips that follow from it.
 
-import { analyse } from '../analysis/analyse.ts';
+import { type AnalyseOutput, analyse } from '../analysis/analyse.ts';
 import { sourceReach } from '../analysis/choose-sources.ts';
+import { dataTime } from '../model/entry.ts';
 import { errorText } from '../model/errors.ts';
 import { keys } from '../model/keys.ts';
 import { plainMode } from '../model/plain-mode.ts';
@@ -106,7 +107,7 @@ class Analysis {
       const atEnd = stretch.loadedUntil === Number.POSITIVE_INFINITY;
       const last = found.records.at(-1);
       this.counts.locations += stretch.locations.length;
-      if ((last || atEnd) && (await this.write(from, found.records, atEnd, carry))) return;
+      if ((last || atEnd) && (await this.write(from, found, atEnd, carry))) return;
       if (last) from = justAfter(last.chain_ts);
       const stuck = !last && found.goOn?.resume_ts === carry?.resume_ts; // one long trip: it has to be read whole
       size = stuck ? size * 2 : Math.min(size * 2, stretchSize);
@@ -115,7 +116,12 @@ class Analysis {
   }
 
   /** Stores the links from `from` on; true when nothing behind them can differ. */
-  private async write(from: number, records: TripRecord[], atEnd: boolean, carry: Carry | null): Promise<boolean> {
+  private async write(
+    from: number,
+    { records, latest }: Pick<AnalyseOutput, 'records' | 'latest'>,
+    atEnd: boolean,
+    carry: Carry | null,
+  ): Promise<boolean> {
     const { store, userId, lease } = this.context;
     const to = atEnd ? Number.MAX_VALUE : justAfter(Math.max(records.at(-1)!.chain_ts, records.at(-1)!.settled_ts!));
     const stored = await storedLinks(store, userId, { from, to });
@@ -132,6 +138,8 @@ class Analysis {
         }
       : { changed: { from: justAfter(records.at(-1)!.settled_ts!), to: this.changed.to }, documents_due: true };
     if (met === null && atEnd) Object.assign(state, this.completeState(records.at(-1)?.carry ?? carry));
+    const behind = met === null && atEnd ? latest : done ? this.context.state.observed : null;
+    if (behind !== null) state.observed = { ...behind, from: (await this.firstTime()) ?? behind.seen.ts };
     await store.trips.replace(userId, { from, to: end }, links, state, lease());
     Object.assign(this.context.state, state);
     this.compare(
@@ -150,6 +158,12 @@ class Analysis {
     const complete_until = carry?.raw_place?.enter_ts ?? null;
     const lost = complete_until === null && this.completeBefore !== null;
     return { complete_until, ...(lost && { complete_lost: true }) };
+  }
+
+  private async firstTime(): Promise<number | null> {
+    const { store, userId } = this.context;
+    const { entries } = await store.timeseries.find(userId, { keys: [this.source], time: 'ts', limit: 1 });
+    return entries[0] === undefined ? null : dataTime(entries[0].data);
   }
 
   /** Index of the first link that is the same as a stored one and needs nothing of what changed; null if none. */
